@@ -1,0 +1,45 @@
+# Everything happens in .venv, which the first command makes. `make help` lists what there is.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check bench docs format clean
+
+help:  ## List the targets
+	@grep -E '^[a-z]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 10
+
+$(STAMP): pyproject.toml constraints.txt
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "installing worldloom and its tools into $(VENV) (a minute or two the first time)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 2>&1 | grep -v '^WARNING: Location' || true
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,compat]' 2>&1 | grep -v '^WARNING: Location' || true
+	@$(BIN)/python -c 'import torch, warp, worldloom'
+	@touch $@
+
+setup: $(STAMP)  ## Make the virtual environment and install everything
+
+demo: $(STAMP)  ## Step 8,192 CartPole worlds and show where the time goes
+	@$(BIN)/worldloom bench systems CartPole-v1 --num-worlds 8192
+
+test: $(STAMP)  ## Run the tests
+	@$(BIN)/python -m pytest
+
+check: $(STAMP)  ## Lint, formatting and types
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+bench: $(STAMP)  ## Run the benchmarks of docs/benchmarks.md on this machine
+	@$(BIN)/python benchmarks/run.py
+
+docs: $(STAMP)  ## Check that the documentation's links and code blocks hold
+	@$(BIN)/python -m pytest tests/test_docs.py
+
+format: $(STAMP)  ## Format the code
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+clean:  ## Remove the virtual environment and caches
+	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,1 @@
+"""The engine: worlds written as systems over entities, run in batches on the CPU and on CUDA."""

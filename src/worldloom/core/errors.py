@@ -1,0 +1,59 @@
+"""Every error worldloom raises: one sentence on what is wrong, where it is, and how to mend it."""
+
+from __future__ import annotations
+
+import linecache
+from dataclasses import dataclass
+
+
+class WorldloomError(Exception):
+    """Base class of all errors raised by worldloom."""
+
+
+class DefinitionError(WorldloomError):
+    """A world, entity or system that cannot be run, found when it is defined or registered.
+
+    Attributes:
+        problem: What is wrong, in one sentence.
+        fix: How to mend it, in one sentence.
+        file: The user's own source file.
+        line: The line in that file, counted from 1.
+    """
+
+    def __init__(self, problem: str, fix: str, file: str, line: int) -> None:
+        self.problem, self.fix, self.file, self.line = problem, fix, file, line
+        text = linecache.getline(file, line).strip()
+        shown = f"\n    {text}" if text else ""
+        super().__init__(f"{file}:{line}: {problem}{shown}\n  To mend it: {fix}")
+
+
+class DeviceError(WorldloomError):
+    """A device that does not exist, or cannot be used on this machine."""
+
+
+class InputError(WorldloomError, ValueError):
+    """A value handed in from outside with the wrong name, type, shape or range."""
+
+
+class CompileError(WorldloomError):
+    """Generated code that the compiler refused; never the user's fault alone, so it names the system and asks for a report."""
+
+
+@dataclass(frozen=True)
+class WorldFault:
+    """Something that went wrong in one world of a running batch; that world is reset and the others go on.
+
+    Attributes:
+        message: What went wrong, naming the entity, the system and the line.
+        world: The world's id.
+        episode: The episode of that world, counted from 0.
+        step: The step of that episode, counted from 0.
+    """
+
+    message: str
+    world: int
+    episode: int
+    step: int
+
+    def __str__(self) -> str:
+        return f"world {self.world}, episode {self.episode}, step {self.step}: {self.message}"

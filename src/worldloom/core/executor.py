@@ -1,0 +1,83 @@
+"""Compiled execution: the whole step as one recorded graph, on CUDA or per CPU thread."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import warp as wp
+
+from worldloom.core.program import KernelSpec, Program
+from worldloom.core.schedule import HostNode
+from worldloom.core.shards import run_all
+
+if TYPE_CHECKING:
+    from worldloom.core.simulation import Simulation
+
+Segment = Callable[[], None]
+
+
+class Executor:
+    """Records the kernels of a program and replays them. Callables in the schedule run between two recordings."""
+
+    def __init__(self, simulation: Simulation, program: Program) -> None:
+        self.program = program
+        self.device, self.slices = simulation.device, simulation.slices
+        self.tables, self.offset = simulation.tables, simulation.world_offset
+        self.errors = simulation._fault_buffers
+        self._simulation = simulation
+        self.kernels = program.load(self.device, simulation.definition.id)
+        self._recorded: tuple[list[Segment], list[Segment]] | None = None
+
+    def record(self) -> None:
+        """Forget what was recorded, since some memory has moved."""
+        self._recorded = None
+
+    @property
+    def segments(self) -> tuple[list[Segment], list[Segment]]:
+        if self._recorded is None:
+            self._recorded = self._record(self.program.step), self._record(self.program.reset)
+        return self._recorded
+
+    def step(self) -> None:
+        for segment in (self._recorded or self.segments)[0]:
+            segment()
+
+    def reset(self) -> None:
+        for segment in (self._recorded or self.segments)[1]:
+            segment()
+
+    def launch(self, spec: KernelSpec, shard: int = 0) -> None:
+        """Launch one kernel for the worlds of one shard."""
+        first, end = self.slices[shard]
+        rows = (end - first) * spec.rows
+        inputs: list[Any] = [first, rows, self.offset, *[self.tables[t][f].array for t, f in spec.columns]]
+        if spec.takes_errors:
+            inputs.append(self.errors[shard])
+        wp.launch(self.kernels[spec.name], dim=rows if self.device.is_cuda else 1, inputs=inputs, device=self.device, record_tape=False)
+
+    def _record(self, entries: list[KernelSpec | HostNode]) -> list[Segment]:
+        segments: list[Segment] = []
+        kernels: list[KernelSpec] = []
+        for entry in [*entries, None]:
+            if isinstance(entry, KernelSpec):
+                kernels.append(entry)
+                continue
+            if kernels:
+                segments.append(self._graph(kernels))
+                kernels = []
+            if entry is not None:
+                segments.append(functools.partial(entry.call, self._simulation))
+        return segments
+
+    def _graph(self, kernels: list[KernelSpec]) -> Segment:
+        graphs = []
+        for shard in range(len(self.slices)):
+            with wp.ScopedCapture(device=self.device, force_module_load=False) as capture:
+                for spec in kernels:
+                    self.launch(spec, shard)
+            graphs.append(capture.graph)
+        if len(graphs) == 1:
+            return functools.partial(wp.capture_launch, graphs[0])
+        return functools.partial(run_all, [functools.partial(wp.capture_launch, g) for g in graphs])

@@ -1,0 +1,281 @@
+"""Components: what an annotation in an entity or a world declares, and how it is stored."""
+
+from __future__ import annotations
+
+import enum
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from worldloom.core.spaces import Box, Discrete, MultiDiscrete, Space
+
+VECTOR_LIMIT = 16
+"""One-dimensional components up to this long are vectors in registers; longer ones are arrays in memory."""
+
+SCALARS: dict[type, Any] = {
+    wp.bool: np.bool_,
+    wp.int8: np.int8,
+    wp.uint8: np.uint8,
+    wp.int16: np.int16,
+    wp.uint16: np.uint16,
+    wp.int32: np.int32,
+    wp.uint32: np.uint32,
+    wp.int64: np.int64,
+    wp.uint64: np.uint64,
+    wp.float16: np.float16,
+    wp.float32: np.float32,
+    wp.float64: np.float64,
+}
+"""Every scalar width a component may have, with its NumPy twin."""
+
+FLOATS = (wp.float16, wp.float32, wp.float64)
+PLAIN = {bool: wp.bool, int: wp.int32, float: wp.float32}
+"""What Python's own number types mean in a world."""
+
+_NAMED = [getattr(wp, name) for name in dir(wp) if name[:3] in ("vec", "mat", "qua", "tra", "spa") and isinstance(getattr(wp, name), type)]
+
+
+class Role(enum.Enum):
+    """Who writes a component, and who reads it."""
+
+    STATE = "state"
+    ACTION = "action"
+    OBSERVATION = "observation"
+    REWARD = "reward"
+    CONFIG = "config"
+    ENGINE = "engine"
+
+
+def is_composite(dtype: Any) -> bool:
+    """Whether ``dtype`` is a vector, matrix, quaternion or transform type."""
+    return isinstance(dtype, type) and hasattr(dtype, "_wp_scalar_type_")
+
+
+def scalar_of(dtype: Any) -> Any:
+    """The scalar type of a component type: ``vec3f`` gives ``float32``, ``int32`` gives itself."""
+    return dtype._wp_scalar_type_ if is_composite(dtype) else dtype
+
+
+def shape_of(dtype: Any) -> tuple[int, ...]:
+    """The shape of one value of a component type: ``vec3f`` gives ``(3,)``, a scalar ``()``."""
+    return tuple(dtype._shape_) if is_composite(dtype) else ()
+
+
+def vector(length: int, dtype: Any = wp.float32) -> Any:
+    """The vector type of ``length`` numbers, always the same object for the same arguments."""
+    return canonical(wp.types.vector(length=length, dtype=PLAIN.get(dtype, dtype)))
+
+
+_CACHE: dict[tuple[str, tuple[int, ...], str], Any] = {}
+
+
+def canonical(dtype: Any) -> Any:
+    """One object per component type, so that types compare with ``is``; None where ``dtype`` is no component type."""
+    dtype = PLAIN.get(dtype, dtype) if isinstance(dtype, type) else dtype
+    if isinstance(dtype, type) and dtype in SCALARS:
+        return dtype
+    if not is_composite(dtype):
+        return None
+    family = getattr(dtype._wp_generic_type_hint_, "__name__", str(dtype._wp_generic_type_hint_))
+    key = (family, shape_of(dtype), scalar_of(dtype).__name__)
+    if not _CACHE:
+        for named in _NAMED:
+            if is_composite(named):
+                name = getattr(named._wp_generic_type_hint_, "__name__", str(named._wp_generic_type_hint_))
+                _CACHE.setdefault((name, shape_of(named), scalar_of(named).__name__), named)
+    return _CACHE.setdefault(key, dtype)
+
+
+def type_name(dtype: Any) -> str:
+    """How a component type is called in messages: ``float``, ``int64``, ``vec3``."""
+    if dtype is wp.float32:
+        return "float"
+    if dtype is wp.int32:
+        return "int"
+    if dtype is wp.bool:
+        return "bool"
+    if is_composite(dtype) and dtype.__name__.endswith("_t"):
+        return f"vec{shape_of(dtype)[0]} of {type_name(scalar_of(dtype))}"
+    name = getattr(dtype, "__name__", str(dtype))
+    return name[:-1] if is_composite(dtype) and name.endswith("f") else name
+
+
+@dataclass(frozen=True)
+class Field:
+    """One column of a table.
+
+    Attributes:
+        name: The component's name in the user's class.
+        dtype: A Warp scalar, vector, matrix or quaternion type.
+        shape: Dimensions beside those of ``dtype``; ``()`` for a value, ``(n, ...)`` for an array component.
+        role: Who writes it.
+        default: What a reset puts into it; a number, or one value of ``dtype``.
+        space: The action space, for actions.
+        finite: Whether a NaN or an infinity in it is a fault of its world.
+        keep: Whether it outlives a reset.
+        ref: The kind of entity that it refers to, or its name, for references.
+        low, high: Bounds of an observation.
+    """
+
+    name: str
+    dtype: Any
+    shape: tuple[int, ...] = ()
+    role: Role = Role.STATE
+    default: Any = 0
+    space: Space | None = None
+    finite: bool = False
+    keep: bool = False
+    ref: Any = None
+    low: float = -math.inf
+    high: float = math.inf
+
+    @property
+    def is_array(self) -> bool:
+        """Whether it is read and written element by element, in memory."""
+        return bool(self.shape)
+
+    @property
+    def value_shape(self) -> tuple[int, ...]:
+        """The shape of this component of one entity, as exported."""
+        return self.shape + shape_of(self.dtype)
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A component as written in an annotation, before it has a name."""
+
+    dtype: Any
+    shape: tuple[int, ...] = ()
+    role: Role = Role.STATE
+    default: Any = None
+    space: Space | None = None
+    finite: bool = False
+    keep: bool = False
+    ref: Any = None
+    low: float = -math.inf
+    high: float = math.inf
+
+
+def _component(dtype: Any, what: str) -> Any:
+    found = canonical(dtype)
+    if found is None:
+        raise TypeError(f"{what} takes bool, int, float or a Warp scalar, vector, matrix or quaternion type, not {dtype!r}")
+    return found
+
+
+def _packed(dtype: Any, shape: tuple[int, ...], what: str) -> tuple[Any, tuple[int, ...]]:
+    """Short one-dimensional components become vectors; the rest stay arrays of up to three dimensions."""
+    if len(shape) > 3 or any(not isinstance(n, int) or n < 1 for n in shape):
+        raise TypeError(f"{what} takes one to three whole numbers of 1 or more as its shape, not {shape!r}")
+    if len(shape) == 1 and shape[0] <= VECTOR_LIMIT and not is_composite(dtype) and dtype is not wp.bool:
+        return vector(shape[0], dtype), ()
+    return dtype, shape
+
+
+def Array(dtype: Any, *shape: int) -> Declared:  # noqa: N802 - reads as a type in annotations
+    """A component of ``shape`` elements, read and written one by one: ``cards: wl.Array(int, 5)``."""
+    if not shape or len(shape) > 3 or any(not isinstance(n, int) or n < 1 for n in shape):
+        raise TypeError(f"Array takes one to three whole numbers of 1 or more as its shape, not {shape!r}")
+    return Declared(_component(dtype, "Array"), shape)
+
+
+def Observation(  # noqa: N802
+    *shape: int, dtype: Any = float, low: float = -math.inf, high: float = math.inf, finite: bool = False
+) -> Declared:
+    """What an agent sees: ``shape`` numbers, written by the systems of ``observe``."""
+    packed, rest = _packed(_component(dtype, "Observation"), shape, "Observation")
+    return Declared(packed, rest, Role.OBSERVATION, finite=finite, low=low, high=high)
+
+
+def Action(space: Space) -> Declared:  # noqa: N802
+    """What an agent does: written from outside before each step."""
+    if isinstance(space, Discrete):
+        return Declared(wp.int32, (), Role.ACTION, space=space)
+    if isinstance(space, MultiDiscrete):
+        if len(space.choices) > VECTOR_LIMIT:
+            raise TypeError(f"one action takes at most {VECTOR_LIMIT} choices at once; declare several action components")
+        return Declared(vector(len(space.choices), wp.int32), (), Role.ACTION, space=space)
+    if isinstance(space, Box):
+        dtype, shape = _packed(wp.float32, space.shape, "Box") if space.shape else (wp.float32, ())
+        return Declared(dtype, shape, Role.ACTION, space=space)
+    raise TypeError(f"Action takes wl.Discrete, wl.MultiDiscrete or wl.Box, not {space!r}")
+
+
+def Ref(kind: Any) -> Declared:  # noqa: N802
+    """A reference to an entity of ``kind`` (a class, or its name) in the same world, or to none."""
+    return Declared(wp.int32, (), ref=kind, default=-1)
+
+
+def Finite(dtype: Any) -> Declared:  # noqa: N802
+    """A component that must stay finite: a NaN or an infinity in it is a fault, and its world is reset."""
+    inner = dtype if isinstance(dtype, Declared) else Declared(_component(dtype, "Finite"))
+    return replace(inner, finite=True)
+
+
+def Persistent(dtype: Any) -> Declared:  # noqa: N802
+    """A component that outlives resets, such as the level of a curriculum."""
+    inner = dtype if isinstance(dtype, Declared) else Declared(_component(dtype, "Persistent"))
+    return replace(inner, keep=True)
+
+
+class Reward:
+    """The reward of an agent in this step: a float, set to 0 by the engine before each step."""
+
+
+class Config:
+    """A value of the world that is changed from outside at run time, for the batch or per world: ``force: wl.Config = 10.0``."""
+
+
+def declare(name: str, annotation: Any, default: Any, has_default: bool) -> Field:
+    """The field that ``name: annotation = default`` declares; raises TypeError with one sentence where it declares none."""
+    if annotation is Reward:
+        declared = Declared(wp.float32, role=Role.REWARD)
+    elif annotation is Config:
+        if not has_default:
+            raise TypeError(f"configuration '{name}' needs a default value, such as '{name}: wl.Config = 1.0'")
+        dtype = canonical(type(default))
+        if dtype is None:
+            raise TypeError(f"configuration '{name}' has a default of type {type(default).__name__}, which no component can hold")
+        declared = Declared(dtype, role=Role.CONFIG)
+    elif isinstance(annotation, Declared):
+        declared = annotation
+    else:
+        dtype = canonical(annotation)
+        if dtype is None:
+            raise TypeError(f"component '{name}' has the annotation {annotation!r}, which is no component type")
+        declared = Declared(dtype)
+    value = default if has_default else (0 if declared.default is None else declared.default)
+    if has_default and declared.role in (Role.ACTION, Role.OBSERVATION, Role.REWARD):
+        raise TypeError(f"component '{name}' is an {declared.role.value}, which takes no default")
+    return Field(
+        name,
+        declared.dtype,
+        declared.shape,
+        declared.role,
+        check_value(name, declared.dtype, value),
+        declared.space,
+        declared.finite,
+        declared.keep,
+        declared.ref,
+        declared.low,
+        declared.high,
+    )
+
+
+def check_value(name: str, dtype: Any, value: Any) -> Any:
+    """``value`` as one that a field of ``dtype`` can hold, or TypeError."""
+    scalar = SCALARS[scalar_of(dtype)]
+    try:
+        array = np.asarray(value if not is_composite(type(value)) else list(value))
+        kinds = "b" if scalar is np.bool_ else "biu" if np.issubdtype(scalar, np.integer) else "biuf"
+        if not is_composite(dtype) and array.shape != ():
+            raise ValueError
+        if array.dtype.kind not in kinds and not (array.shape == () and array == 0):
+            raise ValueError
+        np.broadcast_to(array.astype(scalar), shape_of(dtype))
+    except (ValueError, TypeError):
+        raise TypeError(f"'{name}' is of type {type_name(dtype)}, which cannot hold {value!r}") from None
+    return array.astype(scalar) if array.shape else scalar(array)

@@ -1,0 +1,104 @@
+"""Faults inside a running batch: found in the kernels, counted, and put into words afterwards.
+
+A buffer of faults is an int32 array of shape (1 + CAPACITY, 5). Row 0 holds the number of faults seen so far; each other
+row holds the site, the world's id, its episode, its step, and the offending value.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import warp as wp
+
+CAPACITY = 256
+"""How many faults a buffer holds until they are read; later ones are only counted."""
+
+WIDTH = 5
+
+
+@wp.func
+def report_fault(
+    errors: wp.array2d(dtype=wp.int32),
+    broken: wp.array2d(dtype=wp.bool),
+    steps: wp.array(dtype=wp.int32),
+    episodes: wp.array(dtype=wp.int32),
+    world: wp.int32,
+    offset: wp.int32,
+    site: wp.int32,
+    value: wp.int32,
+):
+    """Mark the world as broken, and write the fault down where there is room."""
+    broken[world, 0] = True
+    place = wp.atomic_add(errors, 0, 0, 1) + 1
+    if place < errors.shape[0]:
+        errors[place, 0] = site
+        errors[place, 1] = world + offset
+        errors[place, 2] = episodes[world]
+        errors[place, 3] = steps[world]
+        errors[place, 4] = value
+
+
+@wp.func
+def checked_index(
+    index: wp.int32,
+    size: wp.int32,
+    errors: wp.array2d(dtype=wp.int32),
+    broken: wp.array2d(dtype=wp.bool),
+    steps: wp.array(dtype=wp.int32),
+    episodes: wp.array(dtype=wp.int32),
+    world: wp.int32,
+    offset: wp.int32,
+    site: wp.int32,
+):
+    """``index`` where it exists, counting from the end where it is negative; 0 and a fault where it does not."""
+    place = index
+    if place < 0:
+        place = place + size
+    if place < 0 or place >= size:
+        report_fault(errors, broken, steps, episodes, world, offset, site, index)
+        return wp.int32(0)
+    return place
+
+
+@wp.func
+def checked_slot(
+    slot: wp.int32,
+    size: wp.int32,
+    errors: wp.array2d(dtype=wp.int32),
+    broken: wp.array2d(dtype=wp.bool),
+    steps: wp.array(dtype=wp.int32),
+    episodes: wp.array(dtype=wp.int32),
+    world: wp.int32,
+    offset: wp.int32,
+    site: wp.int32,
+):
+    """The slot that a reference names; 0 and a fault where it names none."""
+    if slot < 0 or slot >= size:
+        report_fault(errors, broken, steps, episodes, world, offset, site, slot)
+        return wp.int32(0)
+    return slot
+
+
+@wp.func
+def clean_choice(choice: wp.int32, count: wp.int32):
+    """A choice that exists: ``choice``, or 0 where there is no such choice."""
+    if choice < 0 or choice >= count:
+        return wp.int32(0)
+    return choice
+
+
+@wp.func
+def weighted_index(weights: Any, number: wp.float32):
+    """The index drawn with probability proportional to its weight, for a ``number`` in [0, 1)."""
+    total = wp.float32(0.0)
+    for i in range(wp.static(len(weights))):
+        total = total + weights[i]
+    left = number * total
+    chosen = wp.int32(-1)
+    for i in range(wp.static(len(weights))):
+        left = left - weights[i]
+        if chosen < 0 and left < 0.0:
+            chosen = wp.int32(i)
+    if chosen < 0:
+        chosen = wp.int32(wp.static(len(weights)) - 1)
+    return chosen

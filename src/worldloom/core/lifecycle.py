@@ -1,0 +1,208 @@
+"""What the engine does around the user's systems, written as systems: counting steps, ending episodes, starting new ones.
+
+Since these are systems like any other, they are fused, compiled and interpreted with the user's.
+"""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+from typing import Any
+
+from worldloom.core.entity import AGENT_FIELDS, Entity, Has, World
+from worldloom.core.fields import Field, Role, is_composite
+from worldloom.core.math import FUNCTIONS, construct
+from worldloom.core.registry import Definition
+from worldloom.core.source import Source
+from worldloom.core.spaces import Box, Discrete, MultiDiscrete
+from worldloom.core.system import System
+
+FINAL = "final_"
+"""What the columns that keep an episode's last observation are called, before the observation's own name."""
+
+
+class TableView(Has):
+    """A kind of entity with the columns that the engine adds to it."""
+
+    def __init__(self, kind: type[Entity] | type[World], name: str, extra: dict[str, Field]) -> None:
+        self.kind = kind
+        self.groups = (kind,)
+        self.fields = {**kind.fields, **extra}
+        self.__name__ = name
+
+
+def views(definition: Definition, keep_final: bool) -> dict[str, TableView]:
+    """Every table of a simulation by name, the world's first."""
+    world = type(definition.world.__name__, (definition.world,), {"__module__": __name__})
+    world.fields = {**world.fields, **(_final(world.fields) if keep_final else {})}
+    found = {"World": TableView(world, "World", {})}
+    for kind in definition.entities:
+        extra = _final(kind.fields) if keep_final else {}
+        if definition.agents(kind):
+            extra.update(AGENT_FIELDS)
+        found[kind.__name__] = TableView(kind, kind.__name__, extra)
+    return found
+
+
+def _final(fields: dict[str, Field]) -> dict[str, Field]:
+    kept = [f for f in fields.values() if f.role is Role.OBSERVATION]
+    return {FINAL + f.name: Field(FINAL + f.name, f.dtype, f.shape, Role.ENGINE, keep=True) for f in kept}
+
+
+def _system(name: str, lines: list[str], over: TableView | None, world: type[World], **names: Any) -> System:
+    """A system from its lines; ``e`` is the entity, ``world`` the world."""
+    head = f"def {name}(world: World):" if over is None else f"def {name}(e: Kind, world: World):"
+    text = head + "\n" + textwrap.indent("\n".join(lines), "    ")
+    space: dict[str, Any] = {"World": world, "Kind": over, "isfinite": FUNCTIONS["isfinite"], **names}
+    exec(text, space)  # noqa: S102 - the engine's own text
+    tree = ast.parse(text).body[0]
+    assert isinstance(tree, ast.FunctionDef)
+    return System(Source(space[name], tree, "worldloom"), engine=True)
+
+
+def begin_step(world: type[World]) -> System:
+    """The flags of the last step are gone."""
+    return _system("begin_step", ["world.terminated = False", "world.truncated = False"], None, world)
+
+
+def begin_step_or_reset(world: type[World]) -> System:
+    """With next-step autoreset: worlds that finished in the last step start anew in this one."""
+    return _system("begin_step", ["world.resetting = world.finished", "world.terminated = False", "world.truncated = False"], None, world)
+
+
+def advance(world: type[World]) -> System:
+    """The step is over: count it, and see whether the episode is."""
+    lines = [
+        "world.step += 1",
+        "if world.broken[0]:",
+        "    world.truncated = True",
+        "    world.broken[0] = False",
+        "if world.max_steps > 0 and world.step >= world.max_steps:",
+        "    world.truncated = True",
+        "world.finished = world.terminated or world.truncated",
+    ]
+    return _system("end_step", lines, None, world)
+
+
+def begin_episode(world: type[World]) -> System:
+    return _system("begin_episode", ["world.episode += 1", "world.step = 0"], None, world)
+
+
+def forget(world: type[World]) -> System:
+    """After a reset from outside, nothing of the last episode shows."""
+    lines = ["world.finished = False", "world.terminated = False", "world.truncated = False", "world.broken[0] = False"]
+    return _system("forget_episode", lines, None, world)
+
+
+def settle(world: type[World]) -> System:
+    """With next-step autoreset: the world has been reset."""
+    return _system("settle", ["world.finished = False"], None, world)
+
+
+def everyone_left(definition: Definition, tables: dict[str, TableView]) -> System | None:
+    """A world that all its agents have left is over."""
+    kinds = {k.__name__: tables[k.__name__] for k in definition.entities if definition.agents(k)}
+    if not kinds:
+        return None
+    lines = ["here = 0"]
+    for name in kinds:
+        lines += [f"for e in world.all({name}):" if len(kinds) == 1 else f"for {name.lower()}_ in world.all({name}):"]
+        lines += [f"    if {'e' if len(kinds) == 1 else name.lower() + '_'}.active:", "        here += 1"]
+    lines += ["if here == 0:", "    world.terminate()"]
+    return _system("everyone_left", lines, None, definition.world, **kinds)
+
+
+def agent_flags(view: TableView, world: type[World]) -> tuple[System, System, System]:
+    """For agents that leave one by one: clear their flags, tell them how the world ended, and bring them back."""
+    name = view.__name__
+    clear = _system(f"clear_{name}", ["e.terminated = False", "e.truncated = False"], view, world)
+    told = ["if e.active:", "    if world.terminated:", "        e.terminated = True", "    if world.truncated:", "        e.truncated = True"]
+    back = _system(f"return_{name}", ["e.active = True"], view, world)
+    return clear, _system(f"tell_{name}", told, view, world), back
+
+
+def _loops(shape: tuple[int, ...], body: str) -> list[str]:
+    """``body`` for every element of an array; ``{}`` in it is the index."""
+    names = [f"i{d}" for d in range(len(shape))]
+    lines = [f"{'    ' * d}for {n} in range({size}):" for d, (n, size) in enumerate(zip(names, shape, strict=True))]
+    return [*lines, "    " * len(shape) + body.format("[" + ", ".join(names) + "]")]
+
+
+def _copy(target: str, field: Field, value: str) -> list[str]:
+    return _loops(field.shape, f"{target}{{}} = {value}") if field.is_array else [f"{target} = {value.format('')}"]
+
+
+def keep_final(view: TableView, world: type[World]) -> System | None:
+    """Keep the last observation of a finished episode."""
+    me = "world" if view.__name__ == "World" else "e"
+    lines: list[str] = []
+    for field in view.fields.values():
+        if field.role is Role.OBSERVATION:
+            lines += _copy(f"{me}.{FINAL}{field.name}", field, f"{me}.{field.name}{{}}")
+    return _for_table(f"keep_{view.__name__}", lines, view, world)
+
+
+def clear_rewards(view: TableView, world: type[World]) -> System | None:
+    me = "world" if view.__name__ == "World" else "e"
+    lines = [f"{me}.{f.name} = 0.0" for f in view.fields.values() if f.role is Role.REWARD]
+    return _for_table(f"clear_reward_{view.__name__}", lines, view, world)
+
+
+def clear_state(view: TableView, world: type[World]) -> System | None:
+    """Put every component back to its default, so that no episode depends on the one before."""
+    me = "world" if view.__name__ == "World" else "e"
+    lines: list[str] = []
+    defaults: dict[str, Any] = {}
+    for field in view.fields.values():
+        if field.role not in (Role.STATE, Role.OBSERVATION) or field.keep:
+            continue
+        if field.ref is not None:
+            lines.append(f"{me}.{field.name} = None")
+            continue
+        defaults[f"default_{field.name}"] = construct(field.dtype, list(field.default.ravel()) if field.default.shape else [field.default]) if is_composite(field.dtype) else field.default
+        lines += _copy(f"{me}.{field.name}", field, f"default_{field.name}")
+    return _for_table(f"clear_{view.__name__}_state", lines, view, world, **defaults)
+
+
+def check_actions(view: TableView, world: type[World]) -> System | None:
+    """A fault for every action that does not exist."""
+    me = "world" if view.__name__ == "World" else "e"
+    lines: list[str] = []
+    for field in view.fields.values():
+        if field.role is not Role.ACTION:
+            continue
+        name = f"{view.__name__}.{field.name}"
+        if isinstance(field.space, Discrete):
+            raw = f"{me}.raw__{field.name}"
+            lines += [f"if {raw} < 0 or {raw} >= {field.space.n}:"]
+            lines += [f'    world.fail("action {name} is {{value}}, which is not in 0 to {field.space.n - 1}", {raw})']
+        elif isinstance(field.space, MultiDiscrete) and not field.is_array:
+            for place, n in enumerate(field.space.choices):
+                lines += [f"a{place} = {me}.raw__{field.name}[{place}]", f"if a{place} < 0 or a{place} >= {n}:"]
+                lines += [f'    world.fail("action {name}[{place}] is {{value}}, which is not in 0 to {n - 1}", a{place})']
+        elif isinstance(field.space, Box):
+            lines += _not_finite(me, field, f"action {name}")
+    return _for_table(f"check_actions_{view.__name__}", lines, view, world)
+
+
+def check_finite(view: TableView, world: type[World]) -> System | None:
+    """A fault for every NaN or infinity in a component that must stay finite."""
+    me = "world" if view.__name__ == "World" else "e"
+    lines: list[str] = []
+    for field in view.fields.values():
+        if field.finite and field.role is not Role.ACTION:
+            lines += _not_finite(me, field, f"{view.__name__}.{field.name}")
+    return _for_table(f"check_finite_{view.__name__}", lines, view, world)
+
+
+def _not_finite(me: str, field: Field, what: str) -> list[str]:
+    if not field.is_array:
+        return [f"if not isfinite({me}.{field.name}):", f'    world.fail("{what} is not a finite number")']
+    loops = _loops(field.shape, f"if not isfinite({me}.{field.name}{{}}):")
+    return [*loops, "    " * (len(field.shape) + 1) + f'world.fail("{what} is not a finite number")']
+
+
+def _for_table(name: str, lines: list[str], view: TableView, world: type[World], **names: Any) -> System | None:
+    if not lines:
+        return None
+    return _system(name, lines, None if view.__name__ == "World" else view, world, **names)

@@ -1,0 +1,194 @@
+"""The mathematics of worlds: Warp's functions, callable from compiled systems and from plain Python with the same results.
+
+Every function here takes and gives numbers of the width that the compiled code uses (float is 32 bits), so that a system
+interpreted row by row computes what the compiled one does.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import warp as wp
+from warp._src.codegen import func_match_args
+from warp._src.context import builtin_functions
+
+from worldloom.core.fields import PLAIN, SCALARS, canonical, is_composite, scalar_of, shape_of
+
+NAMES = frozenset(
+    """
+    abs min max clamp sign step nonzero sin cos tan asin acos atan atan2 sinh cosh tanh degrees radians exp log log2 log10
+    pow sqrt cbrt floor ceil trunc rint frac isnan isinf isfinite
+    dot cross length length_sq normalize outer cw_mul cw_div transpose inverse determinant trace diag get_diag skew ddot argmin argmax
+    quat_identity quat_from_axis_angle quat_to_axis_angle quat_from_matrix quat_to_matrix quat_rpy quat_rotate quat_rotate_inv
+    quat_inverse quat_slerp
+    transform_identity transform_get_translation transform_get_rotation transform_multiply transform_point transform_vector
+    transform_inverse lerp smoothstep
+    """.split()
+)
+"""The functions that systems may call; each is exported as ``worldloom.NAME``."""
+
+OPERATORS = frozenset({"add", "sub", "mul", "div", "neg"})
+_PREDICATES = {"isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite}
+
+
+class NoOverloadError(TypeError):
+    """No version of a function takes arguments of the given types."""
+
+
+@functools.lru_cache(maxsize=None)
+def result_type(name: str, argument_types: tuple[Any, ...]) -> Any:
+    """The component type that ``name`` gives for arguments of these types; NoOverloadError where it takes no such arguments."""
+    function = builtin_functions[name]
+    for overload in function.overloads or [function]:
+        if not overload.variadic and len(overload.input_types) < len(argument_types):
+            continue
+        if overload.variadic or func_match_args(overload, argument_types, {}):
+            bound = dict(zip(overload.input_types, argument_types, strict=False))
+            try:
+                found = overload.value_func(bound, None) if overload.value_func else overload.value_type
+            except Exception as error:  # noqa: BLE001 - Warp raises many kinds for arguments it refuses
+                raise NoOverloadError(str(error)) from None
+            result = canonical(found)
+            if result is not None:
+                return result
+    raise NoOverloadError(name)
+
+
+def type_of(value: Any) -> Any:
+    """The component type of a Python, NumPy or Warp value; None where it has none."""
+    if isinstance(value, (bool, np.bool_)):
+        return wp.bool
+    if isinstance(value, np.generic):
+        return next((w for w, n in SCALARS.items() if isinstance(value, n)), None)
+    return canonical(type(value))
+
+
+def wrap(dtype: Any, value: Any) -> Any:
+    """``value`` in the form that interpreted systems use: a NumPy scalar of the right width, or a Warp vector."""
+    if is_composite(dtype):
+        return value if isinstance(value, dtype) else construct(dtype, [value])
+    if dtype is wp.bool:
+        return bool(value)
+    return SCALARS[dtype](getattr(value, "value", value))
+
+
+def _native(value: Any) -> Any:
+    """``value`` as Warp's own functions want it: Warp scalars carry their width."""
+    if isinstance(value, np.generic):
+        found = type_of(value)
+        return bool(value) if found is wp.bool else found(value.item())
+    return value
+
+
+def construct(dtype: Any, arguments: Sequence[Any]) -> Any:
+    """A vector, matrix or quaternion from its numbers, from one number for all, or from nothing (zeros)."""
+    scalar = SCALARS[scalar_of(dtype)]
+    numbers: list[Any] = []
+    for argument in arguments:
+        numbers += np.asarray(argument).ravel().tolist() if is_composite(type(argument)) else [argument]
+    size = int(np.prod(shape_of(dtype)))
+    if len(numbers) == 1:
+        numbers *= size
+    return dtype(*[scalar(n).item() for n in numbers]) if numbers else dtype()
+
+
+def call(name: str, *arguments: Any) -> Any:
+    """Call Warp's function ``name`` on interpreted values."""
+    if name in _PREDICATES and not is_composite(type(arguments[0])):
+        return bool(_PREDICATES[name](arguments[0]))
+    types = tuple(type_of(a) for a in arguments)
+    return wrap(result_type(name, types), getattr(wp, name)(*[_native(a) for a in arguments]))
+
+
+class MathFunction:
+    """One of Warp's functions, usable in systems and outside them."""
+
+    def __init__(self, name: str) -> None:
+        self.name = self.__name__ = name
+        self.__doc__ = (builtin_functions[name].doc or "").strip() or None
+
+    def __call__(self, *arguments: Any) -> Any:
+        return call(self.name, *[PLAIN[type(a)] and SCALARS[PLAIN[type(a)]](a) if type(a) in PLAIN else a for a in arguments])
+
+    def __repr__(self) -> str:
+        return f"worldloom.{self.name}"
+
+
+FUNCTIONS: dict[str, MathFunction] = {name: MathFunction(name) for name in sorted(NAMES)}
+
+
+@wp.func
+def floor_divide(a: Any, b: Any):
+    """Whole-number division that rounds down, as Python's; 0 where ``b`` is 0."""
+    zero = b - b
+    if b == zero:
+        return zero
+    quotient = a / b
+    if quotient * b != a and ((a < zero) != (b < zero)):
+        quotient = quotient - (b / b)
+    return quotient
+
+
+@wp.func
+def floor_modulo(a: Any, b: Any):
+    """The remainder with the sign of the divisor, as Python's; 0 where ``b`` is 0."""
+    return a - floor_divide(a, b) * b
+
+
+@wp.func
+def float_modulo(a: Any, b: Any):
+    """The remainder ``a - floor(a / b) * b`` of real numbers."""
+    return a - wp.floor(a / b) * b
+
+
+@wp.func
+def square(a: Any):
+    """``a ** 2``."""
+    return a * a
+
+
+@wp.func
+def cube(a: Any):
+    """``a ** 3``."""
+    return a * a * a
+
+
+def _python_floor_divide(a: Any, b: Any) -> Any:
+    return type(a)(0) if b == 0 else type(a)(int(a) // int(b))
+
+
+HELPERS: dict[str, tuple[Any, Callable[..., Any]]] = {
+    "floor_divide": (floor_divide, _python_floor_divide),
+    "floor_modulo": (floor_modulo, lambda a, b: a - _python_floor_divide(a, b) * b),
+    "float_modulo": (float_modulo, lambda a, b: a - call("floor", a / b) * b),
+    "square": (square, lambda a: a * a),
+    "cube": (cube, lambda a: a * a * a),
+}
+"""Python's own operators where Warp's differ: the compiled form and the interpreted one, by name."""
+
+
+class _PythonMath:
+    """Stands in for the module ``warp`` in interpreted systems."""
+
+    def __getattr__(self, name: str) -> Any:
+        kind = canonical(getattr(wp, name, None))
+        if kind in SCALARS:
+            made: Any = bool if kind is wp.bool else SCALARS[kind]
+        elif kind is not None:
+            made = functools.partial(_construct_from, kind)
+        elif name in NAMES or name in OPERATORS:
+            made = functools.partial(call, name)
+        else:
+            raise AttributeError(name)
+        setattr(self, name, made)
+        return made
+
+
+def _construct_from(kind: Any, *arguments: Any) -> Any:
+    return construct(kind, arguments)
+
+
+python_math = _PythonMath()

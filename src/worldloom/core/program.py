@@ -1,0 +1,287 @@
+"""From a schedule to kernels: the text of one Warp module, compiled once and shared by all simulations that need it."""
+
+from __future__ import annotations
+
+import hashlib
+import linecache
+import threading
+import types as python_types
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import warp as wp
+from warp._src.context import get_module
+
+from worldloom.core import guards, random
+from worldloom.core.console import compiling
+from worldloom.core.entity import ENGINE_FIELDS
+from worldloom.core.errors import CompileError
+from worldloom.core.fields import Field, Role
+from worldloom.core.math import HELPERS
+from worldloom.core.rewrite.kernel_target import WORLD, Column, Sites, clean_action, column_name, variable
+from worldloom.core.schedule import Functions, Group, HostNode, Mask, Schedule, group
+from worldloom.core.system import array_code
+
+_SPACE: dict[str, Any] = {
+    "wp": wp,
+    "uniform": random.uniform,
+    "integer": random.integer,
+    "normal": random.normal,
+    "report_fault": guards.report_fault,
+    "checked_index": guards.checked_index,
+    "checked_slot": guards.checked_slot,
+    "clean_choice": guards.clean_choice,
+    "weighted_index": guards.weighted_index,
+    **{name: compiled for name, (compiled, _) in HELPERS.items()},
+}
+_CACHE: dict[tuple[str, bool], dict[str, Any]] = {}
+_LOCK = threading.Lock()
+
+
+@dataclass(frozen=True)
+class KernelSpec:
+    """One kernel: its name, its threads per world, and the columns it takes, in order.
+
+    Attributes:
+        labels: The systems it runs, in order.
+        bytes_read, bytes_written: Bytes of columns per world and launch, masked parts left out.
+    """
+
+    name: str
+    rows: int
+    columns: tuple[Column, ...]
+    takes_errors: bool
+    labels: tuple[str, ...]
+    bytes_read: int
+    bytes_written: int
+
+
+@dataclass
+class Program:
+    """The generated source of a schedule."""
+
+    text: str
+    types: dict[str, Any]
+    step: list[KernelSpec | HostNode]
+    reset: list[KernelSpec | HostNode]
+    sites: Sites
+
+    def load(self, device: wp.Device, name: str) -> dict[str, Any]:
+        """Every kernel by name, compiled for ``device``; from the cache where the same text was compiled before."""
+        cuda = device.is_cuda
+        key = (hashlib.sha256(self.text.encode()).hexdigest()[:16], cuda)
+        with _LOCK:
+            if key not in _CACHE:
+                _CACHE[key] = self._build(key[0], cuda)
+            kernels = _CACHE[key]
+            self._compile(next(iter(kernels.values())).module, device, name)
+        return kernels
+
+    def _build(self, digest: str, cuda: bool) -> dict[str, Any]:
+        title = f"worldloom_{'cuda' if cuda else 'cpu'}_{digest}"
+        file = f"<{title}>"
+        linecache.cache[file] = (len(self.text), None, self.text.splitlines(keepends=True), file)
+        module = get_module(title)
+        # Fused multiply-add only on the GPU: on the CPU it gains nothing here, and without it interpreted runs agree bit for bit.
+        module.options.update({"enable_backward": False, "fuse_fp": cuda, "max_unroll": 0})
+        made = python_types.ModuleType(title)
+        made.__dict__.update(_SPACE, module=module, **self.types)
+        exec(compile(self.text, file, "exec"), made.__dict__)  # noqa: S102 - text generated above from checked systems
+        names = [spec.name for spec in (*self.step, *self.reset) if isinstance(spec, KernelSpec)]
+        return {n: made.__dict__[n] for n in names}
+
+    def _compile(self, module: Any, device: wp.Device, name: str) -> None:
+        try:
+            with compiling(f"{name} for {device.alias}"):
+                module.load(device, None if device.is_cuda else 1)
+        except Exception as error:
+            kept = Path(wp.config.kernel_cache_dir or ".") / f"{module.name}.py"
+            raise CompileError(
+                f"the generated code of '{name}' does not compile for {device.alias}: {error}. This is a fault of worldloom; please report it with {kept}."
+            ) from error
+
+
+def generate(schedule: Schedule, fuse: bool, cuda: bool) -> Program:
+    """Write the module for a schedule: a thread per row on CUDA, a loop over all rows of a shard on the CPU."""
+    sites, types = Sites(), dict[str, Any]()
+    functions = Functions(schedule, sites, types)
+    writer = _Writer(schedule, types, cuda)
+    step = [e if isinstance(e, HostNode) else writer.kernel("step", i, e) for i, e in enumerate(group(schedule.step, schedule, functions, fuse))]
+    reset = [e if isinstance(e, HostNode) else writer.kernel("reset", i, e) for i, e in enumerate(group(schedule.reset, schedule, functions, fuse))]
+    helpers: dict[str, Any] = {}
+    texts: list[str] = []
+
+    def add(found: dict[str, Any]) -> None:
+        for name, helper in found.items():
+            if helpers.setdefault(name, helper) is not helper:
+                raise helper.source.error(f"another helper is called '{name}' too", "give one of them another name")
+            if helper in done:
+                continue
+            done.add(helper)
+            text, inner = helper.kernel_code(types)
+            add(inner)
+            texts.append(text)
+
+    done: set[Any] = set()
+    for function in functions.made.values():
+        add(function.target.helpers)
+        texts.append(function.code(types))
+    return Program("\n".join([*texts, *writer.texts]), types, step, reset, sites)
+
+
+class _Writer:
+    """Writes kernels: load what the systems need, call them, store what they changed."""
+
+    def __init__(self, schedule: Schedule, types: dict[str, Any], cuda: bool) -> None:
+        self.schedule, self.types, self.cuda = schedule, types, cuda
+        self.texts: list[str] = []
+
+    def field(self, column: Column) -> Field:
+        return self.schedule.tables[column[0]].fields[column[1]]
+
+    def kernel(self, phase: str, number: int, group: Group) -> KernelSpec:
+        name = f"{phase}_{number}"
+        blocks = _blocks(group)
+        columns: dict[Column, Field] = {}
+        lines = self._head(group)
+        shared, local = self._placement(blocks)
+        early = self._early_exit(blocks)
+        if early is not None:
+            lines.append(f"if {'not ' if early[1] else ''}{self._at((WORLD, early[0]), columns, group)}: {'return' if self.cuda else 'continue'}")
+        defined: set[Column] = set()
+        for column in self._loads(blocks, shared):
+            lines.append(f"{variable(column)} = {self._load(column, columns, group)}")
+            defined.add(column)
+        for index, (mask, nodes) in enumerate(blocks):
+            pad = ""
+            if mask is not None and early is None:
+                lines.append(f"if {'' if mask[1] else 'not '}{variable((WORLD, mask[0]))}:")
+                pad = "    "
+            known = set(defined)
+            for node, function in nodes:
+                for column in function.target.inputs:
+                    if column not in known and column in local[index]:
+                        lines.append(f"{pad}{variable(column)} = {self._load(column, columns, group)}")
+                        known.add(column)
+                lines.append(pad + function.call(node.ordinal))
+                known |= set(function.target.outputs)
+                columns.update(function.arrays)
+            for column in local[index]:
+                if any(column in f.target.outputs for _, f in nodes):
+                    lines.append(f"{pad}{self._at(column, columns, group)} = {variable(column)}")
+            defined |= set() if mask is not None else known
+        for column in shared:
+            if any(column in f.target.outputs for f in group.functions):
+                lines.append(f"{self._at(column, columns, group)} = {variable(column)}")
+        errors = any(f.target.faults for f in group.functions)
+        head = ["first: wp.int32", "rows: wp.int32", "offset: wp.int32", *[f"{column_name(c)}: {array_code(f, self.types)}" for c, f in columns.items()]]
+        head += ["errors: wp.array2d(dtype=wp.int32)"] if errors else []
+        if self.cuda:
+            body = "\n".join("    " + line for line in ["thread = wp.tid()", *lines])
+        else:
+            body = "    for thread in range(rows):\n" + "\n".join("        " + line for line in lines)
+        self.texts.append(f"@wp.kernel(module=module, enable_backward=False)\ndef {name}({', '.join(head)}):\n{body}\n")
+        read, written = self._traffic(blocks, group, shared, local)
+        return KernelSpec(name, group.rows, tuple(columns), errors, tuple(n.label for n in group.nodes), read, written)
+
+    def _head(self, group: Group) -> list[str]:
+        if group.rows == 1:
+            return ["world = first + thread", "row = world", "slot = wp.int32(0)"]
+        return [f"row = first * {group.rows} + thread", f"world = row / {group.rows}", f"slot = row - world * {group.rows}"]
+
+    def _at(self, column: Column, columns: dict[Column, Field], group: Group) -> str:
+        """The place of this row in a column."""
+        field = columns.setdefault(column, self.field(column))
+        name = column_name(column)
+        if column[0] != WORLD:
+            return f"{name}[row]"
+        return f"{name}[wp.min(world, {name}.shape[0] - 1)]" if field.role is Role.CONFIG else f"{name}[world]"
+
+    def _load(self, column: Column, columns: dict[Column, Field], group: Group) -> str:
+        import ast
+
+        place = ast.parse(self._at(column, columns, group), mode="eval").body
+        return ast.unparse(clean_action(place, self.field(column)))
+
+    def _early_exit(self, blocks: Blocks) -> Mask | None:
+        """The mask that all systems of the kernel share, if none of them changes it."""
+        masks = {mask for mask, _ in blocks}
+        mask = next(iter(masks))
+        if len(masks) > 1 or mask is None:
+            return None
+        changed = any((WORLD, mask[0]) in f.target.outputs for _, nodes in blocks for _, f in nodes)
+        return None if changed and len(blocks) > 1 else mask
+
+    def _placement(self, blocks: Blocks) -> tuple[list[Column], list[list[Column]]]:
+        """Which columns live through the whole kernel, and which only inside one masked block."""
+        touched: dict[Column, set[int]] = {}
+        for index, (mask, nodes) in enumerate(blocks):
+            for _, function in nodes:
+                for column in (*function.target.inputs, *function.target.outputs):
+                    touched.setdefault(column, set()).add(index)
+            if mask is not None:
+                touched.setdefault((WORLD, mask[0]), set()).add(-1)
+        local: list[list[Column]] = [[] for _ in blocks]
+        shared: list[Column] = []
+        for column, places in touched.items():
+            only = next(iter(places))
+            if len(places) == 1 and only >= 0 and blocks[only][0] is not None:
+                local[only].append(column)
+            else:
+                shared.append(column)
+        return shared, local
+
+    def _loads(self, blocks: Blocks, shared: list[Column]) -> list[Column]:
+        """The shared columns that some system needs before any unmasked one has written them."""
+        needed: list[Column] = []
+        written: set[Column] = set()
+        for mask, nodes in blocks:
+            if mask is not None:
+                needed += [c for c in [(WORLD, mask[0])] if c not in written and c not in needed]
+            for _, function in nodes:
+                wants = [*function.target.inputs, *(function.target.outputs if mask is not None else ())]
+                needed += [c for c in wants if c in shared and c not in written and c not in needed]
+                if mask is None:
+                    written |= set(function.target.outputs)
+        early = self._early_exit(blocks)
+        return [c for c in needed if early is None or c != (WORLD, early[0]) or any(c in f.target.inputs for _, n in blocks for _, f in n)]
+
+    def _traffic(self, blocks: Blocks, group: Group, shared: list[Column], local: list[list[Column]]) -> tuple[int, int]:
+        """Bytes that one world moves for sure at each launch; masked blocks count for nothing."""
+        def size(column: Column) -> int:
+            field = self.field(column)
+            if field.role is Role.CONFIG:
+                return 0
+            each = wp.types.type_size_in_bytes(field.dtype)
+            for n in field.shape:
+                each *= n
+            return each * (1 if column[0] == WORLD else group.rows)
+
+        early = self._early_exit(blocks)
+        if early is not None:
+            return size((WORLD, early[0])), 0
+        read = sum(size(c) for c in self._loads(blocks, shared))
+        written = sum(size(c) for c in shared if any(c in f.target.outputs for f in group.functions))
+        for index, (mask, nodes) in enumerate(blocks):
+            if mask is None:
+                for _, function in nodes:
+                    read += sum(size(c) for c in function.target.columns if c not in function.target.local_write)
+                    written += sum(size(c) for c in function.target.local_write | function.target.remote_write)
+        return read, written
+
+
+Blocks = list[tuple[Mask | None, list[tuple[Any, Any]]]]
+
+
+def _blocks(group: Group) -> Blocks:
+    """Neighbouring systems with the same mask."""
+    out: Blocks = []
+    for node, function in zip(group.nodes, group.functions, strict=True):
+        if not out or out[-1][0] != node.mask:
+            out.append((node.mask, []))
+        out[-1][1].append((node, function))
+    return out
+
+
+__all__ = ["ENGINE_FIELDS", "KernelSpec", "Program", "generate"]

@@ -1,0 +1,129 @@
+"""Random numbers without state: Philox4x32-10 over (seed, world, episode, step, stream, draw).
+
+The same key gives the same number on every device, whatever the batch size, the shards and the threads. ``stream``
+tells systems and entities apart, ``draw`` counts the draws of one system run. Four draws share one Philox block, which
+compilers then compute once.
+
+Each function stands here twice, for Warp and for plain Python, and the tests hold both to published vectors.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import warp as wp
+
+from worldloom.core.math import call
+
+STREAM_SHIFT = 20
+"""A stream is ``system << STREAM_SHIFT | slot``: up to 4,096 systems of up to 1,048,576 entities per world."""
+
+_M0, _M1 = 0xD2511F53, 0xCD9E8D57
+_W0, _W1 = 0x9E3779B9, 0xBB67AE85
+_MASK = 0xFFFFFFFF
+TWO_PI = float(np.float32(2.0 * math.pi))
+
+M0, M1 = wp.constant(wp.uint32(_M0)), wp.constant(wp.uint32(_M1))
+W0, W1 = wp.constant(wp.uint32(_W0)), wp.constant(wp.uint32(_W1))
+
+
+@wp.func
+def _high(a: wp.uint32, b: wp.uint32):
+    return wp.uint32((wp.uint64(a) * wp.uint64(b)) >> wp.uint64(32))
+
+
+@wp.func
+def _round(a: wp.uint32, b: wp.uint32, c: wp.uint32, d: wp.uint32, k0: wp.uint32, k1: wp.uint32):
+    return _high(M1, c) ^ b ^ k0, M1 * c, _high(M0, a) ^ d ^ k1, M0 * a
+
+
+@wp.func
+def philox(c0: wp.uint32, c1: wp.uint32, c2: wp.uint32, c3: wp.uint32, key0: wp.uint32, key1: wp.uint32):
+    """Four random words of 32 bits from a counter of four words and a key of two."""
+    a, b, c, d = _round(c0, c1, c2, c3, key0, key1)
+    k0, k1 = key0 + W0, key1 + W1
+    a, b, c, d = _round(a, b, c, d, k0, k1)
+    k0, k1 = k0 + W0, k1 + W1
+    a, b, c, d = _round(a, b, c, d, k0, k1)
+    k0, k1 = k0 + W0, k1 + W1
+    a, b, c, d = _round(a, b, c, d, k0, k1)
+    k0, k1 = k0 + W0, k1 + W1
+    a, b, c, d = _round(a, b, c, d, k0, k1)
+    k0, k1 = k0 + W0, k1 + W1
+    a, b, c, d = _round(a, b, c, d, k0, k1)
+    k0, k1 = k0 + W0, k1 + W1
+    a, b, c, d = _round(a, b, c, d, k0, k1)
+    k0, k1 = k0 + W0, k1 + W1
+    a, b, c, d = _round(a, b, c, d, k0, k1)
+    k0, k1 = k0 + W0, k1 + W1
+    a, b, c, d = _round(a, b, c, d, k0, k1)
+    k0, k1 = k0 + W0, k1 + W1
+    a, b, c, d = _round(a, b, c, d, k0, k1)
+    return wp.vec4ui(a, b, c, d)
+
+
+@wp.func
+def bits(seed: wp.uint32, world: wp.int32, episode: wp.int32, step: wp.int32, stream: wp.int32, draw: wp.int32):
+    """One random word of 32 bits."""
+    block = philox(wp.uint32(draw >> 2), wp.uint32(stream), wp.uint32(step), wp.uint32(episode), seed, wp.uint32(world))
+    return block[draw & 3]
+
+
+@wp.func
+def uniform(seed: wp.uint32, world: wp.int32, episode: wp.int32, step: wp.int32, stream: wp.int32, draw: wp.int32, low: wp.float32, high: wp.float32):
+    """A real number, ``low <= x < high`` up to rounding; 24 random bits."""
+    return low + wp.float32(bits(seed, world, episode, step, stream, draw) >> wp.uint32(8)) * 5.9604644775390625e-08 * (high - low)
+
+
+@wp.func
+def integer(seed: wp.uint32, world: wp.int32, episode: wp.int32, step: wp.int32, stream: wp.int32, draw: wp.int32, low: wp.int32, high: wp.int32):
+    """A whole number, ``low <= k < high``; ``low`` where the range is empty. The bias is at most (high - low) / 2**32."""
+    if high <= low:
+        return low
+    return low + wp.int32(_high(bits(seed, world, episode, step, stream, draw), wp.uint32(high - low)))
+
+
+@wp.func
+def normal(seed: wp.uint32, world: wp.int32, episode: wp.int32, step: wp.int32, stream: wp.int32, draw: wp.int32, mean: wp.float32, spread: wp.float32):
+    """A normally distributed number, by Box and Muller from the draws ``draw`` and ``draw + 1``."""
+    u = wp.float32((bits(seed, world, episode, step, stream, draw) >> wp.uint32(8)) + wp.uint32(1)) * 5.9604644775390625e-08
+    v = wp.float32(bits(seed, world, episode, step, stream, draw + 1) >> wp.uint32(8)) * 5.9604644775390625e-08
+    return mean + spread * (wp.sqrt(-2.0 * wp.log(u)) * wp.cos(6.2831854820251465 * v))
+
+
+def philox_python(counter: tuple[int, int, int, int], key: tuple[int, int]) -> tuple[int, int, int, int]:
+    """:func:`philox` in plain Python."""
+    (a, b, c, d), (k0, k1) = counter, key
+    for _ in range(10):
+        p0, p1 = _M0 * a, _M1 * c
+        a, b, c, d = (p1 >> 32) ^ b ^ k0, p1 & _MASK, (p0 >> 32) ^ d ^ k1, p0 & _MASK
+        k0, k1 = (k0 + _W0) & _MASK, (k1 + _W1) & _MASK
+    return a, b, c, d
+
+
+@dataclass(frozen=True)
+class Key:
+    """What a system run draws its random numbers from, in plain Python."""
+
+    seed: int
+    world: int
+    episode: int
+    step: int
+    stream: int
+
+    def bits(self, draw: int) -> int:
+        counter = (draw >> 2 & _MASK, self.stream & _MASK, self.step & _MASK, self.episode & _MASK)
+        return philox_python(counter, (self.seed & _MASK, self.world & _MASK))[draw & 3]
+
+    def uniform(self, draw: int, low: np.float32, high: np.float32) -> np.float32:
+        return low + np.float32(self.bits(draw) >> 8) * np.float32(2**-24) * (high - low)
+
+    def integer(self, draw: int, low: np.int32, high: np.int32) -> np.int32:
+        return np.int32(low) if high <= low else np.int32(int(low) + (self.bits(draw) * (int(high) - int(low)) >> 32))
+
+    def normal(self, draw: int, mean: np.float32, spread: np.float32) -> np.float32:
+        u = np.float32((self.bits(draw) >> 8) + 1) * np.float32(2**-24)
+        v = np.float32(self.bits(draw + 1) >> 8) * np.float32(2**-24)
+        return mean + spread * (call("sqrt", np.float32(-2.0) * call("log", u)) * call("cos", np.float32(TWO_PI) * v))

@@ -1,0 +1,69 @@
+"""Who touches what: the reads and writes of one system, and the rules that keep parallel runs of it from racing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from worldloom.core.entity import Components, Has
+from worldloom.core.rewrite.values import Owner
+from worldloom.core.source import Source
+
+Key = tuple[type[Components], str]
+
+
+@dataclass
+class Access:
+    """The reads and writes of one system, each with the first line where it happens.
+
+    Attributes:
+        own_read, own_write: Components of the row that the system runs for.
+        other_read, other_write: Components of other rows, by kind and name; all writes accumulate.
+        world_read, world_write: Fields of the world, for systems over entities; all writes accumulate.
+        ends: Whether it ends episodes: ``"world"``, or ``"agent"``.
+    """
+
+    own_read: dict[str, int] = field(default_factory=dict)
+    own_write: dict[str, int] = field(default_factory=dict)
+    other_read: dict[Key, int] = field(default_factory=dict)
+    other_write: dict[Key, int] = field(default_factory=dict)
+    world_read: dict[str, int] = field(default_factory=dict)
+    world_write: dict[str, int] = field(default_factory=dict)
+    kinds: dict[type[Components], int] = field(default_factory=dict)
+    ends: set[str] = field(default_factory=set)
+
+
+def refuse_races(source: Source, owner: Owner, access: Access) -> None:
+    """Raise DefinitionError for what would depend on the order in which the rows of a batch run."""
+    name = owner.__name__
+
+    def same_table(kind: type[Components]) -> bool:
+        return owner.matches(kind) if isinstance(owner, Has) else issubclass(kind, owner) or issubclass(owner, kind)
+
+    for (kind, component), line in access.other_read.items():
+        if same_table(kind) and component in access.own_write:
+            raise source.error(
+                f"race: it reads '{component}' of another {kind.__name__} while every {name} writes its own '{component}'",
+                f"split it into two systems, or write the new value into a second component and copy it back in a later system (line {access.own_write[component]} writes)",
+                line,
+            )
+        if (kind, component) in access.other_write:
+            raise source.error(
+                f"race: it reads '{component}' of another {kind.__name__} and adds to it in the same system",
+                f"split it into two systems, the first adding, the second reading (line {access.other_write[kind, component]} adds)",
+                line,
+            )
+    for (kind, component), line in access.other_write.items():
+        touched = access.own_write.get(component, access.own_read.get(component))
+        if same_table(kind) and touched is not None:
+            raise source.error(
+                f"race: it adds to '{component}' of another {kind.__name__} while every {name} uses its own '{component}'",
+                f"split it into two systems, one that adds and one that uses the sum (line {touched} uses it)",
+                line,
+            )
+    for component, line in access.world_write.items():
+        if component in access.world_read:
+            raise source.error(
+                f"race: it adds to 'world.{component}' and reads it in the same system, while other entities add to it too",
+                f"read it in a later system (line {access.world_read[component]} reads)",
+                line,
+            )

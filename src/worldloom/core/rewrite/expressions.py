@@ -1,0 +1,483 @@
+"""Expressions: from the user's syntax to typed code, the same for compiled and interpreted systems."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import enum
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from worldloom.core.entity import AGENT_FIELDS, Components, Entity, Has
+from worldloom.core.errors import DefinitionError
+from worldloom.core.fields import FLOATS, Field, Role, canonical, is_composite, scalar_of, shape_of
+from worldloom.core.math import NoOverloadError, result_type, type_of
+from worldloom.core.rewrite import nodes
+from worldloom.core.rewrite.access import Access
+from worldloom.core.rewrite.target import Target
+from worldloom.core.rewrite.values import (
+    INTEGERS,
+    ArrayType,
+    RefType,
+    RowType,
+    TupleType,
+    Value,
+    WorldType,
+    common,
+    describe,
+    is_number,
+    is_plain,
+    is_scalar,
+    widens,
+)
+from worldloom.core.source import Source
+
+COMPONENTS = {"x": 0, "y": 1, "z": 2, "w": 3}
+_COMPARE = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
+_MISSING = object()
+
+
+class Expressions:
+    """Understands expressions. Subclassed by :class:`Statements`; ``target`` decides what code comes out."""
+
+    def __init__(self, source: Source, target: Target) -> None:
+        self.source = source
+        self.target = target
+        self.names = source.names()
+        self.locals: dict[str, Any] = {}
+        self.parameters: dict[str, Value] = {}
+        self.assigned: set[str] | None = set()
+        self.access = Access()
+        self.world_system = False
+        self.draws: list[tuple[ast.Constant, int]] = []
+        self.draw_count = 0
+
+    # -- errors ------------------------------------------------------------------------------------------------------
+
+    def error(self, problem: str, fix: str, node: ast.AST) -> DefinitionError:
+        return self.source.error(problem, fix, node)
+
+    def unsupported(self, what: str, node: ast.AST, fix: str = "see docs/python.md for the Python that systems may use") -> DefinitionError:
+        return self.error(f"{what} is not supported in a system", fix, node)
+
+    # -- conversions -------------------------------------------------------------------------------------------------
+
+    def convert(self, value: Value, kind: Any, node: ast.AST, what: str) -> ast.expr:
+        """The code of ``value`` as a ``kind``, converted where nothing is lost; DefinitionError otherwise."""
+        if value.type is kind or value.type == kind:
+            return self.target.literal(value.const, kind) if value.const is not None else value.node
+        if isinstance(kind, RefType):
+            if value.type is None:
+                return self.target.literal(-1, wp.int32)
+        elif value.weak and is_number(kind) and (kind in FLOATS or isinstance(value.const, int)):
+            info = None if kind in FLOATS else np.iinfo(np.dtype(kind.__name__))
+            if info is not None and not info.min <= value.const <= info.max:
+                raise self.error(f"overflow: {value.const} does not fit into {describe(kind)}", "use a wider type, such as wl.int64", node)
+            return self.target.literal(float(value.const) if kind in FLOATS else value.const, kind)
+        elif is_scalar(kind) and is_scalar(value.type) and widens(value.type, kind):
+            return self.target.cast(value.node, kind)
+        raise self.error(
+            f"wrong type: {what} is {describe(kind)}, but the value is {describe(value.type)}", self._how_to_convert(value.type, kind), node
+        )
+
+    @staticmethod
+    def _how_to_convert(source: Any, kind: Any) -> str:
+        if is_scalar(source) and is_scalar(kind):
+            return f"convert it, for example with {describe(kind)}(...)"
+        return f"give it a value that is {describe(kind)}"
+
+    def truth(self, node: ast.expr) -> ast.expr:
+        """``node`` as a condition."""
+        value = self.expression(node)
+        if value.type is wp.bool:
+            return value.node if value.const is None else nodes.constant(bool(value.const))
+        if is_number(value.type):
+            zero = self.target.literal(0.0 if value.type in FLOATS else 0, value.type)
+            return ast.Compare(value.node, [ast.NotEq()], [zero])
+        if isinstance(value.type, RefType):
+            return ast.Compare(value.node, [ast.GtE()], [self.target.literal(0, wp.int32)])
+        raise self.error(f"{describe(value.type)} is no condition", "compare it with something", node)
+
+    def number(self, node: ast.expr, kind: Any, what: str) -> ast.expr:
+        """``node`` as a number of type ``kind``."""
+        return self.convert(self.expression(node), kind, node, what)
+
+    # -- names that stand for Python objects -------------------------------------------------------------------------
+
+    def static(self, node: ast.expr) -> Any:
+        """The Python object that a name or a dotted name stands for, or ``_MISSING``."""
+        if isinstance(node, ast.Name):
+            if node.id in self.locals or node.id in self.parameters:
+                return _MISSING
+            return self.names.get(node.id, getattr(builtins, node.id, _MISSING))
+        if isinstance(node, ast.Attribute):
+            holder = self.static(node.value)
+            if isinstance(holder, ModuleType) or (isinstance(holder, type) and issubclass(holder, enum.Enum)):
+                return getattr(holder, node.attr, _MISSING)
+            if isinstance(holder, enum.Enum) and node.attr == "value":
+                return holder.value
+            if holder is not _MISSING and not isinstance(holder, type) and type_of(holder) is None:
+                return getattr(holder, node.attr, _MISSING)
+        return _MISSING
+
+    def static_value(self, found: Any, node: ast.expr) -> Value:
+        """A constant of the user's module as a value."""
+        if found is None:
+            return Value(nodes.constant(None), None)
+        if isinstance(found, enum.Enum) and isinstance(found.value, (int, float)):
+            found = found.value
+        if isinstance(found, np.generic):
+            kind = type_of(found)
+            return Value(self.target.literal(found.item(), kind), kind)
+        if isinstance(found, (bool, int, float)):
+            return self.constant(found, node)
+        kind = canonical(type(found))
+        if kind is not None and is_composite(kind):
+            numbers = [self.target.literal(n, scalar_of(kind)) for n in np.asarray(found).ravel().tolist()]
+            return Value(self.target.construct(kind, numbers), kind)
+        raise self.error(
+            f"'{ast.unparse(node)}' is a Python object of type {type(found).__name__}, which a system cannot use",
+            "use numbers, vectors, wl.function helpers and worldloom's functions",
+            node,
+        )
+
+    def constant(self, value: Any, node: ast.expr) -> Value:
+        if value is None:
+            return Value(nodes.constant(None), None)
+        if isinstance(value, bool):
+            return Value(nodes.constant(value), wp.bool, value)
+        if isinstance(value, int):
+            if not -(2**31) <= value < 2**32:
+                raise self.error(f"overflow: {value} does not fit into an int of 32 bits", f"write wl.int64({value}) in the world's module", node)
+            return Value(self.target.literal(value, wp.int32 if value < 2**31 else wp.uint32), wp.int32 if value < 2**31 else wp.uint32, value)
+        if isinstance(value, float):
+            return Value(self.target.literal(value, wp.float32), wp.float32, value)
+        raise self.unsupported(f"a constant of type {type(value).__name__}", node, "use numbers and truth values")
+
+    # -- expressions -------------------------------------------------------------------------------------------------
+
+    def expression(self, node: ast.expr) -> Value:
+        """Understand one expression."""
+        method = getattr(self, f"expr_{type(node).__name__}", None)
+        if method is None:
+            raise self.unsupported(f"'{ast.unparse(node)}' ({type(node).__name__})", node)
+        value: Value = method(node)
+        ast.copy_location(value.node, node)
+        return value
+
+    def plain(self, node: ast.expr) -> Value:
+        """An expression that must be a number or a vector."""
+        value = self.expression(node)
+        if not is_plain(value.type):
+            raise self.error(f"{describe(value.type)} cannot be used as a number here", "use one of its components", node)
+        return value
+
+    def expr_Constant(self, node: ast.Constant) -> Value:
+        return self.constant(node.value, node)
+
+    def expr_Name(self, node: ast.Name) -> Value:
+        if node.id in self.parameters:
+            return self.parameters[node.id]
+        if node.id in self.locals:
+            if self.assigned is not None and node.id not in self.assigned:
+                raise self.error(f"'{node.id}' may have no value yet", f"give '{node.id}' a value before the branch or the loop", node)
+            return Value(nodes.name(self.target.local(node.id)), self.locals[node.id])
+        found = self.static(node)
+        if found is _MISSING:
+            raise self.error(f"unknown name '{node.id}'", "define it before the system, or correct the spelling", node)
+        return self.static_value(found, node)
+
+    def expr_Attribute(self, node: ast.Attribute) -> Value:
+        found = self.static(node)
+        if found is not _MISSING:
+            return self.static_value(found, node)
+        value = self.expression(node.value)
+        if isinstance(value.type, RowType):
+            return self.row_attribute(value, node)
+        if isinstance(value.type, WorldType):
+            return self.world_attribute(value, node)
+        if isinstance(value.type, RefType):
+            if node.attr == "alive":
+                return Value(ast.Compare(value.node, [ast.GtE()], [self.target.literal(0, wp.int32)]), wp.bool)
+            raise self.error(f"a reference has no '{node.attr}'", f"follow it first: .get().{node.attr}", node)
+        if is_composite(value.type):
+            return Value(self.target.component(value.node, value.type, [nodes.constant(self.letter(value.type, node))]), scalar_of(value.type))
+        raise self.error(f"{describe(value.type)} has no '{node.attr}'", "use a component of an entity or of the world", node)
+
+    def letter(self, kind: Any, node: ast.Attribute) -> int:
+        """The place of ``.x``, ``.y``, ``.z`` or ``.w`` in a vector or quaternion."""
+        place = COMPONENTS.get(node.attr, 99)
+        if len(shape_of(kind)) != 1 or place >= shape_of(kind)[0]:
+            raise self.error(f"{describe(kind)} has no '{node.attr}'", "use x, y, z, w as far as it is long, or an index", node)
+        return place
+
+    def row_attribute(self, row: Value, node: ast.Attribute) -> Value:
+        if node.attr == "id":
+            return Value(self.target.slot(row), wp.int32)
+        if node.attr == "ref":
+            if isinstance(row.type.owner, Has):
+                raise self.error("an entity found with wl.Has has no reference", "write the system over one kind of entity", node)
+            return Value(self.target.slot(row), RefType(row.type.owner))
+        if self.target.engine and node.attr.startswith("raw__"):
+            action = row.type.owner.fields[node.attr.removeprefix("raw__")]
+            return Value(self.target.raw(row, action), action.dtype)
+        field = self.field(row, node)
+        if field.role is Role.ENGINE and field.name != "active" and not self.target.engine:
+            raise self.error(f"'{field.name}' is read from outside, not in systems", "read 'active' instead", node)
+        self.log(row, field, "read", node)
+        return self.read(row, field)
+
+    def read(self, row: Value, field: Field) -> Value:
+        if field.is_array:
+            return Value(self.target.array(row, field), ArrayType(field), base=row)
+        return Value(self.target.read(row, field), self.kind_of(field))
+
+    def kind_of(self, field: Field) -> Any:
+        """The type of a component that is no array; a reference given by name is looked up where the system stands."""
+        if field.ref is None:
+            return field.dtype
+        kind = self.names.get(field.ref, field.ref) if isinstance(field.ref, str) else field.ref
+        if not (isinstance(kind, type) and issubclass(kind, Entity)):
+            raise self.source.error(f"'{field.name}' refers to '{kind}', which is no kind of entity here", "name a wl.Entity class that this file knows")
+        return RefType(kind)
+
+    def world_attribute(self, world: Value, node: ast.Attribute) -> Value:
+        if node.attr == "id":
+            return Value(self.target.world_id(), wp.int32)
+        field = self.field(world, node)
+        if field.role is Role.ENGINE and field.name not in ("step", "episode") and not self.target.engine:
+            raise self.error(f"'world.{field.name}' is read from outside, not in systems", "keep a field of your own for it", node)
+        self.log(world, field, "read", node)
+        return self.read(world, field)
+
+    def field(self, row: Value, node: ast.Attribute) -> Field:
+        """The field that ``row.attr`` names."""
+        owner = row.type.world if isinstance(row.type, WorldType) else row.type.owner
+        found = owner.fields.get(node.attr)
+        if found is None and isinstance(row.type, RowType):
+            found = AGENT_FIELDS.get(node.attr)
+            if found is not None:
+                self.access.ends.add("agent")
+        if found is None:
+            known = [n for n, f in owner.fields.items() if f.role is not Role.ENGINE]
+            raise self.error(f"unknown component '{node.attr}': {owner.__name__} has {', '.join(known) or 'none'}", "correct the name, or declare it", node)
+        return found
+
+    def log(self, row: Value, field: Field, mode: str, node: ast.AST) -> None:
+        """Note a read or a write for the race rules."""
+        line = getattr(node, "lineno", 0)
+        if isinstance(row.type, WorldType):
+            own = self.world_system
+            table: dict[Any, int] = (
+                (self.access.own_read if mode == "read" else self.access.own_write)
+                if own
+                else (self.access.world_read if mode == "read" else self.access.world_write)
+            )
+            table.setdefault(field.name, line)
+        elif row.type.own:
+            (self.access.own_read if mode == "read" else self.access.own_write).setdefault(field.name, line)
+        else:
+            others: dict[Any, int] = self.access.other_read if mode == "read" else self.access.other_write
+            others.setdefault((row.type.owner, field.name), line)
+
+    def expr_Subscript(self, node: ast.Subscript) -> Value:
+        value = self.expression(node.value)
+        kind, indices = self.indices(value, node)
+        if isinstance(value.type, ArrayType):
+            assert value.base is not None
+            return Value(self.target.element(value.base, value.type.field, indices), kind)
+        return Value(self.target.component(value.node, value.type, indices), kind)
+
+    def indices(self, value: Value, node: ast.Subscript) -> tuple[Any, list[ast.expr]]:
+        """The type of one element and the checked indices of ``value[...]``."""
+        if isinstance(value.type, ArrayType):
+            shape, kind = value.type.field.shape, value.type.field.dtype
+        elif is_composite(value.type):
+            shape, kind = shape_of(value.type), scalar_of(value.type)
+        else:
+            raise self.error(f"{describe(value.type)} cannot be indexed", "index an array component or a vector", node)
+        written = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        if any(isinstance(i, ast.Slice) for i in written):
+            raise self.unsupported("a slice", node, "loop over the indices with range()")
+        if len(written) != len(shape):
+            raise self.error(f"{describe(value.type)} takes {len(shape)} indices, not {len(written)}", "give one index per dimension", node)
+        checked = []
+        for item, size in zip(written, shape, strict=True):
+            place = self.expression(item)
+            if place.type not in INTEGERS:
+                raise self.error(f"wrong type: an index is int, not {describe(place.type)}", "convert it with int(...)", item)
+            if isinstance(place.const, int):
+                if not -size <= place.const < size:
+                    raise self.error(f"overflow: index {place.const} is outside {describe(value.type)} of {size}", f"use 0 to {size - 1}", item)
+                checked.append(nodes.constant(place.const % size))
+            else:
+                what = f"index of {ast.unparse(node.value)} (size {size})"
+                checked.append(self.target.check_index(self.convert(place, wp.int32, item, "an index"), size, what, item.lineno))
+        return kind, checked
+
+    def expr_BinOp(self, node: ast.BinOp) -> Value:
+        return self.binary(self.expression(node.left), node.op, self.expression(node.right), node)
+
+    def binary(self, left: Value, operator: ast.operator, right: Value, node: ast.AST) -> Value:
+        symbol = type(operator).__name__
+        for side in (left, right):
+            if not is_plain(side.type):
+                raise self.error(f"wrong type: {describe(side.type)} cannot be calculated with", "use its components", node)
+        if is_composite(left.type) or is_composite(right.type):
+            return self.composite_binary(left, operator, right, node)
+        if isinstance(operator, (ast.BitAnd, ast.BitOr, ast.BitXor)) and left.type is wp.bool and right.type is wp.bool:
+            if isinstance(operator, ast.BitXor):
+                return Value(ast.Compare(left.node, [ast.NotEq()], [right.node]), wp.bool)
+            joined = ast.And() if isinstance(operator, ast.BitAnd) else ast.Or()
+            return Value(ast.BoolOp(joined, [left.node, right.node]), wp.bool)
+        if isinstance(operator, ast.Pow):
+            return self.power(left, right, node)
+        kind = common(left, right)
+        if isinstance(operator, ast.Div) and kind not in FLOATS:
+            kind = wp.float32
+        a, b = (self.convert(side, kind, node, f"a side of '{symbol}'") for side in (left, right))
+        if isinstance(operator, (ast.BitAnd, ast.BitOr, ast.BitXor, ast.LShift, ast.RShift)):
+            if kind in FLOATS:
+                raise self.error("wrong type: bits are taken of whole numbers only", "convert with int(...)", node)
+            return Value(nodes.binary(a, operator, b), kind)
+        if isinstance(operator, (ast.Add, ast.Sub, ast.Mult, ast.Div)):
+            return Value(nodes.binary(a, operator, b), kind)
+        if isinstance(operator, ast.FloorDiv):
+            if kind in FLOATS:
+                return Value(nodes.warp("floor", nodes.binary(a, ast.Div(), b)), kind)
+            return Value(nodes.call("floor_divide", a, b), kind)
+        if isinstance(operator, ast.Mod):
+            return Value(nodes.call("float_modulo" if kind in FLOATS else "floor_modulo", a, b), kind)
+        raise self.unsupported(f"the operator {symbol}", node)
+
+    def composite_binary(self, left: Value, operator: ast.operator, right: Value, node: ast.AST) -> Value:
+        called = nodes.BINARY.get(type(operator))
+        if called is None:
+            raise self.error(f"vectors have no operator {type(operator).__name__}", "calculate component by component", node)
+        sides = []
+        for side, other in ((left, right), (right, left)):
+            if is_scalar(side.type):
+                sides.append((self.convert(side, scalar_of(other.type), node, "a factor of a vector"), scalar_of(other.type)))
+            else:
+                sides.append((side.node, side.type))
+        try:
+            kind = result_type(called, (sides[0][1], sides[1][1]))
+        except NoOverloadError:
+            raise self.error(
+                f"wrong type: no operator {type(operator).__name__} for {describe(left.type)} and {describe(right.type)}",
+                "use wl.cw_mul or wl.cw_div for products component by component, and equal lengths",
+                node,
+            ) from None
+        return Value(nodes.warp(called, sides[0][0], sides[1][0]), kind)
+
+    def power(self, base: Value, exponent: Value, node: ast.AST) -> Value:
+        if base.type is wp.bool:
+            raise self.error("wrong type: a truth value has no power", "convert it with float(...)", node)
+        if exponent.const in (2, 3) and not isinstance(exponent.const, bool):
+            return Value(nodes.call("square" if exponent.const == 2 else "cube", base.node), base.type)
+        kind = common(base, exponent)
+        kind = kind if kind in FLOATS else wp.float32
+        if exponent.const == 0.5:
+            return Value(nodes.warp("sqrt", self.convert(base, kind, node, "a base")), kind)
+        sides = [self.convert(side, kind, node, "a power") for side in (base, exponent)]
+        return Value(nodes.warp("pow", *sides), kind)
+
+    def expr_UnaryOp(self, node: ast.UnaryOp) -> Value:
+        if isinstance(node.op, ast.Not):
+            return Value(ast.UnaryOp(ast.Not(), self.truth(node.operand)), wp.bool)
+        value = self.plain(node.operand)
+        if isinstance(node.op, ast.USub):
+            if value.weak:
+                return self.constant(-value.const, node)
+            if is_composite(value.type):
+                return Value(nodes.warp("neg", value.node), value.type)
+            if value.type is wp.bool:
+                raise self.error("wrong type: a truth value cannot be negated with '-'", "use 'not'", node)
+            return Value(ast.UnaryOp(ast.USub(), value.node), value.type)
+        if isinstance(node.op, ast.UAdd):
+            return value
+        if value.type not in INTEGERS:
+            raise self.error("wrong type: '~' takes whole numbers only", "use 'not' for truth values", node)
+        return Value(ast.UnaryOp(ast.Invert(), value.node), value.type)
+
+    def expr_BoolOp(self, node: ast.BoolOp) -> Value:
+        return Value(ast.BoolOp(node.op, [self.truth(item) for item in node.values]), wp.bool)
+
+    def expr_Compare(self, node: ast.Compare) -> Value:
+        links: list[ast.expr] = []
+        left_node, taken = node.left, self.draw_count
+        for operator, right_node in zip(node.ops, node.comparators, strict=True):
+            links.append(self.compare(left_node, operator, right_node, node))
+            left_node = right_node
+        if self.draw_count != taken and (len(links) > 1 or isinstance(node.ops[0], (ast.In, ast.NotIn))):
+            raise self.error("a random number cannot be drawn in a comparison of several parts", "draw it into a variable first", node)
+        return Value(links[0] if len(links) == 1 else ast.BoolOp(ast.And(), links), wp.bool)
+
+    def compare(self, left_node: ast.expr, operator: ast.cmpop, right_node: ast.expr, node: ast.AST) -> ast.expr:
+        if isinstance(operator, (ast.In, ast.NotIn)):
+            if not isinstance(right_node, (ast.Tuple, ast.List, ast.Set)):
+                raise self.unsupported("'in' with anything but a list of values", node, "write it out: x in (1, 2, 3)")
+            same: list[ast.expr] = [self.compare(left_node, ast.Eq(), item, node) for item in right_node.elts]
+            joined: ast.expr = ast.BoolOp(ast.Or(), same) if len(same) > 1 else same[0]
+            return joined if isinstance(operator, ast.In) else ast.UnaryOp(ast.Not(), joined)
+        left, right = self.expression(left_node), self.expression(right_node)
+        if isinstance(left.type, RefType) or isinstance(right.type, RefType):
+            return self.compare_references(left, operator, right, node)
+        if type(operator) not in _COMPARE:
+            raise self.unsupported(f"'{type(operator).__name__}'", node, "compare numbers with ==, !=, <, <=, >, >=")
+        if left.type is wp.bool and right.type is wp.bool:
+            return ast.Compare(left.node, [operator], [right.node])
+        if is_scalar(left.type) and is_scalar(right.type):
+            kind = common(left, right)
+            sides = [self.convert(side, kind, node, "a side of the comparison") for side in (left, right)]
+            return ast.Compare(sides[0], [operator], [sides[1]])
+        raise self.error(
+            f"wrong type: {describe(left.type)} and {describe(right.type)} cannot be compared", "compare numbers, for example of single components", node
+        )
+
+    def compare_references(self, left: Value, operator: ast.cmpop, right: Value, node: ast.AST) -> ast.expr:
+        equal = isinstance(operator, (ast.Eq, ast.Is))
+        if not equal and not isinstance(operator, (ast.NotEq, ast.IsNot)):
+            raise self.error("references can be equal or not, no more", "compare with == or !=", node)
+        sides = []
+        for side, other in ((left, right), (right, left)):
+            if side.type is not None and (not isinstance(side.type, RefType) or (other.type is not None and side.type != other.type)):
+                raise self.error(
+                    f"wrong type: {describe(left.type)} and {describe(right.type)} cannot be compared", "compare references to one kind, or with None", node
+                )
+            sides.append(self.target.literal(-1, wp.int32) if side.type is None else side.node)
+        return ast.Compare(sides[0], [ast.Eq() if equal else ast.NotEq()], [sides[1]])
+
+    def expr_IfExp(self, node: ast.IfExp) -> Value:
+        test = self.truth(node.test)
+        one, two = self.expression(node.body), self.expression(node.orelse)
+        if is_scalar(one.type) and is_scalar(two.type):
+            kind = wp.bool if one.type is two.type is wp.bool else common(one, two)
+        else:
+            kind = one.type if one.type is not None else two.type
+        sides = [self.convert(side, kind, node, "the other branch") for side in (one, two)]
+        return Value(ast.IfExp(test, sides[0], sides[1]), kind)
+
+    def expr_Tuple(self, node: ast.Tuple) -> Value:
+        parts = [self.expression(item) for item in node.elts]
+        return Value(ast.Tuple([p.node for p in parts], ast.Load()), TupleType(tuple(p.type for p in parts)), parts=parts)
+
+    def expr_Call(self, node: ast.Call) -> Value:
+        from worldloom.core.rewrite.calls import understand_call
+
+        return understand_call(self, node)
+
+    # -- rows --------------------------------------------------------------------------------------------------------
+
+    def kind_argument(self, node: ast.Call, method: str) -> type[Components]:
+        """The kind of entity that ``world.all(Kind)`` or ``world.count(Kind)`` names."""
+        found = self.static(node.args[0]) if len(node.args) == 1 and not node.keywords else _MISSING
+        if self.target.engine and isinstance(found, Has):
+            return found  # type: ignore[return-value]
+        if not (isinstance(found, type) and issubclass(found, Entity)):
+            raise self.error(f"world.{method} takes one kind of entity", f"write world.{method}(Kind) with a class derived from wl.Entity", node)
+        self.access.kinds.setdefault(found, node.lineno)
+        return found

@@ -1,0 +1,109 @@
+"""The interpreted target: the user's own function with exact types put in, running on proxies of rows."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import warp as wp
+
+from worldloom.core.entity import Has
+from worldloom.core.fields import Field, canonical
+from worldloom.core.rewrite import nodes
+from worldloom.core.rewrite.kernel_target import type_code
+from worldloom.core.rewrite.target import Target
+from worldloom.core.rewrite.values import Value
+
+
+class PythonTarget(Target):
+    """Builds the body of one Python function. ``runtime`` in the generated code is the interpreter."""
+
+    def __init__(self, place: str, types: dict[str, Any], engine: bool = False) -> None:
+        self.place, self.types, self.engine = place, types, engine
+        self.helpers: dict[str, Any] = {}
+
+    def _runtime(self, method: str, *arguments: ast.expr) -> ast.expr:
+        return nodes.call(nodes.attribute(nodes.name("wl_runtime"), method), *arguments)
+
+    def local(self, name: str) -> str:
+        return f"{name}_" if name == "wp" else name
+
+    def literal(self, value: Any, kind: Any) -> ast.expr:
+        return nodes.constant(bool(value)) if kind is wp.bool else self.cast(nodes.constant(value), kind)
+
+    def cast(self, node: ast.expr, kind: Any) -> ast.expr:
+        return nodes.warp(canonical(kind).__name__, node)
+
+    def construct(self, kind: Any, arguments: list[ast.expr]) -> ast.expr:
+        return ast.Call(ast.parse(type_code(kind, self.types), mode="eval").body, arguments, [])
+
+    def component(self, node: ast.expr, kind: Any, indices: list[ast.expr]) -> ast.expr:
+        return nodes.call("wl_component", node, *indices)
+
+    def set_component(self, name: str, kind: Any, indices: list[ast.expr], value: ast.expr) -> list[ast.stmt]:
+        return [nodes.assign(name, nodes.call("wl_replace", nodes.name(name), value, *indices))]
+
+    def read(self, row: Value, field: Field) -> ast.expr:
+        return nodes.attribute(row.node, field.name)
+
+    def raw(self, row: Value, field: Field) -> ast.expr:
+        return self._runtime("raw", row.node, nodes.constant(field.name))
+
+    def write(self, row: Value, field: Field, value: ast.expr) -> list[ast.stmt]:
+        return [nodes.store(nodes.attribute(row.node, field.name), value)]
+
+    def write_component(self, row: Value, field: Field, indices: list[ast.expr], value: ast.expr) -> list[ast.stmt]:
+        return self.write(row, field, nodes.call("wl_replace", self.read(row, field), value, *indices))
+
+    def accumulate(self, row: Value, field: Field, operator: str, value: ast.expr, indices: list[ast.expr] | None) -> list[ast.stmt]:
+        now = self.read(row, field) if indices is None else self.element(row, field, indices)
+        if operator in ("or", "and"):
+            combined: ast.expr = ast.BoolOp(ast.Or() if operator == "or" else ast.And(), [now, value])
+        else:
+            combined = nodes.warp(operator, now, value)
+        return self.write(row, field, combined) if indices is None else self.set_element(row, field, indices, combined)
+
+    def array(self, row: Value, field: Field) -> ast.expr:
+        return nodes.attribute(row.node, field.name)
+
+    def element(self, row: Value, field: Field, indices: list[ast.expr]) -> ast.expr:
+        return nodes.index(self.array(row, field), *indices)
+
+    def set_element(self, row: Value, field: Field, indices: list[ast.expr], value: ast.expr) -> list[ast.stmt]:
+        return [nodes.store(nodes.index(self.array(row, field), *indices), value)]
+
+    def check_index(self, node: ast.expr, size: int, what: str, line: int) -> ast.expr:
+        message = self.describe_site(f"{what} {{value}} is out of range", line)
+        return self._runtime("check_index", node, nodes.constant(size), nodes.constant(message))
+
+    def slot(self, row: Value) -> ast.expr:
+        return nodes.attribute(row.node, "id")
+
+    def follow(self, reference: ast.expr, kind: Any, line: int) -> ast.expr:
+        message = self.describe_site(f"an empty reference to {kind.__name__} was followed", line)
+        return self._runtime("follow", nodes.constant(kind.__name__), reference, nodes.constant(message))
+
+    def world_id(self) -> ast.expr:
+        return nodes.attribute(nodes.name("wl_runtime"), "world_id")
+
+    def count(self, kind: Any) -> ast.expr:
+        assert not isinstance(kind, Has)
+        return self._runtime("count", nodes.constant(kind.__name__))
+
+    def loop_rows(self, name: str, kind: Any, body: list[ast.stmt]) -> list[ast.stmt]:
+        return [ast.For(ast.Name(name, ast.Store()), self._runtime("rows", nodes.constant(kind.__name__)), body, [], None)]
+
+    def random(self, function: str, draw: ast.expr, arguments: list[ast.expr]) -> ast.expr:
+        return self._runtime("random", nodes.constant(function), draw, *arguments)
+
+    def end(self, row: Value, what: str) -> list[ast.stmt]:
+        return [ast.Expr(self._runtime("end", row.node, nodes.constant(what)))]
+
+    def fault(self, what: str, line: int, value: ast.expr) -> list[ast.stmt]:
+        return [ast.Expr(self._runtime("fault", nodes.constant(self.describe_site(what, line)), value))]
+
+    def use_helper(self, helper: Any) -> None:
+        self.helpers[helper.name] = helper
+
+    def debug(self, statement: ast.Expr) -> list[ast.stmt]:
+        return [statement]

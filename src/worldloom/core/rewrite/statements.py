@@ -1,0 +1,436 @@
+"""Statements: assignments, branches and loops of a system or a helper, from the user's syntax to typed code."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import warp as wp
+
+from worldloom.core.fields import Declared, Role, canonical, is_composite, scalar_of
+from worldloom.core.rewrite import nodes
+from worldloom.core.rewrite.calls import draw
+from worldloom.core.rewrite.expressions import _MISSING, Expressions
+from worldloom.core.rewrite.values import ArrayType, RefType, RowType, TupleType, Value, WorldType, describe, is_plain
+
+_ACCUMULATE: dict[type[ast.operator], str] = {ast.Add: "add", ast.Sub: "sub", ast.BitOr: "or", ast.BitAnd: "and"}
+_HINTS = {
+    "With": "systems have nothing to open or close",
+    "Try": "systems cannot raise; test the condition with 'if'",
+    "Raise": "end the episode with world.terminate(), or test the condition with 'if'",
+    "Assert": "test the condition with 'if' and end the episode with world.terminate()",
+    "FunctionDef": "define the function outside, with @wl.function",
+    "Import": "import at the top of the file",
+    "ImportFrom": "import at the top of the file",
+    "Global": "keep state in components; a system has no other memory",
+    "Nonlocal": "keep state in components; a system has no other memory",
+    "Delete": "give the variable another value instead",
+    "Match": "use if, elif and else",
+}
+
+
+class Statements(Expressions):
+    """Understands statements. ``in_helper`` makes ``return value`` possible; loops nest in ``loops``."""
+
+    in_helper = False
+    returns: Any = None
+    loops = 0
+
+    def block(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        """Understand the statements of one block; code after a return, break or continue is left out."""
+        out: list[ast.stmt] = []
+        for statement in body:
+            if self.assigned is None:
+                break
+            out += self.statement(statement)
+        return out or [ast.Pass()]
+
+    def statement(self, node: ast.stmt) -> list[ast.stmt]:
+        kind = type(node).__name__
+        method = getattr(self, f"stmt_{kind}", None)
+        if method is None:
+            raise self.unsupported(f"'{ast.unparse(node).splitlines()[0]}' ({kind})", node, _HINTS.get(kind, "see docs/python.md for the Python that systems may use"))
+        outer, self.draws, self.draw_count = (self.draws, self.draw_count), [], 0
+        made: list[ast.stmt] = method(node)
+        if self.draw_count:
+            for place, taken in self.draws:
+                place.value = taken - self.draw_count
+            step = nodes.binary(nodes.name("wl_draw"), ast.Add(), nodes.constant(self.draw_count))
+            made = [nodes.assign("wl_draw", step), *made]
+        self.draws, self.draw_count = outer
+        for item in made:
+            ast.copy_location(item, node)
+        return made
+
+    def no_draws_here(self, before: int, node: ast.AST) -> None:
+        if self.draw_count != before:
+            raise self.error("a random number cannot be drawn in a condition that is evaluated again and again", "draw it into a variable first", node)
+
+    # -- assignments -------------------------------------------------------------------------------------------------
+
+    def stmt_Assign(self, node: ast.Assign) -> list[ast.stmt]:
+        if len(node.targets) > 1:
+            raise self.unsupported("a chained assignment", node, "assign one after the other")
+        target = node.targets[0]
+        if isinstance(target, (ast.Tuple, ast.List)):
+            return self.unpack(target.elts, node)
+        extreme = self.extreme(target, node.value)
+        if extreme is not None:
+            return extreme
+        return self.assign(target, self.expression(node.value), node)
+
+    def stmt_AnnAssign(self, node: ast.AnnAssign) -> list[ast.stmt]:
+        if not isinstance(node.target, ast.Name):
+            return self.stmt_Assign(ast.copy_location(ast.Assign([node.target], node.value or ast.Constant(0)), node))
+        try:
+            found = eval(compile(ast.Expression(node.annotation), self.source.file, "eval"), dict(self.names))  # noqa: S307
+        except Exception as error:
+            raise self.error(f"the annotation cannot be evaluated ({error})", "use bool, int, float, a vector type or wl.Ref(Kind)", node) from None
+        kind = RefType(found.ref) if isinstance(found, Declared) and found.ref is not None else canonical(found)
+        if kind is None or node.value is None:
+            raise self.error("a variable with a type needs a value and a component type", "write for example 'n: int = 0'", node)
+        value = self.expression(node.value)
+        converted = Value(self.convert(value, kind, node, f"'{node.target.id}'"), kind)
+        return self.assign_local(node.target.id, converted, node)
+
+    def stmt_AugAssign(self, node: ast.AugAssign) -> list[ast.stmt]:
+        place = self.shared_place(node.target)
+        if place is not None:
+            operator = _ACCUMULATE.get(type(node.op))
+            if operator is None:
+                raise self.error(
+                    f"race: '{ast.unparse(node)}' changes what other entities change at the same time",
+                    "only +=, -=, |= and &= have an order-free meaning; collect the effect and apply it in a later system",
+                    node,
+                )
+            return self.accumulate(place, operator, self.expression(node.value), node)
+        read = ast.copy_location(_as_load(node.target), node)
+        value = self.binary(self.expression(read), node.op, self.expression(node.value), node)
+        return self.assign(node.target, value, node)
+
+    def assign(self, target: ast.expr, value: Value, node: ast.AST) -> list[ast.stmt]:
+        if isinstance(target, ast.Name):
+            return self.assign_local(target.id, value, node)
+        if isinstance(target, ast.Attribute):
+            return self.assign_attribute(target, value, node)
+        if isinstance(target, ast.Subscript):
+            return self.assign_element(target, value, node)
+        raise self.unsupported(f"assigning to '{ast.unparse(target)}'", node)
+
+    def assign_local(self, name: str, value: Value, node: ast.AST) -> list[ast.stmt]:
+        if name in self.parameters:
+            raise self.error(f"'{name}' is a parameter and cannot be replaced", "use another name", node)
+        if not (is_plain(value.type) or isinstance(value.type, (RefType, RowType))):
+            hint = "write 'name: wl.Ref(Kind) = None' for an empty reference" if value.type is None else "assign numbers, vectors or entities"
+            raise self.error(f"{describe(value.type)} cannot be kept in a variable", hint, node)
+        if isinstance(value.type, RowType) and value.type.own:
+            value = Value(value.node, RowType(value.type.owner, own=False))
+        known = self.locals.setdefault(name, value.type)
+        code = self.convert(value, known, node, f"variable '{name}'")
+        if self.assigned is not None:
+            self.assigned.add(name)
+        return [nodes.assign(self.target.local(name), code)]
+
+    def unpack(self, targets: list[ast.expr], node: ast.Assign) -> list[ast.stmt]:
+        value = self.expression(node.value)
+        if not isinstance(value.type, TupleType) or len(value.type.items) != len(targets):
+            raise self.error(f"{describe(value.type)} cannot be unpacked into {len(targets)} names", "give as many values as names", node)
+        temporaries = [f"wl_part{node.lineno}_{i}" for i in range(len(targets))]
+        out: list[ast.stmt] = []
+        if value.parts is not None:
+            out += [nodes.assign(t, p.node if p.const is None else self.convert(p, p.type, node, "a part")) for t, p in zip(temporaries, value.parts, strict=True)]
+        else:
+            out.append(ast.Assign([ast.Tuple([ast.Name(t, ast.Store()) for t in temporaries], ast.Store())], value.node, None))
+        for target, temporary, kind in zip(targets, temporaries, value.type.items, strict=True):
+            out += self.assign(target, Value(nodes.name(temporary), kind), node)
+        return out
+
+    # -- components --------------------------------------------------------------------------------------------------
+
+    def shared_place(self, target: ast.expr) -> tuple[Value, ast.Attribute, ast.Subscript | None] | None:
+        """The row, component and index of a target that other threads may change too; None for what is one's own."""
+        subscript = target if isinstance(target, ast.Subscript) else None
+        attribute = subscript.value if subscript is not None else target
+        if not isinstance(attribute, ast.Attribute) or self.static(attribute.value) is not _MISSING:
+            return None
+        row = self.expression(_as_load(attribute.value))
+        shared = (isinstance(row.type, RowType) and not row.type.own) or isinstance(row.type, WorldType)
+        return (row, attribute, subscript) if shared and not self.world_system else None
+
+    def accumulate(self, place: tuple[Value, ast.Attribute, ast.Subscript | None], operator: str, value: Value, node: ast.AST) -> list[ast.stmt]:
+        row, attribute, subscript = place
+        field = self.writable(row, attribute, node)
+        kind, indices = field.dtype, None
+        if subscript is not None:
+            if not field.is_array:
+                raise self.error("race: one component of a shared vector cannot be changed alone", "add a whole vector with zeros in it", node)
+            kind, indices = self.indices(Value(self.target.array(row, field), ArrayType(field), base=row), subscript)
+        elif field.is_array:
+            raise self.error(f"the array '{field.name}' is changed element by element", f"write {field.name}[i]", node)
+        logical = operator in ("or", "and")
+        if logical != (kind is wp.bool):
+            raise self.error(
+                f"wrong type: '{operator}' cannot be accumulated into '{field.name}', which is {describe(kind)}", "use |= and &= for bool, += and -= for numbers", node
+            )
+        if field.ref is not None:
+            raise self.error(f"race: the reference '{field.name}' of another entity cannot be set from here", "let the other entity's own system choose", node)
+        self.log(row, field, "write", node)
+        return self.target.accumulate(row, field, operator, self.convert(value, kind, node, f"'{field.name}'"), indices)
+
+    def extreme(self, target: ast.expr, value: ast.expr) -> list[ast.stmt] | None:
+        """``other.best = max(other.best, x)``: the one assignment to a shared place that has an order-free meaning."""
+        if not (isinstance(target, (ast.Attribute, ast.Subscript)) and isinstance(value, ast.Call) and isinstance(value.func, ast.Name)):
+            return None
+        if self.static(value.func) not in (min, max) or len(value.args) != 2 or ast.unparse(value.args[0]) != ast.unparse(target):
+            return None
+        place = self.shared_place(target)
+        return None if place is None else self.accumulate(place, value.func.id, self.expression(value.args[1]), target)
+
+    def writable(self, row: Value, attribute: ast.Attribute, node: ast.AST) -> Any:
+        """The field behind ``row.attr``, which must be one that systems may write."""
+        if attribute.attr in ("id", "ref"):
+            raise self.error(f"'{attribute.attr}' cannot be changed", "declare a component of your own", node)
+        field = self.field(row, attribute)
+        if field.role is Role.CONFIG and not self.target.engine:
+            raise self.error(f"configuration '{field.name}' cannot be changed by a system", f"declare '{field.name}' as a field of the world", node)
+        if field.role is Role.ENGINE and not self.target.engine:
+            raise self.error(f"'{field.name}' is kept by the engine and cannot be changed", "use terminate() or truncate() to end an episode", node)
+        return field
+
+    def assign_attribute(self, target: ast.Attribute, value: Value, node: ast.AST) -> list[ast.stmt]:
+        holder = self.expression(_as_load(target.value))
+        if is_composite(holder.type):
+            return self.set_component(target.value, holder, [nodes.constant(self.letter(holder.type, target))], value, node)
+        if not isinstance(holder.type, (RowType, WorldType)):
+            raise self.error(f"{describe(holder.type)} has no '{target.attr}' to assign to", "assign to a component of an entity or of the world", node)
+        field = self.writable(holder, target, node)
+        if self.shared_place(target) is not None:
+            raise self._plain_store(holder, field.name, node)
+        if field.is_array:
+            raise self.error(f"wrong type: the array '{field.name}' cannot be assigned as a whole", f"assign {field.name}[i] element by element", node)
+        self.log(holder, field, "write", node)
+        return self.target.write(holder, field, self.convert(value, self.kind_of(field), node, f"'{field.name}'"))
+
+    def _plain_store(self, row: Value, name: str, node: ast.AST) -> Exception:
+        if isinstance(row.type, WorldType):
+            return self.error(
+                f"race: every entity would store its own value into 'world.{name}'",
+                "accumulate with +=, -=, |= or &=, or min/max, or write it in a system over the world alone",
+                node,
+            )
+        return self.error(
+            f"race: several entities may store '{name}' of the same {row.type.owner.__name__} at once",
+            "accumulate with +=, -=, |= or &=, or min/max, or turn the loop round and let that entity write its own row",
+            node,
+        )
+
+    def assign_element(self, target: ast.Subscript, value: Value, node: ast.AST) -> list[ast.stmt]:
+        holder = self.expression(_as_load(target.value))
+        if isinstance(holder.type, ArrayType):
+            assert holder.base is not None and isinstance(target.value, ast.Attribute)
+            field = self.writable(holder.base, target.value, node)
+            if self.shared_place(target) is not None:
+                raise self._plain_store(holder.base, field.name, node)
+            self.log(holder.base, field, "write", node)
+            kind, indices = self.indices(holder, target)
+            return self.target.set_element(holder.base, field, indices, self.convert(value, kind, node, f"'{field.name}'"))
+        _, indices = self.indices(holder, target)
+        return self.set_component(target.value, holder, indices, value, node)
+
+    def set_component(self, target: ast.expr, holder: Value, indices: list[ast.expr], value: Value, node: ast.AST) -> list[ast.stmt]:
+        """Store one number of a vector in a local variable or in a component of one's own row."""
+        number = self.convert(value, scalar_of(holder.type), node, "a component")
+        if isinstance(target, ast.Name):
+            return self.target.set_component(self.target.local(target.id), holder.type, indices, number)
+        if isinstance(target, ast.Attribute):
+            row = self.expression(_as_load(target.value))
+            if isinstance(row.type, (RowType, WorldType)):
+                field = self.writable(row, target, node)
+                if self.shared_place(target) is not None:
+                    raise self._plain_store(row, field.name, node)
+                self.log(row, field, "write", node)
+                return self.target.write_component(row, field, indices, number)
+        raise self.unsupported(f"assigning to '{ast.unparse(target)}'", node, "copy the vector into a variable first")
+
+    # -- flow --------------------------------------------------------------------------------------------------------
+
+    def stmt_If(self, node: ast.If) -> list[ast.stmt]:
+        test = self.truth(node.test)
+        before = set(self.assigned or ())
+        body = self.block(node.body)
+        after_body, self.assigned = self.assigned, set(before)
+        orelse = self.block(node.orelse) if node.orelse else []
+        self.assigned = _merge(after_body, self.assigned)
+        return [ast.If(test, body, orelse)]
+
+    def stmt_While(self, node: ast.While) -> list[ast.stmt]:
+        if node.orelse:
+            raise self.unsupported("'else' after a loop", node, "set a variable before 'break' and test it")
+        taken = self.draw_count
+        test = self.truth(node.test)
+        self.no_draws_here(taken, node.test)
+        return [ast.While(test, self.loop_body(node.body), [])]
+
+    def stmt_For(self, node: ast.For) -> list[ast.stmt]:
+        if node.orelse:
+            raise self.unsupported("'else' after a loop", node, "set a variable before 'break' and test it")
+        if not isinstance(node.target, ast.Name):
+            raise self.unsupported("a loop over several names", node, "loop over one name")
+        call = node.iter
+        if isinstance(call, ast.Call) and self.static(call.func) is range and not call.keywords:
+            return self.for_range(node.target.id, call, node)
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "all":
+            holder = self.expression(call.func.value)
+            if isinstance(holder.type, WorldType):
+                return self.for_rows(node.target.id, call, node)
+        raise self.unsupported(f"a loop over '{ast.unparse(call)}'", node, "loop over range(...) or world.all(Kind)")
+
+    def for_range(self, name: str, call: ast.Call, node: ast.For) -> list[ast.stmt]:
+        if not 1 <= len(call.args) <= 3:
+            raise self.error("range() takes one to three numbers", "give it a bound", node)
+        bounds = [self.number(a, wp.int32, "a bound of range()") for a in call.args]
+        counter = f"wl_i_{name}"
+        before = set(self.assigned or ())
+        first = self.assign_local(name, Value(self.target.cast(nodes.name(counter), wp.int32), wp.int32), node)
+        body = first + self.loop_body(node.body)
+        self.assigned = before
+        return [ast.For(ast.Name(counter, ast.Store()), nodes.call("range", *bounds), body, [], None)]
+
+    def for_rows(self, name: str, call: ast.Call, node: ast.For) -> list[ast.stmt]:
+        kind = self.kind_argument(call, "all")
+        known = self.locals.setdefault(name, RowType(kind, own=False))
+        if known != RowType(kind, own=False) or name in self.parameters:
+            raise self.error(f"'{name}' already stands for {describe(known)}", "use another name in the loop", node)
+        before = set(self.assigned or ())
+        if self.assigned is not None:
+            self.assigned.add(name)
+        body = self.loop_body(node.body)
+        self.assigned = before
+        return self.target.loop_rows(self.target.local(name), kind, body)
+
+    def loop_body(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        before = set(self.assigned or ())
+        self.loops += 1
+        made = self.block(body)
+        self.loops -= 1
+        self.assigned = before
+        return made
+
+    def stmt_Break(self, node: ast.Break) -> list[ast.stmt]:
+        self.assigned = None
+        return [ast.Break()]
+
+    def stmt_Continue(self, node: ast.Continue) -> list[ast.stmt]:
+        self.assigned = None
+        return [ast.Continue()]
+
+    def stmt_Pass(self, node: ast.Pass) -> list[ast.stmt]:
+        return [ast.Pass()]
+
+    def stmt_Return(self, node: ast.Return) -> list[ast.stmt]:
+        if not self.in_helper:
+            if node.value is not None and not (isinstance(node.value, ast.Constant) and node.value.value is None):
+                raise self.error("a system returns nothing", "write its result into a component", node)
+            made: list[ast.stmt] = self.leave()
+        else:
+            made = [self.give(node)]
+        self.assigned = None
+        return made
+
+    def leave(self) -> list[ast.stmt]:
+        """The end of one run of a system."""
+        return [ast.Return(None)]
+
+    def give(self, node: ast.Return) -> ast.stmt:
+        if node.value is None:
+            raise self.error("a helper returns a value", "return a number or a vector", node)
+        value = self.expression(node.value)
+        kinds = value.type.items if isinstance(value.type, TupleType) else (value.type,)
+        if not all(is_plain(k) for k in kinds):
+            raise self.error(f"{describe(value.type)} cannot be returned", "return numbers or vectors", node)
+        if self.returns is None:
+            self.returns = value.type
+        if isinstance(value.type, TupleType):
+            if self.returns != value.type:
+                raise self.error(f"wrong type: it returned {describe(self.returns)} before, and {describe(value.type)} here", "return the same types everywhere", node)
+            return ast.Return(value.node)
+        return ast.Return(self.convert(value, self.returns, node, "what it returned before"))
+
+    def stmt_Expr(self, node: ast.Expr) -> list[ast.stmt]:
+        value = node.value
+        if isinstance(value, ast.Constant) and isinstance(value.value, str):
+            return []
+        if isinstance(value, ast.Call):
+            if self.static(value.func) in (print, breakpoint):
+                return self.target.debug(node)
+            if isinstance(value.func, ast.Attribute) and self.static(value.func) is _MISSING:
+                made = self.method_statement(value, value.func)
+                if made is not None:
+                    return made
+            self.expression(value)
+        raise self.error(f"'{ast.unparse(value)}' has no effect", "assign its value, or remove the line", node)
+
+    def method_statement(self, call: ast.Call, function: ast.Attribute) -> list[ast.stmt] | None:
+        """``world.terminate()``, ``agent.truncate()`` and ``world.shuffle(array)``; None for anything else."""
+        holder = self.expression(function.value)
+        if function.attr in ("terminate", "truncate") and isinstance(holder.type, (WorldType, RowType)):
+            if call.args or call.keywords:
+                raise self.error(f"{function.attr}() takes no arguments", "leave them out", call)
+            if isinstance(holder.type, RowType):
+                if not holder.type.own and not self.world_system:
+                    raise self.error("race: one entity cannot end the episode of another", "let that entity's own system decide", call)
+                self.access.ends.add("agent")
+            else:
+                self.access.ends.add("world")
+            return self.target.end(holder, f"{function.attr}d")
+        if function.attr == "shuffle" and isinstance(holder.type, WorldType):
+            return self.shuffle(call)
+        if function.attr == "fail" and isinstance(holder.type, WorldType):
+            return self.fail(call)
+        return None
+
+    def fail(self, call: ast.Call) -> list[ast.stmt]:
+        """``world.fail("message", number)``: a fault of this world, which is then reset."""
+        message = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else None
+        if not isinstance(message, str) or len(call.args) > 2 or call.keywords:
+            raise self.error("world.fail takes a message in quotes, and at most one whole number", 'write world.fail("the ball left the table")', call)
+        value = self.number(call.args[1], wp.int32, "the number") if len(call.args) == 2 else self.target.literal(0, wp.int32)
+        return self.target.fault(message, call.lineno, value)
+
+    def shuffle(self, call: ast.Call) -> list[ast.stmt]:
+        """Fisher and Yates, over an array component of one's own row."""
+        array = self.expression(call.args[0]) if len(call.args) == 1 else None
+        if array is None or not isinstance(array.type, ArrayType) or len(array.type.field.shape) != 1 or array.base is None:
+            raise self.error("world.shuffle takes one array component of one dimension", "write world.shuffle(entity.cards)", call)
+        attribute = call.args[0]
+        assert isinstance(attribute, ast.Attribute)
+        field = self.writable(array.base, attribute, call)
+        if self.shared_place(attribute) is not None:
+            raise self._plain_store(array.base, field.name, call)
+        self.log(array.base, field, "write", call)
+        size, row = field.shape[0], array.base
+        here, there, kept = nodes.name("wl_shuffle_i"), nodes.name("wl_shuffle_j"), nodes.name("wl_shuffle_kept")
+        place = nodes.binary(draw(self, max(size - 1, 1)), ast.Add(), here)
+        bounds: list[ast.expr] = [here, self.target.literal(size, wp.int32)]
+        body: list[ast.stmt] = [
+            nodes.assign("wl_shuffle_i", self.target.cast(nodes.name("wl_shuffle_n"), wp.int32)),
+            nodes.assign("wl_shuffle_j", self.target.random("integer", place, bounds)),
+            nodes.assign("wl_shuffle_kept", self.target.element(row, field, [here])),
+            *self.target.set_element(row, field, [here], self.target.element(row, field, [there])),
+            *self.target.set_element(row, field, [there], kept),
+        ]
+        return [ast.For(ast.Name("wl_shuffle_n", ast.Store()), nodes.call("range", nodes.constant(size - 1)), body, [], None)]
+
+
+def _as_load(target: ast.expr) -> ast.expr:
+    """The same place, to be read."""
+    copied = ast.parse(ast.unparse(target), mode="eval").body
+    for item in ast.walk(copied):
+        ast.copy_location(item, target)
+    return copied
+
+
+def _merge(one: set[str] | None, two: set[str] | None) -> set[str] | None:
+    if one is None or two is None:
+        return one if two is None else two
+    return one & two

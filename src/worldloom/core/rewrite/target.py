@@ -1,0 +1,123 @@
+"""What a target does: the few places where compiled and interpreted code differ."""
+
+from __future__ import annotations
+
+import ast
+from abc import ABC, abstractmethod
+from typing import Any
+
+from worldloom.core.fields import Field
+from worldloom.core.rewrite.values import Value
+
+
+class Target(ABC):
+    """Turns accesses of rows, worlds and random numbers into code."""
+
+    engine: bool = False
+    """Whether the system is the engine's own, which may touch the engine's fields."""
+    place: str = ""
+    """The system and the file, for messages."""
+
+    def describe_site(self, message: str, line: int) -> str:
+        """What is said of a fault found at ``line``."""
+        return message if self.engine else f"{message} ({self.place}:{line})"
+
+    @abstractmethod
+    def local(self, name: str) -> str:
+        """How the user's local variable is called."""
+
+    @abstractmethod
+    def literal(self, value: Any, kind: Any) -> ast.expr:
+        """A number of type ``kind``."""
+
+    @abstractmethod
+    def cast(self, node: ast.expr, kind: Any) -> ast.expr:
+        """A number converted to type ``kind``."""
+
+    @abstractmethod
+    def construct(self, kind: Any, arguments: list[ast.expr]) -> ast.expr:
+        """A vector, matrix or quaternion."""
+
+    @abstractmethod
+    def component(self, node: ast.expr, kind: Any, indices: list[ast.expr]) -> ast.expr:
+        """One number of a vector or matrix."""
+
+    @abstractmethod
+    def set_component(self, name: str, kind: Any, indices: list[ast.expr], value: ast.expr) -> list[ast.stmt]:
+        """Store one number of the vector that the local variable ``name`` holds."""
+
+    @abstractmethod
+    def write_component(self, row: Value, field: Field, indices: list[ast.expr], value: ast.expr) -> list[ast.stmt]:
+        """Store one number of a vector component of a row that nobody else touches."""
+
+    @abstractmethod
+    def read(self, row: Value, field: Field) -> ast.expr:
+        """A component of a row, or a field of the world."""
+
+    @abstractmethod
+    def raw(self, row: Value, field: Field) -> ast.expr:
+        """An action as it was handed in, in range or not."""
+
+    @abstractmethod
+    def write(self, row: Value, field: Field, value: ast.expr) -> list[ast.stmt]:
+        """Store a component of a row that nobody else touches."""
+
+    @abstractmethod
+    def accumulate(self, row: Value, field: Field, operator: str, value: ast.expr, indices: list[ast.expr] | None) -> list[ast.stmt]:
+        """Add, subtract, or, and, min or max into a component that others accumulate into at the same time."""
+
+    @abstractmethod
+    def array(self, row: Value, field: Field) -> ast.expr:
+        """The array component itself."""
+
+    @abstractmethod
+    def element(self, row: Value, field: Field, indices: list[ast.expr]) -> ast.expr:
+        """One element of an array component."""
+
+    @abstractmethod
+    def set_element(self, row: Value, field: Field, indices: list[ast.expr], value: ast.expr) -> list[ast.stmt]:
+        """Store one element of an array component that nobody else touches."""
+
+    @abstractmethod
+    def check_index(self, node: ast.expr, size: int, what: str, line: int) -> ast.expr:
+        """``node`` where it lies in 0 to ``size - 1``; 0 and a fault of this world where it does not."""
+
+    @abstractmethod
+    def slot(self, row: Value) -> ast.expr:
+        """The row's place among its kind in its world."""
+
+    @abstractmethod
+    def follow(self, reference: ast.expr, kind: Any, line: int) -> ast.expr:
+        """The row that a reference refers to."""
+
+    @abstractmethod
+    def world_id(self) -> ast.expr:
+        """The id of the world."""
+
+    @abstractmethod
+    def count(self, kind: Any) -> ast.expr:
+        """How many entities of ``kind`` a world has."""
+
+    @abstractmethod
+    def loop_rows(self, name: str, kind: Any, body: list[ast.stmt]) -> list[ast.stmt]:
+        """Run ``body`` for every entity of ``kind`` in this world."""
+
+    @abstractmethod
+    def random(self, function: str, draw: ast.expr, arguments: list[ast.expr]) -> ast.expr:
+        """Draw a random number."""
+
+    @abstractmethod
+    def end(self, row: Value, what: str) -> list[ast.stmt]:
+        """End the episode of the world or of one agent: ``what`` is ``terminated`` or ``truncated``."""
+
+    @abstractmethod
+    def fault(self, what: str, line: int, value: ast.expr) -> list[ast.stmt]:
+        """Report a fault of this world."""
+
+    @abstractmethod
+    def use_helper(self, helper: Any) -> None:
+        """Note that the code calls ``helper_NAME``."""
+
+    @abstractmethod
+    def debug(self, statement: ast.Expr) -> list[ast.stmt]:
+        """A ``print`` or ``breakpoint`` call."""

@@ -1,0 +1,201 @@
+"""The order of things: which system runs when, for which worlds, and which neighbours become one kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from worldloom.core import lifecycle
+from worldloom.core.lifecycle import TableView
+from worldloom.core.registry import Definition, Step
+from worldloom.core.rewrite.kernel_target import WORLD, Column, Sites
+from worldloom.core.system import KernelFunction, System
+
+Autoreset = Literal["same_step", "next_step", "disabled"]
+Mask = tuple[str, bool]
+"""A truth value of the world, and what it must be for a system to run."""
+
+FINISHED: Mask = ("finished", True)
+RESETTING: Mask = ("resetting", True)
+STEPPING: Mask = ("resetting", False)
+
+
+@dataclass(frozen=True)
+class Node:
+    """One system, run over one table, for all worlds or for those that ``mask`` picks."""
+
+    system: System
+    view: TableView
+    mask: Mask | None
+    ordinal: int
+
+    @property
+    def table(self) -> str:
+        return self.view.__name__
+
+    @property
+    def label(self) -> str:
+        return self.system.name if self.table == WORLD or self.system.engine else f"{self.system.name}({self.table})"
+
+
+@dataclass(frozen=True)
+class HostNode:
+    """A callable that is handed the simulation between two kernels."""
+
+    call: Callable[[Any], None]
+
+
+Entry = Node | HostNode
+
+
+@dataclass
+class Schedule:
+    """Everything that runs: ``step`` once per step, ``reset`` for the worlds whose ``finished`` is set."""
+
+    tables: dict[str, TableView]
+    counts: dict[str, int]
+    step: list[Entry]
+    reset: list[Entry]
+
+
+def plan(definition: Definition, autoreset: Autoreset, checks: bool) -> Schedule:
+    """The schedule of a definition. ``checks`` looks for actions out of range and numbers that are not finite."""
+    tables = lifecycle.views(definition, keep_final=autoreset == "same_step")
+    world = tables[WORLD].kind
+    assert issubclass(world, lifecycle.World)
+    entities = [tables[k.__name__] for k in definition.entities]
+    every = [tables[WORLD], *entities]
+    agents = [(v, *lifecycle.agent_flags(v, world)) for v in entities if "active" in v.fields]
+    ordinals = {phase: offset for phase, offset in zip(("reset", "step", "observe"), _offsets(definition), strict=True)}
+
+    def engine(systems: Iterable[System | None], mask: Mask | None = None, views: list[TableView] | None = None) -> list[Entry]:
+        found = list(systems)
+        over = views or [tables[WORLD]] * len(found)
+        return [Node(s, v, mask, 0) for s, v in zip(found, over, strict=True) if s is not None]
+
+    def user(phase: str, steps: tuple[Step, ...], mask: Mask | None) -> list[Entry]:
+        made: list[Entry] = []
+        for place, entry in enumerate(steps, start=ordinals[phase]):
+            if not isinstance(entry, System):
+                made.append(HostNode(entry))
+            elif entry.over_world:
+                made.append(Node(entry, tables[WORLD], mask, place))
+            else:
+                made += [Node(entry, tables[k.__name__], mask, place) for k in definition.kinds_of(entry)]
+        return made
+
+    def begin(mask: Mask) -> list[Entry]:
+        """A new episode for the worlds of ``mask``."""
+        return [
+            *engine([lifecycle.begin_episode(world)], mask),
+            *engine([lifecycle.clear_state(v, world) for v in every], mask, every),
+            *engine([back for *_, back in agents], mask, [v for v, *_ in agents]),
+            *user("reset", definition.reset, mask),
+        ]
+
+    stepping = STEPPING if autoreset == "next_step" else None
+    first = lifecycle.begin_step_or_reset(world) if autoreset == "next_step" else lifecycle.begin_step(world)
+    step = [
+        *engine([first]),
+        *engine([lifecycle.clear_rewards(v, world) for v in every], None, every),
+        *engine([clear for _, clear, *_ in agents], None, [v for v, *_ in agents]),
+        *(engine([lifecycle.check_actions(v, world) for v in every], stepping, every) if checks else []),
+        *user("step", definition.step, stepping),
+        *(engine([lifecycle.check_finite(v, world) for v in every], stepping, every) if checks else []),
+        *engine([lifecycle.everyone_left(definition, tables)], stepping),
+        *engine([lifecycle.advance(world)], stepping),
+        *engine([tell for _, _, tell, _ in agents], stepping, [v for v, *_ in agents]),
+    ]
+    if autoreset == "next_step":
+        step += [*begin(RESETTING), *engine([lifecycle.settle(world)], RESETTING), *user("observe", definition.observe, None)]
+    else:
+        step += user("observe", definition.observe, None)
+    if autoreset == "same_step":
+        kept = engine([lifecycle.keep_final(v, world) for v in every], FINISHED, every)
+        step += [*kept, *begin(FINISHED), *user("observe", definition.observe, FINISHED)]
+    reset = [
+        *begin(FINISHED),
+        *engine([lifecycle.clear_rewards(v, world) for v in every], FINISHED, every),
+        *engine([clear for _, clear, *_ in agents], FINISHED, [v for v, *_ in agents]),
+        *user("observe", definition.observe, FINISHED),
+        *engine([lifecycle.forget(world)], FINISHED),
+    ]
+    counts = {WORLD: 1, **{k.__name__: n for k, n in definition.entities.items()}}
+    return Schedule(tables, counts, step, reset)
+
+
+def _offsets(definition: Definition) -> tuple[int, int, int]:
+    """The number of the first system of each phase, from 1."""
+    return 1, 1 + len(definition.reset), 1 + len(definition.reset) + len(definition.step)
+
+
+@dataclass
+class Group:
+    """Systems that one kernel runs one after the other, each row in a thread of its own."""
+
+    rows: int
+    nodes: list[Node] = field(default_factory=list)
+    functions: list[KernelFunction] = field(default_factory=list)
+
+
+class Functions:
+    """The Warp functions of a schedule, each made once."""
+
+    def __init__(self, schedule: Schedule, sites: Sites, types: dict[str, Any]) -> None:
+        self.schedule, self.sites, self.types = schedule, sites, types
+        self.made: dict[tuple[System, str], KernelFunction] = {}
+        self.names: dict[str, int] = {}
+
+    def of(self, node: Node) -> KernelFunction:
+        key = (node.system, node.table)
+        if key not in self.made:
+            function = node.system.kernel_function(node.view, self.schedule.counts, self.sites, self.types)
+            twins = self.names.setdefault(function.name, 0)
+            self.names[function.name] += 1
+            function.name += f"_{twins}" if twins else ""
+            self.made[key] = function
+        return self.made[key]
+
+
+def group(entries: list[Entry], schedule: Schedule, functions: Functions, fuse: bool) -> list[Group | HostNode]:
+    """Put neighbours into one kernel where every row sees what it would have seen with a kernel each."""
+    out: list[Group | HostNode] = []
+    for entry in entries:
+        if isinstance(entry, HostNode):
+            out.append(entry)
+            continue
+        function, rows = functions.of(entry), schedule.counts[entry.table]
+        last = out[-1] if out else None
+        if not (fuse and isinstance(last, Group) and _fits(last, entry, function, rows)):
+            last = Group(rows)
+            out.append(last)
+        last.nodes.append(entry)
+        last.functions.append(function)
+    return out
+
+
+def _fits(last: Group, node: Node, function: KernelFunction, rows: int) -> bool:
+    """Whether ``node`` may run in the kernel of ``last``, before other rows have finished what came earlier in it.
+
+    Rows of one kernel run in no order, so nothing that one row writes may be read or written by another row in the same
+    kernel. Kinds with one entity per world share the world's thread.
+    """
+    if last.rows != rows or (rows > 1 and last.nodes[0].table != node.table):
+        return False
+    target = function.target
+    touched = set(target.inputs) | set(target.outputs) | set(target.columns) | _mask_column(node)
+    written = set(target.outputs) | target.local_write | target.remote_write
+    for earlier in last.functions:
+        before = earlier.target
+        if before.remote_write & touched:
+            return False
+        if (set(before.outputs) | before.local_write) & (target.remote_read | target.remote_write):
+            return False
+        if before.remote_read & written:
+            return False
+    return True
+
+
+def _mask_column(node: Node) -> set[Column]:
+    return set() if node.mask is None else {(WORLD, node.mask[0])}

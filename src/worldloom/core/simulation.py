@@ -1,0 +1,272 @@
+"""Simulations: a batch of worlds on one device, stepped, reset and looked into."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from worldloom.core import device as devices
+from worldloom.core import shards
+from worldloom.core.entity import Entity, World
+from worldloom.core.errors import InputError, WorldFault
+from worldloom.core.executor import Executor
+from worldloom.core.fields import Role
+from worldloom.core.guards import CAPACITY, WIDTH
+from worldloom.core.interpret import Interpreter
+from worldloom.core.program import generate
+from worldloom.core.registry import Definition, definition
+from worldloom.core.rewrite.kernel_target import WORLD
+from worldloom.core.schedule import Autoreset, plan
+from worldloom.core.table import Column, Table
+
+_AUTORESETS = ("same_step", "next_step", "disabled")
+
+
+class Simulation:
+    """``num_worlds`` copies of one world on one device.
+
+    Args:
+        world: The id of a registered world, or its definition.
+        num_worlds: How many copies run side by side.
+        device: ``cpu``, ``cuda:N``, ``auto``, or ``python`` to interpret the systems row by row.
+        seed: Where random numbers start; None takes one from the operating system. World k of a seed is the same world
+            whatever the batch size, the threads and the other worlds.
+        autoreset: What follows the end of an episode. ``same_step``: the world is reset at once, and the last observation is
+            kept in the ``final_`` columns. ``next_step``: the next step resets it and ignores its action. ``disabled``: nothing.
+        threads: CPU threads; None takes every core that has enough to do.
+        config: Values for the world's configuration: one for the batch, or an array with one per world.
+        counts: Numbers of entities by kind, other than those registered.
+        external: Memory for columns that somebody else owns, by ``Table.name``.
+        checks: Whether actions out of range and numbers that are not finite are looked for.
+        fuse: Whether neighbouring systems become one kernel.
+        world_offset: The id of the first world.
+    """
+
+    def __init__(
+        self,
+        world: str | Definition,
+        num_worlds: int,
+        device: str = "cpu",
+        *,
+        seed: int | None = None,
+        autoreset: Autoreset = "same_step",
+        threads: int | None = None,
+        config: Mapping[str, Any] | None = None,
+        counts: Mapping[Any, int] | None = None,
+        external: Mapping[str, Any] | None = None,
+        checks: bool = True,
+        fuse: bool = True,
+        world_offset: int = 0,
+    ) -> None:
+        self.definition = (definition(world) if isinstance(world, str) else world).with_counts(counts)
+        self._check_arguments(num_worlds, autoreset, threads)
+        self.num_worlds, self.autoreset, self.world_offset = num_worlds, autoreset, world_offset
+        self.device, self.interpreted = devices.resolve(device)
+        self.schedule = plan(self.definition, autoreset, checks)
+        if num_worlds * max(self.schedule.counts.values()) >= 2**31:
+            raise InputError(f"{num_worlds} worlds make more than 2^31 rows in one table: use fewer worlds per simulation")
+        self.tables = self._allocate(dict(external or {}))
+        self.slices = [(0, num_worlds)] if self.interpreted or self.device.is_cuda else shards.slices(num_worlds, threads)
+        self._actions = [self.tables[t][f.name] for t, f in self.definition.actions().values()]
+        self._faults: list[WorldFault] = []
+        self._fault_buffers = [wp.zeros((1 + CAPACITY, WIDTH), dtype=wp.int32, device=self.device) for _ in self.slices]
+        self.faults_lost = 0
+        self._closed = False
+        self._run_step: Callable[[], None]
+        self._run_reset: Callable[[], None]
+        self.tables[WORLD]["max_steps"].fill(self.definition.max_steps)
+        for name, value in (config or {}).items():
+            self.set_config(name, value)
+        if self.interpreted:
+            interpreter = Interpreter(self.schedule, self.tables, num_worlds, world_offset, self._note_fault)
+            self.program = None
+            self._run_step = lambda: interpreter.run(self.schedule.step, self)
+            self._run_reset = lambda: interpreter.run(self.schedule.reset, self)
+        else:
+            self.program = generate(self.schedule, fuse, self.device.is_cuda)
+            self.executor = Executor(self, self.program)
+            self._run_step, self._run_reset = self.executor.step, self.executor.reset
+        self.reset(seeds=secrets.randbits(32) if seed is None else seed)
+
+    def _check_arguments(self, num_worlds: int, autoreset: str, threads: int | None) -> None:
+        if not isinstance(num_worlds, (int, np.integer)) or num_worlds < 1:
+            raise InputError(f"num_worlds must be a whole number of 1 or more, not {num_worlds!r}")
+        if autoreset not in _AUTORESETS:
+            raise InputError(f"autoreset must be one of {', '.join(_AUTORESETS)}, not {autoreset!r}")
+        if threads is not None and (not isinstance(threads, int) or threads < 1):
+            raise InputError(f"threads must be a whole number of 1 or more, not {threads!r}")
+
+    def _allocate(self, external: dict[str, Any]) -> dict[str, Table]:
+        tables = {}
+        for name, view in self.schedule.tables.items():
+            count = self.schedule.counts[name]
+            columns = {
+                f.name: Column(name, f, self.num_worlds, count, self.device, external.pop(f"{name}.{f.name}", None)) for f in view.fields.values()
+            }
+            tables[name] = Table(name, columns, count)
+        if external:
+            known = ", ".join(c.name for t in tables.values() for c in t)
+            raise InputError(f"there is no column '{next(iter(external))}' to be external: there are {known}")
+        return tables
+
+    # -- running -----------------------------------------------------------------------------------------------------
+
+    def step(self, actions: Any = None) -> None:
+        """Let every world take one step.
+
+        Args:
+            actions: An array or tensor of shape (num_worlds, count, ...) for a world with one action component; a mapping
+                from ``Table.name`` to such arrays for several. None takes the actions that lie in the columns.
+        """
+        if self._closed:
+            raise InputError("this simulation is closed: make a new one")
+        if actions is not None:
+            self._take(actions)
+        self._run_step()
+
+    def _take(self, actions: Any) -> None:
+        if len(self._actions) == 1 and not isinstance(actions, Mapping):
+            column = self._actions[0]
+            if isinstance(actions, np.ndarray) and column.device.is_cpu and actions.dtype == column.dtype and actions.size == column.values.size:
+                if actions.shape == column.shape or actions.shape == column.shape[:1]:
+                    np.copyto(column.values, actions.reshape(column.values.shape))
+                    return
+            column.assign(_match(actions, column.shape))
+            return
+        if not isinstance(actions, Mapping):
+            names = ", ".join(c.name for c in self._actions)
+            raise InputError(f"world '{self.definition.id}' takes actions for {names or 'nothing'}: hand in a mapping with one array for each")
+        named = {c.name: c for c in self._actions}
+        for name, values in actions.items():
+            if name not in named:
+                raise InputError(f"there is no action '{name}': world '{self.definition.id}' takes {', '.join(named)}")
+            named[name].assign(_match(values, named[name].shape))
+
+    def reset(self, mask: Any = None, seeds: Any = None) -> None:
+        """Start a new episode in all worlds, or in those that ``mask`` picks, without a step.
+
+        Args:
+            mask: A truth value per world, shape (num_worlds,); None for all.
+            seeds: A new seed for the worlds that are reset, or one per world, shape (num_worlds,). With a seed the episodes
+                are counted from 0 again, so that the same seed gives the same episodes.
+        """
+        world = self.tables[WORLD]
+        picked = np.ones(self.num_worlds, bool) if mask is None else _host(mask)
+        if picked.shape != (self.num_worlds,) or picked.dtype != np.bool_:
+            raise InputError(f"a reset mask holds one truth value per world, shape ({self.num_worlds},), not {picked.dtype.name} of shape {picked.shape}")
+        if seeds is not None:
+            given = _host(seeds)
+            if given.dtype.kind not in "iu" or given.shape not in ((), (self.num_worlds,)):
+                raise InputError(f"seeds are one whole number, or one per world, shape ({self.num_worlds},), not {given.dtype.name} of shape {given.shape}")
+            folded = (given.astype(np.uint64) ^ (given.astype(np.uint64) >> np.uint64(32))).astype(np.uint32)
+            for name, values in (("seed", folded), ("episode", np.int32(-1))):
+                column = world[name]
+                column.assign(np.where(picked, values, column.numpy()).astype(column.dtype))
+        world["finished"].assign(picked)
+        self._run_reset()
+
+    # -- looking in --------------------------------------------------------------------------------------------------
+
+    def __getitem__(self, kind: type[Entity] | type[World] | str) -> Table:
+        name = kind if isinstance(kind, str) else WORLD if issubclass(kind, World) else kind.__name__
+        if name not in self.tables:
+            raise InputError(f"world '{self.definition.id}' has no table '{name}': it has {', '.join(self.tables)}")
+        return self.tables[name]
+
+    @property
+    def world(self) -> Table:
+        """The columns of the world itself."""
+        return self.tables[WORLD]
+
+    @property
+    def terminated(self) -> Column:
+        """Whether each world's episode ended in the last step by its own rules, shape (num_worlds,)."""
+        return self.tables[WORLD]["terminated"]
+
+    @property
+    def truncated(self) -> Column:
+        """Whether each world's episode was cut off in the last step, shape (num_worlds,)."""
+        return self.tables[WORLD]["truncated"]
+
+    def columns(self, role: Role) -> dict[str, Column]:
+        """The columns of a role, as ``Table.name``."""
+        return {c.name: c for t in self.tables.values() for c in t if c.field.role is role}
+
+    @property
+    def bytes_per_world(self) -> int:
+        """Memory per world, in bytes."""
+        return sum(c.nbytes for t in self.tables.values() for c in t if c.field.role is not Role.CONFIG) // self.num_worlds
+
+    def set_config(self, name: str, value: Any) -> None:
+        """Change a configuration while the simulation runs: one value for the batch, or one per world. Nothing is compiled."""
+        column = self.tables[WORLD].columns.get(name)
+        if column is None or column.field.role is not Role.CONFIG:
+            known = ", ".join(c.field.name for c in self.tables[WORLD] if c.field.role is Role.CONFIG)
+            raise InputError(f"world '{self.definition.id}' has no configuration '{name}': it has {known}")
+        array = _host(value)
+        per_world = array.shape == (self.num_worlds, *column.field.value_shape)
+        if not per_world and array.shape != column.field.value_shape:
+            raise InputError(f"configuration '{name}' is one value of shape {column.field.value_shape}, or {self.num_worlds} of them, not shape {array.shape}")
+        rows = self.num_worlds if per_world and not (array.ndim == len(column.field.value_shape)) else 1
+        if column.array.shape[0] != rows:
+            column.resize(rows)
+            self._rebind()
+        column.assign(array.reshape(column.shape))
+
+    def _rebind(self) -> None:
+        executor = getattr(self, "executor", None)
+        if executor is not None:
+            executor.record()
+
+    # -- faults ------------------------------------------------------------------------------------------------------
+
+    def errors(self) -> list[WorldFault]:
+        """What went wrong in single worlds since the last call. Those worlds were reset; the others went on.
+
+        At most 256 faults are kept per CPU thread or GPU; ``faults_lost`` counts the rest.
+        """
+        sites = self.program.sites.messages if self.program is not None else []
+        for buffer in self._fault_buffers if self.program is not None else []:
+            rows = buffer.numpy()
+            seen = int(rows[0, 0])
+            for site, world, episode, step, value in rows[1 : 1 + min(seen, CAPACITY)].tolist():
+                self._note_fault(sites[site], world, episode, step, value)
+            self.faults_lost += max(0, seen - CAPACITY)
+            if seen:
+                buffer.zero_()
+        found, self._faults = sorted(self._faults, key=lambda f: (f.episode, f.step, f.world)), []
+        return found
+
+    def _note_fault(self, message: str, world: int, episode: int, step: int, value: int) -> None:
+        self._faults.append(WorldFault(message.replace("{value}", str(value)), world, episode, step))
+
+    def close(self) -> None:
+        """Give back the memory. Exports that are still in use keep theirs until they are gone."""
+        if not self._closed:
+            self._closed = True
+            self.__dict__.pop("executor", None)
+            self._run_step = self._run_reset = lambda: None
+
+    def __enter__(self) -> Simulation:
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        self.close()
+
+
+def _host(value: Any) -> np.ndarray[Any, Any]:
+    """``value`` as a NumPy array, from any device."""
+    if hasattr(value, "detach"):
+        value = value.detach().cpu().numpy()
+    return np.asarray(value)
+
+
+def _match(values: Any, shape: tuple[int, ...]) -> Any:
+    """``values`` with the axis of entities put in where it was left out and there is one entity."""
+    if not hasattr(values, "shape"):
+        values = np.asarray(values)
+    return values.reshape(shape) if len(shape) > 1 and shape[1] == 1 and tuple(values.shape) == shape[:1] + shape[2:] else values

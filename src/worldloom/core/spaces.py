@@ -1,0 +1,57 @@
+"""What an action may be: the few spaces that a component can hold."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Discrete:
+    """One of ``n`` choices, 0 to ``n - 1``."""
+
+    n: int
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.n, int) or self.n < 1:
+            raise ValueError(f"Discrete needs a whole number of choices of 1 or more, not {self.n!r}")
+
+
+class MultiDiscrete:
+    """Several choices at once, the k-th one of ``choices[k]``."""
+
+    def __init__(self, *choices: int) -> None:
+        if not choices or any(not isinstance(n, int) or n < 1 for n in choices):
+            raise ValueError(f"MultiDiscrete needs one whole number of 1 or more per choice, not {choices!r}")
+        self.choices = tuple(choices)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, MultiDiscrete) and other.choices == self.choices
+
+    def __hash__(self) -> int:
+        return hash(self.choices)
+
+    def __repr__(self) -> str:
+        return f"MultiDiscrete({', '.join(map(str, self.choices))})"
+
+
+@dataclass(frozen=True)
+class Box:
+    """Real numbers between ``low`` and ``high``: one (``shape=()``) or a vector of ``shape=(n,)``.
+
+    The bounds describe the space. A world that needs its actions inside them clips them itself; the engine refuses only
+    numbers that are not finite.
+    """
+
+    low: float = -math.inf
+    high: float = math.inf
+    shape: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.low < self.high:
+            raise ValueError(f"Box needs low < high, not {self.low!r} and {self.high!r}")
+        if len(self.shape) > 3 or any(not isinstance(n, int) or n < 1 for n in self.shape):
+            raise ValueError(f"Box takes a shape of at most three whole numbers of 1 or more, not {self.shape!r}")
+
+
+Space = Discrete | MultiDiscrete | Box

@@ -1,0 +1,346 @@
+"""Systems and helpers: the user's functions, understood and checked at the moment they are defined."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import warp as wp
+
+from worldloom.core.entity import Components, Entity, Has, World
+from worldloom.core.fields import FLOATS, Field, canonical, is_composite, scalar_of
+from worldloom.core.math import HELPERS, construct, python_math
+from worldloom.core.rewrite import nodes
+from worldloom.core.rewrite.access import Access, refuse_races
+from worldloom.core.rewrite.kernel_target import SCALAR_PARAMETERS, WORLD, Column, KernelTarget, Sites, column_name, type_code, variable
+from worldloom.core.rewrite.python_target import PythonTarget
+from worldloom.core.rewrite.statements import Statements
+from worldloom.core.rewrite.target import Target
+from worldloom.core.rewrite.values import Owner, RowType, Value, WorldType, is_plain
+from worldloom.core.source import Source, read
+
+
+class Helper:
+    """A function of numbers and vectors that systems and other helpers call; made by :func:`function`."""
+
+    def __init__(self, source: Source) -> None:
+        self.source, self.name = source, source.name
+        self.__doc__, self.__name__ = source.function.__doc__, source.name
+        self.parameters: dict[str, Any] = {}
+        annotations = source.annotations()
+        for argument in _arguments(source):
+            kind = canonical(annotations.get(argument.arg))
+            if kind is None:
+                raise source.error(
+                    f"parameter '{argument.arg}' has no component type", "annotate it with bool, int, float or a vector type; helpers take no entities", argument
+                )
+            self.parameters[argument.arg] = kind
+        self.returns: Any = None
+        self.returns = self.translate(KernelTarget("", {}, False, "", Sites(), {})).returns
+        if self.returns is None:
+            raise source.error("a helper returns a value", "add a return statement", source.tree)
+
+    def translate(self, target: Target) -> Translator:
+        """Run the translation for ``target``."""
+        flow = Translator(self.source, target)
+        flow.in_helper = True
+        flow.locals.update(self.parameters)
+        assert flow.assigned is not None
+        flow.assigned |= set(self.parameters)
+        flow.run()
+        if flow.assigned is not None:
+            raise self.source.error("a helper must return a value on every path", "end it with a return statement", self.source.tree)
+        return flow
+
+    def kernel_code(self, types: dict[str, Any]) -> tuple[str, dict[str, Helper]]:
+        """The source of the Warp function, and the helpers it calls."""
+        target = KernelTarget("", {}, False, "", Sites(), types)
+        flow = self.translate(target)
+        start: list[ast.stmt] = [nodes.assign(f"v_{n}", nodes.name(f"p_{n}")) for n in self.parameters]
+        start += flow.declarations(types, skip=set(self.parameters))
+        head = ", ".join(f"p_{n}: {type_code(k, types)}" for n, k in self.parameters.items())
+        return _function_text(f"helper_{self.name}", head, start + flow.body), target.helpers
+
+    def python_function(self) -> Callable[..., Any]:
+        """The same in plain Python."""
+        target = PythonTarget("", {})
+        return _compile_python(self.source, self.translate(target), list(self.parameters), target, None)
+
+    def __call__(self, *arguments: Any) -> Any:
+        from worldloom.core.math import wrap
+
+        if len(arguments) != len(self.parameters):
+            raise TypeError(f"{self.name}() takes {len(self.parameters)} arguments, not {len(arguments)}")
+        return self.python_function()(*[wrap(kind, a) for a, kind in zip(arguments, self.parameters.values(), strict=True)])
+
+
+class System:
+    """One rule of a world, run once per entity or once per world; made by :func:`system`.
+
+    Attributes:
+        owner: What it runs over: a kind of entity, a query, or a world class.
+        access: What it reads and writes.
+    """
+
+    def __init__(self, source: Source, engine: bool = False) -> None:
+        self.source, self.name, self.engine = source, source.name, engine
+        self.__doc__, self.__name__ = source.function.__doc__, source.name
+        self.place = f"system '{self.name}', {Path(source.file).name}"
+        self.entity_parameter: str | None = None
+        self.world_parameter: str | None = None
+        self.owner, self.world = self._signature()
+        self.access: Access = Access()
+        kinds = _AnyCount()
+        target = KernelTarget(self.table_name(self.owner), kinds, self.over_world, self.place, Sites(), {}, engine)
+        self.access = self._translate(target, self.owner).access
+        if not self.over_world:
+            refuse_races(source, self.owner, self.access)
+
+    @property
+    def over_world(self) -> bool:
+        """Whether it runs once per world."""
+        return self.entity_parameter is None
+
+    def table_name(self, owner: Owner) -> str:
+        return WORLD if self.over_world else owner.__name__
+
+    def _signature(self) -> tuple[Owner, type[World]]:
+        source, annotations = self.source, self.source.annotations()
+        owner: Owner | None = None
+        world: type[World] | None = None
+        for argument in _arguments(source):
+            kind = annotations.get(argument.arg)
+            if isinstance(kind, type) and issubclass(kind, World):
+                if world is not None:
+                    raise source.error("a system has one world", "remove the second world parameter", argument)
+                world, self.world_parameter = kind, argument.arg
+            elif isinstance(kind, Has) or (isinstance(kind, type) and issubclass(kind, Components)):
+                if owner is not None:
+                    raise source.error(
+                        "a system runs over one kind of entity", "loop over the other kind with world.all(Kind)", argument
+                    )
+                if isinstance(kind, type) and not issubclass(kind, Entity):
+                    kind = Has(kind)
+                owner, self.entity_parameter = kind, argument.arg
+            else:
+                raise source.error(
+                    f"parameter '{argument.arg}' stands for no entity and no world", "annotate it with a wl.Entity class, wl.Has(...) or a wl.World class", argument
+                )
+        if owner is None and world is None:
+            raise source.error("a system needs an entity or a world to run over", "add a parameter such as 'ball: Ball' or 'world: Table'", source.tree)
+        return owner if owner is not None else world, world or World  # type: ignore[return-value]
+
+    def _translate(self, target: Target, owner: Owner) -> Translator:
+        flow = Translator(self.source, target)
+        flow.world_system = self.over_world
+        python = isinstance(target, PythonTarget)
+        if self.entity_parameter is not None:
+            name = self.entity_parameter if python else "row"
+            flow.parameters[self.entity_parameter] = Value(nodes.name(name), RowType(owner, own=True))
+        if self.world_parameter is not None:
+            name = self.world_parameter if python else "world"
+            flow.parameters[self.world_parameter] = Value(nodes.name(name), WorldType(self.world))
+        if isinstance(target, KernelTarget):
+            target.flow = flow
+        flow.run()
+        if flow.assigned is not None:
+            flow.body += flow.leave()
+        return flow
+
+    def kernel_function(self, kind: Owner, counts: dict[str, int], sites: Sites, types: dict[str, Any]) -> KernelFunction:
+        """The Warp function for one kind of entity, with ``counts`` of each kind per world."""
+        table = self.table_name(kind)
+        exclusive = self.over_world or counts[table] == 1
+        target = KernelTarget(table, counts, exclusive, self.place, sites, types, self.engine)
+        flow = self._translate(target, kind)
+        outputs = list(target.outputs)
+        for leave, assigned in flow.exits:
+            leave.value = ast.Tuple([nodes.name(variable(c)) for c in outputs], ast.Load()) if len(outputs) > 1 else nodes.name(variable(outputs[0])) if outputs else None
+            for column in outputs:
+                if variable(column) not in assigned:
+                    target.inputs[column] = target.outputs[column]
+        start: list[ast.stmt] = []
+        parameters: list[str] = []
+        for column, field in target.inputs.items():
+            mutable = column in target.outputs
+            parameters.append(f"{'i_' if mutable else ''}{variable(column)}: {type_code(field.dtype, types)}")
+            if mutable:
+                start.append(nodes.assign(variable(column), nodes.name(f"i_{variable(column)}")))
+        for column, field in target.outputs.items():
+            if column not in target.inputs:
+                start.append(nodes.assign(variable(column), _zero(field.dtype, types)))
+        if target.draws:
+            start += ast.parse("wl_draw = wp.int32(0)\nwl_stream = (system << 20) | slot").body
+        start += flow.declarations(types)
+        name = f"{self.name}_{table}"
+        return KernelFunction(name, self, target, parameters, _without_head(start + flow.body))
+
+    def python_function(self, kind: Owner, runtime: Any) -> Callable[..., None]:
+        """The user's function with exact types, for the interpreter ``runtime``."""
+        target = PythonTarget(self.place, {}, self.engine)
+        flow = self._translate(target, kind)
+        names = [a.arg for a in _arguments(self.source)]
+        return _compile_python(self.source, flow, names, target, runtime)
+
+
+@dataclass
+class KernelFunction:
+    """The Warp function of one system and kind, before its name and its arguments are fixed."""
+
+    name: str
+    system: System
+    target: KernelTarget
+    value_parameters: list[str]
+    body: str
+
+    @property
+    def scalars(self) -> list[str]:
+        return [s for s in SCALAR_PARAMETERS if s in self.target.scalars]
+
+    @property
+    def arrays(self) -> dict[Column, Field]:
+        """Every column that it takes whole."""
+        from worldloom.core.entity import ENGINE_FIELDS
+        from worldloom.core.rewrite.kernel_target import FAULT_COLUMNS
+
+        found = dict(self.target.columns)
+        if self.target.faults:
+            found.update({c: ENGINE_FIELDS[c[1]] for c in FAULT_COLUMNS})
+        return found
+
+    def code(self, types: dict[str, Any]) -> str:
+        head = list(self.value_parameters)
+        head += [f"{s}: wp.int32" for s in self.scalars]
+        head += [f"{column_name(c)}: {array_code(f, types)}" for c, f in self.arrays.items()]
+        if self.target.faults:
+            head.append("errors: wp.array2d(dtype=wp.int32)")
+        return f"@wp.func\ndef {self.name}({', '.join(head)}):\n{self.body}\n"
+
+    def call(self, ordinal: int) -> str:
+        """The call in a kernel whose local variables have the canonical names."""
+        arguments = [variable(c) for c in self.target.inputs]
+        arguments += [str(ordinal) if s == "system" else s for s in self.scalars]
+        arguments += [column_name(c) for c in self.arrays]
+        if self.target.faults:
+            arguments.append("errors")
+        called = f"{self.name}({', '.join(arguments)})"
+        outputs = ", ".join(variable(c) for c in self.target.outputs)
+        return f"{outputs} = {called}" if outputs else called
+
+
+def array_code(field: Field, types: dict[str, Any]) -> str:
+    """The annotation of a whole column of ``field``."""
+    suffix = f", ndim={1 + len(field.shape)}" if field.shape else ""
+    return f"wp.array(dtype={type_code(field.dtype, types)}{suffix})"
+
+
+class Translator(Statements):
+    """One translation of one function: the body it gives, and the states at its exits."""
+
+    def run(self) -> None:
+        self.body: list[ast.stmt] = []
+        self.exits: list[tuple[ast.Return, set[str]]] = []
+        self.body += self.block(self.source.tree.body)
+
+    def leave(self) -> list[ast.stmt]:
+        made = ast.Return(None)
+        self.exits.append((made, set(self.assigned or ())))
+        return [made]
+
+    def declarations(self, types: dict[str, Any], skip: set[str] | None = None) -> list[ast.stmt]:
+        """Every local variable, set to zero, so that Warp knows its type before the first branch."""
+        return [
+            nodes.assign(self.target.local(name), _zero(kind if is_plain(kind) else wp.int32, types))
+            for name, kind in self.locals.items()
+            if name not in (skip or ())
+        ]
+
+
+class _AnyCount(dict[str, int]):
+    """Stands in for the number of entities while a system is only being checked."""
+
+    def __missing__(self, kind: str) -> int:
+        return 2
+
+
+def _arguments(source: Source) -> list[ast.arg]:
+    arguments = source.tree.args
+    if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.posonlyargs or arguments.defaults:
+        raise source.error("parameters are plain names with annotations", "remove defaults, '*' and '/'", source.tree)
+    return arguments.args
+
+
+def _zero(kind: Any, types: dict[str, Any]) -> ast.expr:
+    code = type_code(kind, types)
+    value = "" if is_composite(kind) else "False" if kind is wp.bool else "0.0" if kind in FLOATS else "0"
+    return ast.parse(f"{code}({value})", mode="eval").body
+
+
+def _without_head(body: list[ast.stmt]) -> str:
+    made = ast.fix_missing_locations(ast.Module(body or [ast.Pass()], []))
+    return "\n".join("    " + line for line in ast.unparse(made).splitlines())
+
+
+def _function_text(name: str, head: str, body: list[ast.stmt]) -> str:
+    return f"@wp.func\ndef {name}({head}):\n{_without_head(body)}\n"
+
+
+def _compile_python(source: Source, flow: Translator, names: list[str], target: PythonTarget, runtime: Any) -> Callable[..., Any]:
+    arguments = ast.arguments([], [ast.arg(n) for n in names], None, [], [], None, [])
+    start: list[ast.stmt] = [nodes.assign("wl_draw", nodes.constant(0))]
+    function = ast.FunctionDef(source.name, arguments, start + flow.body, [], None, None)
+    ast.copy_location(function, source.tree)
+    for item in start:
+        ast.copy_location(item, source.tree)
+    module = ast.fix_missing_locations(ast.Module([function], []))
+    space: dict[str, Any] = {"wp": python_math, "wl_runtime": runtime, "wl_component": _component, "wl_replace": _replace, "weighted_index": _weighted_index}
+    space.update({name: python for name, (_, python) in HELPERS.items()})
+    space.update({name: _constructor(kind) for name, kind in target.types.items()})
+    space.update({f"helper_{name}": helper.python_function() for name, helper in target.helpers.items()})
+    exec(compile(module, source.file, "exec"), space)  # noqa: S102 - the user's own function, rewritten
+    made: Callable[..., Any] = space[source.name]
+    return made
+
+
+def _constructor(kind: Any) -> Callable[..., Any]:
+    return lambda *numbers: construct(kind, numbers)
+
+
+def _component(vector: Any, *indices: Any) -> Any:
+    from worldloom.core.fields import SCALARS
+
+    place = int(indices[0]) if len(indices) == 1 else tuple(int(i) for i in indices)
+    return SCALARS[scalar_of(canonical(type(vector)))](vector[place])
+
+
+def _replace(vector: Any, value: Any, *indices: Any) -> Any:
+    copied = construct(canonical(type(vector)), [vector])
+    copied[int(indices[0]) if len(indices) == 1 else tuple(int(i) for i in indices)] = getattr(value, "item", lambda: value)()
+    return copied
+
+
+def _weighted_index(weights: Any, number: Any) -> Any:
+    import numpy as np
+
+    total = np.float32(0.0)
+    for weight in weights:
+        total = total + np.float32(weight)
+    left, chosen = number * total, -1
+    for place, weight in enumerate(weights):
+        left = left - np.float32(weight)
+        if chosen < 0 and left < 0:
+            chosen = place
+    return np.int32(len(weights) - 1 if chosen < 0 else chosen)
+
+
+def system(rule: Callable[..., None]) -> System:
+    """Make a function a system: a rule run once per entity, or once per world, of every world of a batch."""
+    return System(read(rule))
+
+
+def function(helper: Callable[..., Any]) -> Helper:
+    """Make a function of numbers and vectors callable from systems."""
+    return Helper(read(helper))

@@ -1,0 +1,162 @@
+"""Tables and columns: the memory of a batch of worlds, exported to NumPy, PyTorch and DLPack without a copy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from worldloom.core.errors import InputError
+from worldloom.core.fields import SCALARS, Field, Role, scalar_of, shape_of, type_name
+
+
+class Column:
+    """One component of every entity of one kind in every world.
+
+    Its exports have the shape (num_worlds, count, ...), or (num_worlds, ...) for fields of the world, and share its memory.
+    A configuration holds one value for the batch, shape (1, ...), or one per world.
+    """
+
+    def __init__(self, table: str, field: Field, num_worlds: int, count: int, device: wp.Device, external: Any = None) -> None:
+        self.table, self.field, self.num_worlds, self.count, self.device = table, field, num_worlds, count, device
+        self.name = f"{table}.{field.name}"
+        rows = 1 if field.role is Role.CONFIG else num_worlds * count
+        self._rows = (rows, *field.shape)
+        self._values: np.ndarray[Any, Any] | None = None
+        if external is None:
+            self.array = wp.empty(self._rows, dtype=field.dtype, device=device)
+            self.fill(field.default)
+        else:
+            self.array = self._adopt(external)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of its exports."""
+        worlds = self.array.shape[0] if self.field.role is Role.CONFIG else self.num_worlds
+        entities = () if self.table == "World" else (self.count,)
+        return (worlds, *entities, *self.field.value_shape)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The NumPy type of its numbers."""
+        return np.dtype(SCALARS[scalar_of(self.field.dtype)])
+
+    @property
+    def nbytes(self) -> int:
+        return int(np.prod(self.shape)) * self.dtype.itemsize
+
+    def numpy(self) -> np.ndarray[Any, Any]:
+        """A NumPy view on the CPU; on a GPU a copy, since NumPy cannot see its memory."""
+        values = self.values if self.device.is_cpu else self.array.numpy()
+        return values.reshape(self.shape)
+
+    def torch(self) -> Any:
+        """A PyTorch tensor that shares the column's memory."""
+        return wp.to_torch(self.array).view(self.shape)
+
+    @property
+    def values(self) -> np.ndarray[Any, Any]:
+        """On the CPU: the memory itself, one row per entity."""
+        if self._values is None:
+            self._values = self.array.numpy()
+        return self._values
+
+    def __dlpack__(self, *arguments: Any, **keywords: Any) -> Any:
+        return self.torch().__dlpack__(*arguments, **keywords)
+
+    def __dlpack_device__(self) -> tuple[Any, int]:
+        found: tuple[Any, int] = self.torch().__dlpack_device__()
+        return found
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        return np.array(self.numpy(), dtype=dtype, copy=copy)
+
+    def fill(self, value: Any) -> None:
+        """Set every element to ``value``."""
+        self.assign(np.broadcast_to(np.asarray(value, dtype=self.dtype), self.shape))
+
+    def assign(self, values: Any) -> None:
+        """Copy ``values`` in: an array or a tensor of the column's shape, on any device; InputError where it does not fit."""
+        wanted = self.shape
+        if _is_torch(values):
+            if tuple(values.shape) != wanted:
+                raise self._misfit(f"shape {tuple(values.shape)}")
+            if not _castable(str(values.dtype).removeprefix("torch."), self.dtype):
+                raise self._misfit(f"type {str(values.dtype).removeprefix('torch.')}")
+            self.torch().copy_(values)
+            return
+        array = np.asarray(values)
+        if array.shape != wanted:
+            raise self._misfit(f"shape {array.shape}")
+        if not _castable(array.dtype.name, self.dtype):
+            raise self._misfit(f"type {array.dtype.name}")
+        if self.device.is_cpu:
+            np.copyto(self.values.reshape(wanted), array, casting="unsafe")
+        else:
+            plain = np.ascontiguousarray(array, dtype=self.dtype)
+            source = wp.array(plain.reshape(*self.array.shape, *shape_of(self.field.dtype)), dtype=self.field.dtype, device="cpu", copy=False)
+            wp.copy(self.array, source)
+
+    def resize(self, rows: int) -> None:
+        """For a configuration: hold one value for the batch (1) or one per world; keeps the first value."""
+        first = self.array.numpy()[:1]
+        self.array = wp.array(np.repeat(first, rows, axis=0), dtype=self.field.dtype, device=self.device)
+        self._values = None
+
+    def _misfit(self, what: str) -> InputError:
+        return InputError(f"{self.name} takes {self.dtype.name} of shape {self.shape}, not {what}")
+
+    def _adopt(self, external: Any) -> wp.array:
+        """Memory that somebody else owns, as this column."""
+        if isinstance(external, wp.array):
+            array = external
+        elif _is_torch(external):
+            array = wp.from_torch(external.contiguous() if external.is_contiguous() else external)
+        else:
+            array = wp.array(external, copy=False, device=self.device) if isinstance(external, np.ndarray) else None
+        if array is None:
+            raise InputError(f"the external column {self.name} must be a Warp array, a PyTorch tensor or a NumPy array, not {type(external).__name__}")
+        size = int(np.prod((self.num_worlds * self.count, *self.field.value_shape)))
+        scalars = array.size * int(np.prod(shape_of(array.dtype)))
+        if scalar_of(array.dtype) is not scalar_of(self.field.dtype) or scalars != size:
+            raise InputError(f"the external column {self.name} must hold {size} numbers of type {type_name(scalar_of(self.field.dtype))}, not {scalars} of {type_name(scalar_of(array.dtype))}")
+        if array.device != self.device or not array.is_contiguous:
+            raise InputError(f"the external column {self.name} must be contiguous and on {self.device.alias}, not on {array.device.alias}")
+        self.owner = external
+        return wp.array(ptr=array.ptr, dtype=self.field.dtype, shape=self._rows, device=self.device, deleter=None)
+
+
+class Table:
+    """Every column of one kind of entity, by name: ``table.x`` or ``table["x"]``."""
+
+    def __init__(self, name: str, columns: dict[str, Column], count: int) -> None:
+        self.name, self.columns, self.count = name, columns, count
+
+    def __getattr__(self, name: str) -> Column:
+        return self[name]
+
+    def __getitem__(self, name: str) -> Column:
+        columns: dict[str, Column] = self.__dict__.get("columns", {})
+        if name not in columns:
+            raise AttributeError(f"table '{self.__dict__.get('name')}' has no column '{name}': it has {', '.join(columns)}")
+        return columns[name]
+
+    def __iter__(self) -> Iterator[Column]:
+        return iter(self.columns.values())
+
+
+def _is_torch(value: Any) -> bool:
+    return type(value).__module__.startswith("torch")
+
+
+def _castable(source: str, target: np.dtype[Any]) -> bool:
+    """Whether numbers of type ``source`` may be copied into ``target``: any whole numbers into whole numbers, no real ones."""
+    if source == target.name:
+        return True
+    try:
+        kind = np.dtype(source).kind
+    except TypeError:
+        return False
+    return kind in {"b": "b", "i": "iub", "u": "iub", "f": "fiub"}[target.kind]

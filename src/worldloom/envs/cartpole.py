@@ -1,0 +1,61 @@
+"""CartPole: keep the pole up by pushing the cart left or right."""
+
+import worldloom as wl
+from worldloom import cos, radians, sin
+
+
+class Cart(wl.Entity):
+    x: wl.Finite(float)  # m
+    velocity: float  # m/s
+    angle: wl.Finite(float)  # rad, 0 is upright
+    spin: float  # rad/s
+    push: wl.Action(wl.Discrete(2))  # 0 left, 1 right
+    sight: wl.Observation(4)
+    reward: wl.Reward
+
+
+class CartPole(wl.World):
+    force: wl.Config = 10.0  # N
+    gravity: wl.Config = 9.8  # m/s^2
+    cart_mass: wl.Config = 1.0  # kg
+    pole_mass: wl.Config = 0.1  # kg
+    half_length: wl.Config = 0.5  # m, of the pole
+    tau: wl.Config = 0.02  # s, between two steps
+
+
+@wl.system
+def swing(cart: Cart, world: CartPole):
+    force = world.force if cart.push == 1 else -world.force
+    mass = world.cart_mass + world.pole_mass
+    moment = world.pole_mass * world.half_length
+    sine, cosine = sin(cart.angle), cos(cart.angle)
+    inertia = (force + moment * cart.spin**2 * sine) / mass
+    turn = (world.gravity * sine - cosine * inertia) / (world.half_length * (4.0 / 3.0 - world.pole_mass * cosine**2 / mass))
+    pull = inertia - moment * turn * cosine / mass
+    cart.x += world.tau * cart.velocity
+    cart.velocity += world.tau * pull
+    cart.angle += world.tau * cart.spin
+    cart.spin += world.tau * turn
+
+
+@wl.system
+def judge(cart: Cart, world: CartPole):
+    cart.reward = 1.0
+    if abs(cart.x) > 2.4 or abs(cart.angle) > radians(12.0):
+        world.terminate()
+
+
+@wl.system
+def place(cart: Cart, world: CartPole):
+    cart.x = world.random(-0.05, 0.05)
+    cart.velocity = world.random(-0.05, 0.05)
+    cart.angle = world.random(-0.05, 0.05)
+    cart.spin = world.random(-0.05, 0.05)
+
+
+@wl.system
+def look(cart: Cart):
+    cart.sight = wl.vec4(cart.x, cart.velocity, cart.angle, cart.spin)
+
+
+wl.register("CartPole-v1", world=CartPole, entities={Cart: 1}, reset=[place], step=[swing, judge], observe=[look], max_steps=500)
