@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import warp as _warp
+__version__ = "0.1.0"
 
-_warp.config.log_level = max(_warp.config.log_level, 30)
+from worldloom.core.start import initialise as _initialise  # noqa: E402
+
+_initialise()
 
 from worldloom.core.entity import Components, Entity, Has, World  # noqa: E402
 from worldloom.core.errors import CompileError, DefinitionError, DeviceError, InputError, WorldFault, WorldloomError  # noqa: E402

@@ -16,7 +16,6 @@ def resolve(name: str) -> tuple[wp.Device, bool]:
     """
     if not isinstance(name, str):
         raise DeviceError(f"a device is named by a string such as 'cpu' or 'cuda:0', not by {name!r}")
-    wp.init()
     if name == "auto":
         name = "cuda:0" if wp.is_cuda_available() else "cpu"
     if name == PYTHON:

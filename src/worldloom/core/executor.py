@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ class Executor:
         self.errors = simulation._fault_buffers
         self._simulation = simulation
         self.kernels = program.load(self.device, simulation.definition.id)
+        self._streams: dict[int, wp.Stream] = {}
         self._recorded: tuple[list[Segment], list[Segment]] | None = None
 
     def record(self) -> None:
@@ -78,6 +80,21 @@ class Executor:
                 for spec in kernels:
                     self.launch(spec, shard)
             graphs.append(capture.graph)
+        if self.device.is_cuda:
+            return functools.partial(self._launch_graph, graphs[0])
         if len(graphs) == 1:
             return functools.partial(wp.capture_launch, graphs[0])
         return functools.partial(run_all, [functools.partial(wp.capture_launch, g) for g in graphs])
+
+    def _launch_graph(self, graph: wp.Graph) -> None:
+        wp.capture_launch(graph, self._stream())
+
+    def _stream(self) -> wp.Stream:
+        """The stream that the user works on: PyTorch's current one where PyTorch is in use, Warp's otherwise."""
+        torch = sys.modules.get("torch")
+        if torch is None or not torch.cuda.is_initialized():
+            return self.device.stream
+        handle = torch.cuda.current_stream(self.device.ordinal).cuda_stream
+        if handle not in self._streams:
+            self._streams[handle] = wp.Stream(self.device, cuda_stream=handle) if handle else self.device.null_stream
+        return self._streams[handle]

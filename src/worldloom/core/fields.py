@@ -248,6 +248,8 @@ def declare(name: str, annotation: Any, default: Any, has_default: bool) -> Fiel
             raise TypeError(f"component '{name}' has the annotation {annotation!r}, which is no component type")
         declared = Declared(dtype)
     value = default if has_default else (0 if declared.default is None else declared.default)
+    if declared.finite and has_default and not np.all(np.isfinite(np.asarray(value, dtype=float))):
+        raise TypeError(f"component '{name}' must stay finite, but its default is {value!r}")
     if has_default and declared.role in (Role.ACTION, Role.OBSERVATION, Role.REWARD):
         raise TypeError(f"component '{name}' is an {declared.role.value}, which takes no default")
     return Field(
@@ -276,6 +278,8 @@ def check_value(name: str, dtype: Any, value: Any) -> Any:
         if array.dtype.kind not in kinds and not (array.shape == () and array == 0):
             raise ValueError
         np.broadcast_to(array.astype(scalar), shape_of(dtype))
+        if kinds != "biuf" and not np.array_equal(array.astype(scalar).astype(np.int64), array.astype(np.int64)):
+            raise ValueError
     except (ValueError, TypeError):
         raise TypeError(f"'{name}' is of type {type_name(dtype)}, which cannot hold {value!r}") from None
     return array.astype(scalar) if array.shape else scalar(array)

@@ -6,8 +6,6 @@ row holds the site, the world's id, its episode, its step, and the offending val
 
 from __future__ import annotations
 
-from typing import Any
-
 import warp as wp
 
 CAPACITY = 256
@@ -85,20 +83,3 @@ def clean_choice(choice: wp.int32, count: wp.int32):
     if choice < 0 or choice >= count:
         return wp.int32(0)
     return choice
-
-
-@wp.func
-def weighted_index(weights: Any, number: wp.float32):
-    """The index drawn with probability proportional to its weight, for a ``number`` in [0, 1)."""
-    total = wp.float32(0.0)
-    for i in range(wp.static(len(weights))):
-        total = total + weights[i]
-    left = number * total
-    chosen = wp.int32(-1)
-    for i in range(wp.static(len(weights))):
-        left = left - weights[i]
-        if chosen < 0 and left < 0.0:
-            chosen = wp.int32(i)
-    if chosen < 0:
-        chosen = wp.int32(wp.static(len(weights)) - 1)
-    return chosen

@@ -166,7 +166,7 @@ class Interpreter:
             self._world = world
             for slot in range(size):
                 self._stream = node.ordinal << STREAM_SHIFT | slot
-                named = {system.entity_parameter: Row(own, world * size + slot, slot), system.world_parameter: Row(world_columns, world, 0)}
+                named = {system.entity_parameter: Row(own, world * size + slot, slot), system.world_parameter: Row(world_columns, world, world + self.offset)}
                 function(**{name: row for name, row in named.items() if name is not None})
 
     def _function(self, system: System, view: TableView) -> Callable[..., None]:

@@ -31,7 +31,12 @@ NAMES = frozenset(
 """The functions that systems may call; each is exported as ``worldloom.NAME``."""
 
 OPERATORS = frozenset({"add", "sub", "mul", "div", "neg"})
-_PREDICATES = {"isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite}
+_PREDICATES: dict[str, Callable[[Any], Any]] = {
+    "isnan": lambda a: np.isnan(a).any(),
+    "isinf": lambda a: np.isinf(a).any(),
+    "isfinite": lambda a: np.isfinite(a).all(),
+}
+"""What Warp cannot call from Python: it gives back truth values."""
 
 
 class NoOverloadError(TypeError):
@@ -97,8 +102,8 @@ def construct(dtype: Any, arguments: Sequence[Any]) -> Any:
 
 def call(name: str, *arguments: Any) -> Any:
     """Call Warp's function ``name`` on interpreted values."""
-    if name in _PREDICATES and not is_composite(type(arguments[0])):
-        return bool(_PREDICATES[name](arguments[0]))
+    if name in _PREDICATES:
+        return bool(_PREDICATES[name](np.asarray(arguments[0])))
     types = tuple(type_of(a) for a in arguments)
     return wrap(result_type(name, types), getattr(wp, name)(*[_native(a) for a in arguments]))
 
@@ -126,6 +131,9 @@ def floor_divide(a: Any, b: Any):
     zero = b - b
     if b == zero:
         return zero
+    minus_one = zero - b / b
+    if b == minus_one and minus_one < zero:
+        return zero - a  # the one quotient that overflows, and traps on some processors, wraps instead
     quotient = a / b
     if quotient * b != a and ((a < zero) != (b < zero)):
         quotient = quotient - (b / b)
@@ -145,6 +153,23 @@ def float_modulo(a: Any, b: Any):
 
 
 @wp.func
+def clamp_finite(a: Any, low: Any, high: Any):
+    """``a`` between ``low`` and ``high``; 0 where it is not a number."""
+    if a != a:
+        return low - low
+    return wp.clamp(a, low, high)
+
+
+@wp.func
+def wrap_index(index: wp.int32, size: wp.int32):
+    """An index of ``size`` elements, counting from the end where it is negative, and never outside."""
+    place = index
+    if place < 0:
+        place = place + size
+    return wp.clamp(place, 0, size - 1)
+
+
+@wp.func
 def square(a: Any):
     """``a ** 2``."""
     return a * a
@@ -157,17 +182,61 @@ def cube(a: Any):
 
 
 def _python_floor_divide(a: Any, b: Any) -> Any:
-    return type(a)(0) if b == 0 else type(a)(int(a) // int(b))
+    if b == 0:
+        return type(a)(0)
+    return np.array(int(a) // int(b)).astype(type(a))[()] if abs(int(a) // int(b)) < 2**63 else a
+
+
+def _python_clamp_finite(a: Any, low: Any, high: Any) -> Any:
+    return type(a)(0) if np.isnan(a) else min(max(a, low), high)
+
+
+def _python_wrap_index(index: Any, size: Any) -> int:
+    place = int(index) + int(size) if index < 0 else int(index)
+    return min(max(place, 0), int(size) - 1)
+
+
+@wp.func
+def weighted_index(weights: Any, number: wp.float32):
+    """The index drawn with probability proportional to its weight, for a ``number`` in [0, 1)."""
+    size = wp.static(len(weights))
+    total = wp.float32(0.0)
+    for i in range(size):
+        total = total + weights[i]
+    left = number * total
+    chosen = wp.int32(-1)
+    for i in range(size):
+        left = left - weights[i]
+        if chosen < 0 and left < 0.0:
+            chosen = wp.int32(i)
+    if chosen < 0:
+        chosen = wp.int32(size - 1)
+    return chosen
+
+
+def _python_weighted_index(weights: Any, number: Any) -> Any:
+    total = np.float32(0.0)
+    for weight in weights:
+        total = total + np.float32(weight)
+    left, chosen = number * total, -1
+    for place, weight in enumerate(weights):
+        left = left - np.float32(weight)
+        if chosen < 0 and left < 0:
+            chosen = place
+    return np.int32(len(weights) - 1 if chosen < 0 else chosen)
 
 
 HELPERS: dict[str, tuple[Any, Callable[..., Any]]] = {
-    "floor_divide": (floor_divide, _python_floor_divide),
-    "floor_modulo": (floor_modulo, lambda a, b: a - _python_floor_divide(a, b) * b),
-    "float_modulo": (float_modulo, lambda a, b: a - call("floor", a / b) * b),
-    "square": (square, lambda a: a * a),
-    "cube": (cube, lambda a: a * a * a),
+    "wl_floor_divide": (floor_divide, _python_floor_divide),
+    "wl_floor_modulo": (floor_modulo, lambda a, b: a - _python_floor_divide(a, b) * b),
+    "wl_float_modulo": (float_modulo, lambda a, b: a - call("floor", a / b) * b),
+    "wl_clamp_finite": (clamp_finite, _python_clamp_finite),
+    "wl_wrap_index": (wrap_index, _python_wrap_index),
+    "wl_square": (square, lambda a: a * a),
+    "wl_cube": (cube, lambda a: a * a * a),
+    "wl_weighted_index": (weighted_index, _python_weighted_index),
 }
-"""Python's own operators where Warp's differ: the compiled form and the interpreted one, by name."""
+"""Functions of generated code: the compiled form and the interpreted one, by name."""
 
 
 class _PythonMath:

@@ -32,7 +32,6 @@ _SPACE: dict[str, Any] = {
     "checked_index": guards.checked_index,
     "checked_slot": guards.checked_slot,
     "clean_choice": guards.clean_choice,
-    "weighted_index": guards.weighted_index,
     **{name: compiled for name, (compiled, _) in HELPERS.items()},
 }
 _CACHE: dict[tuple[str, bool], dict[str, Any]] = {}
@@ -136,6 +135,7 @@ class _Writer:
     def __init__(self, schedule: Schedule, types: dict[str, Any], cuda: bool) -> None:
         self.schedule, self.types, self.cuda = schedule, types, cuda
         self.texts: list[str] = []
+        self.same: dict[str, str] = {}
 
     def field(self, column: Column) -> Field:
         return self.schedule.tables[column[0]].fields[column[1]]
@@ -181,7 +181,12 @@ class _Writer:
             body = "\n".join("    " + line for line in ["thread = wp.tid()", *lines])
         else:
             body = "    for thread in range(rows):\n" + "\n".join("        " + line for line in lines)
-        self.texts.append(f"@wp.kernel(module=module, enable_backward=False)\ndef {name}({', '.join(head)}):\n{body}\n")
+        signature = f"({', '.join(head)}):\n{body}\n"
+        if signature in self.same:
+            name = self.same[signature]
+        else:
+            self.same[signature] = name
+            self.texts.append(f"@wp.kernel(module=module, enable_backward=False)\ndef {name}{signature}")
         read, written = self._traffic(blocks, group, shared, local)
         return KernelSpec(name, group.rows, tuple(columns), errors, tuple(n.label for n in group.nodes), read, written)
 

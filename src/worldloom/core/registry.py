@@ -58,12 +58,7 @@ class Definition:
 
     def agents(self, kind: type[Entity]) -> bool:
         """Whether entities of ``kind`` leave the episode one by one."""
-        return any("agent" in s.access.ends and kind in self.touched(s) for s in self.systems)
-
-    def touched(self, system: System) -> list[type[Entity]]:
-        """The kinds that a system runs for or loops over."""
-        own = [] if system.over_world else self.kinds_of(system)
-        return own + [k for k in system.access.kinds if isinstance(k, type) and issubclass(k, Entity)]
+        return any(kind in s.access.agents or (None in s.access.agents and kind in self.kinds_of(s)) for s in self.systems)
 
     def actions(self) -> dict[str, tuple[str, Field]]:
         """Every action component as ``Table.name``, with its table and field."""

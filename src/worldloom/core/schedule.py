@@ -23,7 +23,10 @@ STEPPING: Mask = ("resetting", False)
 
 @dataclass(frozen=True)
 class Node:
-    """One system, run over one table, for all worlds or for those that ``mask`` picks."""
+    """One system, run over one table, for all worlds or for those that ``mask`` picks.
+
+    ``ordinal`` tells its random numbers from those of other systems and tables.
+    """
 
     system: System
     view: TableView
@@ -67,7 +70,7 @@ def plan(definition: Definition, autoreset: Autoreset, checks: bool) -> Schedule
     entities = [tables[k.__name__] for k in definition.entities]
     every = [tables[WORLD], *entities]
     agents = [(v, *lifecycle.agent_flags(v, world)) for v in entities if "active" in v.fields]
-    ordinals = {phase: offset for phase, offset in zip(("reset", "step", "observe"), _offsets(definition), strict=True)}
+    ordinals = _ordinals(definition)
 
     def engine(systems: Iterable[System | None], mask: Mask | None = None, views: list[TableView] | None = None) -> list[Entry]:
         found = list(systems)
@@ -76,13 +79,11 @@ def plan(definition: Definition, autoreset: Autoreset, checks: bool) -> Schedule
 
     def user(phase: str, steps: tuple[Step, ...], mask: Mask | None) -> list[Entry]:
         made: list[Entry] = []
-        for place, entry in enumerate(steps, start=ordinals[phase]):
+        for place, entry in enumerate(steps):
             if not isinstance(entry, System):
                 made.append(HostNode(entry))
-            elif entry.over_world:
-                made.append(Node(entry, tables[WORLD], mask, place))
-            else:
-                made += [Node(entry, tables[k.__name__], mask, place) for k in definition.kinds_of(entry)]
+                continue
+            made += [Node(entry, tables[name], mask, ordinals[phase, place, name]) for name in _tables_of(definition, entry)]
         return made
 
     def begin(mask: Mask) -> list[Entry]:
@@ -125,9 +126,21 @@ def plan(definition: Definition, autoreset: Autoreset, checks: bool) -> Schedule
     return Schedule(tables, counts, step, reset)
 
 
-def _offsets(definition: Definition) -> tuple[int, int, int]:
-    """The number of the first system of each phase, from 1."""
-    return 1, 1 + len(definition.reset), 1 + len(definition.reset) + len(definition.step)
+def _tables_of(definition: Definition, system: System) -> list[str]:
+    return [WORLD] if system.over_world else [k.__name__ for k in definition.kinds_of(system)]
+
+
+def _ordinals(definition: Definition) -> dict[tuple[str, int, str], int]:
+    """A number for every system, place in the schedule and table, the same whatever the autoreset."""
+    phases = (("reset", definition.reset), ("step", definition.step), ("observe", definition.observe))
+    keys = [
+        (phase, place, table)
+        for phase, entries in phases
+        for place, entry in enumerate(entries)
+        if isinstance(entry, System)
+        for table in _tables_of(definition, entry)
+    ]
+    return {key: number for number, key in enumerate(keys, start=1)}
 
 
 @dataclass
@@ -137,6 +150,10 @@ class Group:
     rows: int
     nodes: list[Node] = field(default_factory=list)
     functions: list[KernelFunction] = field(default_factory=list)
+
+    def add(self, node: Node, function: KernelFunction) -> None:
+        self.nodes.append(node)
+        self.functions.append(function)
 
 
 class Functions:
@@ -159,34 +176,56 @@ class Functions:
 
 
 def group(entries: list[Entry], schedule: Schedule, functions: Functions, fuse: bool) -> list[Group | HostNode]:
-    """Put neighbours into one kernel where every row sees what it would have seen with a kernel each."""
+    """Put systems into kernels so that every row sees what it would have seen with a kernel for each, in order.
+
+    A system joins the latest kernel that it fits into, past kernels that it has nothing to do with. Callables stay where
+    they are.
+    """
     out: list[Group | HostNode] = []
     for entry in entries:
         if isinstance(entry, HostNode):
             out.append(entry)
             continue
         function, rows = functions.of(entry), schedule.counts[entry.table]
-        last = out[-1] if out else None
-        if not (fuse and isinstance(last, Group) and _fits(last, entry, function, rows)):
-            last = Group(rows)
-            out.append(last)
-        last.nodes.append(entry)
-        last.functions.append(function)
+        home = _home(out, entry, function, rows) if fuse else None
+        if home is None:
+            home = Group(rows)
+            out.append(home)
+        home.add(entry, function)
     return out
 
 
-def _fits(last: Group, node: Node, function: KernelFunction, rows: int) -> bool:
-    """Whether ``node`` may run in the kernel of ``last``, before other rows have finished what came earlier in it.
+def _home(out: list[Group | HostNode], node: Node, function: KernelFunction, rows: int) -> Group | None:
+    for candidate in reversed(out):
+        if isinstance(candidate, HostNode):
+            return None
+        if _fits(candidate, node, function, rows):
+            return candidate
+        if not _independent(candidate, node, function):
+            return None
+    return None
+
+
+def _independent(group: Group, node: Node, function: KernelFunction) -> bool:
+    """Whether ``node`` may just as well run before all of ``group``."""
+    reads, writes = _reads(node, function), _writes(function)
+    for other, earlier in zip(group.nodes, group.functions, strict=True):
+        if _writes(earlier) & (reads | writes) or _reads(other, earlier) & writes:
+            return False
+    return True
+
+
+def _fits(group: Group, node: Node, function: KernelFunction, rows: int) -> bool:
+    """Whether ``node`` may run in the kernel of ``group``, before other rows have finished what came earlier in it.
 
     Rows of one kernel run in no order, so nothing that one row writes may be read or written by another row in the same
     kernel. Kinds with one entity per world share the world's thread.
     """
-    if last.rows != rows or (rows > 1 and last.nodes[0].table != node.table):
+    if group.rows != rows or (rows > 1 and group.nodes[0].table != node.table):
         return False
     target = function.target
-    touched = set(target.inputs) | set(target.outputs) | set(target.columns) | _mask_column(node)
-    written = set(target.outputs) | target.local_write | target.remote_write
-    for earlier in last.functions:
+    touched, written = _reads(node, function) | set(target.outputs), set(target.outputs) | target.local_write | target.remote_write
+    for earlier in group.functions:
         before = earlier.target
         if before.remote_write & touched:
             return False
@@ -197,5 +236,16 @@ def _fits(last: Group, node: Node, function: KernelFunction, rows: int) -> bool:
     return True
 
 
-def _mask_column(node: Node) -> set[Column]:
-    return set() if node.mask is None else {(WORLD, node.mask[0])}
+def _reads(node: Node, function: KernelFunction) -> set[Column]:
+    """Every column that a system looks at, faults included."""
+    target = function.target
+    mask: set[Column] = set() if node.mask is None else {(WORLD, node.mask[0])}
+    faults: set[Column] = {(WORLD, "step"), (WORLD, "episode")} if target.faults else set()
+    return set(target.inputs) | set(target.columns) | mask | faults
+
+
+def _writes(function: KernelFunction) -> set[Column]:
+    """Every column that a system changes, faults included."""
+    target = function.target
+    faults: set[Column] = {(WORLD, "broken")} if target.faults else set()
+    return set(target.outputs) | target.local_write | target.remote_write | faults

@@ -23,6 +23,7 @@ from worldloom.core.rewrite.kernel_target import WORLD
 from worldloom.core.schedule import Autoreset, plan
 from worldloom.core.table import Column, Table
 
+_NOT_EXTERNAL = (Role.ENGINE, Role.CONFIG)
 _AUTORESETS = ("same_step", "next_step", "disabled")
 
 
@@ -62,8 +63,11 @@ class Simulation:
         fuse: bool = True,
         world_offset: int = 0,
     ) -> None:
+        self._closed = False
+        if not isinstance(world, (str, Definition)):
+            raise InputError(f"a simulation is made of a world's id or its definition, not of {type(world).__name__}")
         self.definition = (definition(world) if isinstance(world, str) else world).with_counts(counts)
-        self._check_arguments(num_worlds, autoreset, threads)
+        self._check_arguments(num_worlds, autoreset, threads, world_offset)
         self.num_worlds, self.autoreset, self.world_offset = num_worlds, autoreset, world_offset
         self.device, self.interpreted = devices.resolve(device)
         self.schedule = plan(self.definition, autoreset, checks)
@@ -75,7 +79,6 @@ class Simulation:
         self._faults: list[WorldFault] = []
         self._fault_buffers = [wp.zeros((1 + CAPACITY, WIDTH), dtype=wp.int32, device=self.device) for _ in self.slices]
         self.faults_lost = 0
-        self._closed = False
         self._run_step: Callable[[], None]
         self._run_reset: Callable[[], None]
         self.tables[WORLD]["max_steps"].fill(self.definition.max_steps)
@@ -92,24 +95,24 @@ class Simulation:
             self._run_step, self._run_reset = self.executor.step, self.executor.reset
         self.reset(seeds=secrets.randbits(32) if seed is None else seed)
 
-    def _check_arguments(self, num_worlds: int, autoreset: str, threads: int | None) -> None:
-        if not isinstance(num_worlds, (int, np.integer)) or num_worlds < 1:
-            raise InputError(f"num_worlds must be a whole number of 1 or more, not {num_worlds!r}")
+    def _check_arguments(self, num_worlds: Any, autoreset: Any, threads: Any, world_offset: Any) -> None:
+        for name, value, least in (("num_worlds", num_worlds, 1), ("threads", 1 if threads is None else threads, 1), ("world_offset", world_offset, 0)):
+            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value < 2**31:
+                raise InputError(f"{name} must be a whole number of {least} or more, not {value!r}")
         if autoreset not in _AUTORESETS:
             raise InputError(f"autoreset must be one of {', '.join(_AUTORESETS)}, not {autoreset!r}")
-        if threads is not None and (not isinstance(threads, int) or threads < 1):
-            raise InputError(f"threads must be a whole number of 1 or more, not {threads!r}")
 
     def _allocate(self, external: dict[str, Any]) -> dict[str, Table]:
         tables = {}
         for name, view in self.schedule.tables.items():
             count = self.schedule.counts[name]
             columns = {
-                f.name: Column(name, f, self.num_worlds, count, self.device, external.pop(f"{name}.{f.name}", None)) for f in view.fields.values()
+                f.name: Column(name, f, self.num_worlds, count, self.device, external.pop(f"{name}.{f.name}", None) if f.role not in _NOT_EXTERNAL else None)
+                for f in view.fields.values()
             }
             tables[name] = Table(name, columns, count)
         if external:
-            known = ", ".join(c.name for t in tables.values() for c in t)
+            known = ", ".join(c.name for t in tables.values() for c in t if c.field.role not in _NOT_EXTERNAL)
             raise InputError(f"there is no column '{next(iter(external))}' to be external: there are {known}")
         return tables
 
@@ -122,11 +125,14 @@ class Simulation:
             actions: An array or tensor of shape (num_worlds, count, ...) for a world with one action component; a mapping
                 from ``Table.name`` to such arrays for several. None takes the actions that lie in the columns.
         """
-        if self._closed:
-            raise InputError("this simulation is closed: make a new one")
+        self._check_open()
         if actions is not None:
             self._take(actions)
         self._run_step()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise InputError("this simulation is closed: make a new one")
 
     def _take(self, actions: Any) -> None:
         if len(self._actions) == 1 and not isinstance(actions, Mapping):
@@ -154,6 +160,7 @@ class Simulation:
             seeds: A new seed for the worlds that are reset, or one per world, shape (num_worlds,). With a seed the episodes
                 are counted from 0 again, so that the same seed gives the same episodes.
         """
+        self._check_open()
         world = self.tables[WORLD]
         picked = np.ones(self.num_worlds, bool) if mask is None else _host(mask)
         if picked.shape != (self.num_worlds,) or picked.dtype != np.bool_:
@@ -172,7 +179,7 @@ class Simulation:
     # -- looking in --------------------------------------------------------------------------------------------------
 
     def __getitem__(self, kind: type[Entity] | type[World] | str) -> Table:
-        name = kind if isinstance(kind, str) else WORLD if issubclass(kind, World) else kind.__name__
+        name = kind if isinstance(kind, str) else WORLD if isinstance(kind, type) and issubclass(kind, World) else getattr(kind, "__name__", repr(kind))
         if name not in self.tables:
             raise InputError(f"world '{self.definition.id}' has no table '{name}': it has {', '.join(self.tables)}")
         return self.tables[name]
@@ -203,6 +210,7 @@ class Simulation:
 
     def set_config(self, name: str, value: Any) -> None:
         """Change a configuration while the simulation runs: one value for the batch, or one per world. Nothing is compiled."""
+        self._check_open()
         column = self.tables[WORLD].columns.get(name)
         if column is None or column.field.role is not Role.CONFIG:
             known = ", ".join(c.field.name for c in self.tables[WORLD] if c.field.role is Role.CONFIG)

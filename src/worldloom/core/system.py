@@ -62,7 +62,7 @@ class Helper:
         start: list[ast.stmt] = [nodes.assign(f"v_{n}", nodes.name(f"p_{n}")) for n in self.parameters]
         start += flow.declarations(types, skip=set(self.parameters))
         head = ", ".join(f"p_{n}: {type_code(k, types)}" for n, k in self.parameters.items())
-        return _function_text(f"helper_{self.name}", head, start + flow.body), target.helpers
+        return _function_text(f"wl_helper_{self.name}", head, start + flow.body), target.helpers
 
     def python_function(self) -> Callable[..., Any]:
         """The same in plain Python."""
@@ -150,12 +150,17 @@ class System:
             flow.body += flow.leave()
         return flow
 
+    def _typed(self, view: Any) -> Owner:
+        """What the entity parameter stands for: the user's own class, or for the engine's systems the table with its extra columns."""
+        owner: Owner = view if self.engine else getattr(view, "kind", view)
+        return owner
+
     def kernel_function(self, kind: Owner, counts: dict[str, int], sites: Sites, types: dict[str, Any]) -> KernelFunction:
         """The Warp function for one kind of entity, with ``counts`` of each kind per world."""
         table = self.table_name(kind)
         exclusive = self.over_world or counts[table] == 1
         target = KernelTarget(table, counts, exclusive, self.place, sites, types, self.engine)
-        flow = self._translate(target, kind)
+        flow = self._translate(target, self._typed(kind))
         outputs = list(target.outputs)
         for leave, assigned in flow.exits:
             leave.value = ast.Tuple([nodes.name(variable(c)) for c in outputs], ast.Load()) if len(outputs) > 1 else nodes.name(variable(outputs[0])) if outputs else None
@@ -181,7 +186,7 @@ class System:
     def python_function(self, kind: Owner, runtime: Any) -> Callable[..., None]:
         """The user's function with exact types, for the interpreter ``runtime``."""
         target = PythonTarget(self.place, {}, self.engine)
-        flow = self._translate(target, kind)
+        flow = self._translate(target, self._typed(kind))
         names = [a.arg for a in _arguments(self.source)]
         return _compile_python(self.source, flow, names, target, runtime)
 
@@ -296,10 +301,10 @@ def _compile_python(source: Source, flow: Translator, names: list[str], target: 
     for item in start:
         ast.copy_location(item, source.tree)
     module = ast.fix_missing_locations(ast.Module([function], []))
-    space: dict[str, Any] = {"wp": python_math, "wl_runtime": runtime, "wl_component": _component, "wl_replace": _replace, "weighted_index": _weighted_index}
+    space: dict[str, Any] = {"wp": python_math, "wl_runtime": runtime, "wl_component": _component, "wl_replace": _replace}
     space.update({name: python for name, (_, python) in HELPERS.items()})
     space.update({name: _constructor(kind) for name, kind in target.types.items()})
-    space.update({f"helper_{name}": helper.python_function() for name, helper in target.helpers.items()})
+    space.update({f"wl_helper_{name}": helper.python_function() for name, helper in target.helpers.items()})
     exec(compile(module, source.file, "exec"), space)  # noqa: S102 - the user's own function, rewritten
     made: Callable[..., Any] = space[source.name]
     return made
@@ -320,20 +325,6 @@ def _replace(vector: Any, value: Any, *indices: Any) -> Any:
     copied = construct(canonical(type(vector)), [vector])
     copied[int(indices[0]) if len(indices) == 1 else tuple(int(i) for i in indices)] = getattr(value, "item", lambda: value)()
     return copied
-
-
-def _weighted_index(weights: Any, number: Any) -> Any:
-    import numpy as np
-
-    total = np.float32(0.0)
-    for weight in weights:
-        total = total + np.float32(weight)
-    left, chosen = number * total, -1
-    for place, weight in enumerate(weights):
-        left = left - np.float32(weight)
-        if chosen < 0 and left < 0:
-            chosen = place
-    return np.int32(len(weights) - 1 if chosen < 0 else chosen)
 
 
 def system(rule: Callable[..., None]) -> System:

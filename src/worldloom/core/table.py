@@ -25,6 +25,7 @@ class Column:
         rows = 1 if field.role is Role.CONFIG else num_worlds * count
         self._rows = (rows, *field.shape)
         self._values: np.ndarray[Any, Any] | None = None
+        self._tensor: Any = None
         if external is None:
             self.array = wp.empty(self._rows, dtype=field.dtype, device=device)
             self.fill(field.default)
@@ -49,12 +50,16 @@ class Column:
 
     def numpy(self) -> np.ndarray[Any, Any]:
         """A NumPy view on the CPU; on a GPU a copy, since NumPy cannot see its memory."""
+        if self.device.is_cuda:
+            wp.synchronize_device(self.device)  # whatever stream the last step ran on
         values = self.values if self.device.is_cpu else self.array.numpy()
         return values.reshape(self.shape)
 
     def torch(self) -> Any:
         """A PyTorch tensor that shares the column's memory."""
-        return wp.to_torch(self.array).view(self.shape)
+        if self._tensor is None:
+            self._tensor = wp.to_torch(self.array).view(self.shape)
+        return self._tensor
 
     @property
     def values(self) -> np.ndarray[Any, Any]:
@@ -103,7 +108,7 @@ class Column:
         """For a configuration: hold one value for the batch (1) or one per world; keeps the first value."""
         first = self.array.numpy()[:1]
         self.array = wp.array(np.repeat(first, rows, axis=0), dtype=self.field.dtype, device=self.device)
-        self._values = None
+        self._values = self._tensor = None
 
     def _misfit(self, what: str) -> InputError:
         return InputError(f"{self.name} takes {self.dtype.name} of shape {self.shape}, not {what}")

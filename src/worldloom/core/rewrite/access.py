@@ -19,7 +19,9 @@ class Access:
         own_read, own_write: Components of the row that the system runs for.
         other_read, other_write: Components of other rows, by kind and name; all writes accumulate.
         world_read, world_write: Fields of the world, for systems over entities; all writes accumulate.
-        ends: Whether it ends episodes: ``"world"``, or ``"agent"``.
+        kinds: Kinds of entity that it looks for in its world.
+        families: How each shared component is accumulated into.
+        agents: Kinds whose entities it ends or asks whether they are active; None stands for the one that it runs for.
     """
 
     own_read: dict[str, int] = field(default_factory=dict)
@@ -29,7 +31,8 @@ class Access:
     world_read: dict[str, int] = field(default_factory=dict)
     world_write: dict[str, int] = field(default_factory=dict)
     kinds: dict[type[Components], int] = field(default_factory=dict)
-    ends: set[str] = field(default_factory=set)
+    agents: set[type[Components] | None] = field(default_factory=set)
+    families: dict[tuple[Owner, str], str] = field(default_factory=dict)
 
 
 def refuse_races(source: Source, owner: Owner, access: Access) -> None:

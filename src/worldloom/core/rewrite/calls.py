@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import warp as wp
 
 from worldloom.core.entity import Components
-from worldloom.core.fields import FLOATS, canonical, is_composite, scalar_of, shape_of
+from worldloom.core.fields import FLOATS, SCALARS, canonical, is_composite, scalar_of, shape_of
 from worldloom.core.math import NAMES, MathFunction, NoOverloadError, result_type
 from worldloom.core.rewrite import nodes
-from worldloom.core.rewrite.values import ArrayType, RefType, RowType, TupleType, Value, WorldType, common, describe, is_scalar
+from worldloom.core.rewrite.values import INTEGERS, ArrayType, RefType, RowType, TupleType, Value, WorldType, common, describe, is_scalar
 
 if TYPE_CHECKING:
     from worldloom.core.rewrite.expressions import Expressions
@@ -103,7 +104,24 @@ def _conversion(e: Expressions, kind: Any, node: ast.Call) -> Value:
         raise e.error(f"wrong type: {describe(value.type)} is no single number", "convert one of its components", node)
     if value.weak and (kind in FLOATS or isinstance(value.const, int)):
         return Value(e.convert(value, kind, node, "the number"), kind)
-    return Value(e.target.cast(value.node, kind), kind)
+    return Value(_to_integer(e, value, kind) if kind in INTEGERS and value.type in FLOATS else e.target.cast(value.node, kind), kind)
+
+
+def _to_integer(e: Expressions, value: Value, kind: Any) -> ast.expr:
+    """A real number cut off to a whole one: the nearest there is where it is too large, 0 where it is not a number.
+
+    Without the bounds every device would have its own answer.
+    """
+    info, real = np.iinfo(SCALARS[kind]), SCALARS[value.type]
+    low, high = real(info.min), real(info.max)
+    if np.isinf(low):
+        low = -np.finfo(real).max
+    if np.isinf(high):
+        high = np.finfo(real).max
+    elif int(high) > info.max:
+        high = np.nextafter(high, real(0))
+    bounds = [e.target.literal(float(b), value.type) for b in (low, high)]
+    return e.target.cast(nodes.call("wl_clamp_finite", value.node, *bounds), kind)
 
 
 def _constructor(e: Expressions, kind: Any, node: ast.Call) -> Value:
@@ -136,7 +154,7 @@ def _helper(e: Expressions, helper: Any, node: ast.Call) -> Value:
         for a, (name, kind) in zip(node.args, helper.parameters.items(), strict=True)
     ]
     e.target.use_helper(helper)
-    return Value(nodes.call(f"helper_{helper.name}", *code), helper.returns)
+    return Value(nodes.call(f"wl_helper_{helper.name}", *code), helper.returns)
 
 
 def _method(e: Expressions, node: ast.Call, function: ast.Attribute) -> Value:
@@ -228,7 +246,7 @@ def _weighted(e: Expressions, node: ast.Call) -> Value:
         raise e.error("world.weighted takes one vector of weights", "give it for example wl.vec3(0.5, 0.25, 0.25)", node)
     zero_one = [e.target.literal(0.0, wp.float32), e.target.literal(1.0, wp.float32)]
     number = e.target.random("uniform", draw(e), zero_one)
-    return Value(nodes.call("weighted_index", value.node, number), wp.int32)
+    return Value(nodes.call("wl_weighted_index", value.node, number), wp.int32)
 
 
 _RANDOM = {"random": _uniform, "integer": _integer, "normal": _normal, "choice": _choice, "weighted": _weighted}
@@ -256,7 +274,8 @@ def _extreme(name: str) -> Any:
 def _round(e: Expressions, node: ast.Call) -> Value:
     if len(node.args) != 1:
         raise e.error("round() takes one number here", "scale before and after to keep digits", node)
-    return Value(e.target.cast(nodes.warp("rint", e.number(node.args[0], wp.float32, "the number")), wp.int32), wp.int32)
+    rounded = Value(nodes.warp("rint", e.number(node.args[0], wp.float32, "the number")), wp.float32)
+    return Value(_to_integer(e, rounded, wp.int32), wp.int32)
 
 
 def _len(e: Expressions, node: ast.Call) -> Value:

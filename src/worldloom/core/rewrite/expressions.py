@@ -13,7 +13,7 @@ import warp as wp
 
 from worldloom.core.entity import AGENT_FIELDS, Components, Entity, Has
 from worldloom.core.errors import DefinitionError
-from worldloom.core.fields import FLOATS, Field, Role, canonical, is_composite, scalar_of, shape_of
+from worldloom.core.fields import FLOATS, SCALARS, Field, Role, canonical, is_composite, scalar_of, shape_of
 from worldloom.core.math import NoOverloadError, result_type, type_of
 from worldloom.core.rewrite import nodes
 from worldloom.core.rewrite.access import Access
@@ -129,6 +129,8 @@ class Expressions:
             return Value(nodes.constant(None), None)
         if isinstance(found, enum.Enum) and isinstance(found.value, (int, float)):
             found = found.value
+        if type(found) in SCALARS:
+            found = SCALARS[type(found)](found.value)
         if isinstance(found, np.generic):
             kind = type_of(found)
             return Value(self.target.literal(found.item(), kind), kind)
@@ -240,7 +242,7 @@ class Expressions:
         if field.ref is None:
             return field.dtype
         kind = self.names.get(field.ref, field.ref) if isinstance(field.ref, str) else field.ref
-        if not (isinstance(kind, type) and issubclass(kind, Entity)):
+        if not (isinstance(kind, type) and issubclass(kind, Entity)) and not self.target.engine:
             raise self.source.error(f"'{field.name}' refers to '{kind}', which is no kind of entity here", "name a wl.Entity class that this file knows")
         return RefType(kind)
 
@@ -260,11 +262,15 @@ class Expressions:
         if found is None and isinstance(row.type, RowType):
             found = AGENT_FIELDS.get(node.attr)
             if found is not None:
-                self.access.ends.add("agent")
+                self.note_agent(row)
         if found is None:
             known = [n for n, f in owner.fields.items() if f.role is not Role.ENGINE]
             raise self.error(f"unknown component '{node.attr}': {owner.__name__} has {', '.join(known) or 'none'}", "correct the name, or declare it", node)
         return found
+
+    def note_agent(self, row: Value) -> None:
+        """Entities of this kind leave the episode one by one."""
+        self.access.agents.add(None if row.type.own else row.type.owner)
 
     def log(self, row: Value, field: Field, mode: str, node: ast.AST) -> None:
         """Note a read or a write for the race rules."""
@@ -342,15 +348,17 @@ class Expressions:
         if isinstance(operator, (ast.BitAnd, ast.BitOr, ast.BitXor, ast.LShift, ast.RShift)):
             if kind in FLOATS:
                 raise self.error("wrong type: bits are taken of whole numbers only", "convert with int(...)", node)
+            if isinstance(operator, (ast.LShift, ast.RShift)):
+                b = nodes.binary(b, ast.BitAnd(), self.target.literal(8 * np.dtype(SCALARS[kind]).itemsize - 1, kind))
             return Value(nodes.binary(a, operator, b), kind)
         if isinstance(operator, (ast.Add, ast.Sub, ast.Mult, ast.Div)):
             return Value(nodes.binary(a, operator, b), kind)
         if isinstance(operator, ast.FloorDiv):
             if kind in FLOATS:
                 return Value(nodes.warp("floor", nodes.binary(a, ast.Div(), b)), kind)
-            return Value(nodes.call("floor_divide", a, b), kind)
+            return Value(nodes.call("wl_floor_divide", a, b), kind)
         if isinstance(operator, ast.Mod):
-            return Value(nodes.call("float_modulo" if kind in FLOATS else "floor_modulo", a, b), kind)
+            return Value(nodes.call("wl_float_modulo" if kind in FLOATS else "wl_floor_modulo", a, b), kind)
         raise self.unsupported(f"the operator {symbol}", node)
 
     def composite_binary(self, left: Value, operator: ast.operator, right: Value, node: ast.AST) -> Value:
@@ -377,7 +385,7 @@ class Expressions:
         if base.type is wp.bool:
             raise self.error("wrong type: a truth value has no power", "convert it with float(...)", node)
         if exponent.const in (2, 3) and not isinstance(exponent.const, bool):
-            return Value(nodes.call("square" if exponent.const == 2 else "cube", base.node), base.type)
+            return Value(nodes.call("wl_square" if exponent.const == 2 else "wl_cube", base.node), base.type)
         kind = common(base, exponent)
         kind = kind if kind in FLOATS else wp.float32
         if exponent.const == 0.5:

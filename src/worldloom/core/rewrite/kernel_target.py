@@ -13,7 +13,7 @@ from worldloom.core.entity import AGENT_FIELDS, ENGINE_FIELDS
 from worldloom.core.fields import Field, Role, canonical, scalar_of, shape_of
 from worldloom.core.rewrite import nodes
 from worldloom.core.rewrite.target import Target
-from worldloom.core.rewrite.values import Value, WorldType
+from worldloom.core.rewrite.values import Value, WorldType, is_scalar
 from worldloom.core.spaces import Discrete, MultiDiscrete
 
 if TYPE_CHECKING:
@@ -105,6 +105,10 @@ class KernelTarget(Target):
     def cast(self, node: ast.expr, kind: Any) -> ast.expr:
         return nodes.warp(kind.__name__, node)
 
+    def hold(self, node: ast.expr, kind: Any) -> ast.expr:
+        """Warp takes a bare number for a constant for ever; a conversion makes it a variable."""
+        return self.cast(node, kind if is_scalar(kind) else wp.int32) if isinstance(node, ast.Constant) else node
+
     def construct(self, kind: Any, arguments: list[ast.expr]) -> ast.expr:
         return ast.Call(ast.parse(type_code(kind, self.types), mode="eval").body, arguments, [])
 
@@ -155,8 +159,14 @@ class KernelTarget(Target):
         if self._in_registers(row) or isinstance(row.type, WorldType):
             if not self._assigned(column):
                 self.inputs[column] = field
+            if not self._in_registers(row) and field.role is not Role.CONFIG:
+                self.remote_read.add(column)
             return nodes.name(variable(column))
-        return clean_action(nodes.index(self._reach(row, field, write=False), self._row(row)), field)
+        return self._load(nodes.index(self._reach(row, field, write=False), self._row(row)), field)
+
+    def _load(self, element: ast.expr, field: Field) -> ast.expr:
+        """An element of a column as a value of its own: Warp would look at a bare truth value again after the branch it decides."""
+        return self.cast(element, wp.bool) if field.dtype is wp.bool else clean_action(element, field)
 
     def write(self, row: Value, field: Field, value: ast.expr) -> list[ast.stmt]:
         if not self._in_registers(row):
@@ -165,7 +175,7 @@ class KernelTarget(Target):
         self.outputs[column] = field
         if self.flow is not None and self.flow.assigned is not None:
             self.flow.assigned.add(variable(column))
-        return [nodes.assign(variable(column), value)]
+        return [nodes.assign(variable(column), self.hold(value, field.dtype))]
 
     def write_component(self, row: Value, field: Field, indices: list[ast.expr], value: ast.expr) -> list[ast.stmt]:
         if self._in_registers(row):
@@ -195,7 +205,7 @@ class KernelTarget(Target):
         return nodes.name(column_name(self._column(row, field)))
 
     def element(self, row: Value, field: Field, indices: list[ast.expr]) -> ast.expr:
-        return clean_action(nodes.index(self._reach(row, field, write=False), self._row(row), *indices), field)
+        return self._load(nodes.index(self._reach(row, field, write=False), self._row(row), *indices), field)
 
     def set_element(self, row: Value, field: Field, indices: list[ast.expr], value: ast.expr) -> list[ast.stmt]:
         return [nodes.store(nodes.index(self._reach(row, field, write=True), self._row(row), *indices), value)]
@@ -249,6 +259,8 @@ class KernelTarget(Target):
         return [nodes.name(n) for n in ("errors", *map(column_name, FAULT_COLUMNS), "world", "offset")] + [nodes.constant(site)]
 
     def check_index(self, node: ast.expr, size: int, what: str, line: int) -> ast.expr:
+        if not self.table:  # a helper, which knows no world
+            return nodes.call("wl_wrap_index", node, nodes.constant(size))
         return nodes.call("checked_index", node, nodes.constant(size), *self._fault_arguments(f"{what} {{value}} is out of range", line))
 
     def fault(self, what: str, line: int, value: ast.expr) -> list[ast.stmt]:

@@ -26,7 +26,7 @@ class PythonTarget(Target):
         return nodes.call(nodes.attribute(nodes.name("wl_runtime"), method), *arguments)
 
     def local(self, name: str) -> str:
-        return f"{name}_" if name == "wp" else name
+        return f"{name}_" if name == "wp" or name.startswith("wl_") else name
 
     def literal(self, value: Any, kind: Any) -> ast.expr:
         return nodes.constant(bool(value)) if kind is wp.bool else self.cast(nodes.constant(value), kind)
@@ -73,6 +73,8 @@ class PythonTarget(Target):
         return [nodes.store(nodes.index(self.array(row, field), *indices), value)]
 
     def check_index(self, node: ast.expr, size: int, what: str, line: int) -> ast.expr:
+        if not self.place:  # a helper, which knows no world
+            return nodes.call("wl_wrap_index", node, nodes.constant(size))
         message = self.describe_site(f"{what} {{value}} is out of range", line)
         return self._runtime("check_index", node, nodes.constant(size), nodes.constant(message))
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import warp as wp
 
+from worldloom.core.entity import AGENT_FIELDS
 from worldloom.core.fields import Declared, Role, canonical, is_composite, scalar_of
 from worldloom.core.rewrite import nodes
 from worldloom.core.rewrite.calls import draw
@@ -14,6 +15,7 @@ from worldloom.core.rewrite.expressions import _MISSING, Expressions
 from worldloom.core.rewrite.values import ArrayType, RefType, RowType, TupleType, Value, WorldType, describe, is_plain
 
 _ACCUMULATE: dict[type[ast.operator], str] = {ast.Add: "add", ast.Sub: "sub", ast.BitOr: "or", ast.BitAnd: "and"}
+_NARROW = (wp.int8, wp.uint8, wp.int16, wp.uint16, wp.float16)
 _HINTS = {
     "With": "systems have nothing to open or close",
     "Try": "systems cannot raise; test the condition with 'if'",
@@ -35,6 +37,7 @@ class Statements(Expressions):
     in_helper = False
     returns: Any = None
     loops = 0
+    unpacked = 0
 
     def block(self, body: list[ast.stmt]) -> list[ast.stmt]:
         """Understand the statements of one block; code after a return, break or continue is left out."""
@@ -104,8 +107,11 @@ class Statements(Expressions):
                     node,
                 )
             return self.accumulate(place, operator, self.expression(node.value), node)
-        read = ast.copy_location(_as_load(node.target), node)
-        value = self.binary(self.expression(read), node.op, self.expression(node.value), node)
+        read, taken = ast.copy_location(_as_load(node.target), node), self.draw_count
+        now = self.expression(read)
+        if self.draw_count != taken:
+            raise self.error("a random number in the place that is changed would be drawn twice", "draw it into a variable first", node)
+        value = self.binary(now, node.op, self.expression(node.value), node)
         return self.assign(node.target, value, node)
 
     def assign(self, target: ast.expr, value: Value, node: ast.AST) -> list[ast.stmt]:
@@ -129,20 +135,26 @@ class Statements(Expressions):
         code = self.convert(value, known, node, f"variable '{name}'")
         if self.assigned is not None:
             self.assigned.add(name)
-        return [nodes.assign(self.target.local(name), code)]
+        return [nodes.assign(self.target.local(name), self.target.hold(code, known))]
 
     def unpack(self, targets: list[ast.expr], node: ast.Assign) -> list[ast.stmt]:
         value = self.expression(node.value)
         if not isinstance(value.type, TupleType) or len(value.type.items) != len(targets):
             raise self.error(f"{describe(value.type)} cannot be unpacked into {len(targets)} names", "give as many values as names", node)
-        temporaries = [f"wl_part{node.lineno}_{i}" for i in range(len(targets))]
+        self.unpacked += 1
+        temporaries = [f"wl_part{self.unpacked}_{i}" for i in range(len(targets))]
+        held = [Value(nodes.name(t), kind) for t, kind in zip(temporaries, value.type.items, strict=True)]
         out: list[ast.stmt] = []
-        if value.parts is not None:
-            out += [nodes.assign(t, p.node if p.const is None else self.convert(p, p.type, node, "a part")) for t, p in zip(temporaries, value.parts, strict=True)]
-        else:
+        if value.parts is None:
             out.append(ast.Assign([ast.Tuple([ast.Name(t, ast.Store()) for t in temporaries], ast.Store())], value.node, None))
-        for target, temporary, kind in zip(targets, temporaries, value.type.items, strict=True):
-            out += self.assign(target, Value(nodes.name(temporary), kind), node)
+        else:
+            for place, part in enumerate(value.parts):
+                if part.const is not None or part.type is None:
+                    held[place] = part
+                else:
+                    out.append(nodes.assign(temporaries[place], part.node))
+        for target, part in zip(targets, held, strict=True):
+            out += self.assign(target, part, node)
         return out
 
     # -- components --------------------------------------------------------------------------------------------------
@@ -174,6 +186,12 @@ class Statements(Expressions):
             )
         if field.ref is not None:
             raise self.error(f"race: the reference '{field.name}' of another entity cannot be set from here", "let the other entity's own system choose", node)
+        if scalar_of(kind) in _NARROW and not logical:
+            raise self.error(f"'{field.name}' is {describe(kind)}, too narrow to be added to by many at once", "declare it as int, wl.int64, float or wl.float64", node)
+        family = "add" if operator == "sub" else operator
+        owner = row.type.world if isinstance(row.type, WorldType) else row.type.owner
+        if self.access.families.setdefault((owner, field.name), family) != family:
+            raise self.error(f"race: '{field.name}' is changed in two ways whose order matters", "use one of +=, |=, &=, min and max per system", node)
         self.log(row, field, "write", node)
         return self.target.accumulate(row, field, operator, self.convert(value, kind, node, f"'{field.name}'"), indices)
 
@@ -289,6 +307,8 @@ class Statements(Expressions):
         if not 1 <= len(call.args) <= 3:
             raise self.error("range() takes one to three numbers", "give it a bound", node)
         bounds = [self.number(a, wp.int32, "a bound of range()") for a in call.args]
+        if len(call.args) == 3 and self.expression(call.args[2]).const in (None, 0):
+            raise self.error("the step of range() is a number written out, and not 0", "write for example range(10, 0, -1)", call.args[2])
         counter = f"wl_i_{name}"
         before = set(self.assigned or ())
         first = self.assign_local(name, Value(self.target.cast(nodes.name(counter), wp.int32), wp.int32), node)
@@ -379,9 +399,9 @@ class Statements(Expressions):
             if isinstance(holder.type, RowType):
                 if not holder.type.own and not self.world_system:
                     raise self.error("race: one entity cannot end the episode of another", "let that entity's own system decide", call)
-                self.access.ends.add("agent")
-            else:
-                self.access.ends.add("world")
+                self.note_agent(holder)
+                for name in (f"{function.attr}d", "active"):
+                    self.log(holder, AGENT_FIELDS[name], "write", call)
             return self.target.end(holder, f"{function.attr}d")
         if function.attr == "shuffle" and isinstance(holder.type, WorldType):
             return self.shuffle(call)

@@ -34,6 +34,10 @@ class Target(ABC):
     def cast(self, node: ast.expr, kind: Any) -> ast.expr:
         """A number converted to type ``kind``."""
 
+    def hold(self, node: ast.expr, kind: Any) -> ast.expr:
+        """``node`` as a variable takes it."""
+        return node
+
     @abstractmethod
     def construct(self, kind: Any, arguments: list[ast.expr]) -> ast.expr:
         """A vector, matrix or quaternion."""

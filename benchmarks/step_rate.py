@@ -1,0 +1,111 @@
+"""World steps per second of CartPole, through ``Simulation.step``, against the bytes that a step must move."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import warp as wp
+
+import worldloom as wl
+from worldloom.core.program import KernelSpec
+
+ROUNDS = 7
+
+
+@dataclass
+class StepRate:
+    """One row of the sweep.
+
+    Attributes:
+        in_place: Steps per second with the actions already in their column: one graph launch per step.
+        handed_in: Steps per second with a tensor of actions handed to every step.
+        share_of_bandwidth: Bytes moved per second over the measured bandwidth of a copy.
+    """
+
+    num_worlds: int
+    microseconds_in_place: float
+    in_place: float
+    microseconds_handed_in: float
+    handed_in: float
+    bytes_per_step: int
+    share_of_bandwidth: float
+
+
+@dataclass
+class CheckCost:
+    num_worlds: int
+    microseconds_with: float
+    microseconds_without: float
+    percent: float
+
+
+def seconds_per_call(call: Callable[[int], None], device: str, seconds: float) -> float:
+    """The median over rounds of the time of one call, after a warm-up; the device is idle before and after each round."""
+    wp.synchronize_device(device)
+    for i in range(20):
+        call(i)
+    wp.synchronize_device(device)
+    start = time.perf_counter()
+    for i in range(20):
+        call(i)
+    wp.synchronize_device(device)
+    each = (time.perf_counter() - start) / 20
+    repeats = max(20, int(seconds / ROUNDS / max(each, 1e-7)))
+    found = []
+    for _ in range(ROUNDS):
+        start = time.perf_counter()
+        for i in range(repeats):
+            call(i)
+        wp.synchronize_device(device)
+        found.append((time.perf_counter() - start) / repeats)
+    return statistics.median(found)
+
+
+def random_actions(num_worlds: int, device: str, sets: int = 8) -> list[object]:
+    rng = np.random.default_rng(0)
+    arrays = [rng.integers(0, 2, (num_worlds, 1)).astype(np.int32) for _ in range(sets)]
+    if device.startswith("cuda"):
+        import torch
+
+        return [torch.from_numpy(a).to(device) for a in arrays]
+    return list(arrays)
+
+
+def bench_sweep(device: str, worlds: list[int], seconds: float, bandwidth: float) -> list[StepRate]:
+    rows = []
+    for n in worlds:
+        actions = random_actions(n, device)
+        sim = wl.Simulation("CartPole-v1", n, device, seed=0)
+        sim.step(actions[0])
+        handed = seconds_per_call(lambda i, s=sim, a=actions: s.step(a[i % len(a)]), device, seconds)
+        placed = seconds_per_call(lambda i, s=sim: s.step(), device, seconds)
+        moved = sum(k.bytes_read + k.bytes_written for k in sim.program.step if isinstance(k, KernelSpec)) * n
+        rows.append(StepRate(n, placed * 1e6, n / placed, handed * 1e6, n / handed, moved, moved / placed / bandwidth))
+        sim.close()
+    return rows
+
+
+def bench_checks(device: str, num_worlds: int, seconds: float) -> CheckCost:
+    """What the search for bad actions and numbers that are not finite costs, measured in alternation."""
+    actions = random_actions(num_worlds, device)
+    sims = {checks: wl.Simulation("CartPole-v1", num_worlds, device, seed=0, checks=checks) for checks in (True, False)}
+    times: dict[bool, list[float]] = {True: [], False: []}
+    for sim in sims.values():
+        sim.step(actions[0])
+    for _ in range(5):
+        for checks, sim in sims.items():
+            times[checks].append(seconds_per_call(lambda i, s=sim: s.step(), device, seconds / 5))
+    with_, without = (statistics.median(times[c]) for c in (True, False))
+    return CheckCost(num_worlds, with_ * 1e6, without * 1e6, (with_ / without - 1) * 100)
+
+
+def copy_bandwidth(device: wp.Device) -> float:
+    """Bytes per second of a large copy on the device, bytes read plus bytes written."""
+    size = 2**30 if device.is_cuda else 2**27
+    a, b = (wp.zeros(size, dtype=wp.uint8, device=device) for _ in range(2))
+    each = seconds_per_call(lambda i: wp.copy(b, a), device.alias, 0.5)
+    return 2 * size / each

@@ -1,0 +1,5 @@
+"""``python -m worldloom.cli``: the same as ``worldloom``, where the command is not on the path."""
+
+from worldloom.cli.main import main
+
+raise SystemExit(main())

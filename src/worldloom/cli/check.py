@@ -1,0 +1,110 @@
+"""``worldloom check``: whether a world runs the same on every device."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from worldloom.cli import console
+from worldloom.cli.settings import Env, Json, names, require_positive
+from worldloom.cli.worlds import find
+from worldloom.core.compare import Comparison, Difference, device_name
+
+PATIENCE_S = 2.0
+"""How long no progress bar is shown."""
+
+
+@dataclass
+class Check:
+    """Run a world on several devices with the same random actions and compare every column of every world after every step.
+
+    Exits with 0 where all is equal, and with 1 and the first difference otherwise. Whole numbers and truth values must be
+    equal. Real numbers must be equal bit for bit between python and cpu; where a GPU takes part, they are compared with a
+    tolerance, since its elementary functions round differently.
+    """
+
+    env: Env
+    """A registered world, or a file that registers one: pond.py or pond.py:Pond-v0."""
+    devices: str = "python,cpu"
+    """Devices to compare, with commas between; the first is the reference."""
+    steps: int = 100
+    """Steps to compare. The state after the reset is compared too."""
+    num_worlds: int = 16
+    """Worlds on each device."""
+    seed: int = 0
+    """Where the random numbers of worlds and actions start."""
+    atol: float | None = None
+    """Absolute tolerance for real numbers; by default 0, or 1e-4 where a GPU takes part."""
+    rtol: float | None = None
+    """Relative tolerance for real numbers; by default 0, or 1e-4 where a GPU takes part."""
+    sync: bool = True
+    """Copy the reference's columns to the others after each step that was compared with a tolerance, so that the rounding of one step is
+    judged and not what many steps make of it."""
+    json: Json = False
+    """Print JSON."""
+
+    def run(self) -> int:
+        require_positive(steps=self.steps, num_worlds=self.num_worlds)
+        with console.results(self.json):
+            made = find(self.env)
+            comparison = Comparison(made, names(self.devices), self.num_worlds, seed=self.seed, atol=self.atol, rtol=self.rtol, sync=self.sync)
+            with comparison, _Bar(made.id, self.steps) as bar:
+                found = comparison.run(self.steps, bar.show)
+        self._report(comparison, found)
+        return 0 if found is None else 1
+
+    def _report(self, comparison: Comparison, found: Difference | None) -> None:
+        devices = [device_name(simulation) for simulation in comparison.simulations]
+        tolerances = {device_name(other): comparison.tolerances(other) for other in comparison.simulations[1:]}
+        if self.json:
+            console.print_json(
+                {
+                    "env": comparison.reference.definition.id,
+                    "devices": devices,
+                    "num_worlds": self.num_worlds,
+                    "steps": comparison.steps_done,
+                    "seed": self.seed,
+                    "columns": comparison.num_columns,
+                    "tolerances": {name: {"atol": atol, "rtol": rtol} for name, (atol, rtol) in tolerances.items()},
+                    "sync": self.sync,
+                    "equal": found is None,
+                    "difference": None if found is None else asdict(found),
+                }
+            )
+            return
+        who = f"{comparison.reference.definition.id} on {' and '.join(devices)}"
+        if found is not None:
+            console.out().print(f"{who}: {found}", style="red", markup=False, soft_wrap=True)
+            return
+        how = ", ".join(dict.fromkeys(self._how(*pair) for pair in tolerances.values()))
+        text = f"{who}: no difference in {comparison.num_columns} columns of {self.num_worlds:,} worlds over {self.steps:,} steps ({how})"
+        console.out().print(text, style="green", markup=False, soft_wrap=True)
+
+    def _how(self, atol: float, rtol: float) -> str:
+        if atol == 0.0 and rtol == 0.0:
+            return "bit for bit"
+        return f"whole numbers equal, real ones within {atol:g} + {rtol:g} * |expected|{', synchronised after each step' if self.sync else ''}"
+
+
+class _Bar:
+    """A progress bar on standard error, shown when the wait is long."""
+
+    def __init__(self, what: str, steps: int) -> None:
+        self.progress = Progress(
+            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=console.err(), transient=True
+        )
+        self.task = self.progress.add_task(f"checking {what}", total=steps)
+        self.start = time.monotonic()
+
+    def __enter__(self) -> _Bar:
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        self.progress.stop()
+
+    def show(self, steps: int) -> None:
+        self.progress.update(self.task, completed=steps)
+        if not self.progress.live.is_started and self.progress.console.is_terminal and time.monotonic() - self.start > PATIENCE_S:
+            self.progress.start()

@@ -1,0 +1,150 @@
+"""``worldloom doctor``: what this machine has, and what it lacks."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import re
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import warp as wp
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from worldloom.cli import console
+from worldloom.cli.settings import Json
+
+PACKAGES = {"worldloom": "worldloom", "warp": "warp-lang", "torch": "torch", "gymnasium": "gymnasium", "numpy": "numpy"}
+"""What is shown, and the package that it is."""
+
+EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "atari": ("Atari games", ("ale-py",)),
+    "robots": ("robots in MuJoCo", ("mujoco", "mujoco-warp")),
+    "view": ("viewer, video and plots", ("viser", "imageio-ffmpeg", "matplotlib")),
+    "jax": ("JAX arrays", ("jax",)),
+    "cluster": ("training on many machines", ("ray",)),
+    "compat": ("comparisons with other packages", ("envpool",)),
+}
+"""What each extra adds, and the packages it installs."""
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """One GPU: its device name, what it is, and its memory in bytes."""
+
+    device: str
+    name: str
+    memory: int
+
+
+@dataclass(frozen=True)
+class Extra:
+    """One extra of the package, and which of its packages are missing."""
+
+    name: str
+    purpose: str
+    missing: tuple[str, ...]
+
+    @property
+    def command(self) -> str:
+        return f"pip install 'worldloom[{self.name}]'"
+
+
+@dataclass(frozen=True)
+class Examination:
+    """What :func:`examine` found.
+
+    Attributes:
+        versions: The version of each package; None where it is not installed.
+        cores: CPU cores that this process may use.
+        gpus: Every GPU.
+        driver: The driver, in words; what is wrong with it where there is no GPU.
+        cache: The folder of compiled kernels.
+        cache_bytes: Its size.
+        extras: Every extra.
+    """
+
+    versions: dict[str, str | None]
+    cores: int
+    gpus: tuple[Gpu, ...]
+    driver: str
+    cache: str
+    cache_bytes: int
+    extras: tuple[Extra, ...]
+
+
+@dataclass
+class Doctor:
+    """Show versions, devices, the cache of compiled kernels, and which extras are missing."""
+
+    json: Json = False
+    """Print JSON."""
+
+    def run(self) -> int:
+        with console.results(self.json):
+            found = examine()
+        if self.json:
+            console.print_json(_as_json(found))
+        else:
+            _show(found, console.out())
+        return 0
+
+
+def examine() -> Examination:
+    """Look at this machine."""
+    wp.init()
+    gpus = tuple(Gpu(d.alias, d.name, int(d.total_memory)) for d in wp.get_cuda_devices())
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cache = Path(wp.config.kernel_cache_dir)
+    size = sum(file.stat().st_size for file in cache.rglob("*") if file.is_file())
+    versions = {"python": platform.python_version(), **{name: _version(package) for name, package in PACKAGES.items()}}
+    extras = tuple(Extra(name, purpose, tuple(p for p in packages if _version(p) is None)) for name, (purpose, packages) in EXTRAS.items())
+    return Examination(versions, cores, gpus, _driver(bool(gpus)), str(cache), size, extras)
+
+
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _driver(has_gpus: bool) -> str:
+    """The NVIDIA driver in words, or what to do about its absence."""
+    cuda = wp.get_cuda_driver_version()
+    if cuda is None:
+        return "no NVIDIA driver was found: worlds run on the CPU; install the driver from nvidia.com to use a GPU"
+    if not has_gpus:
+        return "an NVIDIA driver is installed but shows no GPU: see what nvidia-smi says, and whether CUDA_VISIBLE_DEVICES hides it"
+    version = Path("/proc/driver/nvidia/version")
+    number = re.search(r"\b(\d+\.\d+(?:\.\d+)?)\b", version.read_text()) if version.is_file() else None
+    return f"NVIDIA driver {number.group(1) if number else ''} for CUDA {cuda[0]}.{cuda[1]}".replace("  ", " ")
+
+
+def _as_json(found: Examination) -> dict[str, Any]:
+    extras = {e.name: {"purpose": e.purpose, "missing": e.missing, "command": e.command if e.missing else None} for e in found.extras}
+    return {**asdict(found), "extras": extras}
+
+
+def _show(found: Examination, screen: Console) -> None:
+    table = Table(box=box.SIMPLE, show_header=False)
+    table.add_column(style="bold")
+    table.add_column(overflow="fold")
+    for package, version in found.versions.items():
+        table.add_row(package, version or "not installed")
+    table.add_row("", "")
+    table.add_row("cpu", f"{found.cores} cores")
+    for gpu in found.gpus:
+        table.add_row(gpu.device, f"{gpu.name}, {console.size(gpu.memory)}")
+    table.add_row("driver", found.driver)
+    table.add_row("kernel cache", f"{found.cache}, {console.size(found.cache_bytes)}")
+    table.add_row("", "")
+    for extra in found.extras:
+        state = f"missing {', '.join(extra.missing)}: {extra.command}" if extra.missing else "installed"
+        table.add_row(extra.name, escape(f"{extra.purpose}: {state}"))
+    screen.print(table)

@@ -1,0 +1,72 @@
+"""The ``worldloom`` command: reads the arguments, runs one command, and turns errors into one line and an exit code.
+
+Exit codes: 0 done, 1 a check found a difference, 2 the request cannot be met, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any, Protocol
+
+import tyro
+
+from worldloom.cli.bench import Bench
+from worldloom.cli.check import Check
+from worldloom.cli.console import complain
+from worldloom.cli.doctor import Doctor
+from worldloom.cli.list import List
+from worldloom.cli.new import New
+from worldloom.core.errors import WorldloomError
+
+DESCRIPTION = "Reinforcement-learning worlds in plain Python, a million at once. `worldloom COMMAND --help` says more; `worldloom --version` gives the version."
+
+
+class Command(Protocol):
+    """What every command is: settings that can be run."""
+
+    def run(self) -> int:
+        """Do it, and return the exit code."""
+
+
+Commands = (
+    Annotated[List, tyro.conf.subcommand("list")]
+    | Annotated[Doctor, tyro.conf.subcommand("doctor")]
+    | Annotated[Check, tyro.conf.subcommand("check")]
+    | Annotated[Bench, tyro.conf.subcommand("bench")]
+    | Annotated[New, tyro.conf.subcommand("new")]
+)
+
+
+def version() -> str:
+    """The version of the installed package."""
+    try:
+        return importlib.metadata.version("worldloom")
+    except importlib.metadata.PackageNotFoundError:
+        return "(not installed)"
+
+
+def parse(arguments: Sequence[str]) -> Command:
+    """The command that ``arguments`` ask for; ends the process with a message where they ask for none."""
+    form: Any = Commands
+    config = (tyro.conf.OmitArgPrefixes, tyro.conf.OmitSubcommandPrefixes)
+    command: Command = tyro.cli(form, prog="worldloom", description=DESCRIPTION, args=list(arguments), config=config)
+    return command
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    if given == ["--version"]:
+        print(f"worldloom {version()}")
+        return 0
+    try:
+        return parse(given).run()
+    except WorldloomError as error:
+        complain(str(error))
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 0 if end.code is None else 2

@@ -1,0 +1,177 @@
+"""What tests share: two small worlds, and short ways to run them and to compare them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import worldloom as wl
+
+
+class Runner(wl.Entity):
+    """Stays (0), leaves by its own rules (1), or is taken out (2)."""
+
+    move: wl.Action(wl.Discrete(3))
+    age: int  # steps it took part in
+    number: int  # drawn at the start of every episode
+    sight: wl.Observation(2)
+    reward: wl.Reward
+
+
+class Track(wl.World):
+    goal: wl.Config = 4  # steps after which the race is over
+    pace: wl.Config = 1.0
+
+
+@wl.system
+def run(runner: Runner, world: Track):
+    if not runner.active:
+        return
+    runner.age += 1
+    runner.reward = world.pace
+    if runner.move == 1:
+        runner.terminate()
+    elif runner.move == 2:
+        runner.truncate()
+
+
+@wl.system
+def arrive(world: Track):
+    if world.step + 1 >= world.goal:
+        world.terminate()
+
+
+@wl.system
+def line_up(runner: Runner, world: Track):
+    runner.number = world.integer(1, 1000000)
+
+
+@wl.system
+def watch(runner: Runner):
+    runner.sight = wl.vec2(float(runner.age), float(runner.number))
+
+
+RACE = wl.Definition("Race-test", Track, {Runner: 2}, reset=(line_up,), step=(run, arrive), observe=(watch,))
+
+
+Sight = wl.vector(5)
+
+
+class Walker(wl.Entity):
+    """Walks at random, keeps an eye on its nearest neighbour, and leaves when it is tired."""
+
+    heading: wl.Action(wl.Discrete(4))
+    place: wl.vec2
+    energy: float = 3.0
+    partner: wl.Ref("Walker")
+    partner_energy: float
+    cards: wl.Array(int, 6)
+    dice: int
+    sight: wl.Observation(5)
+    reward: wl.Reward
+
+
+class Lamp(wl.Entity):
+    place: wl.vec2
+    visitors: int
+    warmth: float
+
+
+class Plaza(wl.World):
+    reach: wl.Config = 0.8
+    wind: wl.Config = 0.1
+    crowding: int
+
+
+@wl.system
+def wander(walker: Walker, world: Plaza):
+    turn = 1.5707963 * float(walker.heading)
+    step = wl.vec2(wl.cos(turn), wl.sin(turn)) * 0.2
+    walker.place += step + wl.vec2(world.normal() * world.wind, world.random(-1.0, 1.0) * world.wind)
+    walker.dice = world.integer(6)
+    world.shuffle(walker.cards)
+
+
+@wl.system
+def visit(walker: Walker, world: Plaza):
+    for lamp in world.all(Lamp):
+        if wl.length(lamp.place - walker.place) < world.reach:
+            lamp.visitors += 1
+            lamp.warmth += 0.25
+            world.crowding += walker.dice
+
+
+@wl.system
+def choose_partner(walker: Walker, world: Plaza):
+    nearest = 1000.0
+    for other in world.all(Walker):
+        distance = wl.length(other.place - walker.place)
+        if other.id != walker.id and distance < nearest:
+            nearest = distance
+            walker.partner = other.ref
+
+
+@wl.system
+def talk(walker: Walker):
+    if walker.partner.alive:
+        walker.partner_energy = walker.partner.get().energy
+
+
+@wl.system
+def tire(walker: Walker, world: Plaza):
+    walker.energy -= 0.05 + 0.05 * float(walker.dice)
+    walker.energy += 0.01 * walker.partner_energy
+    walker.reward = walker.energy
+    if walker.energy < 0.0:
+        walker.terminate()
+
+
+@wl.system
+def scatter(walker: Walker, world: Plaza):
+    walker.place = wl.vec2(world.random(-1.0, 1.0), world.random(-1.0, 1.0))
+    for i in range(6):
+        walker.cards[i] = i
+
+
+@wl.system
+def hang(lamp: Lamp, world: Plaza):
+    lamp.place = wl.vec2(float(lamp.id) - 1.0, 0.0)
+
+
+@wl.system
+def gaze(walker: Walker, world: Plaza):
+    light = 0.0
+    for lamp in world.all(Lamp):
+        light += lamp.warmth
+    walker.sight = Sight(walker.place.x, walker.place.y, walker.energy, float(walker.cards[0]), light)
+
+
+CROWD = wl.Definition(
+    "Crowd-test",
+    Plaza,
+    {Walker: 5, Lamp: 3},
+    reset=(scatter, hang),
+    step=(wander, visit, choose_partner, talk, tire),
+    observe=(gaze,),
+    max_steps=40,
+)
+
+
+@pytest.fixture(scope="session")
+def race() -> wl.Definition:
+    """Two agents that leave one by one; the race is over after ``goal`` steps."""
+    return RACE
+
+
+@pytest.fixture(scope="session")
+def crowd() -> wl.Definition:
+    """Two kinds that interact: loops, references, shared sums, random numbers, shuffles, agents that leave."""
+    return CROWD
+
+
+@pytest.fixture(scope="session")
+def columns() -> Callable[[wl.Simulation], dict[str, np.ndarray]]:
+    """A copy of every column of a simulation, by ``Table.name``."""
+    return lambda sim: {c.name: np.array(c.numpy()) for t in sim.tables.values() for c in t}

@@ -1,0 +1,9 @@
+"""A default that its own guard refuses."""
+
+import math
+
+import worldloom as wl
+
+
+class Ball(wl.Entity):
+    x: wl.Finite(float) = math.nan  # WRONG: 'x'.*(nan|finite)

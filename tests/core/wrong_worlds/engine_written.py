@@ -1,0 +1,18 @@
+"""A field that the engine keeps."""
+
+import worldloom as wl
+
+
+class Ball(wl.Entity):
+    x: float
+    hits: int
+
+
+class Table(wl.World):
+    total: float
+    width: wl.Config = 2.0
+
+
+@wl.system
+def rule(world: Table):
+    world.step = 0  # WRONG: 'step' is kept by the engine

@@ -1,0 +1,8 @@
+"""A helper that returns nothing."""
+
+import worldloom as wl
+
+
+@wl.function
+def next_one(n: int):  # WRONG: a helper (returns a value|must return a value)
+    m = n + 1

@@ -1,0 +1,16 @@
+"""A step that is no system."""
+
+import worldloom as wl
+
+
+class Ball(wl.Entity):
+    x: float
+    hits: int
+
+
+class Table(wl.World):
+    total: float
+    width: wl.Config = 2.0
+
+
+wl.register("Wrong-v0", world=Table, entities={Ball: 2}, step=["rule"])  # WRONG: 'rule' is no system and cannot be called

@@ -1,0 +1,7 @@
+"""A name that the engine keeps."""
+
+import worldloom as wl
+
+
+class Ball(wl.Entity):
+    id: int  # WRONG: 'id' is a name that the engine keeps for itself

@@ -1,0 +1,18 @@
+"""A list comprehension."""
+
+import worldloom as wl
+
+
+class Ball(wl.Entity):
+    x: float
+    hits: int
+
+
+class Table(wl.World):
+    total: float
+    width: wl.Config = 2.0
+
+
+@wl.system
+def rule(ball: Ball, world: Table):
+    ball.x = max([b.x for b in world.all(Ball)])  # WRONG: (ListComp\) is not supported|takes two numbers)

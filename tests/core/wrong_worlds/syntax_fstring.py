@@ -1,0 +1,18 @@
+"""A formatted string."""
+
+import worldloom as wl
+
+
+class Ball(wl.Entity):
+    x: float
+    hits: int
+
+
+class Table(wl.World):
+    total: float
+    width: wl.Config = 2.0
+
+
+@wl.system
+def rule(ball: Ball, world: Table):
+    name = f'{ball.x}'  # WRONG: \(JoinedStr\) is not supported

@@ -1,0 +1,19 @@
+"""An import in a system."""
+
+import worldloom as wl
+
+
+class Ball(wl.Entity):
+    x: float
+    hits: int
+
+
+class Table(wl.World):
+    total: float
+    width: wl.Config = 2.0
+
+
+@wl.system
+def rule(ball: Ball, world: Table):
+    import math  # WRONG: 'import math' \(Import\) is not supported
+    ball.x = math.pi

@@ -1,0 +1,19 @@
+"""A lambda."""
+
+import worldloom as wl
+
+
+class Ball(wl.Entity):
+    x: float
+    hits: int
+
+
+class Table(wl.World):
+    total: float
+    width: wl.Config = 2.0
+
+
+@wl.system
+def rule(ball: Ball, world: Table):
+    double = lambda v: 2.0 * v  # WRONG: \(Lambda\) is not supported
+    ball.x = double(ball.x)

@@ -1,0 +1,19 @@
+"""An exception."""
+
+import worldloom as wl
+
+
+class Ball(wl.Entity):
+    x: float
+    hits: int
+
+
+class Table(wl.World):
+    total: float
+    width: wl.Config = 2.0
+
+
+@wl.system
+def rule(ball: Ball, world: Table):
+    if ball.x < 0.0:
+        raise ValueError  # WRONG: 'raise ValueError' \(Raise\) is not supported

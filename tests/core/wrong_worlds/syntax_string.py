@@ -1,0 +1,18 @@
+"""A string in a variable."""
+
+import worldloom as wl
+
+
+class Ball(wl.Entity):
+    x: float
+    hits: int
+
+
+class Table(wl.World):
+    total: float
+    width: wl.Config = 2.0
+
+
+@wl.system
+def rule(ball: Ball, world: Table):
+    name = 'ball'  # WRONG: a constant of type str is not supported

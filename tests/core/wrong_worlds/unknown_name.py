@@ -1,0 +1,18 @@
+"""A name that stands for nothing."""
+
+import worldloom as wl
+
+
+class Ball(wl.Entity):
+    x: float
+    hits: int
+
+
+class Table(wl.World):
+    total: float
+    width: wl.Config = 2.0
+
+
+@wl.system
+def rule(ball: Ball, world: Table):
+    ball.x = speed  # WRONG: unknown name 'speed'
