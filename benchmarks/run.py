@@ -1,7 +1,7 @@
 """The benchmarks behind docs/benchmarks.md: one command on the CPU, one on a GPU.
 
-    python benchmarks/run.py                      # everything this machine can do
-    python benchmarks/run.py --device cuda:0 --out results.json
+python benchmarks/run.py                      # everything this machine can do
+python benchmarks/run.py --device cuda:0 --out results.json
 """
 
 from __future__ import annotations

@@ -1,24 +1,121 @@
-"""Worldloom: worlds in plain Python, a million at once."""
+"""Worldloom: reinforcement-learning worlds in plain Python, a million at once.
+
+.. code-block:: python
+
+    import worldloom as wl
+
+    sim = wl.Simulation("CartPole-v1", num_worlds=4096, device="cpu")
+    sim.step(actions)
+    observations = sim["Cart"].sight.numpy()
+"""
 
 from __future__ import annotations
 
-__version__ = "0.1.0"
-
-from worldloom.core.start import initialise as _initialise  # noqa: E402
+from worldloom.core.start import initialise as _initialise
 
 _initialise()
+
+from warp import (  # noqa: E402
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    mat22,
+    mat33,
+    mat44,
+    quat,
+    transform,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+    vec2,
+    vec2i,
+    vec3,
+    vec3i,
+    vec4,
+    vec4i,
+)
 
 from worldloom.core.entity import Components, Entity, Has, World  # noqa: E402
 from worldloom.core.errors import CompileError, DefinitionError, DeviceError, InputError, WorldFault, WorldloomError  # noqa: E402
 from worldloom.core.fields import Action, Array, Config, Finite, Observation, Persistent, Ref, Reward, vector  # noqa: E402
 from worldloom.core.math import FUNCTIONS as _FUNCTIONS  # noqa: E402
+from worldloom.core.math import MathFunction as _MathFunction  # noqa: E402
 from worldloom.core.registry import Definition, definition, register, registered  # noqa: E402
 from worldloom.core.simulation import Simulation  # noqa: E402
 from worldloom.core.spaces import Box, Discrete, MultiDiscrete  # noqa: E402
 from worldloom.core.system import function, system  # noqa: E402
 
-from warp import float16, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64  # noqa: E402, I001
-from warp import mat22, mat33, mat44, quat, transform, vec2, vec2i, vec3, vec3i, vec4, vec4i  # noqa: E402
+__version__ = "0.1.0"
 
-globals().update(_FUNCTIONS)
-from worldloom.envs import cartpole as _cartpole  # noqa: E402, F401
+__all__ = [
+    "Action",
+    "Array",
+    "Box",
+    "CompileError",
+    "Components",
+    "Config",
+    "Definition",
+    "DefinitionError",
+    "DeviceError",
+    "Discrete",
+    "Entity",
+    "Finite",
+    "Has",
+    "InputError",
+    "MultiDiscrete",
+    "Observation",
+    "Persistent",
+    "Ref",
+    "Reward",
+    "Simulation",
+    "World",
+    "WorldFault",
+    "WorldloomError",
+    "definition",
+    "float16",
+    "float32",
+    "float64",
+    "function",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "mat22",
+    "mat33",
+    "mat44",
+    "quat",
+    "register",
+    "registered",
+    "system",
+    "transform",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "vec2",
+    "vec2i",
+    "vec3",
+    "vec3i",
+    "vec4",
+    "vec4i",
+    "vector",
+]
+
+
+def __getattr__(name: str) -> _MathFunction:
+    """``worldloom.sin`` and the other functions of :mod:`worldloom.core.math`."""
+    if name in _FUNCTIONS:
+        return _FUNCTIONS[name]
+    raise AttributeError(f"module 'worldloom' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, *_FUNCTIONS]
+
+
+from worldloom import envs as _envs  # noqa: E402, F401 - registers the worlds that come with worldloom

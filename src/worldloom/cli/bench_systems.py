@@ -87,13 +87,14 @@ class BenchSystems:
 
 def _show(report: dict[str, Any], systems: list[SystemTime]) -> None:
     table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("system")
-    for heading in ("share of time", "world steps/s alone", "bytes/world read", "written"):
-        table.add_column(heading, justify="right")
+    table.add_column("system", no_wrap=True)
+    table.add_column("runs", no_wrap=True)
+    for heading in ("share", "steps/s alone", "bytes read", "written"):
+        table.add_column(heading, justify="right", no_wrap=True)
     for system in systems:
-        name = f"{system.name}{' on reset' if system.on_reset else ''}"
         moved = (console.number(system.bytes_read), console.number(system.bytes_written))
-        table.add_row(name, f"{system.share:.1%}", console.number(system.world_steps_per_second), *moved, style="dim" if system.engine else None)
+        when, alone = "on reset" if system.on_reset else "every step", console.number(system.world_steps_per_second)
+        table.add_row(system.name, when, f"{system.share:.1%}", alone, *moved, style="dim" if system.engine else None)
     screen = console.out()
     screen.print(table)
     rate, memory = console.number(report["steps_per_second"]), report["bytes_per_world"]

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import time
 from dataclasses import asdict, dataclass
+from typing import Annotated
 
+import tyro
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from worldloom.cli import console
 from worldloom.cli.settings import Env, Json, names, require_positive
 from worldloom.cli.worlds import find
 from worldloom.core.compare import Comparison, Difference, device_name
+
+Tolerance = Annotated[float | None, tyro.conf.arg(metavar="FLOAT")]
 
 PATIENCE_S = 2.0
 """How long no progress bar is shown."""
@@ -35,13 +39,12 @@ class Check:
     """Worlds on each device."""
     seed: int = 0
     """Where the random numbers of worlds and actions start."""
-    atol: float | None = None
+    atol: Tolerance = None
     """Absolute tolerance for real numbers; by default 0, or 1e-4 where a GPU takes part."""
-    rtol: float | None = None
+    rtol: Tolerance = None
     """Relative tolerance for real numbers; by default 0, or 1e-4 where a GPU takes part."""
     sync: bool = True
-    """Copy the reference's columns to the others after each step that was compared with a tolerance, so that the rounding of one step is
-    judged and not what many steps make of it."""
+    """With a tolerance: copy the reference's columns to the others after each step, so that the rounding of one step is judged."""
     json: Json = False
     """Print JSON."""
 

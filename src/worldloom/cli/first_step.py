@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-NUM_WORLDS = 1024
+NUM_WORLDS = 256
 DONE = "worldloom: first step done"
 
 

@@ -30,11 +30,11 @@ def open_peer(name: str, env: str, num_worlds: int, stack: ExitStack) -> Run:
             worlds = make(package, env, num_worlds)
         except Exception as error:  # noqa: BLE001 - each package raises errors of its own
             raise InputError(f"{name} has no world '{env}' for this comparison: {_first_line(error)}") from None
-    stack.callback(worlds.close)
-    space = vector.batch_space(worlds.single_action_space, num_worlds)
-    space.seed(0)
-    actions = [space.sample() for _ in range(ROTATED)]
-    worlds.reset()
+        stack.callback(worlds.close)
+        space = vector.batch_space(worlds.single_action_space, num_worlds)
+        space.seed(0)
+        actions = [space.sample() for _ in range(ROTATED)]
+        worlds.reset()
 
     def run(steps: int) -> None:
         step = worlds.step

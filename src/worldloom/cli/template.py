@@ -81,10 +81,11 @@ wl.register(
 
 TEST = '''"""@Camel@ keeps its rules, and runs the same interpreted and compiled. Run it with: python -m pytest test_@snake@.py"""
 
-import @snake@  # noqa: F401 - registers the world
 import numpy as np
 import worldloom as wl
 from worldloom.core.compare import compare
+
+import @snake@  # noqa: F401 - registers the world
 
 
 def test_it_runs_the_same_interpreted_and_compiled():
@@ -113,9 +114,10 @@ RUN = '''"""Run 1,024 worlds of @Camel@ at once: python run_@snake@.py"""
 
 import time
 
-import @snake@  # noqa: F401 - registers the world
 import numpy as np
 import worldloom as wl
+
+import @snake@  # noqa: F401 - registers the world
 
 WORLDS, STEPS = 1024, 1000
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import warp as wp
 
-from worldloom.core.errors import DefinitionError
+from worldloom.core.errors import DefinitionError, misuse, user_frame
 from worldloom.core.fields import Field, Role, declare
 from worldloom.core.source import class_line
 
@@ -38,7 +38,7 @@ class Components:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        frame = sys._getframe(1)
+        frame = user_frame()
         cls.file, cls.line = frame.f_code.co_filename, frame.f_lineno
         fields: dict[str, Field] = {}
         for base in reversed(cls.__mro__[1:]):
@@ -59,6 +59,8 @@ class Components:
                 fields[name] = declare(name, annotation, vars(cls).get(name), name in vars(cls))
             except TypeError as error:
                 raise cls._error(str(error), "give it a component type: bool, int, float, wl.vec2, wl.Array(int, 5), ...", name) from None
+            except ValueError as error:
+                raise cls._error(str(error), "give it a default that fits, or none", name) from None
         cls.fields = fields
 
     @classmethod
@@ -127,7 +129,7 @@ class Has:
 
     def __init__(self, *groups: type[Components]) -> None:
         if not groups or any(not (isinstance(g, type) and issubclass(g, Components)) for g in groups):
-            raise TypeError("wl.Has takes classes derived from wl.Components")
+            raise misuse("wl.Has takes classes derived from wl.Components", "declare the group with 'class Moving(wl.Components): ...'")
         self.groups = groups
         self.fields: dict[str, Field] = {}
         for group in groups:

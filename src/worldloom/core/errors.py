@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import linecache
+import os
+import sys
 from dataclasses import dataclass
+from types import FrameType
+
+_ENGINE = {os.path.dirname(__file__), os.path.join(os.path.dirname(__file__), "rewrite")}
 
 
 class WorldloomError(Exception):
@@ -25,6 +30,20 @@ class DefinitionError(WorldloomError):
         text = linecache.getline(file, line).strip()
         shown = f"\n    {text}" if text else ""
         super().__init__(f"{file}:{line}: {problem}{shown}\n  To mend it: {fix}")
+
+
+def misuse(problem: str, fix: str) -> DefinitionError:
+    """A DefinitionError at the line of the user's code that is being executed."""
+    frame = user_frame()
+    return DefinitionError(problem, fix, frame.f_code.co_filename, frame.f_lineno)
+
+
+def user_frame() -> FrameType:
+    """The innermost frame that is not the engine's own."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and os.path.dirname(frame.f_code.co_filename) in _ENGINE:
+        frame = frame.f_back
+    return frame
 
 
 class DeviceError(WorldloomError):

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from worldloom.core.errors import misuse
 from worldloom.core.spaces import Box, Discrete, MultiDiscrete, Space
 
+_SHAPE_FIX = "write for example wl.Array(int, 5)"
 VECTOR_LIMIT = 16
 """One-dimensional components up to this long are vectors in registers; longer ones are arrays in memory."""
 
@@ -162,60 +164,58 @@ class Declared:
 def _component(dtype: Any, what: str) -> Any:
     found = canonical(dtype)
     if found is None:
-        raise TypeError(f"{what} takes bool, int, float or a Warp scalar, vector, matrix or quaternion type, not {dtype!r}")
+        raise misuse(f"{what} takes bool, int, float or a Warp scalar, vector, matrix or quaternion type, not {dtype!r}", "name one of those types")
     return found
 
 
 def _packed(dtype: Any, shape: tuple[int, ...], what: str) -> tuple[Any, tuple[int, ...]]:
     """Short one-dimensional components become vectors; the rest stay arrays of up to three dimensions."""
     if len(shape) > 3 or any(not isinstance(n, int) or n < 1 for n in shape):
-        raise TypeError(f"{what} takes one to three whole numbers of 1 or more as its shape, not {shape!r}")
+        raise misuse(f"{what} takes one to three whole numbers of 1 or more as its shape, not {shape!r}", _SHAPE_FIX)
     if len(shape) == 1 and shape[0] <= VECTOR_LIMIT and not is_composite(dtype) and dtype is not wp.bool:
         return vector(shape[0], dtype), ()
     return dtype, shape
 
 
-def Array(dtype: Any, *shape: int) -> Declared:  # noqa: N802 - reads as a type in annotations
+def Array(dtype: Any, *shape: int) -> Declared:
     """A component of ``shape`` elements, read and written one by one: ``cards: wl.Array(int, 5)``."""
     if not shape or len(shape) > 3 or any(not isinstance(n, int) or n < 1 for n in shape):
-        raise TypeError(f"Array takes one to three whole numbers of 1 or more as its shape, not {shape!r}")
+        raise misuse(f"Array takes one to three whole numbers of 1 or more as its shape, not {shape!r}", _SHAPE_FIX)
     return Declared(_component(dtype, "Array"), shape)
 
 
-def Observation(  # noqa: N802
-    *shape: int, dtype: Any = float, low: float = -math.inf, high: float = math.inf, finite: bool = False
-) -> Declared:
+def Observation(*shape: int, dtype: Any = float, low: float = -math.inf, high: float = math.inf, finite: bool = False) -> Declared:
     """What an agent sees: ``shape`` numbers, written by the systems of ``observe``."""
     packed, rest = _packed(_component(dtype, "Observation"), shape, "Observation")
     return Declared(packed, rest, Role.OBSERVATION, finite=finite, low=low, high=high)
 
 
-def Action(space: Space) -> Declared:  # noqa: N802
+def Action(space: Space) -> Declared:
     """What an agent does: written from outside before each step."""
     if isinstance(space, Discrete):
         return Declared(wp.int32, (), Role.ACTION, space=space)
     if isinstance(space, MultiDiscrete):
         if len(space.choices) > VECTOR_LIMIT:
-            raise TypeError(f"one action takes at most {VECTOR_LIMIT} choices at once; declare several action components")
+            raise misuse(f"one action takes at most {VECTOR_LIMIT} choices at once", "declare several action components")
         return Declared(vector(len(space.choices), wp.int32), (), Role.ACTION, space=space)
     if isinstance(space, Box):
         dtype, shape = _packed(wp.float32, space.shape, "Box") if space.shape else (wp.float32, ())
         return Declared(dtype, shape, Role.ACTION, space=space)
-    raise TypeError(f"Action takes wl.Discrete, wl.MultiDiscrete or wl.Box, not {space!r}")
+    raise misuse(f"Action takes wl.Discrete, wl.MultiDiscrete or wl.Box, not {space!r}", "write for example wl.Action(wl.Discrete(2))")
 
 
-def Ref(kind: Any) -> Declared:  # noqa: N802
+def Ref(kind: Any) -> Declared:
     """A reference to an entity of ``kind`` (a class, or its name) in the same world, or to none."""
     return Declared(wp.int32, (), ref=kind, default=-1)
 
 
-def Finite(dtype: Any) -> Declared:  # noqa: N802
+def Finite(dtype: Any) -> Declared:
     """A component that must stay finite: a NaN or an infinity in it is a fault, and its world is reset."""
     inner = dtype if isinstance(dtype, Declared) else Declared(_component(dtype, "Finite"))
     return replace(inner, finite=True)
 
 
-def Persistent(dtype: Any) -> Declared:  # noqa: N802
+def Persistent(dtype: Any) -> Declared:
     """A component that outlives resets, such as the level of a curriculum."""
     inner = dtype if isinstance(dtype, Declared) else Declared(_component(dtype, "Persistent"))
     return replace(inner, keep=True)
@@ -230,7 +230,7 @@ class Config:
 
 
 def declare(name: str, annotation: Any, default: Any, has_default: bool) -> Field:
-    """The field that ``name: annotation = default`` declares; raises TypeError with one sentence where it declares none."""
+    """The field that ``name: annotation = default`` declares; raises TypeError or ValueError with one sentence where type or default are wrong."""
     if annotation is Reward:
         declared = Declared(wp.float32, role=Role.REWARD)
     elif annotation is Config:
@@ -249,9 +249,9 @@ def declare(name: str, annotation: Any, default: Any, has_default: bool) -> Fiel
         declared = Declared(dtype)
     value = default if has_default else (0 if declared.default is None else declared.default)
     if declared.finite and has_default and not np.all(np.isfinite(np.asarray(value, dtype=float))):
-        raise TypeError(f"component '{name}' must stay finite, but its default is {value!r}")
+        raise ValueError(f"component '{name}' must stay finite, but its default is {value!r}")
     if has_default and declared.role in (Role.ACTION, Role.OBSERVATION, Role.REWARD):
-        raise TypeError(f"component '{name}' is an {declared.role.value}, which takes no default")
+        raise ValueError(f"component '{name}' is an {declared.role.value}, which takes no default")
     return Field(
         name,
         declared.dtype,
@@ -268,7 +268,7 @@ def declare(name: str, annotation: Any, default: Any, has_default: bool) -> Fiel
 
 
 def check_value(name: str, dtype: Any, value: Any) -> Any:
-    """``value`` as one that a field of ``dtype`` can hold, or TypeError."""
+    """``value`` as one that a field of ``dtype`` can hold, or ValueError."""
     scalar = SCALARS[scalar_of(dtype)]
     try:
         array = np.asarray(value if not is_composite(type(value)) else list(value))
@@ -281,5 +281,5 @@ def check_value(name: str, dtype: Any, value: Any) -> Any:
         if kinds != "biuf" and not np.array_equal(array.astype(scalar).astype(np.int64), array.astype(np.int64)):
             raise ValueError
     except (ValueError, TypeError):
-        raise TypeError(f"'{name}' is of type {type_name(dtype)}, which cannot hold {value!r}") from None
+        raise ValueError(f"'{name}' is of type {type_name(dtype)}, which cannot hold {value!r}") from None
     return array.astype(scalar) if array.shape else scalar(array)

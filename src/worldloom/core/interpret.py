@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from worldloom.core.fields import Field, Role, is_composite
+from worldloom.core.fields import Field, Role, is_composite, shape_of
 from worldloom.core.lifecycle import TableView
 from worldloom.core.math import construct
 from worldloom.core.random import STREAM_SHIFT, Key
@@ -40,7 +40,7 @@ class Row:
 
     def __setattr__(self, name: str, value: Any) -> None:
         column = self._columns[name]
-        column.values[_place(column, self._index)] = value
+        column.values[_place(column, self._index)] = _shaped(value, column.field)
 
     def __repr__(self) -> str:
         values = ", ".join(f"{n}={getattr(self, n)}" for n, c in self._columns.items() if c.field.role is not Role.ENGINE)
@@ -57,13 +57,18 @@ class Elements:
         return _get(self._values, place if isinstance(place, tuple) else (place,), self._field)
 
     def __setitem__(self, place: Any, value: Any) -> None:
-        self._values[place] = value
+        self._values[place] = _shaped(value, self._field)
 
     def __len__(self) -> int:
         return self._field.shape[0]
 
     def __repr__(self) -> str:
         return repr(self._values)
+
+
+def _shaped(value: Any, field: Field) -> Any:
+    """``value`` as NumPy stores it."""
+    return np.asarray(value).reshape(shape_of(field.dtype)) if is_composite(field.dtype) else value
 
 
 def _place(column: Column, index: int) -> int:
@@ -174,4 +179,3 @@ class Interpreter:
         if key not in self._functions:
             self._functions[key] = system.python_function(view, self)
         return self._functions[key]
-

@@ -33,7 +33,7 @@ class TableView(Has):
 
 def views(definition: Definition, keep_final: bool) -> dict[str, TableView]:
     """Every table of a simulation by name, the world's first."""
-    world = type(definition.world.__name__, (definition.world,), {"__module__": __name__})
+    world: type[World] = type(definition.world.__name__, (definition.world,), {"__module__": __name__})
     world.fields = {**world.fields, **(_final(world.fields) if keep_final else {})}
     found = {"World": TableView(world, "World", {})}
     for kind in definition.entities:
@@ -125,11 +125,11 @@ def _loops(shape: tuple[int, ...], body: str) -> list[str]:
     """``body`` for every element of an array; ``{}`` in it is the index."""
     names = [f"i{d}" for d in range(len(shape))]
     lines = [f"{'    ' * d}for {n} in range({size}):" for d, (n, size) in enumerate(zip(names, shape, strict=True))]
-    return [*lines, "    " * len(shape) + body.format("[" + ", ".join(names) + "]")]
+    return [*lines, "    " * len(shape) + body.replace("{}", "[" + ", ".join(names) + "]")]
 
 
 def _copy(target: str, field: Field, value: str) -> list[str]:
-    return _loops(field.shape, f"{target}{{}} = {value}") if field.is_array else [f"{target} = {value.format('')}"]
+    return _loops(field.shape, f"{target}{{}} = {value}") if field.is_array else [f"{target} = {value.replace('{}', '')}"]
 
 
 def keep_final(view: TableView, world: type[World]) -> System | None:
@@ -159,7 +159,9 @@ def clear_state(view: TableView, world: type[World]) -> System | None:
         if field.ref is not None:
             lines.append(f"{me}.{field.name} = None")
             continue
-        defaults[f"default_{field.name}"] = construct(field.dtype, list(field.default.ravel()) if field.default.shape else [field.default]) if is_composite(field.dtype) else field.default
+        defaults[f"default_{field.name}"] = (
+            construct(field.dtype, list(field.default.ravel()) if field.default.shape else [field.default]) if is_composite(field.dtype) else field.default
+        )
         lines += _copy(f"{me}.{field.name}", field, f"default_{field.name}")
     return _for_table(f"clear_{view.__name__}_state", lines, view, world, **defaults)
 

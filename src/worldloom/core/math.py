@@ -18,15 +18,79 @@ from warp._src.context import builtin_functions
 from worldloom.core.fields import PLAIN, SCALARS, canonical, is_composite, scalar_of, shape_of
 
 NAMES = frozenset(
-    """
-    abs min max clamp sign step nonzero sin cos tan asin acos atan atan2 sinh cosh tanh degrees radians exp log log2 log10
-    pow sqrt cbrt floor ceil trunc rint frac isnan isinf isfinite
-    dot cross length length_sq normalize outer cw_mul cw_div transpose inverse determinant trace diag get_diag skew ddot argmin argmax
-    quat_identity quat_from_axis_angle quat_to_axis_angle quat_from_matrix quat_to_matrix quat_rpy quat_rotate quat_rotate_inv
-    quat_inverse quat_slerp
-    transform_identity transform_get_translation transform_get_rotation transform_multiply transform_point transform_vector
-    transform_inverse lerp smoothstep
-    """.split()
+    [
+        "abs",
+        "min",
+        "max",
+        "clamp",
+        "sign",
+        "step",
+        "nonzero",
+        "sin",
+        "cos",
+        "tan",
+        "asin",
+        "acos",
+        "atan",
+        "atan2",
+        "sinh",
+        "cosh",
+        "tanh",
+        "degrees",
+        "radians",
+        "exp",
+        "log",
+        "log2",
+        "log10",
+        "pow",
+        "sqrt",
+        "cbrt",
+        "floor",
+        "ceil",
+        "trunc",
+        "rint",
+        "frac",
+        "isnan",
+        "isinf",
+        "isfinite",
+        "dot",
+        "cross",
+        "length",
+        "length_sq",
+        "normalize",
+        "outer",
+        "cw_mul",
+        "cw_div",
+        "transpose",
+        "inverse",
+        "determinant",
+        "trace",
+        "diag",
+        "get_diag",
+        "skew",
+        "ddot",
+        "argmin",
+        "argmax",
+        "quat_identity",
+        "quat_from_axis_angle",
+        "quat_to_axis_angle",
+        "quat_from_matrix",
+        "quat_to_matrix",
+        "quat_rpy",
+        "quat_rotate",
+        "quat_rotate_inv",
+        "quat_inverse",
+        "quat_slerp",
+        "transform_identity",
+        "transform_get_translation",
+        "transform_get_rotation",
+        "transform_multiply",
+        "transform_point",
+        "transform_vector",
+        "transform_inverse",
+        "lerp",
+        "smoothstep",
+    ]
 )
 """The functions that systems may call; each is exported as ``worldloom.NAME``."""
 
@@ -43,7 +107,7 @@ class NoOverloadError(TypeError):
     """No version of a function takes arguments of the given types."""
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def result_type(name: str, argument_types: tuple[Any, ...]) -> Any:
     """The component type that ``name`` gives for arguments of these types; NoOverloadError where it takes no such arguments."""
     function = builtin_functions[name]
@@ -54,7 +118,7 @@ def result_type(name: str, argument_types: tuple[Any, ...]) -> Any:
             bound = dict(zip(overload.input_types, argument_types, strict=False))
             try:
                 found = overload.value_func(bound, None) if overload.value_func else overload.value_type
-            except Exception as error:  # noqa: BLE001 - Warp raises many kinds for arguments it refuses
+            except Exception as error:
                 raise NoOverloadError(str(error)) from None
             result = canonical(found)
             if result is not None:
@@ -74,7 +138,7 @@ def type_of(value: Any) -> Any:
 def wrap(dtype: Any, value: Any) -> Any:
     """``value`` in the form that interpreted systems use: a NumPy scalar of the right width, or a Warp vector."""
     if is_composite(dtype):
-        return value if isinstance(value, dtype) else construct(dtype, [value])
+        return value if isinstance(value, dtype) else construct(dtype, list(np.asarray(value).ravel()))
     if dtype is wp.bool:
         return bool(value)
     return SCALARS[dtype](getattr(value, "value", value))
@@ -100,12 +164,51 @@ def construct(dtype: Any, arguments: Sequence[Any]) -> Any:
     return dtype(*[scalar(n).item() for n in numbers]) if numbers else dtype()
 
 
+def _dot(a: Any, b: Any) -> Any:
+    """Products added one after the other, as compiled code adds them."""
+    total = a[0] * b[0]
+    for i in range(1, len(a)):
+        total = total + a[i] * b[i]
+    return total
+
+
+def _normalize(a: Any) -> Any:
+    size = np.sqrt(_dot(a, a))
+    return a / size if size > 0 else a * 0
+
+
+_BY_COMPONENT: dict[str, Callable[..., Any]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "div": lambda a, b: a / b,
+    "neg": lambda a: -a,
+    "cw_mul": lambda a, b: a * b,
+    "cw_div": lambda a, b: a / b,
+    "abs": np.abs,
+    "sign": lambda a: np.where(a < 0, -1, 1).astype(a.dtype),
+    "min": lambda a, b=None: a.min() if b is None else np.where(a < b, a, b),
+    "max": lambda a, b=None: a.max() if b is None else np.where(a > b, a, b),
+    "argmin": lambda a: np.uint32(a.argmin()),
+    "argmax": lambda a: np.uint32(a.argmax()),
+    "dot": _dot,
+    "length": lambda a: np.sqrt(_dot(a, a)),
+    "length_sq": lambda a: _dot(a, a),
+    "normalize": _normalize,
+    "lerp": lambda a, b, t: a * (type(t)(1) - t) + b * t,
+}
+"""Vectors that have no name in Warp have no functions in Python either; these stand in."""
+
+
 def call(name: str, *arguments: Any) -> Any:
     """Call Warp's function ``name`` on interpreted values."""
     if name in _PREDICATES:
         return bool(_PREDICATES[name](np.asarray(arguments[0])))
     types = tuple(type_of(a) for a in arguments)
-    return wrap(result_type(name, types), getattr(wp, name)(*[_native(a) for a in arguments]))
+    result = result_type(name, types)
+    if name in _BY_COMPONENT and any(is_composite(t) and canonical(getattr(wp, t.__name__, None)) is not t for t in types):
+        return wrap(result, _BY_COMPONENT[name](*[np.asarray(a) if is_composite(type(a)) else a for a in arguments]))
+    return wrap(result, getattr(wp, name)(*[_native(a) for a in arguments]))
 
 
 class MathFunction:

@@ -96,6 +96,7 @@ class Program:
                 module.load(device, None if device.is_cuda else 1)
         except Exception as error:
             kept = Path(wp.config.kernel_cache_dir or ".") / f"{module.name}.py"
+            kept.write_text(self.text)
             raise CompileError(
                 f"the generated code of '{name}' does not compile for {device.alias}: {error}. This is a fault of worldloom; please report it with {kept}."
             ) from error
@@ -254,11 +255,12 @@ class _Writer:
 
     def _traffic(self, blocks: Blocks, group: Group, shared: list[Column], local: list[list[Column]]) -> tuple[int, int]:
         """Bytes that one world moves for sure at each launch; masked blocks count for nothing."""
+
         def size(column: Column) -> int:
             field = self.field(column)
             if field.role is Role.CONFIG:
                 return 0
-            each = wp.types.type_size_in_bytes(field.dtype)
+            each: int = wp.types.type_size_in_bytes(field.dtype)
             for n in field.shape:
                 each *= n
             return each * (1 if column[0] == WORLD else group.rows)
@@ -268,7 +270,7 @@ class _Writer:
             return size((WORLD, early[0])), 0
         read = sum(size(c) for c in self._loads(blocks, shared))
         written = sum(size(c) for c in shared if any(c in f.target.outputs for f in group.functions))
-        for index, (mask, nodes) in enumerate(blocks):
+        for mask, nodes in blocks:
             if mask is None:
                 for _, function in nodes:
                     read += sum(size(c) for c in function.target.columns if c not in function.target.local_write)

@@ -95,7 +95,7 @@ _REGISTRY: dict[str, Definition] = {}
 
 
 def register(
-    id: str,  # noqa: A002 - the field's own word
+    id: str,
     *,
     world: type[World],
     entities: Mapping[type[Entity], int],
@@ -117,7 +117,7 @@ def register(
     return made
 
 
-def definition(id: str) -> Definition:  # noqa: A002
+def definition(id: str) -> Definition:
     """The definition registered under ``id``; InputError with the nearest names where there is none."""
     found = _REGISTRY.get(id)
     if found is None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from worldloom.core import lifecycle
+from worldloom.core.entity import World
 from worldloom.core.lifecycle import TableView
 from worldloom.core.registry import Definition, Step
 from worldloom.core.rewrite.kernel_target import WORLD, Column, Sites
@@ -66,7 +67,7 @@ def plan(definition: Definition, autoreset: Autoreset, checks: bool) -> Schedule
     """The schedule of a definition. ``checks`` looks for actions out of range and numbers that are not finite."""
     tables = lifecycle.views(definition, keep_final=autoreset == "same_step")
     world = tables[WORLD].kind
-    assert issubclass(world, lifecycle.World)
+    assert issubclass(world, World)
     entities = [tables[k.__name__] for k in definition.entities]
     every = [tables[WORLD], *entities]
     agents = [(v, *lifecycle.agent_flags(v, world)) for v in entities if "active" in v.fields]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import queue
 import threading
@@ -17,7 +18,7 @@ def slices(num_worlds: int, threads: int | None) -> list[tuple[int, int]]:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     parts = min(cores, max(1, num_worlds // MIN_ROWS)) if threads is None else min(threads, num_worlds)
     edges = [num_worlds * i // parts for i in range(parts + 1)]
-    return list(zip(edges[:-1], edges[1:], strict=True))
+    return list(itertools.pairwise(edges))
 
 
 @dataclass

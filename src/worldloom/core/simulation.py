@@ -137,10 +137,14 @@ class Simulation:
     def _take(self, actions: Any) -> None:
         if len(self._actions) == 1 and not isinstance(actions, Mapping):
             column = self._actions[0]
-            if isinstance(actions, np.ndarray) and column.device.is_cpu and actions.dtype == column.dtype and actions.size == column.values.size:
-                if actions.shape == column.shape or actions.shape == column.shape[:1]:
-                    np.copyto(column.values, actions.reshape(column.values.shape))
+            if hasattr(actions, "data_ptr"):
+                tensor = column.torch()
+                if actions.dtype == tensor.dtype and actions.shape == tensor.shape:
+                    tensor.copy_(actions)
                     return
+            elif isinstance(actions, np.ndarray) and column.device.is_cpu and actions.dtype == column.dtype and actions.shape == column.shape:
+                np.copyto(column.values, actions.reshape(column.values.shape))
+                return
             column.assign(_match(actions, column.shape))
             return
         if not isinstance(actions, Mapping):
@@ -219,7 +223,7 @@ class Simulation:
         per_world = array.shape == (self.num_worlds, *column.field.value_shape)
         if not per_world and array.shape != column.field.value_shape:
             raise InputError(f"configuration '{name}' is one value of shape {column.field.value_shape}, or {self.num_worlds} of them, not shape {array.shape}")
-        rows = self.num_worlds if per_world and not (array.ndim == len(column.field.value_shape)) else 1
+        rows = self.num_worlds if per_world and array.ndim > len(column.field.value_shape) else 1
         if column.array.shape[0] != rows:
             column.resize(rows)
             self._rebind()

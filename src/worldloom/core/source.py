@@ -52,9 +52,7 @@ class Source:
                 try:
                     annotation = eval(annotation, seen)  # noqa: S307 - the user's own annotation, in the user's own process
                 except Exception as error:
-                    raise self.error(
-                        f"the annotation of '{name}' cannot be evaluated ({error})", "import or define what it names", parameter
-                    ) from None
+                    raise self.error(f"the annotation of '{name}' cannot be evaluated ({error})", "import or define what it names", parameter) from None
             found[name] = annotation
         return found
 
@@ -75,9 +73,7 @@ def read(function: Callable[..., Any]) -> Source:
             line,
         ) from None
     if not isinstance(tree, ast.FunctionDef):
-        raise DefinitionError(
-            f"'{function.__name__}' is not a plain function", "write it with 'def'; lambdas and coroutines have no systems", file, first
-        )
+        raise DefinitionError(f"'{function.__name__}' is not a plain function", "write it with 'def'; lambdas and coroutines have no systems", file, first)
     ast.increment_lineno(tree, first - 1)
     return Source(function, tree, file)
 

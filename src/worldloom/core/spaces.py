@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from worldloom.core.errors import misuse
+
 
 @dataclass(frozen=True)
 class Discrete:
@@ -14,7 +16,7 @@ class Discrete:
 
     def __post_init__(self) -> None:
         if not isinstance(self.n, int) or self.n < 1:
-            raise ValueError(f"Discrete needs a whole number of choices of 1 or more, not {self.n!r}")
+            raise misuse(f"Discrete needs a whole number of choices of 1 or more, not {self.n!r}", "write for example wl.Discrete(2)")
 
 
 class MultiDiscrete:
@@ -22,7 +24,7 @@ class MultiDiscrete:
 
     def __init__(self, *choices: int) -> None:
         if not choices or any(not isinstance(n, int) or n < 1 for n in choices):
-            raise ValueError(f"MultiDiscrete needs one whole number of 1 or more per choice, not {choices!r}")
+            raise misuse(f"MultiDiscrete needs one whole number of 1 or more per choice, not {choices!r}", "write for example wl.MultiDiscrete(3, 2)")
         self.choices = tuple(choices)
 
     def __eq__(self, other: object) -> bool:
@@ -49,9 +51,9 @@ class Box:
 
     def __post_init__(self) -> None:
         if not self.low < self.high:
-            raise ValueError(f"Box needs low < high, not {self.low!r} and {self.high!r}")
+            raise misuse(f"Box needs low < high, not {self.low!r} and {self.high!r}", "write for example wl.Box(-1.0, 1.0)")
         if len(self.shape) > 3 or any(not isinstance(n, int) or n < 1 for n in self.shape):
-            raise ValueError(f"Box takes a shape of at most three whole numbers of 1 or more, not {self.shape!r}")
+            raise misuse(f"Box takes a shape of at most three whole numbers of 1 or more, not {self.shape!r}", "write for example wl.Box(-1.0, 1.0, (2,))")
 
 
 Space = Discrete | MultiDiscrete | Box

@@ -35,7 +35,9 @@ class Helper:
             kind = canonical(annotations.get(argument.arg))
             if kind is None:
                 raise source.error(
-                    f"parameter '{argument.arg}' has no component type", "annotate it with bool, int, float or a vector type; helpers take no entities", argument
+                    f"parameter '{argument.arg}' has no component type",
+                    "annotate it with bool, int, float or a vector type; helpers take no entities",
+                    argument,
                 )
             self.parameters[argument.arg] = kind
         self.returns: Any = None
@@ -119,15 +121,15 @@ class System:
                 world, self.world_parameter = kind, argument.arg
             elif isinstance(kind, Has) or (isinstance(kind, type) and issubclass(kind, Components)):
                 if owner is not None:
-                    raise source.error(
-                        "a system runs over one kind of entity", "loop over the other kind with world.all(Kind)", argument
-                    )
+                    raise source.error("a system runs over one kind of entity", "loop over the other kind with world.all(Kind)", argument)
                 if isinstance(kind, type) and not issubclass(kind, Entity):
                     kind = Has(kind)
                 owner, self.entity_parameter = kind, argument.arg
             else:
                 raise source.error(
-                    f"parameter '{argument.arg}' stands for no entity and no world", "annotate it with a wl.Entity class, wl.Has(...) or a wl.World class", argument
+                    f"parameter '{argument.arg}' stands for no entity and no world",
+                    "annotate it with a wl.Entity class, wl.Has(...) or a wl.World class",
+                    argument,
                 )
         if owner is None and world is None:
             raise source.error("a system needs an entity or a world to run over", "add a parameter such as 'ball: Ball' or 'world: Table'", source.tree)
@@ -163,7 +165,9 @@ class System:
         flow = self._translate(target, self._typed(kind))
         outputs = list(target.outputs)
         for leave, assigned in flow.exits:
-            leave.value = ast.Tuple([nodes.name(variable(c)) for c in outputs], ast.Load()) if len(outputs) > 1 else nodes.name(variable(outputs[0])) if outputs else None
+            leave.value = (
+                ast.Tuple([nodes.name(variable(c)) for c in outputs], ast.Load()) if len(outputs) > 1 else nodes.name(variable(outputs[0])) if outputs else None
+            )
             for column in outputs:
                 if variable(column) not in assigned:
                     target.inputs[column] = target.outputs[column]

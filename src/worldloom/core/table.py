@@ -42,7 +42,8 @@ class Column:
     @property
     def dtype(self) -> np.dtype[Any]:
         """The NumPy type of its numbers."""
-        return np.dtype(SCALARS[scalar_of(self.field.dtype)])
+        found: np.dtype[Any] = np.dtype(SCALARS[scalar_of(self.field.dtype)])
+        return found
 
     @property
     def nbytes(self) -> int:
@@ -126,7 +127,8 @@ class Column:
         size = int(np.prod((self.num_worlds * self.count, *self.field.value_shape)))
         scalars = array.size * int(np.prod(shape_of(array.dtype)))
         if scalar_of(array.dtype) is not scalar_of(self.field.dtype) or scalars != size:
-            raise InputError(f"the external column {self.name} must hold {size} numbers of type {type_name(scalar_of(self.field.dtype))}, not {scalars} of {type_name(scalar_of(array.dtype))}")
+            wanted = f"{size} numbers of type {type_name(scalar_of(self.field.dtype))}"
+            raise InputError(f"the external column {self.name} must hold {wanted}, not {scalars} of {type_name(scalar_of(array.dtype))}")
         if array.device != self.device or not array.is_contiguous:
             raise InputError(f"the external column {self.name} must be contiguous and on {self.device.alias}, not on {array.device.alias}")
         self.owner = external

@@ -6,4 +6,4 @@ import worldloom as wl
 
 
 class Ball(wl.Entity):
-    x: wl.Finite(float) = math.nan  # WRONG: 'x'.*(nan|finite)
+    x: wl.Finite(float) = math.nan  # WRONG: component 'x' must stay finite, but its default is nan

@@ -4,4 +4,4 @@ import worldloom as wl
 
 
 class Ball(wl.Entity):
-    small: wl.uint8 = 300  # WRONG: (overflow|cannot hold 300)
+    small: wl.uint8 = 300  # WRONG: 'small' is of type uint8, which cannot hold 300

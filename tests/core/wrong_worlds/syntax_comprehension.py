@@ -15,4 +15,4 @@ class Table(wl.World):
 
 @wl.system
 def rule(ball: Ball, world: Table):
-    ball.x = max([b.x for b in world.all(Ball)])  # WRONG: (ListComp\) is not supported|takes two numbers)
+    places = [other.x for other in world.all(Ball)]  # WRONG: \(ListComp\) is not supported

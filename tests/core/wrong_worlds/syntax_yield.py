@@ -15,4 +15,4 @@ class Table(wl.World):
 
 @wl.system
 def rule(ball: Ball, world: Table):
-    yield ball.x  # WRONG: (Yield|has no effect)
+    yield ball.x  # WRONG: \(Yield\) is not supported

@@ -46,7 +46,7 @@ def refuse_races(source: Source, owner: Owner, access: Access) -> None:
         if same_table(kind) and component in access.own_write:
             raise source.error(
                 f"race: it reads '{component}' of another {kind.__name__} while every {name} writes its own '{component}'",
-                f"split it into two systems, or write the new value into a second component and copy it back in a later system (line {access.own_write[component]} writes)",
+                f"split it into two systems: write into a second component here and copy it back in the next (line {access.own_write[component]} writes)",
                 line,
             )
         if (kind, component) in access.other_write:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from worldloom.core.rewrite.values import INTEGERS, ArrayType, RefType, RowType,
 if TYPE_CHECKING:
     from worldloom.core.rewrite.expressions import Expressions
 
-_RENAMED = {"fabs": "abs", "dist": None, "hypot": None}
+_RENAMED: dict[str, str] = {"fabs": "abs"}
 _ENDS = ("terminate", "truncate")
 
 
@@ -45,7 +46,8 @@ def understand_call(e: Expressions, node: ast.Call) -> Value:
     if isinstance(function, Helper):
         return _helper(e, function, node)
     if function in _BUILTINS:
-        return _BUILTINS[function](e, node)
+        understand: Callable[[Expressions, ast.Call], Value] = _BUILTINS[function]
+        return understand(e, node)
     if isinstance(function, type) and issubclass(function, Components):
         raise e.error("an entity cannot be made inside a system", "say how many there are when you register the world", node)
     kind = canonical(function) if isinstance(function, type) else None
@@ -63,7 +65,7 @@ def _math_name(function: Any) -> str | None:
     """The name of the worldloom function that ``wl.sin``, ``wp.sin`` or ``math.sin`` stands for."""
     if isinstance(function, MathFunction):
         return function.name
-    name = getattr(function, "key", getattr(function, "__name__", ""))
+    name: str = getattr(function, "key", getattr(function, "__name__", ""))
     module = getattr(function, "__module__", "") or ""
     known = isinstance(function, wp.Function) or module == "math"
     name = _RENAMED.get(name, name)
@@ -91,6 +93,8 @@ def _mathematics(e: Expressions, name: str, arguments: list[Value], node: ast.AS
     except NoOverloadError:
         shown = ", ".join(describe(a.type) for a in arguments)
         raise e.error(f"wrong type: '{name}' does not take ({shown})", "see docs/python.md for what it takes", node) from None
+    if name in ("argmin", "argmax"):
+        return Value(e.target.cast(nodes.warp(name, *code), wp.int32), wp.int32)
     return Value(nodes.warp(name, *code), result)
 
 
@@ -175,9 +179,7 @@ def _method(e: Expressions, node: ast.Call, function: ast.Attribute) -> Value:
             raise e.error("world.all(...) is there to be looped over", "write 'for other in world.all(Kind):'", node)
         if name in (*_ENDS, "shuffle", "fail"):
             raise e.error(f"world.{name}() gives no value", "write it on a line of its own", node)
-        raise e.error(
-            f"unknown method 'world.{name}'", "a world has all, count, random, integer, normal, choice, weighted, shuffle, terminate, truncate", node
-        )
+        raise e.error(f"unknown method 'world.{name}'", "a world has all, count, random, integer, normal, choice, weighted, shuffle, terminate, truncate", node)
     if isinstance(value.type, RowType):
         problem = f"'{name}()' gives no value" if name in _ENDS else f"unknown method '{name}' of {value.type.owner.__name__}"
         raise e.error(problem, "entities have terminate() and truncate(), each on a line of its own; put shared code into a @wl.function", node)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from worldloom.core.entity import AGENT_FIELDS, Components, Entity, Has
+from worldloom.core.entity import AGENT_FIELDS, ENGINE_FIELDS, Components, Entity, Has
 from worldloom.core.errors import DefinitionError
 from worldloom.core.fields import FLOATS, SCALARS, Field, Role, canonical, is_composite, scalar_of, shape_of
 from worldloom.core.math import NoOverloadError, result_type, type_of
@@ -79,9 +79,7 @@ class Expressions:
             return self.target.literal(float(value.const) if kind in FLOATS else value.const, kind)
         elif is_scalar(kind) and is_scalar(value.type) and widens(value.type, kind):
             return self.target.cast(value.node, kind)
-        raise self.error(
-            f"wrong type: {what} is {describe(kind)}, but the value is {describe(value.type)}", self._how_to_convert(value.type, kind), node
-        )
+        raise self.error(f"wrong type: {what} is {describe(kind)}, but the value is {describe(value.type)}", self._how_to_convert(value.type, kind), node)
 
     @staticmethod
     def _how_to_convert(source: Any, kind: Any) -> str:
@@ -197,6 +195,10 @@ class Expressions:
         if found is not _MISSING:
             return self.static_value(found, node)
         value = self.expression(node.value)
+        if self.target.engine and node.attr.startswith("raw__"):
+            owner = value.type.world if isinstance(value.type, WorldType) else value.type.owner
+            action = owner.fields[node.attr.removeprefix("raw__")]
+            return Value(self.target.raw(value, action), action.dtype)
         if isinstance(value.type, RowType):
             return self.row_attribute(value, node)
         if isinstance(value.type, WorldType):
@@ -223,27 +225,24 @@ class Expressions:
             if isinstance(row.type.owner, Has):
                 raise self.error("an entity found with wl.Has has no reference", "write the system over one kind of entity", node)
             return Value(self.target.slot(row), RefType(row.type.owner))
-        if self.target.engine and node.attr.startswith("raw__"):
-            action = row.type.owner.fields[node.attr.removeprefix("raw__")]
-            return Value(self.target.raw(row, action), action.dtype)
         field = self.field(row, node)
         if field.role is Role.ENGINE and field.name != "active" and not self.target.engine:
             raise self.error(f"'{field.name}' is read from outside, not in systems", "read 'active' instead", node)
         self.log(row, field, "read", node)
-        return self.read(row, field)
+        return self.read(row, field, node)
 
-    def read(self, row: Value, field: Field) -> Value:
+    def read(self, row: Value, field: Field, node: ast.AST) -> Value:
         if field.is_array:
             return Value(self.target.array(row, field), ArrayType(field), base=row)
-        return Value(self.target.read(row, field), self.kind_of(field))
+        return Value(self.target.read(row, field), self.kind_of(field, node))
 
-    def kind_of(self, field: Field) -> Any:
+    def kind_of(self, field: Field, node: ast.AST) -> Any:
         """The type of a component that is no array; a reference given by name is looked up where the system stands."""
         if field.ref is None:
             return field.dtype
         kind = self.names.get(field.ref, field.ref) if isinstance(field.ref, str) else field.ref
         if not (isinstance(kind, type) and issubclass(kind, Entity)) and not self.target.engine:
-            raise self.source.error(f"'{field.name}' refers to '{kind}', which is no kind of entity here", "name a wl.Entity class that this file knows")
+            raise self.error(f"'{field.name}' refers to '{kind}', which is no kind of entity here", "name a wl.Entity class that this file knows", node)
         return RefType(kind)
 
     def world_attribute(self, world: Value, node: ast.Attribute) -> Value:
@@ -253,7 +252,7 @@ class Expressions:
         if field.role is Role.ENGINE and field.name not in ("step", "episode") and not self.target.engine:
             raise self.error(f"'world.{field.name}' is read from outside, not in systems", "keep a field of your own for it", node)
         self.log(world, field, "read", node)
-        return self.read(world, field)
+        return self.read(world, field, node)
 
     def field(self, row: Value, node: ast.Attribute) -> Field:
         """The field that ``row.attr`` names."""
@@ -264,7 +263,7 @@ class Expressions:
             if found is not None:
                 self.note_agent(row)
         if found is None:
-            known = [n for n, f in owner.fields.items() if f.role is not Role.ENGINE]
+            known = [n for n in owner.fields if n not in ENGINE_FIELDS]
             raise self.error(f"unknown component '{node.attr}': {owner.__name__} has {', '.join(known) or 'none'}", "correct the name, or declare it", node)
         return found
 
@@ -310,7 +309,7 @@ class Expressions:
             raise self.unsupported("a slice", node, "loop over the indices with range()")
         if len(written) != len(shape):
             raise self.error(f"{describe(value.type)} takes {len(shape)} indices, not {len(written)}", "give one index per dimension", node)
-        checked = []
+        checked: list[ast.expr] = []
         for item, size in zip(written, shape, strict=True):
             place = self.expression(item)
             if place.type not in INTEGERS:

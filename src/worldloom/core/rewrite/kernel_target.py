@@ -218,6 +218,9 @@ class KernelTarget(Target):
         first = nodes.binary(nodes.name("world"), ast.Mult(), self.count(row.type.owner))
         return nodes.binary(row.node, ast.Sub(), first)
 
+    def keep_row(self, row: Value) -> ast.expr:
+        return self._row(row)
+
     def follow(self, reference: ast.expr, kind: Any, line: int) -> ast.expr:
         size = self.counts[kind.__name__]
         self.scalars.add("world")

@@ -52,7 +52,9 @@ class Statements(Expressions):
         kind = type(node).__name__
         method = getattr(self, f"stmt_{kind}", None)
         if method is None:
-            raise self.unsupported(f"'{ast.unparse(node).splitlines()[0]}' ({kind})", node, _HINTS.get(kind, "see docs/python.md for the Python that systems may use"))
+            raise self.unsupported(
+                f"'{ast.unparse(node).splitlines()[0]}' ({kind})", node, _HINTS.get(kind, "see docs/python.md for the Python that systems may use")
+            )
         outer, self.draws, self.draw_count = (self.draws, self.draw_count), [], 0
         made: list[ast.stmt] = method(node)
         if self.draw_count:
@@ -130,7 +132,7 @@ class Statements(Expressions):
             hint = "write 'name: wl.Ref(Kind) = None' for an empty reference" if value.type is None else "assign numbers, vectors or entities"
             raise self.error(f"{describe(value.type)} cannot be kept in a variable", hint, node)
         if isinstance(value.type, RowType) and value.type.own:
-            value = Value(value.node, RowType(value.type.owner, own=False))
+            value = Value(self.target.keep_row(value), RowType(value.type.owner, own=False))
         known = self.locals.setdefault(name, value.type)
         code = self.convert(value, known, node, f"variable '{name}'")
         if self.assigned is not None:
@@ -182,12 +184,16 @@ class Statements(Expressions):
         logical = operator in ("or", "and")
         if logical != (kind is wp.bool):
             raise self.error(
-                f"wrong type: '{operator}' cannot be accumulated into '{field.name}', which is {describe(kind)}", "use |= and &= for bool, += and -= for numbers", node
+                f"wrong type: '{operator}' cannot be accumulated into '{field.name}', which is {describe(kind)}",
+                "use |= and &= for bool, += and -= for numbers",
+                node,
             )
         if field.ref is not None:
             raise self.error(f"race: the reference '{field.name}' of another entity cannot be set from here", "let the other entity's own system choose", node)
         if scalar_of(kind) in _NARROW and not logical:
-            raise self.error(f"'{field.name}' is {describe(kind)}, too narrow to be added to by many at once", "declare it as int, wl.int64, float or wl.float64", node)
+            raise self.error(
+                f"'{field.name}' is {describe(kind)}, too narrow to be added to by many at once", "declare it as int, wl.int64, float or wl.float64", node
+            )
         family = "add" if operator == "sub" else operator
         owner = row.type.world if isinstance(row.type, WorldType) else row.type.owner
         if self.access.families.setdefault((owner, field.name), family) != family:
@@ -227,7 +233,7 @@ class Statements(Expressions):
         if field.is_array:
             raise self.error(f"wrong type: the array '{field.name}' cannot be assigned as a whole", f"assign {field.name}[i] element by element", node)
         self.log(holder, field, "write", node)
-        return self.target.write(holder, field, self.convert(value, self.kind_of(field), node, f"'{field.name}'"))
+        return self.target.write(holder, field, self.convert(value, self.kind_of(field, node), node, f"'{field.name}'"))
 
     def _plain_store(self, row: Value, name: str, node: ast.AST) -> Exception:
         if isinstance(row.type, WorldType):
@@ -372,7 +378,9 @@ class Statements(Expressions):
             self.returns = value.type
         if isinstance(value.type, TupleType):
             if self.returns != value.type:
-                raise self.error(f"wrong type: it returned {describe(self.returns)} before, and {describe(value.type)} here", "return the same types everywhere", node)
+                raise self.error(
+                    f"wrong type: it returned {describe(self.returns)} before, and {describe(value.type)} here", "return the same types everywhere", node
+                )
             return ast.Return(value.node)
         return ast.Return(self.convert(value, self.returns, node, "what it returned before"))
 
@@ -387,7 +395,7 @@ class Statements(Expressions):
                 made = self.method_statement(value, value.func)
                 if made is not None:
                     return made
-            self.expression(value)
+        self.expression(value)
         raise self.error(f"'{ast.unparse(value)}' has no effect", "assign its value, or remove the line", node)
 
     def method_statement(self, call: ast.Call, function: ast.Attribute) -> list[ast.stmt] | None:

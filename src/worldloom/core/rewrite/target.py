@@ -90,6 +90,10 @@ class Target(ABC):
     def slot(self, row: Value) -> ast.expr:
         """The row's place among its kind in its world."""
 
+    def keep_row(self, row: Value) -> ast.expr:
+        """The row itself, to be kept in a variable."""
+        return row.node
+
     @abstractmethod
     def follow(self, reference: ast.expr, kind: Any, line: int) -> ast.expr:
         """The row that a reference refers to."""

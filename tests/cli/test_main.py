@@ -1,0 +1,68 @@
+"""The command line as a whole: help, versions, exit codes, and what it costs to start."""
+
+import importlib.metadata
+import json
+import subprocess
+import sys
+
+import pytest
+
+from worldloom.cli import list as list_command
+
+
+def test_version(worldloom, monkeypatch):
+    monkeypatch.setattr(importlib.metadata, "version", lambda name: {"worldloom": "1.2.3"}[name])
+    assert worldloom("--version") == (0, "worldloom 1.2.3\n", "")
+
+
+@pytest.mark.parametrize(
+    ("command", "word"),
+    [
+        ([], "doctor"),
+        (["list"], "--json"),
+        (["doctor"], "--json"),
+        (["check"], "--no-sync"),
+        (["bench"], "systems"),
+        (["bench", "step"], "--against"),
+        (["bench", "systems"], "--steps"),
+        (["bench", "start"], "--device"),
+        (["new"], "--into"),
+    ],
+)
+def test_every_command_has_help(worldloom, command, word):
+    code, out, _ = worldloom(*command, "--help")
+    assert code == 0
+    assert word in out
+
+
+def test_an_unknown_command_is_refused(worldloom):
+    code, out, err = worldloom("chekc")
+    assert code == 2
+    assert "chekc" in out + err
+
+
+def test_errors_are_one_line_without_a_traceback(worldloom):
+    code, out, err = worldloom("check", "CartPol-v1")
+    assert (code, out) == (2, "")
+    assert err == "worldloom: there is no world 'CartPol-v1'; did you mean CartPole-v1?\n"
+
+
+def test_an_interrupt_is_quiet(worldloom, monkeypatch):
+    def interrupted(self):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(list_command.List, "run", interrupted)
+    assert worldloom("list") == (130, "", "")
+
+
+def test_starting_does_not_import_torch():
+    subprocess.run([sys.executable, "-c", "import sys, worldloom.cli.main; assert 'torch' not in sys.modules"], check=True)
+
+
+def test_the_process_gives_its_exit_code_and_nothing_but_json():
+    done = subprocess.run([sys.executable, "-m", "worldloom.cli", "list", "--json"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert "CartPole-v1" in [world["id"] for world in json.loads(done.stdout)]
+    failed = subprocess.run([sys.executable, "-m", "worldloom.cli", "check", "No-v0"], capture_output=True, text=True, check=False)
+    assert failed.returncode == 2
+    assert "Traceback" not in failed.stderr

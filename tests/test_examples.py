@@ -1,0 +1,45 @@
+"""Every example runs, and prints what it says it shows."""
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[1] / "examples"
+PRINTED = {
+    "write_a_world": r"^[1-9]\d* flocks caught, 0 faults$",
+    "run_many": r"^4096 worlds, 1228800 steps rewarded, [1-9]\d* episodes ended, \d+ bytes per world$",
+    "config_per_world": r"force 10 N everywhere: 9\.\d .*\nforce 2 N everywhere: 19\.\d .*\n.*\nmax_steps 5: 1000 episodes cut off at step 5$",
+    "columns_to_torch": r"shared: True\n.*finite: True\ncarts in the middle: 256$",
+    "agents_that_leave": r"step 3: .*active \[False  True  True\] terminated \[ True False False\] world False\n(.*\n)+step 6: .*terminated \[False False  True\] world True$",
+    "reset_some": r"steps after the reset: \[0 0 5 5 5 5\]\nepisodes: \[1 1 0 0 0 0\]\n(.*: True\n){3}seeds: \[0 1 2 3 4 5\]$",
+    "autoreset_modes": r"same_step: 1, 2, 0 over \(last 3\), 1, 2\nnext_step: 1, 2, 3 over, 0, 1\ndisabled: 1, 2, 3 over, 4, 5$",
+    "external_columns": r"in place: True\npositions: \[\[1\.0, 0\.0\], \[0\.0, 2\.0\]\]$",
+    "callable_in_schedule": r"buyers per world: \[5\] prices differ: True$",
+    "component_groups": r"boat: \[0\.5, 0\.0\]\nrocket: \[0\.0, 3\.5\] fuel 0\.5\nlamp: fuel 0\.0$",
+    "references": r"leaders: \[-1, 0, 1, 2\]\nplaces: \[-3\.0, -1\.125, 0\.375, 1\.5\]$",
+    "faults": r"world 1, .*action Probe.turn is 9.*\nworld 2, .*not a finite number\nworld 3, .*colder than nothing.*\n"
+    r"truncated: \[False, True, True, True, False, False\]\n6 worlds ran out of their log\nno faults left: True$",
+    "debug_in_python": r"world 0 step 1 bounces at -4\.9\nworld 1 step 1 bounces at -4\.9\n(.*\n)*python and cpu agree bit for bit: True$",
+    "random_numbers": r"worlds 0 to 9 of 10 and of 5000 are the same\n.*\nprizes: \[0\.\d+, 0\.\d+, 0\.\d+\]\nspread: 2\.0 every deck whole: True$",
+}
+"""What each example prints, as a pattern."""
+
+
+def test_every_example_is_run_and_listed():
+    names = {path.stem for path in FOLDER.glob("*.py")}
+    assert names == set(PRINTED)
+    assert set(re.findall(r"^\| \[(\w+)\.py\]", (FOLDER / "README.md").read_text(), re.MULTILINE)) == names
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_example(name: str, capsys: pytest.CaptureFixture[str]):
+    runpy.run_path(str(FOLDER / f"{name}.py"), run_name="__main__")
+    printed = capsys.readouterr().out.strip()
+    assert re.search(PRINTED[name], printed), printed
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_examples_are_short(name: str):
+    assert len((FOLDER / f"{name}.py").read_text().splitlines()) < 80
