@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from worldloom.core import registry
+
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "examples" / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^```(.*?)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -38,6 +40,7 @@ def name_of(page: Path) -> str:
 @pytest.mark.parametrize("page", WITH_CODE, ids=name_of)
 def test_code_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(registry, "_REGISTRY", dict(registry._REGISTRY))
     program = tmp_path / f"{page.stem}.py"
     program.write_text(code_of(page.read_text()))
     runpy.run_path(str(program), run_name="__main__")

@@ -6,13 +6,17 @@ from pathlib import Path
 
 import pytest
 
+from worldloom.cli.main import main
+from worldloom.core import registry
+
 FOLDER = Path(__file__).parents[1] / "examples"
 PRINTED = {
     "write_a_world": r"^[1-9]\d* flocks caught, 0 faults$",
     "run_many": r"^4096 worlds, 1228800 steps rewarded, [1-9]\d* episodes ended, \d+ bytes per world$",
     "config_per_world": r"force 10 N everywhere: 9\.\d .*\nforce 2 N everywhere: 19\.\d .*\n.*\nmax_steps 5: 1000 episodes cut off at step 5$",
     "columns_to_torch": r"shared: True\n.*finite: True\ncarts in the middle: 256$",
-    "agents_that_leave": r"step 3: .*active \[False  True  True\] terminated \[ True False False\] world False\n(.*\n)+step 6: .*terminated \[False False  True\] world True$",
+    "agents_that_leave": r"step 3: .*active \[False  True  True\] terminated \[ True False False\] world False\n(.*\n)+"
+    r"step 6: .*terminated \[False False  True\] world True$",
     "reset_some": r"steps after the reset: \[0 0 5 5 5 5\]\nepisodes: \[1 1 0 0 0 0\]\n(.*: True\n){3}seeds: \[0 1 2 3 4 5\]$",
     "autoreset_modes": r"same_step: 1, 2, 0 over \(last 3\), 1, 2\nnext_step: 1, 2, 3 over, 0, 1\ndisabled: 1, 2, 3 over, 4, 5$",
     "external_columns": r"in place: True\npositions: \[\[1\.0, 0\.0\], \[0\.0, 2\.0\]\]$",
@@ -25,6 +29,12 @@ PRINTED = {
     "random_numbers": r"worlds 0 to 9 of 10 and of 5000 are the same\n.*\nprizes: \[0\.\d+, 0\.\d+, 0\.\d+\]\nspread: 2\.0 every deck whole: True$",
 }
 """What each example prints, as a pattern."""
+
+
+@pytest.fixture(autouse=True)
+def worlds_of_one_test(monkeypatch: pytest.MonkeyPatch):
+    """Worlds that an example registers are gone after its test."""
+    monkeypatch.setattr(registry, "_REGISTRY", dict(registry._REGISTRY))
 
 
 def test_every_example_is_run_and_listed():
@@ -43,3 +53,7 @@ def test_example(name: str, capsys: pytest.CaptureFixture[str]):
 @pytest.mark.parametrize("name", PRINTED)
 def test_examples_are_short(name: str):
     assert len((FOLDER / f"{name}.py").read_text().splitlines()) < 80
+
+
+def test_the_written_world_agrees_with_itself_compiled():
+    assert main(["check", str(FOLDER / "write_a_world.py"), "--devices", "python,cpu", "--steps", "40", "--num-worlds", "3"]) == 0

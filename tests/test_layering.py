@@ -44,8 +44,8 @@ def test_imports_point_downwards(path: Path):
     assert not upwards, f"{path.relative_to(PACKAGE)} imports {', '.join(sorted(upwards))}, which stands above or beside {layer}"
 
 
-def test_only_the_top_of_the_package_imports_as_wl_in_worlds():
-    """Core never imports the package's own top, which imports the worlds."""
+def test_core_never_imports_the_top_of_the_package():
+    """The top imports the worlds, which import core."""
     for path in (PACKAGE / "core").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module] if isinstance(node, ast.ImportFrom) else []

@@ -44,7 +44,8 @@ def test_an_unknown_command_is_refused(worldloom):
 def test_errors_are_one_line_without_a_traceback(worldloom):
     code, out, err = worldloom("check", "CartPol-v1")
     assert (code, out) == (2, "")
-    assert err == "worldloom: there is no world 'CartPol-v1'; did you mean CartPole-v1?\n"
+    assert err.startswith("worldloom: there is no world 'CartPol-v1'; did you mean CartPole-v1")
+    assert err.count("\n") == 1
 
 
 def test_an_interrupt_is_quiet(worldloom, monkeypatch):

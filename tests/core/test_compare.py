@@ -27,7 +27,7 @@ def walk(walker: Walker, world: Path):
     walker.steps += 1
 
 
-WALK = wl.register("CompareWalk-v0", world=Path, entities={Walker: 2}, step=[walk], max_steps=7)
+WALK = wl.Definition("CompareWalk-v0", Path, {Walker: 2}, step=(walk,), max_steps=7)
 
 
 def pair():

@@ -74,7 +74,8 @@ def test_a_module_that_does_not_compile_says_whose_fault_it_is(cartpole: program
 
 def test_a_second_process_starts_from_the_cache() -> None:
     """The module's hash depends on its text alone, so that what one process compiled serves the next."""
-    code = "import worldloom as wl; s = wl.Simulation('CartPole-v1', 4, 'cpu', seed=0); print(next(iter(s.executor.kernels.values())).module.get_module_hash(1).hex())"
+    read = "next(iter(sim.executor.kernels.values())).module.get_module_hash(1).hex()"
+    code = f"import worldloom as wl; sim = wl.Simulation('CartPole-v1', 4, 'cpu', seed=0); print({read})"
     sim = wl.Simulation("CartPole-v1", 4, "cpu", seed=0)
     here = next(iter(sim.executor.kernels.values())).module.get_module_hash(1).hex()
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -126,8 +126,8 @@ def together(sim: wl.Simulation, one: str, two: str) -> bool:
 def test_cartpole_is_one_kernel() -> None:
     sim = wl.Simulation("CartPole-v1", 4, "cpu", seed=0)
     assert len(sim.program.step) == 1 and len(sim.program.reset) == 1
-    labels = groups(sim)[0]
-    assert [n for n in labels if n.split("(")[0] in ("swing", "judge", "look", "place")] == ["swing(Cart)", "judge(Cart)", "look(Cart)", "place(Cart)", "look(Cart)"]
+    mine = [label for label in groups(sim)[0] if label.endswith("(Cart)")]
+    assert mine == ["swing(Cart)", "judge(Cart)", "look(Cart)", "place(Cart)", "look(Cart)"]
 
 
 def test_without_fusing_every_system_is_a_kernel() -> None:
@@ -192,7 +192,8 @@ def ordered(found: list[str], *wanted: str) -> bool:
 
 def test_the_order_of_a_step(race: wl.Definition) -> None:
     found = names(plan(race, "same_step", checks=True).step)
-    assert ordered(found, "begin_step", "clear_reward_Runner", "check_actions_Runner", "run(Runner)", "arrive", "everyone_left", "end_step", "tell_Runner", "watch(Runner)")
+    assert ordered(found, "begin_step", "clear_reward_Runner", "check_actions_Runner", "run(Runner)", "arrive", "everyone_left", "end_step", "tell_Runner")
+    assert ordered(found, "tell_Runner", "watch(Runner)")
     assert ordered(found, "watch(Runner)", "keep_Runner", "begin_episode", "clear_Runner_state", "line_up(Runner)")
     assert found[-1] == "watch(Runner)" and found.count("watch(Runner)") == 2
 

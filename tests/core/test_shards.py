@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import threading
 
@@ -18,7 +19,7 @@ def test_slices_cover_every_world_once(worlds: int, threads: int) -> None:
     found = shards.slices(worlds, threads)
     assert len(found) == min(threads, worlds)
     assert found[0][0] == 0 and found[-1][1] == worlds
-    assert all(before[1] == after[0] for before, after in zip(found, found[1:], strict=False))
+    assert all(before[1] == after[0] for before, after in itertools.pairwise(found))
     sizes = [end - first for first, end in found]
     assert max(sizes) - min(sizes) <= 1 and min(sizes) >= 1
 

@@ -58,7 +58,9 @@ def test_actions_from_anywhere(race: wl.Definition, device: str, kind: str) -> N
 
 
 @pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("actions", [np.array([0, 1, 1, 0], np.int32), np.array([[0], [1], [1], [0]], np.int64), torch.tensor([0, 1, 1, 0]), [0, 1, 1, 0]], ids=str)
+@pytest.mark.parametrize(
+    "actions", [np.array([0, 1, 1, 0], np.int32), np.array([[0], [1], [1], [0]], np.int64), torch.tensor([0, 1, 1, 0]), [0, 1, 1, 0]], ids=str
+)
 def test_one_agent_needs_no_axis_of_entities(device: str, actions) -> None:
     sim = wl.Simulation("CartPole-v1", 4, device, seed=1)
     sim.step(actions)

@@ -28,7 +28,7 @@ def open_peer(name: str, env: str, num_worlds: int, stack: ExitStack) -> Run:
         warnings.simplefilter("ignore")
         try:
             worlds = make(package, env, num_worlds)
-        except Exception as error:  # noqa: BLE001 - each package raises errors of its own
+        except Exception as error:
             raise InputError(f"{name} has no world '{env}' for this comparison: {_first_line(error)}") from None
         stack.callback(worlds.close)
         space = vector.batch_space(worlds.single_action_space, num_worlds)

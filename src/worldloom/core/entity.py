@@ -93,7 +93,7 @@ class World(Components):
     ``weighted`` and ``shuffle``.
     """
 
-    reserved: ClassVar[set[str]] = _RESERVED_WORLD | {"step", "episode", "seed", "terminated", "truncated", "finished", "resetting", "broken"}
+    reserved: ClassVar[set[str]] = _RESERVED_WORLD | {"step", "episode", "seed", "terminated", "truncated", "finished", "resetting", "faulty", "broken"}
 
 
 def _engine(name: str, dtype: Any, default: Any = 0) -> Field:
@@ -108,11 +108,12 @@ ENGINE_FIELDS: dict[str, Field] = {
     "truncated": _engine("truncated", wp.bool, False),
     "finished": _engine("finished", wp.bool, False),
     "resetting": _engine("resetting", wp.bool, False),
+    "faulty": _engine("faulty", wp.bool, False),
     "broken": Field("broken", wp.bool, (1,), Role.ENGINE, False, keep=True),
     "max_steps": Field("max_steps", wp.int32, role=Role.CONFIG),
 }
-"""What the engine keeps per world. ``broken`` is an array of one so that it lives in memory, never in a register:
-whatever system finds a fault writes it, and the end of the step reads it."""
+"""What the engine keeps per world. ``faulty`` is set by the engine's own checks, ``broken`` by any system that reports a fault:
+an array of one, so that it lives in memory, never in a register."""
 
 AGENT_FIELDS: dict[str, Field] = {
     "active": _engine("active", wp.bool, True),
@@ -131,6 +132,7 @@ class Has:
         if not groups or any(not (isinstance(g, type) and issubclass(g, Components)) for g in groups):
             raise misuse("wl.Has takes classes derived from wl.Components", "declare the group with 'class Moving(wl.Components): ...'")
         self.groups = groups
+        self.reserved = _RESERVED_ENTITY
         self.fields: dict[str, Field] = {}
         for group in groups:
             self.fields.update(group.fields)

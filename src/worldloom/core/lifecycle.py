@@ -10,7 +10,7 @@ import textwrap
 from typing import Any
 
 from worldloom.core.entity import AGENT_FIELDS, Entity, Has, World
-from worldloom.core.fields import Field, Role, is_composite
+from worldloom.core.fields import Field, Role, is_composite, shape_of
 from worldloom.core.math import FUNCTIONS, construct
 from worldloom.core.registry import Definition
 from worldloom.core.source import Source
@@ -27,6 +27,7 @@ class TableView(Has):
     def __init__(self, kind: type[Entity] | type[World], name: str, extra: dict[str, Field]) -> None:
         self.kind = kind
         self.groups = (kind,)
+        self.reserved = kind.reserved
         self.fields = {**kind.fields, **extra}
         self.__name__ = name
 
@@ -53,7 +54,7 @@ def _system(name: str, lines: list[str], over: TableView | None, world: type[Wor
     """A system from its lines; ``e`` is the entity, ``world`` the world."""
     head = f"def {name}(world: World):" if over is None else f"def {name}(e: Kind, world: World):"
     text = head + "\n" + textwrap.indent("\n".join(lines), "    ")
-    space: dict[str, Any] = {"World": world, "Kind": over, "isfinite": FUNCTIONS["isfinite"], **names}
+    space: dict[str, Any] = {"World": world, "Kind": over, "isfinite": FUNCTIONS["isfinite"], "dot": FUNCTIONS["dot"], **names}
     exec(text, space)  # noqa: S102 - the engine's own text
     tree = ast.parse(text).body[0]
     assert isinstance(tree, ast.FunctionDef)
@@ -62,12 +63,13 @@ def _system(name: str, lines: list[str], over: TableView | None, world: type[Wor
 
 def begin_step(world: type[World]) -> System:
     """The flags of the last step are gone."""
-    return _system("begin_step", ["world.terminated = False", "world.truncated = False"], None, world)
+    return _system("begin_step", ["world.terminated = False", "world.truncated = False", "world.faulty = False"], None, world)
 
 
 def begin_step_or_reset(world: type[World]) -> System:
     """With next-step autoreset: worlds that finished in the last step start anew in this one."""
-    return _system("begin_step", ["world.resetting = world.finished", "world.terminated = False", "world.truncated = False"], None, world)
+    lines = ["world.resetting = world.finished", "world.terminated = False", "world.truncated = False", "world.faulty = False"]
+    return _system("begin_step", lines, None, world)
 
 
 def advance(world: type[World]) -> System:
@@ -134,7 +136,7 @@ def _copy(target: str, field: Field, value: str) -> list[str]:
 
 def keep_final(view: TableView, world: type[World]) -> System | None:
     """Keep the last observation of a finished episode."""
-    me = "world" if view.__name__ == "World" else "e"
+    me = _me(view)
     lines: list[str] = []
     for field in view.fields.values():
         if field.role is Role.OBSERVATION:
@@ -143,14 +145,14 @@ def keep_final(view: TableView, world: type[World]) -> System | None:
 
 
 def clear_rewards(view: TableView, world: type[World]) -> System | None:
-    me = "world" if view.__name__ == "World" else "e"
+    me = _me(view)
     lines = [f"{me}.{f.name} = 0.0" for f in view.fields.values() if f.role is Role.REWARD]
     return _for_table(f"clear_reward_{view.__name__}", lines, view, world)
 
 
 def clear_state(view: TableView, world: type[World]) -> System | None:
     """Put every component back to its default, so that no episode depends on the one before."""
-    me = "world" if view.__name__ == "World" else "e"
+    me = _me(view)
     lines: list[str] = []
     defaults: dict[str, Any] = {}
     for field in view.fields.values():
@@ -166,42 +168,64 @@ def clear_state(view: TableView, world: type[World]) -> System | None:
     return _for_table(f"clear_{view.__name__}_state", lines, view, world, **defaults)
 
 
-def check_actions(view: TableView, world: type[World]) -> System | None:
-    """A fault for every action that does not exist."""
-    me = "world" if view.__name__ == "World" else "e"
-    lines: list[str] = []
+def find_faults(view: TableView, world: type[World]) -> tuple[System | None, System | None]:
+    """Look for actions that do not exist before the step, and for numbers that are not finite after it.
+
+    These run for every row of every step, so they only raise a flag, without a branch; :func:`name_faults` finds the words.
+    """
+    me, parts = _me(view), ([], [])  # type: tuple[str, tuple[list[str], list[str]]]
     for field in view.fields.values():
-        if field.role is not Role.ACTION:
-            continue
+        if field.role is Role.ACTION and isinstance(field.space, Discrete):
+            parts[0].append(f"{me}.raw__{field.name} != {me}.{field.name}")
+        elif field.role is Role.ACTION and isinstance(field.space, MultiDiscrete):
+            parts[0].extend(f"{me}.raw__{field.name}[{i}] != {me}.{field.name}[{i}]" for i in range(len(field.space.choices)))
+        elif field.finite or isinstance(field.space, Box):
+            parts[1 if field.role is not Role.ACTION else 0].append(field.name)
+    return tuple(_flag(f"find_{what}_{view.__name__}", p, view, world) for what, p in zip(("bad_actions", "not_finite"), parts, strict=True))  # type: ignore[return-value]
+
+
+def _flag(name: str, parts: list[str], view: TableView, world: type[World]) -> System | None:
+    """A system that sets ``world.faulty`` where a condition holds or a component named alone is not finite."""
+    me, lines = _me(view), list[str]()
+    conditions = [p for p in parts if "=" in p]
+    values: list[str] = []
+    for field in (view.fields[p] for p in parts if "=" not in p):
+        if field.is_array:
+            lines += _loops(field.shape, f"world.faulty |= not isfinite({me}.{field.name}{{}})")
+        else:
+            less = f"({me}.{field.name} - {me}.{field.name})"
+            values.append(f"dot({less}, {less})" if shape_of(field.dtype) else less)
+    if values:  # a number less itself is 0 or not a number, and so is the sum of all of them
+        conditions.append(f"not isfinite({' + '.join(values)})")
+    if conditions:
+        lines.append(f"world.faulty |= {' or '.join(conditions)}")
+    return _for_table(name, lines, view, world)
+
+
+def name_faults(view: TableView, world: type[World]) -> System | None:
+    """For worlds whose flag was raised: say what is wrong."""
+    me, lines = _me(view), list[str]()
+    for field in view.fields.values():
         name = f"{view.__name__}.{field.name}"
         if isinstance(field.space, Discrete):
-            raw = f"{me}.raw__{field.name}"
-            lines += [f"if {raw} < 0 or {raw} >= {field.space.n}:"]
-            lines += [f'    world.fail("action {name} is {{value}}, which is not in 0 to {field.space.n - 1}", {raw})']
-        elif isinstance(field.space, MultiDiscrete) and not field.is_array:
-            for place, n in enumerate(field.space.choices):
-                lines += [f"a{place} = {me}.raw__{field.name}[{place}]", f"if a{place} < 0 or a{place} >= {n}:"]
-                lines += [f'    world.fail("action {name}[{place}] is {{value}}, which is not in 0 to {n - 1}", a{place})']
-        elif isinstance(field.space, Box):
-            lines += _not_finite(me, field, f"action {name}")
-    return _for_table(f"check_actions_{view.__name__}", lines, view, world)
+            lines += _bad_choice(f"{me}.raw__{field.name}", f"{me}.{field.name}", f"action {name}", field.space.n)
+        elif isinstance(field.space, MultiDiscrete):
+            for i, n in enumerate(field.space.choices):
+                lines += _bad_choice(f"{me}.raw__{field.name}[{i}]", f"{me}.{field.name}[{i}]", f"action {name}[{i}]", n)
+        elif field.finite or isinstance(field.space, Box):
+            what = f"action {name}" if field.role is Role.ACTION else name
+            indent = "    " * len(field.shape)
+            lines += _loops(field.shape, f"if not isfinite({me}.{field.name}{{}}):") if field.is_array else [f"if not isfinite({me}.{field.name}):"]
+            lines.append(indent + f'    world.fail("{what} is not a finite number")')
+    return _for_table(f"name_faults_{view.__name__}", lines, view, world)
 
 
-def check_finite(view: TableView, world: type[World]) -> System | None:
-    """A fault for every NaN or infinity in a component that must stay finite."""
-    me = "world" if view.__name__ == "World" else "e"
-    lines: list[str] = []
-    for field in view.fields.values():
-        if field.finite and field.role is not Role.ACTION:
-            lines += _not_finite(me, field, f"{view.__name__}.{field.name}")
-    return _for_table(f"check_finite_{view.__name__}", lines, view, world)
+def _bad_choice(raw: str, clean: str, what: str, n: int) -> list[str]:
+    return [f"if {raw} != {clean}:", f'    world.fail("{what} is {{value}}, which is not in 0 to {n - 1}", {raw})']
 
 
-def _not_finite(me: str, field: Field, what: str) -> list[str]:
-    if not field.is_array:
-        return [f"if not isfinite({me}.{field.name}):", f'    world.fail("{what} is not a finite number")']
-    loops = _loops(field.shape, f"if not isfinite({me}.{field.name}{{}}):")
-    return [*loops, "    " * (len(field.shape) + 1) + f'world.fail("{what} is not a finite number")']
+def _me(view: TableView) -> str:
+    return "world" if view.__name__ == "World" else "e"
 
 
 def _for_table(name: str, lines: list[str], view: TableView, world: type[World], **names: Any) -> System | None:

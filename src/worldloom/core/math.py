@@ -245,7 +245,7 @@ def floor_divide(a: Any, b: Any):
 
 @wp.func
 def floor_modulo(a: Any, b: Any):
-    """The remainder with the sign of the divisor, as Python's; 0 where ``b`` is 0."""
+    """The remainder with the sign of the divisor, as Python's; ``a`` itself where ``b`` is 0."""
     return a - floor_divide(a, b) * b
 
 
@@ -270,6 +270,20 @@ def wrap_index(index: wp.int32, size: wp.int32):
     if place < 0:
         place = place + size
     return wp.clamp(place, 0, size - 1)
+
+
+@wp.func
+def is_finite(a: Any):
+    """Whether ``a`` is a finite number: only then is ``a - a`` equal to itself. Warp's own test is a call, which costs more than the rest of a check."""
+    zero = a - a
+    return zero == zero
+
+
+@wp.func
+def is_finite_vector(a: Any):
+    """Whether all components of ``a`` are finite numbers."""
+    zero = a - a
+    return is_finite(wp.dot(zero, zero))
 
 
 @wp.func
@@ -335,6 +349,8 @@ HELPERS: dict[str, tuple[Any, Callable[..., Any]]] = {
     "wl_float_modulo": (float_modulo, lambda a, b: a - call("floor", a / b) * b),
     "wl_clamp_finite": (clamp_finite, _python_clamp_finite),
     "wl_wrap_index": (wrap_index, _python_wrap_index),
+    "wl_is_finite": (is_finite, lambda a: bool(np.isfinite(a))),
+    "wl_is_finite_vector": (is_finite_vector, lambda a: bool(np.isfinite(np.asarray(a)).all())),
     "wl_square": (square, lambda a: a * a),
     "wl_cube": (cube, lambda a: a * a * a),
     "wl_weighted_index": (weighted_index, _python_weighted_index),

@@ -18,6 +18,7 @@ Mask = tuple[str, bool]
 """A truth value of the world, and what it must be for a system to run."""
 
 FINISHED: Mask = ("finished", True)
+FAULTY: Mask = ("faulty", True)
 RESETTING: Mask = ("resetting", True)
 STEPPING: Mask = ("resetting", False)
 
@@ -96,15 +97,17 @@ def plan(definition: Definition, autoreset: Autoreset, checks: bool) -> Schedule
             *user("reset", definition.reset, mask),
         ]
 
+    faults = [lifecycle.find_faults(v, world) if checks else (None, None) for v in every]
     stepping = STEPPING if autoreset == "next_step" else None
     first = lifecycle.begin_step_or_reset(world) if autoreset == "next_step" else lifecycle.begin_step(world)
     step = [
         *engine([first]),
         *engine([lifecycle.clear_rewards(v, world) for v in every], None, every),
         *engine([clear for _, clear, *_ in agents], None, [v for v, *_ in agents]),
-        *(engine([lifecycle.check_actions(v, world) for v in every], stepping, every) if checks else []),
+        *engine([actions for actions, _ in faults], stepping, every),
         *user("step", definition.step, stepping),
-        *(engine([lifecycle.check_finite(v, world) for v in every], stepping, every) if checks else []),
+        *engine([numbers for _, numbers in faults], stepping, every),
+        *engine([lifecycle.name_faults(v, world) if found != (None, None) else None for v, found in zip(every, faults, strict=True)], FAULTY, every),
         *engine([lifecycle.everyone_left(definition, tables)], stepping),
         *engine([lifecycle.advance(world)], stepping),
         *engine([tell for _, _, tell, _ in agents], stepping, [v for v, *_ in agents]),
@@ -230,6 +233,8 @@ def _fits(group: Group, node: Node, function: KernelFunction, rows: int) -> bool
         before = earlier.target
         if before.remote_write & touched:
             return False
+        if target.faults and set(before.outputs) & _TOLD:
+            return False  # a fault tells the step and the episode as memory has them
         if (set(before.outputs) | before.local_write) & (target.remote_read | target.remote_write):
             return False
         if before.remote_read & written:
@@ -237,11 +242,14 @@ def _fits(group: Group, node: Node, function: KernelFunction, rows: int) -> bool
     return True
 
 
+_TOLD: set[Column] = {(WORLD, "step"), (WORLD, "episode")}
+
+
 def _reads(node: Node, function: KernelFunction) -> set[Column]:
     """Every column that a system looks at, faults included."""
     target = function.target
     mask: set[Column] = set() if node.mask is None else {(WORLD, node.mask[0])}
-    faults: set[Column] = {(WORLD, "step"), (WORLD, "episode")} if target.faults else set()
+    faults = _TOLD if target.faults else set()
     return set(target.inputs) | set(target.columns) | mask | faults
 
 

@@ -40,7 +40,7 @@ class Helper:
                     argument,
                 )
             self.parameters[argument.arg] = kind
-        self.returns: Any = None
+        self.returns: Any = canonical(annotations.get("return"))
         self.returns = self.translate(KernelTarget("", {}, False, "", Sites(), {})).returns
         if self.returns is None:
             raise source.error("a helper returns a value", "add a return statement", source.tree)
@@ -49,6 +49,7 @@ class Helper:
         """Run the translation for ``target``."""
         flow = Translator(self.source, target)
         flow.in_helper = True
+        flow.returns = self.returns
         flow.locals.update(self.parameters)
         assert flow.assigned is not None
         flow.assigned |= set(self.parameters)
@@ -277,6 +278,9 @@ class _AnyCount(dict[str, int]):
 
 def _arguments(source: Source) -> list[ast.arg]:
     arguments = source.tree.args
+    taken = next((a for a in arguments.args if a.arg == "wp" or a.arg.startswith("wl_")), None)
+    if taken is not None:
+        raise source.error(f"'{taken.arg}' is a name that the engine keeps for itself", "choose another name for the parameter", taken)
     if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.posonlyargs or arguments.defaults:
         raise source.error("parameters are plain names with annotations", "remove defaults, '*' and '/'", source.tree)
     return arguments.args

@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from agreement import agree
 
 import worldloom as wl
 
@@ -205,7 +206,7 @@ def loops(s: Step):
 
 @wl.system
 def branches(s: Step):
-    s.p = 0 < s.n < 1000 and not s.id == 1 or s.x > 3.0
+    s.p = 0 < s.n < 1000 and not s.p or s.x > 3.0  # noqa: RUF021
     if s.id in (0, 2):
         s.x += 1.0
     elif s.id not in (1, 5):
@@ -360,31 +361,9 @@ SHAPES = wl.Definition("Shapes-test", Space, {Shape: 3}, step=(vectors, matrices
 # -- agreement -------------------------------------------------------------------------------------------------------
 
 
-def agree(definition: wl.Definition, steps: int) -> dict[str, np.ndarray]:
-    """Run it interpreted, compiled, and compiled without fusion; every column must agree after every step. Returns the last columns."""
-    runs = [
-        wl.Simulation(definition, 3, "python", seed=5),
-        wl.Simulation(definition, 3, "cpu", seed=5, fuse=True),
-        wl.Simulation(definition, 3, "cpu", seed=5, fuse=False),
-    ]
-    columns: list[dict[str, np.ndarray]] = []
-    for step in range(steps + 1):
-        columns = [{c.name: np.array(c.numpy()) for t in sim.tables.values() for c in t} for sim in runs]
-        for name, expected in columns[0].items():
-            for how, other in zip(("fused", "unfused"), columns[1:], strict=True):
-                assert np.array_equal(expected, other[name], equal_nan=expected.dtype.kind == "f"), (
-                    f"{name} differs after step {step} ({how}):\n{expected.tolist()}\n{other[name].tolist()}"
-                )
-        for sim in runs:
-            sim.step()
-    faults = [[str(fault) for fault in sim.errors()] for sim in runs]
-    assert faults[0] == faults[1] == faults[2] == []
-    return columns[0]
-
-
 @pytest.mark.parametrize("definition", [NUMBERS, FLOW, SHAPES], ids=lambda d: d.id)
 def test_interpreted_and_compiled_agree(definition: wl.Definition) -> None:
-    last = agree(definition, 6)
+    last = agree(definition, 6)[-1]
     moved = [name for name, values in last.items() if not name.startswith("World.") and np.any(values)]
     assert len(moved) >= 6
 

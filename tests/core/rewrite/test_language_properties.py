@@ -18,7 +18,7 @@ import worldloom as wl
 
 EXAMPLES = int(os.environ.get("WORLDLOOM_EXAMPLES", "8"))
 STEPS, WORLDS = 3, 2
-HEAD = '''
+HEAD = """
 import worldloom as wl
 
 
@@ -57,7 +57,7 @@ def rule(cell: Cell, world: Grid):
 
 
 DEFINITION = wl.Definition("Random-test", Grid, {{Cell: 3}}, step=(rule,))
-'''
+"""
 
 numbers = st.integers(-9, 9).map(str)
 reals = st.sampled_from(["0.0", "0.5", "-1.25", "2.0", "3.75", "0.1"])
@@ -164,7 +164,7 @@ def statements(draw: st.DrawFn, depth: int = 2, loop: bool = False) -> list[str]
     lines: list[str] = []
     for _ in range(draw(st.integers(1, 3))):
         choice = draw(st.sampled_from(["assign", "assign", "if", "for", "while", "leave"])) if depth else "assign"
-        i, x, p = draw(EXPRESSIONS)
+        i, _, p = draw(EXPRESSIONS)
         if choice == "assign":
             lines += draw(assignment())
         elif choice == "if":

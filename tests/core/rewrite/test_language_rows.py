@@ -1,7 +1,7 @@
 """Entities that meet: other rows, references, the world, queries, random numbers and agents, interpreted and compiled alike."""
 
-import numpy as np
 import pytest
+from agreement import agree
 
 import worldloom as wl
 
@@ -159,9 +159,7 @@ def open_doors(door: Door, world: Hall):
         world.truncate()
 
 
-MEETING = wl.Definition(
-    "Meeting-test", Hall, {Ball: 3, Wall: 2, Door: 1}, step=(move, rename, press, meet, account, pair_up, follow, govern, open_doors)
-)
+MEETING = wl.Definition("Meeting-test", Hall, {Ball: 3, Wall: 2, Door: 1}, step=(move, rename, press, meet, account, pair_up, follow, govern, open_doors))
 
 
 class Player(wl.Entity):
@@ -233,30 +231,6 @@ def look(player: Player):
 
 
 GAME = wl.Definition("Game-test", Game, {Player: 3}, reset=(deal,), step=(throw, play), observe=(look,), max_steps=5)
-
-
-def columns(sim: wl.Simulation) -> dict[str, np.ndarray]:
-    return {c.name: np.array(c.numpy()) for t in sim.tables.values() for c in t}
-
-
-def agree(definition: wl.Definition, steps: int) -> list[dict[str, np.ndarray]]:
-    """Every column, interpreted, fused and unfused, after every step, with random actions. Returns what the interpreter had."""
-    runs = [wl.Simulation(definition, 3, "python", seed=5)] + [wl.Simulation(definition, 3, "cpu", seed=5, fuse=fuse) for fuse in (True, False)]
-    random = np.random.default_rng(0)
-    history = []
-    for step in range(steps + 1):
-        seen = [columns(sim) for sim in runs]
-        for name, expected in seen[0].items():
-            for how, other in zip(("fused", "unfused"), seen[1:], strict=True):
-                assert np.array_equal(expected, other[name], equal_nan=expected.dtype.kind == "f"), (
-                    f"{name} differs after step {step} ({how}):\n{expected.tolist()}\n{other[name].tolist()}"
-                )
-        history.append(seen[0])
-        actions = {name: random.integers(0, 2, size=runs[0].tables[t][f.name].shape) for name, (t, f) in definition.actions().items()}
-        for sim in runs:
-            sim.step(actions or None)
-    assert all(sim.errors() == [] for sim in runs)
-    return history
 
 
 def test_meeting_entities_agree() -> None:

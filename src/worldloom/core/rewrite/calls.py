@@ -53,9 +53,9 @@ def understand_call(e: Expressions, node: ast.Call) -> Value:
     kind = canonical(function) if isinstance(function, type) else None
     if kind is not None:
         return _conversion(e, kind, node) if is_scalar(kind) else _constructor(e, kind, node)
-    name = _math_name(function)
-    if name is not None:
-        return _mathematics(e, name, [e.plain(a) for a in node.args], node)
+    known = _math_name(function)
+    if known is not None:
+        return _mathematics(e, known, [e.plain(a) for a in node.args], node)
     raise e.error(
         f"'{ast.unparse(node.func)}' cannot be called in a system", "use worldloom's mathematics (wl.sin, wl.length, ...) or a @wl.function helper", node
     )
@@ -68,7 +68,7 @@ def _math_name(function: Any) -> str | None:
     name: str = getattr(function, "key", getattr(function, "__name__", ""))
     module = getattr(function, "__module__", "") or ""
     known = isinstance(function, wp.Function) or module == "math"
-    name = _RENAMED.get(name, name)
+    name = _RENAMED.get(name) or name
     return name if known and name in NAMES else None
 
 
@@ -86,6 +86,8 @@ def _mathematics(e: Expressions, name: str, arguments: list[Value], node: ast.AS
             kind = wp.float32
         if kind is wp.bool:
             kind = wp.int32
+    if name == "cw_div" and kind in INTEGERS:
+        raise e.error("vectors of whole numbers are not divided", "divide component by component with //", node)
     code = [e.convert(a, kind, node, f"an argument of '{name}'") if is_scalar(a.type) else a.node for a in arguments]
     types = tuple(kind if is_scalar(a.type) else a.type for a in arguments)
     try:
@@ -93,6 +95,8 @@ def _mathematics(e: Expressions, name: str, arguments: list[Value], node: ast.AS
     except NoOverloadError:
         shown = ", ".join(describe(a.type) for a in arguments)
         raise e.error(f"wrong type: '{name}' does not take ({shown})", "see docs/python.md for what it takes", node) from None
+    if name == "isfinite" and len(shape_of(types[0])) < 2:
+        return Value(nodes.call("wl_is_finite_vector" if shape_of(types[0]) else "wl_is_finite", *code), wp.bool)
     if name in ("argmin", "argmax"):
         return Value(e.target.cast(nodes.warp(name, *code), wp.int32), wp.int32)
     return Value(nodes.warp(name, *code), result)
@@ -117,7 +121,8 @@ def _to_integer(e: Expressions, value: Value, kind: Any) -> ast.expr:
     Without the bounds every device would have its own answer.
     """
     info, real = np.iinfo(SCALARS[kind]), SCALARS[value.type]
-    low, high = real(info.min), real(info.max)
+    with np.errstate(over="ignore"):
+        low, high = real(info.min), real(info.max)
     if np.isinf(low):
         low = -np.finfo(real).max
     if np.isinf(high):

@@ -262,6 +262,8 @@ class Expressions:
             found = AGENT_FIELDS.get(node.attr)
             if found is not None:
                 self.note_agent(row)
+        if found is None and node.attr in owner.reserved:
+            raise self.error(f"'{node.attr}' is a method", f"write {ast.unparse(node)}(...)", node)
         if found is None:
             known = [n for n in owner.fields if n not in ENGINE_FIELDS]
             raise self.error(f"unknown component '{node.attr}': {owner.__name__} has {', '.join(known) or 'none'}", "correct the name, or declare it", node)
@@ -364,6 +366,9 @@ class Expressions:
         called = nodes.BINARY.get(type(operator))
         if called is None:
             raise self.error(f"vectors have no operator {type(operator).__name__}", "calculate component by component", node)
+        whole = scalar_of(left.type) if is_composite(left.type) else scalar_of(right.type)
+        if called == "div" and whole in INTEGERS:
+            raise self.error("vectors of whole numbers are not divided", "divide component by component with //", node)
         sides = []
         for side, other in ((left, right), (right, left)):
             if is_scalar(side.type):

@@ -100,6 +100,9 @@ class KernelTarget(Target):
             return self.cast(ast.UnaryOp(ast.USub(), special) if value < 0 else special, kind)
         if kind is wp.float32:
             return nodes.constant(float(value))
+        if kind is wp.uint32 and value >= 2**31:  # Warp would read the bare number as an int32
+            self.types[f"wl_uint32_{int(value)}"] = wp.constant(wp.uint32(int(value)))
+            return nodes.name(f"wl_uint32_{int(value)}")
         return nodes.constant(int(value)) if kind is wp.int32 else self.cast(nodes.constant(value), kind)
 
     def cast(self, node: ast.expr, kind: Any) -> ast.expr:

@@ -293,7 +293,10 @@ class Statements(Expressions):
         taken = self.draw_count
         test = self.truth(node.test)
         self.no_draws_here(taken, node.test)
-        return [ast.While(test, self.loop_body(node.body), [])]
+        body = self.loop_body(node.body)
+        if isinstance(test, ast.Constant) and test.value is True and not _breaks(node.body):
+            self.assigned = None  # nothing comes after it
+        return [ast.While(test, body, [])]
 
     def stmt_For(self, node: ast.For) -> list[ast.stmt]:
         if node.orelse:
@@ -456,6 +459,12 @@ def _as_load(target: ast.expr) -> ast.expr:
     for item in ast.walk(copied):
         ast.copy_location(item, target)
     return copied
+
+
+def _breaks(body: list[ast.stmt]) -> bool:
+    """Whether a loop with this body can be left with 'break'."""
+    inner = (ast.For, ast.While)
+    return any(isinstance(s, ast.Break) or (not isinstance(s, inner) and any(_breaks(getattr(s, part, [])) for part in ("body", "orelse"))) for s in body)
 
 
 def _merge(one: set[str] | None, two: set[str] | None) -> set[str] | None:

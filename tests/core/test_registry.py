@@ -1,0 +1,153 @@
+"""The list of worlds: what is registered is found again, and parts that do not fit together are refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import worldloom as wl
+from worldloom.core import registry
+
+
+class Sheep(wl.Entity):
+    wool: float
+    walk: wl.Action(wl.Discrete(2))
+    sight: wl.Observation(3)
+    reward: wl.Reward
+
+
+class Wolf(wl.Entity):
+    hunger: float
+    chase: wl.Action(wl.Box(-1.0, 1.0))
+
+
+class Meadow(wl.World):
+    weather: wl.Action(wl.Discrete(2))
+    season: wl.Observation(1)
+
+
+class HighMeadow(Meadow):
+    snow: bool
+
+
+class Desert(wl.World):
+    pass
+
+
+@wl.system
+def graze(sheep: Sheep, world: Meadow):
+    sheep.wool += 1.0
+
+
+@wl.system
+def hunt(wolf: Wolf, world: Meadow):
+    for sheep in world.all(Sheep):
+        wolf.hunger -= sheep.wool
+
+
+@wl.system
+def flee(sheep: Sheep):
+    sheep.terminate()
+
+
+@pytest.fixture(autouse=True)
+def clean(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_REGISTRY", dict(registry._REGISTRY))
+
+
+def register(**changes) -> wl.Definition:
+    return wl.register("Meadow-test", **{"world": Meadow, "entities": {Sheep: 3, Wolf: 1}, "step": [graze, hunt], **changes})
+
+
+def test_what_is_registered_is_found() -> None:
+    made = register(max_steps=9, doc="Sheep and a wolf.")
+    assert wl.definition("Meadow-test") is made and wl.registered()["Meadow-test"] is made
+    assert made.step == (graze, hunt) and made.max_steps == 9 and made.doc == "Sheep and a wolf."
+    assert list(wl.registered()) == sorted(wl.registered()) and "CartPole-v1" in wl.registered()
+
+
+def test_the_modules_first_line_is_its_description() -> None:
+    assert register().doc == (__doc__ or "").splitlines()[0]
+    assert wl.definition("CartPole-v1").doc == "CartPole: keep the pole up by pushing the cart left or right."
+
+
+def test_registering_again_replaces() -> None:
+    register(max_steps=1)
+    assert register(max_steps=2) is wl.definition("Meadow-test") and wl.definition("Meadow-test").max_steps == 2
+
+
+def test_an_unknown_world_suggests_the_nearest() -> None:
+    register()
+    with pytest.raises(wl.InputError, match="there is no world 'Meadow-tst'; did you mean Meadow-test"):
+        wl.definition("Meadow-tst")
+
+
+def test_what_a_world_takes_and_gives() -> None:
+    made = register()
+    assert list(made.actions()) == ["World.weather", "Sheep.walk", "Wolf.chase"]
+    assert list(made.observations()) == ["World.season", "Sheep.sight"]
+    assert list(made.rewards()) == ["Sheep.reward"]
+    assert made.systems == [graze, hunt]
+
+
+def test_who_leaves_one_by_one() -> None:
+    assert not register().agents(Sheep)
+    made = register(step=[graze, hunt, flee])
+    assert made.agents(Sheep) and not made.agents(Wolf)
+
+
+def test_a_derived_world_takes_the_systems_of_its_base() -> None:
+    assert register(world=HighMeadow).world is HighMeadow
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"world": Sheep}, "'world' is no class derived from wl.World"),
+        ({"world": Meadow.__name__}, "'world' is no class derived from wl.World"),
+        ({"entities": {Meadow: 1}}, "is no kind of entity"),
+        ({"entities": {"Sheep": 1}}, "is no kind of entity"),
+        ({"entities": {Sheep: 0, Wolf: 1}}, "there cannot be 0 entities of kind 'Sheep'"),
+        ({"entities": {Sheep: 1.5, Wolf: 1}}, "there cannot be 1.5 entities of kind 'Sheep'"),
+        ({"entities": {Sheep: 2**20, Wolf: 1}}, "there cannot be 1048576 entities of kind 'Sheep'"),
+        ({"max_steps": -1}, "max_steps cannot be -1"),
+        ({"max_steps": 1.5}, "max_steps cannot be 1.5"),
+        ({"step": [graze, "hunt"]}, "'hunt' is no system and cannot be called"),
+        ({"entities": {Wolf: 1, type("Sheep", (wl.Entity,), {}): 1, Sheep: 1}}, "two tables would be called 'Sheep'"),
+    ],
+)
+def test_parts_that_do_not_fit(changes: dict, words: str) -> None:
+    with pytest.raises(wl.DefinitionError) as caught:
+        register(**changes)
+    assert words in caught.value.problem and "'Meadow-test'" in caught.value.problem
+    assert Path(caught.value.file) == Path(__file__), "it names the file that registers"
+    assert "To mend it: " in str(caught.value) and caught.value.fix
+    assert "Meadow-test" not in wl.registered()
+
+
+@pytest.mark.parametrize(
+    ("changes", "words", "system"),
+    [
+        ({"world": Desert}, "its world parameter is Meadow, but 'Meadow-test' is made of Desert", graze),
+        ({"entities": {Sheep: 1}}, "no entity of 'Meadow-test' matches its parameter (Wolf)", hunt),
+        ({"entities": {Wolf: 1}, "step": [hunt]}, "it looks for entities of kind 'Sheep', which 'Meadow-test' does not have", hunt),
+    ],
+)
+def test_systems_that_do_not_fit_name_their_own_lines(changes: dict, words: str, system) -> None:
+    with pytest.raises(wl.DefinitionError) as caught:
+        register(**changes)
+    assert words in caught.value.problem and f"'{system.name}'" in caught.value.problem
+    tree = system.source.tree
+    assert Path(caught.value.file) == Path(__file__) and tree.lineno <= caught.value.line <= tree.end_lineno
+
+
+def test_other_counts_are_another_definition() -> None:
+    made = register()
+    more = made.with_counts({"Sheep": 7, Wolf: 2})
+    assert dict(more.entities) == {Sheep: 7, Wolf: 2} and dict(made.entities) == {Sheep: 3, Wolf: 1}
+    assert made.with_counts(None) is made
+    with pytest.raises(wl.InputError, match="world 'Meadow-test' has no entities 'Goat': it has Sheep, Wolf"):
+        made.with_counts({"Goat": 1})
+    with pytest.raises(wl.WorldloomError, match="there cannot be 0 entities of kind 'Sheep'"):
+        made.with_counts({Sheep: 0})
