@@ -215,3 +215,34 @@ def test_more_faults_than_there_is_room_for() -> None:
     assert len({f.world for f in faults}) == 512
     sim.step(np.zeros(1000, np.int32))
     assert sim.errors() == [] and sim.faults_lost == 488
+
+
+class Pile(wl.Entity):
+    size: int
+    names: wl.Array(int, 3)
+    sight: wl.Observation(1)
+
+
+class Yard(wl.World):
+    pass
+
+
+@wl.system
+def grow(pile: Pile):
+    pile.size += 1
+
+
+@wl.system
+def look(pile: Pile):
+    pile.sight[0] = float(pile.names[pile.size])
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_fault_in_the_last_observation_does_not_harm_the_next_episode(device: str) -> None:
+    sim = wl.Simulation(wl.Definition("Pile-test", Yard, {Pile: 1}, step=(grow,), observe=(look,), max_steps=3), 2, device, seed=0)
+    for _ in range(3):
+        sim.step()
+    assert [(f.world, f.episode, f.step) for f in sim.errors()] == [(0, 0, 3), (1, 0, 3)]
+    assert sim.truncated.numpy().all() and (sim.world.episode.numpy() == 1).all()
+    sim.step()
+    assert not sim.truncated.numpy().any() and (sim.world.step.numpy() == 1).all() and sim.errors() == []

@@ -192,7 +192,7 @@ def ordered(found: list[str], *wanted: str) -> bool:
 
 def test_the_order_of_a_step(race: wl.Definition) -> None:
     found = names(plan(race, "same_step", checks=True).step)
-    assert ordered(found, "begin_step", "clear_reward_Runner", "check_actions_Runner", "run(Runner)", "arrive", "everyone_left", "end_step", "tell_Runner")
+    assert ordered(found, "begin_step", "clear_reward_Runner", "run(Runner)", "arrive", "everyone_left", "end_step", "tell_Runner")
     assert ordered(found, "tell_Runner", "watch(Runner)")
     assert ordered(found, "watch(Runner)", "keep_Runner", "begin_episode", "clear_Runner_state", "line_up(Runner)")
     assert found[-1] == "watch(Runner)" and found.count("watch(Runner)") == 2
@@ -210,8 +210,10 @@ def test_each_mode_has_its_own_masks(race: wl.Definition) -> None:
 
 
 def test_checks_can_be_left_out(race: wl.Definition) -> None:
-    found = names(plan(race, "same_step", checks=False).step)
-    assert not any(name.startswith("check_") for name in found)
+    checked, bare = (names(plan(race, "same_step", checks=checks).step) for checks in (True, False))
+    extra = [name for name in checked if name not in bare]
+    assert extra and [name for name in checked if name not in extra] == bare
+    assert ordered(checked, "begin_step", extra[0], "run(Runner)"), "actions are looked at before they are used"
 
 
 @pytest.mark.parametrize("mode", ["same_step", "next_step", "disabled"])

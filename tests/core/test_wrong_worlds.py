@@ -52,7 +52,6 @@ def test_wrong_world_is_refused(file: Path) -> None:
 class Walker(wl.Entity):
     task: wl.Action(wl.Discrete(5))  # 0 nothing, 1 bad index, 2 bad reference, 3 not a number, 4 said by the world itself
     cards: wl.Array(int, 4)
-    place: wl.vec3
     friend: wl.Ref("Walker")
     heat: wl.Finite(float)
     age: int
@@ -61,11 +60,6 @@ class Walker(wl.Entity):
 
 class Trail(wl.World):
     pass
-
-
-@wl.function
-def pick(v: wl.vec3, i: int):
-    return v[i]
 
 
 @wl.system
@@ -129,15 +123,6 @@ def test_world_ids_in_faults_count_from_the_offset(device: str) -> None:
     assert [(f.world, f.step) for f in sim.errors()] == [(101, 0)]
 
 
-def test_branches_not_taken_have_no_faults(device: str) -> None:
-    """``and``, ``or`` and ternaries look at their second half only where they must."""
-    sim = wl.Simulation(CAREFUL, 1, device, seed=0)
-    for _ in range(6):
-        sim.step()
-    assert sim.errors() == []
-    assert sim[Reader].found.numpy().tolist() == [[2, 2]]
-
-
 class Reader(wl.Entity):
     cards: wl.Array(int, 2)
     friend: wl.Ref("Reader")
@@ -164,3 +149,12 @@ def turn_page(reader: Reader, world: Trail):
 
 
 CAREFUL = wl.Definition("Careful-test", Trail, {Reader: 2}, step=(read_on, turn_page))
+
+
+def test_branches_not_taken_have_no_faults(device: str) -> None:
+    """``and``, ``or`` and ternaries look at their second half only where they must."""
+    sim = wl.Simulation(CAREFUL, 1, device, seed=0)
+    for _ in range(6):
+        sim.step()
+    assert sim.errors() == []
+    assert sim[Reader].found.numpy().tolist() == [[2, 2]]

@@ -14,7 +14,7 @@ CAPACITY = 256
 WIDTH = 5
 
 
-@wp.func(inline=False)
+@wp.func
 def report_fault(
     errors: wp.array2d(dtype=wp.int32),
     broken: wp.array2d(dtype=wp.bool),

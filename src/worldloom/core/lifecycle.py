@@ -87,7 +87,8 @@ def advance(world: type[World]) -> System:
 
 
 def begin_episode(world: type[World]) -> System:
-    return _system("begin_episode", ["world.episode += 1", "world.step = 0"], None, world)
+    """A fault found after the last step of an episode is no reason to cut the next one short."""
+    return _system("begin_episode", ["world.episode += 1", "world.step = 0", "world.broken[0] = False"], None, world)
 
 
 def forget(world: type[World]) -> System:

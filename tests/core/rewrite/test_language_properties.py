@@ -3,10 +3,10 @@
 ``WORLDLOOM_EXAMPLES=300 pytest tests/core/rewrite/test_language_properties.py`` tries more of them; each is compiled anew.
 """
 
+import functools
 import importlib.util
 import itertools
 import os
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -33,12 +33,16 @@ class Cell(wl.Entity):
     p: bool
     v: wl.vec3 = (1.0, -2.0, 0.5)
     a: wl.Array(int, 4)
+    seen: int
+    noted: int
 
 
 class Grid(wl.World):
     scale: wl.Config = 1.5
     total: int
+    second_total: int
     weight: float
+    second_weight: float
 
 
 @wl.function
@@ -49,14 +53,22 @@ def blend(m: int, u: float):
 
 
 @wl.system
-def rule(cell: Cell, world: Grid):
+def first(cell: Cell, world: Grid):
     n = cell.id
     r = cell.x
     q = cell.id > 1
-{body}
+{first}
 
 
-DEFINITION = wl.Definition("Random-test", Grid, {{Cell: 3}}, step=(rule,))
+@wl.system
+def second(cell: Cell, world: Grid):
+    n = cell.seen + world.total
+    r = world.weight
+    q = n > 3
+{second}
+
+
+DEFINITION = wl.Definition("Random-test", Grid, {{Cell: 3}}, step=(first, second))
 """
 
 numbers = st.integers(-9, 9).map(str)
@@ -118,7 +130,7 @@ LEAVES = st.tuples(
     st.sampled_from(["cell.p", "q", "True", "False"]),
 )
 EXPRESSIONS = st.recursive(LEAVES, lambda inner: st.tuples(whole(inner), real(inner), truth(inner)), max_leaves=6)
-NAMES = itertools.count()
+FILES = itertools.count()
 
 
 def indent(lines: list[str]) -> list[str]:
@@ -128,34 +140,34 @@ def indent(lines: list[str]) -> list[str]:
 @st.composite
 def assignment(draw: st.DrawFn) -> list[str]:
     i, x, p = draw(EXPRESSIONS)
-    return [
-        draw(
-            st.sampled_from(
-                [
-                    f"cell.i = {i}",
-                    f"cell.j -= {i}",
-                    f"cell.k = cell.k * 3 + {i}",
-                    f"cell.b = wl.uint8(({i}) & 255)",
-                    f"cell.b += wl.uint8(7 if {p} else 1)",
-                    f"cell.x = {x}",
-                    f"cell.y *= {x}",
-                    f"cell.d = cell.d / 3.0 + {x}",
-                    f"cell.p = {p}",
-                    f"cell.v.x = {x}",
-                    f"cell.v = cell.v * 0.5 + wl.vec3({x}, 1.0, cell.y)",
-                    f"cell.a[({i}) % 4] = n",
-                    f"cell.a[1] ^= {i}",
-                    f"n = {i}",
-                    f"r = {x}",
-                    f"q = {p}",
-                    f"cell.i, cell.j = cell.j, {i}",
-                    f"n, r = {i}, {x}",
-                    f"world.total += ({i}) % 1000",
-                    f"world.weight = max(world.weight, {x})",
-                ]
-            )
+    lines: str = draw(
+        st.sampled_from(
+            [
+                f"cell.i = {i}",
+                f"cell.j -= {i}",
+                f"cell.k = cell.k * 3 + {i}",
+                f"cell.b = wl.uint8(({i}) & 255)",
+                f"cell.b += wl.uint8(7 if {p} else 1)",
+                f"cell.x = {x}",
+                f"cell.y *= {x}",
+                f"cell.d = cell.d / 3.0 + {x}",
+                f"cell.p = {p}",
+                f"cell.v.x = {x}",
+                f"cell.v = cell.v * 0.5 + wl.vec3({x}, 1.0, cell.y)",
+                f"cell.a[({i}) % 4] = n",
+                f"cell.a[1] ^= {i}",
+                f"n = {i}",
+                f"r = {x}",
+                f"q = {p}",
+                f"cell.i, cell.j = cell.j, {i}",
+                f"n, r = {i}, {x}",
+                f"world.total += ({i}) % 1000",
+                f"world.weight = max(world.weight, {x})",
+                f"for other in world.all(Cell):\n    if other.id != {i}:\n        other.seen += ({i}) % 10",
+            ]
         )
-    ]
+    )
+    return lines.split("\n")
 
 
 @st.composite
@@ -173,10 +185,10 @@ def statements(draw: st.DrawFn, depth: int = 2, loop: bool = False) -> list[str]
                 lines += ["else:", *indent(draw(statements(depth - 1, loop)))]
         elif choice == "for":
             bounds = draw(st.sampled_from([f"({i}) % 4", f"-1, ({i}) % 4", f"4, ({i}) % 5 - 3, -2"]))
-            name = f"c{next(NAMES) % 50}"
+            name = f"c{depth}"
             lines += [f"for {name} in range({bounds}):", f"    cell.j += {name}", *indent(draw(statements(depth - 1, True)))]
         elif choice == "while":
-            name = f"w{next(NAMES) % 50}"
+            name = f"w{depth}"
             lines += [f"{name} = 0", f"while {name} < 3 and ({name} * 2 != n or cell.p):", f"    {name} += 1", *indent(draw(statements(depth - 1, True)))]
         else:
             word = draw(st.sampled_from(["break", "continue", "return"])) if loop else "return"
@@ -184,9 +196,15 @@ def statements(draw: st.DrawFn, depth: int = 2, loop: bool = False) -> list[str]
     return lines
 
 
-def load(folder: Path, body: list[str]) -> wl.Definition:
-    file = folder / f"random_world_{next(NAMES)}.py"
-    file.write_text(HEAD.format(body="\n".join(indent(body))))
+def elsewhere(lines: list[str]) -> list[str]:
+    """The same statements, adding to the places that the first system does not add to."""
+    moved = {"world.total": "world.second_total", "world.weight": "world.second_weight", "other.seen": "other.noted"}
+    return [functools.reduce(lambda line, place: line.replace(*place), moved.items(), line) for line in lines]
+
+
+def load(folder: Path, first: list[str], second: list[str]) -> wl.Definition:
+    file = folder / f"random_world_{next(FILES)}.py"
+    file.write_text(HEAD.format(first="\n".join(indent(first)), second="\n".join(indent(elsewhere(second)))))
     spec = importlib.util.spec_from_file_location(file.stem, file)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -203,9 +221,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     max_examples=EXAMPLES, deadline=None, derandomize="WORLDLOOM_EXAMPLES" not in os.environ, database=None,
     suppress_health_check=list(HealthCheck), phases=[Phase.generate, Phase.shrink] if "WORLDLOOM_SHRINK" in os.environ else [Phase.generate],
 )  # fmt: skip
-@given(body=statements())
-def test_random_programs_agree(folder: Path, body: list[str]) -> None:
-    definition = load(folder, body)
+@given(first=statements(), second=statements(depth=1))
+def test_random_programs_agree(folder: Path, first: list[str], second: list[str]) -> None:
+    definition = load(folder, first, second)
     interpreted = wl.Simulation(definition, WORLDS, "python", seed=3)
     compiled = wl.Simulation(definition, WORLDS, "cpu", seed=3)
     for step in range(1, STEPS + 1):
@@ -214,8 +232,7 @@ def test_random_programs_agree(folder: Path, body: list[str]) -> None:
         for table in interpreted.tables.values():
             for column in table:
                 a, b = column.numpy(), compiled.tables[table.name][column.field.name].numpy()
-                text = "\n".join(body)
-                assert np.array_equal(a, b, equal_nan=a.dtype.kind == "f"), f"{column.name} differs in step {step}: {a.tolist()} and {b.tolist()}\n{text}"
+                same = np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+                assert same, f"{column.name} differs in step {step}: {a.tolist()} and {b.tolist()} in {Path(definition.systems[0].source.file).read_text()}"
     assert [str(e) for e in interpreted.errors()] == [str(e) for e in compiled.errors()]
     compiled.close()
-    sys.modules.pop(definition.step[0].source.function.__module__, None)

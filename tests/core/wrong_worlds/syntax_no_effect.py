@@ -15,4 +15,4 @@ class Table(wl.World):
 
 @wl.system
 def rule(ball: Ball, world: Table):
-    world.terminate  # WRONG: 'world.terminate' has no effect
+    ball.x + 1.0  # WRONG: 'ball.x \+ 1.0' has no effect
