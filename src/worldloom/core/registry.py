@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from worldloom.core.entity import Entity, Has, World
+from worldloom.core.entity import Components, Entity, Has, World
 from worldloom.core.errors import DefinitionError, InputError
 from worldloom.core.fields import Field, Role
-from worldloom.core.system import System
+from worldloom.core.system import Helper, System
 
 Step = System | Callable[[Any], None]
 """One entry of a schedule: a system, or a callable that is handed the simulation."""
@@ -111,7 +111,13 @@ def register(
     """
     frame = sys._getframe(1)
     text = doc if doc is not None else (frame.f_globals.get("__doc__") or "").strip().split("\n")[0]
-    made = Definition(id, world, dict(entities), tuple(reset), tuple(step), tuple(observe), max_steps, text, frame.f_code.co_filename, frame.f_lineno)
+    made = Definition(id, world, {}, (), (), (), max_steps, text, frame.f_code.co_filename, frame.f_lineno)
+    if not isinstance(entities, Mapping):
+        raise made.error("'entities' does not say how many there are of each kind", "write for example entities={Ball: 2}")
+    for name, given in {"reset": reset, "step": step, "observe": observe}.items():
+        if not isinstance(given, (list, tuple)):
+            raise made.error(f"'{name}' is not a list of systems", f"write {name}=[...], even for one system")
+    made = replace(made, entities=dict(entities), reset=tuple(reset), step=tuple(step), observe=tuple(observe))
     validate(made)
     _REGISTRY[id] = made
     return made
@@ -148,10 +154,22 @@ def validate(made: Definition) -> None:
         raise made.error(f"max_steps cannot be {made.max_steps!r}", "give a whole number, 0 for no limit")
     for entry in (*made.reset, *made.step, *made.observe):
         if not isinstance(entry, System):
-            if not callable(entry):
-                raise made.error(f"{entry!r} is no system and cannot be called", "decorate the function with @wl.system")
+            _validate_callable(made, entry)
             continue
         _validate_system(made, entry)
+
+
+def _validate_callable(made: Definition, entry: Any) -> None:
+    """A callable in a schedule takes the simulation; a rule that lacks its decorator is no such thing."""
+    name = getattr(entry, "__name__", repr(entry))
+    if isinstance(entry, Helper):
+        raise made.error(f"'{name}' is a helper, which systems call", "put systems and callables into the schedule")
+    if not callable(entry):
+        raise made.error(f"{entry!r} is no system and cannot be called", "decorate the function with @wl.system")
+    kinds = [k for k in getattr(entry, "__annotations__", {}).values() if isinstance(k, Has) or (isinstance(k, type) and issubclass(k, Components))]
+    names = {k.__name__ for k in (*made.entities, made.world)}
+    if kinds or names & {k for k in getattr(entry, "__annotations__", {}).values() if isinstance(k, str)}:
+        raise made.error(f"'{name}' is no system yet", "decorate the function with @wl.system")
 
 
 def _validate_system(made: Definition, system: System) -> None:

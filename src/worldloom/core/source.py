@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
-from worldloom.core.errors import DefinitionError
+from worldloom.core.errors import DefinitionError, misuse
 
 
 @dataclass(frozen=True)
@@ -59,9 +59,9 @@ class Source:
 
 def read(function: Callable[..., Any]) -> Source:
     """The source of a user's function; DefinitionError where it is not a plain function in a file."""
-    file, line = _place(function)
     if not isinstance(function, FunctionType):
-        raise DefinitionError("only a plain Python function can become part of a world", "write it with 'def'", file, line)
+        raise misuse("only a plain Python function can become part of a world", "write it with 'def'")
+    file, line = function.__code__.co_filename, function.__code__.co_firstlineno
     try:
         lines, first = inspect.getsourcelines(function)
         tree = ast.parse(textwrap.dedent("".join(lines))).body[0]
@@ -92,8 +92,3 @@ def class_line(file: str, name: str, member: str | None, fallback: int) -> int:
         if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name) and item.target.id == member:
             return item.lineno
     return nearest.lineno
-
-
-def _place(function: Callable[..., Any]) -> tuple[str, int]:
-    code = getattr(function, "__code__", None)
-    return (code.co_filename, code.co_firstlineno) if code is not None else ("<unknown>", 0)

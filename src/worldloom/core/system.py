@@ -11,6 +11,7 @@ from typing import Any
 import warp as wp
 
 from worldloom.core.entity import Components, Entity, Has, World
+from worldloom.core.errors import misuse
 from worldloom.core.fields import FLOATS, Field, canonical, is_composite, scalar_of
 from worldloom.core.math import HELPERS, construct, python_math
 from worldloom.core.rewrite import nodes
@@ -335,11 +336,17 @@ def _replace(vector: Any, value: Any, *indices: Any) -> Any:
     return copied
 
 
-def system(rule: Callable[..., None]) -> System:
-    """Make a function a system: a rule run once per entity, or once per world, of every world of a batch."""
-    return System(read(rule))
+def system(rule: Callable[..., None] | None = None) -> System:
+    """Make a function a system: a rule run once per entity, or once per world, of every world of a batch. Written ``@wl.system``, without brackets."""
+    return System(read(_decorated(rule, "system")))
 
 
-def function(helper: Callable[..., Any]) -> Helper:
+def function(helper: Callable[..., Any] | None = None) -> Helper:
     """Make a function of numbers and vectors callable from systems."""
-    return Helper(read(helper))
+    return Helper(read(_decorated(helper, "function")))
+
+
+def _decorated(given: Callable[..., Any] | None, name: str) -> Callable[..., Any]:
+    if given is None:
+        raise misuse(f"@wl.{name}() has brackets", f"write @wl.{name}")
+    return given

@@ -29,6 +29,8 @@ def understand_call(e: Expressions, node: ast.Call) -> Value:
 
     if any(isinstance(argument, ast.Starred) for argument in node.args) or any(k.arg is None for k in node.keywords):
         raise e.unsupported("'*' in a call", node, "write the arguments one by one")
+    if node.keywords:
+        raise e.unsupported("a keyword argument", node, "give the arguments by position")
     function = e.static(node.func)
     if function is _MISSING:
         if isinstance(node.func, ast.Attribute):
@@ -41,8 +43,6 @@ def understand_call(e: Expressions, node: ast.Call) -> Value:
         raise e.error(f"'{function.name}' is a system, which the engine calls", "share code through a @wl.function helper", node)
     if function is e.source.function or (isinstance(function, Helper) and function.name == e.source.name and function.source.file == e.source.file):
         raise e.error(f"recursion: '{e.source.name}' calls itself", "use a loop; compiled systems have no call stack to grow", node)
-    if node.keywords:
-        raise e.unsupported("a keyword argument", node, "give the arguments by position")
     if isinstance(function, Helper):
         return _helper(e, function, node)
     if function in _BUILTINS:

@@ -432,6 +432,8 @@ class Expressions:
         if isinstance(operator, (ast.In, ast.NotIn)):
             if not isinstance(right_node, (ast.Tuple, ast.List, ast.Set)):
                 raise self.unsupported("'in' with anything but a list of values", node, "write it out: x in (1, 2, 3)")
+            if not right_node.elts:
+                raise self.error("nothing is in an empty list", "list the values", node)
             same: list[ast.expr] = [self.compare(left_node, ast.Eq(), item, node) for item in right_node.elts]
             joined: ast.expr = ast.BoolOp(ast.Or(), same) if len(same) > 1 else same[0]
             return joined if isinstance(operator, ast.In) else ast.UnaryOp(ast.Not(), joined)

@@ -9,6 +9,7 @@ import warp as wp
 
 from worldloom.core.entity import AGENT_FIELDS
 from worldloom.core.fields import Declared, Role, canonical, is_composite, scalar_of
+from worldloom.core.math import FUNCTIONS
 from worldloom.core.rewrite import nodes
 from worldloom.core.rewrite.calls import draw
 from worldloom.core.rewrite.expressions import _MISSING, Expressions
@@ -203,12 +204,13 @@ class Statements(Expressions):
 
     def extreme(self, target: ast.expr, value: ast.expr) -> list[ast.stmt] | None:
         """``other.best = max(other.best, x)``: the one assignment to a shared place that has an order-free meaning."""
-        if not (isinstance(target, (ast.Attribute, ast.Subscript)) and isinstance(value, ast.Call) and isinstance(value.func, ast.Name)):
+        if not (isinstance(target, (ast.Attribute, ast.Subscript)) and isinstance(value, ast.Call)):
             return None
-        if self.static(value.func) not in (min, max) or len(value.args) != 2 or ast.unparse(value.args[0]) != ast.unparse(target):
+        called = {min: "min", max: "max", FUNCTIONS["min"]: "min", FUNCTIONS["max"]: "max"}.get(self.static(value.func))
+        if called is None or len(value.args) != 2 or ast.unparse(value.args[0]) != ast.unparse(target):
             return None
         place = self.shared_place(target)
-        return None if place is None else self.accumulate(place, value.func.id, self.expression(value.args[1]), target)
+        return None if place is None else self.accumulate(place, called, self.expression(value.args[1]), target)
 
     def writable(self, row: Value, attribute: ast.Attribute, node: ast.AST) -> Any:
         """The field behind ``row.attr``, which must be one that systems may write."""
@@ -403,9 +405,11 @@ class Statements(Expressions):
 
     def method_statement(self, call: ast.Call, function: ast.Attribute) -> list[ast.stmt] | None:
         """``world.terminate()``, ``agent.truncate()`` and ``world.shuffle(array)``; None for anything else."""
+        if call.keywords:
+            raise self.unsupported("a keyword argument", call, "give the arguments by position")
         holder = self.expression(function.value)
         if function.attr in ("terminate", "truncate") and isinstance(holder.type, (WorldType, RowType)):
-            if call.args or call.keywords:
+            if call.args:
                 raise self.error(f"{function.attr}() takes no arguments", "leave them out", call)
             if isinstance(holder.type, RowType):
                 if not holder.type.own and not self.world_system:
@@ -423,7 +427,7 @@ class Statements(Expressions):
     def fail(self, call: ast.Call) -> list[ast.stmt]:
         """``world.fail("message", number)``: a fault of this world, which is then reset."""
         message = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else None
-        if not isinstance(message, str) or len(call.args) > 2 or call.keywords:
+        if not isinstance(message, str) or len(call.args) > 2:
             raise self.error("world.fail takes a message in quotes, and at most one whole number", 'write world.fail("the ball left the table")', call)
         value = self.number(call.args[1], wp.int32, "the number") if len(call.args) == 2 else self.target.literal(0, wp.int32)
         return self.target.fault(message, call.lineno, value)
