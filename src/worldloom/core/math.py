@@ -73,7 +73,6 @@ NAMES = frozenset(
         "argmax",
         "quat_identity",
         "quat_from_axis_angle",
-        "",
         "quat_from_matrix",
         "quat_to_matrix",
         "quat_rpy",
