@@ -7,7 +7,8 @@ import pytest
 import warp as wp
 
 import worldloom as wl
-from worldloom.core.math import FUNCTIONS, HELPERS, NAMES, NoOverloadError, construct, python_math, result_type, type_of, wrap
+from worldloom.core.math import FUNCTIONS, NAMES, NoOverloadError, construct, python_math, result_type, type_of, wrap
+from worldloom.core.operators import HELPERS
 
 
 def test_every_function_is_exported_and_documented() -> None:

@@ -94,7 +94,7 @@ class Executor:
         torch = sys.modules.get("torch")
         if torch is None or not torch.cuda.is_initialized():
             return self.device.stream
-        handle = torch.cuda.current_stream(self.device.ordinal).cuda_stream
+        handle = torch._C._cuda_getCurrentRawStream(self.device.ordinal)  # a tenth of the time of torch.cuda.current_stream
         if handle not in self._streams:
             self._streams[handle] = wp.Stream(self.device, cuda_stream=handle) if handle else self.device.null_stream
         return self._streams[handle]

@@ -17,80 +17,19 @@ from warp._src.context import builtin_functions
 
 from worldloom.core.fields import PLAIN, SCALARS, canonical, is_composite, scalar_of, shape_of
 
-NAMES = frozenset(
-    [
-        "abs",
-        "min",
-        "max",
-        "clamp",
-        "sign",
-        "step",
-        "nonzero",
-        "sin",
-        "cos",
-        "tan",
-        "asin",
-        "acos",
-        "atan",
-        "atan2",
-        "sinh",
-        "cosh",
-        "tanh",
-        "degrees",
-        "radians",
-        "exp",
-        "log",
-        "log2",
-        "log10",
-        "pow",
-        "sqrt",
-        "cbrt",
-        "floor",
-        "ceil",
-        "trunc",
-        "rint",
-        "frac",
-        "isnan",
-        "isinf",
-        "isfinite",
-        "dot",
-        "cross",
-        "length",
-        "length_sq",
-        "normalize",
-        "outer",
-        "cw_mul",
-        "cw_div",
-        "transpose",
-        "inverse",
-        "determinant",
-        "trace",
-        "diag",
-        "get_diag",
-        "skew",
-        "ddot",
-        "argmin",
-        "argmax",
-        "quat_identity",
-        "quat_from_axis_angle",
-        "quat_from_matrix",
-        "quat_to_matrix",
-        "quat_rpy",
-        "quat_rotate",
-        "quat_rotate_inv",
-        "quat_inverse",
-        "quat_slerp",
-        "transform_identity",
-        "transform_get_translation",
-        "transform_get_rotation",
-        "transform_multiply",
-        "transform_point",
-        "transform_vector",
-        "transform_inverse",
-        "lerp",
-        "smoothstep",
-    ]
-)
+# fmt: off
+NAMES = frozenset((
+    "abs", "min", "max", "clamp", "sign", "step", "nonzero",
+    "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "degrees", "radians",
+    "exp", "log", "log2", "log10", "pow", "sqrt", "cbrt", "floor", "ceil", "trunc", "rint", "frac", "isnan", "isinf", "isfinite",
+    "dot", "cross", "length", "length_sq", "normalize", "outer", "cw_mul", "cw_div", "argmin", "argmax", "lerp", "smoothstep",
+    "transpose", "inverse", "determinant", "trace", "diag", "get_diag", "skew", "ddot",
+    "quat_identity", "quat_from_axis_angle", "quat_from_matrix", "quat_to_matrix", "quat_rpy", "quat_rotate", "quat_rotate_inv",
+    "quat_inverse", "quat_slerp",
+    "transform_identity", "transform_get_translation", "transform_get_rotation", "transform_multiply", "transform_point",
+    "transform_vector", "transform_inverse",
+))
+# fmt: on
 """The functions that systems may call; each is exported as ``worldloom.NAME``."""
 
 OPERATORS = frozenset({"add", "sub", "mul", "div", "neg"})
@@ -225,136 +164,6 @@ class MathFunction:
 
 
 FUNCTIONS: dict[str, MathFunction] = {name: MathFunction(name) for name in sorted(NAMES)}
-
-
-@wp.func
-def floor_divide(a: Any, b: Any):
-    """Whole-number division that rounds down, as Python's; 0 where ``b`` is 0."""
-    zero = b - b
-    if b == zero:
-        return zero
-    minus_one = zero - b / b
-    if b == minus_one and minus_one < zero:
-        return zero - a  # the one quotient that overflows, and traps on some processors, wraps instead
-    quotient = a / b
-    if quotient * b != a and ((a < zero) != (b < zero)):
-        quotient = quotient - (b / b)
-    return quotient
-
-
-@wp.func
-def floor_modulo(a: Any, b: Any):
-    """The remainder with the sign of the divisor, as Python's; ``a`` itself where ``b`` is 0."""
-    return a - floor_divide(a, b) * b
-
-
-@wp.func
-def float_modulo(a: Any, b: Any):
-    """The remainder ``a - floor(a / b) * b`` of real numbers."""
-    return a - wp.floor(a / b) * b
-
-
-@wp.func
-def clamp_finite(a: Any, low: Any, high: Any):
-    """``a`` between ``low`` and ``high``; 0 where it is not a number."""
-    if a != a:
-        return low - low
-    return wp.clamp(a, low, high)
-
-
-@wp.func
-def wrap_index(index: wp.int32, size: wp.int32):
-    """An index of ``size`` elements, counting from the end where it is negative, and never outside."""
-    place = index
-    if place < 0:
-        place = place + size
-    return wp.clamp(place, 0, size - 1)
-
-
-@wp.func
-def is_finite(a: Any):
-    """Whether ``a`` is a finite number: only then is ``a - a`` equal to itself. Warp's own test is a call, which costs more than the rest of a check."""
-    zero = a - a
-    return zero == zero
-
-
-@wp.func
-def is_finite_vector(a: Any):
-    """Whether all components of ``a`` are finite numbers."""
-    zero = a - a
-    return is_finite(wp.dot(zero, zero))
-
-
-@wp.func
-def square(a: Any):
-    """``a ** 2``."""
-    return a * a
-
-
-@wp.func
-def cube(a: Any):
-    """``a ** 3``."""
-    return a * a * a
-
-
-def _python_floor_divide(a: Any, b: Any) -> Any:
-    if b == 0:
-        return type(a)(0)
-    return np.array(int(a) // int(b)).astype(type(a))[()] if abs(int(a) // int(b)) < 2**63 else a
-
-
-def _python_clamp_finite(a: Any, low: Any, high: Any) -> Any:
-    return type(a)(0) if np.isnan(a) else min(max(a, low), high)
-
-
-def _python_wrap_index(index: Any, size: Any) -> int:
-    place = int(index) + int(size) if index < 0 else int(index)
-    return min(max(place, 0), int(size) - 1)
-
-
-@wp.func
-def weighted_index(weights: Any, number: wp.float32):
-    """The index drawn with probability proportional to its weight, for a ``number`` in [0, 1)."""
-    size = wp.static(len(weights))
-    total = wp.float32(0.0)
-    for i in range(size):
-        total = total + weights[i]
-    left = number * total
-    chosen = wp.int32(-1)
-    for i in range(size):
-        left = left - weights[i]
-        if chosen < 0 and left < 0.0:
-            chosen = wp.int32(i)
-    if chosen < 0:
-        chosen = wp.int32(size - 1)
-    return chosen
-
-
-def _python_weighted_index(weights: Any, number: Any) -> Any:
-    total = np.float32(0.0)
-    for weight in weights:
-        total = total + np.float32(weight)
-    left, chosen = number * total, -1
-    for place, weight in enumerate(weights):
-        left = left - np.float32(weight)
-        if chosen < 0 and left < 0:
-            chosen = place
-    return np.int32(len(weights) - 1 if chosen < 0 else chosen)
-
-
-HELPERS: dict[str, tuple[Any, Callable[..., Any]]] = {
-    "wl_floor_divide": (floor_divide, _python_floor_divide),
-    "wl_floor_modulo": (floor_modulo, lambda a, b: a - _python_floor_divide(a, b) * b),
-    "wl_float_modulo": (float_modulo, lambda a, b: a - call("floor", a / b) * b),
-    "wl_clamp_finite": (clamp_finite, _python_clamp_finite),
-    "wl_wrap_index": (wrap_index, _python_wrap_index),
-    "wl_is_finite": (is_finite, lambda a: bool(np.isfinite(a))),
-    "wl_is_finite_vector": (is_finite_vector, lambda a: bool(np.isfinite(np.asarray(a)).all())),
-    "wl_square": (square, lambda a: a * a),
-    "wl_cube": (cube, lambda a: a * a * a),
-    "wl_weighted_index": (weighted_index, _python_weighted_index),
-}
-"""Functions of generated code: the compiled form and the interpreted one, by name."""
 
 
 class _PythonMath:

@@ -18,7 +18,7 @@ from worldloom.core.console import compiling
 from worldloom.core.entity import ENGINE_FIELDS
 from worldloom.core.errors import CompileError
 from worldloom.core.fields import Field, Role
-from worldloom.core.math import HELPERS
+from worldloom.core.operators import HELPERS
 from worldloom.core.rewrite.kernel_target import WORLD, Column, Sites, clean_action, column_name, variable
 from worldloom.core.schedule import Functions, Group, HostNode, Mask, Schedule, group
 from worldloom.core.system import array_code

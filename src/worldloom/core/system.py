@@ -13,7 +13,8 @@ import warp as wp
 from worldloom.core.entity import Components, Entity, Has, World
 from worldloom.core.errors import misuse
 from worldloom.core.fields import FLOATS, Field, canonical, is_composite, scalar_of
-from worldloom.core.math import HELPERS, construct, python_math
+from worldloom.core.math import construct, python_math
+from worldloom.core.operators import HELPERS
 from worldloom.core.rewrite import nodes
 from worldloom.core.rewrite.access import Access, refuse_races
 from worldloom.core.rewrite.kernel_target import SCALAR_PARAMETERS, WORLD, Column, KernelTarget, Sites, column_name, type_code, variable

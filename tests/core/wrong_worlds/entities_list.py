@@ -13,4 +13,4 @@ class Table(wl.World):
     width: wl.Config = 2.0
 
 
-wl.register("Wrong-v0", world=Table, entities=[Ball])  # WRONG: entities
+wl.register("Wrong-v0", world=Table, entities=[Ball])  # WRONG: 'entities' does not say how many there are of each kind

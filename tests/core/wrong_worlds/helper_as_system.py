@@ -13,4 +13,4 @@ class Table(wl.World):
     width: wl.Config = 2.0
 
 
-wl.register("Wrong-v0", world=Table, entities={}, step=[twice])  # WRONG: twice.*(helper|no system)
+wl.register("Wrong-v0", world=Table, entities={}, step=[twice])  # WRONG: 'twice' is a helper, which systems call

@@ -4,5 +4,5 @@ import worldloom as wl
 
 
 @wl.function
-def next_one(n: int):  # WRONG: a helper (returns a value|must return a value on every path)
+def next_one(n: int):  # WRONG: a helper must return a value on every path
     m = n + 1

@@ -15,5 +15,5 @@ class Table(wl.World):
 
 @wl.system
 def rule(ball: Ball, world: Table):
-    if ball.hits in ():  # WRONG: in
+    if ball.hits in ():  # WRONG: nothing is in an empty list
         ball.x = 1.0

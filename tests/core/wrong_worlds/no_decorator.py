@@ -17,4 +17,4 @@ def rule(ball: Ball, world: Table):
     ball.x += world.width
 
 
-wl.register("Wrong-v0", world=Table, entities={Ball: 2}, step=[rule])  # WRONG: rule.*@wl.system|no system
+wl.register("Wrong-v0", world=Table, entities={Ball: 2}, step=[rule])  # WRONG: 'rule' is no system yet

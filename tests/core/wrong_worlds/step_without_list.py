@@ -18,4 +18,4 @@ def rule(ball: Ball, world: Table):
     ball.x += world.width
 
 
-wl.register("Wrong-v0", world=Table, entities={Ball: 2}, step=rule)  # WRONG: step.*(list|one)
+wl.register("Wrong-v0", world=Table, entities={Ball: 2}, step=rule)  # WRONG: 'step' is not a list of systems
