@@ -40,6 +40,9 @@ PLAIN = {bool: wp.bool, int: wp.int32, float: wp.float32}
 _NAMED = [getattr(wp, name) for name in dir(wp) if name[:3] in ("vec", "mat", "qua", "tra", "spa") and isinstance(getattr(wp, name), type)]
 
 
+Bound = float | tuple[float, ...]
+
+
 class Role(enum.Enum):
     """Who writes a component, and who reads it."""
 
@@ -47,6 +50,7 @@ class Role(enum.Enum):
     ACTION = "action"
     OBSERVATION = "observation"
     REWARD = "reward"
+    INFO = "info"
     CONFIG = "config"
     ENGINE = "engine"
 
@@ -119,7 +123,7 @@ class Field:
         finite: Whether a NaN or an infinity in it is a fault of its world.
         keep: Whether it outlives a reset.
         ref: The kind of entity that it refers to, or its name, for references.
-        low, high: Bounds of an observation.
+        low, high: Bounds of an observation, one for all its numbers or one for each.
     """
 
     name: str
@@ -131,8 +135,8 @@ class Field:
     finite: bool = False
     keep: bool = False
     ref: Any = None
-    low: float = -math.inf
-    high: float = math.inf
+    low: Bound = -math.inf
+    high: Bound = math.inf
 
     @property
     def is_array(self) -> bool:
@@ -157,8 +161,8 @@ class Declared:
     finite: bool = False
     keep: bool = False
     ref: Any = None
-    low: float = -math.inf
-    high: float = math.inf
+    low: Bound = -math.inf
+    high: Bound = math.inf
 
 
 def _component(dtype: Any, what: str) -> Any:
@@ -184,10 +188,23 @@ def Array(dtype: Any, *shape: int) -> Declared:
     return Declared(_component(dtype, "Array"), shape)
 
 
-def Observation(*shape: int, dtype: Any = float, low: float = -math.inf, high: float = math.inf, finite: bool = False) -> Declared:
-    """What an agent sees: ``shape`` numbers, written by the systems of ``observe``."""
-    packed, rest = _packed(_component(dtype, "Observation"), shape, "Observation")
+def Observation(*shape: int | Discrete | MultiDiscrete, dtype: Any = float, low: Bound = -math.inf, high: Bound = math.inf, finite: bool = False) -> Declared:
+    """What an agent sees, written by the systems of ``observe``: ``shape`` numbers, or one of the choices of a space.
+
+    ``low`` and ``high`` are the bounds of the numbers, one for all or one for each. They describe the space, and are not enforced.
+    """
+    if len(shape) == 1 and isinstance(shape[0], Discrete | MultiDiscrete):
+        chosen = Action(shape[0])
+        return replace(chosen, role=Role.OBSERVATION)
+    sizes = tuple(n for n in shape if isinstance(n, int))
+    packed, rest = _packed(_component(dtype, "Observation"), sizes if len(sizes) == len(shape) else (0,), "Observation")
     return Declared(packed, rest, Role.OBSERVATION, finite=finite, low=low, high=high)
+
+
+def Info(dtype: Any, *shape: int) -> Declared:
+    """State that the outside is told with every step, beside observations and rewards."""
+    declared = Array(dtype, *shape) if shape else Declared(_component(dtype, "Info"))
+    return replace(declared, role=Role.INFO)
 
 
 def Action(space: Space) -> Declared:

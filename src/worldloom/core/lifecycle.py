@@ -157,7 +157,7 @@ def clear_state(view: TableView, world: type[World]) -> System | None:
     lines: list[str] = []
     defaults: dict[str, Any] = {}
     for field in view.fields.values():
-        if field.role not in (Role.STATE, Role.OBSERVATION) or field.keep:
+        if field.role not in (Role.STATE, Role.OBSERVATION, Role.INFO) or field.keep:
             continue
         if field.ref is not None:
             lines.append(f"{me}.{field.name} = None")
@@ -208,9 +208,9 @@ def name_faults(view: TableView, world: type[World]) -> System | None:
     me, lines = _me(view), list[str]()
     for field in view.fields.values():
         name = f"{view.__name__}.{field.name}"
-        if isinstance(field.space, Discrete):
+        if field.role is Role.ACTION and isinstance(field.space, Discrete):
             lines += _bad_choice(f"{me}.raw__{field.name}", f"{me}.{field.name}", f"action {name}", field.space.n)
-        elif isinstance(field.space, MultiDiscrete):
+        elif field.role is Role.ACTION and isinstance(field.space, MultiDiscrete):
             for i, n in enumerate(field.space.choices):
                 lines += _bad_choice(f"{me}.raw__{field.name}[{i}]", f"{me}.{field.name}[{i}]", f"action {name}[{i}]", n)
         elif field.finite or isinstance(field.space, Box):

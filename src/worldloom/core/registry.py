@@ -13,6 +13,7 @@ from worldloom.core.errors import DefinitionError, InputError
 from worldloom.core.fields import Field, Role
 from worldloom.core.system import Helper, System
 
+Renderer = Callable[[Any, int], Any]
 Step = System | Callable[[Any], None]
 """One entry of a schedule: a system, or a callable that is handed the simulation."""
 
@@ -30,6 +31,7 @@ class Definition:
         observe: Run after ``step`` and after ``reset``, in order.
         max_steps: Steps after which an episode is truncated; 0 for none.
         doc: One sentence on what it is.
+        render: Draws one world: given the simulation and the world's number, it returns an image, uint8 of shape (height, width, 3).
     """
 
     id: str
@@ -40,6 +42,7 @@ class Definition:
     observe: tuple[Step, ...] = ()
     max_steps: int = 0
     doc: str = ""
+    render: Renderer | None = field(default=None, compare=False)
     file: str = field(default="", compare=False)
     line: int = field(default=0, compare=False)
 
@@ -104,6 +107,7 @@ def register(
     observe: Iterable[Step] = (),
     max_steps: int = 0,
     doc: str | None = None,
+    render: Renderer | None = None,
 ) -> Definition:
     """Register a world under ``id`` and return its definition. A second registration replaces the first.
 
@@ -111,7 +115,7 @@ def register(
     """
     frame = sys._getframe(1)
     text = doc if doc is not None else (frame.f_globals.get("__doc__") or "").strip().split("\n")[0]
-    made = Definition(id, world, {}, (), (), (), max_steps, text, frame.f_code.co_filename, frame.f_lineno)
+    made = Definition(id, world, {}, max_steps=max_steps, doc=text, render=render, file=frame.f_code.co_filename, line=frame.f_lineno)
     if not isinstance(entities, Mapping):
         raise made.error("'entities' does not say how many there are of each kind", "write for example entities={Ball: 2}")
     for name, given in {"reset": reset, "step": step, "observe": observe}.items():
