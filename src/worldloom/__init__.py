@@ -86,6 +86,9 @@ __all__ = [
     "int16",
     "int32",
     "int64",
+    "list_all_envs",
+    "make",
+    "make_spec",
     "mat22",
     "mat33",
     "mat44",
@@ -120,3 +123,5 @@ def __dir__() -> list[str]:
 
 
 from worldloom import envs as _envs  # noqa: E402, F401 - registers the worlds that come with worldloom
+from worldloom.vector import registration as _registration  # noqa: E402, F401 - and lets Gymnasium know them
+from worldloom.vector.make import list_all_envs, make, make_spec  # noqa: E402

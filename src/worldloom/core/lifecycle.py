@@ -21,6 +21,10 @@ FINAL = "final_"
 """What the columns that keep an episode's last observation are called, before the observation's own name."""
 
 
+_TOLD = (Role.OBSERVATION, Role.INFO)
+"""What the outside is shown, and kept of the last step of an episode."""
+
+
 class TableView(Has):
     """A kind of entity with the columns that the engine adds to it."""
 
@@ -46,7 +50,7 @@ def views(definition: Definition, keep_final: bool) -> dict[str, TableView]:
 
 
 def _final(fields: dict[str, Field]) -> dict[str, Field]:
-    kept = [f for f in fields.values() if f.role is Role.OBSERVATION]
+    kept = [f for f in fields.values() if f.role in _TOLD]
     return {FINAL + f.name: Field(FINAL + f.name, f.dtype, f.shape, Role.ENGINE, keep=True) for f in kept}
 
 
@@ -136,11 +140,11 @@ def _copy(target: str, field: Field, value: str) -> list[str]:
 
 
 def keep_final(view: TableView, world: type[World]) -> System | None:
-    """Keep the last observation of a finished episode."""
+    """Keep what a finished episode showed last."""
     me = _me(view)
     lines: list[str] = []
     for field in view.fields.values():
-        if field.role is Role.OBSERVATION:
+        if field.role in _TOLD:
             lines += _copy(f"{me}.{FINAL}{field.name}", field, f"{me}.{field.name}{{}}")
     return _for_table(f"keep_{view.__name__}", lines, view, world)
 

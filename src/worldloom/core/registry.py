@@ -31,6 +31,7 @@ class Definition:
         observe: Run after ``step`` and after ``reset``, in order.
         max_steps: Steps after which an episode is truncated; 0 for none.
         doc: One sentence on what it is.
+        frames_per_second: How many steps make a second of video.
         render: Draws one world: given the simulation and the world's number, it returns an image, uint8 of shape (height, width, 3).
     """
 
@@ -43,6 +44,7 @@ class Definition:
     max_steps: int = 0
     doc: str = ""
     render: Renderer | None = field(default=None, compare=False)
+    frames_per_second: int = 30
     file: str = field(default="", compare=False)
     line: int = field(default=0, compare=False)
 
@@ -95,6 +97,7 @@ class Definition:
 
 
 _REGISTRY: dict[str, Definition] = {}
+_LISTENERS: list[Callable[[Definition], None]] = []
 
 
 def register(
@@ -108,6 +111,7 @@ def register(
     max_steps: int = 0,
     doc: str | None = None,
     render: Renderer | None = None,
+    frames_per_second: int = 30,
 ) -> Definition:
     """Register a world under ``id`` and return its definition. A second registration replaces the first.
 
@@ -115,7 +119,9 @@ def register(
     """
     frame = sys._getframe(1)
     text = doc if doc is not None else (frame.f_globals.get("__doc__") or "").strip().split("\n")[0]
-    made = Definition(id, world, {}, max_steps=max_steps, doc=text, render=render, file=frame.f_code.co_filename, line=frame.f_lineno)
+    made = Definition(
+        id, world, {}, max_steps=max_steps, doc=text, render=render, frames_per_second=frames_per_second, file=frame.f_code.co_filename, line=frame.f_lineno
+    )
     if not isinstance(entities, Mapping):
         raise made.error("'entities' does not say how many there are of each kind", "write for example entities={Ball: 2}")
     for name, given in {"reset": reset, "step": step, "observe": observe}.items():
@@ -124,7 +130,16 @@ def register(
     made = replace(made, entities=dict(entities), reset=tuple(reset), step=tuple(step), observe=tuple(observe))
     validate(made)
     _REGISTRY[id] = made
+    for tell in _LISTENERS:
+        tell(made)
     return made
+
+
+def on_register(tell: Callable[[Definition], None]) -> None:
+    """Have ``tell`` called with every world that is registered, and with those that are already."""
+    _LISTENERS.append(tell)
+    for made in _REGISTRY.values():
+        tell(made)
 
 
 def definition(id: str) -> Definition:

@@ -1,0 +1,116 @@
+"""A batch of worlds as arrays: actions in; observations, rewards, flags and infos out, as NumPy arrays or PyTorch tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+
+from worldloom.core.errors import InputError
+from worldloom.core.lifecycle import FINAL
+from worldloom.core.simulation import Simulation
+from worldloom.core.table import Column
+from worldloom.vector.layout import Layout, Leaf
+
+Backend = Literal["numpy", "torch"]
+
+
+class Batch:
+    """The outside of a simulation.
+
+    Args:
+        simulation: The worlds.
+        layout: Which components the outside sees.
+        backend: ``numpy``, or ``torch`` for tensors on the simulation's device.
+        copy: Whether what is handed out stays as it is when the worlds step on; without it the columns themselves are handed out.
+    """
+
+    def __init__(self, simulation: Simulation, layout: Layout, backend: Backend, copy: bool) -> None:
+        self.simulation, self.layout, self.backend, self.copy = simulation, layout, backend, copy
+        self.num_envs = simulation.num_worlds
+        self._action_columns = {leaf.key: self._column(leaf) for leaf in layout.actions}
+
+    def _column(self, leaf: Leaf, prefix: str = "") -> Column:
+        return self.simulation.tables[leaf.table][prefix + leaf.name]
+
+    def export(self, column: Column, shape: tuple[int, ...]) -> Any:
+        """A column with shape (num_envs, *shape)."""
+        if self.backend == "torch":
+            tensor = column.torch().view(self.num_envs, *shape)
+            return tensor.clone() if self.copy else tensor
+        array = column.numpy().reshape(self.num_envs, *shape)
+        return array.copy() if self.copy and column.device.is_cpu else array
+
+    def _tree(self, leaves: list[Leaf], prefix: str = "") -> Any:
+        parts = {leaf.key: self.export(self._column(leaf, prefix), leaf.shape) for leaf in leaves}
+        return next(iter(parts.values())) if len(parts) == 1 else parts
+
+    def observations(self) -> Any:
+        """What every world shows: an array of shape (num_envs, ...), or a dict of them."""
+        return self._tree(self.layout.observations)
+
+    def final_observations(self) -> Any:
+        """What the last episode of every world showed at its end; only rows of worlds that ended in the last step mean anything."""
+        return self._tree(self.layout.observations, FINAL)
+
+    def rewards(self) -> Any:
+        """The reward of every world, shape (num_envs,): the sum over its agents."""
+        found = None
+        for leaf in self.layout.rewards:
+            part = self.export(self._column(leaf), leaf.shape)
+            part = part.reshape(self.num_envs, -1).sum(1) if leaf.shape else part
+            found = part if found is None else found + part
+        if found is not None:
+            return found
+        zeros = np.zeros(self.num_envs, np.float32)
+        return zeros if self.backend == "numpy" else self.terminations().new_zeros(self.num_envs, dtype=_torch().float32)
+
+    def terminations(self) -> Any:
+        return self.export(self.simulation.terminated, ())
+
+    def truncations(self) -> Any:
+        return self.export(self.simulation.truncated, ())
+
+    def infos(self, prefix: str = "") -> dict[str, Any]:
+        """Every info component with its mask, in Gymnasium's layout."""
+        out: dict[str, Any] = {}
+        for leaf in self.layout.infos:
+            out[leaf.key] = self.export(self._column(leaf, prefix), leaf.shape)
+            out["_" + leaf.key] = self.everyone()
+        return out
+
+    def everyone(self) -> Any:
+        """A mask of all worlds."""
+        if self.backend == "numpy":
+            return np.ones(self.num_envs, np.bool_)
+        return self.simulation.terminated.torch().new_ones(self.num_envs)
+
+    def step(self, actions: Any) -> None:
+        """Hand in one action per world and step."""
+        if len(self._action_columns) == 1 and not isinstance(actions, Mapping):
+            column = next(iter(self._action_columns.values()))
+            self.simulation.step(self._shaped(actions, column))
+            return
+        if not isinstance(actions, Mapping) or set(actions) != set(self._action_columns):
+            raise InputError(f"actions are a mapping with the keys {', '.join(self._action_columns)}")
+        self.simulation.step({c.name: self._shaped(actions[k], c) for k, c in self._action_columns.items()})
+
+    def _shaped(self, actions: Any, column: Column) -> Any:
+        if not hasattr(actions, "shape"):
+            actions = np.asarray(actions)
+        if actions.shape != column.shape and _size(actions) == _size(column) and tuple(actions.shape[:1]) == (self.num_envs,):
+            actions = actions.reshape(column.shape)
+        if isinstance(actions, np.ndarray) and actions.dtype == np.float64 and column.dtype == np.float32:
+            actions = actions.astype(np.float32)  # Gymnasium's users often compute in double precision
+        return actions
+
+
+def _size(array: Any) -> int:
+    return int(np.prod(array.shape))
+
+
+def _torch() -> Any:
+    import torch
+
+    return torch

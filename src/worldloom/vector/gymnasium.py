@@ -1,0 +1,165 @@
+"""Worlds as Gymnasium environments: a batch of them as a vector environment, or one alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.vector import AutoresetMode
+from gymnasium.vector.utils import batch_space
+
+from worldloom.core.errors import InputError
+from worldloom.core.registry import Definition, definition
+from worldloom.core.schedule import Autoreset
+from worldloom.core.simulation import Simulation
+from worldloom.vector.batch import Backend, Batch
+from worldloom.vector.layout import layout
+
+MODES: dict[Autoreset, AutoresetMode] = {
+    "same_step": AutoresetMode.SAME_STEP,
+    "next_step": AutoresetMode.NEXT_STEP,
+    "disabled": AutoresetMode.DISABLED,
+}
+
+
+class WorldVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
+    """``num_envs`` copies of a world as a Gymnasium vector environment.
+
+    Args:
+        world: The id of a registered world, or its definition.
+        num_envs: How many copies.
+        device: ``cpu``, ``cuda:N``, ``auto`` or ``python``.
+        seed: The seed until ``reset(seed=...)`` gives another; None takes one from the operating system.
+        autoreset: ``same_step``, ``next_step`` or ``disabled``, as Gymnasium documents them.
+        threads: CPU threads; None takes every core that has enough to do.
+        render_mode: ``rgb_array``, or None.
+        backend: ``numpy``, or ``torch`` for tensors on the device.
+        copy: Whether observations and flags stay as they are when the next step is taken.
+        config: Values of the world's configuration.
+        options: Further arguments of :class:`worldloom.Simulation`.
+    """
+
+    def __init__(
+        self,
+        world: str | Definition,
+        num_envs: int = 1,
+        *,
+        device: str = "cpu",
+        seed: int | Sequence[int] | None = None,
+        autoreset: Autoreset = "same_step",
+        threads: int | None = None,
+        render_mode: str | None = None,
+        backend: Backend = "numpy",
+        copy: bool = True,
+        config: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> None:
+        made = definition(world) if isinstance(world, str) else world
+        if render_mode not in (None, "rgb_array"):
+            raise InputError(f"render_mode must be 'rgb_array' or None, not {render_mode!r}")
+        if render_mode is not None and made.render is None:
+            raise InputError(f"world '{made.id}' has no renderer: register it with render=..., or leave render_mode out")
+        given = None if seed is None or not isinstance(seed, Sequence) else np.asarray(seed)
+        first = seed if given is None else 0
+        self.simulation = Simulation(made, num_envs, device, seed=first, autoreset=autoreset, threads=threads, config=config, **options)  # type: ignore[arg-type]
+        if given is not None:
+            self.simulation.reset(seeds=given)
+        self.batch = Batch(self.simulation, layout(made), backend, copy)
+        self.num_envs = num_envs
+        self.render_mode = render_mode
+        self.metadata = {"render_modes": ["rgb_array"], "render_fps": made.frames_per_second, "autoreset_mode": MODES[autoreset]}
+        self.single_observation_space = self.batch.layout.observation_space
+        self.single_action_space = self.batch.layout.action_space
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._over = np.zeros(num_envs, np.bool_)
+
+    def reset(self, *, seed: int | Sequence[int] | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Start new episodes: in all worlds, or in those of ``options["reset_mask"]``. Returns the observations of all worlds, and infos."""
+        mask = (options or {}).get("reset_mask")
+        self.simulation.reset(mask, None if seed is None else np.asarray(seed))
+        self._over[:] = False if mask is None else self._over & ~_numpy(mask)
+        return self.batch.observations(), self.batch.infos()
+
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+        """Take one step in every world.
+
+        With same-step autoreset ``infos["final_obs"]`` holds the last observations of the episodes that ended, shape (num_envs, ...),
+        and ``infos["_final_obs"]`` says in which rows.
+        """
+        disabled = self.simulation.autoreset == "disabled" and self.batch.backend == "numpy"
+        if disabled and self._over.any():
+            raise InputError(f"world {int(self._over.argmax())} is over: with autoreset='disabled' reset it first, reset(options={{'reset_mask': mask}})")
+        batch = self.batch
+        batch.step(actions)
+        terminations, truncations = batch.terminations(), batch.truncations()
+        infos = batch.infos()
+        if self.simulation.autoreset == "same_step":
+            over = terminations | truncations
+            if batch.backend == "torch" or over.any():
+                infos["final_obs"], infos["_final_obs"] = batch.final_observations(), over
+                infos["final_info"], infos["_final_info"] = batch.infos("final_"), over
+        elif disabled:
+            self._over = terminations | truncations
+        return batch.observations(), batch.rewards(), terminations, truncations, infos
+
+    def render(self) -> tuple[Any, ...] | None:
+        """One image per world, uint8 of shape (height, width, 3)."""
+        draw = self.simulation.definition.render
+        if self.render_mode is None or draw is None:
+            return None
+        return tuple(draw(self.simulation, world) for world in range(self.num_envs))
+
+    def close_extras(self, **_: Any) -> None:
+        self.simulation.close()
+
+
+class WorldEnv(gymnasium.Env[Any, Any]):
+    """One world as a Gymnasium environment."""
+
+    def __init__(self, world: str | Definition, *, render_mode: str | None = None, device: str = "cpu", **config: Any) -> None:
+        self._vector = WorldVectorEnv(world, 1, device=device, autoreset="disabled", render_mode=render_mode, config=config)
+        self.metadata = self._vector.metadata
+        self.render_mode = render_mode
+        self.observation_space = self._vector.single_observation_space
+        self.action_space = self._vector.single_action_space
+
+    @property
+    def simulation(self) -> Simulation:
+        return self._vector.simulation
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        observations, infos = self._vector.reset(seed=seed)
+        return _first(observations), _first_info(infos)
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        if not self.action_space.contains(action):
+            raise InputError(f"{action!r} is no action of {self.action_space}")
+        self._vector._over[:] = False  # whoever steps one world beyond its end gets what Gymnasium gives: more of the same
+        batched = {k: np.asarray(v)[None] for k, v in action.items()} if isinstance(action, Mapping) else np.asarray(action)[None]
+        observations, rewards, terminations, truncations, infos = self._vector.step(batched)
+        return _first(observations), float(rewards[0]), bool(terminations[0]), bool(truncations[0]), _first_info(infos)
+
+    def render(self) -> Any:
+        frames = self._vector.render()
+        return None if frames is None else frames[0]
+
+    def close(self) -> None:
+        self._vector.close()
+
+
+def _first(observations: Any) -> Any:
+    if isinstance(observations, dict):
+        return {k: _first(v) for k, v in observations.items()}
+    return observations[0]
+
+
+def _first_info(infos: dict[str, Any]) -> dict[str, Any]:
+    return {k: v[0] for k, v in infos.items() if not k.startswith("_")}
+
+
+def _numpy(mask: Any) -> Any:
+    return mask.detach().cpu().numpy() if hasattr(mask, "detach") else np.asarray(mask)

@@ -1,0 +1,90 @@
+"""How a world's components appear from outside: its observation, its action and their spaces, in Gymnasium's terms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from worldloom.core.fields import SCALARS, Field, Role, scalar_of
+from worldloom.core.registry import Definition
+from worldloom.core.spaces import Box, Discrete, MultiDiscrete
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One component as part of an observation or an action.
+
+    Attributes:
+        key: What it is called outside: its own name, with its table's where two have the same.
+        table, name: The column behind it.
+        space: The space of one world's value.
+        shape: The shape of one world's value; the axis of entities is left out where there is one entity.
+    """
+
+    key: str
+    table: str
+    name: str
+    space: gymnasium.Space[Any]
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The components of a world that the outside sees."""
+
+    observations: list[Leaf] = field(default_factory=list)
+    actions: list[Leaf] = field(default_factory=list)
+    rewards: list[Leaf] = field(default_factory=list)
+    infos: list[Leaf] = field(default_factory=list)
+
+    @property
+    def observation_space(self) -> gymnasium.Space[Any]:
+        """The space of one world's observation: the component's own, or a Dict where there are several."""
+        return _joined(self.observations)
+
+    @property
+    def action_space(self) -> gymnasium.Space[Any]:
+        return _joined(self.actions)
+
+
+def layout(definition: Definition) -> Layout:
+    """The outside of a world: every component with a role for it, each under a key of its own."""
+    counts = {"World": 1, **{k.__name__: n for k, n in definition.entities.items()}}
+    tables: dict[str, Mapping[str, Field]] = {"World": definition.world.fields, **{k.__name__: k.fields for k in definition.entities}}
+    by_role: dict[Role, list[Leaf]] = {Role.OBSERVATION: [], Role.ACTION: [], Role.REWARD: [], Role.INFO: []}
+    for role, leaves in by_role.items():
+        found = [(t, f) for t, fields in tables.items() for f in fields.values() if f.role is role]
+        names = [f.name for _, f in found]
+        for table, component in found:
+            key = component.name if names.count(component.name) == 1 else f"{table}.{component.name}"
+            shape = (() if counts[table] == 1 else (counts[table],)) + component.value_shape
+            leaves.append(Leaf(key, table, component.name, space_of(component, shape), shape))
+    return Layout(by_role[Role.OBSERVATION], by_role[Role.ACTION], by_role[Role.REWARD], by_role[Role.INFO])
+
+
+def space_of(component: Field, shape: tuple[int, ...]) -> gymnasium.Space[Any]:
+    """The space of one world's value of a component, of ``shape``."""
+    dtype = SCALARS[scalar_of(component.dtype)]
+    if isinstance(component.space, Discrete):
+        return gymnasium.spaces.Discrete(component.space.n) if shape == () else gymnasium.spaces.MultiDiscrete(np.full(shape, component.space.n))
+    if isinstance(component.space, MultiDiscrete):
+        return gymnasium.spaces.MultiDiscrete(np.broadcast_to(component.space.choices, shape).copy())
+    low: Any = component.space.low if isinstance(component.space, Box) else component.low
+    high: Any = component.space.high if isinstance(component.space, Box) else component.high
+    if dtype is np.bool_:
+        return gymnasium.spaces.MultiBinary(shape)
+    if np.issubdtype(dtype, np.integer):
+        info = np.iinfo(dtype)
+        low, high = (np.clip(np.nan_to_num(b, posinf=info.max, neginf=info.min), info.min, info.max) for b in (low, high))
+    bounds = [np.broadcast_to(np.asarray(b, dtype=dtype), shape).copy() for b in (low, high)]
+    return gymnasium.spaces.Box(bounds[0], bounds[1], shape, dtype)
+
+
+def _joined(leaves: list[Leaf]) -> gymnasium.Space[Any]:
+    if len(leaves) == 1:
+        return leaves[0].space
+    return gymnasium.spaces.Dict({leaf.key: leaf.space for leaf in leaves})

@@ -1,0 +1,123 @@
+"""One door: make an environment from an id, with the interface that is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import gymnasium
+
+from worldloom.core.errors import InputError
+from worldloom.core.fields import Role
+from worldloom.core.registry import Definition, definition, registered
+from worldloom.core.schedule import Autoreset
+from worldloom.vector.layout import layout
+
+EnvType = Literal["gymnasium", "torch", "dm"]
+FOREIGN = "gymnasium:"
+"""Ids that start with this are Gymnasium's own environments, run in worker processes."""
+
+
+@dataclass(frozen=True)
+class EnvSpec:
+    """What is known of a world before one is made."""
+
+    id: str
+    doc: str
+    observation_space: gymnasium.Space[Any]
+    action_space: gymnasium.Space[Any]
+    max_steps: int
+    config: dict[str, Any]
+
+
+def make(
+    id: str | Definition | Callable[[], Any] | Sequence[Callable[[], Any]],
+    num_envs: int = 1,
+    *,
+    device: str = "cpu",
+    env_type: EnvType = "gymnasium",
+    batch_size: int | None = None,
+    num_threads: int | None = None,
+    seed: int | Sequence[int] | None = None,
+    autoreset: Autoreset = "same_step",
+    render_mode: str | None = None,
+    copy: bool = True,
+    **config: Any,
+) -> Any:
+    """Make ``num_envs`` copies of a world, or of any Gymnasium environment.
+
+    Args:
+        id: The id of a registered world or its definition; ``gymnasium:ID`` for one of Gymnasium's own; or a factory (or one per copy) of
+            Gymnasium environments.
+        num_envs: How many copies.
+        device: Where worldloom's worlds run.
+        env_type: ``gymnasium`` for a vector environment of NumPy arrays, ``torch`` for one of tensors on the device, ``dm`` for dm_env.
+        batch_size: How many environments ``recv()`` waits for; fewer than ``num_envs`` gives an asynchronous pool.
+        num_threads: CPU threads for worlds, worker processes for Gymnasium's environments; None takes what the machine has.
+        seed: One seed, or one per copy.
+        autoreset: ``same_step``, ``next_step`` or ``disabled``.
+        render_mode: ``rgb_array``, or None.
+        copy: Whether what is handed out stays as it is when the next step is taken.
+        config: Values of the world's configuration; for Gymnasium's environments arguments of ``gymnasium.make``.
+    """
+    if env_type not in ("gymnasium", "torch", "dm"):
+        raise InputError(f"env_type must be 'gymnasium', 'torch' or 'dm', not {env_type!r}")
+    if batch_size is not None and not 1 <= batch_size <= num_envs:
+        raise InputError(f"batch_size must be from 1 to num_envs ({num_envs}), not {batch_size!r}")
+    if (isinstance(id, str) and id.startswith(FOREIGN)) or not isinstance(id, (str, Definition)):
+        return _make_foreign(id, num_envs, env_type, batch_size, num_threads, seed, autoreset, copy, config)
+    if batch_size is not None and batch_size < num_envs:
+        from worldloom.vector.pool import WorldPool
+
+        return WorldPool(id, num_envs, batch_size, device=device, seed=seed, threads=num_threads, config=config)
+    if env_type == "dm":
+        from worldloom.vector.dm import DmVectorEnv
+
+        return DmVectorEnv(id, num_envs, device=device, seed=seed, threads=num_threads, config=config)
+    from worldloom.vector.gymnasium import WorldVectorEnv
+
+    backend: Literal["numpy", "torch"] = "torch" if env_type == "torch" else "numpy"
+    return WorldVectorEnv(
+        id, num_envs, device=device, seed=seed, autoreset=autoreset, threads=num_threads, render_mode=render_mode, backend=backend, copy=copy, config=config
+    )
+
+
+def _make_foreign(
+    id: Any, num_envs: int, env_type: str, batch_size: int | None, workers: int | None, seed: Any, autoreset: Autoreset, copy: bool, config: dict[str, Any]
+) -> Any:
+    from worldloom.vector.process_pool import ProcessPool
+
+    if env_type != "gymnasium":
+        raise InputError(f"Gymnasium's environments run in worker processes and speak env_type='gymnasium' only, not {env_type!r}")
+    made = id
+    if isinstance(id, str):
+        name = id.removeprefix(FOREIGN)
+        made = _Maker(name, config) if config else name
+    return ProcessPool(made, num_envs, batch_size=batch_size, num_workers=workers, seed=seed, autoreset=autoreset, copy=copy)
+
+
+@dataclass(frozen=True)
+class _Maker:
+    """A factory that can be shipped to a worker process."""
+
+    id: str
+    arguments: dict[str, Any]
+
+    def __call__(self) -> Any:
+        return gymnasium.make(self.id, **self.arguments)
+
+
+def make_spec(id: str | Definition) -> EnvSpec:
+    """The spaces, the episode limit and the configuration of a world, without making one."""
+    made = definition(id) if isinstance(id, str) else id
+    outside = layout(made)
+    config = {
+        f.name: f.default.item() if f.default.shape == () else f.default for f in made.world.fields.values() if f.role is Role.CONFIG and f.name != "max_steps"
+    }
+    return EnvSpec(made.id, made.doc, outside.observation_space, outside.action_space, made.max_steps, config)
+
+
+def list_all_envs() -> list[str]:
+    """The ids of all registered worlds."""
+    return list(registered())

@@ -1,0 +1,44 @@
+"""Worlds under Gymnasium's own names: ``gymnasium.make_vec("worldloom/CartPole-v1", num_envs=...)``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+from gymnasium.envs.registration import registry
+
+from worldloom.core.registry import Definition, on_register
+
+NAMESPACE = "worldloom"
+
+
+def announce(made: Definition) -> None:
+    """Let Gymnasium know a world."""
+    name = f"{NAMESPACE}/{made.id}"
+    try:
+        registry.pop(name, None)
+        gymnasium.register(
+            name,
+            entry_point="worldloom.vector.registration:make_one",
+            vector_entry_point="worldloom.vector.registration:make_many",
+            kwargs={"world": made.id},
+            disable_env_checker=True,
+            order_enforce=False,
+        )
+    except gymnasium.error.Error:  # an id that Gymnasium has no form for, such as one without a version
+        return
+
+
+def make_one(world: str, **arguments: Any) -> Any:
+    from worldloom.vector.gymnasium import WorldEnv
+
+    return WorldEnv(world, **arguments)
+
+
+def make_many(world: str, num_envs: int = 1, **arguments: Any) -> Any:
+    from worldloom.vector.make import make
+
+    return make(world, num_envs, **arguments)
+
+
+on_register(announce)
