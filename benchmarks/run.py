@@ -7,6 +7,7 @@ python benchmarks/run.py --device cuda:0 --out results.json
 from __future__ import annotations
 
 import json
+import os
 import platform
 import subprocess
 from dataclasses import asdict, dataclass, field
@@ -40,14 +41,13 @@ class Settings:
 
 def describe_machine(device: wp.Device) -> dict[str, Any]:
     """What the figures were measured on."""
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=Path(__file__).parent, check=False).stdout.strip()
+    told = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=Path(__file__).parent, check=False)
+    commit = os.environ.get("WORLDLOOM_COMMIT") or told.stdout.strip()
     hardware = device.name if device.is_cuda else f"{platform.processor() or platform.machine()}, {len(_cores())} cores"
     return {"date": date.today().isoformat(), "commit": commit, "hardware": hardware, "warp": wp.config.version, "worldloom": wl.__version__}
 
 
 def _cores() -> set[int]:
-    import os
-
     return os.sched_getaffinity(0)
 
 
