@@ -56,7 +56,7 @@ def watch(runner: Runner):
 RACE = wl.Definition("Race-test", Track, {Runner: 2}, reset=(line_up,), step=(run, arrive), observe=(watch,))
 
 
-Sight = wl.vector(5)
+Sight = wl.vec(5)
 
 
 class Walker(wl.Entity):

@@ -42,7 +42,7 @@ from warp import (  # noqa: E402
 
 from worldloom.core.entity import Components, Entity, Has, World  # noqa: E402
 from worldloom.core.errors import CompileError, DefinitionError, DeviceError, InputError, WorldFault, WorldloomError  # noqa: E402
-from worldloom.core.fields import Action, Array, Config, Finite, Info, Observation, Persistent, Ref, Reward, vector  # noqa: E402
+from worldloom.core.fields import Action, Array, Config, Finite, Info, Observation, Persistent, Ref, Reward, vec  # noqa: E402
 from worldloom.core.math import FUNCTIONS as _FUNCTIONS  # noqa: E402
 from worldloom.core.math import MathFunction as _MathFunction  # noqa: E402
 from worldloom.core.registry import Definition, definition, register, registered  # noqa: E402
@@ -101,13 +101,13 @@ __all__ = [
     "uint16",
     "uint32",
     "uint64",
+    "vec",
     "vec2",
     "vec2i",
     "vec3",
     "vec3i",
     "vec4",
     "vec4i",
-    "vector",
 ]
 
 

@@ -36,7 +36,7 @@ def field(annotation: object, default: object = None) -> object:
         (wl.Observation(3), wp.vec3, ()),
         (wl.Observation(VECTOR_LIMIT + 1), wp.float32, (VECTOR_LIMIT + 1,)),
         (wl.Observation(3, 4), wp.float32, (3, 4)),
-        (wl.Observation(2, dtype=wl.uint8), wl.vector(2, wl.uint8), ()),
+        (wl.Observation(2, dtype=wl.uint8), wl.vec(2, wl.uint8), ()),
         (wl.Action(wl.Discrete(4)), wp.int32, ()),
         (wl.Action(wl.MultiDiscrete(2, 3)), wp.vec2i, ()),
         (wl.Action(wl.Box(-1.0, 1.0)), wp.float32, ()),
@@ -111,9 +111,9 @@ def test_values_that_do_not_fit(dtype: type, value: object) -> None:
 
 
 def test_one_object_per_type() -> None:
-    assert wl.vector(3) is wp.vec3
-    assert wl.vector(5) is wl.vector(5, float)
-    assert canonical(wp.types.vector(length=7, dtype=wp.int32)) is wl.vector(7, int)
+    assert wl.vec(3) is wp.vec3
+    assert wl.vec(5) is wl.vec(5, float)
+    assert canonical(wp.types.vector(length=7, dtype=wp.int32)) is wl.vec(7, int)
     assert canonical(str) is None and canonical("float") is None
     assert scalar_of(wl.vec4i) is wp.int32 and scalar_of(wp.uint8) is wp.uint8
 

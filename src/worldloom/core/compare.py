@@ -181,7 +181,7 @@ class Comparison:
 
     @property
     def num_columns(self) -> int:
-        return sum(len(table.columns) for table in self.reference.tables.values())
+        return sum(1 for table in self.reference.tables.values() for _ in table)
 
     def look(self) -> Difference | None:
         """Compare the devices as they stand."""

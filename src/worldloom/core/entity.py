@@ -96,8 +96,8 @@ class World(Components):
     reserved: ClassVar[set[str]] = _RESERVED_WORLD | {"step", "episode", "seed", "terminated", "truncated", "finished", "resetting", "faulty", "broken"}
 
 
-def _engine(name: str, dtype: Any, default: Any = 0) -> Field:
-    return Field(name, dtype, role=Role.ENGINE, default=default, keep=True)
+def _engine(name: str, dtype: Any, default: Any = 0, transient: bool = False) -> Field:
+    return Field(name, dtype, role=Role.ENGINE, default=default, keep=True, transient=transient)
 
 
 ENGINE_FIELDS: dict[str, Field] = {
@@ -107,8 +107,8 @@ ENGINE_FIELDS: dict[str, Field] = {
     "terminated": _engine("terminated", wp.bool, False),
     "truncated": _engine("truncated", wp.bool, False),
     "finished": _engine("finished", wp.bool, False),
-    "resetting": _engine("resetting", wp.bool, False),
-    "faulty": _engine("faulty", wp.bool, False),
+    "resetting": _engine("resetting", wp.bool, False, transient=True),
+    "faulty": _engine("faulty", wp.bool, False, transient=True),
     "broken": Field("broken", wp.bool, (1,), Role.ENGINE, False, keep=True),
     "max_steps": Field("max_steps", wp.int32, role=Role.CONFIG),
 }

@@ -70,7 +70,7 @@ def shape_of(dtype: Any) -> tuple[int, ...]:
     return tuple(dtype._shape_) if is_composite(dtype) else ()
 
 
-def vector(length: int, dtype: Any = wp.float32) -> Any:
+def vec(length: int, dtype: Any = wp.float32) -> Any:
     """The vector type of ``length`` numbers, always the same object for the same arguments."""
     return canonical(wp.types.vector(length=length, dtype=PLAIN.get(dtype, dtype)))
 
@@ -122,6 +122,7 @@ class Field:
         space: The action space, for actions.
         finite: Whether a NaN or an infinity in it is a fault of its world.
         keep: Whether it outlives a reset.
+        transient: Whether it means something only within one step, so that it need not be kept in memory.
         ref: The kind of entity that it refers to, or its name, for references.
         low, high: Bounds of an observation, one for all its numbers or one for each.
     """
@@ -137,6 +138,7 @@ class Field:
     ref: Any = None
     low: Bound = -math.inf
     high: Bound = math.inf
+    transient: bool = False
 
     @property
     def is_array(self) -> bool:
@@ -177,7 +179,7 @@ def _packed(dtype: Any, shape: tuple[int, ...], what: str) -> tuple[Any, tuple[i
     if len(shape) > 3 or any(not isinstance(n, int) or n < 1 for n in shape):
         raise misuse(f"{what} takes one to three whole numbers of 1 or more as its shape, not {shape!r}", _SHAPE_FIX)
     if len(shape) == 1 and shape[0] <= VECTOR_LIMIT and not is_composite(dtype) and dtype is not wp.bool:
-        return vector(shape[0], dtype), ()
+        return vec(shape[0], dtype), ()
     return dtype, shape
 
 
@@ -214,7 +216,7 @@ def Action(space: Space) -> Declared:
     if isinstance(space, MultiDiscrete):
         if len(space.choices) > VECTOR_LIMIT:
             raise misuse(f"one action takes at most {VECTOR_LIMIT} choices at once", "declare several action components")
-        return Declared(vector(len(space.choices), wp.int32), (), Role.ACTION, space=space)
+        return Declared(vec(len(space.choices), wp.int32), (), Role.ACTION, space=space)
     if isinstance(space, Box):
         dtype, shape = _packed(wp.float32, space.shape, "Box") if space.shape else (wp.float32, ())
         return Declared(dtype, shape, Role.ACTION, space=space)

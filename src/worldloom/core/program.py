@@ -106,9 +106,9 @@ def generate(schedule: Schedule, fuse: bool, cuda: bool) -> Program:
     """Write the module for a schedule: a thread per row on CUDA, a loop over all rows of a shard on the CPU."""
     sites, types = Sites(), dict[str, Any]()
     functions = Functions(schedule, sites, types)
-    writer = _Writer(schedule, types, cuda)
-    step = [e if isinstance(e, HostNode) else writer.kernel("step", i, e) for i, e in enumerate(group(schedule.step, schedule, functions, fuse))]
-    reset = [e if isinstance(e, HostNode) else writer.kernel("reset", i, e) for i, e in enumerate(group(schedule.reset, schedule, functions, fuse))]
+    groups = {phase: group(entries, schedule, functions, fuse) for phase, entries in (("step", schedule.step), ("reset", schedule.reset))}
+    writer = _Writer(schedule, types, cuda, _never_kept([g for found in groups.values() for g in found if isinstance(g, Group)], schedule))
+    step, reset = ([e if isinstance(e, HostNode) else writer.kernel(phase, i, e) for i, e in enumerate(found)] for phase, found in groups.items())
     helpers: dict[str, Any] = {}
     texts: list[str] = []
 
@@ -133,8 +133,8 @@ def generate(schedule: Schedule, fuse: bool, cuda: bool) -> Program:
 class _Writer:
     """Writes kernels: load what the systems need, call them, store what they changed."""
 
-    def __init__(self, schedule: Schedule, types: dict[str, Any], cuda: bool) -> None:
-        self.schedule, self.types, self.cuda = schedule, types, cuda
+    def __init__(self, schedule: Schedule, types: dict[str, Any], cuda: bool, never_kept: set[Column]) -> None:
+        self.schedule, self.types, self.cuda, self.never_kept = schedule, types, cuda, never_kept
         self.texts: list[str] = []
         self.same: dict[str, str] = {}
 
@@ -173,7 +173,7 @@ class _Writer:
                     lines.append(f"{pad}{self._at(column, columns, group)} = {variable(column)}")
             defined |= set() if mask is not None else known
         for column in shared:
-            if any(column in f.target.outputs for f in group.functions):
+            if column not in self.never_kept and any(column in f.target.outputs for f in group.functions):
                 lines.append(f"{self._at(column, columns, group)} = {variable(column)}")
         errors = any(f.target.faults for f in group.functions)
         head = ["first: wp.int32", "rows: wp.int32", "offset: wp.int32", *[f"{column_name(c)}: {array_code(f, self.types)}" for c, f in columns.items()]]
@@ -269,13 +269,24 @@ class _Writer:
         if early is not None:
             return size((WORLD, early[0])), 0
         read = sum(size(c) for c in self._loads(blocks, shared))
-        written = sum(size(c) for c in shared if any(c in f.target.outputs for f in group.functions))
+        written = sum(size(c) for c in shared if c not in self.never_kept and any(c in f.target.outputs for f in group.functions))
         for mask, nodes in blocks:
             if mask is None:
                 for _, function in nodes:
                     read += sum(size(c) for c in function.target.columns if c not in function.target.local_write)
                     written += sum(size(c) for c in function.target.local_write | function.target.remote_write)
         return read, written
+
+
+def _never_kept(groups: list[Group], schedule: Schedule) -> set[Column]:
+    """Transient columns that live and die in the registers of one kernel."""
+    users: dict[Column, int] = {}
+    for each in groups:
+        masks = {(WORLD, n.mask[0]) for n in each.nodes if n.mask is not None}
+        touched = masks.union(*[{*f.target.inputs, *f.target.outputs, *f.target.columns} for f in each.functions])
+        for column in touched:
+            users[column] = users.get(column, 0) + 1
+    return {c for c, n in users.items() if n == 1 and schedule.tables[c[0]].fields[c[1]].transient}
 
 
 Blocks = list[tuple[Mask | None, list[tuple[Any, Any]]]]

@@ -151,7 +151,8 @@ class Table:
         return columns[name]
 
     def __iter__(self) -> Iterator[Column]:
-        return iter(self.columns.values())
+        """The columns that mean something between two steps."""
+        return (c for c in self.columns.values() if not c.field.transient)
 
 
 def _is_torch(value: Any) -> bool:

@@ -13,7 +13,7 @@ LIMIT = 12
 TAU = 2 * math.pi
 PUSH = wl.vec2(0.25, 0.5)
 WIDE = np.int64(5_000_000_000)
-Five = wl.vector(5)
+Five = wl.vec(5)
 
 
 class Colour(enum.IntEnum):
