@@ -290,7 +290,7 @@ def check_value(name: str, dtype: Any, value: Any) -> Any:
     """``value`` as one that a field of ``dtype`` can hold, or ValueError."""
     scalar = SCALARS[scalar_of(dtype)]
     try:
-        array = np.asarray(value if not is_composite(type(value)) else list(value))
+        array = np.asarray([getattr(n, "value", n) for n in value] if is_composite(type(value)) else value)
         kinds = "b" if scalar is np.bool_ else "biu" if np.issubdtype(scalar, np.integer) else "biuf"
         if not is_composite(dtype) and array.shape != ():
             raise ValueError

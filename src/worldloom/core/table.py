@@ -59,7 +59,10 @@ class Column:
     def torch(self) -> Any:
         """A PyTorch tensor that shares the column's memory."""
         if self._tensor is None:
-            self._tensor = wp.to_torch(self.array).view(self.shape)
+            import torch
+
+            with torch.inference_mode(False):  # a tensor born in inference mode could never be written to outside of it
+                self._tensor = wp.to_torch(self.array).view(self.shape)
         return self._tensor
 
     @property
