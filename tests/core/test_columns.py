@@ -243,9 +243,9 @@ def test_one_world_takes_one_value() -> None:
         ("nois", 1.0, "world 'Shop-test' has no configuration 'nois': it has max_steps, noise, sizes"),
         ("total", 1.0, "has no configuration 'total'"),
         ("noise", np.zeros(3), "not shape (3,)"),
-        ("noise", "loud", "World.noise takes float32"),
+        ("noise", "loud", "configuration 'noise' holds float32"),
         ("sizes", 1.0, "configuration 'sizes' is one value of shape (2,), or 4 of them, not shape ()"),
-        ("max_steps", 2.5, "World.max_steps takes int32"),
+        ("max_steps", 2.5, "configuration 'max_steps' holds int32"),
     ],
 )
 def test_configuration_that_does_not_fit(name: str, value, words: str) -> None:

@@ -44,7 +44,7 @@ def pole() -> wl.Simulation:
         (4, {"seed": 0.5}, "seeds are one whole number"),
         (4, {"seed": "x"}, "seeds are one whole number"),
         (4, {"config": {"gravitas": 1.0}}, "world 'CartPole-v1' has no configuration 'gravitas'"),
-        (4, {"config": {"gravity": "low"}}, "World.gravity takes float32"),
+        (4, {"config": {"gravity": "low"}}, "configuration 'gravity' holds float32"),
         (4, {"config": {"gravity": np.ones(3)}}, "configuration 'gravity' is one value of shape (), or 4 of them, not shape (3,)"),
         (4, {"counts": {"Horse": 2}}, "world 'CartPole-v1' has no entities 'Horse': it has Cart"),
         (4, {"external": {"Cart.y": np.zeros(4)}}, "there is no column 'Cart.y' to be external"),
@@ -183,7 +183,7 @@ def test_a_number_that_is_not_finite(device: str, value: float) -> None:
     sim["Cart"].x.numpy()[2] = value
     sim.step(np.zeros(4, np.int32))
     faults = sim.errors()
-    assert [(f.world, f.episode, f.step, f.message) for f in faults] == [(12, 0, 0, "Cart.x is not a finite number")]
+    assert [(f.world, f.episode, f.step, f.message) for f in faults] == [(12, 0, 0, "x of Cart 0 is not a finite number")]
     assert np.isfinite(sim["Cart"].sight.numpy()).all(), "the broken world has begun anew"
     assert sim.truncated.numpy()[2]
 

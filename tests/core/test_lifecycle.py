@@ -128,8 +128,8 @@ def test_rewards_start_from_nothing_at_every_step(device: str) -> None:
 @pytest.mark.parametrize(
     ("name", "place", "value", "words"),
     [
-        ("Plant.water", (1, 1, 0), np.nan, "action Plant.water is not a finite number"),
-        ("Plant.water", (1, 0, 1), np.inf, "action Plant.water is not a finite number"),
+        ("Plant.water", (1, 1, 0), np.nan, "action water of Plant 1 is not a finite number"),
+        ("Plant.water", (1, 0, 1), np.inf, "action water of Plant 0 is not a finite number"),
         ("Plant.food", (1, 0, 0), 2, "action Plant.food[0] is 2, which is not in 0 to 1"),
         ("Plant.food", (1, 1, 1), -1, "action Plant.food[1] is -1, which is not in 0 to 2"),
     ],
@@ -151,7 +151,7 @@ def test_every_kind_of_flagged_column_is_checked(device: str, column: str, place
     sim = wl.Simulation(GARDEN, 3, device, seed=0)
     sim["Plant"][column].numpy()[place] = np.nan
     sim.step(CALM)
-    assert [(f.world, f.message) for f in sim.errors()] == [(2, f"Plant.{column} is not a finite number")]
+    assert [(f.world, f.message) for f in sim.errors()] == [(2, f"{column} of Plant {place[1]} is not a finite number")]
     assert sim.truncated.numpy().tolist() == [False, False, True]
     assert np.isfinite(sim["Plant"][column].numpy()).all()
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import warp as wp
 
 from worldloom.core.errors import DefinitionError, misuse, user_frame
-from worldloom.core.fields import Field, Role, declare
+from worldloom.core.fields import Field, Role, canonical, declare
 from worldloom.core.source import class_line
 
 _RESERVED_ENTITY = {"id", "ref", "terminate", "truncate", "active", "terminated", "truncated"}
@@ -61,6 +61,10 @@ class Components:
                 raise cls._error(str(error), "give it a component type: bool, int, float, wl.vec2, wl.Array(int, 5), ...", name) from None
             except ValueError as error:
                 raise cls._error(str(error), "give it a default that fits, or none", name) from None
+        written = inspect.get_annotations(cls)
+        for name, value in vars(cls).items():
+            if name not in written and name not in ("file", "line", "reserved", "fields") and not name.startswith("_") and canonical(type(value)) is not None:
+                raise cls._error(f"'{name}' has a value and no type, so it is no component", f"write '{name}: {type(value).__name__} = {value!r}'")
         cls.fields = fields
 
     @classmethod

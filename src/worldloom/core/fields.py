@@ -177,7 +177,7 @@ def _component(dtype: Any, what: str) -> Any:
 def _packed(dtype: Any, shape: tuple[int, ...], what: str) -> tuple[Any, tuple[int, ...]]:
     """Short one-dimensional components become vectors; the rest stay arrays of up to three dimensions."""
     if len(shape) > 3 or any(not isinstance(n, int) or n < 1 for n in shape):
-        raise misuse(f"{what} takes one to three whole numbers of 1 or more as its shape, not {shape!r}", _SHAPE_FIX)
+        raise misuse(f"{what} takes one to three whole numbers of 1 or more as its shape, not {shape!r}", f"write for example wl.{what}(3, 4)")
     if len(shape) == 1 and shape[0] <= VECTOR_LIMIT and not is_composite(dtype) and dtype is not wp.bool:
         return vec(shape[0], dtype), ()
     return dtype, shape
@@ -251,10 +251,10 @@ class Config:
 def declare(name: str, annotation: Any, default: Any, has_default: bool) -> Field:
     """The field that ``name: annotation = default`` declares; raises TypeError or ValueError with one sentence where type or default are wrong."""
     if annotation is Reward:
-        declared = Declared(wp.float32, role=Role.REWARD)
+        declared = Declared(wp.float32, role=Role.REWARD, finite=True)
     elif annotation is Config:
         if not has_default:
-            raise TypeError(f"configuration '{name}' needs a default value, such as '{name}: wl.Config = 1.0'")
+            raise ValueError(f"configuration '{name}' needs a default value, such as '{name}: wl.Config = 1.0'")
         dtype = canonical(type(default))
         if dtype is None:
             raise TypeError(f"configuration '{name}' has a default of type {type(default).__name__}, which no component can hold")

@@ -19,7 +19,7 @@ from worldloom.core.table import Column, Table
 
 
 class Row:
-    """One entity, or one world, as interpreted systems see it."""
+    """One entity, or one world, as interpreted systems and the debugger see it."""
 
     __slots__ = ("_columns", "_index", "_slot")
 
@@ -32,19 +32,35 @@ class Row:
     def id(self) -> np.int32:
         return np.int32(self._slot)
 
+    @property
+    def ref(self) -> np.int32:
+        """What a reference to this entity holds."""
+        return np.int32(self._slot)
+
+    def __dir__(self) -> list[str]:
+        return ["id", "ref", *self._columns]
+
+    def _find(self, name: str) -> Column:
+        if name not in self._columns:
+            raise AttributeError(f"there is no component '{name}' here: there are {', '.join(self._columns)}")
+        found: Column = self._columns[name]
+        return found
+
     def __getattr__(self, name: str) -> Any:
-        column = self._columns[name]
+        column = self._find(name)
         if column.field.is_array:
             return Elements(column, self._index)
         return _clean(_get(column.values, (_place(column, self._index),), column.field), column.field)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        column = self._columns[name]
+        column = self._find(name)
         column.values[_place(column, self._index)] = _shaped(value, column.field)
 
     def __repr__(self) -> str:
-        values = ", ".join(f"{n}={getattr(self, n)}" for n, c in self._columns.items() if c.field.role is not Role.ENGINE)
-        return f"<id={self._slot} {values}>"
+        told = {n: c for n, c in self._columns.items() if c.field.role is not Role.ENGINE or n == "active"}
+        values = ", ".join(f"{n}={getattr(self, n)}" for n, c in told.items() if not c.field.is_array)
+        table = next(iter(self._columns.values())).table
+        return f"<{table} {self._slot}: {values}>"
 
 
 class Elements:

@@ -218,10 +218,11 @@ def name_faults(view: TableView, world: type[World]) -> System | None:
             for i, n in enumerate(field.space.choices):
                 lines += _bad_choice(f"{me}.raw__{field.name}[{i}]", f"{me}.{field.name}[{i}]", f"action {name}[{i}]", n)
         elif field.finite or isinstance(field.space, Box):
-            what = f"action {name}" if field.role is Role.ACTION else name
+            what = f"{'action ' if field.role is Role.ACTION else ''}{name if me == 'world' else field.name}"
             indent = "    " * len(field.shape)
             lines += _loops(field.shape, f"if not isfinite({me}.{field.name}{{}}):") if field.is_array else [f"if not isfinite({me}.{field.name}):"]
-            lines.append(indent + f'    world.fail("{what} is not a finite number")')
+            whose = f"{what} of {view.__name__} {{value}}" if me == "e" else what
+            lines.append(indent + f'    world.fail("{whose} is not a finite number", {"e.id" if me == "e" else "0"})')
     return _for_table(f"name_faults_{view.__name__}", lines, view, world)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -129,6 +130,9 @@ def register(
             raise made.error(f"'{name}' is not a list of systems", f"write {name}=[...], even for one system")
     made = replace(made, entities=dict(entities), reset=tuple(reset), step=tuple(step), observe=tuple(observe))
     validate(made)
+    before = _REGISTRY.get(id)
+    if before is not None and before.file != made.file:
+        warnings.warn(f"world '{id}' of {before.file} is replaced by that of {made.file}", stacklevel=2)
     _REGISTRY[id] = made
     for tell in _LISTENERS:
         tell(made)

@@ -21,7 +21,7 @@ from worldloom.core.program import generate
 from worldloom.core.registry import Definition, definition
 from worldloom.core.rewrite.kernel_target import WORLD
 from worldloom.core.schedule import Autoreset, plan
-from worldloom.core.table import Column, Table
+from worldloom.core.table import Column, Table, castable
 
 _NOT_EXTERNAL = (Role.ENGINE, Role.CONFIG)
 _AUTORESETS = ("same_step", "next_step", "disabled")
@@ -123,7 +123,8 @@ class Simulation:
 
         Args:
             actions: An array or tensor of shape (num_worlds, count, ...) for a world with one action component; a mapping
-                from ``Table.name`` to such arrays for several. None takes the actions that lie in the columns.
+                from ``Table.name``, or from the kind of entity, to such arrays for several. What is not handed in stays as it lies in
+                the columns.
         """
         self._check_open()
         if actions is not None:
@@ -151,10 +152,17 @@ class Simulation:
             names = ", ".join(c.name for c in self._actions)
             raise InputError(f"world '{self.definition.id}' takes actions for {names or 'nothing'}: hand in a mapping with one array for each")
         named = {c.name: c for c in self._actions}
-        for name, values in actions.items():
+        for key, values in actions.items():
+            name = key if isinstance(key, str) else self._action_of(key)
             if name not in named:
                 raise InputError(f"there is no action '{name}': world '{self.definition.id}' takes {', '.join(named)}")
             named[name].assign(_match(values, named[name].shape))
+
+    def _action_of(self, kind: Any) -> str:
+        """The name of the one action of a kind of entity."""
+        table = getattr(kind, "__name__", repr(kind))
+        found = [c.name for c in self._actions if c.name.startswith(f"{table}.")]
+        return found[0] if len(found) == 1 else table
 
     def reset(self, mask: Any = None, seeds: Any = None) -> None:
         """Start a new episode in all worlds, or in those that ``mask`` picks, without a step.
@@ -212,14 +220,24 @@ class Simulation:
         """Memory per world, in bytes."""
         return sum(c.nbytes for t in self.tables.values() for c in t if c.field.role is not Role.CONFIG) // self.num_worlds
 
-    def set_config(self, name: str, value: Any) -> None:
-        """Change a configuration while the simulation runs: one value for the batch, or one per world. Nothing is compiled."""
-        self._check_open()
+    def get_config(self, name: str) -> Any:
+        """The value of a configuration, or one per world where it was set so."""
+        values = self._config(name).numpy()
+        return values[0] if len(values) == 1 else values
+
+    def _config(self, name: str) -> Column:
         column = self.tables[WORLD].columns.get(name)
         if column is None or column.field.role is not Role.CONFIG:
             known = ", ".join(c.field.name for c in self.tables[WORLD] if c.field.role is Role.CONFIG)
             raise InputError(f"world '{self.definition.id}' has no configuration '{name}': it has {known}")
-        array = _host(value)
+        return column
+
+    def set_config(self, name: str, value: Any) -> None:
+        """Change a configuration while the simulation runs: one value for the batch, or one per world. Nothing is compiled."""
+        self._check_open()
+        column, array = self._config(name), _host(value)
+        if not castable(array.dtype.name, column.dtype):
+            raise InputError(f"configuration '{name}' holds {column.dtype.name}, not {value!r}")
         per_world = array.shape == (self.num_worlds, *column.field.value_shape)
         if not per_world and array.shape != column.field.value_shape:
             raise InputError(f"configuration '{name}' is one value of shape {column.field.value_shape}, or {self.num_worlds} of them, not shape {array.shape}")
@@ -262,6 +280,11 @@ class Simulation:
             self._closed = True
             self.__dict__.pop("executor", None)
             self._run_step = self._run_reset = lambda: None
+
+    def __repr__(self) -> str:
+        return (
+            f"<simulation of {self.num_worlds} {self.definition.id} on {devices.PYTHON if self.interpreted else self.device.alias}: {', '.join(self.tables)}>"
+        )
 
     def __enter__(self) -> Simulation:
         return self

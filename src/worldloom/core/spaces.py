@@ -50,8 +50,8 @@ class Box:
     shape: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        if not self.low < self.high:
-            raise misuse(f"Box needs low < high, not {self.low!r} and {self.high!r}", "write for example wl.Box(-1.0, 1.0)")
+        if not all(isinstance(b, (int, float)) for b in (self.low, self.high)) or not self.low < self.high:
+            raise misuse(f"Box needs two numbers with low < high, not {self.low!r} and {self.high!r}", "write for example wl.Box(-1.0, 1.0)")
         if len(self.shape) > 3 or any(not isinstance(n, int) or n < 1 for n in self.shape):
             raise misuse(f"Box takes a shape of at most three whole numbers of 1 or more, not {self.shape!r}", "write for example wl.Box(-1.0, 1.0, (2,))")
 

@@ -11,7 +11,7 @@ from typing import Any
 import warp as wp
 
 from worldloom.core.entity import Components, Entity, Has, World
-from worldloom.core.errors import misuse
+from worldloom.core.errors import DefinitionError, misuse
 from worldloom.core.fields import FLOATS, Field, canonical, is_composite, scalar_of
 from worldloom.core.math import construct, python_math
 from worldloom.core.operators import HELPERS
@@ -152,7 +152,7 @@ class System:
             target.flow = flow
         flow.run()
         if flow.assigned is not None:
-            flow.body += flow.leave()
+            flow.body += [ast.copy_location(last, self.source.tree.body[-1]) for last in flow.leave()]
         return flow
 
     def _typed(self, view: Any) -> Owner:
@@ -339,12 +339,18 @@ def _replace(vector: Any, value: Any, *indices: Any) -> Any:
 
 def system(rule: Callable[..., None] | None = None) -> System:
     """Make a function a system: a rule run once per entity, or once per world, of every world of a batch. Written ``@wl.system``, without brackets."""
-    return System(read(_decorated(rule, "system")))
+    try:
+        return System(read(_decorated(rule, "system")))
+    except DefinitionError as error:  # the engine's own frames say nothing to the user
+        raise error.with_traceback(None) from None
 
 
 def function(helper: Callable[..., Any] | None = None) -> Helper:
     """Make a function of numbers and vectors callable from systems."""
-    return Helper(read(_decorated(helper, "function")))
+    try:
+        return Helper(read(_decorated(helper, "function")))
+    except DefinitionError as error:
+        raise error.with_traceback(None) from None
 
 
 def _decorated(given: Callable[..., Any] | None, name: str) -> Callable[..., Any]:

@@ -72,6 +72,15 @@ class Column:
             self._values = self.array.numpy()
         return self._values
 
+    def __bool__(self) -> bool:
+        raise InputError(f"{self.name} is a whole column and no truth value: ask .numpy().any() or .torch().any()")
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        return f"<column {self.name}: {self.dtype.name} of shape {self.shape} on {self.device.alias}>"
+
     def __dlpack__(self, *arguments: Any, **keywords: Any) -> Any:
         return self.torch().__dlpack__(*arguments, **keywords)
 
@@ -92,14 +101,14 @@ class Column:
         if _is_torch(values):
             if tuple(values.shape) != wanted:
                 raise self._misfit(f"shape {tuple(values.shape)}")
-            if not _castable(str(values.dtype).removeprefix("torch."), self.dtype):
+            if not castable(str(values.dtype).removeprefix("torch."), self.dtype):
                 raise self._misfit(f"type {str(values.dtype).removeprefix('torch.')}")
             self.torch().copy_(values)
             return
         array = np.asarray(values)
         if array.shape != wanted:
             raise self._misfit(f"shape {array.shape}")
-        if not _castable(array.dtype.name, self.dtype):
+        if not castable(array.dtype.name, self.dtype):
             raise self._misfit(f"type {array.dtype.name}")
         if self.device.is_cpu:
             np.copyto(self.values.reshape(wanted), array, casting="unsafe")
@@ -141,11 +150,23 @@ class Column:
 class Table:
     """Every column of one kind of entity, by name: ``table.x`` or ``table["x"]``."""
 
+    name: str
+    columns: dict[str, Column]
+    count: int
+
     def __init__(self, name: str, columns: dict[str, Column], count: int) -> None:
-        self.name, self.columns, self.count = name, columns, count
+        self.__dict__.update(name=name, columns=columns, count=count)
 
     def __getattr__(self, name: str) -> Column:
         return self[name]
+
+    def __setattr__(self, name: str, values: Any) -> None:
+        """``table.x = values`` copies ``values``, or one value for all, into the column."""
+        column = self[name]
+        column.fill(values) if np.ndim(values) < len(column.shape) else column.assign(values)
+
+    def __repr__(self) -> str:
+        return f"<table {self.name}: {self.count} per world, columns {', '.join(c.field.name for c in self)}>"
 
     def __getitem__(self, name: str) -> Column:
         columns: dict[str, Column] = self.__dict__.get("columns", {})
@@ -162,7 +183,7 @@ def _is_torch(value: Any) -> bool:
     return type(value).__module__.startswith("torch")
 
 
-def _castable(source: str, target: np.dtype[Any]) -> bool:
+def castable(source: str, target: np.dtype[Any]) -> bool:
     """Whether numbers of type ``source`` may be copied into ``target``: any whole numbers into whole numbers, no real ones."""
     if source == target.name:
         return True

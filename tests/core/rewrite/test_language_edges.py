@@ -176,3 +176,30 @@ def test_helpers_can_be_called_from_python() -> None:
     assert or_nothing(math.pi) == np.float32(0.0) and isinstance(or_nothing(1), np.float32)
     with pytest.raises(TypeError, match="takes 2 arguments"):
         until_multiple(3)
+
+
+class Spinner(wl.Entity):
+    turns: int
+    left: int
+
+
+class Wheel(wl.World):
+    limit: wl.Config = 5
+
+
+@wl.system
+def spin(spinner: Spinner, world: Wheel):
+    while spinner.turns < world.limit:
+        spinner.turns += 1 if world.limit < 100 else 0
+    spinner.left += 1
+
+
+@pytest.mark.parametrize("device", ["python", "cpu"])
+def test_a_loop_without_end_is_a_fault(device: str) -> None:
+    sim = wl.Simulation(wl.Definition("Spin-test", Wheel, {Spinner: 1}, step=(spin,)), 3, device, seed=0)
+    sim.step()
+    assert sim["Spinner"].turns.numpy().ravel().tolist() == [5, 5, 5] and sim.errors() == []
+    sim.set_config("limit", np.array([6, 1000, 7], np.int32))
+    sim.step()
+    assert [(f.world, "loop ran more than" in f.message) for f in sim.errors()] == [(1, True)]
+    assert sim.truncated.numpy().tolist() == [False, True, False]

@@ -15,4 +15,4 @@ class Table(wl.World):
 
 @wl.system
 def rule(ball: Ball, world: Table):
-    assert ball.x >= 0.0  # WRONG: \(Assert\) is not supported
+    assert ball.x >= 0.0  # WRONG: is not supported

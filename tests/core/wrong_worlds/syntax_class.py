@@ -15,5 +15,5 @@ class Table(wl.World):
 
 @wl.system
 def rule(ball: Ball, world: Table):
-    class Inner:  # WRONG: 'class Inner:' \(ClassDef\) is not supported
+    class Inner:  # WRONG: 'class Inner:' is not supported
         pass

@@ -15,4 +15,4 @@ class Table(wl.World):
 
 @wl.system
 def rule(ball: Ball, world: Table):
-    places = [other.x for other in world.all(Ball)]  # WRONG: \(ListComp\) is not supported
+    places = [other.x for other in world.all(Ball)]  # WRONG: is not supported

@@ -15,6 +15,6 @@ class Table(wl.World):
 
 @wl.system
 def rule(ball: Ball, world: Table):
-    def double(v):  # WRONG: \(FunctionDef\) is not supported
+    def double(v):  # WRONG: is not supported
         return 2.0 * v
     ball.x = double(ball.x)

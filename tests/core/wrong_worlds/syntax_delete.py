@@ -16,5 +16,5 @@ class Table(wl.World):
 @wl.system
 def rule(ball: Ball, world: Table):
     a = 1.0
-    del a  # WRONG: 'del a' \(Delete\) is not supported
+    del a  # WRONG: 'del a' is not supported
     ball.x = 1.0

@@ -15,4 +15,4 @@ class Table(wl.World):
 
 @wl.system
 def rule(ball: Ball, world: Table):
-    seen = {}  # WRONG: \(Dict\) is not supported
+    seen = {}  # WRONG: is not supported

@@ -15,4 +15,4 @@ class Table(wl.World):
 
 @wl.system
 def rule(ball: Ball, world: Table):
-    name = f'{ball.x}'  # WRONG: \(JoinedStr\) is not supported
+    name = f'{ball.x}'  # WRONG: is not supported

@@ -15,5 +15,5 @@ class Table(wl.World):
 
 @wl.system
 def rule(ball: Ball, world: Table):
-    global SCORE  # WRONG: 'global SCORE' \(Global\) is not supported
+    global SCORE  # WRONG: 'global SCORE' is not supported
     SCORE = 1

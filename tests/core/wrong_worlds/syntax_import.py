@@ -15,5 +15,5 @@ class Table(wl.World):
 
 @wl.system
 def rule(ball: Ball, world: Table):
-    import math  # WRONG: 'import math' \(Import\) is not supported
+    import math  # WRONG: 'import math' is not supported
     ball.x = math.pi

@@ -15,5 +15,5 @@ class Table(wl.World):
 
 @wl.system
 def rule(ball: Ball, world: Table):
-    double = lambda v: 2.0 * v  # WRONG: \(Lambda\) is not supported
+    double = lambda v: 2.0 * v  # WRONG: is not supported
     ball.x = double(ball.x)

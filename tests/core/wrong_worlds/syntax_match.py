@@ -15,6 +15,6 @@ class Table(wl.World):
 
 @wl.system
 def rule(ball: Ball, world: Table):
-    match ball.hits:  # WRONG: 'match ball.hits:' \(Match\) is not supported
+    match ball.hits:  # WRONG: 'match ball.hits:' is not supported
         case 0:
             ball.x = 1.0

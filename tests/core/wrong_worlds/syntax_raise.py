@@ -16,4 +16,4 @@ class Table(wl.World):
 @wl.system
 def rule(ball: Ball, world: Table):
     if ball.x < 0.0:
-        raise ValueError  # WRONG: 'raise ValueError' \(Raise\) is not supported
+        raise ValueError  # WRONG: 'raise ValueError' is not supported

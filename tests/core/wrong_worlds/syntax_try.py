@@ -15,7 +15,7 @@ class Table(wl.World):
 
 @wl.system
 def rule(ball: Ball, world: Table):
-    try:  # WRONG: 'try:' \(Try\) is not supported
+    try:  # WRONG: 'try:' is not supported
         ball.x = 1.0 / ball.x
     except ZeroDivisionError:
         ball.x = 0.0

@@ -15,5 +15,5 @@ class Table(wl.World):
 
 @wl.system
 def rule(ball: Ball, world: Table):
-    if (n := ball.hits) > 0:  # WRONG: \(NamedExpr\) is not supported
+    if (n := ball.hits) > 0:  # WRONG: is not supported
         ball.x = float(n)

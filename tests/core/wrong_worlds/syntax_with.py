@@ -15,5 +15,5 @@ class Table(wl.World):
 
 @wl.system
 def rule(ball: Ball, world: Table):
-    with open('log'):  # WRONG: 'with open\('log'\):' \(With\) is not supported
+    with open('log'):  # WRONG: 'with open\('log'\):' is not supported
         ball.x = 1.0

@@ -15,4 +15,4 @@ class Table(wl.World):
 
 @wl.system
 def rule(ball: Ball, world: Table):
-    yield ball.x  # WRONG: \(Yield\) is not supported
+    yield ball.x  # WRONG: is not supported

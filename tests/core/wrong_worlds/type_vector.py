@@ -14,4 +14,4 @@ class Table(wl.World):
 
 @wl.system
 def rule(ball: Ball, world: Table):
-    ball.place += wl.vec3(1.0, 0.0, 0.0)  # WRONG: wrong type: no operator Add for vec2 and vec3
+    ball.place += wl.vec3(1.0, 0.0, 0.0)  # WRONG: wrong type: no operator '\+' for vec2 and vec3

@@ -33,6 +33,7 @@ def understand_call(e: Expressions, node: ast.Call) -> Value:
         raise e.unsupported("a keyword argument", node, "give the arguments by position")
     function = e.static(node.func)
     if function is _MISSING:
+        e.refuse_unknown_member(node.func)
         if isinstance(node.func, ast.Attribute):
             return _method(e, node, node.func)
         name = ast.unparse(node.func)
@@ -56,9 +57,10 @@ def understand_call(e: Expressions, node: ast.Call) -> Value:
     known = _math_name(function)
     if known is not None:
         return _mathematics(e, known, [e.plain(a) for a in node.args], node)
-    raise e.error(
-        f"'{ast.unparse(node.func)}' cannot be called in a system", "use worldloom's mathematics (wl.sin, wl.length, ...) or a @wl.function helper", node
-    )
+    fix = "use worldloom's mathematics (wl.sin, wl.length, ...) or a @wl.function helper"
+    if "random" in f"{getattr(function, '__module__', '')} {type(getattr(function, '__self__', None)).__module__} {ast.unparse(node.func)}":
+        fix = "draw random numbers with world.random(), world.integer(n) and world.normal()"
+    raise e.error(f"'{ast.unparse(node.func)}' cannot be called in a system", fix, node)
 
 
 def _math_name(function: Any) -> str | None:
@@ -184,7 +186,9 @@ def _method(e: Expressions, node: ast.Call, function: ast.Attribute) -> Value:
             raise e.error("world.all(...) is there to be looped over", "write 'for other in world.all(Kind):'", node)
         if name in (*_ENDS, "shuffle", "fail"):
             raise e.error(f"world.{name}() gives no value", "write it on a line of its own", node)
-        raise e.error(f"unknown method 'world.{name}'", "a world has all, count, random, integer, normal, choice, weighted, shuffle, terminate, truncate", node)
+        raise e.error(
+            f"unknown method 'world.{name}'", "a world has all, count, random, integer, normal, choice, weighted, shuffle, terminate, truncate and fail", node
+        )
     if isinstance(value.type, RowType):
         problem = f"'{name}()' gives no value" if name in _ENDS else f"unknown method '{name}' of {value.type.owner.__name__}"
         raise e.error(problem, "entities have terminate() and truncate(), each on a line of its own; put shared code into a @wl.function", node)
@@ -286,6 +290,11 @@ def _round(e: Expressions, node: ast.Call) -> Value:
 
 
 def _len(e: Expressions, node: ast.Call) -> Value:
+    inner = node.args[0] if len(node.args) == 1 else None
+    if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute) and inner.func.attr == "all":
+        raise e.error(
+            "world.all(...) is there to be looped over", f"count with {ast.unparse(inner.func.value)}.count({ast.unparse(inner)[:-1].split('(', 1)[1]})", node
+        )
     value = e.expression(node.args[0]) if len(node.args) == 1 else None
     if value is not None and isinstance(value.type, ArrayType):
         return e.constant(value.type.field.shape[0], node)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ast
 import builtins
+import copy
+import difflib
 import enum
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
@@ -37,6 +40,23 @@ from worldloom.core.source import Source
 
 COMPONENTS = {"x": 0, "y": 1, "z": 2, "w": 3}
 _COMPARE = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
+SYMBOLS: dict[type[ast.AST], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Pow: "**",
+    ast.MatMult: "@",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+    ast.Is: "is",
+    ast.IsNot: "is not",
+}
 _MISSING = object()
 
 
@@ -79,10 +99,14 @@ class Expressions:
             return self.target.literal(float(value.const) if kind in FLOATS else value.const, kind)
         elif is_scalar(kind) and is_scalar(value.type) and widens(value.type, kind):
             return self.target.cast(value.node, kind)
-        raise self.error(f"wrong type: {what} is {describe(kind)}, but the value is {describe(value.type)}", self._how_to_convert(value.type, kind), node)
+        raise self.error(f"wrong type: {what} is {describe(kind)}, but the value is {describe(value.type)}", self._how_to_convert(value.type, kind, what), node)
 
     @staticmethod
-    def _how_to_convert(source: Any, kind: Any) -> str:
+    def _how_to_convert(source: Any, kind: Any, what: str) -> str:
+        if what.startswith("variable") and is_number(kind) and source in FLOATS:
+            return "start it as a real number, for example with 0.0"
+        if isinstance(kind, RefType) and isinstance(source, RowType):
+            return "write .ref behind the entity"
         if is_scalar(source) and is_scalar(kind):
             return f"convert it, for example with {describe(kind)}(...)"
         return f"give it a value that is {describe(kind)}"
@@ -120,6 +144,13 @@ class Expressions:
             if holder is not _MISSING and not isinstance(holder, type) and type_of(holder) is None:
                 return getattr(holder, node.attr, _MISSING)
         return _MISSING
+
+    def refuse_unknown_member(self, node: ast.expr) -> None:
+        """Raise DefinitionError for a name that a module does not have."""
+        holder = self.static(node.value) if isinstance(node, ast.Attribute) else _MISSING
+        if isinstance(node, ast.Attribute) and isinstance(holder, ModuleType):
+            near = difflib.get_close_matches(node.attr, dir(holder), n=1)
+            raise self.error(f"there is no '{ast.unparse(node)}'", f"did you mean '{ast.unparse(node.value)}.{near[0]}'?" if near else "correct the name", node)
 
     def static_value(self, found: Any, node: ast.expr) -> Value:
         """A constant of the user's module as a value."""
@@ -163,7 +194,7 @@ class Expressions:
         """Understand one expression."""
         method = getattr(self, f"expr_{type(node).__name__}", None)
         if method is None:
-            raise self.unsupported(f"'{ast.unparse(node)}' ({type(node).__name__})", node)
+            raise self.unsupported(f"'{ast.unparse(node)}'", node)
         value: Value = method(node)
         ast.copy_location(value.node, node)
         return value
@@ -180,7 +211,8 @@ class Expressions:
 
     def expr_Name(self, node: ast.Name) -> Value:
         if node.id in self.parameters:
-            return self.parameters[node.id]
+            known = self.parameters[node.id]
+            return replace(known, node=copy.copy(known.node))  # a node of its own, for a line of its own
         if node.id in self.locals:
             if self.assigned is not None and node.id not in self.assigned:
                 raise self.error(f"'{node.id}' may have no value yet", f"give '{node.id}' a value before the branch or the loop", node)
@@ -194,6 +226,7 @@ class Expressions:
         found = self.static(node)
         if found is not _MISSING:
             return self.static_value(found, node)
+        self.refuse_unknown_member(node)
         value = self.expression(node.value)
         if self.target.engine and node.attr.startswith("raw__"):
             owner = value.type.world if isinstance(value.type, WorldType) else value.type.owner
@@ -329,7 +362,7 @@ class Expressions:
         return self.binary(self.expression(node.left), node.op, self.expression(node.right), node)
 
     def binary(self, left: Value, operator: ast.operator, right: Value, node: ast.AST) -> Value:
-        symbol = type(operator).__name__
+        symbol = SYMBOLS.get(type(operator), type(operator).__name__)
         for side in (left, right):
             if not is_plain(side.type):
                 raise self.error(f"wrong type: {describe(side.type)} cannot be calculated with", "use its components", node)
@@ -360,12 +393,12 @@ class Expressions:
             return Value(nodes.call("wl_floor_divide", a, b), kind)
         if isinstance(operator, ast.Mod):
             return Value(nodes.call("wl_float_modulo" if kind in FLOATS else "wl_floor_modulo", a, b), kind)
-        raise self.unsupported(f"the operator {symbol}", node)
+        raise self.unsupported(f"the operator '{symbol}'", node)
 
     def composite_binary(self, left: Value, operator: ast.operator, right: Value, node: ast.AST) -> Value:
         called = nodes.BINARY.get(type(operator))
         if called is None:
-            raise self.error(f"vectors have no operator {type(operator).__name__}", "calculate component by component", node)
+            raise self.error(f"vectors have no operator '{SYMBOLS[type(operator)]}'", "calculate component by component", node)
         whole = scalar_of(left.type) if is_composite(left.type) else scalar_of(right.type)
         if called == "div" and whole in INTEGERS:
             raise self.error("vectors of whole numbers are not divided", "divide component by component with //", node)
@@ -379,7 +412,7 @@ class Expressions:
             kind = result_type(called, (sides[0][1], sides[1][1]))
         except NoOverloadError:
             raise self.error(
-                f"wrong type: no operator {type(operator).__name__} for {describe(left.type)} and {describe(right.type)}",
+                f"wrong type: no operator '{SYMBOLS[type(operator)]}' for {describe(left.type)} and {describe(right.type)}",
                 "use wl.cw_mul or wl.cw_div for products component by component, and equal lengths",
                 node,
             ) from None
@@ -438,10 +471,12 @@ class Expressions:
             joined: ast.expr = ast.BoolOp(ast.Or(), same) if len(same) > 1 else same[0]
             return joined if isinstance(operator, ast.In) else ast.UnaryOp(ast.Not(), joined)
         left, right = self.expression(left_node), self.expression(right_node)
+        if isinstance(left.type, RowType) and isinstance(right.type, RowType):
+            raise self.error("two entities cannot be compared", "compare their references, a.ref == b.ref, or their ids", node)
         if isinstance(left.type, RefType) or isinstance(right.type, RefType):
             return self.compare_references(left, operator, right, node)
         if type(operator) not in _COMPARE:
-            raise self.unsupported(f"'{type(operator).__name__}'", node, "compare numbers with ==, !=, <, <=, >, >=")
+            raise self.unsupported(f"'{SYMBOLS[type(operator)]}'", node, "compare numbers with ==, !=, <, <=, >, >=")
         if left.type is wp.bool and right.type is wp.bool:
             return ast.Compare(left.node, [operator], [right.node])
         if is_scalar(left.type) and is_scalar(right.type):
@@ -489,6 +524,8 @@ class Expressions:
     def kind_argument(self, node: ast.Call, method: str) -> type[Components]:
         """The kind of entity that ``world.all(Kind)`` or ``world.count(Kind)`` names."""
         found = self.static(node.args[0]) if len(node.args) == 1 and not node.keywords else _MISSING
+        if found is _MISSING and len(node.args) == 1 and isinstance(node.args[0], ast.Name) and node.args[0].id not in self.locals:
+            raise self.error(f"unknown name '{node.args[0].id}'", "define the kind of entity before the system, or correct the spelling", node)
         if self.target.engine and isinstance(found, Has):
             return found  # type: ignore[return-value]
         if not (isinstance(found, type) and issubclass(found, Entity)):

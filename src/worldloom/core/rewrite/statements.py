@@ -16,6 +16,7 @@ from worldloom.core.rewrite.expressions import _MISSING, Expressions
 from worldloom.core.rewrite.values import ArrayType, RefType, RowType, TupleType, Value, WorldType, describe, is_plain
 
 _ACCUMULATE: dict[type[ast.operator], str] = {ast.Add: "add", ast.Sub: "sub", ast.BitOr: "or", ast.BitAnd: "and"}
+TURN_LIMIT = 100_000
 _NARROW = (wp.int8, wp.uint8, wp.int16, wp.uint16, wp.float16)
 _HINTS = {
     "With": "systems have nothing to open or close",
@@ -53,9 +54,7 @@ class Statements(Expressions):
         kind = type(node).__name__
         method = getattr(self, f"stmt_{kind}", None)
         if method is None:
-            raise self.unsupported(
-                f"'{ast.unparse(node).splitlines()[0]}' ({kind})", node, _HINTS.get(kind, "see docs/python.md for the Python that systems may use")
-            )
+            raise self.unsupported(f"'{ast.unparse(node).splitlines()[0]}'", node, _HINTS.get(kind, "see docs/python.md for the Python that systems may use"))
         outer, self.draws, self.draw_count = (self.draws, self.draw_count), [], 0
         made: list[ast.stmt] = method(node)
         if self.draw_count:
@@ -143,7 +142,8 @@ class Statements(Expressions):
     def unpack(self, targets: list[ast.expr], node: ast.Assign) -> list[ast.stmt]:
         value = self.expression(node.value)
         if not isinstance(value.type, TupleType) or len(value.type.items) != len(targets):
-            raise self.error(f"{describe(value.type)} cannot be unpacked into {len(targets)} names", "give as many values as names", node)
+            fix = "take its components, .x and .y" if is_composite(value.type) else "give as many values as names"
+            raise self.error(f"{describe(value.type)} cannot be unpacked into {len(targets)} names", fix, node)
         self.unpacked += 1
         temporaries = [f"wl_part{self.unpacked}_{i}" for i in range(len(targets))]
         held = [Value(nodes.name(t), kind) for t, kind in zip(temporaries, value.type.items, strict=True)]
@@ -296,9 +296,25 @@ class Statements(Expressions):
         test = self.truth(node.test)
         self.no_draws_here(taken, node.test)
         body = self.loop_body(node.body)
-        if isinstance(test, ast.Constant) and test.value is True and not _breaks(node.body):
-            self.assigned = None  # nothing comes after it
-        return [ast.While(test, body, [])]
+        endless = isinstance(test, ast.Constant) and test.value is True and not _breaks(node.body)
+        if self.in_helper:
+            self.assigned = None if endless else self.assigned
+            return [ast.While(test, body, [])]
+        made: list[ast.stmt] = self.bounded(test, body, node)
+        if endless:  # nothing of the user's comes after it
+            made += self.leave()
+            self.assigned = None
+        return made
+
+    def bounded(self, test: ast.expr, body: list[ast.stmt], node: ast.While) -> list[ast.stmt]:
+        """A loop that is left with a fault after TURN_LIMIT turns: compilers may do anything with one that never ends."""
+        self.unpacked += 1
+        turns = f"wl_turns{self.unpacked}"
+        over = ast.Compare(nodes.name(turns), [ast.Gt()], [self.target.literal(TURN_LIMIT, wp.int32)])
+        fault = self.target.fault(f"a loop ran more than {TURN_LIMIT:,} times", node.lineno, self.target.literal(0, wp.int32))
+        count = nodes.assign(turns, nodes.binary(nodes.name(turns), ast.Add(), self.target.literal(1, wp.int32)))
+        zero = nodes.assign(turns, self.target.hold(self.target.literal(0, wp.int32), wp.int32))
+        return [zero, ast.While(test, [count, ast.If(over, [*fault, ast.Break()], []), *body], [])]
 
     def stmt_For(self, node: ast.For) -> list[ast.stmt]:
         if node.orelse:
