@@ -87,18 +87,20 @@ class BenchSystems:
 
 def _show(report: dict[str, Any], systems: list[SystemTime]) -> None:
     table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("system", no_wrap=True)
+    table.add_column("system", overflow="fold")
     table.add_column("runs", no_wrap=True)
-    for heading in ("share", "steps/s alone", "bytes read", "written"):
+    for heading in ("share", "steps/s", "read", "written"):
         table.add_column(heading, justify="right", no_wrap=True)
     for system in systems:
-        moved = (console.number(system.bytes_read), console.number(system.bytes_written))
-        when, alone = "on reset" if system.on_reset else "every step", console.number(system.world_steps_per_second)
+        moved = (f"{system.bytes_read} B", f"{system.bytes_written} B")
+        when, alone = "reset" if system.on_reset else "step", f"{system.world_steps_per_second:.2e}"
         table.add_row(system.name, when, f"{system.share:.1%}", alone, *moved, style="dim" if system.engine else None)
     screen = console.out()
     screen.print(table)
     rate, memory = console.number(report["steps_per_second"]), report["bytes_per_world"]
     screen.print(f"{report['env']} on {report['device']}: {rate} world steps per second in all, neighbouring systems fused.", soft_wrap=True)
+    screen.print("The table times each system alone: world steps per second of that system, and bytes per world.", soft_wrap=True)
     screen.print(f"Memory: {memory} bytes per world, {console.size(memory * report['num_worlds'])} for {report['num_worlds']:,} worlds.", soft_wrap=True)
     if any(system.engine for system in systems):
-        screen.print("Systems in grey are the engine's own: they count steps, end episodes and check numbers.", style="dim", soft_wrap=True)
+        own = ", ".join(dict.fromkeys(s.name for s in systems if s.engine))
+        screen.print(f"The engine's own systems count steps, end episodes and check numbers: {own}.", style="dim", soft_wrap=True)

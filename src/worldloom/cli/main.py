@@ -6,6 +6,7 @@ Exit codes: 0 done, 1 a check found a difference, 2 the request cannot be met, 1
 from __future__ import annotations
 
 import importlib.metadata
+import os
 import sys
 from collections.abc import Sequence
 from typing import Annotated, Any, Protocol
@@ -68,5 +69,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         return 130
+    except BrokenPipeError:  # whoever read our output has enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 0 if end.code is None else 2

@@ -153,7 +153,7 @@ class _Clock:
         self.simulation, self.launches = simulation, launches
         self.device, self.executor = simulation.device, simulation.executor
         self.recorded: dict[int, tuple[Callable[[], None], Callable[[], None]]] = {}
-        self.spare = {column.name: wp.clone(column.array) for table in simulation.tables.values() for column in table}
+        self.spare = {column.name: wp.clone(column.array) for table in simulation.tables.values() for column in table.columns.values()}
 
     def kernel(self, place: int, spec: KernelSpec) -> float:
         """Seconds per launch of the kernel at ``place`` of the step."""
