@@ -27,8 +27,17 @@ PRINTED = {
     r"truncated: \[False, True, True, True, False, False\]\n6 worlds ran out of their log\nno faults left: True$",
     "debug_in_python": r"world 0 step 1 bounces at -4\.9\nworld 1 step 1 bounces at -4\.9\n(.*\n)*python and cpu agree bit for bit: True$",
     "random_numbers": r"worlds 0 to 9 of 10 and of 5000 are the same\n.*\nprizes: \[0\.\d+, 0\.\d+, 0\.\d+\]\nspread: 2\.0 every deck whole: True$",
+    "gymnasium_vector": r"^actions: Discrete\(2\) observations: \(256, 4\)\nepisodes that ended: [1-9]\d+\ntwo worlds were reset: True\n"
+    r"random episodes last between 8 and 100 steps$",
+    "pool_of_gymnasium": r"environment 3 raised when it was stepped: ZeroDivisionError.*\ntwo at a time: \(2, 1\), "
+    r"environments \[0, 1, 2, 3, 4, 5\], goes on after faults: True$",
+    "async_pool": r"^51200 observations of 1024 worlds, none left behind\n[1-9]\d+ episodes ended$",
+    "jax_scan": r"^always left: 2\d{4} falls .*\nlean on the angle: \d{1,3} falls in 200 steps of 1000 worlds$",
 }
 """What each example prints, as a pattern."""
+
+NEEDS = {"jax_scan": "jax"}
+"""Packages that are extras; the example says so itself where one is missing."""
 
 
 @pytest.fixture(autouse=True)
@@ -45,6 +54,8 @@ def test_every_example_is_run_and_listed():
 
 @pytest.mark.parametrize("name", PRINTED)
 def test_example(name: str, capsys: pytest.CaptureFixture[str]):
+    if name in NEEDS:
+        pytest.importorskip(NEEDS[name])
     runpy.run_path(str(FOLDER / f"{name}.py"), run_name="__main__")
     printed = capsys.readouterr().out.strip()
     assert re.search(PRINTED[name], printed), printed

@@ -8,11 +8,14 @@ import sys
 import numpy as np
 import pytest
 
+from worldloom.cli.bench_plot import rates_by_name
 from worldloom.cli.bench_start import seconds_to_first_step
+from worldloom.cli.peers import stepping_batches
 from worldloom.core.compare import first_difference
 from worldloom.core.errors import InputError
 from worldloom.core.simulation import Simulation
 from worldloom.core.timing import ROTATED, _Clock, make_actions, median_rates, stepping, time_systems
+from worldloom.vector.pool import WorldPool
 
 
 def test_step_reports_json_and_nothing_else():
@@ -35,10 +38,72 @@ def test_step_against_envpool(worldloom):
     assert "x as fast" in out
 
 
+@pytest.mark.parametrize("peer", ["gymnasium-sync", "gymnasium-async", "worldloom-gymnasium"])
+def test_step_against_the_rest(worldloom, peer):
+    code, out, _ = worldloom("bench", "step", "CartPole-v1", "--num-worlds", 2, "--against", peer, "--seconds", 0.2, "--json")
+    report = json.loads(out)
+    assert code == 0
+    assert report["against"][peer]["ratio"] == pytest.approx(report["steps_per_second"] / report["against"][peer]["steps_per_second"])
+
+
+def test_asynchronous_steps(worldloom):
+    pytest.importorskip("envpool")
+    command = ["bench", "step", "CartPole-v1", "--num-worlds", 12, "--batch-size", 4, "--against", "envpool", "--seconds", 0.2]
+    code, out, _ = worldloom(*command, "--json")
+    report = json.loads(out)
+    assert (code, report["num_worlds"], report["batch_size"]) == (0, 12, 4)
+    assert set(report["against"]) == {"envpool"}
+    assert "12 worlds in batches of 4" in " ".join(worldloom(*command)[1].split())
+
+
+def test_a_pool_takes_as_many_steps_as_it_is_asked_for():
+    with WorldPool("CartPole-v1", 6, 2, device="python", seed=0) as pool:
+        run = stepping_batches(pool, 6, 2)
+        run(5)
+        received = [pool.recv() for _ in range(3)]
+        assert len(received) == 3
+        steps = [int(simulation.world.step.numpy().sum()) for simulation in pool.simulations]
+        assert sum(steps) == 5 * 6, "no episode of CartPole is over after five steps"
+
+
+def test_a_sweep_is_a_list_a_table_and_a_picture(worldloom, tmp_path):
+    command = ["bench", "step", "CartPole-v1", "--sweep", "4,8", "--against", "worldloom-gymnasium", "--seconds", 0.2]
+    code, out, _ = worldloom(*command, "--json")
+    reports = json.loads(out)
+    assert (code, [report["num_worlds"] for report in reports]) == (0, [4, 8])
+    pytest.importorskip("matplotlib")
+    code, out, _ = worldloom(*command, "--plot", tmp_path / "rates.png")
+    assert code == 0
+    assert {"worlds", "worldloom", "worldloom-gymnasium", "4", "8"} <= set(out.split())
+    assert (tmp_path / "rates.png").read_bytes().startswith(b"\x89PNG")
+    assert {name: [size for size, _ in points] for name, points in rates_by_name(reports).items()} == {"worldloom": [4, 8], "worldloom-gymnasium": [4, 8]}
+
+
+def test_small_peers_drop_out_of_a_sweep():
+    reports = [
+        {"num_worlds": 4, "steps_per_second": 1.0, "against": {"gymnasium-async": {"steps_per_second": 2.0}}},
+        {"num_worlds": 512, "steps_per_second": 3.0, "against": {}},
+    ]
+    assert rates_by_name(reports) == {"worldloom": [(4, 1.0), (512, 3.0)], "gymnasium-async": [(4, 2.0)]}
+
+
+def test_a_picture_needs_matplotlib(worldloom, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    code, _, err = worldloom("bench", "step", "CartPole-v1", "--sweep", "4,8", "--plot", "rates.png")
+    assert (code, err) == (2, "worldloom: --plot needs matplotlib: pip install 'worldloom[view]' adds it\n")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["CartPole-v1", "--against", "madrona"], "--against knows envpool and gymnasium, not 'madrona'"),
+        (["CartPole-v1", "--against", "madrona"], "--against knows envpool, gymnasium, gymnasium-sync, gymnasium-async, worldloom-gymnasium, not 'madrona'"),
+        (["CartPole-v1", "--against", "gymnasium-async"], "gymnasium-async starts a process for each world: give --num-worlds 256 or less, not 8192"),
+        (["CartPole-v1", "--against", "gymnasium", "--batch-size", "8"], "gymnasium steps all worlds at once: leave --batch-size out, or compare with envpool"),
+        (["CartPole-v1", "--batch-size", "3"], "--batch-size must divide the number of worlds, 8192, not be 3"),
+        (["CartPole-v1", "--sweep", "8,many"], "--sweep takes whole numbers with commas between, such as 1024,4096, not '8,many'"),
+        (["CartPole-v1", "--sweep", "8,0"], "--sweep must be more than 0"),
+        (["CartPole-v1", "--plot", "rates.png"], "--plot draws a sweep"),
+        (["CartPole-v1", "--sweep", "8,16", "--plot", "no/such/rates.png"], "there is no folder no/such"),
         (["CartPole-v1", "--num-worlds", "0"], "--num-worlds must be more than 0"),
         (["CartPole-v1", "--seconds", "0"], "--seconds must be more than 0"),
     ],

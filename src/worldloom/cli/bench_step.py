@@ -1,4 +1,4 @@
-"""``worldloom bench step``: steps per second through the public interface, beside other packages in the same run."""
+"""``worldloom bench step``: steps per second through the public interface, beside others in the same run."""
 
 from __future__ import annotations
 
@@ -9,19 +9,22 @@ from typing import Any
 from rich import box
 from rich.table import Table
 
-from worldloom.cli import console, peers
+from worldloom.cli import bench_plot, console, peers
 from worldloom.cli.settings import Env, Json, names, require_positive
 from worldloom.cli.worlds import find
 from worldloom.core.compare import device_name
+from worldloom.core.errors import InputError
+from worldloom.core.registry import Definition
 from worldloom.core.simulation import Simulation
-from worldloom.core.timing import make_actions, median_rates, stepping
+from worldloom.core.timing import Run, make_actions, median_rates, stepping
+from worldloom.vector.pool import WorldPool
 
 
 @dataclass
 class BenchStep:
     """Measure full steps per second: actions handed in, all worlds stepped and reset where they finished, observations ready.
 
-    Every step gets another array of actions: NumPy on the CPU, PyTorch on a GPU. Other packages step the world of the same id,
+    Every step gets another array of actions: NumPy on the CPU, PyTorch on a GPU. Others step the world of the same id,
     as many copies of it, by turns in the same run; the medians of seven rounds are compared.
     """
 
@@ -32,41 +35,85 @@ class BenchStep:
     device: str = "cpu"
     """Where they run: cpu, cuda:N, auto or python."""
     against: str = ""
-    """Packages to compare with, with commas between: envpool, gymnasium."""
+    """Whom to compare with, with commas between: envpool, gymnasium (its NumPy version), gymnasium-sync, gymnasium-async, worldloom-gymnasium."""
+    batch_size: int | None = None
+    """Step asynchronously: worlds come back from the pool in batches of this many."""
+    sweep: str = ""
+    """Measure for several numbers of worlds instead of one: 1024,4096,16384."""
+    plot: str = ""
+    """With --sweep: draw the rates into this file, such as rates.png."""
     seconds: float = 6.0
-    """About how long the measurement takes, all packages together."""
+    """About how long the measurement takes for each number of worlds, everybody together."""
     json: Json = False
     """Print JSON."""
 
     def run(self) -> int:
         require_positive(num_worlds=self.num_worlds, seconds=self.seconds)
-        with console.results(self.json), ExitStack() as stack:
+        sizes = self._sizes()
+        if self.plot:
+            bench_plot.check(self.plot, bool(self.sweep))
+        with console.results(self.json):
             made = find(self.env)
-            contenders = {name: peers.open_peer(name, made.id, self.num_worlds, stack) for name in names(self.against)}
-            simulation = stack.enter_context(Simulation(made, self.num_worlds, self.device, seed=0))
-            contenders["worldloom"] = stepping(simulation, make_actions(simulation))
-            rates = {name: rate * self.num_worlds for name, rate in median_rates(contenders, self.seconds).items()}
-            report = self._report(simulation, rates)
+            reports = [self._measure(made, size) for size in sizes]
+        if self.plot:
+            bench_plot.draw(reports, self.plot)
         if self.json:
-            console.print_json(report)
+            console.print_json(reports if self.sweep else reports[0])
         else:
-            console.out().print(_table(report))
+            console.out().print(_sweep_table(reports) if self.sweep else _table(reports[0]))
         return 0
 
-    def _report(self, simulation: Simulation, rates: dict[str, float]) -> dict[str, Any]:
+    def _sizes(self) -> list[int]:
+        """The numbers of worlds to measure, which everybody can run."""
+        try:
+            sizes = [int(size) for size in names(self.sweep)] if self.sweep else [self.num_worlds]
+        except ValueError:
+            raise InputError(f"--sweep takes whole numbers with commas between, such as 1024,4096, not '{self.sweep}'") from None
+        for size in sizes:
+            require_positive(sweep=size)
+            if self.batch_size is not None and (self.batch_size < 1 or size % self.batch_size):
+                raise InputError(f"--batch-size must divide the number of worlds, {size}, not be {self.batch_size}")
+        for name in names(self.against):
+            peers.check_peer(name, min(sizes), self.batch_size)
+        return sizes
+
+    def _measure(self, made: Definition, size: int) -> dict[str, Any]:
+        with ExitStack() as stack:
+            found = {name: peers.PEERS[name] for name in names(self.against)}
+            able = [name for name, peer in found.items() if not peer.most or size <= peer.most]  # in a sweep, the small ones drop out
+            contenders = {name: peers.open_peer(name, made.id, size, stack, self.batch_size) for name in able}
+            simulation, contenders["worldloom"] = self._open(made, size, stack)
+            rates = {name: rate * size for name, rate in median_rates(contenders, self.seconds).items()}
+            return self._report(simulation, size, rates)
+
+    def _open(self, made: Definition, size: int, stack: ExitStack) -> tuple[Simulation, Run]:
+        """Worldloom's own contender, and one of its simulations."""
+        if self.batch_size is None:
+            simulation = stack.enter_context(Simulation(made, size, self.device, seed=0))
+            return simulation, stepping(simulation, make_actions(simulation))
+        pool = stack.enter_context(WorldPool(made, size, self.batch_size, device=self.device, seed=0))
+        return pool.simulations[0], peers.stepping_batches(pool, size, self.batch_size)
+
+    def _report(self, simulation: Simulation, size: int, rates: dict[str, float]) -> dict[str, Any]:
         own = rates["worldloom"]
-        return {
+        report = {
             "env": simulation.definition.id,
-            "num_worlds": self.num_worlds,
+            "num_worlds": size,
             "device": device_name(simulation),
             "steps_per_second": own,
             "bytes_per_world": simulation.bytes_per_world,
             "against": {name: {"steps_per_second": rate, "ratio": own / rate} for name, rate in rates.items() if name != "worldloom"},
         }
+        return report if self.batch_size is None else {**report, "batch_size": self.batch_size}
+
+
+def _batches(report: dict[str, Any]) -> str:
+    return f" in batches of {report['batch_size']:,}" if "batch_size" in report else ""
 
 
 def _table(report: dict[str, Any]) -> Table:
-    title = f"{report['env']}: {report['num_worlds']:,} worlds on {report['device']}, {console.size(report['bytes_per_world'])} per world"
+    per_world = console.size(report["bytes_per_world"])
+    title = f"{report['env']}: {report['num_worlds']:,} worlds{_batches(report)} on {report['device']}, {per_world} per world"
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
     table.add_column("who")
     table.add_column("world steps per second", justify="right")
@@ -74,4 +121,19 @@ def _table(report: dict[str, Any]) -> Table:
     table.add_row("worldloom", console.number(report["steps_per_second"]), "")
     for name, peer in report["against"].items():
         table.add_row(name, console.number(peer["steps_per_second"]), f"{peer['ratio']:.3g} x as fast")
+    return table
+
+
+def _sweep_table(reports: list[dict[str, Any]]) -> Table:
+    """One row per number of worlds, one column for each contender."""
+    first = reports[0]
+    title = f"{first['env']}{_batches(first)} on {first['device']}: world steps per second (and how many times as fast worldloom is)"
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    others = list(dict.fromkeys(name for report in reports for name in report["against"]))
+    for heading in ("worlds", "worldloom", *others):
+        table.add_column(heading, justify="right")
+    for report in reports:
+        peers_of = [report["against"].get(name) for name in others]
+        cells = ["" if peer is None else f"{console.number(peer['steps_per_second'])} ({peer['ratio']:.3g} x)" for peer in peers_of]
+        table.add_row(f"{report['num_worlds']:,}", console.number(report["steps_per_second"]), *cells)
     return table

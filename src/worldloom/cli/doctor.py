@@ -23,12 +23,18 @@ PACKAGES = {"worldloom": "worldloom", "warp": "warp-lang", "torch": "torch", "gy
 """What is shown, and the package that it is."""
 
 EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "atari": ("Atari games", ("ale-py",)),
-    "robots": ("robots in MuJoCo", ("mujoco", "mujoco-warp")),
-    "view": ("viewer, video and plots", ("viser", "imageio-ffmpeg", "matplotlib")),
-    "jax": ("JAX arrays", ("jax",)),
-    "cluster": ("training on many machines", ("ray",)),
-    "compat": ("comparisons with other packages", ("envpool",)),
+    "jax": ("worlds inside JAX", ("jax",)),
+    "pettingzoo": ("PettingZoo's interface", ("pettingzoo",)),
+    "torchrl": ("training with TorchRL", ("torchrl",)),
+    "sb3": ("training with Stable-Baselines3", ("stable-baselines3",)),
+    "rsl-rl": ("training with rsl_rl", ("rsl-rl-lib",)),
+    "rl-games": ("training with rl_games", ("rl-games",)),
+    "skrl": ("training with skrl", ("skrl",)),
+    "compat": ("all of these trainers, dm_env, and EnvPool to compare with", ("dm-env", "envpool")),
+    "view": ("plots; viewer and video to come", ("viser", "imageio-ffmpeg", "matplotlib")),
+    "atari": ("Atari games, to come", ("ale-py",)),
+    "robots": ("robots in MuJoCo, to come", ("mujoco", "mujoco-warp")),
+    "cluster": ("many machines, to come", ("ray",)),
 }
 """What each extra adds, and the packages it installs."""
 

@@ -1,40 +1,77 @@
-"""Other packages that run many copies of a world, stepped the way their own users step them."""
+"""Those who run many copies of a world beside worldloom's engine, stepped the way their own users step them."""
 
 from __future__ import annotations
 
+import functools
 import importlib
 import warnings
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import Any
 
 from worldloom.core.errors import InputError
 from worldloom.core.timing import ROTATED, Run
+from worldloom.vector.make import make
+
+Make = Callable[[Any, str, int, int | None], Any]
+"""Given the package, the world, how many copies and how many come back at a time (None for all): makes them."""
 
 
-def open_peer(name: str, env: str, num_worlds: int, stack: ExitStack) -> Run:
-    """What steps ``num_worlds`` copies of the world ``env`` in the package ``name``; ``stack`` closes it.
+@dataclass(frozen=True)
+class Peer:
+    """A way to run many copies of a world.
 
-    Raises InputError where there is no such package, or it has no such world.
+    Attributes:
+        package: The package to import.
+        extra: What adds the package.
+        make: Makes the worlds.
+        most: How many worlds it is asked for at most; 0 for any number.
+        pooled: Whether it can hand back worlds in batches.
     """
-    if name not in _OPENERS:
-        raise InputError(f"--against knows {' and '.join(_OPENERS)}, not '{name}'")
-    extra, make = _OPENERS[name]
+
+    package: str
+    extra: str
+    make: Make
+    most: int = 0
+    pooled: bool = False
+
+
+def check_peer(name: str, num_worlds: int, batch_size: int | None) -> None:
+    """InputError where there is no such peer, or it cannot run so many worlds that way."""
+    if name not in PEERS:
+        raise InputError(f"--against knows {', '.join(PEERS)}, not '{name}'")
+    if batch_size is not None and not PEERS[name].pooled:
+        raise InputError(f"{name} steps all worlds at once: leave --batch-size out, or compare with {_either(n for n in PEERS if PEERS[n].pooled)}")
+    if PEERS[name].most and num_worlds > PEERS[name].most:
+        raise InputError(f"{name} starts a process for each world: give --num-worlds {PEERS[name].most} or less, not {num_worlds}")
+
+
+def open_peer(name: str, env: str, num_worlds: int, stack: ExitStack, batch_size: int | None = None) -> Run:
+    """What steps ``num_worlds`` copies of the world ``env`` as the peer ``name`` does; ``stack`` closes it.
+
+    Raises InputError where there is no such peer, or it has no such world.
+    """
+    check_peer(name, num_worlds, batch_size)
+    peer = PEERS[name]
     try:
-        package, vector = importlib.import_module(name), importlib.import_module("gymnasium.vector.utils")
+        package = importlib.import_module(peer.package)
     except ImportError:
-        raise InputError(f"{name} is not installed: pip install '{extra}' adds it") from None
+        raise InputError(f"{peer.package} is not installed: pip install '{peer.extra}' adds it") from None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            worlds = make(package, env, num_worlds)
+            worlds = peer.make(package, env, num_worlds, batch_size)
         except Exception as error:
             raise InputError(f"{name} has no world '{env}' for this comparison: {_first_line(error)}") from None
         stack.callback(worlds.close)
-        space = vector.batch_space(worlds.single_action_space, num_worlds)
-        space.seed(0)
-        actions = [space.sample() for _ in range(ROTATED)]
-        worlds.reset()
+        return stepping_all(worlds, num_worlds) if batch_size is None else stepping_batches(worlds, num_worlds, batch_size)
+
+
+def stepping_all(worlds: Any, num_worlds: int) -> Run:
+    """Steps a vector environment: one step is one of all worlds."""
+    actions = sample_actions(worlds.single_action_space, num_worlds)
+    worlds.reset()
 
     def run(steps: int) -> None:
         step = worlds.step
@@ -44,20 +81,51 @@ def open_peer(name: str, env: str, num_worlds: int, stack: ExitStack) -> Run:
     return run
 
 
-def _make_envpool(package: Any, env: str, num_worlds: int) -> Any:
-    return package.make_gymnasium(env, num_envs=num_worlds)
+def stepping_batches(worlds: Any, num_worlds: int, batch_size: int) -> Run:
+    """Receives from a pool and sends to it in turn: one step is as many batches as make up all worlds."""
+    actions = sample_actions(worlds.single_action_space, batch_size)
+    worlds.async_reset()
+
+    def run(steps: int) -> None:
+        recv, send = worlds.recv, worlds.send
+        for number in range(steps * num_worlds // batch_size):
+            send(actions[number % ROTATED], recv()[-1]["env_id"])
+
+    return run
 
 
-def _make_gymnasium(package: Any, env: str, num_worlds: int) -> Any:
-    return package.make_vec(env, num_envs=num_worlds, vectorization_mode="vector_entry_point")
+def sample_actions(space: Any, count: int) -> list[Any]:
+    """ROTATED random actions for ``count`` worlds at once, from the space of one."""
+    batched = importlib.import_module("gymnasium.vector.utils").batch_space(space, count)
+    batched.seed(0)
+    return [batched.sample() for _ in range(ROTATED)]
+
+
+def _make_envpool(package: Any, env: str, num_worlds: int, batch_size: int | None) -> Any:
+    return package.make_gymnasium(env, num_envs=num_worlds, batch_size=batch_size or num_worlds)
+
+
+def _make_gymnasium(package: Any, env: str, num_worlds: int, batch_size: int | None, *, mode: str) -> Any:
+    return package.make_vec(env, num_envs=num_worlds, vectorization_mode=mode)
+
+
+def _make_own(package: Any, env: str, num_worlds: int, batch_size: int | None) -> Any:
+    return make(env, num_worlds)
 
 
 def _first_line(error: Exception) -> str:
     return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
-_OPENERS: dict[str, tuple[str, Callable[[Any, str, int], Any]]] = {
-    "envpool": ("worldloom[compat]", _make_envpool),
-    "gymnasium": ("gymnasium", _make_gymnasium),
+def _either(names: Any) -> str:
+    return " or ".join(names)
+
+
+PEERS: dict[str, Peer] = {
+    "envpool": Peer("envpool", "worldloom[compat]", _make_envpool, pooled=True),
+    "gymnasium": Peer("gymnasium", "gymnasium", functools.partial(_make_gymnasium, mode="vector_entry_point")),
+    "gymnasium-sync": Peer("gymnasium", "gymnasium", functools.partial(_make_gymnasium, mode="sync")),
+    "gymnasium-async": Peer("gymnasium", "gymnasium", functools.partial(_make_gymnasium, mode="async"), most=256),
+    "worldloom-gymnasium": Peer("worldloom", "worldloom", _make_own),
 }
-"""By name: what adds the package, and what makes its worlds."""
+"""Whom ``--against`` knows."""

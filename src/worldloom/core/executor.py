@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import warp as wp
 
-from worldloom.core.program import KernelSpec, Program
+from worldloom.core.program import KernelSpec, Program, block_dim
 from worldloom.core.schedule import HostNode
 from worldloom.core.shards import run_all
 
@@ -57,7 +57,14 @@ class Executor:
         inputs: list[Any] = [first, rows, self.offset, *[self.tables[t][f].array for t, f in spec.columns]]
         if spec.takes_errors:
             inputs.append(self.errors[shard])
-        wp.launch(self.kernels[spec.name], dim=rows if self.device.is_cuda else 1, inputs=inputs, device=self.device, record_tape=False)
+        wp.launch(
+            self.kernels[spec.name],
+            dim=rows if self.device.is_cuda else 1,
+            inputs=inputs,
+            device=self.device,
+            record_tape=False,
+            block_dim=block_dim(self.device),
+        )
 
     def _record(self, entries: list[KernelSpec | HostNode]) -> list[Segment]:
         segments: list[Segment] = []

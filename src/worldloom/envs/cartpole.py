@@ -1,7 +1,10 @@
 """CartPole: keep the pole up by pushing the cart left or right."""
 
+from math import inf
+
 import worldloom as wl
 from worldloom import cos, radians, sin
+from worldloom.core.canvas import Canvas, Image, rotated
 
 
 class Cart(wl.Entity):
@@ -10,7 +13,7 @@ class Cart(wl.Entity):
     angle: wl.Finite(float)  # rad, 0 is upright
     spin: float  # rad/s
     push: wl.Action(wl.Discrete(2))  # 0 left, 1 right
-    sight: wl.Observation(4)
+    sight: wl.Observation(4, low=(-4.8, -inf, -0.41887903, -inf), high=(4.8, inf, 0.41887903, inf))
     reward: wl.Reward
 
 
@@ -21,6 +24,9 @@ class CartPole(wl.World):
     pole_mass: wl.Config = 0.1  # kg
     half_length: wl.Config = 0.5  # m, of the pole
     tau: wl.Config = 0.02  # s, between two steps
+    low: wl.Config = -0.05  # of each of the four numbers at the start
+    high: wl.Config = 0.05
+    sutton_barto_reward: wl.Config = False  # 0 per step and -1 for the fall, instead of 1 per step
 
 
 @wl.system
@@ -40,17 +46,20 @@ def swing(cart: Cart, world: CartPole):
 
 @wl.system
 def judge(cart: Cart, world: CartPole):
-    cart.reward = 1.0
-    if abs(cart.x) > 2.4 or abs(cart.angle) > radians(12.0):
+    fallen = abs(cart.x) > 2.4 or abs(cart.angle) > radians(12.0)
+    if fallen:
         world.terminate()
+    cart.reward = 1.0
+    if world.sutton_barto_reward:
+        cart.reward = -1.0 if fallen else 0.0
 
 
 @wl.system
 def place(cart: Cart, world: CartPole):
-    cart.x = world.random(-0.05, 0.05)
-    cart.velocity = world.random(-0.05, 0.05)
-    cart.angle = world.random(-0.05, 0.05)
-    cart.spin = world.random(-0.05, 0.05)
+    cart.x = world.random(world.low, world.high)
+    cart.velocity = world.random(world.low, world.high)
+    cart.angle = world.random(world.low, world.high)
+    cart.spin = world.random(world.low, world.high)
 
 
 @wl.system
@@ -58,4 +67,20 @@ def look(cart: Cart):
     cart.sight = wl.vec4(cart.x, cart.velocity, cart.angle, cart.spin)
 
 
-wl.register("CartPole-v1", world=CartPole, entities={Cart: 1}, reset=[place], step=[swing, judge], observe=[look], max_steps=500)
+def draw(sim: wl.Simulation, world: int) -> Image:
+    cart = sim["Cart"]
+    x, angle = cart.x.numpy()[world, 0], cart.angle.numpy()[world, 0]
+    half_length = sim.world.half_length.numpy()
+    scale = 600.0 / 4.8  # pixels per m
+    middle, track = 300.0 + float(x) * scale, 300.0
+    canvas = Canvas(600, 400)
+    canvas.rectangle(middle - 25.0, track - 15.0, 50.0, 30.0, (0, 0, 0))
+    top = 5.0 - 2.0 * float(half_length[world % len(half_length)]) * scale
+    canvas.polygon(rotated([(-5.0, 5.0), (5.0, 5.0), (5.0, top), (-5.0, top)], float(angle), middle, track - 7.5), (202, 152, 101))
+    canvas.circle(middle, track - 7.5, 5.0, (129, 132, 203))
+    canvas.rectangle(0.0, track, 600.0, 1.0, (0, 0, 0))
+    return canvas.image()
+
+
+for version, limit in (("CartPole-v0", 200), ("CartPole-v1", 500)):
+    wl.register(version, world=CartPole, entities={Cart: 1}, reset=[place], step=[swing, judge], observe=[look], max_steps=limit, render=draw)

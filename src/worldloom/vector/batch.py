@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -14,6 +15,8 @@ from worldloom.core.table import Column
 from worldloom.vector.layout import Layout, Leaf
 
 Backend = Literal["numpy", "torch"]
+Outcome = tuple[Any, Any, Any, Any, dict[str, Any]]
+"""Observations, rewards, terminations, truncations and infos."""
 
 
 class Batch:
@@ -30,6 +33,9 @@ class Batch:
         self.simulation, self.layout, self.backend, self.copy = simulation, layout, backend, copy
         self.num_envs = simulation.num_worlds
         self._action_columns = {leaf.key: self._column(leaf) for leaf in layout.actions}
+        self._views: dict[tuple[str, tuple[int, ...]], Any] = {}
+        on_host = simulation.device.is_cpu and backend == "numpy" and len(layout.actions) == 1
+        self._only_action = self._view(self._column(layout.actions[0]), layout.actions[0].shape) if on_host else None
 
     def _column(self, leaf: Leaf, prefix: str = "") -> Column:
         return self.simulation.tables[leaf.table][prefix + leaf.name]
@@ -37,10 +43,20 @@ class Batch:
     def export(self, column: Column, shape: tuple[int, ...]) -> Any:
         """A column with shape (num_envs, *shape)."""
         if self.backend == "torch":
-            tensor = column.torch().view(self.num_envs, *shape)
+            tensor = self._view(column, shape)
             return tensor.clone() if self.copy else tensor
-        array = column.numpy().reshape(self.num_envs, *shape)
-        return array.copy() if self.copy and column.device.is_cpu else array
+        if column.device.is_cuda:
+            return column.numpy().reshape(self.num_envs, *shape)
+        array = self._view(column, shape)
+        return array.copy() if self.copy else array
+
+    def _view(self, column: Column, shape: tuple[int, ...]) -> Any:
+        """The column's memory with shape (num_envs, *shape); made once, since a step of few worlds takes no longer than making it."""
+        view = self._views.get((column.name, shape))
+        if view is None:
+            view = (column.torch() if self.backend == "torch" else column.numpy()).reshape(self.num_envs, *shape)
+            self._views[column.name, shape] = view
+        return view
 
     def _tree(self, leaves: list[Leaf], prefix: str = "") -> Any:
         parts = {leaf.key: self.export(self._column(leaf, prefix), leaf.shape) for leaf in leaves}
@@ -72,13 +88,30 @@ class Batch:
     def truncations(self) -> Any:
         return self.export(self.simulation.truncated, ())
 
-    def infos(self, prefix: str = "") -> dict[str, Any]:
+    def infos(self) -> dict[str, Any]:
         """Every info component with its mask, in Gymnasium's layout."""
+        return self._masked("", self.everyone()) if self.layout.infos else {}
+
+    def _masked(self, prefix: str, mask: Any) -> dict[str, Any]:
         out: dict[str, Any] = {}
         for leaf in self.layout.infos:
             out[leaf.key] = self.export(self._column(leaf, prefix), leaf.shape)
-            out["_" + leaf.key] = self.everyone()
+            out["_" + leaf.key] = mask
         return out
+
+    def outcome(self) -> Outcome:
+        """What the last step led to: observations, rewards, terminations, truncations and infos, each of shape (num_envs, ...).
+
+        With same-step autoreset ``infos["final_obs"]`` and ``infos["final_info"]`` hold what the episodes that ended showed last, and
+        ``infos["_final_obs"]`` and ``infos["_final_info"]`` say in which rows. NumPy's infos have them only where an episode ended.
+        """
+        terminations, truncations, infos = self.terminations(), self.truncations(), self.infos()
+        if self.simulation.autoreset == "same_step":
+            over = terminations | truncations
+            if self.backend == "torch" or over.any():  # a look at a GPU's flags would wait for it
+                infos["final_obs"], infos["_final_obs"] = self.final_observations(), over
+                infos["final_info"], infos["_final_info"] = self._masked(FINAL, over), over
+        return self.observations(), self.rewards(), terminations, truncations, infos
 
     def everyone(self) -> Any:
         """A mask of all worlds."""
@@ -88,6 +121,11 @@ class Batch:
 
     def step(self, actions: Any) -> None:
         """Hand in one action per world and step."""
+        own = self._only_action
+        if own is not None and type(actions) is np.ndarray and actions.shape == own.shape and actions.dtype.kind == own.dtype.kind:
+            own[...] = actions
+            self.simulation.step()
+            return
         if len(self._action_columns) == 1 and not isinstance(actions, Mapping):
             column = next(iter(self._action_columns.values()))
             self.simulation.step(self._shaped(actions, column))
@@ -107,7 +145,7 @@ class Batch:
 
 
 def _size(array: Any) -> int:
-    return int(np.prod(array.shape))
+    return math.prod(array.shape)
 
 
 def _torch() -> Any:

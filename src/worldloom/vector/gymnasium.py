@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -69,7 +70,7 @@ class WorldVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         self.batch = Batch(self.simulation, layout(made), backend, copy)
         self.num_envs = num_envs
         self.render_mode = render_mode
-        self.metadata = {"render_modes": ["rgb_array"], "render_fps": made.frames_per_second, "autoreset_mode": MODES[autoreset]}
+        self.metadata = {"render_modes": [] if made.render is None else ["rgb_array"], "render_fps": made.frames_per_second, "autoreset_mode": MODES[autoreset]}
         self.single_observation_space = self.batch.layout.observation_space
         self.single_action_space = self.batch.layout.action_space
         self.observation_space = batch_space(self.single_observation_space, num_envs)
@@ -92,18 +93,11 @@ class WorldVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         disabled = self.simulation.autoreset == "disabled" and self.batch.backend == "numpy"
         if disabled and self._over.any():
             raise InputError(f"world {int(self._over.argmax())} is over: with autoreset='disabled' reset it first, reset(options={{'reset_mask': mask}})")
-        batch = self.batch
-        batch.step(actions)
-        terminations, truncations = batch.terminations(), batch.truncations()
-        infos = batch.infos()
-        if self.simulation.autoreset == "same_step":
-            over = terminations | truncations
-            if batch.backend == "torch" or over.any():
-                infos["final_obs"], infos["_final_obs"] = batch.final_observations(), over
-                infos["final_info"], infos["_final_info"] = batch.infos("final_"), over
-        elif disabled:
-            self._over = terminations | truncations
-        return batch.observations(), batch.rewards(), terminations, truncations, infos
+        self.batch.step(actions)
+        outcome = self.batch.outcome()
+        if disabled:
+            self._over = outcome[2] | outcome[3]
+        return outcome
 
     def render(self) -> tuple[Any, ...] | None:
         """One image per world, uint8 of shape (height, width, 3)."""
@@ -112,15 +106,33 @@ class WorldVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
             return None
         return tuple(draw(self.simulation, world) for world in range(self.num_envs))
 
+    @functools.cached_property
+    def _xla(self) -> tuple[Any, Any, Any, Any]:
+        from worldloom.vector.jax import make_xla
+
+        return make_xla(self.batch)
+
+    def xla(self) -> tuple[Any, Any, Any, Any]:
+        """``(handle, recv, send, step)`` for compiled JAX programs: see :class:`worldloom.vector.jax.Xla`."""
+        return self._xla
+
     def close_extras(self, **_: Any) -> None:
         self.simulation.close()
 
 
 class WorldEnv(gymnasium.Env[Any, Any]):
-    """One world as a Gymnasium environment."""
+    """One world as a Gymnasium environment.
 
-    def __init__(self, world: str | Definition, *, render_mode: str | None = None, device: str = "cpu", **config: Any) -> None:
-        self._vector = WorldVectorEnv(world, 1, device=device, autoreset="disabled", render_mode=render_mode, config=config)
+    Args:
+        world: The id of a registered world, or its definition.
+        render_mode: ``rgb_array``, or None.
+        device: ``cpu``, ``cuda:N``, ``auto`` or ``python``.
+        world_offset: Which world of its seed it is: k gives the episodes of world k of a batch with the same seed.
+        config: Values of the world's configuration.
+    """
+
+    def __init__(self, world: str | Definition, *, render_mode: str | None = None, device: str = "cpu", world_offset: int = 0, **config: Any) -> None:
+        self._vector = WorldVectorEnv(world, 1, device=device, autoreset="disabled", render_mode=render_mode, config=config, world_offset=world_offset)
         self.metadata = self._vector.metadata
         self.render_mode = render_mode
         self.observation_space = self._vector.single_observation_space
@@ -133,15 +145,15 @@ class WorldEnv(gymnasium.Env[Any, Any]):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         super().reset(seed=seed)
         observations, infos = self._vector.reset(seed=seed)
-        return _first(observations), _first_info(infos)
+        return _first(observations, self.observation_space), _first_info(infos)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        if not self.action_space.contains(action):
+        if isinstance(self.action_space, _CHOICES) and not self.action_space.contains(action):
             raise InputError(f"{action!r} is no action of {self.action_space}")
         self._vector._over[:] = False  # whoever steps one world beyond its end gets what Gymnasium gives: more of the same
         batched = {k: np.asarray(v)[None] for k, v in action.items()} if isinstance(action, Mapping) else np.asarray(action)[None]
         observations, rewards, terminations, truncations, infos = self._vector.step(batched)
-        return _first(observations), float(rewards[0]), bool(terminations[0]), bool(truncations[0]), _first_info(infos)
+        return _first(observations, self.observation_space), float(rewards[0]), bool(terminations[0]), bool(truncations[0]), _first_info(infos)
 
     def render(self) -> Any:
         frames = self._vector.render()
@@ -151,10 +163,14 @@ class WorldEnv(gymnasium.Env[Any, Any]):
         self._vector.close()
 
 
-def _first(observations: Any) -> Any:
-    if isinstance(observations, dict):
-        return {k: _first(v) for k, v in observations.items()}
-    return observations[0]
+_CHOICES = (gymnasium.spaces.Discrete, gymnasium.spaces.MultiDiscrete)
+
+
+def _first(observations: Any, space: gymnasium.Space[Any]) -> Any:
+    """The observation of the first world, of the type that Gymnasium has for ``space``."""
+    if isinstance(space, gymnasium.spaces.Dict):
+        return {key: _first(observations[key], part) for key, part in space.items()}
+    return np.int64(observations[0]) if isinstance(space, gymnasium.spaces.Discrete) else np.asarray(observations[0])
 
 
 def _first_info(infos: dict[str, Any]) -> dict[str, Any]:

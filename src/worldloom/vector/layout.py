@@ -77,11 +77,17 @@ def space_of(component: Field, shape: tuple[int, ...]) -> gymnasium.Space[Any]:
     high: Any = component.space.high if isinstance(component.space, Box) else component.high
     if dtype is np.bool_:
         return gymnasium.spaces.MultiBinary(shape)
-    if np.issubdtype(dtype, np.integer):
-        info = np.iinfo(dtype)
-        low, high = (np.clip(np.nan_to_num(b, posinf=info.max, neginf=info.min), info.min, info.max) for b in (low, high))
-    bounds = [np.broadcast_to(np.asarray(b, dtype=dtype), shape).copy() for b in (low, high)]
+    bounds = [np.broadcast_to(_representable(bound, dtype), shape).copy() for bound in (low, high)]
     return gymnasium.spaces.Box(bounds[0], bounds[1], shape, dtype)
+
+
+def _representable(bound: Any, dtype: Any) -> Any:
+    """``bound``, one number or several, in ``dtype``; whole numbers have their type's least and greatest instead of infinities."""
+    if not np.issubdtype(dtype, np.integer):
+        return np.asarray(bound, dtype=dtype)
+    least, greatest = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    whole = [least if b <= least else greatest if b >= greatest else int(b) for b in np.ravel(bound).tolist()]
+    return np.asarray(whole, dtype=dtype).reshape(np.shape(bound))
 
 
 def _joined(leaves: list[Leaf]) -> gymnasium.Space[Any]:

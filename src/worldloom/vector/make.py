@@ -63,14 +63,16 @@ def make(
     """
     if env_type not in ("gymnasium", "torch", "dm"):
         raise InputError(f"env_type must be 'gymnasium', 'torch' or 'dm', not {env_type!r}")
-    if batch_size is not None and not 1 <= batch_size <= num_envs:
+    if batch_size is not None and not (isinstance(batch_size, int) and 1 <= batch_size <= num_envs):
         raise InputError(f"batch_size must be from 1 to num_envs ({num_envs}), not {batch_size!r}")
     if (isinstance(id, str) and id.startswith(FOREIGN)) or not isinstance(id, (str, Definition)):
         return _make_foreign(id, num_envs, env_type, batch_size, num_threads, seed, autoreset, copy, config)
     if batch_size is not None and batch_size < num_envs:
         from worldloom.vector.pool import WorldPool
 
-        return WorldPool(id, num_envs, batch_size, device=device, seed=seed, threads=num_threads, config=config)
+        if env_type != "gymnasium" or render_mode is not None:
+            raise InputError("a pool (batch_size below num_envs) speaks env_type='gymnasium' only, without render_mode")
+        return WorldPool(id, num_envs, batch_size, device=device, seed=seed, threads=num_threads, autoreset=autoreset, config=config)
     if env_type == "dm":
         from worldloom.vector.dm import DmVectorEnv
 
@@ -79,7 +81,16 @@ def make(
 
     backend: Literal["numpy", "torch"] = "torch" if env_type == "torch" else "numpy"
     return WorldVectorEnv(
-        id, num_envs, device=device, seed=seed, autoreset=autoreset, threads=num_threads, render_mode=render_mode, backend=backend, copy=copy, config=config
+        id,
+        num_envs,
+        device=device,
+        seed=seed,
+        autoreset=autoreset,
+        threads=num_threads,
+        render_mode=render_mode,
+        backend=backend,
+        copy=copy,
+        config=config,
     )
 
 
@@ -90,22 +101,8 @@ def _make_foreign(
 
     if env_type != "gymnasium":
         raise InputError(f"Gymnasium's environments run in worker processes and speak env_type='gymnasium' only, not {env_type!r}")
-    made = id
-    if isinstance(id, str):
-        name = id.removeprefix(FOREIGN)
-        made = _Maker(name, config) if config else name
-    return ProcessPool(made, num_envs, batch_size=batch_size, num_workers=workers, seed=seed, autoreset=autoreset, copy=copy)
-
-
-@dataclass(frozen=True)
-class _Maker:
-    """A factory that can be shipped to a worker process."""
-
-    id: str
-    arguments: dict[str, Any]
-
-    def __call__(self) -> Any:
-        return gymnasium.make(self.id, **self.arguments)
+    made = id.removeprefix(FOREIGN) if isinstance(id, str) else id
+    return ProcessPool(made, num_envs, batch_size=batch_size, num_workers=workers, seed=seed, autoreset=autoreset, copy=copy, env_kwargs=config or None)
 
 
 def make_spec(id: str | Definition) -> EnvSpec:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import threading
 from collections.abc import Mapping, Sequence
@@ -11,13 +12,12 @@ import gymnasium
 import numpy as np
 from gymnasium.vector.utils import batch_space
 
-from worldloom.core.errors import InputError
+from worldloom.core.errors import InputError, WorldFault
 from worldloom.core.registry import Definition, definition
+from worldloom.core.schedule import Autoreset
 from worldloom.core.simulation import Simulation
-from worldloom.vector.batch import Batch
+from worldloom.vector.batch import Batch, Outcome
 from worldloom.vector.layout import layout
-
-Outcome = tuple[Any, Any, Any, Any, dict[str, Any]]
 
 
 class WorldPool:
@@ -30,6 +30,7 @@ class WorldPool:
         num_envs: How many worlds; a multiple of ``batch_size``.
         batch_size: How many come back at a time.
         timeout: Seconds after which ``recv`` gives up.
+        autoreset: ``same_step``, with ``infos["final_obs"]``, or ``next_step``, as EnvPool has it.
         device, seed, threads, config: As for :class:`worldloom.Simulation`; ``threads`` is how many groups step at once.
     """
 
@@ -43,10 +44,13 @@ class WorldPool:
         seed: int | Sequence[int] | None = None,
         threads: int | None = None,
         timeout: float = 60.0,
+        autoreset: Autoreset = "same_step",
         config: Mapping[str, Any] | None = None,
     ) -> None:
-        if num_envs % batch_size:
+        if num_envs < 1 or batch_size < 1 or num_envs % batch_size:
             raise InputError(f"num_envs ({num_envs}) must be a multiple of batch_size ({batch_size})")
+        if autoreset == "disabled":
+            raise InputError("a pool resets its worlds by itself: choose autoreset='same_step' or 'next_step'")
         made = definition(world) if isinstance(world, str) else world
         self.num_envs, self.batch_size, self.timeout = num_envs, batch_size, timeout
         outside = layout(made)
@@ -58,7 +62,7 @@ class WorldPool:
                 batch_size,
                 device,
                 seed=seed if given is None else 0,  # type: ignore[arg-type]
-                autoreset="next_step",
+                autoreset=autoreset,
                 threads=1,
                 config=_rows(config, first, batch_size, num_envs),
                 world_offset=first,
@@ -69,11 +73,14 @@ class WorldPool:
         self.single_observation_space, self.single_action_space = outside.observation_space, outside.action_space
         self.observation_space: gymnasium.Space[Any] = batch_space(outside.observation_space, batch_size)
         self.action_space: gymnasium.Space[Any] = batch_space(outside.action_space, batch_size)
-        self._waiting: list[dict[int, Any]] = [{} for _ in self._batches]
-        self._out = [False] * len(self._batches)
-        self._jobs: queue.SimpleQueue[tuple[int, Any] | None] = queue.SimpleQueue()
+        columns = {leaf.key: self._batches[0].simulation.tables[leaf.table][leaf.name] for leaf in outside.actions}
+        self._actions = [{leaf.key: np.zeros((batch_size, *leaf.shape), columns[leaf.key].dtype) for leaf in outside.actions} for _ in self._batches]
+        self._given = np.zeros((len(self._batches), batch_size), np.bool_)
+        self._out = np.zeros(len(self._batches), np.bool_)
+        self._jobs: queue.SimpleQueue[tuple[int, bool] | None] = queue.SimpleQueue()
         self._done: queue.SimpleQueue[tuple[int, Outcome | Exception]] = queue.SimpleQueue()
-        self._threads = [threading.Thread(target=self._work, daemon=True, name=f"worldloom-pool-{i}") for i in range(min(threads or 2, len(self._batches)))]
+        at_once = min(threads or os.cpu_count() or 1, len(self._batches))
+        self._threads = [threading.Thread(target=self._work, daemon=True, name=f"worldloom-pool-{i}") for i in range(at_once)]
         for thread in self._threads:
             thread.start()
         self.closed = False
@@ -81,16 +88,17 @@ class WorldPool:
     def async_reset(self) -> None:
         """Start a new episode in every world; ``recv`` then gives the first observations, group by group."""
         self._check_open()
-        if any(self._out):
+        if self._out.any():
             raise InputError("some worlds are still stepping: receive them all before async_reset")
+        self._given[:] = False
+        self._out[:] = True
         for group in range(len(self._batches)):
-            self._out[group] = True
-            self._jobs.put((group, None))
+            self._jobs.put((group, False))
 
     def recv(self) -> Outcome:
-        """The observations, rewards, terminations, truncations and infos of the next group that is done."""
+        """The observations, rewards, terminations, truncations and infos of the next group that is done, shape (batch_size, ...)."""
         self._check_open()
-        if not any(self._out):
+        if not self._out.any():
             raise InputError("no world is stepping: call async_reset or send first")
         try:
             group, outcome = self._done.get(timeout=self.timeout)
@@ -102,39 +110,75 @@ class WorldPool:
         return outcome
 
     def send(self, actions: Any, env_id: Any) -> None:
-        """Hand in one action for each world of ``env_id``; a group steps when all its worlds have theirs."""
+        """Hand in one action for each world of ``env_id``; a group steps when all its worlds have theirs.
+
+        Args:
+            actions: An array of shape (len(env_id), ...), or a mapping of such arrays for worlds with several actions.
+            env_id: Worlds, in any order.
+        """
         self._check_open()
+        ids = self._ids(env_id)
+        given = self._rows_of(actions, len(ids))
+        groups, slots = np.divmod(ids, self.batch_size)
+        for group in np.unique(groups).tolist():
+            rows = groups == group
+            for key, values in given.items():
+                self._actions[group][key][slots[rows]] = values[rows].reshape(-1, *self._actions[group][key].shape[1:])
+            self._given[group, slots[rows]] = True
+            if self._given[group].all():
+                self._given[group] = False
+                self._out[group] = True
+                self._jobs.put((group, True))
+
+    def _ids(self, env_id: Any) -> Any:
+        """``env_id`` as an array, of worlds that wait for an action."""
         ids = np.asarray(env_id)
         if ids.ndim != 1 or ids.dtype.kind not in "iu" or (ids.size and not (ids.min() >= 0 and ids.max() < self.num_envs)):
             raise InputError(f"env_id holds whole numbers from 0 to {self.num_envs - 1}, not {env_id!r}")
-        rows = {k: np.asarray(v) for k, v in actions.items()} if isinstance(actions, Mapping) else np.asarray(actions)
-        for place, world in enumerate(ids.tolist()):
-            group, slot = divmod(world, self.batch_size)
-            if self._out[group] or slot in self._waiting[group]:
-                raise InputError(f"world {world} has its action already: receive it first")
-            self._waiting[group][slot] = {k: v[place] for k, v in rows.items()} if isinstance(rows, dict) else rows[place]
-        for group in {int(i) // self.batch_size for i in ids}:
-            if len(self._waiting[group]) == self.batch_size:
-                given = [self._waiting[group][slot] for slot in range(self.batch_size)]
-                self._waiting[group] = {}
-                self._out[group] = True
-                stacked = {k: np.stack([g[k] for g in given]) for k in given[0]} if isinstance(given[0], dict) else np.stack(given)
-                self._jobs.put((group, stacked))
+        busy = self._out[ids // self.batch_size] | self._given[ids // self.batch_size, ids % self.batch_size]
+        if busy.any():
+            raise InputError(f"world {int(ids[busy.argmax()])} has its action already: receive it first")
+        if len(np.unique(ids)) != len(ids):
+            raise InputError(f"env_id names a world twice: {env_id!r}")
+        return ids
+
+    def _rows_of(self, actions: Any, count: int) -> dict[str, Any]:
+        """``actions`` by key, each with one row per world and of a type that its column can hold."""
+        wanted = self._actions[0]
+        if len(wanted) == 1 and not isinstance(actions, Mapping):
+            actions = {next(iter(wanted)): actions}
+        if not isinstance(actions, Mapping) or set(actions) != set(wanted):
+            raise InputError(f"actions are a mapping with the keys {', '.join(wanted)}")
+        found = {key: np.asarray(values) for key, values in actions.items()}
+        for key, values in found.items():
+            shape, dtype = (count, *wanted[key].shape[1:]), wanted[key].dtype
+            if values.shape[:1] != (count,) or values.size != np.prod(shape, dtype=int) or not np.can_cast(values.dtype, dtype, "same_kind"):
+                raise InputError(f"action '{key}' takes {dtype.name} of shape {shape}, not {values.dtype.name} of shape {values.shape}")
+        return found
 
     def step(self, actions: Any, env_id: Any) -> Outcome:
         """``send``, then ``recv``."""
         self.send(actions, env_id)
         return self.recv()
 
+    @property
+    def simulations(self) -> list[Simulation]:
+        """The groups, in the order of their worlds; look into them only while they are not stepping."""
+        return [batch.simulation for batch in self._batches]
+
+    def errors(self) -> list[WorldFault]:
+        """What went wrong in single worlds since the last call, in the groups that are not stepping."""
+        return [fault for out, batch in zip(self._out, self._batches, strict=True) if not out for fault in batch.simulation.errors()]
+
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
-            group, actions = job
+            group, stepping = job
             batch = self._batches[group]
             try:
-                batch.simulation.reset() if actions is None else batch.step(actions)
-                infos = batch.infos()
-                infos["env_id"] = np.arange(group * self.batch_size, (group + 1) * self.batch_size, dtype=np.int32)
-                self._done.put((group, (batch.observations(), batch.rewards(), batch.terminations(), batch.truncations(), infos)))
+                batch.step(self._actions[group]) if stepping else batch.simulation.reset()
+                outcome = batch.outcome()
+                outcome[4]["env_id"] = np.arange(group * self.batch_size, (group + 1) * self.batch_size, dtype=np.int32)
+                self._done.put((group, outcome))
             except Exception as error:
                 self._done.put((group, error))
 

@@ -8,6 +8,7 @@ import gymnasium
 from gymnasium.envs.registration import registry
 
 from worldloom.core.registry import Definition, on_register
+from worldloom.core.schedule import Autoreset
 
 NAMESPACE = "worldloom"
 
@@ -35,10 +36,13 @@ def make_one(world: str, **arguments: Any) -> Any:
     return WorldEnv(world, **arguments)
 
 
-def make_many(world: str, num_envs: int = 1, **arguments: Any) -> Any:
+def make_many(world: str, num_envs: int = 1, max_episode_steps: int | None = None, autoreset: Autoreset = "next_step", **arguments: Any) -> Any:
+    """A batch of worlds with Gymnasium's own default of autoreset, which most of its wrappers ask for."""
     from worldloom.vector.make import make
 
-    return make(world, num_envs, **arguments)
+    if max_episode_steps is not None:  # what ``gymnasium.make`` does with a wrapper
+        arguments["max_steps"] = max_episode_steps
+    return make(world, num_envs, autoreset=autoreset, **arguments)
 
 
 on_register(announce)

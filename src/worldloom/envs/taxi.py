@@ -1,0 +1,163 @@
+"""Taxi: fetch a passenger in a small town and bring them where they want to go."""
+
+import worldloom as wl
+from worldloom.core.canvas import Canvas, Image
+
+TOWN = (
+    "|R: | : :G|",
+    "| : | : : |",
+    "| : : : : |",
+    "| | : | : |",
+    "|Y| : |B: |",
+)
+"""Five rows of five cells; walls stand where there is no colon between two cells."""
+SIZE = 5
+EAST_WALLS = sum(1 << (row * SIZE + column) for row in range(SIZE) for column in range(SIZE) if TOWN[row][2 * column + 2] == "|")
+"""One bit per cell: whether a wall stands east of it."""
+PADS = wl.vec4i(*(next(row * SIZE + line.index(letter) // 2 for row, line in enumerate(TOWN) if letter in line) for letter in "RGYB"))
+"""The cells where passengers wait and go to: red, green, yellow, blue."""
+COLORS = ((230, 70, 70), (80, 180, 90), (240, 200, 60), (80, 110, 220))
+ABOARD = 4
+SOUTH, NORTH, EAST, WEST, PICK_UP, DROP_OFF = range(6)
+
+
+class Cab(wl.Entity):
+    cell: int  # row * 5 + column
+    passenger: int  # the pad where they wait, or ABOARD
+    destination: int  # the pad where they want to go
+    fickle: bool  # whether the passenger will change their mind once
+    act: wl.Action(wl.Discrete(6))  # 0 south, 1 north, 2 east, 3 west, 4 pick up, 5 drop off
+    sight: wl.Observation(wl.Discrete(500))
+    reward: wl.Reward
+    prob: wl.Info(float)  # how likely the last move was to go the way it went
+    action_mask: wl.Info(wl.int8, 6)  # 1 for the actions that change something
+
+
+class Town(wl.World):
+    is_rainy: wl.Config = False  # whether moves go astray
+    rainy_probability: wl.Config = 0.8  # how often a move in the rain goes where it should, and not to its left or right
+    fickle_passenger: wl.Config = False  # whether passengers may change their mind
+    fickle_probability: wl.Config = 0.3  # how often they do
+
+
+@wl.function
+def moved(cell: int, heading: int) -> int:
+    """The next cell in a direction, or the same where a wall stands."""
+    if heading == SOUTH and cell < SIZE * (SIZE - 1):
+        return cell + SIZE
+    if heading == NORTH and cell >= SIZE:
+        return cell - SIZE
+    if heading == EAST and EAST_WALLS >> cell & 1 == 0:
+        return cell + 1
+    if heading == WEST and cell % SIZE > 0 and EAST_WALLS >> (cell - 1) & 1 == 0:
+        return cell - 1
+    return cell
+
+
+@wl.function
+def pad_at(cell: int) -> int:
+    """The pad in a cell, or -1."""
+    for pad in range(4):
+        if PADS[pad] == cell:
+            return pad
+    return -1
+
+
+@wl.system
+def drive(cab: Cab, world: Town):
+    cab.prob = 1.0
+    if cab.act > WEST:
+        return
+    cab.reward = -1.0
+    ahead = moved(cab.cell, cab.act)
+    if world.is_rainy:
+        aside = (1.0 - world.rainy_probability) / 2.0
+        drift = world.weighted(wl.vec3(world.rainy_probability, aside, aside))
+        cab.prob = world.rainy_probability if drift == 0 else aside
+        if drift > 0 and ahead != cab.cell:
+            ahead = moved(cab.cell, (EAST if cab.act <= NORTH else SOUTH) + drift - 1)
+    if cab.fickle and cab.passenger == ABOARD and ahead != cab.cell:
+        cab.fickle = False
+        cab.destination = (cab.destination + world.integer(1, 4)) % 4
+    cab.cell = ahead
+
+
+@wl.system
+def serve(cab: Cab, world: Town):
+    pad = pad_at(cab.cell)
+    if cab.act == PICK_UP:
+        cab.reward = -10.0
+        if cab.passenger == pad:
+            cab.passenger = ABOARD
+            cab.reward = -1.0
+    elif cab.act == DROP_OFF:
+        cab.reward = -10.0
+        if cab.passenger == ABOARD and pad >= 0:
+            cab.passenger = pad
+            cab.reward = -1.0
+            if pad == cab.destination:
+                cab.reward = 20.0
+                world.terminate()
+
+
+@wl.system
+def place(cab: Cab, world: Town):
+    cab.cell = world.integer(SIZE * SIZE)
+    cab.passenger = world.integer(4)
+    cab.destination = (cab.passenger + world.integer(1, 4)) % 4
+    cab.fickle = world.fickle_passenger and world.random() < world.fickle_probability
+    cab.prob = 1.0
+
+
+@wl.system
+def look(cab: Cab):
+    cab.sight = (cab.cell * 5 + cab.passenger) * 4 + cab.destination
+    for heading in range(4):
+        cab.action_mask[heading] = wl.int8(moved(cab.cell, heading) != cab.cell)
+    pad = pad_at(cab.cell)
+    cab.action_mask[PICK_UP] = wl.int8(cab.passenger == pad)
+    cab.action_mask[DROP_OFF] = wl.int8(cab.passenger == ABOARD and pad >= 0)
+
+
+def draw(sim: wl.Simulation, world: int) -> Image:
+    cab = sim["Cab"]
+    cell, passenger, destination = (int(column.numpy()[world, 0]) for column in (cab.cell, cab.passenger, cab.destination))
+    size = 80.0
+    canvas = Canvas(440, 440, (96, 96, 104))
+    canvas.rectangle(20.0, 20.0, 400.0, 400.0, (196, 196, 200))
+
+    def corner(place: int) -> tuple[float, float]:
+        return 20.0 + place % SIZE * size, 20.0 + place // SIZE * size
+
+    for pad, color in enumerate(COLORS):
+        left, top = corner(int(PADS[pad]))
+        canvas.rectangle(left + 6.0, top + 6.0, size - 12.0, size - 12.0, color)
+        canvas.text(left + 10.0, top + 10.0, "RGYB"[pad], (255, 255, 255), 2.0)
+        if pad == destination:
+            canvas.rectangle(left + 16.0, top + 26.0, size - 32.0, size - 42.0, (120, 70, 50))
+            canvas.polygon([(left + 10.0, top + 28.0), (left + size / 2, top + 8.0), (left + size - 10.0, top + 28.0)], (150, 40, 40))
+    for place in range(SIZE * SIZE):
+        left, top = corner(place)
+        if EAST_WALLS >> place & 1 and place % SIZE < SIZE - 1:
+            canvas.rectangle(left + size - 3.0, top, 6.0, size, (96, 96, 104))
+    if passenger < ABOARD:
+        left, top = corner(int(PADS[passenger]))
+        _draw_passenger(canvas, left + size / 2.0, top + size / 2.0)
+    left, top = corner(cell)
+    canvas.rectangle(left + 12.0, top + 26.0, size - 24.0, 28.0, (250, 190, 30))
+    canvas.rectangle(left + 24.0, top + 14.0, size - 48.0, 14.0, (250, 190, 30))
+    canvas.rectangle(left + 28.0, top + 17.0, size - 56.0, 9.0, (190, 225, 245))
+    for wheel in (24.0, size - 24.0):
+        canvas.circle(left + wheel, top + 55.0, 8.0, (40, 40, 40))
+    if passenger == ABOARD:
+        canvas.circle(left + size / 2.0, top + 21.0, 6.0, (90, 60, 140))
+    return canvas.image()
+
+
+def _draw_passenger(canvas: Canvas, x: float, y: float) -> None:
+    canvas.polygon([(x - 10.0, y + 24.0), (x, y - 8.0), (x + 10.0, y + 24.0)], (90, 60, 140))
+    canvas.circle(x, y - 10.0, 8.0, (244, 204, 166))
+
+
+for version in ("Taxi-v3", "Taxi-v4"):
+    wl.register(version, world=Town, entities={Cab: 1}, reset=[place], step=[drive, serve], observe=[look], max_steps=200, render=draw)

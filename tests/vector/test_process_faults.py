@@ -1,0 +1,346 @@
+"""Workers fail, programs are interrupted or killed: it is reported, the pool goes on, and nothing is left behind."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from pool_envs import EXIT, FINE, HANG, KILL, RAISE, STOP, Moody
+
+import worldloom as wl
+from worldloom.vector.process_pool import ProcessPool, WorkerError
+
+pytestmark = pytest.mark.timeout(60)
+
+
+def running(pid: int) -> bool:
+    """Whether a process runs; one that has ended and was not yet waited for does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def gone(pids: Any, within: float = 8.0) -> bool:
+    """Whether all processes end within so many seconds."""
+    deadline = time.monotonic() + within
+    while any(running(pid) for pid in pids):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def named_memory(*pids: int) -> set[str]:
+    """The files of /dev/shm that processes hold. Others may use it at the same time, so that it cannot just be listed."""
+    maps = [line.split(maxsplit=5)[-1].strip() for pid in pids for line in Path(f"/proc/{pid}/maps").read_text().splitlines()]
+    opened = [os.readlink(link) for pid in pids for link in Path(f"/proc/{pid}/fd").iterdir() if link.is_symlink()]
+    return {path for path in maps + opened if path.startswith("/dev/shm/")}
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left_behind() -> Iterator[None]:
+    """Neither shared memory, nor file descriptors, nor children."""
+
+    def traces() -> tuple[set[str], int, str]:
+        gc.collect()
+        return named_memory(os.getpid()), len(os.listdir("/proc/self/fd")), Path(f"/proc/self/task/{os.getpid()}/children").read_text()
+
+    before = traces()
+    yield
+    assert traces() == before
+
+
+def pool_of(num_envs: int = 4, **options: Any) -> ProcessPool:
+    return ProcessPool(Moody, num_envs, **{"num_workers": 2, "seed": 0, "timeout": 1.0, **options})
+
+
+def actions(mood: int, env_id: int, count: int = 4) -> np.ndarray:
+    chosen = np.full(count, FINE)
+    chosen[env_id] = mood
+    return chosen
+
+
+@pytest.mark.parametrize(
+    ("mood", "reason", "words"),
+    [
+        (
+            RAISE,
+            "raised",
+            r"^environment 2 raised when it was stepped: ValueError: out of sorts; a new worker has taken over and has reset environments 2 to 3\n",
+        ),
+        (KILL, "ended", r"^the worker of environments 2 to 3 was killed by SIGKILL while it worked on environment 2; a new worker"),
+        (EXIT, "ended", r"^the worker of environments 2 to 3 left with exit code 3 while it worked on environment 2; a new worker"),
+        (HANG, "hung", r"^environment 2 gave no answer within 1 s; a new worker"),
+        (STOP, "hung", r"^environment 2 gave no answer within 1 s; a new worker"),
+    ],
+    ids=["raises", "is killed", "leaves", "hangs", "is stopped"],
+)
+def test_a_failing_worker_is_reported_and_replaced(mood: int, reason: str, words: str):
+    pool = pool_of(autoreset="same_step")
+    try:
+        pool.reset()
+        pool.step(actions(FINE, 0))
+        pids = pool.get_attr("pid")
+        with pytest.raises(WorkerError, match=words) as caught:
+            pool.step(actions(mood, 2))
+        fault = caught.value.faults[0]
+        assert isinstance(caught.value, wl.WorldloomError) and caught.value.env_id == 2
+        assert (fault.reason, fault.env_id, fault.env_ids) == (reason, 2, (2, 3))
+        assert ('raise ValueError("out of sorts")' in str(caught.value)) == (mood == RAISE)
+
+        # What the others did is not lost, and the learner sees that two episodes were cut.
+        observations, rewards, terminations, truncations, infos = pool.recv()
+        assert observations[:, 0].tolist() == [2.0, 2.0, 0.0, 0.0] and rewards.tolist() == [1.0, 1.0, 0.0, 0.0]
+        assert truncations.tolist() == infos["restarted"].tolist() == infos["_final_obs"].tolist() == [False, False, True, True]
+        assert infos["final_obs"][2][0] == 1.0 and not terminations.any()
+        assert pool.step(actions(FINE, 0))[0][:, 0].tolist() == [3.0, 3.0, 1.0, 1.0]
+        after = pool.get_attr("pid")
+        assert after[:2] == pids[:2] and after[2] == after[3] != pids[2] and gone(pids[2:])
+        assert pool.reset(seed=1)[0][:, 0].tolist() == [0.0] * 4
+    finally:
+        pool.close()
+    assert gone(after)
+
+
+def test_stepping_on_after_a_fault_tells_what_was_cut():
+    """Without recv() in between, the next step says so, in next-step autoreset too."""
+    pool = pool_of()
+    try:
+        pool.reset()
+        with pytest.raises(WorkerError):
+            pool.step(actions(RAISE, 0))
+        observations, _, _, truncations, infos = pool.step(actions(FINE, 0))
+        assert truncations.tolist() == infos["restarted"].tolist() == [True, True, False, False]
+        assert observations[:, 0].tolist() == [0.0, 0.0, 2.0, 2.0]
+        assert pool.step(actions(FINE, 0))[0][:, 0].tolist() == [0.0, 0.0, 3.0, 3.0]  # the step that starts the next episode
+        observations, _, _, truncations, infos = pool.step(actions(FINE, 0))
+        assert observations[:, 0].tolist() == [1.0, 1.0, 4.0, 4.0] and not truncations.any() and infos == {}
+    finally:
+        pool.close()
+
+
+def test_a_worker_killed_between_steps_is_found_by_the_next():
+    pool = pool_of()
+    try:
+        pool.reset()
+        os.kill(pool.get_attr("pid")[0], signal.SIGKILL)
+        with pytest.raises(WorkerError, match=r"the worker of environments 0 to 1 was killed by SIGKILL; ") as caught:
+            pool.step(actions(FINE, 0))
+        assert caught.value.env_id is None
+        assert pool.recv()[3].tolist() == [True, True, False, False]
+    finally:
+        pool.close()
+
+
+def test_all_workers_can_fail_at_once():
+    pool = pool_of()
+    try:
+        pool.reset()
+        pids = pool.get_attr("pid")
+        with pytest.raises(WorkerError, match=r"^the worker of (.*\n)+the worker of ") as caught:
+            pool.step(np.full(4, KILL))
+        assert sorted(fault.env_ids for fault in caught.value.faults) == [(0, 1), (2, 3)]
+        assert pool.recv()[3].all()
+        assert not set(pids) & set(pool.get_attr("pid"))
+    finally:
+        pool.close()
+
+
+def test_a_fault_in_a_reset_and_in_a_call():
+    pool = pool_of()
+    try:
+        with pytest.raises(WorkerError, match=r"raised when it was reset: RuntimeError: no new episode today") as caught:
+            pool.reset(options={"refuse": True})
+        assert len(caught.value.faults) == 2
+        assert pool.reset(seed=0)[0][:, 0].tolist() == [0.0] * 4
+        with pytest.raises(WorkerError, match=r"the worker of environments 2 to 3 gave no answer within 1 s"):
+            pool.set_attr("age", [0, 0, SlowToArrive(), 0])
+        assert pool.step(actions(FINE, 0))[3].tolist() == [False, False, True, True]
+    finally:
+        pool.close()
+
+
+class SlowToArrive:
+    """Takes longer to be unpickled than the pool waits."""
+
+    def __reduce__(self) -> tuple[Callable[[float], None], tuple[float]]:
+        return time.sleep, (1000.0,)
+
+
+def test_a_fault_in_an_asynchronous_pool():
+    """The environment that was at work comes back cut; the other of that worker says so at its next step; the rest goes on."""
+    pool = pool_of(6, batch_size=2, num_workers=3)
+    try:
+        pool.async_reset()
+        for _ in range(3):
+            pool.recv()
+        pool.send(np.array([FINE, KILL]), [0, 2])
+        with pytest.raises(WorkerError, match="was killed by SIGKILL while it worked on environment 2"):
+            pool.recv()
+        for batch in (pool.recv(), pool.step(np.array([FINE, FINE]), [3, 4])):
+            cut = dict(zip(batch[4]["env_id"].tolist(), batch[3].tolist(), strict=True))
+            assert cut in ({0: False, 2: True}, {3: True, 4: False})
+            assert batch[4]["restarted"].tolist() == batch[3].tolist()
+        assert pool.step(np.array([FINE, FINE]), [1, 5])[4].keys() == {"env_id"}
+    finally:
+        pool.close()
+
+
+def test_a_worker_that_cannot_start():
+    with pytest.raises(WorkerError, match=r"environment 3 raised when it was made: ZeroDivisionError: .*; the pool is closed"):
+        ProcessPool([Moody, Moody, Moody, lambda: 1 // 0], 4, num_workers=2)
+    with pytest.raises(WorkerError, match=r"the worker of environments 0 to 1 left with exit code 7 while it started; the pool is closed"):
+        ProcessPool(lambda: os._exit(7), 4, num_workers=2)
+
+
+def test_a_hung_worker_does_not_hold_up_close():
+    pool = pool_of(timeout=60.0)
+    pool.reset()
+    pids = pool.get_attr("pid")
+    pool.send(actions(HANG, 1))
+    pool.close(timeout=0.2)
+    assert gone(pids, within=0.0)
+
+
+def test_a_worker_does_without_worldloom_and_its_new_seeds_repeat():
+    luck = []
+    for _ in range(2):
+        with pool_of(2) as pool:
+            first = pool.reset()[0][:, 1]
+            with pytest.raises(WorkerError):
+                pool.step(actions(RAISE, 1, 2))
+            luck.append(pool.recv()[0][:, 1].tolist())
+            assert pool.get_attr("with_worldloom") == (False, False)
+            assert luck[-1][0] == first[0] and luck[-1][1] != first[1]
+    assert luck[0] == luck[1]
+
+
+def test_garbage_collection_ends_the_workers():
+    pool = pool_of()
+    pids = pool.get_attr("pid")
+    del pool
+    gc.collect()
+    assert gone(pids, within=0.0)
+
+
+def test_what_an_environment_started_ends_with_its_worker():
+    pool = ProcessPool(lambda: Moody(with_child=True), 1, timeout=1.0)
+    try:
+        pool.reset()
+        children = pool.get_attr("child")
+        assert all(running(pid) for pid in children)
+        with pytest.raises(WorkerError):
+            pool.step(np.array([KILL]))
+        assert gone(children)
+        children = pool.get_attr("child")
+    finally:
+        for child in children:
+            os.kill(child, signal.SIGKILL)
+        pool.close()
+
+
+def test_a_fork_leaves_the_workers_to_the_parent():
+    pool = pool_of()
+    try:
+        pool.reset(seed=0)
+        child = os.fork()
+        if child == 0:
+            try:
+                pool.step(actions(FINE, 0))
+            except wl.InputError:
+                pool.close()
+                os._exit(0)
+            os._exit(1)
+        assert os.waitpid(child, 0)[1] == 0
+        assert pool.step(actions(FINE, 0))[0][:, 0].tolist() == [1.0] * 4
+    finally:
+        pool.close()
+
+
+PROGRAM = """
+import os, signal, sys, time
+import numpy as np
+from pool_envs import FINE, HANG, Moody
+from worldloom.vector.process_pool import ProcessPool
+
+pool = ProcessPool(Moody, 4, num_workers=2, timeout=30.0)
+pool.reset(seed=0)
+print(*pool.get_attr("pid"), flush=True)
+"""
+
+
+def start(ending: str) -> tuple[subprocess.Popen[str], list[int]]:
+    """A program with a pool of four in two workers, and the workers' numbers; it is a foreground job of its own."""
+    folders = [str(Path(__file__).parent), *sys.path]
+    program = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM + textwrap.dedent(ending)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(folders)},
+    )
+    return program, [int(pid) for pid in program.stdout.readline().split()]
+
+
+HANGING_STEP = "pool.step(np.array([FINE, HANG, FINE, FINE]))"
+
+
+@pytest.mark.parametrize("ending", ["time.sleep(100)", HANGING_STEP], ids=["idle", "in a step that hangs"])
+def test_workers_do_not_survive_a_killed_parent(ending: str):
+    program, pids = start(ending)
+    time.sleep(0.2)
+    assert len(set(pids)) == 2 and all(running(pid) for pid in pids)
+    memory = named_memory(program.pid, *pids)
+    program.kill()
+    program.communicate()
+    assert gone(pids)
+    assert not any(Path(path).exists() for path in memory)
+
+
+def test_ctrl_c_ends_program_and_workers():
+    program, pids = start(HANGING_STEP)
+    time.sleep(0.3)
+    os.killpg(program.pid, signal.SIGINT)
+    _, complaint = program.communicate(timeout=10)
+    assert program.returncode in (1, -signal.SIGINT, 130) and complaint.rstrip().endswith("KeyboardInterrupt")
+    assert gone(pids, within=0.5)
+
+
+def test_a_pool_can_be_used_on_after_ctrl_c():
+    program, pids = start(
+        """
+        try:
+            print("ready", flush=True)
+            while True:
+                pool.step(np.zeros(4, int))
+        except KeyboardInterrupt:
+            steps = pool.step(np.zeros(4, int))[0][:, 0]
+            print("same" if len(set(steps.tolist())) == 1 else steps, pool.reset(seed=0)[0][:, 0].tolist())
+        """
+    )
+    assert program.stdout.readline() == "ready\n"
+    time.sleep(0.2)
+    os.killpg(program.pid, signal.SIGINT)
+    printed, complaint = program.communicate(timeout=10)
+    assert program.returncode == 0, complaint
+    assert printed == "same [0.0, 0.0, 0.0, 0.0]\n"
+    assert gone(pids, within=0.5)
+
+
+def test_an_exception_ends_program_and_workers():
+    program, pids = start("raise RuntimeError('enough')")
+    _, complaint = program.communicate(timeout=10)
+    assert program.returncode == 1 and complaint.rstrip().endswith("RuntimeError: enough")
+    assert gone(pids, within=0.5)
