@@ -37,7 +37,7 @@ class Shaky(gymnasium.Env):
 pool = ProcessPool([lambda k=k: Shaky(k) for k in range(6)], num_envs=6, batch_size=2, num_workers=3, seed=0)
 pool.async_reset()
 seen, faults = set(), 0
-for _ in range(60):
+while faults == 0 or len(seen) < 6:
     try:
         observations, rewards, terminations, truncations, infos = pool.recv()
     except WorkerError as error:  # its worker has been replaced: the pool can be used on

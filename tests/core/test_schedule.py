@@ -256,7 +256,7 @@ def test_callables_see_what_came_before_and_are_seen_by_what_comes_after(device:
     seen: dict[str, list] = {"reset": [], "step": [], "observe": []}
 
     def in_reset(sim: wl.Simulation) -> None:
-        seen["reset"].append(sim.world.finished.numpy().tolist())
+        seen["reset"].append(sim.starting.numpy().tolist())
 
     def in_step(sim: wl.Simulation) -> None:
         seen["step"].append(sim["Drop"].height.numpy().ravel().tolist())
@@ -298,3 +298,44 @@ def test_an_error_in_a_callable_reaches_the_caller() -> None:
     sim.step()
     with pytest.raises(RuntimeError, match="too low"):
         sim.step()
+
+
+class Mark(wl.Entity):
+    n: int
+    m: int
+
+
+class Page(wl.World):
+    width: wl.Config = 1.0
+
+
+@wl.system
+def copy(mark: Mark):
+    mark.m = mark.n
+
+
+@wl.system
+def bump(mark: Mark, world: Page):
+    for other in world.all(Mark):
+        other.n += 1
+
+
+COPY_THEN_BUMP = wl.Definition("Marks-test", Page, {Mark: 3}, step=(copy, bump))
+
+
+@pytest.mark.parametrize("fuse", [True, False])
+def test_a_row_is_read_before_others_add_to_it(fuse: bool) -> None:
+    sim = wl.Simulation(COPY_THEN_BUMP, 2, "cpu", seed=0, fuse=fuse)
+    for step in range(3):
+        sim.step()
+        assert sim["Mark"].m.numpy().tolist() == [[3 * step] * 3] * 2
+
+
+def test_a_reset_from_outside_leaves_pending_resets_alone() -> None:
+    sim = wl.Simulation(COPY_THEN_BUMP, 3, "cpu", seed=0, autoreset="next_step", config={"max_steps": 2})
+    sim.step()
+    sim.step()
+    assert sim.truncated.numpy().all()
+    sim.reset(np.array([False, True, False]))
+    sim.step()
+    assert sim.world.episode.numpy().tolist() == [1, 1, 1] and sim.world.step.numpy().tolist() == [0, 1, 0]

@@ -140,8 +140,8 @@ def test_agents_leave_one_by_one(env):
     assert terminations["hill_runner_0"] and observations["hill_runner_0"]["sight"][0] >= 3.0
     assert not terminations["judge_0"]  # a judge has no end of its own
     *_, terminations, truncations, _ = env.step(acts(env, 0, 0, 2))
-    assert truncations["hill_runner_2"] and not truncations["judge_0"]
-    assert terminations["judge_0"]  # the world is over when its runners have left
+    assert truncations["hill_runner_2"] and not terminations["judge_0"]
+    assert truncations["judge_0"]  # the world is over when its runners have left, cut off as the last of them was
     assert env.agents == []
     with pytest.raises(InputError, match="call reset"):
         env.step({})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import os
 import platform
@@ -101,13 +102,23 @@ class Doctor:
         return 0
 
 
+def _folder_size(folder: Path) -> int:
+    """Bytes of all files in ``folder``; those that another process takes away meanwhile do not count."""
+    total = 0
+    for where, _, names in os.walk(folder, onerror=lambda _: None):
+        for name in names:
+            with contextlib.suppress(OSError):
+                total += os.stat(os.path.join(where, name)).st_size
+    return total
+
+
 def examine() -> Examination:
     """Look at this machine."""
     wp.init()
     gpus = tuple(Gpu(d.alias, d.name, int(d.total_memory)) for d in wp.get_cuda_devices())
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     cache = Path(wp.config.kernel_cache_dir)
-    size = sum(file.stat().st_size for file in cache.rglob("*") if file.is_file())
+    size = _folder_size(cache)
     versions = {"python": platform.python_version(), **{name: _version(package) for name, package in PACKAGES.items()}}
     extras = tuple(Extra(name, purpose, tuple(p for p in packages if _version(p) is None)) for name, (purpose, packages) in EXTRAS.items())
     return Examination(versions, cores, gpus, _driver(bool(gpus)), str(cache), size, extras)

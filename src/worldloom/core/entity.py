@@ -32,6 +32,8 @@ class Components:
 
     fields: ClassVar[dict[str, Field]] = {}
     """Every component by name, those of the bases first."""
+    declared: ClassVar[dict[str, Field]] = {}
+    """Those that the class itself declares."""
     file: ClassVar[str] = ""
     line: ClassVar[int] = 0
     reserved: ClassVar[set[str]] = _RESERVED_ENTITY
@@ -43,7 +45,7 @@ class Components:
         fields: dict[str, Field] = {}
         for base in reversed(cls.__mro__[1:]):
             if issubclass(base, Components):
-                fields.update(vars(base).get("fields", {}))
+                fields.update(vars(base).get("declared", {}))
         names = {**vars(sys.modules.get(cls.__module__, sys)), **frame.f_globals, **frame.f_locals}
         for name, annotation in inspect.get_annotations(cls).items():
             if isinstance(annotation, str):
@@ -53,7 +55,7 @@ class Components:
                     raise cls._error(f"the annotation of '{name}' cannot be evaluated ({error})", "import or define what it names", name) from None
             if getattr(annotation, "__origin__", None) is ClassVar or annotation is ClassVar:
                 continue
-            if name in cls.reserved or name.startswith("_") or "__" in name or keyword.iskeyword(name):
+            if name in cls.reserved or name.startswith(("_", "final_", "raw__")) or "__" in name or keyword.iskeyword(name):
                 raise cls._error(f"'{name}' is a name that the engine keeps for itself", "choose another name for the component", name)
             try:
                 fields[name] = declare(name, annotation, vars(cls).get(name), name in vars(cls))
@@ -63,9 +65,15 @@ class Components:
                 raise cls._error(str(error), "give it a default that fits, or none", name) from None
         written = inspect.get_annotations(cls)
         for name, value in vars(cls).items():
-            if name not in written and name not in ("file", "line", "reserved", "fields") and not name.startswith("_") and canonical(type(value)) is not None:
+            if (
+                name not in written
+                and name not in ("file", "line", "reserved", "fields", "declared")
+                and not name.startswith("_")
+                and canonical(type(value)) is not None
+            ):
                 raise cls._error(f"'{name}' has a value and no type, so it is no component", f"write '{name}: {type(value).__name__} = {value!r}'")
         cls.fields = fields
+        cls.declared = {name: fields[name] for name in written if name in fields}
 
     @classmethod
     def _error(cls, problem: str, fix: str, member: str | None = None) -> DefinitionError:
@@ -97,7 +105,19 @@ class World(Components):
     ``weighted`` and ``shuffle``.
     """
 
-    reserved: ClassVar[set[str]] = _RESERVED_WORLD | {"step", "episode", "seed", "terminated", "truncated", "finished", "resetting", "faulty", "broken"}
+    reserved: ClassVar[set[str]] = _RESERVED_WORLD | {
+        "step",
+        "episode",
+        "seed",
+        "terminated",
+        "truncated",
+        "finished",
+        "reset_mask",
+        "resetting",
+        "faulty",
+        "broken",
+        "max_steps",
+    }
 
 
 def _engine(name: str, dtype: Any, default: Any = 0, transient: bool = False) -> Field:
@@ -111,13 +131,14 @@ ENGINE_FIELDS: dict[str, Field] = {
     "terminated": _engine("terminated", wp.bool, False),
     "truncated": _engine("truncated", wp.bool, False),
     "finished": _engine("finished", wp.bool, False),
+    "reset_mask": _engine("reset_mask", wp.bool, False, transient=True),
     "resetting": _engine("resetting", wp.bool, False, transient=True),
     "faulty": _engine("faulty", wp.bool, False, transient=True),
     "broken": Field("broken", wp.bool, (1,), Role.ENGINE, False, keep=True),
     "max_steps": Field("max_steps", wp.int32, role=Role.CONFIG),
 }
-"""What the engine keeps per world. ``faulty`` is set by the engine's own checks, ``broken`` by any system that reports a fault:
-an array of one, so that it lives in memory, never in a register."""
+"""What the engine keeps per world. ``reset_mask`` are the worlds that a reset from outside is for. ``faulty`` is set by the engine's
+own checks, ``broken`` by any system that reports a fault: an array of one, so that it lives in memory, never in a register."""
 
 AGENT_FIELDS: dict[str, Field] = {
     "active": _engine("active", wp.bool, True),
@@ -126,7 +147,7 @@ AGENT_FIELDS: dict[str, Field] = {
 }
 """What the engine keeps per entity of a kind whose entities leave the episode one by one."""
 
-World.fields = dict(ENGINE_FIELDS)
+World.fields = World.declared = dict(ENGINE_FIELDS)
 
 
 class Has:

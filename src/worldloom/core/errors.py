@@ -41,7 +41,7 @@ def misuse(problem: str, fix: str) -> DefinitionError:
 def user_frame() -> FrameType:
     """The innermost frame that is not the engine's own."""
     frame = sys._getframe(1)
-    while frame.f_back is not None and os.path.dirname(frame.f_code.co_filename) in _ENGINE:
+    while frame.f_back is not None and (os.path.dirname(frame.f_code.co_filename) in _ENGINE or frame.f_code.co_filename == "<string>"):
         frame = frame.f_back
     return frame
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
+import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import warp as wp
 
 from worldloom.core.program import KernelSpec, Program, block_dim
 from worldloom.core.schedule import HostNode
-from worldloom.core.shards import run_all
+from worldloom.core.shards import WARP, run_all
 
 if TYPE_CHECKING:
     from worldloom.core.simulation import Simulation
@@ -27,10 +28,10 @@ class Executor:
         self.device, self.slices = simulation.device, simulation.slices
         self.tables, self.offset = simulation.tables, simulation.world_offset
         self.errors = simulation._fault_buffers
-        self._simulation = simulation
+        self._simulation = weakref.ref(simulation)
         self.kernels = program.load(self.device, simulation.definition.id)
         self._streams: dict[int, wp.Stream] = {}
-        self._recorded: tuple[list[Segment], list[Segment]] | None = None
+        self._recorded: tuple[list[Segment], list[Segment]] | None = self._record_all()
 
     def record(self) -> None:
         """Forget what was recorded, since some memory has moved."""
@@ -39,8 +40,12 @@ class Executor:
     @property
     def segments(self) -> tuple[list[Segment], list[Segment]]:
         if self._recorded is None:
-            self._recorded = self._record(self.program.step), self._record(self.program.reset)
+            self._recorded = self._record_all()
         return self._recorded
+
+    def _record_all(self) -> tuple[list[Segment], list[Segment]]:
+        with WARP:
+            return self._record(self.program.step), self._record(self.program.reset)
 
     def step(self) -> None:
         for segment in (self._recorded or self.segments)[0]:
@@ -77,7 +82,7 @@ class Executor:
                 segments.append(self._graph(kernels))
                 kernels = []
             if entry is not None:
-                segments.append(functools.partial(entry.call, self._simulation))
+                segments.append(functools.partial(self._call, entry))
         return segments
 
     def _graph(self, kernels: list[KernelSpec]) -> Segment:
@@ -92,6 +97,9 @@ class Executor:
         if len(graphs) == 1:
             return functools.partial(wp.capture_launch, graphs[0])
         return functools.partial(run_all, [functools.partial(wp.capture_launch, g) for g in graphs])
+
+    def _call(self, node: HostNode) -> None:
+        node.call(self._simulation())
 
     def _launch_graph(self, graph: wp.Graph) -> None:
         wp.capture_launch(graph, self._stream())

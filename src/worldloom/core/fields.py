@@ -266,6 +266,10 @@ def declare(name: str, annotation: Any, default: Any, has_default: bool) -> Fiel
         if dtype is None:
             raise TypeError(f"component '{name}' has the annotation {annotation!r}, which is no component type")
         declared = Declared(dtype)
+    if declared.ref is not None and has_default and default is not None:
+        raise ValueError(f"reference '{name}' starts empty and takes no default but None")
+    if declared.ref is not None:
+        has_default = False
     value = default if has_default else (0 if declared.default is None else declared.default)
     if declared.finite and has_default and not np.all(np.isfinite(np.asarray(value, dtype=float))):
         raise ValueError(f"component '{name}' must stay finite, but its default is {value!r}")

@@ -6,6 +6,7 @@ Since these are systems like any other, they are fused, compiled and interpreted
 from __future__ import annotations
 
 import ast
+import itertools
 import textwrap
 from typing import Any
 
@@ -107,15 +108,15 @@ def settle(world: type[World]) -> System:
 
 
 def everyone_left(definition: Definition, tables: dict[str, TableView]) -> System | None:
-    """A world that all its agents have left is over."""
+    """A world that all its agents have left is over: terminated if the last of them was, and truncated otherwise."""
     kinds = {k.__name__: tables[k.__name__] for k in definition.entities if definition.agents(k)}
     if not kinds:
         return None
-    lines = ["here = 0"]
-    for name in kinds:
-        lines += [f"for e in world.all({name}):" if len(kinds) == 1 else f"for {name.lower()}_ in world.all({name}):"]
-        lines += [f"    if {'e' if len(kinds) == 1 else name.lower() + '_'}.active:", "        here += 1"]
-    lines += ["if here == 0:", "    world.terminate()"]
+    lines = ["here = 0", "terminated = 0"]
+    for number, name in enumerate(kinds):
+        lines += [f"for e{number} in world.all({name}):", f"    if e{number}.active:", "        here += 1"]
+        lines += [f"    if e{number}.terminated:", "        terminated += 1"]
+    lines += ["if here == 0:", "    if terminated > 0:", "        world.terminate()", "    else:", "        world.truncate()"]
     return _system("everyone_left", lines, None, definition.world, **kinds)
 
 
@@ -130,13 +131,15 @@ def agent_flags(view: TableView, world: type[World]) -> tuple[System, System, Sy
 
 def _loops(shape: tuple[int, ...], body: str) -> list[str]:
     """``body`` for every element of an array; ``{}`` in it is the index."""
+    if not shape:
+        return [body.replace("{}", "")]
     names = [f"i{d}" for d in range(len(shape))]
     lines = [f"{'    ' * d}for {n} in range({size}):" for d, (n, size) in enumerate(zip(names, shape, strict=True))]
     return [*lines, "    " * len(shape) + body.replace("{}", "[" + ", ".join(names) + "]")]
 
 
 def _copy(target: str, field: Field, value: str) -> list[str]:
-    return _loops(field.shape, f"{target}{{}} = {value}") if field.is_array else [f"{target} = {value.replace('{}', '')}"]
+    return _loops(field.shape, f"{target}{{}} = {value}")
 
 
 def keep_final(view: TableView, world: type[World]) -> System | None:
@@ -173,57 +176,83 @@ def clear_state(view: TableView, world: type[World]) -> System | None:
     return _for_table(f"clear_{view.__name__}_state", lines, view, world, **defaults)
 
 
-def find_faults(view: TableView, world: type[World]) -> tuple[System | None, System | None]:
-    """Look for actions that do not exist before the step, and for numbers that are not finite after it.
+def check_actions(view: TableView, world: type[World]) -> tuple[System | None, System | None]:
+    """Look for actions that do not exist, before the user's systems run, and say which they are.
 
-    These run for every row of every step, so they only raise a flag, without a branch; :func:`name_faults` finds the words.
+    The first of the two runs for every row of every step, so it only raises a flag, without a branch; the second runs for the
+    worlds whose flag is up, and finds the words.
     """
-    me, parts = _me(view), ([], [])  # type: tuple[str, tuple[list[str], list[str]]]
+    me, flags, words = _me(view), list[str](), list[str]()
     for field in view.fields.values():
-        if field.role is Role.ACTION and isinstance(field.space, Discrete):
-            parts[0].append(f"{me}.raw__{field.name} != {me}.{field.name}")
-        elif field.role is Role.ACTION and isinstance(field.space, MultiDiscrete):
-            parts[0].extend(f"{me}.raw__{field.name}[{i}] != {me}.{field.name}[{i}]" for i in range(len(field.space.choices)))
-        elif field.finite or isinstance(field.space, Box):
-            parts[1 if field.role is not Role.ACTION else 0].append(field.name)
-    return tuple(_flag(f"find_{what}_{view.__name__}", p, view, world) for what, p in zip(("bad_actions", "not_finite"), parts, strict=True))  # type: ignore[return-value]
-
-
-def _flag(name: str, parts: list[str], view: TableView, world: type[World]) -> System | None:
-    """A system that sets ``world.faulty`` where a condition holds or a component named alone is not finite."""
-    me, lines = _me(view), list[str]()
-    conditions = [p for p in parts if "=" in p]
-    values: list[str] = []
-    for field in (view.fields[p] for p in parts if "=" not in p):
-        if field.is_array:
-            lines += _loops(field.shape, f"world.faulty |= not isfinite({me}.{field.name}{{}})")
-        else:
-            less = f"({me}.{field.name} - {me}.{field.name})"
-            values.append(f"dot({less}, {less})" if shape_of(field.dtype) else less)
-    if values:  # a number less itself is 0 or not a number, and so is the sum of all of them
-        conditions.append(f"not isfinite({' + '.join(values)})")
-    if conditions:
-        lines.append(f"world.faulty |= {' or '.join(conditions)}")
-    return _for_table(name, lines, view, world)
-
-
-def name_faults(view: TableView, world: type[World]) -> System | None:
-    """For worlds whose flag was raised: say what is wrong."""
-    me, lines = _me(view), list[str]()
-    for field in view.fields.values():
+        if field.role is not Role.ACTION:
+            continue
         name = f"{view.__name__}.{field.name}"
-        if field.role is Role.ACTION and isinstance(field.space, Discrete):
-            lines += _bad_choice(f"{me}.raw__{field.name}", f"{me}.{field.name}", f"action {name}", field.space.n)
-        elif field.role is Role.ACTION and isinstance(field.space, MultiDiscrete):
+        if isinstance(field.space, Discrete):
+            flags.append(f"{me}.raw__{field.name} != {me}.{field.name}")
+            words += _bad_choice(f"{me}.raw__{field.name}", f"{me}.{field.name}", f"action {name}", field.space.n)
+        elif isinstance(field.space, MultiDiscrete):
             for i, n in enumerate(field.space.choices):
-                lines += _bad_choice(f"{me}.raw__{field.name}[{i}]", f"{me}.{field.name}[{i}]", f"action {name}[{i}]", n)
-        elif field.finite or isinstance(field.space, Box):
-            what = f"{'action ' if field.role is Role.ACTION else ''}{name if me == 'world' else field.name}"
-            indent = "    " * len(field.shape)
-            lines += _loops(field.shape, f"if not isfinite({me}.{field.name}{{}}):") if field.is_array else [f"if not isfinite({me}.{field.name}):"]
-            whose = f"{what} of {view.__name__} {{value}}" if me == "e" else what
-            lines.append(indent + f'    world.fail("{whose} is not a finite number", {"e.id" if me == "e" else "0"})')
-    return _for_table(f"name_faults_{view.__name__}", lines, view, world)
+                flags.append(f"{me}.raw__{field.name}[{i}] != {me}.{field.name}[{i}]")
+                words += _bad_choice(f"{me}.raw__{field.name}[{i}]", f"{me}.{field.name}[{i}]", f"action {name}[{i}]", n)
+    numbers = [f for f in view.fields.values() if f.role is Role.ACTION and isinstance(f.space, Box)]
+    lines = [f"world.faulty |= {' or '.join(flags)}"] if flags else []
+    return (
+        _for_table(f"find_bad_actions_{view.__name__}", lines + _flag_not_finite(view, numbers), view, world),
+        _for_table(f"name_bad_actions_{view.__name__}", words + _name_not_finite(view, numbers), view, world),
+    )
+
+
+def check_finite(view: TableView, world: type[World], observations: bool) -> tuple[System | None, System | None]:
+    """Likewise for components that must stay finite: after the step, or for observations after they were written."""
+    found = [f for f in view.fields.values() if f.finite and f.role is not Role.ACTION and (f.role is Role.OBSERVATION) == observations]
+    what = "observations" if observations else "numbers"
+    return (
+        _for_table(f"find_bad_{what}_{view.__name__}", _flag_not_finite(view, found), view, world),
+        _for_table(f"name_bad_{what}_{view.__name__}", _name_not_finite(view, found), view, world),
+    )
+
+
+def give_up(world: type[World]) -> System:
+    """The episode of a world whose observation is not finite ends in the same step."""
+    return _system("give_up", ["if world.faulty:", "    world.truncated = True", "    world.finished = True", "    world.broken[0] = False"], None, world)
+
+
+def _flag_not_finite(view: TableView, fields: list[Field]) -> list[str]:
+    """Raise the flag where one of ``fields`` is not finite; one test for all values of a row."""
+    me, lines, terms = _me(view), list[str](), list[str]()
+    for field in fields:
+        if field.is_array:
+            lines += _loops(field.shape, f"world.faulty |= {_not_finite(f'{me}.{field.name}{{}}', field)}")
+        elif _is_vector(field) or not shape_of(field.dtype):
+            less = f"({me}.{field.name} - {me}.{field.name})"
+            terms.append(f"float(dot({less}, {less}))" if shape_of(field.dtype) else f"float({less})")
+        else:
+            lines.append(f"world.faulty |= {_not_finite(f'{me}.{field.name}', field)}")
+    if terms:  # a number less itself is 0 or not a number, and so is the sum of all of them
+        lines.append(f"world.faulty |= not isfinite({' + '.join(terms)})")
+    return lines
+
+
+def _name_not_finite(view: TableView, fields: list[Field]) -> list[str]:
+    me, lines = _me(view), list[str]()
+    for field in fields:
+        what = f"{'action ' if field.role is Role.ACTION else ''}{field.name if me == 'e' else f'World.{field.name}'}"
+        whose = f"{what} of {view.__name__} {{value}}" if me == "e" else what
+        lines += _loops(field.shape, f"if {_not_finite(f'{me}.{field.name}{{}}', field)}:")
+        lines.append("    " * len(field.shape) + f'    world.fail("{whose} is not a finite number", {"e.id" if me == "e" else "0"})')
+    return lines
+
+
+def _not_finite(value: str, field: Field) -> str:
+    """The test of one value: as a whole for numbers and vectors, number by number for matrices and transforms."""
+    if _is_vector(field) or not shape_of(field.dtype):
+        return f"not isfinite({value})"
+    places = itertools.product(*[range(n) for n in shape_of(field.dtype)])
+    return " or ".join(f"not isfinite({value}[{', '.join(map(str, p))}])" for p in places)
+
+
+def _is_vector(field: Field) -> bool:
+    return len(shape_of(field.dtype)) == 1 and field.dtype.__name__.startswith("vec")
 
 
 def _bad_choice(raw: str, clean: str, what: str, n: int) -> list[str]:

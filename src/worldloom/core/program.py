@@ -215,13 +215,8 @@ class _Writer:
         return ast.unparse(clean_action(place, self.field(column)))
 
     def _early_exit(self, blocks: Blocks) -> Mask | None:
-        """The mask that all systems of the kernel share, if none of them changes it."""
-        masks = {mask for mask, _ in blocks}
-        mask = next(iter(masks))
-        if len(masks) > 1 or mask is None:
-            return None
-        changed = any((WORLD, mask[0]) in f.target.outputs for _, nodes in blocks for _, f in nodes)
-        return None if changed and len(blocks) > 1 else mask
+        """The mask that all systems of the kernel share: neighbours with one mask are one block."""
+        return blocks[0][0] if len(blocks) == 1 else None
 
     def _placement(self, blocks: Blocks) -> tuple[list[Column], list[list[Column]]]:
         """Which columns live through the whole kernel, and which only inside one masked block."""

@@ -127,3 +127,9 @@ class Key:
         u = np.float32((self.bits(draw) >> 8) + 1) * np.float32(2**-24)
         v = np.float32(self.bits(draw + 1) >> 8) * np.float32(2**-24)
         return mean + spread * (call("sqrt", np.float32(-2.0) * call("log", u)) * call("cos", np.float32(TWO_PI) * v))
+
+
+def fold_seed(seeds: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+    """Seeds of 64 bits as the 32 bits of the key: those below 2**32 stay as they are, larger ones are mixed."""
+    mixed = seeds * np.uint64(0x9E3779B97F4A7C15)
+    return np.where(seeds >> np.uint64(32), mixed >> np.uint64(32), seeds).astype(np.uint32)

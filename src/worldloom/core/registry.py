@@ -88,7 +88,7 @@ class Definition:
         names = {k.__name__: k for k in self.entities}
         entities = dict(self.entities)
         for kind, count in counts.items():
-            known = names.get(kind if isinstance(kind, str) else kind.__name__)
+            known = names.get(kind if isinstance(kind, str) else getattr(kind, "__name__", ""))
             if known is None:
                 raise InputError(f"world '{self.id}' has no entities '{kind}': it has {', '.join(names)}")
             entities[known] = count

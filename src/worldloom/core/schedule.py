@@ -18,6 +18,7 @@ Mask = tuple[str, bool]
 """A truth value of the world, and what it must be for a system to run."""
 
 FINISHED: Mask = ("finished", True)
+CHOSEN: Mask = ("reset_mask", True)
 FAULTY: Mask = ("faulty", True)
 RESETTING: Mask = ("resetting", True)
 STEPPING: Mask = ("resetting", False)
@@ -56,7 +57,7 @@ Entry = Node | HostNode
 
 @dataclass
 class Schedule:
-    """Everything that runs: ``step`` once per step, ``reset`` for the worlds whose ``finished`` is set."""
+    """Everything that runs: ``step`` once per step, ``reset`` for the worlds whose ``reset_mask`` is set."""
 
     tables: dict[str, TableView]
     counts: dict[str, int]
@@ -97,34 +98,45 @@ def plan(definition: Definition, autoreset: Autoreset, checks: bool) -> Schedule
             *user("reset", definition.reset, mask),
         ]
 
-    faults = [lifecycle.find_faults(v, world) if checks else (None, None) for v in every]
+    actions = [lifecycle.check_actions(v, world) if checks else (None, None) for v in every]
+    numbers = [lifecycle.check_finite(v, world, observations=False) if checks else (None, None) for v in every]
+    seen = [lifecycle.check_finite(v, world, observations=True) if checks else (None, None) for v in every]
+
+    def check(pairs: list[tuple[System | None, System | None]], mask: Mask | None) -> list[Entry]:
+        """Raise the flags of all tables, then find words for those that are up."""
+        return [*engine([find for find, _ in pairs], mask, every), *engine([name for _, name in pairs], FAULTY, every)]
+
+    def look() -> list[Entry]:
+        """The observations of all worlds, and the end of those that are not finite."""
+        found = check(seen, None)
+        return [*user("observe", definition.observe, None), *found, *(engine([lifecycle.give_up(world)]) if found else [])]
+
     stepping = STEPPING if autoreset == "next_step" else None
     first = lifecycle.begin_step_or_reset(world) if autoreset == "next_step" else lifecycle.begin_step(world)
     step = [
         *engine([first]),
         *engine([lifecycle.clear_rewards(v, world) for v in every], None, every),
         *engine([clear for _, clear, *_ in agents], None, [v for v, *_ in agents]),
-        *engine([actions for actions, _ in faults], stepping, every),
+        *check(actions, stepping),
         *user("step", definition.step, stepping),
-        *engine([numbers for _, numbers in faults], stepping, every),
-        *engine([lifecycle.name_faults(v, world) if found != (None, None) else None for v, found in zip(every, faults, strict=True)], FAULTY, every),
+        *check(numbers, stepping),
         *engine([lifecycle.everyone_left(definition, tables)], stepping),
         *engine([lifecycle.advance(world)], stepping),
         *engine([tell for _, _, tell, _ in agents], stepping, [v for v, *_ in agents]),
     ]
     if autoreset == "next_step":
-        step += [*begin(RESETTING), *engine([lifecycle.settle(world)], RESETTING), *user("observe", definition.observe, None)]
+        step += [*begin(RESETTING), *engine([lifecycle.settle(world)], RESETTING), *look()]
     else:
-        step += user("observe", definition.observe, None)
+        step += look()
     if autoreset == "same_step":
         kept = engine([lifecycle.keep_final(v, world) for v in every], FINISHED, every)
         step += [*kept, *begin(FINISHED), *user("observe", definition.observe, FINISHED)]
     reset = [
-        *begin(FINISHED),
-        *engine([lifecycle.clear_rewards(v, world) for v in every], FINISHED, every),
-        *engine([clear for _, clear, *_ in agents], FINISHED, [v for v, *_ in agents]),
-        *user("observe", definition.observe, FINISHED),
-        *engine([lifecycle.forget(world)], FINISHED),
+        *begin(CHOSEN),
+        *engine([lifecycle.clear_rewards(v, world) for v in every], CHOSEN, every),
+        *engine([clear for _, clear, *_ in agents], CHOSEN, [v for v, *_ in agents]),
+        *user("observe", definition.observe, CHOSEN),
+        *engine([lifecycle.forget(world)], CHOSEN),
     ]
     counts = {WORLD: 1, **{k.__name__: n for k, n in definition.entities.items()}}
     return Schedule(tables, counts, step, reset)
@@ -229,7 +241,7 @@ def _fits(group: Group, node: Node, function: KernelFunction, rows: int) -> bool
         return False
     target = function.target
     touched, written = _reads(node, function) | set(target.outputs), set(target.outputs) | target.local_write | target.remote_write
-    for earlier in group.functions:
+    for earlier_node, earlier in zip(group.nodes, group.functions, strict=True):
         before = earlier.target
         if before.remote_write & touched:
             return False
@@ -237,7 +249,7 @@ def _fits(group: Group, node: Node, function: KernelFunction, rows: int) -> bool
             return False  # a fault tells the step and the episode as memory has them
         if (set(before.outputs) | before.local_write) & (target.remote_read | target.remote_write):
             return False
-        if before.remote_read & written:
+        if (before.remote_read & written) or (_reads(earlier_node, earlier) & target.remote_write):
             return False
     return True
 

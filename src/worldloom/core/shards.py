@@ -9,6 +9,9 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+WARP = threading.RLock()
+"""Held while memory is laid out and graphs are recorded: Warp records whatever any thread launches on the CPU meanwhile."""
+
 MIN_ROWS = 1024
 """Slices are no smaller than this many worlds: waking a thread costs about as much as stepping them."""
 

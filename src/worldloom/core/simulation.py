@@ -18,6 +18,7 @@ from worldloom.core.fields import Role
 from worldloom.core.guards import CAPACITY, WIDTH
 from worldloom.core.interpret import Interpreter
 from worldloom.core.program import generate
+from worldloom.core.random import fold_seed
 from worldloom.core.registry import Definition, definition
 from worldloom.core.rewrite.kernel_target import WORLD
 from worldloom.core.schedule import Autoreset, plan
@@ -63,17 +64,24 @@ class Simulation:
         fuse: bool = True,
         world_offset: int = 0,
     ) -> None:
-        self._closed = False
+        self._closed = self._resetting = False
         if not isinstance(world, (str, Definition)):
             raise InputError(f"a simulation is made of a world's id or its definition, not of {type(world).__name__}")
         self.definition = (definition(world) if isinstance(world, str) else world).with_counts(counts)
         self._check_arguments(num_worlds, autoreset, threads, world_offset)
         self.num_worlds, self.autoreset, self.world_offset = num_worlds, autoreset, world_offset
         self.device, self.interpreted = devices.resolve(device)
-        self.schedule = plan(self.definition, autoreset, checks)
+        with shards.WARP:
+            self._build(dict(external or {}), dict(config or {}), threads, checks, fuse)
+        self.reset(seeds=secrets.randbits(32) if seed is None else seed)
+
+    def _build(self, external: dict[str, Any], config: dict[str, Any], threads: int | None, checks: bool, fuse: bool) -> None:
+        """Lay out the memory, and make what runs on it."""
+        num_worlds, world_offset = self.num_worlds, self.world_offset
+        self.schedule = plan(self.definition, self.autoreset, checks)
         if num_worlds * max(self.schedule.counts.values()) >= 2**31:
             raise InputError(f"{num_worlds} worlds make more than 2^31 rows in one table: use fewer worlds per simulation")
-        self.tables = self._allocate(dict(external or {}))
+        self.tables = self._allocate(external)
         self.slices = [(0, num_worlds)] if self.interpreted or self.device.is_cuda else shards.slices(num_worlds, threads)
         self._actions = [self.tables[t][f.name] for t, f in self.definition.actions().values()]
         self._faults: list[WorldFault] = []
@@ -82,7 +90,7 @@ class Simulation:
         self._run_step: Callable[[], None]
         self._run_reset: Callable[[], None]
         self.tables[WORLD]["max_steps"].fill(self.definition.max_steps)
-        for name, value in (config or {}).items():
+        for name, value in config.items():
             self.set_config(name, value)
         if self.interpreted:
             interpreter = Interpreter(self.schedule, self.tables, num_worlds, world_offset, self._note_fault)
@@ -93,7 +101,6 @@ class Simulation:
             self.program = generate(self.schedule, fuse, self.device.is_cuda)
             self.executor = Executor(self, self.program)
             self._run_step, self._run_reset = self.executor.step, self.executor.reset
-        self.reset(seeds=secrets.randbits(32) if seed is None else seed)
 
     def _check_arguments(self, num_worlds: Any, autoreset: Any, threads: Any, world_offset: Any) -> None:
         for name, value, least in (("num_worlds", num_worlds, 1), ("threads", 1 if threads is None else threads, 1), ("world_offset", world_offset, 0)):
@@ -141,7 +148,7 @@ class Simulation:
             if hasattr(actions, "data_ptr"):
                 tensor = column.torch()
                 if actions.dtype == tensor.dtype and actions.shape == tensor.shape:
-                    tensor.copy_(actions)
+                    tensor.copy_(actions.detach())
                     return
             elif isinstance(actions, np.ndarray) and column.device.is_cpu and actions.dtype == column.dtype and actions.shape == column.shape:
                 np.copyto(column.values, actions.reshape(column.values.shape))
@@ -174,6 +181,16 @@ class Simulation:
         """
         self._check_open()
         world = self.tables[WORLD]
+        if (
+            seeds is None
+            and self.device.is_cuda
+            and getattr(mask, "is_cuda", False)
+            and str(mask.dtype) == "torch.bool"
+            and tuple(mask.shape) == (self.num_worlds,)
+        ):
+            world["reset_mask"].torch().copy_(mask)  # nothing has to leave the device
+            self._reset_chosen()
+            return
         picked = np.ones(self.num_worlds, bool) if mask is None else _host(mask)
         if picked.shape != (self.num_worlds,) or picked.dtype != np.bool_:
             raise InputError(f"a reset mask holds one truth value per world, shape ({self.num_worlds},), not {picked.dtype.name} of shape {picked.shape}")
@@ -181,16 +198,26 @@ class Simulation:
             given = _host(seeds)
             if given.dtype.kind not in "iu" or given.shape not in ((), (self.num_worlds,)):
                 raise InputError(f"seeds are one whole number, or one per world, shape ({self.num_worlds},), not {given.dtype.name} of shape {given.shape}")
-            folded = (given.astype(np.uint64) ^ (given.astype(np.uint64) >> np.uint64(32))).astype(np.uint32)
+            if given.size and int(given.min()) < 0:
+                raise InputError(f"seeds are 0 or more, not {int(given.min())}")
+            folded = fold_seed(given.astype(np.uint64))
             for name, values in (("seed", folded), ("episode", np.int32(-1))):
                 column = world[name]
                 column.assign(np.where(picked, values, column.numpy()).astype(column.dtype))
-        world["finished"].assign(picked)
-        self._run_reset()
+        world["reset_mask"].assign(picked)
+        self._reset_chosen()
+
+    def _reset_chosen(self) -> None:
+        self._resetting = True
+        try:
+            self._run_reset()
+        finally:
+            self._resetting = False
 
     # -- looking in --------------------------------------------------------------------------------------------------
 
     def __getitem__(self, kind: type[Entity] | type[World] | str) -> Table:
+        self._check_open()
         name = kind if isinstance(kind, str) else WORLD if isinstance(kind, type) and issubclass(kind, World) else getattr(kind, "__name__", repr(kind))
         if name not in self.tables:
             raise InputError(f"world '{self.definition.id}' has no table '{name}': it has {', '.join(self.tables)}")
@@ -210,6 +237,12 @@ class Simulation:
     def truncated(self) -> Column:
         """Whether each world's episode was cut off in the last step, shape (num_worlds,)."""
         return self.tables[WORLD]["truncated"]
+
+    @property
+    def starting(self) -> Column:
+        """For callables of the schedule: which worlds start anew just now, shape (num_worlds,)."""
+        name = "reset_mask" if self._resetting else "resetting" if self.autoreset == "next_step" else "finished"
+        return self.tables[WORLD][name]
 
     def columns(self, role: Role) -> dict[str, Column]:
         """The columns of a role, as ``Table.name``."""
@@ -243,7 +276,8 @@ class Simulation:
             raise InputError(f"configuration '{name}' is one value of shape {column.field.value_shape}, or {self.num_worlds} of them, not shape {array.shape}")
         rows = self.num_worlds if per_world and array.ndim > len(column.field.value_shape) else 1
         if column.array.shape[0] != rows:
-            column.resize(rows)
+            with shards.WARP:
+                column.resize(rows)
             self._rebind()
         column.assign(array.reshape(column.shape))
 
@@ -259,6 +293,8 @@ class Simulation:
 
         At most 256 faults are kept per CPU thread or GPU; ``faults_lost`` counts the rest.
         """
+        if self.device.is_cuda:
+            wp.synchronize_device(self.device)  # whatever stream the last step ran on
         sites = self.program.sites.messages if self.program is not None else []
         for buffer in self._fault_buffers if self.program is not None else []:
             rows = buffer.numpy()
@@ -267,7 +303,7 @@ class Simulation:
                 self._note_fault(sites[site], world, episode, step, value)
             self.faults_lost += max(0, seen - CAPACITY)
             if seen:
-                buffer.zero_()
+                buffer.assign(np.zeros_like(rows)) if self.device.is_cuda else rows.fill(0)
         found, self._faults = sorted(self._faults, key=lambda f: (f.episode, f.step, f.world)), []
         return found
 
@@ -280,6 +316,7 @@ class Simulation:
             self._closed = True
             self.__dict__.pop("executor", None)
             self._run_step = self._run_reset = lambda: None
+            self.tables, self._actions, self._fault_buffers = {}, [], []
 
     def __repr__(self) -> str:
         return (

@@ -7,7 +7,7 @@ import inspect
 import linecache
 import textwrap
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
 
@@ -16,11 +16,18 @@ from worldloom.core.errors import DefinitionError, misuse
 
 @dataclass(frozen=True)
 class Source:
-    """A user's function with its syntax tree, whose line numbers are those of its file."""
+    """A user's function with its syntax tree, whose line numbers are those of its file.
+
+    What it can see from outside is taken once, when it is defined: later changes do not reach it.
+    """
 
     function: FunctionType
     tree: ast.FunctionDef
     file: str
+    seen: dict[str, Any] = field(init=False, compare=False, hash=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "seen", self._names())
 
     @property
     def name(self) -> str:
@@ -32,7 +39,10 @@ class Source:
         return DefinitionError(f"in '{self.name}': {problem}", fix, self.file, line)
 
     def names(self) -> dict[str, Any]:
-        """Every name the function can see from outside: its globals and its closure."""
+        """Every name the function can see from outside: its globals and its closure, as they were when it was defined."""
+        return self.seen
+
+    def _names(self) -> dict[str, Any]:
         seen = dict(self.function.__globals__)
         closure = self.function.__closure__ or ()
         for name, cell in zip(self.function.__code__.co_freevars, closure, strict=True):
@@ -50,7 +60,7 @@ class Source:
             if isinstance(annotation, str):
                 parameter = next((a for a in self.tree.args.args if a.arg == name), self.tree)
                 try:
-                    annotation = eval(annotation, seen)  # noqa: S307 - the user's own annotation, in the user's own process
+                    annotation = eval(annotation, dict(seen))  # noqa: S307 - the user's own annotation, in the user's own process
                 except Exception as error:
                     raise self.error(f"the annotation of '{name}' cannot be evaluated ({error})", "import or define what it names", parameter) from None
             found[name] = annotation

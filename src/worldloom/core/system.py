@@ -172,7 +172,7 @@ class System:
                 ast.Tuple([nodes.name(variable(c)) for c in outputs], ast.Load()) if len(outputs) > 1 else nodes.name(variable(outputs[0])) if outputs else None
             )
             for column in outputs:
-                if variable(column) not in assigned:
+                if column not in assigned:
                     target.inputs[column] = target.outputs[column]
         start: list[ast.stmt] = []
         parameters: list[str] = []
@@ -254,7 +254,7 @@ class Translator(Statements):
 
     def run(self) -> None:
         self.body: list[ast.stmt] = []
-        self.exits: list[tuple[ast.Return, set[str]]] = []
+        self.exits: list[tuple[ast.Return, set[Any]]] = []
         self.body += self.block(self.source.tree.body)
 
     def leave(self) -> list[ast.stmt]:
@@ -311,7 +311,8 @@ def _compile_python(source: Source, flow: Translator, names: list[str], target: 
     for item in start:
         ast.copy_location(item, source.tree)
     module = ast.fix_missing_locations(ast.Module([function], []))
-    space: dict[str, Any] = {"wp": python_math, "wl_runtime": runtime, "wl_component": _component, "wl_replace": _replace}
+    space = dict(source.names())  # for print and breakpoint, which stay as they were written
+    space.update(wp=python_math, wl_runtime=runtime, wl_component=_component, wl_replace=_replace)
     space.update({name: python for name, (_, python) in HELPERS.items()})
     space.update({name: _constructor(kind) for name, kind in target.types.items()})
     space.update({f"wl_helper_{name}": helper.python_function() for name, helper in target.helpers.items()})

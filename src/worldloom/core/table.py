@@ -103,19 +103,27 @@ class Column:
                 raise self._misfit(f"shape {tuple(values.shape)}")
             if not castable(str(values.dtype).removeprefix("torch."), self.dtype):
                 raise self._misfit(f"type {str(values.dtype).removeprefix('torch.')}")
-            self.torch().copy_(values)
+            if _narrows(str(values.dtype).removeprefix("torch."), self.dtype):
+                info = np.iinfo(self.dtype)
+                values = values.clamp(info.min, info.max)  # what does not fit stays out of range, instead of wrapping into it
+            self.torch().copy_(values.detach())
             return
         array = np.asarray(values)
         if array.shape != wanted:
             raise self._misfit(f"shape {array.shape}")
         if not castable(array.dtype.name, self.dtype):
             raise self._misfit(f"type {array.dtype.name}")
+        if _narrows(array.dtype.name, self.dtype):
+            info = np.iinfo(self.dtype)
+            array = np.clip(array, info.min, info.max)
         if self.device.is_cpu:
             np.copyto(self.values.reshape(wanted), array, casting="unsafe")
         else:
             plain = np.ascontiguousarray(array, dtype=self.dtype)
             source = wp.array(plain.reshape(*self.array.shape, *shape_of(self.field.dtype)), dtype=self.field.dtype, device="cpu", copy=False)
+            wp.synchronize_device(self.device)  # whatever stream used the column last
             wp.copy(self.array, source)
+            wp.synchronize_device(self.device)
 
     def resize(self, rows: int) -> None:
         """For a configuration: hold one value for the batch (1) or one per world; keeps the first value."""
@@ -131,9 +139,15 @@ class Column:
         if isinstance(external, wp.array):
             array = external
         elif _is_torch(external):
-            array = wp.from_torch(external.contiguous() if external.is_contiguous() else external)
+            array = wp.from_torch(external.detach())
+        elif isinstance(external, np.ndarray):
+            if not external.flags.writeable:
+                raise InputError(f"the external column {self.name} is read-only memory, and systems may write to it")
+            if not external.flags.c_contiguous:
+                raise InputError(f"the external column {self.name} must be contiguous memory")
+            array = wp.array(external, copy=False, device=self.device)
         else:
-            array = wp.array(external, copy=False, device=self.device) if isinstance(external, np.ndarray) else None
+            array = None
         if array is None:
             raise InputError(f"the external column {self.name} must be a Warp array, a PyTorch tensor or a NumPy array, not {type(external).__name__}")
         size = int(np.prod((self.num_worlds * self.count, *self.field.value_shape)))
@@ -141,8 +155,14 @@ class Column:
         if scalar_of(array.dtype) is not scalar_of(self.field.dtype) or scalars != size:
             wanted = f"{size} numbers of type {type_name(scalar_of(self.field.dtype))}"
             raise InputError(f"the external column {self.name} must hold {wanted}, not {scalars} of {type_name(scalar_of(array.dtype))}")
-        if array.device != self.device or not array.is_contiguous:
-            raise InputError(f"the external column {self.name} must be contiguous and on {self.device.alias}, not on {array.device.alias}")
+        if not array.is_contiguous:
+            raise InputError(f"the external column {self.name} must be contiguous memory")
+        if array.device != self.device:
+            raise InputError(f"the external column {self.name} must be on {self.device.alias}, not on {array.device.alias}")
+        shape = (*array.shape, *shape_of(array.dtype))
+        flat = (*self._rows, *shape_of(self.field.dtype))
+        if shape not in (self.shape, flat):
+            raise InputError(f"the external column {self.name} must have the shape {self.shape}, not {shape}")
         self.owner = external
         return wp.array(ptr=array.ptr, dtype=self.field.dtype, shape=self._rows, device=self.device, deleter=None)
 
@@ -181,6 +201,11 @@ class Table:
 
 def _is_torch(value: Any) -> bool:
     return type(value).__module__.startswith("torch")
+
+
+def _narrows(source: str, target: np.dtype[Any]) -> bool:
+    """Whether whole numbers of type ``source`` may not fit into ``target``."""
+    return target.kind in "iu" and source != "bool" and not np.can_cast(np.dtype(source), target, "safe")
 
 
 def castable(source: str, target: np.dtype[Any]) -> bool:

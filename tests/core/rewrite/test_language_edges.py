@@ -203,3 +203,30 @@ def test_a_loop_without_end_is_a_fault(device: str) -> None:
     sim.step()
     assert [(f.world, "loop ran more than" in f.message) for f in sim.errors()] == [(1, True)]
     assert sim.truncated.numpy().tolist() == [False, True, False]
+
+
+LATER = 1
+
+
+def makers() -> list[wl.Definition]:
+    """Systems made in a loop, each with its own value of the loop's variable."""
+    made = []
+    for amount in (1, 2):
+
+        @wl.system
+        def grow(spinner: Spinner):
+            spinner.turns += amount
+            spinner.left += LATER
+
+        made.append(wl.Definition(f"Grow{amount}-test", Wheel, {Spinner: 1}, step=(grow,)))
+    return made
+
+
+@pytest.mark.parametrize("device", ["python", "cpu"])
+def test_names_from_outside_are_taken_when_the_system_is_defined(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, two = makers()
+    monkeypatch.setitem(globals(), "LATER", 100)
+    for definition, amount in ((one, 1), (two, 2)):
+        sim = wl.Simulation(definition, 1, device, seed=0)
+        sim.step()
+        assert (sim["Spinner"].turns.numpy().item(), sim["Spinner"].left.numpy().item()) == (amount, 1)

@@ -15,4 +15,4 @@ class Table(wl.World):
 @wl.system
 def rule(disc: Disc, world: Table):
     for other in world.all(Disc):
-        other.place.x += 1.0  # WRONG: race: several entities may store 'place' of the same Disc
+        other.place.x += 1.0  # WRONG: race: one component of a shared vector cannot be changed alone

@@ -81,9 +81,10 @@ def _mathematics(e: Expressions, name: str, arguments: list[Value], node: ast.AS
     if vectors:
         kind = scalar_of(vectors[0].type)
     elif scalars:
-        kind = scalars[0].type
-        for one in scalars[1:]:
-            kind = common(Value(one.node, kind), one) if not scalars[0].weak else common(scalars[0], one)
+        typed = [one for one in scalars if not one.weak]
+        kind = (typed or scalars)[0].type
+        for one in [*typed, *[one for one in scalars if one.weak]]:
+            kind = common(Value(one.node, kind, None if typed else 0), one)
         if kind not in FLOATS and name not in ("abs", "min", "max", "clamp", "sign", "nonzero"):
             kind = wp.float32
         if kind is wp.bool:
@@ -142,9 +143,13 @@ def _constructor(e: Expressions, kind: Any, node: ast.Call) -> Value:
         if is_scalar(argument.type):
             code.append(e.convert(argument, scalar_of(kind), written, f"a component of {describe(kind)}"))
             size += 1
-        else:
+        elif argument.type is kind or kind.__name__.startswith("transform"):
             code.append(argument.node)
-            size += shape_of(argument.type)[0]
+            size += int(np.prod(shape_of(argument.type)))
+        else:
+            raise e.error(
+                f"wrong type: {describe(kind)} is made of numbers, not of {describe(argument.type)}", "write its components out: v.x, v.y, ...", written
+            )
     want = 1
     for n in shape_of(kind):
         want *= n

@@ -39,7 +39,7 @@ from worldloom.core.rewrite.values import (
 from worldloom.core.source import Source
 
 COMPONENTS = {"x": 0, "y": 1, "z": 2, "w": 3}
-_COMPARE = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
+_COMPARE = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 SYMBOLS: dict[type[ast.AST], str] = {
     ast.Add: "+",
     ast.Sub: "-",
@@ -69,7 +69,8 @@ class Expressions:
         self.names = source.names()
         self.locals: dict[str, Any] = {}
         self.parameters: dict[str, Value] = {}
-        self.assigned: set[str] | None = set()
+        self.assigned: set[Any] | None = set()
+        self.stored = {n.id for n in ast.walk(source.tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         self.access = Access()
         self.world_system = False
         self.draws: list[tuple[ast.Constant, int]] = []
@@ -132,7 +133,7 @@ class Expressions:
     def static(self, node: ast.expr) -> Any:
         """The Python object that a name or a dotted name stands for, or ``_MISSING``."""
         if isinstance(node, ast.Name):
-            if node.id in self.locals or node.id in self.parameters:
+            if node.id in self.locals or node.id in self.parameters or node.id in self.stored:
                 return _MISSING
             return self.names.get(node.id, getattr(builtins, node.id, _MISSING))
         if isinstance(node, ast.Attribute):
@@ -217,6 +218,8 @@ class Expressions:
             if self.assigned is not None and node.id not in self.assigned:
                 raise self.error(f"'{node.id}' may have no value yet", f"give '{node.id}' a value before the branch or the loop", node)
             return Value(nodes.name(self.target.local(node.id)), self.locals[node.id])
+        if node.id in self.stored:
+            raise self.error(f"'{node.id}' may have no value yet", f"give '{node.id}' a value before it is used", node)
         found = self.static(node)
         if found is _MISSING:
             raise self.error(f"unknown name '{node.id}'", "define it before the system, or correct the spelling", node)
@@ -422,7 +425,8 @@ class Expressions:
         if base.type is wp.bool:
             raise self.error("wrong type: a truth value has no power", "convert it with float(...)", node)
         if exponent.const in (2, 3) and not isinstance(exponent.const, bool):
-            return Value(nodes.call("wl_square" if exponent.const == 2 else "wl_cube", base.node), base.type)
+            kind = wp.float32 if isinstance(exponent.const, float) and base.type not in FLOATS else base.type
+            return Value(nodes.call("wl_square" if exponent.const == 2 else "wl_cube", self.convert(base, kind, node, "a base")), kind)
         kind = common(base, exponent)
         kind = kind if kind in FLOATS else wp.float32
         if exponent.const == 0.5:
@@ -441,6 +445,8 @@ class Expressions:
                 return Value(nodes.warp("neg", value.node), value.type)
             if value.type is wp.bool:
                 raise self.error("wrong type: a truth value cannot be negated with '-'", "use 'not'", node)
+            if value.type in FLOATS:  # a product, since Warp takes a number from 0, and 0 - 0 has no sign
+                return Value(nodes.binary(value.node, ast.Mult(), self.target.literal(-1.0, value.type)), value.type)
             return Value(ast.UnaryOp(ast.USub(), value.node), value.type)
         if isinstance(node.op, ast.UAdd):
             return value
@@ -503,6 +509,8 @@ class Expressions:
     def expr_IfExp(self, node: ast.IfExp) -> Value:
         test = self.truth(node.test)
         one, two = self.expression(node.body), self.expression(node.orelse)
+        if isinstance(one.type, TupleType) or isinstance(two.type, TupleType):
+            raise self.unsupported("a choice between several values at once", node, "write an 'if' statement")
         if is_scalar(one.type) and is_scalar(two.type):
             kind = wp.bool if one.type is two.type is wp.bool else common(one, two)
         else:

@@ -155,7 +155,7 @@ class KernelTarget(Target):
 
     def _assigned(self, column: Column) -> bool:
         assigned = self.flow.assigned if self.flow is not None else None
-        return assigned is not None and variable(column) in assigned
+        return assigned is not None and column in assigned
 
     def read(self, row: Value, field: Field) -> ast.expr:
         column = self._column(row, field)
@@ -177,7 +177,7 @@ class KernelTarget(Target):
         column = self._column(row, field)
         self.outputs[column] = field
         if self.flow is not None and self.flow.assigned is not None:
-            self.flow.assigned.add(variable(column))
+            self.flow.assigned.add(column)
         return [nodes.assign(variable(column), self.hold(value, field.dtype))]
 
     def write_component(self, row: Value, field: Field, indices: list[ast.expr], value: ast.expr) -> list[ast.stmt]:
@@ -185,7 +185,7 @@ class KernelTarget(Target):
             name = self.read(row, field)
             self.outputs[self._column(row, field)] = field
             return [nodes.store(nodes.index(name, *indices), value)]
-        kept = f"wl_kept_{field.name}"
+        kept = f"wl_kept_{'_'.join(self._column(row, field))}"
         return [
             nodes.assign(kept, nodes.index(self._reach(row, field, write=False), self._row(row))),
             nodes.store(nodes.index(nodes.name(kept), *indices), value),
@@ -273,7 +273,8 @@ class KernelTarget(Target):
         return [ast.Expr(nodes.call("report_fault", *self._fault_arguments(what, line), value))]
 
     def use_helper(self, helper: Any) -> None:
-        self.helpers[helper.name] = helper
+        if self.helpers.setdefault(helper.name, helper) is not helper:
+            raise helper.source.error(f"another helper is called '{helper.name}' too", "give one of them another name")
 
     def debug(self, statement: ast.Expr) -> list[ast.stmt]:
         return []

@@ -86,7 +86,9 @@ class Statements(Expressions):
 
     def stmt_AnnAssign(self, node: ast.AnnAssign) -> list[ast.stmt]:
         if not isinstance(node.target, ast.Name):
-            return self.stmt_Assign(ast.copy_location(ast.Assign([node.target], node.value or ast.Constant(0)), node))
+            if node.value is None:
+                raise self.error("a component is declared in its class, not in a system", "give it a value, or remove the line", node)
+            return self.stmt_Assign(ast.copy_location(ast.Assign([node.target], node.value), node))
         try:
             found = eval(compile(ast.Expression(node.annotation), self.source.file, "eval"), dict(self.names))  # noqa: S307
         except Exception as error:
@@ -273,7 +275,7 @@ class Statements(Expressions):
             if isinstance(row.type, (RowType, WorldType)):
                 field = self.writable(row, target, node)
                 if self.shared_place(target) is not None:
-                    raise self._plain_store(row, field.name, node)
+                    raise self.error("race: one component of a shared vector cannot be changed alone", "add a whole vector with zeros in it, with +=", node)
                 self.log(row, field, "write", node)
                 return self.target.write_component(row, field, indices, number)
         raise self.unsupported(f"assigning to '{ast.unparse(target)}'", node, "copy the vector into a variable first")
@@ -460,13 +462,15 @@ class Statements(Expressions):
             raise self._plain_store(array.base, field.name, call)
         self.log(array.base, field, "write", call)
         size, row = field.shape[0], array.base
-        here, there, kept = nodes.name("wl_shuffle_i"), nodes.name("wl_shuffle_j"), nodes.name("wl_shuffle_kept")
+        self.unpacked += 1
+        held = f"wl_shuffle_kept{self.unpacked}"
+        here, there, kept = nodes.name("wl_shuffle_i"), nodes.name("wl_shuffle_j"), nodes.name(held)
         place = nodes.binary(draw(self, max(size - 1, 1)), ast.Add(), here)
         bounds: list[ast.expr] = [here, self.target.literal(size, wp.int32)]
         body: list[ast.stmt] = [
             nodes.assign("wl_shuffle_i", self.target.cast(nodes.name("wl_shuffle_n"), wp.int32)),
             nodes.assign("wl_shuffle_j", self.target.random("integer", place, bounds)),
-            nodes.assign("wl_shuffle_kept", self.target.element(row, field, [here])),
+            nodes.assign(held, self.target.element(row, field, [here])),
             *self.target.set_element(row, field, [here], self.target.element(row, field, [there])),
             *self.target.set_element(row, field, [there], kept),
         ]
@@ -487,7 +491,7 @@ def _breaks(body: list[ast.stmt]) -> bool:
     return any(isinstance(s, ast.Break) or (not isinstance(s, inner) and any(_breaks(getattr(s, part, [])) for part in ("body", "orelse"))) for s in body)
 
 
-def _merge(one: set[str] | None, two: set[str] | None) -> set[str] | None:
+def _merge(one: set[Any] | None, two: set[Any] | None) -> set[Any] | None:
     if one is None or two is None:
         return one if two is None else two
     return one & two
