@@ -106,3 +106,24 @@ def test_an_annotation_that_names_nothing() -> None:
 
     lines = Path(__file__).read_text().splitlines()
     assert "x: Velocity" in lines[caught.value.line - 1]
+
+
+class Mover(wl.Components):
+    speed: float = 1.0
+
+
+class Fast(Mover):
+    speed: float = 5.0
+
+
+class Flying(Mover):
+    height: float
+
+
+def test_the_nearest_class_gives_the_default() -> None:
+    """Python's own order of bases: Flying, Fast, Mover."""
+
+    class Bird(wl.Entity, Flying, Fast):
+        wings: int = 2
+
+    assert Bird.fields["speed"].default == 5.0 and set(Bird.fields) == {"speed", "height", "wings"}

@@ -272,3 +272,78 @@ def test_a_with_block_closes(race: wl.Definition) -> None:
         sim.step()
     with pytest.raises(wl.InputError, match="closed"):
         sim.step()
+
+
+class Leaver(wl.Entity):
+    age: int
+    sight: wl.Observation(2, finite=True)
+
+
+class Hall(wl.World):
+    noise: wl.Config = 0.0
+
+
+@wl.system
+def leave(leaver: Leaver):
+    leaver.age += 1
+    if leaver.age == 2:
+        leaver.truncate()
+
+
+@wl.system
+def peek(leaver: Leaver, world: Hall):
+    leaver.sight = wl.vec2(float(leaver.age), 1.0 / (1.0 - world.noise) - 1.0)
+
+
+HALL = wl.Definition("Hall-test", Hall, {Leaver: 2}, step=(leave,), observe=(peek,))
+
+
+@pytest.mark.parametrize("device", ["python", "cpu"])
+def test_a_world_left_by_truncation_is_truncated(device: str) -> None:
+    sim = wl.Simulation(HALL, 2, device, seed=0)
+    sim.step()
+    sim.step()
+    assert sim.truncated.numpy().tolist() == [True, True] and sim.terminated.numpy().tolist() == [False, False]
+
+
+@pytest.mark.parametrize("autoreset", ["same_step", "next_step", "disabled"])
+@pytest.mark.parametrize("device", ["python", "cpu"])
+def test_an_observation_that_is_not_finite_ends_its_episode_in_the_same_step(device: str, autoreset: str) -> None:
+    sim = wl.Simulation(HALL, 3, device, seed=0, autoreset=autoreset)
+    sim.set_config("noise", np.array([0.0, 1.0, 0.0], np.float32))
+    sim.step()
+    assert sim.truncated.numpy().tolist() == [False, True, False]
+    assert {f.world for f in sim.errors()} == {1}
+
+
+def test_seeds_below_zero_are_refused() -> None:
+    with pytest.raises(wl.InputError, match="seeds are 0 or more"):
+        wl.Simulation("CartPole-v1", 2, seed=-1)
+
+
+def test_simulations_can_be_made_in_threads() -> None:
+    """Warp records what any thread launches, so that laying out and recording take turns."""
+    failures: list[Exception] = []
+
+    def work(seed: int) -> None:
+        try:
+            for _ in range(5):
+                with wl.Simulation("CartPole-v1", 64, "cpu", seed=seed) as sim:
+                    sim.set_config("force", np.full(64, 9.0, np.float32))
+                    for _ in range(5):
+                        sim.step(np.ones((64, 1), np.int32))
+        except Exception as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+
+
+def test_large_whole_numbers_do_not_wrap_into_actions() -> None:
+    sim = wl.Simulation("CartPole-v1", 2, "cpu", seed=0)
+    sim.step(np.array([[2**32 + 1], [1]]))
+    assert [f.world for f in sim.errors()] == [0]

@@ -169,6 +169,7 @@ class Comparison:
         self.sync, self._generator = sync, np.random.default_rng(seed)
         self._atol, self._rtol = atol, rtol
         self.steps_done = 0
+        self.num_columns = sum(1 for table in self.reference.tables.values() for _ in table)
 
     @property
     def reference(self) -> Simulation:
@@ -178,10 +179,6 @@ class Comparison:
         """The absolute and the relative tolerance between the reference and ``other``."""
         default = GPU_TOLERANCE if self.reference.device.is_cuda or other.device.is_cuda else 0.0
         return default if self._atol is None else self._atol, default if self._rtol is None else self._rtol
-
-    @property
-    def num_columns(self) -> int:
-        return sum(1 for table in self.reference.tables.values() for _ in table)
 
     def look(self) -> Difference | None:
         """Compare the devices as they stand."""
