@@ -37,28 +37,6 @@ def report_fault(
 
 
 @wp.func
-def checked_index(
-    index: wp.int32,
-    size: wp.int32,
-    errors: wp.array2d(dtype=wp.int32),
-    broken: wp.array2d(dtype=wp.bool),
-    steps: wp.array(dtype=wp.int32),
-    episodes: wp.array(dtype=wp.int32),
-    world: wp.int32,
-    offset: wp.int32,
-    site: wp.int32,
-):
-    """``index`` where it exists, counting from the end where it is negative; 0 and a fault where it does not."""
-    place = index
-    if place < 0:
-        place = place + size
-    if place < 0 or place >= size:
-        report_fault(errors, broken, steps, episodes, world, offset, site, index)
-        return wp.int32(0)
-    return place
-
-
-@wp.func
 def checked_slot(
     slot: wp.int32,
     size: wp.int32,
@@ -75,6 +53,24 @@ def checked_slot(
         report_fault(errors, broken, steps, episodes, world, offset, site, slot)
         return wp.int32(0)
     return slot
+
+
+@wp.func
+def checked_index(
+    index: wp.int32,
+    size: wp.int32,
+    errors: wp.array2d(dtype=wp.int32),
+    broken: wp.array2d(dtype=wp.bool),
+    steps: wp.array(dtype=wp.int32),
+    episodes: wp.array(dtype=wp.int32),
+    world: wp.int32,
+    offset: wp.int32,
+    site: wp.int32,
+):
+    """``index`` where it exists, counting from the end where it is negative; 0 and a fault where it does not."""
+    if index < 0 and index >= -size:
+        return index + size
+    return checked_slot(index, size, errors, broken, steps, episodes, world, offset, site)
 
 
 @wp.func

@@ -69,9 +69,7 @@ class Bridge:
             raise InputError("a compiled program cannot reset single worlds: make them with autoreset='same_step' or 'next_step'")
         self.batch, self.device = batch, batch.simulation.device
         if self.device.is_cuda:
-            raise InputError(
-                "env.xla() is for worlds on the CPU: on a GPU, XLA runs the step of a lax.scan twice; use env_type='torch' and DLPack there"
-            )
+            raise InputError("env.xla() is for worlds on the CPU: on a GPU, XLA runs the step of a lax.scan twice; use env_type='torch' and DLPack there")
         flags = (batch.simulation.terminated, batch.simulation.truncated)
         outside = batch.layout
         self._actions = [self._port(leaf) for leaf in outside.actions]

@@ -13,6 +13,7 @@ from worldloom.core.entity import Components
 from worldloom.core.fields import FLOATS, SCALARS, canonical, is_composite, scalar_of, shape_of
 from worldloom.core.math import NAMES, MathFunction, NoOverloadError, result_type
 from worldloom.core.rewrite import nodes
+from worldloom.core.rewrite.names import MISSING
 from worldloom.core.rewrite.values import INTEGERS, ArrayType, RefType, RowType, TupleType, Value, WorldType, common, describe, is_scalar
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ _ENDS = ("terminate", "truncate")
 
 def understand_call(e: Expressions, node: ast.Call) -> Value:
     """Understand a call inside an expression."""
-    from worldloom.core.rewrite.expressions import _MISSING
     from worldloom.core.system import Helper, System
 
     if any(isinstance(argument, ast.Starred) for argument in node.args) or any(k.arg is None for k in node.keywords):
@@ -32,7 +32,7 @@ def understand_call(e: Expressions, node: ast.Call) -> Value:
     if node.keywords:
         raise e.unsupported("a keyword argument", node, "give the arguments by position")
     function = e.static(node.func)
-    if function is _MISSING:
+    if function is MISSING:
         e.refuse_unknown_member(node.func)
         if isinstance(node.func, ast.Attribute):
             return _method(e, node, node.func)

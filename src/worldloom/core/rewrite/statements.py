@@ -12,7 +12,8 @@ from worldloom.core.fields import Declared, Role, canonical, is_composite, scala
 from worldloom.core.math import FUNCTIONS
 from worldloom.core.rewrite import nodes
 from worldloom.core.rewrite.calls import draw
-from worldloom.core.rewrite.expressions import _MISSING, Expressions
+from worldloom.core.rewrite.expressions import Expressions
+from worldloom.core.rewrite.names import MISSING
 from worldloom.core.rewrite.values import ArrayType, RefType, RowType, TupleType, Value, WorldType, describe, is_plain
 
 _ACCUMULATE: dict[type[ast.operator], str] = {ast.Add: "add", ast.Sub: "sub", ast.BitOr: "or", ast.BitAnd: "and"}
@@ -168,7 +169,7 @@ class Statements(Expressions):
         """The row, component and index of a target that other threads may change too; None for what is one's own."""
         subscript = target if isinstance(target, ast.Subscript) else None
         attribute = subscript.value if subscript is not None else target
-        if not isinstance(attribute, ast.Attribute) or self.static(attribute.value) is not _MISSING:
+        if not isinstance(attribute, ast.Attribute) or self.static(attribute.value) is not MISSING:
             return None
         row = self.expression(_as_load(attribute.value))
         shared = (isinstance(row.type, RowType) and not row.type.own) or isinstance(row.type, WorldType)
@@ -414,7 +415,7 @@ class Statements(Expressions):
         if isinstance(value, ast.Call):
             if self.static(value.func) in (print, breakpoint):
                 return self.target.debug(node)
-            if isinstance(value.func, ast.Attribute) and self.static(value.func) is _MISSING:
+            if isinstance(value.func, ast.Attribute) and self.static(value.func) is MISSING:
                 made = self.method_statement(value, value.func)
                 if made is not None:
                     return made

@@ -1,0 +1,111 @@
+"""Names: what a name in a system stands for, and the errors of those that stand for nothing."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import difflib
+import enum
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from worldloom.core.errors import DefinitionError
+from worldloom.core.fields import SCALARS, canonical, is_composite, scalar_of
+from worldloom.core.math import type_of
+from worldloom.core.rewrite import nodes
+from worldloom.core.rewrite.access import Access
+from worldloom.core.rewrite.target import Target
+from worldloom.core.rewrite.values import Value
+from worldloom.core.source import Source
+
+MISSING: Any = object()
+"""What is returned for a name that stands for no Python object."""
+
+
+class Names:
+    """The state of one translation, and its names. Subclassed by :class:`Expressions`."""
+
+    def __init__(self, source: Source, target: Target) -> None:
+        self.source = source
+        self.target = target
+        self.names = source.names()
+        self.locals: dict[str, Any] = {}
+        self.parameters: dict[str, Value] = {}
+        self.assigned: set[Any] | None = set()
+        self.stored = {n.id for n in ast.walk(source.tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        self.access = Access()
+        self.world_system = False
+        self.draws: list[tuple[ast.Constant, int]] = []
+        self.draw_count = 0
+
+    # -- errors ------------------------------------------------------------------------------------------------------
+
+    def error(self, problem: str, fix: str, node: ast.AST) -> DefinitionError:
+        return self.source.error(problem, fix, node)
+
+    def unsupported(self, what: str, node: ast.AST, fix: str = "see docs/python.md for the Python that systems may use") -> DefinitionError:
+        return self.error(f"{what} is not supported in a system", fix, node)
+
+    # -- names that stand for Python objects -------------------------------------------------------------------------
+
+    def static(self, node: ast.expr) -> Any:
+        """The Python object that a name or a dotted name stands for, or ``MISSING``."""
+        if isinstance(node, ast.Name):
+            if node.id in self.locals or node.id in self.parameters or node.id in self.stored:
+                return MISSING
+            return self.names.get(node.id, getattr(builtins, node.id, MISSING))
+        if isinstance(node, ast.Attribute):
+            holder = self.static(node.value)
+            if isinstance(holder, ModuleType) or (isinstance(holder, type) and issubclass(holder, enum.Enum)):
+                return getattr(holder, node.attr, MISSING)
+            if isinstance(holder, enum.Enum) and node.attr == "value":
+                return holder.value
+            if holder is not MISSING and not isinstance(holder, type) and type_of(holder) is None:
+                return getattr(holder, node.attr, MISSING)
+        return MISSING
+
+    def refuse_unknown_member(self, node: ast.expr) -> None:
+        """Raise DefinitionError for a name that a module does not have."""
+        holder = self.static(node.value) if isinstance(node, ast.Attribute) else MISSING
+        if isinstance(node, ast.Attribute) and isinstance(holder, ModuleType):
+            near = difflib.get_close_matches(node.attr, dir(holder), n=1)
+            raise self.error(f"there is no '{ast.unparse(node)}'", f"did you mean '{ast.unparse(node.value)}.{near[0]}'?" if near else "correct the name", node)
+
+    def static_value(self, found: Any, node: ast.expr) -> Value:
+        """A constant of the user's module as a value."""
+        if found is None:
+            return Value(nodes.constant(None), None)
+        if isinstance(found, enum.Enum) and isinstance(found.value, (int, float)):
+            found = found.value
+        if type(found) in SCALARS:
+            found = SCALARS[type(found)](found.value)
+        if isinstance(found, np.generic):
+            kind = type_of(found)
+            return Value(self.target.literal(found.item(), kind), kind)
+        if isinstance(found, (bool, int, float)):
+            return self.constant(found, node)
+        kind = canonical(type(found))
+        if kind is not None and is_composite(kind):
+            numbers = [self.target.literal(n, scalar_of(kind)) for n in np.asarray(found).ravel().tolist()]
+            return Value(self.target.construct(kind, numbers), kind)
+        raise self.error(
+            f"'{ast.unparse(node)}' is a Python object of type {type(found).__name__}, which a system cannot use",
+            "use numbers, vectors, wl.function helpers and worldloom's functions",
+            node,
+        )
+
+    def constant(self, value: Any, node: ast.expr) -> Value:
+        if value is None:
+            return Value(nodes.constant(None), None)
+        if isinstance(value, bool):
+            return Value(nodes.constant(value), wp.bool, value)
+        if isinstance(value, int):
+            if not -(2**31) <= value < 2**32:
+                raise self.error(f"overflow: {value} does not fit into an int of 32 bits", f"write wl.int64({value}) in the world's module", node)
+            return Value(self.target.literal(value, wp.int32 if value < 2**31 else wp.uint32), wp.int32 if value < 2**31 else wp.uint32, value)
+        if isinstance(value, float):
+            return Value(self.target.literal(value, wp.float32), wp.float32, value)
+        raise self.unsupported(f"a constant of type {type(value).__name__}", node, "use numbers and truth values")
