@@ -4,7 +4,7 @@ from math import inf
 
 import worldloom as wl
 from worldloom import cos, radians, sin
-from worldloom.core.canvas import Canvas, Image, rotated
+from worldloom.envs.cartpole_picture import draw
 
 
 class Cart(wl.Entity):
@@ -65,21 +65,6 @@ def place(cart: Cart, world: CartPole):
 @wl.system
 def look(cart: Cart):
     cart.sight = wl.vec4(cart.x, cart.velocity, cart.angle, cart.spin)
-
-
-def draw(sim: wl.Simulation, world: int) -> Image:
-    cart = sim["Cart"]
-    x, angle = cart.x.numpy()[world, 0], cart.angle.numpy()[world, 0]
-    half_length = sim.world.half_length.numpy()
-    scale = 600.0 / 4.8  # pixels per m
-    middle, track = 300.0 + float(x) * scale, 300.0
-    canvas = Canvas(600, 400)
-    canvas.rectangle(middle - 25.0, track - 15.0, 50.0, 30.0, (0, 0, 0))
-    top = 5.0 - 2.0 * float(half_length[world % len(half_length)]) * scale
-    canvas.polygon(rotated([(-5.0, 5.0), (5.0, 5.0), (5.0, top), (-5.0, top)], float(angle), middle, track - 7.5), (202, 152, 101))
-    canvas.circle(middle, track - 7.5, 5.0, (129, 132, 203))
-    canvas.rectangle(0.0, track, 600.0, 1.0, (0, 0, 0))
-    return canvas.image()
 
 
 for version, limit in (("CartPole-v0", 200), ("CartPole-v1", 500)):
