@@ -1,14 +1,16 @@
 """Worlds inside compiled JAX programs: ``handle, recv, send, step = env.xla()``, for ``jax.jit`` and ``jax.lax.scan``.
 
 The compiled program calls back into this process, which steps the worlds where they are: actions are copied from JAX's buffers into
-columns, and columns into JAX's buffers, on the same device.
+columns, and columns into JAX's buffers, on the same device. On a GPU all of it is queued on JAX's own stream, and nothing waits.
 """
 
 from __future__ import annotations
 
+import contextlib
 import inspect
+import sys
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -68,8 +70,7 @@ class Bridge:
         if batch.simulation.autoreset == "disabled":
             raise InputError("a compiled program cannot reset single worlds: make them with autoreset='same_step' or 'next_step'")
         self.batch, self.device = batch, batch.simulation.device
-        if self.device.is_cuda:
-            raise InputError("env.xla() is for worlds on the CPU: on a GPU, XLA runs the step of a lax.scan twice; use env_type='torch' and DLPack there")
+        self._home = self.device.stream if self.device.is_cuda else None
         flags = (batch.simulation.terminated, batch.simulation.truncated)
         outside = batch.layout
         self._actions = [self._port(leaf) for leaf in outside.actions]
@@ -99,16 +100,16 @@ class Bridge:
     def recv(self, handle: Any) -> tuple[Any, Outcome]:
         """What the worlds show now."""
         following, *found = self._call_recv(handle)
-        return following, self._outcome(found)
+        return following, self._outcome(_apart(found))
 
     def send(self, handle: Any, actions: Any = None, env_id: Any = None) -> Any:
         """Step every world. With ``env_id``, a permutation of all worlds, row k of ``actions`` is for world ``env_id[k]``."""
-        return self._call_send(handle, *self._given(actions, env_id))[0]
+        return self._call_send(handle, *_apart(self._given(actions, env_id)))[0]
 
     def step(self, handle: Any, actions: Any = None, env_id: Any = None) -> tuple[Any, Outcome]:
         """Step every world, and what they show then; rows are in the order of the worlds."""
-        following, *found = self._call_step(handle, *self._given(actions, env_id))
-        return following, self._outcome(found)
+        following, *found = self._call_step(handle, *_apart(self._given(actions, env_id)))
+        return following, self._outcome(_apart(found))
 
     def _given(self, actions: Any, env_id: Any) -> list[Any]:
         """``actions`` as flat arrays of the columns' types."""
@@ -162,15 +163,33 @@ class Bridge:
         if handle.device != self.device:
             raise InputError(f"the program runs on {handle.device.alias}, but its worlds are on {self.device.alias}: start it from their handle")
         given, shown = self._ports(steps, shows)
-        for port, source in zip(given, arrays[: len(given)], strict=True):
-            wp.copy(port.memory, source)
-        if steps:
-            self.batch.simulation.step()
-        for port, target in zip(shown, arrays[len(given) :], strict=True):
-            wp.copy(target, port.memory)
+        with self._stream():
+            for port, source in zip(given, arrays[: len(given)], strict=True):
+                wp.copy(port.memory, source)
+            if steps:
+                self.batch.simulation.step()
+            for port, target in zip(shown, arrays[len(given) :], strict=True):
+                wp.copy(target, port.memory)
 
     def _ports(self, steps: bool, shows: bool) -> tuple[list[_Port], list[_Port]]:
         return self._actions if steps else [], [port for ports in self._shown.values() for port in ports] if shows else []
+
+    @contextlib.contextmanager
+    def _stream(self) -> Iterator[None]:
+        """On a GPU: work goes to JAX's stream, after whatever was asked of these worlds outside of JAX."""
+        if self._home is None:
+            yield
+            return
+        stream = wp.get_stream(self.device)  # JAX's, for the time of this call
+        stream.wait_stream(self._home)
+        torch = sys.modules.get("torch")
+        if torch is None or not torch.cuda.is_initialized():
+            yield
+            return
+        same = torch.cuda.ExternalStream(stream.cuda_stream, device=self.device.ordinal)
+        same.wait_stream(torch.cuda.default_stream(self.device.ordinal))
+        with torch.cuda.stream(same):  # the engine follows PyTorch's current stream where PyTorch is in use
+            yield
 
     def _foreign(self, name: str, steps: bool, shows: bool) -> Callable[..., Any]:
         """A function for JAX programs that takes a handle and flat actions, and returns a handle and flat columns.
@@ -214,6 +233,14 @@ class Bridge:
         size = self.batch.num_envs * int(np.prod(shape))
         memory = wp.array(ptr=column.array.ptr, dtype=scalar_of(column.field.dtype), shape=(size,), device=self.device)
         return _Port(column, shape, memory)
+
+
+def _apart(arrays: list[Any]) -> list[Any]:
+    """The same arrays, kept apart from the call that takes or gives them.
+
+    On a GPU, XLA joins a call with the slices of a ``lax.scan`` that lie next to it, and then makes the call twice.
+    """
+    return list(jax.lax.optimization_barrier(tuple(arrays)))
 
 
 def _joined(leaves: list[Leaf], parts: list[Any]) -> Any:
