@@ -74,6 +74,8 @@ class Simulation:
         with shards.WARP:
             self._build(dict(external or {}), dict(config or {}), threads, checks, fuse)
         self.reset(seeds=secrets.randbits(32) if seed is None else seed)
+        self.untouched = True
+        """Whether nothing has happened since the first episodes began."""
 
     def _build(self, external: dict[str, Any], config: dict[str, Any], threads: int | None, checks: bool, fuse: bool) -> None:
         """Lay out the memory, and make what runs on it."""
@@ -134,6 +136,7 @@ class Simulation:
                 the columns.
         """
         self._check_open()
+        self.untouched = False
         if actions is not None:
             self._take(actions)
         self._run_step()
@@ -180,6 +183,7 @@ class Simulation:
                 are counted from 0 again, so that the same seed gives the same episodes.
         """
         self._check_open()
+        self.untouched = False
         world = self.tables[WORLD]
         if (
             seeds is None

@@ -62,6 +62,13 @@ class Batch:
         parts = {leaf.key: self.export(self._column(leaf, prefix), leaf.shape) for leaf in leaves}
         return next(iter(parts.values())) if len(parts) == 1 else parts
 
+    def begin(self) -> None:
+        """New episodes in all worlds; the first ones, which began with the seed that the worlds were made with, are not skipped."""
+        if self.simulation.untouched:
+            self.simulation.untouched = False
+        else:
+            self.simulation.reset()
+
     def observations(self) -> Any:
         """What every world shows: an array of shape (num_envs, ...), or a dict of them."""
         return self._tree(self.layout.observations)
@@ -123,7 +130,7 @@ class Batch:
         """Hand in one action per world and step."""
         own = self._only_action
         if own is not None and type(actions) is np.ndarray and actions.shape == own.shape and actions.dtype.kind == own.dtype.kind:
-            own[...] = actions
+            own[...] = actions if actions.dtype.itemsize <= own.dtype.itemsize or actions.dtype.kind == "f" else _clipped(actions, own.dtype)
             self.simulation.step()
             return
         if len(self._action_columns) == 1 and not isinstance(actions, Mapping):
@@ -142,6 +149,13 @@ class Batch:
         if isinstance(actions, np.ndarray) and actions.dtype == np.float64 and column.dtype == np.float32:
             actions = actions.astype(np.float32)  # Gymnasium's users often compute in double precision
         return actions
+
+
+def _clipped(actions: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """Whole numbers that do not fit stay out of range, instead of wrapping into it."""
+    info = np.iinfo(dtype)
+    clipped: np.ndarray[Any, Any] = np.clip(actions, info.min, info.max)
+    return clipped
 
 
 def _size(array: Any) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
-from worldloom.core.errors import InputError
+from worldloom.core.errors import InputError, WorldFault
 from worldloom.core.registry import Definition, definition
 from worldloom.core.schedule import Autoreset
 from worldloom.core.simulation import Simulation
@@ -67,6 +67,7 @@ class WorldVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         self.simulation = Simulation(made, num_envs, device, seed=first, autoreset=autoreset, threads=threads, config=config, **options)  # type: ignore[arg-type]
         if given is not None:
             self.simulation.reset(seeds=given)
+            self.simulation.untouched = True
         self.batch = Batch(self.simulation, layout(made), backend, copy)
         self.num_envs = num_envs
         self.render_mode = render_mode
@@ -77,12 +78,25 @@ class WorldVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._over = np.zeros(num_envs, np.bool_)
 
-    def reset(self, *, seed: int | Sequence[int] | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+    def reset(self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Start new episodes: in all worlds, or in those of ``options["reset_mask"]``. Returns the observations of all worlds, and infos."""
         mask = (options or {}).get("reset_mask")
-        self.simulation.reset(mask, None if seed is None else np.asarray(seed))
+        if seed is None and mask is None:
+            self.batch.begin()
+        elif isinstance(seed, Sequence) and None in seed:
+            self._reset_some(seed, np.ones(self.num_envs, np.bool_) if mask is None else _numpy(mask))
+        else:
+            self.simulation.reset(mask, None if seed is None else np.asarray(seed))
         self._over[:] = False if mask is None else self._over & ~_numpy(mask)
         return self.batch.observations(), self.batch.infos()
+
+    def _reset_some(self, seeds: Sequence[int | None], mask: np.ndarray[Any, Any]) -> None:
+        """Reset with a list of seeds in which None stands for no new seed."""
+        seeded = np.array([s is not None for s in seeds])
+        if seeded.shape != mask.shape:
+            raise InputError(f"seeds are one per world, {self.num_envs}, not {len(seeds)}")
+        self.simulation.reset(mask & ~seeded)
+        self.simulation.reset(mask & seeded, np.array([s or 0 for s in seeds]))
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         """Take one step in every world.
@@ -90,14 +104,18 @@ class WorldVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         With same-step autoreset ``infos["final_obs"]`` holds the last observations of the episodes that ended, shape (num_envs, ...),
         and ``infos["_final_obs"]`` says in which rows.
         """
-        disabled = self.simulation.autoreset == "disabled" and self.batch.backend == "numpy"
+        disabled = self.simulation.autoreset == "disabled" and (self.batch.backend == "numpy" or self.simulation.device.is_cpu)
         if disabled and self._over.any():
             raise InputError(f"world {int(self._over.argmax())} is over: with autoreset='disabled' reset it first, reset(options={{'reset_mask': mask}})")
         self.batch.step(actions)
         outcome = self.batch.outcome()
         if disabled:
-            self._over = outcome[2] | outcome[3]
+            self._over = _numpy(outcome[2] | outcome[3])
         return outcome
+
+    def errors(self) -> list[WorldFault]:
+        """What went wrong in single worlds since the last call, such as an action that does not exist; their episodes were truncated."""
+        return self.simulation.errors()
 
     def render(self) -> tuple[Any, ...] | None:
         """One image per world, uint8 of shape (height, width, 3)."""

@@ -66,6 +66,12 @@ def make(
     if batch_size is not None and not (isinstance(batch_size, int) and 1 <= batch_size <= num_envs):
         raise InputError(f"batch_size must be from 1 to num_envs ({num_envs}), not {batch_size!r}")
     if (isinstance(id, str) and id.startswith(FOREIGN)) or not isinstance(id, (str, Definition)):
+        if device not in ("cpu", "auto"):
+            raise InputError(f"Gymnasium's environments run on the CPU, not on {device!r}")
+        if render_mode is not None:
+            if not isinstance(id, str):
+                raise InputError("a factory makes its own renderer: give render_mode to gymnasium.make inside it")
+            config["render_mode"] = render_mode
         return _make_foreign(id, num_envs, env_type, batch_size, num_threads, seed, autoreset, copy, config)
     if batch_size is not None and batch_size < num_envs:
         from worldloom.vector.pool import WorldPool
@@ -74,6 +80,8 @@ def make(
             raise InputError("a pool (batch_size below num_envs) speaks env_type='gymnasium' only, without render_mode")
         return WorldPool(id, num_envs, batch_size, device=device, seed=seed, threads=num_threads, autoreset=autoreset, config=config)
     if env_type == "dm":
+        if autoreset == "disabled" or render_mode is not None:
+            raise InputError("env_type='dm' has no render_mode, and worlds that ended start anew in the next step")
         from worldloom.vector.dm import DmVectorEnv
 
         return DmVectorEnv(id, num_envs, device=device, seed=seed, threads=num_threads, config=config)

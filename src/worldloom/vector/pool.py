@@ -69,6 +69,7 @@ class WorldPool:
             )
             if given is not None:
                 sim.reset(seeds=given)
+                sim.untouched = True
             self._batches.append(Batch(sim, outside, "numpy", copy=True))
         self.single_observation_space, self.single_action_space = outside.observation_space, outside.action_space
         self.observation_space: gymnasium.Space[Any] = batch_space(outside.observation_space, batch_size)
@@ -175,7 +176,7 @@ class WorldPool:
             group, stepping = job
             batch = self._batches[group]
             try:
-                batch.step(self._actions[group]) if stepping else batch.simulation.reset()
+                batch.step(self._actions[group]) if stepping else batch.begin()
                 outcome = batch.outcome()
                 outcome[4]["env_id"] = np.arange(group * self.batch_size, (group + 1) * self.batch_size, dtype=np.int32)
                 self._done.put((group, outcome))

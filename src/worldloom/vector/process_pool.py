@@ -92,7 +92,7 @@ class ProcessPool(VectorEnv):  # type: ignore[misc]
         self._finalizer = weakref.finalize(self, self._crew.dismiss)
         self.closed = False
         try:
-            self._supervisor = Supervisor(self._crew, payloads, self.timeout, functools.partial(_new_seeds, self._first_seeds, places))
+            self._supervisor = Supervisor(self._crew, payloads, self.timeout, functools.partial(_new_seeds, self._seeds(seed), places))
             self._open(self._supervisor.start(), starts)
         except BaseException:
             self.close()
@@ -260,8 +260,9 @@ class ProcessPool(VectorEnv):  # type: ignore[misc]
     def _reset(self, ids: np.ndarray, seed: Seeds, options: dict[str, Any]) -> None:
         seeds = self._seeds(seed)
         if seed is None and self._first_seeds is not None:
-            seeds = self._first_seeds
-        self._first_seeds = None
+            seeds = self._first_seeds.copy()
+        if self._first_seeds is not None:
+            self._first_seeds[ids] = NO_SEED  # the pool's own seeds count for the first reset of each environment
         if options:
             self._supervisor.ask("options", "", [options] * len(self._crew.workers))
         self._memory.seeds[ids] = NO_SEED if seeds is None else seeds[ids]
