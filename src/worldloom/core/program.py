@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import linecache
 import threading
@@ -153,10 +154,10 @@ class _Writer:
         shared, local = self._placement(blocks)
         early = self._early_exit(blocks)
         if early is not None:
-            lines.append(f"if {'not ' if early[1] else ''}{self._at((WORLD, early[0]), columns, group)}: {'return' if self.cuda else 'continue'}")
+            lines.append(f"if {'not ' if early[1] else ''}{self._at((WORLD, early[0]), columns)}: {'return' if self.cuda else 'continue'}")
         defined: set[Column] = set()
         for column in self._loads(blocks, shared):
-            lines.append(f"{variable(column)} = {self._load(column, columns, group)}")
+            lines.append(f"{variable(column)} = {self._load(column, columns)}")
             defined.add(column)
         for index, (mask, nodes) in enumerate(blocks):
             pad = ""
@@ -167,18 +168,18 @@ class _Writer:
             for node, function in nodes:
                 for column in function.target.inputs:
                     if column not in known and column in local[index]:
-                        lines.append(f"{pad}{variable(column)} = {self._load(column, columns, group)}")
+                        lines.append(f"{pad}{variable(column)} = {self._load(column, columns)}")
                         known.add(column)
                 lines.append(pad + function.call(node.ordinal))
                 known |= set(function.target.outputs)
                 columns.update(function.arrays)
             for column in local[index]:
                 if any(column in f.target.outputs for _, f in nodes):
-                    lines.append(f"{pad}{self._at(column, columns, group)} = {variable(column)}")
+                    lines.append(f"{pad}{self._at(column, columns)} = {variable(column)}")
             defined |= set() if mask is not None else known
         for column in shared:
             if column not in self.never_kept and any(column in f.target.outputs for f in group.functions):
-                lines.append(f"{self._at(column, columns, group)} = {variable(column)}")
+                lines.append(f"{self._at(column, columns)} = {variable(column)}")
         errors = any(f.target.faults for f in group.functions)
         head = ["first: wp.int32", "rows: wp.int32", "offset: wp.int32", *[f"{column_name(c)}: {array_code(f, self.types)}" for c, f in columns.items()]]
         head += ["errors: wp.array2d(dtype=wp.int32)"] if errors else []
@@ -200,7 +201,7 @@ class _Writer:
             return ["world = first + thread", "row = world", "slot = wp.int32(0)"]
         return [f"row = first * {group.rows} + thread", f"world = row / {group.rows}", f"slot = row - world * {group.rows}"]
 
-    def _at(self, column: Column, columns: dict[Column, Field], group: Group) -> str:
+    def _at(self, column: Column, columns: dict[Column, Field]) -> str:
         """The place of this row in a column."""
         field = columns.setdefault(column, self.field(column))
         name = column_name(column)
@@ -208,10 +209,8 @@ class _Writer:
             return f"{name}[row]"
         return f"{name}[wp.min(world, {name}.shape[0] - 1)]" if field.role is Role.CONFIG else f"{name}[world]"
 
-    def _load(self, column: Column, columns: dict[Column, Field], group: Group) -> str:
-        import ast
-
-        place = ast.parse(self._at(column, columns, group), mode="eval").body
+    def _load(self, column: Column, columns: dict[Column, Field]) -> str:
+        place = ast.parse(self._at(column, columns), mode="eval").body
         return ast.unparse(clean_action(place, self.field(column)))
 
     def _early_exit(self, blocks: Blocks) -> Mask | None:

@@ -35,11 +35,10 @@ _HINTS = {
 
 
 class Statements(Expressions):
-    """Understands statements. ``in_helper`` makes ``return value`` possible; loops nest in ``loops``."""
+    """Understands statements. ``in_helper`` makes ``return value`` possible."""
 
     in_helper = False
     returns: Any = None
-    loops = 0
     unpacked = 0
 
     def block(self, body: list[ast.stmt]) -> list[ast.stmt]:
@@ -360,9 +359,7 @@ class Statements(Expressions):
 
     def loop_body(self, body: list[ast.stmt]) -> list[ast.stmt]:
         before = set(self.assigned or ())
-        self.loops += 1
         made = self.block(body)
-        self.loops -= 1
         self.assigned = before
         return made
 
@@ -389,7 +386,7 @@ class Statements(Expressions):
 
     def leave(self) -> list[ast.stmt]:
         """The end of one run of a system."""
-        return [ast.Return(None)]
+        raise NotImplementedError  # Translator keeps the states at the exits
 
     def give(self, node: ast.Return) -> ast.stmt:
         if node.value is None:
