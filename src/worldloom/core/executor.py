@@ -55,8 +55,17 @@ class Executor:
         for segment in (self._recorded or self.segments)[1]:
             segment()
 
-    def launch(self, spec: KernelSpec, shard: int = 0) -> None:
-        """Launch one kernel for the worlds of one shard."""
+    def enqueue_step(self) -> None:
+        """Launch the kernels of one step one by one, on the user's stream, for a graph that somebody else captures."""
+        for entry in self.program.step:
+            if isinstance(entry, KernelSpec):
+                for shard in range(len(self.slices)):
+                    self.launch(entry, shard, self._stream() if self.device.is_cuda else None)
+            else:
+                self._call(entry)
+
+    def launch(self, spec: KernelSpec, shard: int = 0, stream: wp.Stream | None = None) -> None:
+        """Launch one kernel for the worlds of one shard; on Warp's stream unless another is given."""
         first, end = self.slices[shard]
         rows = (end - first) * spec.rows
         inputs: list[Any] = [first, rows, self.offset, *[self.tables[t][f].array for t, f in spec.columns]]
@@ -67,6 +76,7 @@ class Executor:
             dim=rows if self.device.is_cuda else 1,
             inputs=inputs,
             device=self.device,
+            stream=stream,
             record_tape=False,
             block_dim=block_dim(self.device),
         )

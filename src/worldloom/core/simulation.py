@@ -21,7 +21,7 @@ from worldloom.core.program import generate
 from worldloom.core.random import fold_seed
 from worldloom.core.registry import Definition, definition
 from worldloom.core.rewrite.kernel_target import WORLD
-from worldloom.core.schedule import Autoreset, plan
+from worldloom.core.schedule import Autoreset, HostNode, plan
 from worldloom.core.table import Column, Table, castable
 
 _NOT_EXTERNAL = (Role.ENGINE, Role.CONFIG)
@@ -140,6 +140,20 @@ class Simulation:
         if actions is not None:
             self._take(actions)
         self._run_step()
+
+    def enqueue_step(self) -> None:
+        """Take a step, with the actions that lie in the columns, as single kernels that a graph of PyTorch's may capture."""
+        self._check_open()
+        self.untouched = False
+        if self.interpreted:
+            self._run_step()
+        else:
+            self.executor.enqueue_step()
+
+    @property
+    def calls_out(self) -> bool:
+        """Whether its schedule holds callables, which a graph cannot repeat."""
+        return any(isinstance(node, HostNode) for node in (*self.schedule.step, *self.schedule.reset))
 
     def _check_open(self) -> None:
         if self._closed:

@@ -22,6 +22,7 @@ class Access:
         kinds: Kinds of entity that it looks for in its world.
         families: How each shared component is accumulated into.
         agents: Kinds whose entities it ends or asks whether they are active; None stands for the one that it runs for.
+        truncates: Whether it cuts episodes off.
     """
 
     own_read: dict[str, int] = field(default_factory=dict)
@@ -33,6 +34,7 @@ class Access:
     kinds: dict[type[Components], int] = field(default_factory=dict)
     agents: set[type[Components] | None] = field(default_factory=set)
     families: dict[tuple[Owner, str], str] = field(default_factory=dict)
+    truncates: bool = False
 
 
 def refuse_races(source: Source, owner: Owner, access: Access) -> None:

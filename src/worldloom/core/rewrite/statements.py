@@ -427,6 +427,7 @@ class Statements(Expressions):
         if function.attr in ("terminate", "truncate") and isinstance(holder.type, (WorldType, RowType)):
             if call.args:
                 raise self.error(f"{function.attr}() takes no arguments", "leave them out", call)
+            self.access.truncates |= function.attr == "truncate"
             if isinstance(holder.type, RowType):
                 if not holder.type.own and not self.world_system:
                     raise self.error("race: one entity cannot end the episode of another", "let that entity's own system decide", call)
