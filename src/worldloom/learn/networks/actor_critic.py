@@ -1,0 +1,135 @@
+"""Actors and critics over encoded observations: on layers that they share, on layers of their own, or in a module from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from torch import Tensor, nn
+
+from worldloom.core.errors import InputError
+from worldloom.learn.networks.build import build_encoder, chosen_network
+from worldloom.learn.networks.fused import FusedPair
+from worldloom.learn.networks.layers import ACTOR_GAIN, CRITIC_GAIN, linear
+from worldloom.learn.networks.memory import Memory
+from worldloom.learn.policy_config import PolicyConfig
+from worldloom.learn.spec import PolicySpec
+
+Observations = Mapping[str, Tensor]
+
+
+class ActorCritic(nn.Module):  # type: ignore[misc]
+    """Observations [N, *shape] by name and a state [N, S] -> parameters [N, P] of an action, the value [N], the next state [N, S].
+
+    Without a memory S is 0 and a state goes through untouched.
+    """
+
+    state_size = 0
+
+    def forward(self, observations: Observations, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        raise NotImplementedError
+
+    def value(self, observations: Observations, state: Tensor) -> Tensor:
+        """The value alone, [N]."""
+        return self(observations, state)[1]
+
+    def sequence(self, observations: Observations, state: Tensor, resets: Tensor) -> tuple[Tensor, Tensor]:
+        """Observations [T, B, *shape] -> parameters [T, B, P] and values [T, B]."""
+        parameters, values, _ = self(flattened(observations), state)
+        return parameters.unflatten(0, resets.shape), values.unflatten(0, resets.shape)
+
+
+class SharedLayers(ActorCritic):
+    """An encoder, perhaps a memory, and on top of them one layer for the actor and one for the critic."""
+
+    def __init__(self, spec: PolicySpec, config: PolicyConfig) -> None:
+        super().__init__()
+        self.encoder = build_encoder(spec.observations, config)
+        self.memory = None if config.memory == "none" else Memory(config.memory, self.encoder.features, config.memory_size)
+        last = self.memory or self.encoder
+        self.actor = linear(last.features, spec.action.parameters, ACTOR_GAIN)
+        self.critic = linear(last.features, 1, CRITIC_GAIN)
+        if self.memory is not None:
+            self.state_size = self.memory.state_size
+
+    def forward(self, observations: Observations, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        features, state = self._features(observations, state)
+        return self.actor(features), self.critic(features).squeeze(-1), state
+
+    def value(self, observations: Observations, state: Tensor) -> Tensor:
+        return self.critic(self._features(observations, state)[0]).squeeze(-1)
+
+    def sequence(self, observations: Observations, state: Tensor, resets: Tensor) -> tuple[Tensor, Tensor]:
+        if self.memory is None:
+            return super().sequence(observations, state, resets)
+        encoded = self.encoder(flattened(observations)).unflatten(0, resets.shape)
+        features, _ = self.memory.scan(encoded, state, resets)
+        return self.actor(features), self.critic(features).squeeze(-1)
+
+    def _features(self, observations: Observations, state: Tensor) -> tuple[Tensor, Tensor]:
+        features = self.encoder(observations)
+        return (features, state) if self.memory is None else self.memory(features, state)
+
+
+class OwnLayers(ActorCritic):
+    """An actor and a critic that have nothing in common."""
+
+    def __init__(self, spec: PolicySpec, config: PolicyConfig) -> None:
+        super().__init__()
+        self.actor_encoder = build_encoder(spec.observations, config)
+        self.actor = linear(self.actor_encoder.features, spec.action.parameters, ACTOR_GAIN)
+        self.critic_encoder = build_encoder(spec.observations, config)
+        self.critic = linear(self.critic_encoder.features, 1, CRITIC_GAIN)
+        actor, critic = self.actor_encoder.network, self.critic_encoder.network
+        self._fused = FusedPair(actor, self.actor, critic, self.critic) if FusedPair.fits(actor, self.actor) else None
+
+    def forward(self, observations: Observations, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        if self._fused is not None:
+            values = self.actor_encoder.inputs(observations)
+            if self._fused.usable(values):
+                parameters, value = self._fused(values)
+                return parameters, value.view(-1), state
+        return self.actor(self.actor_encoder(observations)), self.value(observations, state), state
+
+    def value(self, observations: Observations, state: Tensor) -> Tensor:
+        return self.critic(self.critic_encoder(observations)).squeeze(-1)
+
+
+class Custom(ActorCritic):
+    """A module from outside: ``module(observation) -> (parameters [N, P], value [N] or [N, 1])``.
+
+    It is given the observation itself where there is one, else all of them by name.
+    """
+
+    def __init__(self, module: nn.Module, spec: PolicySpec) -> None:
+        super().__init__()
+        self.module, self.width = module, spec.action.parameters
+
+    def forward(self, observations: Observations, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        parameters, value = self.module(sole(observations))
+        rows = len(next(iter(observations.values())))
+        if parameters.shape != (rows, self.width) or value.numel() != rows:
+            raise InputError(
+                f"{type(self.module).__name__} gave parameters of shape {tuple(parameters.shape)} and a value of shape {tuple(value.shape)}: "
+                f"make them ({rows}, {self.width}) and ({rows},)"
+            )
+        return parameters, value.reshape(rows), state
+
+
+def build_actor_critic(spec: PolicySpec, config: PolicyConfig, network: nn.Module | None = None) -> ActorCritic:
+    """The actor and critic of ``config``, or those that ``network`` brings."""
+    if network is not None:
+        if config.memory != "none":
+            raise InputError(f"memory '{config.memory}' belongs to worldloom's own networks: leave it 'none' beside a network of your own")
+        return Custom(network, spec)
+    together = config.shared or config.memory != "none" or chosen_network(spec.observations, config) != "mlp"
+    return SharedLayers(spec, config) if together else OwnLayers(spec, config)
+
+
+def flattened(observations: Observations) -> dict[str, Tensor]:
+    """Observations [T, B, *shape] as [T * B, *shape]."""
+    return {name: values.flatten(0, 1) for name, values in observations.items()}
+
+
+def sole(observations: Observations) -> Tensor | Observations:
+    """The one observation there is, or all of them by name."""
+    return next(iter(observations.values())) if len(observations) == 1 else observations

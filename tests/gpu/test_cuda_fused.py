@@ -1,0 +1,58 @@
+"""The fused pair of networks on a GPU: PyTorch's numbers, but for the rounding of TF32."""
+
+import pytest
+import torch
+
+from worldloom.learn import ActionSpec, ObservationSpec, Policy, PolicyConfig, PolicySpec
+from worldloom.learn.networks.fused import FusedPair, kernels
+from worldloom.learn.take import put, take
+
+pytestmark = [pytest.mark.gpu, pytest.mark.skipif(kernels() is None, reason="Triton is not installed")]
+
+
+def reference(policy, observations):
+    """Outputs and slopes of PyTorch's layers in float32, on the CPU."""
+    twin = Policy(policy.spec, policy.config)
+    twin.load_state_dict({k: v.cpu() for k, v in policy.state_dict().items()})
+    parameters, value, _ = twin({k: v.cpu() for k, v in observations.items()}, twin.initial_state(0, "cpu"))
+    return parameters, value, *torch.autograd.grad(parameters.sin().mean() + value.square().mean(), list(twin.parameters()))
+
+
+@pytest.mark.parametrize("rows", [1, 31, 5000])
+@pytest.mark.parametrize(("activation", "inputs", "outputs", "hidden"), [("tanh", 4, 2, 64), ("elu", 7, 5, 32), ("selu", 3, 1, 16), ("relu", 20, 18, 64)])
+def test_the_fused_pair_agrees_with_the_plain_layers(rows, activation, inputs, outputs, hidden):
+    torch.manual_seed(0)
+    spec = PolicySpec({"sight": ObservationSpec((inputs,))}, ActionSpec("categorical", sizes=(outputs,)))
+    policy = Policy(spec, PolicyConfig(hidden=(hidden, hidden), activation=activation)).cuda()
+    for parameter in policy.parameters():
+        parameter.data += 0.1 * torch.randn_like(parameter)
+    observations = {"sight": torch.randn(rows, inputs, device="cuda")}
+    assert policy.network._fused.usable(observations["sight"])
+    parameters, value, _ = policy(observations, policy.initial_state(0, "cuda"))
+    slopes = torch.autograd.grad(parameters.sin().mean() + value.square().mean(), list(policy.parameters()))
+    for found, wanted in zip((parameters, value, *slopes), reference(policy, observations), strict=True):
+        scale = float(wanted.abs().max().detach()) + 1e-6
+        assert float((found.detach().cpu() - wanted.detach()).abs().max()) < 1e-2 * scale
+
+
+def test_a_compiler_that_fails_leaves_the_plain_layers(monkeypatch):
+    spec = PolicySpec({"sight": ObservationSpec((4,))}, ActionSpec("categorical", sizes=(2,)))
+    policy = Policy(spec, PolicyConfig()).cuda()
+
+    def fails(self, values):
+        raise RuntimeError("no such instruction")
+
+    monkeypatch.setattr(FusedPair, "__call__", fails)
+    with pytest.warns(UserWarning, match="more slowly"):
+        parameters, _, _ = policy({"sight": torch.zeros(3, 4, device="cuda")}, policy.initial_state(0, "cuda"))
+    assert parameters.shape == (3, 2)
+
+
+def test_take_and_put_on_the_gpu():
+    values = torch.randn(6, 50, 4, device="cuda")
+    places = torch.randperm(300, device="cuda")[:77]
+    assert torch.equal(take(values, places), values.flatten(0, 1)[places])
+    target, slots = torch.zeros(2, 50, 4, device="cuda"), torch.randint(-1, 2, (50,), dtype=torch.int32, device="cuda")
+    put(values[0], slots, target)
+    for slot in range(2):
+        assert torch.equal(target[slot], values[0] * (slots == slot)[:, None])

@@ -1,0 +1,145 @@
+"""Encoders: shapes for every kind of observation, what ``auto`` takes, and what is refused."""
+
+import math
+
+import pytest
+import torch
+
+from worldloom.core.errors import InputError
+from worldloom.learn.networks import MLP, ImpalaCNN, NatureCNN, TwoBranch, build_encoder
+from worldloom.learn.networks.build import chosen_network
+from worldloom.learn.policy_config import PolicyConfig
+from worldloom.learn.spec import ObservationSpec
+
+BYTES = torch.uint8
+
+
+@pytest.fixture(autouse=True)
+def same_numbers_every_time():
+    torch.manual_seed(0)
+
+
+def encoded(observations: dict[str, ObservationSpec], **settings) -> tuple[torch.nn.Module, torch.Tensor]:
+    """An encoder, and what it makes of three rows of anything."""
+    encoder = build_encoder(observations, PolicyConfig(**settings))
+    rows = {
+        name: torch.randint(0, min(spec.choices, default=200), (3, *spec.shape)).to(spec.dtype)
+        if not spec.dtype.is_floating_point
+        else torch.randn(3, *spec.shape)
+        for name, spec in observations.items()
+    }
+    return encoder, encoder(rows)
+
+
+@pytest.mark.parametrize("shape", [(3,), (1,), (), (5, 2), (3, 4, 5)])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int32, BYTES])
+def test_mlp_takes_any_shape_and_type(shape, dtype):
+    encoder, features = encoded({"sight": ObservationSpec(shape, dtype)}, network="mlp", hidden=(7, 5))
+    assert features.shape == (3, encoder.features) == (3, 5)
+    assert features.dtype == torch.float32
+
+
+@pytest.mark.parametrize("shape", [(4, 84, 84), (1, 36, 36), (3, 37, 61), (84, 84, 4), (210, 160, 3), (36, 36, 1)])
+@pytest.mark.parametrize("dtype", [torch.float32, BYTES])
+def test_nature_takes_images_with_channels_first_or_last(shape, dtype):
+    encoder, features = encoded({"screen": ObservationSpec(shape, dtype)}, network="nature")
+    assert isinstance(encoder.network, NatureCNN)
+    assert features.shape == (3, encoder.features) == (3, 512)
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1), (3, 7, 7), (5, 10, 9), (64, 64, 3), (2, 3, 17)])
+def test_impala_takes_images_of_any_size(shape):
+    encoder, features = encoded({"screen": ObservationSpec(shape)}, network="impala")
+    assert features.shape == (3, encoder.features) == (3, 256)
+
+
+@pytest.mark.parametrize(
+    ("observations", "branches"),
+    [
+        ({"screen": ObservationSpec((3, 40, 40), BYTES), "speed": ObservationSpec((2,))}, [512, 9]),
+        ({"map": ObservationSpec((1, 15, 11)), "speed": ObservationSpec(()), "gear": ObservationSpec((), torch.int32, (5,))}, [256, 9]),
+        ({"map": ObservationSpec((15, 11)), "speed": ObservationSpec((3,))}, [128, 9]),
+        ({"left": ObservationSpec((3, 8, 8)), "right": ObservationSpec((36, 36, 3))}, [256, 512]),
+        ({"left": ObservationSpec((3, 8, 8)), "right": ObservationSpec((9, 8, 3)), "speed": ObservationSpec((2,))}, [256, 256, 9]),
+    ],
+)
+def test_two_branch_has_a_branch_for_each_image_and_one_for_the_rest(observations, branches):
+    encoder, features = encoded(observations, network="two_branch", hidden=(9,))
+    assert [branch.features for branch in encoder.branches] == branches
+    assert features.shape == (3, encoder.features) == (3, 256)
+
+
+@pytest.mark.parametrize(
+    ("observations", "kind"),
+    [
+        ({"sight": ObservationSpec((4,))}, "mlp"),
+        ({"sight": ObservationSpec((4,)), "place": ObservationSpec((), torch.int32, (16,))}, "mlp"),
+        ({"board": ObservationSpec((10, 5))}, "mlp"),
+        ({"screen": ObservationSpec((84, 84, 3), BYTES)}, "nature"),
+        ({"screen": ObservationSpec((3, 10, 10), BYTES)}, "impala"),
+        ({"screen": ObservationSpec((3, 84, 84), BYTES), "sight": ObservationSpec((4,))}, "two_branch"),
+        ({"left": ObservationSpec((3, 84, 84)), "right": ObservationSpec((3, 84, 84))}, "two_branch"),
+        ({"cards": ObservationSpec((2, 2, 2), torch.int32, (3,) * 8)}, "mlp"),
+    ],
+)
+def test_auto(observations, kind):
+    assert chosen_network(observations, PolicyConfig()) == kind
+    assert encoded(observations)[1].shape[0] == 3
+
+
+@pytest.mark.parametrize(
+    ("observations", "network", "words"),
+    [
+        ({"screen": ObservationSpec((3, 35, 84))}, "nature", "35 x 84 is too small.*'impala'"),
+        ({"sight": ObservationSpec((4,))}, "nature", "'sight' of shape \\(4,\\) is no image"),
+        ({"sight": ObservationSpec((4,))}, "impala", "'sight' of shape \\(4,\\) is no image"),
+        ({"screen": ObservationSpec((3, 84, 84)), "sight": ObservationSpec((4,))}, "nature", "takes one image.*screen, sight.*'two_branch'"),
+        ({"screen": ObservationSpec((3, 84, 84))}, "two_branch", "beside another observation.*only screen"),
+        ({"a": ObservationSpec((4,)), "b": ObservationSpec((4,))}, "two_branch", "beside another observation.*only a \\(4,\\), b"),
+        ({}, "auto", "needs an observation"),
+    ],
+)
+def test_what_does_not_fit_is_refused(observations, network, words):
+    with pytest.raises(InputError, match=words):
+        build_encoder(observations, PolicyConfig(network=network))
+
+
+def count(module: torch.nn.Module) -> int:
+    return sum(parameter.numel() for parameter in module.parameters())
+
+
+def test_numbers_of_parameters():
+    assert count(MLP(4, (64, 32), "tanh")) == 4 * 64 + 64 + 64 * 32 + 32
+    assert count(NatureCNN((4, 84, 84))) == (4 * 64 * 32 + 32) + (32 * 16 * 64 + 64) + (64 * 9 * 64 + 64) + (64 * 7 * 7 * 512 + 512)
+    stages = [(3, 16), (16, 32), (32, 32)]
+    convolutions = sum(9 * before * after + after + 4 * (9 * after * after + after) for before, after in stages)
+    assert count(ImpalaCNN((3, 64, 64))) == convolutions + 32 * 8 * 8 * 256 + 256
+
+
+@pytest.mark.parametrize(("activation", "gain"), [("tanh", math.sqrt(2)), ("relu", math.sqrt(2)), ("elu", math.sqrt(2)), ("selu", 1.0)])
+def test_mlp_starts_with_orthogonal_weights(activation, gain):
+    for parameter in MLP(6, (16, 5), activation).parameters():
+        if parameter.ndim == 1:
+            assert not parameter.any()
+        else:
+            torch.testing.assert_close(torch.linalg.svdvals(parameter), torch.full((min(parameter.shape),), gain))
+
+
+def test_activations_are_those_asked_for():
+    values = torch.randn(5, 3)
+    for activation in ("tanh", "relu", "elu", "selu"):
+        network = MLP(3, (4,), activation)
+        torch.testing.assert_close(network(values), getattr(torch, activation, getattr(torch.nn.functional, activation, None))(network.layers[0](values)))
+
+
+def test_impala_keeps_the_size_of_its_signal():
+    spread = ImpalaCNN((3, 32, 32))(torch.randn(64, 3, 32, 32)).std()
+    assert 0.5 < spread < 2.0
+
+
+def test_two_branch_uses_all_it_sees():
+    seen = {"map": torch.randn(2, 15, 11, requires_grad=True), "speed": torch.randn(2, 3, requires_grad=True)}
+    encoder = build_encoder({"map": ObservationSpec((15, 11)), "speed": ObservationSpec((3,))}, PolicyConfig(network="two_branch", activation="selu"))
+    assert isinstance(encoder, TwoBranch)
+    encoder(seen).sum().backward()
+    assert all(values.grad.abs().min() > 0 for values in seen.values())
