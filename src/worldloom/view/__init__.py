@@ -1,0 +1,1 @@
+"""Pictures of worlds and of runs: curves and videos."""

@@ -1,0 +1,99 @@
+"""The curve of a run as a picture: return over steps and over time, and the length of the episodes."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+from worldloom.core.errors import InputError
+
+RETURN, LENGTH = "episode/return", "episode/length"
+SMOOTHED_OVER = 0.02
+"""The bold line is a running mean over this share of the points; the points themselves are faint."""
+
+Points = tuple[list[float], list[float]]
+
+
+def draw_curve(rows: list[dict[str, Any]], target: Path, title: str, threshold: float | None = None) -> None:
+    """Draw ``target``, whose ending says which format, such as ``.png``.
+
+    Args:
+        rows: One per iteration, with ``steps``, ``seconds``, ``episode/return`` and ``episode/length``; with several policies
+            the last two have ``/<policy>`` appended, and each gets a line. Values that are None or not finite are left out.
+        target: The file. It appears whole, or not at all.
+        title: What stands above.
+        threshold: The return at which the world counts as solved, drawn as a broken line.
+    """
+    if importlib.util.find_spec("matplotlib") is None:
+        raise InputError("a curve needs matplotlib: pip install 'worldloom[view]' adds it")
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import EngFormatter
+
+    figure = Figure(figsize=(9.0, 5.5), layout="constrained")
+    FigureCanvasAgg(figure)
+    figure.suptitle(title)
+    panels: Any = figure.subplots(2, 2, sharex="col", sharey="row", height_ratios=[3, 1])
+    for panels_of_row, name, label in ((panels[0], RETURN, "return"), (panels[1], LENGTH, "episode length")):
+        panels_of_row[0].set(ylabel=label)
+        for panel, over in zip(panels_of_row, ("steps", "seconds"), strict=True):
+            _draw_lines(panel, rows, name, over)
+    panels[1, 0].set(xlabel="steps")
+    panels[1, 0].xaxis.set_major_formatter(EngFormatter(sep=""))  # 400k, 1.2M
+    panels[1, 1].set(xlabel="seconds of training")
+    if threshold is not None:
+        for panel in panels[0]:
+            panel.axhline(threshold, color="black", linestyle="--", linewidth=1.0, alpha=0.6, label=f"solved at {threshold:g}")
+    handles, _ = panels[0, 0].get_legend_handles_labels()
+    if len(handles) > 1:
+        panels[0, 0].legend(loc="best")
+    _save(figure, Path(target).expanduser())
+
+
+def series(rows: list[dict[str, Any]], name: str, over: str) -> dict[str, Points]:
+    """For each policy, ``""`` where there is only one: the points of metric ``name`` over column ``over``, the finite ones."""
+    found: dict[str, Points] = {}
+    for row in rows:
+        for key, value in row.items():
+            if (key == name or key.startswith(name + "/")) and value is not None and math.isfinite(value):
+                across, up = found.setdefault(key[len(name) + 1 :], ([], []))
+                across.append(row[over])
+                up.append(value)
+    return found
+
+
+def running_mean(values: list[float], window: int) -> list[float]:
+    """Means over the last ``window`` values, or as many as there are."""
+    found, total = [], 0.0
+    for i, value in enumerate(values):
+        total += value - (values[i - window] if i >= window else 0.0)
+        found.append(total / min(i + 1, window))
+    return found
+
+
+def _draw_lines(axes: Any, rows: list[dict[str, Any]], name: str, over: str) -> None:
+    lines = series(rows, name, over)
+    for i, (policy, (across, up)) in enumerate(sorted(lines.items())):
+        window = max(1, round(len(up) * SMOOTHED_OVER))
+        if window > 1:
+            axes.plot(across, up, color=f"C{i}", linewidth=0.8, alpha=0.3)
+        axes.plot(across, running_mean(up, window), color=f"C{i}", linewidth=1.8, label=policy or "return", marker="o" if len(up) == 1 else None)
+    if not lines:
+        axes.text(0.5, 0.7, "no episode has ended", transform=axes.transAxes, ha="center", va="center", alpha=0.6)
+    axes.grid(which="major", alpha=0.3)
+
+
+def _save(figure: Any, target: Path) -> None:
+    part = target.with_name(f".writing_{target.name}")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(part, dpi=150)
+        os.replace(part, target)
+    except (OSError, ValueError) as error:  # a folder that cannot be written, a format that matplotlib does not know
+        with contextlib.suppress(OSError):
+            part.unlink()
+        raise InputError(f"cannot draw {target}: {error}") from None

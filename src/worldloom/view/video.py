@@ -1,0 +1,83 @@
+"""Pictures of a world, one after the other, as a video file."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from worldloom.core.errors import InputError
+
+Frame = np.ndarray[Any, np.dtype[np.uint8]]
+
+_OPTIONS: dict[str, dict[str, Any]] = {
+    ".mp4": {"codec": "libx264", "pix_fmt_out": "yuv420p", "quality": 7, "output_params": ["-movflags", "+faststart"]},
+    ".gif": {"codec": "gif", "pix_fmt_out": "pal8", "quality": None, "output_params": ["-vf", "split[a][b];[a]palettegen[p];[b][p]paletteuse"]},
+}
+"""What each format asks of ffmpeg: what every browser plays, and for GIF colours chosen from the pictures themselves."""
+
+
+def write_video(frames: Iterable[Frame], target: Path, frames_per_second: int) -> None:
+    """Write ``frames`` into ``target``, an ``.mp4`` (H.264) or a ``.gif``. The file appears whole, or not at all.
+
+    Args:
+        frames: Pictures, uint8 (height, width, 3), all of one size. They are taken one at a time. H.264 wants even sizes, so an
+            odd one has its last row or column doubled.
+        target: The file; one that is there is replaced.
+        frames_per_second: How fast they are shown.
+    """
+    target = Path(target).expanduser()
+    _check(target, frames_per_second)
+    import imageio_ffmpeg  # type: ignore[import-untyped, import-not-found]
+
+    even = _even(frames)
+    first = next(even, None)
+    if first is None:
+        raise InputError(f"there are no pictures for {target}: at least one is needed")
+    part = target.with_name(f".writing_{target.name}")  # with the same ending, from which ffmpeg takes the format
+    options = _OPTIONS[target.suffix.lower()]
+    size = (first.shape[1], first.shape[0])
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        writer = imageio_ffmpeg.write_frames(str(part), size, fps=frames_per_second, macro_block_size=2, ffmpeg_log_level="error", **options)
+        try:
+            writer.send(None)
+            writer.send(first)
+            for frame in even:
+                writer.send(frame)
+        finally:
+            writer.close()
+        os.replace(part, target)
+    except OSError as error:
+        raise InputError(f"cannot write the video {target}: {error}") from None
+    finally:
+        with contextlib.suppress(OSError):
+            part.unlink()
+
+
+def _check(target: Path, frames_per_second: int) -> None:
+    if importlib.util.find_spec("imageio_ffmpeg") is None:
+        raise InputError("a video needs imageio-ffmpeg: pip install 'worldloom[view]' adds it")
+    if target.suffix.lower() not in _OPTIONS:
+        raise InputError(f"a video ends in {' or '.join(_OPTIONS)}, not in '{target.suffix}': rename {target}")
+    if not frames_per_second > 0:
+        raise InputError(f"a video needs more than 0 frames per second, not {frames_per_second}")
+
+
+def _even(frames: Iterable[Frame]) -> Iterator[Frame]:
+    """The frames with even heights and widths, in contiguous memory, checked."""
+    expected: tuple[int, ...] | None = None
+    for i, frame in enumerate(frames):
+        array = np.asarray(frame)
+        if array.dtype != np.uint8 or array.ndim != 3 or array.shape[2] != 3 or 0 in array.shape:
+            raise InputError(f"picture {i} of a video must be uint8 (height, width, 3), not {array.dtype} {array.shape}")
+        if expected is not None and array.shape != expected:
+            raise InputError(f"all pictures of a video must have one size: picture {i} is {array.shape}, the first is {expected}")
+        expected = array.shape
+        height, width = array.shape[:2]
+        yield np.ascontiguousarray(np.pad(array, ((0, height % 2), (0, width % 2), (0, 0)), mode="edge"))
