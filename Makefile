@@ -14,14 +14,16 @@ $(STAMP): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing worldloom and its tools into $(VENV) (a minute or two the first time)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 2>&1 | grep -v '^WARNING: Location' || true
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,compat,jax]' 2>&1 | grep -v '^WARNING: Location' || true
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,compat,jax,view]' 2>&1 | grep -v '^WARNING: Location' || true
 	@$(BIN)/python -c 'import torch, warp, worldloom'
 	@touch $@
 
 setup: $(STAMP)  ## Make the virtual environment and install everything
 
-demo: $(STAMP)  ## Step 8,192 CartPole worlds and show where the time goes
-	@$(BIN)/worldloom bench systems CartPole-v1 --num-worlds 8192
+demo: $(STAMP)  ## Train CartPole on the CPU into runs/demo, with a curve and a video, and evaluate it
+	@rm -rf runs/demo
+	@$(BIN)/worldloom train CartPole-v1 --device cpu --seed 0 --run-dir runs/demo
+	@$(BIN)/worldloom eval runs/demo
 
 test: $(STAMP)  ## Run the tests
 	@$(BIN)/python -m pytest

@@ -23,3 +23,14 @@ def worldloom(capsys):
 def planted():
     """A file with an honest world and a spoilt one."""
     return Path(__file__).parent / "planted.py"
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory):
+    """The folder of a short training in CartPole-v1."""
+    from worldloom.learn.ppo import PPOConfig
+    from worldloom.learn.runs import Request, run_training
+
+    folder = tmp_path_factory.mktemp("runs") / "trained"
+    run_training(Request("CartPole-v1", "ppo", PPOConfig(num_envs=8, total_steps=512, device="cpu"), run_dir=folder))
+    return folder

@@ -19,6 +19,9 @@ def test_version(worldloom, monkeypatch):
     ("command", "word"),
     [
         ([], "doctor"),
+        (["train"], "--run-dir"),
+        (["eval"], "--episodes"),
+        (["play"], "--video"),
         (["list"], "--json"),
         (["doctor"], "--json"),
         (["check"], "--no-sync"),

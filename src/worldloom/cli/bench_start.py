@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from worldloom.cli import console
 from worldloom.cli.first_step import DONE
 from worldloom.cli.settings import Env, Json
-from worldloom.cli.worlds import find
 from worldloom.core import device as devices
 from worldloom.core.errors import InputError
+from worldloom.core.world_files import find
 
 
 @dataclass

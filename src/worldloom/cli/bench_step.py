@@ -11,12 +11,12 @@ from rich.table import Table
 
 from worldloom.cli import bench_plot, console, peers
 from worldloom.cli.settings import Env, Json, names, require_positive
-from worldloom.cli.worlds import find
 from worldloom.core.compare import device_name
 from worldloom.core.errors import InputError
 from worldloom.core.registry import Definition
 from worldloom.core.simulation import Simulation
 from worldloom.core.timing import Run, make_actions, median_rates, stepping
+from worldloom.core.world_files import find
 from worldloom.vector.pool import WorldPool
 
 

@@ -12,11 +12,11 @@ from rich.table import Table
 
 from worldloom.cli import console
 from worldloom.cli.settings import Env, Json, require_positive
-from worldloom.cli.worlds import find
 from worldloom.core.compare import device_name
 from worldloom.core.errors import InputError
 from worldloom.core.simulation import Simulation
 from worldloom.core.timing import SystemTime, make_actions, stepping, time_systems
+from worldloom.core.world_files import find
 
 UPDATE_S = 0.1
 """How often the progress display is brought up to date."""

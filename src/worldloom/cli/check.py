@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import asdict, dataclass
 from typing import Annotated
 
 import tyro
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from worldloom.cli import console
+from worldloom.cli.bar import Bar
 from worldloom.cli.settings import Env, Json, names, require_positive
-from worldloom.cli.worlds import find
 from worldloom.core.compare import Comparison, Difference, device_name
+from worldloom.core.world_files import find
 
 Tolerance = Annotated[float | None, tyro.conf.arg(metavar="FLOAT")]
-
-PATIENCE_S = 2.0
-"""How long no progress bar is shown."""
 
 
 @dataclass
@@ -53,7 +49,7 @@ class Check:
         with console.results(self.json):
             made = find(self.env)
             comparison = Comparison(made, names(self.devices), self.num_worlds, seed=self.seed, atol=self.atol, rtol=self.rtol, sync=self.sync)
-            with comparison, _Bar(made.id, self.steps) as bar:
+            with comparison, Bar(f"checking {made.id}", self.steps) as bar:
                 found = comparison.run(self.steps, bar.show)
         self._report(comparison, found)
         return 0 if found is None else 1
@@ -89,25 +85,3 @@ class Check:
         if atol == 0.0 and rtol == 0.0:
             return "bit for bit"
         return f"whole numbers equal, real ones within {atol:g} + {rtol:g} * |expected|{', synchronised after each step' if self.sync else ''}"
-
-
-class _Bar:
-    """A progress bar on standard error, shown when the wait is long."""
-
-    def __init__(self, what: str, steps: int) -> None:
-        self.progress = Progress(
-            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=console.err(), transient=True
-        )
-        self.task = self.progress.add_task(f"checking {what}", total=steps)
-        self.start = time.monotonic()
-
-    def __enter__(self) -> _Bar:
-        return self
-
-    def __exit__(self, *details: object) -> None:
-        self.progress.stop()
-
-    def show(self, steps: int) -> None:
-        self.progress.update(self.task, completed=steps)
-        if not self.progress.live.is_started and self.progress.console.is_terminal and time.monotonic() - self.start > PATIENCE_S:
-            self.progress.start()

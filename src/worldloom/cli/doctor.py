@@ -32,10 +32,10 @@ EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {
     "rl-games": ("training with rl_games", ("rl-games",)),
     "skrl": ("training with skrl", ("skrl",)),
     "compat": ("all of these trainers, dm_env, and EnvPool to compare with", ("dm-env", "envpool")),
-    "view": ("plots; viewer and video to come", ("viser", "imageio-ffmpeg", "matplotlib")),
+    "view": ("curves, plots and videos; a viewer to come", ("viser", "imageio-ffmpeg", "matplotlib")),
     "atari": ("Atari games, to come", ("ale-py",)),
     "robots": ("robots in MuJoCo, to come", ("mujoco", "mujoco-warp")),
-    "cluster": ("many machines, to come", ("ray",)),
+    "cluster": ("training on a Ray cluster", ("ray",)),
 }
 """What each extra adds, and the packages it installs."""
 

@@ -13,9 +13,9 @@ def main(env: str, device: str) -> None:
     import numpy as np
     import warp as wp
 
-    from worldloom.cli.worlds import find
     from worldloom.core.compare import random_actions
     from worldloom.core.simulation import Simulation
+    from worldloom.core.world_files import find
 
     with Simulation(find(env), NUM_WORLDS, device, seed=0) as simulation:
         simulation.step(random_actions(simulation, np.random.default_rng(0)) or None)

@@ -1,6 +1,6 @@
 """The ``worldloom`` command: reads the arguments, runs one command, and turns errors into one line and an exit code.
 
-Exit codes: 0 done, 1 a check found a difference, 2 the request cannot be met, 130 interrupted.
+Exit codes: 0 done, 1 a check found a difference, 2 the request cannot be met, 130 interrupted, 143 told to end.
 """
 
 from __future__ import annotations
@@ -17,8 +17,11 @@ from worldloom.cli.bench import Bench
 from worldloom.cli.check import Check
 from worldloom.cli.console import complain
 from worldloom.cli.doctor import Doctor
+from worldloom.cli.eval import Eval
 from worldloom.cli.list import List
 from worldloom.cli.new import New
+from worldloom.cli.play import Play
+from worldloom.cli.train import Train
 from worldloom.core.errors import WorldloomError
 
 DESCRIPTION = "Reinforcement-learning worlds in plain Python, a million at once. `worldloom COMMAND --help` says more; `worldloom --version` gives the version."
@@ -32,7 +35,10 @@ class Command(Protocol):
 
 
 Commands = (
-    Annotated[List, tyro.conf.subcommand("list")]
+    Annotated[Train, tyro.conf.subcommand("train")]
+    | Annotated[Eval, tyro.conf.subcommand("eval")]
+    | Annotated[Play, tyro.conf.subcommand("play")]
+    | Annotated[List, tyro.conf.subcommand("list")]
     | Annotated[Doctor, tyro.conf.subcommand("doctor")]
     | Annotated[Check, tyro.conf.subcommand("check")]
     | Annotated[Bench, tyro.conf.subcommand("bench")]
@@ -50,6 +56,10 @@ def version() -> str:
 
 def parse(arguments: Sequence[str]) -> Command:
     """The command that ``arguments`` ask for; ends the process with a message where they ask for none."""
+    if arguments[:1] == ["train"]:  # its flags depend on the algorithm, which only it knows
+        from worldloom.cli.train_form import parse as parse_training
+
+        return parse_training(arguments[1:])
     form: Any = Commands
     config = (tyro.conf.OmitArgPrefixes, tyro.conf.OmitSubcommandPrefixes)
     command: Command = tyro.cli(form, prog="worldloom", description=DESCRIPTION, args=list(arguments), config=config)

@@ -11,7 +11,13 @@ from worldloom.core.errors import InputError
 Env = Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="ENV")]
 """A world: its registered id, or a file that registers it."""
 
-Json = tyro.conf.FlagCreatePairsOff[bool]
+Run = Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="RUN")]
+"""The folder of a run."""
+
+Switch = tyro.conf.FlagCreatePairsOff[bool]
+"""Off, unless its flag is given."""
+
+Json = Switch
 """A switch that turns the output into JSON."""
 
 

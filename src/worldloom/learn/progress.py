@@ -17,6 +17,8 @@ METRICS: dict[str, str] = {
     "update/learning_rate": "step size of the optimiser",
     "update/explained_variance": "share of the returns' variance that the values explain, at most 1",
     "update/gradient_norm": "norm of the gradient before it was clipped",
+    "update/epsilon": "how often DQN acts at random, 0 to 1",
+    "value/mean": "mean value of the actions that were learned from",
 }
 """Every metric's name and meaning. With several policies ``/<policy>`` is appended to the name."""
 

@@ -1,0 +1,64 @@
+"""``worldloom eval``: how good the policies of a run are."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from worldloom.cli import console
+from worldloom.cli.bar import Bar
+from worldloom.cli.settings import Json, Run, Switch, require_positive
+
+
+@dataclass
+class Eval:
+    """Let the policies of a run play whole episodes, and say what they got."""
+
+    run_dir: Run
+    """The folder of a run, as `worldloom train` leaves it."""
+    episodes: int = 100
+    """Episodes to play."""
+    checkpoint: str = "last"
+    """Which policies: last, best, or a checkpoint of the run by its name or path."""
+    device: str = "cpu"
+    """Where the worlds and the policies run: cpu, cuda:N or auto."""
+    seed: int = 1_000_000
+    """Where the random numbers of the worlds start."""
+    stochastic: Switch = False
+    """Draw actions as in the training, instead of the likeliest ones."""
+    json: Json = False
+    """Print JSON."""
+
+    def run(self) -> int:
+        require_positive(episodes=self.episodes)
+        with console.results(self.json):
+            report = self._play()
+        if self.json:
+            console.print_json(report)
+        else:
+            _show(report)
+        return 0
+
+    def _play(self) -> dict[str, Any]:
+        from worldloom.learn.actors import open_run
+        from worldloom.learn.evaluate import evaluate, worlds_for
+
+        run = open_run(Path(self.run_dir), self.checkpoint)
+        with run.worlds(worlds_for(self.episodes), self.device, self.seed) as worlds, Bar(f"playing {run.definition.id}", self.episodes) as bar:
+            players = run.players(worlds, stochastic=self.stochastic, seed=self.seed)
+            found = evaluate(worlds, players, self.episodes, bar.show)
+        saved = run.checkpoint
+        head = {"run": str(run.folder), "env": run.definition.id, "algorithm": run.request.algorithm, "iteration": saved.iteration, "steps": saved.steps}
+        return {**head, "seed": self.seed, "stochastic": self.stochastic, **asdict(found)}
+
+
+def _show(report: dict[str, Any]) -> None:
+    what = f"{report['env']} after {report['steps']:,} steps of {report['algorithm']}"
+    got = f"mean return {report['mean_return']:.4g} over {report['episodes']:,} episodes, from {report['least_return']:.4g} to {report['greatest_return']:.4g}"
+    pace = f"{report['mean_length']:.4g} steps each, {console.number(report['steps_per_second'])} steps/s"
+    screen = console.out()
+    screen.print(f"{what}: {got}; {pace}", soft_wrap=True, markup=False)
+    if len(report["returns"]) > 1:
+        for name, value in report["returns"].items():
+            screen.print(f"  {name}: {value:.4g}", soft_wrap=True, markup=False)

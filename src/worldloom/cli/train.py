@@ -1,0 +1,159 @@
+"""``worldloom train``: policies learn in a world, in a folder of their own, and can go on later."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import tyro
+
+from worldloom.cli import console
+from worldloom.cli.settings import Json, Switch
+from worldloom.core.errors import InputError
+
+if TYPE_CHECKING:
+    from worldloom.cli.stopping import Stopping
+    from worldloom.learn.runs import Outcome, Request
+
+ENOUGH_FRAMES = 200
+"""The video at the end shows another episode while it has fewer pictures than this."""
+
+
+@dataclass
+class Train:
+    """Train policies in a world.
+
+    The run gets a folder with its settings, metrics, TensorBoard events and checkpoints, and at the end a curve and a video. Ctrl-C ends
+    it in good order, and --resume goes on with it as if it had never stopped.
+
+    The algorithms are ppo (proximal policy optimisation), a2c (advantage actor-critic), vtrace (A2C with many small batches, corrected by
+    V-trace) and dqn (deep Q learning).
+    """
+
+    env: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="ENV")] = ""
+    """A registered world, or a file that registers one: pond.py or pond.py:Pond-v0. With --resume it need not be named."""
+    algo: Literal["ppo", "a2c", "vtrace", "dqn"] = "ppo"
+    """How they learn. Each algorithm has settings of its own, which `worldloom train --algo dqn --help` lists."""
+    run_dir: str = ""
+    """The folder of the run; by default the next free one in runs/."""
+    resume: Literal["no", "yes", "auto"] = "no"
+    """Go on with the run in --run-dir; --resume alone means yes, and auto begins a new one where there is none. It keeps its settings."""
+    config: Annotated[tyro.conf.UseAppendAction[tuple[str, ...]], tyro.conf.arg(metavar="NAME=VALUE")] = ()
+    """A value of the world's own configuration, such as is_slippery=False; may be given several times."""
+    policies: str = ""
+    """Which agents share a policy, as in "hunters=Wolf;prey=Sheep[0:2],Sheep[2]"; by default every kind of agent has one."""
+    frozen: str = ""
+    """Names of policies that play but do not learn, with commas between."""
+    stop_at: float | None = None
+    """End the training once the mean return of recent episodes has reached this."""
+    checkpoint_every: float = 30.0
+    """Seconds between two checkpoints; 0 for none but the last."""
+    keep: int = 3
+    """How many of the last checkpoints are kept, beside the best."""
+    launcher: Literal["here", "ray"] = "here"
+    """Where it runs: here (in this process, or in those of torchrun), or ray (on a Ray cluster)."""
+    workers: int = 2
+    """With --launcher ray: how many processes train together."""
+    no_video: Switch = False
+    """Make no video at the end."""
+    quiet: Switch = False
+    """Say nothing while it trains."""
+    json: Json = False
+    """Print JSON at the end."""
+
+    def run(self) -> int:
+        from worldloom.cli.stopping import Stopping
+
+        request = self.request()
+        with console.results(self.json):
+            stopping = Stopping()
+            outcome = self._train(request, stopping)
+            drawn = self._draw(outcome, video=not self.no_video and stopping.told is None) if outcome.leads else {}
+        if outcome.leads:
+            self._report(request, outcome, drawn, stopping)
+        return stopping.code
+
+    def request(self) -> Request:
+        """What is asked for; the settings of the algorithm are in the field that the form adds."""
+        from worldloom.cli.train_form import agents_by_policy, values_of
+        from worldloom.core.world_files import find, reference
+        from worldloom.learn.runs import Request
+
+        if not self.env:
+            raise InputError("name a world to train in, as in worldloom train CartPole-v1; `worldloom list` shows those there are")
+        return Request(
+            reference(self.env, find(self.env)),
+            self.algo,
+            self.settings,  # type: ignore[attr-defined]
+            values_of(self.config),
+            agents_by_policy(self.policies),
+            tuple(name.strip() for name in self.frozen.split(",") if name.strip()),
+            self.stop_at,
+            self.checkpoint_every,
+            self.keep,
+            Path(self.run_dir).expanduser() if self.run_dir else None,
+            self.resume,
+        )
+
+    def _train(self, request: Request, stopping: Stopping) -> Outcome:
+        from worldloom.cli.watching import Shown
+        from worldloom.learn.runs import run_training
+
+        with Shown(request, self.quiet) as shown, stopping:
+            if self.launcher == "ray":
+                from worldloom.learn.launch_ray import train_with_ray
+
+                shown.begin(request.config.num_envs, {"Ray workers": str(self.workers)})
+                return train_with_ray(request, self.workers, show=shown.show, ends=lambda: stopping.told is not None)
+            return run_training(request, [stopping, shown], shown.take_folder)
+
+    def _draw(self, outcome: Outcome, video: bool) -> dict[str, Path]:
+        """Draw the curve and film the policies; what cannot be made is told and left out."""
+        from worldloom.cli import pictures
+        from worldloom.learn.actors import open_run
+
+        run = open_run(outcome.folder)
+        drawn: dict[str, Path] = {}
+        for name, wanted in (("curve.png", True), ("video.mp4", video)):
+            if not wanted:
+                continue
+            target = outcome.folder / name
+            try:
+                if name == "curve.png":
+                    pictures.curve(run, target)
+                else:
+                    pictures.video(run, target, episodes=10, enough=ENOUGH_FRAMES)
+                drawn[target.stem] = target
+            except InputError as error:
+                console.err().print(f"worldloom: no {name}: {error}", soft_wrap=True, markup=False)
+        return drawn
+
+    def _report(self, request: Request, outcome: Outcome, drawn: dict[str, Path], stopping: Stopping) -> None:
+        env = request.env.rpartition(":")[2]
+        known = outcome.mean_return if math.isfinite(outcome.mean_return) else None
+        if self.json:
+            report: dict[str, Any] = {
+                "env": env,
+                "algorithm": request.algorithm,
+                "folder": str(outcome.folder),
+                "iterations": outcome.iteration,
+                "steps": outcome.steps,
+                "seconds": outcome.seconds,
+                "steps_per_second": outcome.steps_per_second,
+                "mean_return": known,
+                "complete": outcome.complete,
+                "stopped_by": None if stopping.told is None else stopping.told.name,
+                **{name: str(drawn[name]) if name in drawn else None for name in ("curve", "video")},
+            }
+            console.print_json(report)
+            return
+        gained = "no episode has ended" if known is None else f"return {known:.4g}"
+        pace = f"{outcome.steps:,} steps in {outcome.seconds:.1f} s ({console.number(outcome.steps_per_second)} steps/s)"
+        files = [*(path.name for path in drawn.values()), "config.json", "metrics.jsonl", "events", "checkpoints"]
+        lines = [f"{env} with {request.algorithm}: {gained} after {pace}", f"{outcome.folder}: {', '.join(files)}", f"  worldloom eval {outcome.folder}"]
+        if stopping.told is not None and not outcome.complete:
+            lines.append(f"  worldloom train --resume --run-dir {outcome.folder}")
+        for line in lines:
+            console.out().print(line, soft_wrap=True, markup=False)

@@ -1,0 +1,62 @@
+"""What the command line shows of a training: the console, fed by the trainer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import TracebackType
+
+import torch
+
+from worldloom.cli.live import TrainingConsole, open_console
+from worldloom.core.compare import device_name
+from worldloom.learn.callbacks import Callback
+from worldloom.learn.progress import Progress
+from worldloom.learn.runs import Request
+from worldloom.learn.trainer import Trainer
+
+
+class Shown(Callback):
+    """Shows a training on the console, in the process that leads."""
+
+    def __init__(self, request: Request, quiet: bool) -> None:
+        self.request, self.quiet = request, quiet
+        self._folder: Path | None = None
+        self._console: TrainingConsole | None = None
+
+    def __enter__(self) -> Shown:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._console is not None:
+            self._console.stop()
+            self._console = None
+
+    def take_folder(self, folder: Path) -> None:
+        """Take note of where the run is kept."""
+        self._folder = folder
+
+    def begin(self, worlds: int, details: dict[str, str], device: torch.device | None = None) -> None:
+        """Open the console."""
+        self._console = open_console(self.quiet, device)
+        world = self.request.env.rpartition(":")[2]
+        shown = {"worlds": f"{worlds:,}", "seed": str(self.request.config.seed), **details}
+        if self._folder is not None:
+            shown["folder"] = str(self._folder)
+        self._console.start(f"{world} with {self.request.algorithm}", shown)
+
+    def show(self, progress: Progress) -> None:
+        """Show one more iteration."""
+        if self._console is not None:
+            self._console.update(progress)
+
+    def on_start(self, trainer: Trainer) -> None:
+        if trainer.ranks.leads:
+            details = {"device": device_name(trainer.simulation)}
+            if not trainer.ranks.alone:
+                details["processes"] = str(trainer.ranks.size)
+            if trainer.steps:
+                details["from step"] = f"{trainer.steps:,}"
+            self.begin(trainer.config.num_envs, details, trainer.device)
+
+    def on_iteration(self, trainer: Trainer, progress: Progress) -> None:
+        self.show(progress)

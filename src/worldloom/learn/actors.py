@@ -1,0 +1,135 @@
+"""Finished policies: read from the folder of a run, and seated in worlds to play."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from worldloom.core.errors import InputError
+from worldloom.core.registry import Definition
+from worldloom.core.schedule import Autoreset
+from worldloom.core.simulation import Simulation
+from worldloom.core.world_files import find
+from worldloom.learn.actions import mode
+from worldloom.learn.checkpoints import Checkpoint, Checkpoints
+from worldloom.learn.evaluate import Acts
+from worldloom.learn.policy import Policy
+from worldloom.learn.qnetwork import QNetwork
+from worldloom.learn.run_folder import read_config
+from worldloom.learn.runs import Request, kinds, request_from_dict
+from worldloom.learn.sampler import Sampler
+from worldloom.learn.seats import Seats, parse_members
+
+
+class PolicyActor:
+    """Plays with an actor: the likeliest action, or with a sampler one that is drawn."""
+
+    def __init__(self, policy: Policy, sampler: Sampler | None = None) -> None:
+        self.policy, self.sampler = policy, sampler
+
+    def initial_state(self, rows: int, device: torch.device | str) -> torch.Tensor:
+        return self.policy.initial_state(rows, device)
+
+    def act(self, observations: Mapping[str, torch.Tensor], state: torch.Tensor, mask: torch.Tensor | None) -> tuple[torch.Tensor, torch.Tensor]:
+        parameters, _, state = self.policy(dict(observations), state)
+        spec = self.policy.spec.action
+        if self.sampler is None:
+            return mode(spec, parameters, mask), state
+        rows = len(parameters)
+        action = torch.empty((rows, spec.width), dtype=spec.dtype, device=parameters.device)
+        unused = torch.empty((2, rows), device=parameters.device)
+        self.sampler.sample(parameters, action=action, log_prob=unused[0], entropy=unused[1], mask=mask, log_std=self.policy.log_std)
+        self.sampler.advance()
+        return action, state
+
+
+class QActor:
+    """Plays the action with the highest value."""
+
+    def __init__(self, network: QNetwork) -> None:
+        self.network = network
+
+    def initial_state(self, rows: int, device: torch.device | str) -> torch.Tensor:
+        return torch.zeros(rows, 0, device=device)
+
+    def act(self, observations: Mapping[str, torch.Tensor], state: torch.Tensor, mask: torch.Tensor | None) -> tuple[torch.Tensor, torch.Tensor]:
+        return mode(self.network.spec.action, self.network(dict(observations)), mask), state
+
+
+@dataclass(frozen=True)
+class SavedRun:
+    """A run as its folder keeps it.
+
+    Attributes:
+        folder: Where it is.
+        request: How it was trained.
+        definition: Its world.
+        checkpoint: What its policies are taken from.
+    """
+
+    folder: Path
+    request: Request
+    definition: Definition
+    checkpoint: Checkpoint
+
+    def worlds(self, num_worlds: int, device: str, seed: int, *, reset: bool = True) -> Simulation:
+        """Fresh worlds, configured as in the training. With ``reset`` finished ones begin anew within the step, otherwise they stay as they are."""
+        autoreset: Autoreset = "same_step" if reset else "disabled"
+        return Simulation(self.definition, num_worlds, device, seed=seed, autoreset=autoreset, config=self.request.world_config)
+
+    def players(self, simulation: Simulation, *, stochastic: bool = False, seed: int = 0) -> dict[str, tuple[Seats, Acts]]:
+        """Every policy with its seats in ``simulation``, by name. Each plays its likeliest action, or with ``stochastic`` draws one."""
+        names = self.request.policies or {kind: kind for kind in kinds(self.definition)}
+        found: dict[str, tuple[Seats, Acts]] = {}
+        for number, (name, agents) in enumerate(names.items()):
+            seats = Seats(simulation, parse_members(agents, self.definition))
+            found[name] = seats, self._actor(name, seats, number, stochastic, seed)
+        return found
+
+    def _actor(self, name: str, seats: Seats, number: int, stochastic: bool, seed: int) -> Acts:
+        config = self.request.config.policy
+        if self.request.algorithm == "dqn":
+            if stochastic:
+                raise InputError("a policy of dqn has no probabilities to draw with: leave --stochastic off")
+            return QActor(self._filled(QNetwork(seats.spec, config), name).to(seats.device))
+        policy = self._filled(Policy(seats.spec, config), name).to(seats.device)
+        return PolicyActor(policy, Sampler(seats.spec.action, seats.rows, seats.device, seed, stream=number) if stochastic else None)
+
+    def _filled(self, network: torch.nn.Module, name: str) -> torch.nn.Module:
+        """``network`` with the parameters that were saved for policy ``name``."""
+        prefix = f"{name}/policy/"
+        saved = {k.removeprefix(prefix): v for k, v in self.checkpoint.tensors.items() if k.startswith(prefix)}
+        own = network.state_dict()
+        if {k: v.shape for k, v in own.items()} != {k: v.shape for k, v in saved.items()}:
+            raise InputError(
+                f"the saved policy '{name}' of {self.folder} is not the network that its config.json describes: "
+                "a module of one's own cannot be rebuilt from a file, so evaluate it from Python"
+            )
+        network.load_state_dict(saved)
+        return network.requires_grad_(False)
+
+
+def open_run(folder: Path, checkpoint: str = "last") -> SavedRun:
+    """Read the run in ``folder``.
+
+    Args:
+        folder: Where it is.
+        checkpoint: ``last``, ``best``, or one of its checkpoints by name or path.
+    """
+    request = request_from_dict(read_config(folder), Path(folder))
+    kept = Checkpoints(Path(folder).expanduser() / "checkpoints")
+    if checkpoint in ("last", "best"):
+        path = kept.latest() if checkpoint == "last" else kept.best()
+        if path is None:
+            none = "no checkpoint yet" if checkpoint == "last" or kept.latest() is None else "no checkpoint with a score: take the last one"
+            raise InputError(f"{folder} has {none}")
+    else:
+        named = [path for path in (kept.folder / checkpoint, Path(checkpoint).expanduser()) if path.is_dir()]
+        if not named:
+            there = ", ".join(path.name for path in kept.all()) or "none"
+            raise InputError(f"there is no checkpoint '{checkpoint}' in {folder}: there are {there}; 'last' and 'best' name two of them")
+        path = named[0]
+    return SavedRun(Path(folder), request, find(request.env), kept.load(path))

@@ -1,0 +1,95 @@
+"""What comes of a step, per row: its reward and end into the roll-out, and the sums that returns and lengths are told from."""
+
+from __future__ import annotations
+
+import torch
+import warp as wp
+
+from worldloom.learn.launch import launch
+from worldloom.learn.seats import Seats
+
+COUNT, RETURN, LENGTH = 0, 1, 2
+"""Places in the sums over finished episodes."""
+
+
+@wp.kernel(enable_backward=False)
+def _record(
+    rewards: wp.array(dtype=wp.float32),
+    terminated: wp.array(dtype=wp.bool),
+    truncated: wp.array(dtype=wp.bool),
+    ended: wp.array(dtype=wp.bool),
+    weights: wp.array(dtype=wp.float32),
+    agents: int,
+    step: int,
+    kept_reward: wp.array(dtype=wp.float32),
+    kept_done: wp.array(dtype=wp.bool),
+    running: wp.array2d(dtype=wp.float32),
+    sums: wp.array(dtype=wp.float64),
+    final_steps: wp.array2d(dtype=wp.int32),
+    final_count: wp.array(dtype=wp.int32),
+    keep: wp.array(dtype=wp.int32),
+):
+    row = wp.tid()
+    flag = row
+    if terminated.shape[0] * agents == kept_done.shape[0]:
+        flag = row // agents  # flags of the world count for all its agents
+    over = terminated[flag] or truncated[flag]
+    done = over
+    if ended.shape[0] > 0:
+        done = done or ended[row]
+    reward = rewards[row]
+    if not wp.isfinite(reward):
+        reward = 0.0  # a fault of its world, which starts anew
+    present = True
+    if weights.shape[0] > 0:
+        present = weights[row] > 0.0
+    kept_reward[row] = reward
+    kept_done[row] = done
+    if present:
+        running[0, row] = running[0, row] + reward
+        running[1, row] = running[1, row] + 1.0
+        if over:
+            wp.atomic_add(sums, 0, wp.float64(1.0))
+            wp.atomic_add(sums, 1, wp.float64(running[0, row]))
+            wp.atomic_add(sums, 2, wp.float64(running[1, row]))
+            running[0, row] = 0.0
+            running[1, row] = 0.0
+    if final_count.shape[0] > 0:
+        keep[row] = -1
+        if present and truncated[flag] and not terminated[flag]:
+            slot = wp.min(final_count[row], final_steps.shape[0] - 1)
+            final_steps[slot, row] = step
+            final_count[row] = slot + 1
+            keep[row] = slot
+
+
+class Episodes:
+    """Running returns and lengths of the episodes of ``rows`` agents, and sums over those that finished.
+
+    Attributes:
+        running: Return and length so far, shape (2, rows).
+        sums: Count, return and length summed over the episodes that finished since the sums were last cleared, shape (3,), float64.
+    """
+
+    def __init__(self, rows: int, device: torch.device) -> None:
+        self.running = torch.zeros((2, rows), device=device)
+        self.sums = torch.zeros(3, dtype=torch.float64, device=device)
+        self.device = device
+
+    def record(self, seats: Seats, step: int, weights: torch.Tensor, reward: torch.Tensor, done: torch.Tensor, finals: tuple[torch.Tensor, ...]) -> None:
+        """Take in one step.
+
+        Args:
+            seats: Whose step it was.
+            step: Its number in the roll-out.
+            weights: 1 for agents that were there to act, shape (rows,); empty where all always are.
+            reward, done: Written: the reward, and whether the episode ended, shape (rows,).
+            finals: Written: steps and counts of the episodes that were cut off, and the slot of those cut off now or -1; see the roll-out.
+        """
+        world = seats.simulation
+        if seats.leave:
+            flags = (seats.terminated(), seats.truncated(), seats.world_ended())
+        else:
+            flags = (world.terminated.torch(), world.truncated.torch(), torch.empty(0, dtype=torch.bool, device=self.device))
+        arguments = [seats.rewards().float(), *flags, weights, seats.agents, step, reward, done, self.running, self.sums, *finals]
+        launch(_record, seats.rows, arguments, self.device)

@@ -1,0 +1,47 @@
+"""Pictures of finished policies at play in one world."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from worldloom.core.errors import InputError
+from worldloom.core.simulation import Simulation
+from worldloom.learn.evaluate import Acts, Match
+from worldloom.learn.seats import Seats
+
+Picture = np.ndarray[Any, np.dtype[np.uint8]]
+
+
+def pictures(
+    simulation: Simulation, players: Mapping[str, tuple[Seats, Acts]], episodes: int = 1, most: int = 1000, enough: int | None = None
+) -> Iterator[Picture]:
+    """World 0 at the start of each episode and after every step, uint8 (height, width, 3).
+
+    Args:
+        simulation: Worlds made with ``autoreset="disabled"``, so that the end of an episode is seen.
+        players: Who plays whom, by name.
+        episodes: How many episodes.
+        most: Pictures after which it ends, wherever that is.
+        enough: Pictures after which no further episode is begun; None for no such limit.
+    """
+    draw = simulation.definition.render
+    if draw is None:
+        raise InputError(f"world '{simulation.definition.id}' has no renderer: register it with render=...")
+    match, shown = Match(simulation, players), 0
+    for episode in range(episodes):
+        if episode and enough is not None and shown >= enough:
+            return
+        if episode:
+            simulation.reset()
+        ended = False
+        yield np.asarray(draw(simulation, 0))
+        shown += 1
+        while not ended and shown < most:
+            ended = bool(match.step()[0][0])
+            yield np.asarray(draw(simulation, 0))
+            shown += 1
+        if shown >= most:
+            return

@@ -1,0 +1,164 @@
+"""PPO: proximal policy optimisation, with generalised advantage estimates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import torch
+
+from worldloom.core.errors import InputError
+from worldloom.learn.actions import log_prob_entropy
+from worldloom.learn.advantages import gae
+from worldloom.learn.config import RolloutConfig
+from worldloom.learn.learner import Learner
+from worldloom.learn.means import Mean
+from worldloom.learn.on_policy import OnPolicy, explained_variance
+from worldloom.learn.policy import Policy
+from worldloom.learn.ppo_kernel import ppo_slopes
+from worldloom.learn.storage import Batch
+from worldloom.learn.take import take
+
+
+@dataclass(frozen=True)
+class PPOConfig(RolloutConfig):
+    """Settings of PPO."""
+
+    lam: float = 0.95
+    """How far advantages look ahead: 0 for one step, 1 for the whole episode."""
+    epochs: int = 4
+    """How often each roll-out is learned from."""
+    minibatches: int = 4
+    """Into how many parts a roll-out is divided; each makes a step of the optimiser."""
+    clip: float = 0.2
+    """A change of an action's probability counts up to this factor beside 1."""
+    value_clip: float = 0.0
+    """A change of a value counts up to this much; 0 for no limit."""
+    normalize_advantages: bool = True
+    """Bring the advantages of each minibatch to mean 0 and spread 1."""
+    target_kl: float = 0.01
+    """With the kl schedule: how far the policy should move in an update, in nats."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("epochs", "minibatches"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name} must be 1 or more, not {getattr(self, name)}")
+
+
+class Losses(NamedTuple):
+    """The parts of PPO's loss, each one number; ``divergence`` and ``clipped`` are for the eye."""
+
+    total: torch.Tensor
+    policy: torch.Tensor
+    value: torch.Tensor
+    entropy: torch.Tensor
+    divergence: torch.Tensor
+    clipped: torch.Tensor
+
+
+def ppo_loss(policy: Policy, batch: Batch, config: PPOConfig, mean: Mean) -> Losses:
+    """The clipped objective on a minibatch, whose advantages are taken as they are."""
+    parameters, values = batch.evaluate(policy)
+    log_probs, entropies = log_prob_entropy(policy.spec.action, parameters, batch.actions, batch.masks, policy.log_std)
+    log_ratio = log_probs - batch.log_probs
+    ratio = log_ratio.exp()
+    bounded = ratio.clamp(1.0 - config.clip, 1.0 + config.clip)
+    policy_loss = -mean(torch.min(ratio * batch.advantages, bounded * batch.advantages))
+    errors = (values - batch.returns).square()
+    if config.value_clip > 0.0:
+        near = batch.values + (values - batch.values).clamp(-config.value_clip, config.value_clip)
+        errors = torch.max(errors, (near - batch.returns).square())
+    value_loss = 0.5 * mean(errors)
+    entropy = mean(entropies)
+    total = policy_loss + config.value_weight * value_loss - config.entropy_weight * entropy
+    with torch.no_grad():
+        divergence = mean(ratio - 1.0 - log_ratio)
+        clipped = mean((ratio != bounded).float())
+    return Losses(total, policy_loss, value_loss, entropy, divergence, clipped)
+
+
+class PPO(OnPolicy):
+    """Trains policies with PPO: ``PPO("CartPole-v1", PPOConfig()).learn(1_000_000)``."""
+
+    metric_names = (
+        "loss/policy",
+        "loss/value",
+        "loss/entropy",
+        "update/kl",
+        "update/clip_fraction",
+        "update/gradient_norm",
+        "update/explained_variance",
+    )
+
+    def check(self, learner: Learner) -> None:
+        config = _config(learner)
+        if _by_rows(learner) and learner.seats.rows % config.minibatches:
+            few = "a policy with a memory needs" if learner.policy.recurrent else f"num_steps ({config.num_steps}), or otherwise"
+            raise InputError(
+                f"{few} a number of agents ({learner.seats.rows} per process) that {config.minibatches} minibatches divide evenly: change one of them"
+            )
+
+    def update(self, learner: Learner) -> None:
+        config, kept = _config(learner), learner.player.storage
+        advantages, returns = gae(kept.rewards, kept.values, kept.dones, config.gamma, config.lam)
+        learner.metrics.zero_()
+        for epoch in range(config.epochs):
+            divergence = torch.zeros((), device=learner.device)
+            for part in self._parts(learner, epoch):
+                told = self._step(learner, part, advantages, returns)
+                divergence += told[3]
+                learner.metrics[:5] += told
+                learner.metrics[5] += learner.optimizer.gradient_norm
+            learner.follow_divergence(learner.ranks.mean_(divergence / config.minibatches), config.target_kl)
+        learner.metrics[:6] /= config.epochs * config.minibatches
+        learner.metrics[6].copy_(explained_variance(kept.values[:-1], returns, Mean(kept.weights, learner.ranks)))
+        learner.shuffle.advance(config.epochs)
+
+    def _parts(self, learner: Learner, epoch: int) -> tuple[torch.Tensor, ...]:
+        """A roll-out in random parts: places of its steps, spread over the parts row by row; or whole rows, for policies with a memory."""
+        config = _config(learner)
+        if _by_rows(learner):
+            return tuple(learner.shuffle.whole_rows(config.minibatches, epoch))
+        return tuple(learner.shuffle.steps(config.num_steps, config.minibatches, epoch))
+
+    def _step(self, learner: Learner, part: torch.Tensor, advantages: torch.Tensor, returns: torch.Tensor) -> torch.Tensor:
+        """Learn from one part. Returns policy loss, value loss, entropy, divergence and clipped share."""
+        if learner.device.type == "cuda" and not _by_rows(learner):
+            return self._step_fused(learner, part, advantages, returns)
+        config, kept = _config(learner), learner.player.storage
+        batch = (kept.rows_of if _by_rows(learner) else kept.steps_of)(part, advantages, returns)
+        mean = Mean(batch.weights, learner.ranks)
+        if config.normalize_advantages:
+            batch = replace(batch, advantages=mean.standardize(batch.advantages))
+        with learner.player.autocast():
+            losses = ppo_loss(learner.policy, batch, config, mean)
+        learner.optimizer.step(losses.total)
+        return torch.stack(losses[1:]).detach()
+
+    def _step_fused(self, learner: Learner, places: torch.Tensor, advantages: torch.Tensor, returns: torch.Tensor) -> torch.Tensor:
+        """The same with the loss and its slopes as one kernel."""
+        config, kept, policy = _config(learner), learner.player.storage, learner.policy
+        mean = Mean(None if kept.weights is None else kept.weights.flatten()[places], learner.ranks)
+        chosen = take(advantages, places)
+        if config.normalize_advantages:
+            chosen = mean.standardize(chosen)
+        with learner.player.autocast():
+            parameters, values, _ = policy({k: take(v, places) for k, v in kept.observations.items()}, learner.player.state)
+        slopes = ppo_slopes(policy.spec.action, config, kept, places, chosen, returns, parameters, values, policy.log_std, mean.count)
+        outputs, by_outputs = [parameters, values], [slopes.parameters, slopes.values]
+        if policy.log_std is not None:
+            outputs.append(policy.log_std.view_as(policy.log_std))
+            by_outputs.append(slopes.log_std.sum(0))
+        learner.optimizer.step(outputs, by_outputs)
+        return slopes.statistics.sum(1)
+
+
+def _by_rows(learner: Learner) -> bool:
+    """Whether minibatches are made of whole rows: for policies with a memory, and where the steps cannot be divided evenly."""
+    return learner.policy.recurrent or learner.config.num_steps % _config(learner).minibatches != 0
+
+
+def _config(learner: Learner) -> PPOConfig:
+    assert isinstance(learner.config, PPOConfig)
+    return learner.config

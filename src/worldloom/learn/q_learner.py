@@ -1,0 +1,210 @@
+"""A Q network in training: whom it plays, what it has seen, and the slower copy of it that targets are taken from."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING
+
+import torch
+
+from worldloom.core.errors import InputError
+from worldloom.core.simulation import Simulation
+from worldloom.learn.episodes import Episodes
+from worldloom.learn.epsilon_greedy import EpsilonGreedy
+from worldloom.learn.learner import Team
+from worldloom.learn.optimizer import FlatAdam
+from worldloom.learn.priorities import Priorities
+from worldloom.learn.qnetwork import QNetwork
+from worldloom.learn.ranks import Ranks
+from worldloom.learn.replay import Replay
+from worldloom.learn.seats import Seats, parse_members
+from worldloom.learn.spec import ObservationSpec
+
+if TYPE_CHECKING:
+    from worldloom.learn.dqn import DQNConfig
+
+MASK = "/mask"
+"""What the allowed choices are called among the observations of a replay. No component can be called so."""
+REPLAY = "rows/replay/"
+"""What the names of the replay's tensors begin with."""
+
+
+class QLearner:
+    """One Q network in training.
+
+    Args:
+        name: Of the policy.
+        team: Whom it plays, and whether it learns.
+        config: Its settings.
+        simulation: The worlds, with next-step autoreset.
+        number: Of the policy among ``policies``, which tells their random numbers apart.
+        policies: How many there are.
+        ranks: The processes that train together.
+        metrics: How many numbers an update tells of itself.
+    """
+
+    def __init__(self, name: str, team: Team, config: DQNConfig, simulation: Simulation, number: int, policies: int, ranks: Ranks, metrics: int) -> None:
+        self.name, self.train, self.config, self.ranks, self.simulation = name, team.train, config, ranks, simulation
+        self.seats = Seats(simulation, parse_members(team.agents, simulation.definition))
+        self.device, rows = self.seats.device, self.seats.rows
+        action = self.seats.spec.action
+        if action.kind != "categorical" or action.width != 1:
+            kind = "real numbers" if action.kind == "gaussian" else f"{action.width} choices at once"
+            raise InputError(f"the agents of world '{simulation.definition.id}' act with {kind}, and DQN takes one choice among several: train with ppo")
+        with torch.random.fork_rng(devices=[]):
+            torch.default_generator.manual_seed(config.seed + number)  # the only one that initialises a network
+            self.policy = QNetwork(self.seats.spec, config.policy, team.network).to(self.device)
+        for tensor in self.policy.state_dict().values():  # a module that was handed in may start differently in every process
+            ranks.follow_(tensor)
+        self.target = copy.deepcopy(self.policy).requires_grad_(False)
+        """The network that targets are taken from."""
+        self.target.normalizer = self.policy.normalizer
+        if config.compile:
+            self.policy.network.compile()
+            self.target.network.compile()
+        self.optimizer = FlatAdam(self.policy.parameters(), config.learning_rate, config.max_gradient_norm, ranks)
+        self.explorer = EpsilonGreedy(rows, self.device, config.seed, simulation.world_offset * self.seats.agents, number)
+        self.replay = self._make_replay((config.seed + ((ranks.rank * policies + number) << 32)) % 2**64) if self.train else None
+        """What it has seen; None where it only plays."""
+        self.progress = torch.zeros(1, device=self.device)
+        """How much of the training is done, 0 to 1."""
+        self.episodes = Episodes(rows, self.device)
+        self.metrics = torch.full((metrics,), torch.nan, device=self.device)
+        """What the last update tells of itself; NaN before the first."""
+        self.summary = torch.zeros(4 + metrics, dtype=torch.float64, device=self.device)
+        self._seen = {k: torch.zeros((rows, *spec.shape), dtype=spec.dtype, device=self.device) for k, spec in self._kept_specs().items()}
+        self._actions = torch.zeros((rows, 1), dtype=action.dtype, device=self.device)
+        self._valid, self._dones = (torch.zeros(rows, dtype=torch.bool, device=self.device) for _ in range(2))
+        self._weights, self._rewards = (torch.zeros(rows, device=self.device) for _ in range(2))
+        no_count = torch.empty(0, dtype=torch.int32, device=self.device)
+        self._no_finals = (no_count.view(0, 0), no_count, no_count)
+
+    def _kept_specs(self) -> dict[str, ObservationSpec]:
+        """What is kept of a step before it is taken: the observations, and the choices that are allowed."""
+        found = dict(self.seats.spec.observations)
+        if self.seats.mask() is not None:
+            found[MASK] = ObservationSpec((self.seats.spec.action.parameters,), torch.bool)
+        return found
+
+    def _make_replay(self, seed: int) -> Replay:
+        config, rows = self.config, self.seats.rows
+        steps = config.replay_capacity // (rows * self.ranks.size)
+        if steps < config.n_step + config.stack:
+            everywhere = rows * self.ranks.size
+            least = everywhere * (config.n_step + config.stack)
+            raise InputError(
+                f"a replay_capacity of {config.replay_capacity} is too little for {everywhere} agents at once: make it {least} or more, or num_envs smaller"
+            )
+        stacks = {k: config.stack for k, s in self.seats.spec.observations.items() if s.is_image and s.shape[0] == config.stack}
+        if config.stack > 1 and not stacks:
+            raise InputError(f"world '{self.simulation.definition.id}' shows no image with {config.stack} frames as its first axis: leave stack at 1")
+        priorities = None
+        if config.prioritized:
+            priorities = Priorities(steps, rows, self.device, alpha=config.priority_alpha, beta=config.priority_beta, seed=seed)
+        action = self.seats.spec.action
+        return Replay(
+            self._kept_specs(),
+            action.width,
+            action.dtype,
+            rows,
+            steps,
+            self.device,
+            stack=stacks,
+            n_step=config.n_step,
+            gamma=config.gamma,
+            seed=seed,
+            priorities=priorities,
+        )
+
+    def autocast(self) -> AbstractContextManager[object]:
+        return torch.autocast(self.device.type, torch.bfloat16) if self.config.precision == "bf16" else nullcontext()
+
+    # -- at play -----------------------------------------------------------------------------------------------------
+
+    def schedule(self, fraction: float) -> None:
+        """Set what changes over the training, of which ``fraction`` is done."""
+        config = self.config
+        self.progress.fill_(min(1.0, fraction))
+        self.explorer.epsilon.fill_(config.epsilon(fraction) if self.train else config.epsilon_end)
+        if config.schedule == "linear":
+            self.optimizer.learning_rate.fill_(config.learning_rate * max(0.0, 1.0 - fraction))
+
+    def act(self, step: int) -> None:
+        """See, and act; ``step`` counts within the iteration."""
+        for key, seen in self.seats.observations().items():
+            if seen.is_floating_point():  # a faulty world may show anything in an episode's last step
+                torch.nan_to_num(seen, 0.0, 0.0, 0.0, out=self._seen[key])
+            else:
+                self._seen[key].copy_(seen)
+        mask = self.seats.mask()
+        if mask is not None:
+            mask = self._seen[MASK].copy_(mask)
+        # A world that has finished only resets with this step, whatever its agents do.
+        over = self.simulation.world["finished"].torch()
+        torch.logical_not(over[:, None].expand(-1, self.seats.agents).reshape(-1), out=self._valid)
+        if self.seats.leave:
+            self._valid &= self.seats.active()
+        with self.autocast():
+            values = self.policy(self.observed())
+        memory = self.seats.action_memory()
+        self.explorer.choose(values.contiguous(), self._actions, mask, memory, step)
+        if memory is None:
+            self.seats.write_actions(self._actions)
+
+    def observed(self) -> dict[str, torch.Tensor]:
+        """What was seen before the last step, by name, [N, ...]."""
+        return {k: v for k, v in self._seen.items() if k != MASK}
+
+    def record(self, step: int) -> None:
+        """Keep what came of the step."""
+        self._weights.copy_(self._valid)
+        self.episodes.record(self.seats, step, self._weights, self._rewards, self._dones, self._no_finals)
+        if self.replay is not None:
+            self.replay.add(self._seen, self._actions, self._rewards, self.seats.terminated(), self.seats.truncated(), self._valid)
+
+    def follow(self) -> None:
+        """Move the target network towards the one that is trained."""
+        with torch.no_grad():
+            for kept, trained in zip(self.target.parameters(), self.policy.parameters(), strict=True):
+                kept.lerp_(trained, self.config.tau)
+            for kept, trained in zip(self.target.buffers(), self.policy.buffers(), strict=True):
+                kept.copy_(trained)
+
+    def summarize(self) -> None:
+        """Put together what the host is told of the iteration, and take what was seen last into the statistics of observations."""
+        if self.policy.normalizer is not None and self.train:
+            self.policy.normalizer.update(self.observed(), self._weights, self.ranks.sum_)
+        sums = self.episodes.sums
+        self.ranks.sum_(sums)
+        self.summary[:3].copy_(sums)
+        self.summary[3].copy_(self.optimizer.learning_rate)
+        self.summary[4:].copy_(self.ranks.mean_(self.metrics.clone()))
+        sums.zero_()
+
+    # -- going on later ----------------------------------------------------------------------------------------------
+
+    def tensors(self) -> dict[str, torch.Tensor]:
+        """What the next iteration depends on; names with ``rows/`` belong to the worlds of this process."""
+        found = {f"policy/{k}": v for k, v in self.policy.state_dict().items()}
+        found |= {f"target/{k}": v for k, v in self.target.state_dict().items()}
+        found |= {f"optimizer/{k}": v for k, v in self.optimizer.tensors().items()}
+        found |= {"explorer": self.explorer.tick, "metrics": self.metrics, "rows/running": self.episodes.running, "rows/sums": self.episodes.sums}
+        if self.replay is not None:
+            found |= {f"{REPLAY}{k}": v for k, v in self.replay.tensors().items()}
+        return found
+
+    def load(self, tensors: Mapping[str, torch.Tensor]) -> None:
+        """Take back what :meth:`tensors` gave; what is missing stays as it is."""
+        own = self.tensors()
+        for name, tensor in tensors.items():
+            if name.startswith("optimizer/"):
+                continue
+            if name not in own or own[name].shape != tensor.shape:
+                raise InputError(
+                    f"the saved policy '{self.name}' does not fit: '{name}' of shape {tuple(tensor.shape)}; train with the settings it was saved with"
+                )
+            with torch.no_grad():
+                own[name].copy_(tensor)
+        self.optimizer.load({k.removeprefix("optimizer/"): v for k, v in tensors.items() if k.startswith("optimizer/")})

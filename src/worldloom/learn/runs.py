@@ -1,0 +1,226 @@
+"""A whole training from a request: the folder, the worlds, the trainer, and going on with an earlier one. Nobody is talked to.
+
+It runs alike in one process, in each of those that ``torchrun`` starts, and in the workers of a cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import torch.distributed as dist
+
+from worldloom.core.errors import InputError
+from worldloom.core.registry import Definition
+from worldloom.core.simulation import Simulation
+from worldloom.core.world_files import find
+from worldloom.learn.algorithms import algorithm, config_from_dict, config_to_dict
+from worldloom.learn.callbacks import Callback, StopAt
+from worldloom.learn.checkpoints import Checkpoints
+from worldloom.learn.config import TrainConfig
+from worldloom.learn.finite import Finite
+from worldloom.learn.learner import Team
+from worldloom.learn.ranks import Ranks, join, launch_id, leave
+from worldloom.learn.recorder import Recorder
+from worldloom.learn.run_folder import RunFolder, default_folder, holds_run, last_default_folder
+from worldloom.learn.trainer import Trainer
+
+FORMAT = 1
+"""Version of what ``config.json`` holds."""
+
+LAUNCH = ".launch"
+"""The file in a run's folder that tells which launch of ``torchrun`` wrote there last."""
+
+Resume = Literal["no", "yes", "auto"]
+
+
+@dataclass(frozen=True)
+class Request:
+    """A training that is asked for.
+
+    Attributes:
+        env: The world: its id, or ``/path/to/file.py:Id``.
+        algorithm: Its name.
+        config: Its settings.
+        world_config: Values of the world's own configuration.
+        policies: Which agents share which policy, such as ``{"hunters": "Wolf[0:2]"}``; empty for a policy per kind.
+        frozen: Names of policies that play but do not learn.
+        stop_at: The mean return at which the training ends before its last step; None to go on.
+        checkpoint_every: Seconds between two checkpoints; 0 for none but the last.
+        keep: How many of the last checkpoints stay.
+        run_dir: Its folder; None for the next free one in ``runs/``.
+        resume: Whether the folder must hold a run to go on with (yes), must not (no), or may (auto).
+    """
+
+    env: str
+    algorithm: str
+    config: TrainConfig
+    world_config: dict[str, Any] = field(default_factory=dict)
+    policies: dict[str, str] = field(default_factory=dict)
+    frozen: tuple[str, ...] = ()
+    stop_at: float | None = None
+    checkpoint_every: float = 30.0
+    keep: int = 3
+    run_dir: Path | None = None
+    resume: Resume = "no"
+
+    def __post_init__(self) -> None:
+        if not self.checkpoint_every >= 0.0:
+            raise InputError(f"checkpoint_every must be 0 or more seconds, not {self.checkpoint_every}")
+        if self.keep < 1:
+            raise InputError(f"keep must be 1 checkpoint or more, not {self.keep}")
+
+    def teams(self) -> dict[str, Team] | None:
+        """The policies and whom they play; None for a policy per kind, all of which learn."""
+        if not self.policies and not self.frozen:
+            return None
+        names = self.policies or {kind: kind for kind in kinds(find(self.env))}
+        unknown = [name for name in self.frozen if name not in names]
+        if unknown:
+            raise InputError(f"there is no policy '{unknown[0]}' that could be frozen: there are {', '.join(names)}")
+        return {name: Team(agents, train=name not in self.frozen) for name, agents in names.items()}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a training.
+
+    Attributes:
+        folder: Where it is kept.
+        leads: Whether this is the process that tells others about it.
+        iteration, steps, seconds: How far it came, counted over all resumed parts.
+        steps_per_second: World steps over wall time of this part.
+        mean_return: Of the last episodes; NaN where none ended.
+        complete: Whether all steps were taken.
+    """
+
+    folder: Path
+    leads: bool
+    iteration: int
+    steps: int
+    seconds: float
+    steps_per_second: float
+    mean_return: float
+    complete: bool
+
+
+def kinds(made: Definition) -> list[str]:
+    """Every kind of agent of a world."""
+    return list(dict.fromkeys(table for table, _ in made.actions().values()))
+
+
+def request_to_dict(request: Request) -> dict[str, Any]:
+    """What ``config.json`` holds of a request; not where its folder is, nor whether it was resumed."""
+    plain = {f.name: getattr(request, f.name) for f in fields(request) if f.name not in ("config", "run_dir", "resume")}
+    return {"format": FORMAT, **plain, "frozen": list(request.frozen), "config": config_to_dict(request.config)}
+
+
+def request_from_dict(values: Mapping[str, Any], run_dir: Path | None = None, resume: Resume = "no") -> Request:
+    """The request that :func:`request_to_dict` gave and JSON kept; InputError where it is none."""
+    names = {f.name for f in fields(Request)} - {"run_dir", "resume"}
+    given = {name: value for name, value in values.items() if name != "format"}
+    if isinstance(values.get("format"), int) and values["format"] > FORMAT:
+        raise InputError(
+            f"the run was written in format {values['format']}, and this version reads up to {FORMAT}: use the version that wrote it, or a later one"
+        )
+    missing = sorted({"env", "algorithm", "config"} - set(given))
+    if missing or set(given) - names:
+        what = f"has no '{missing[0]}'" if missing else f"has '{min(set(given) - names)}'"
+        raise InputError(f"config.json {what}, so it is not one of a training from the command line: load its checkpoints from Python")
+    config = config_from_dict(algorithm(given["algorithm"])[1], given["config"])
+    return Request(**{**given, "config": config, "frozen": tuple(given.get("frozen", ())), "run_dir": run_dir, "resume": resume})
+
+
+def run_training(request: Request, callbacks: Iterable[Callback] = (), tell_folder: Callable[[Path], None] | None = None) -> Outcome:
+    """Train as asked, in this process and in those that were started with it; returns when the training is over or was stopped.
+
+    Args:
+        request: What to do. Only the process that leads writes into the folder.
+        callbacks: Called in every process.
+        tell_folder: Called with the folder before the training begins, in every process.
+    """
+    ranks, device = join(request.config.device)
+    try:
+        return _train(request, replace(request.config, device=device), list(callbacks), tell_folder, ranks)
+    finally:
+        leave()
+
+
+def _train(request: Request, config: TrainConfig, callbacks: list[Callback], tell_folder: Callable[[Path], None] | None, ranks: Ranks) -> Outcome:
+    made, kind = find(request.env), algorithm(request.algorithm)[0]
+    place, resumes = _place(request, made) if ranks.leads else (None, False)
+    with ExitStack() as stack:
+        first, count = ranks.share(config.num_envs)
+        worlds = Simulation(made, count, config.device, seed=config.seed, autoreset=kind.autoreset, world_offset=first, config=request.world_config)
+        trainer = _trainer(kind, stack.enter_context(worlds), config, request, ranks)
+        watching: list[Callback] = [Finite()]
+        checkpoint: Path | None = None
+        if ranks.leads:
+            folder = stack.enter_context(_open(request, made, place, resumes))
+            place, checkpoint = folder.path, folder.resumed_from
+            watching.append(Recorder(folder, request.checkpoint_every))
+        place, checkpoint = _told((place, checkpoint), ranks)
+        if tell_folder is not None:
+            tell_folder(place)
+        if checkpoint is not None:
+            saved = Checkpoints(checkpoint.parent).load(checkpoint)
+            trainer.load_state(saved.tensors, saved.state)
+        if request.stop_at is not None:
+            watching.append(StopAt(request.stop_at))
+        if request.resume == "yes" and trainer.steps >= config.total_steps:
+            raise InputError(f"the run in {place} has taken its {config.total_steps:,} steps: give more --total-steps to go on")
+        steps, seconds = trainer.steps, trainer.seconds
+        trainer.learn(callbacks=[*watching, *callbacks])
+        spent = trainer.seconds - seconds
+        rate = (trainer.steps - steps) / spent if spent > 0.0 else 0.0
+        return Outcome(place, ranks.leads, trainer.iteration, trainer.steps, trainer.seconds, rate, trainer.score, trainer.steps >= config.total_steps)
+
+
+def _trainer(kind: Any, worlds: Simulation, config: TrainConfig, request: Request, ranks: Ranks) -> Trainer:
+    made: Trainer = kind(worlds, config, teams=request.teams(), ranks=ranks)
+    return made
+
+
+def _place(request: Request, made: Definition) -> tuple[Path | None, bool]:
+    """The folder, None for a new one in ``runs/``, and whether to go on with the run in it.
+
+    A launcher that starts its processes again does so with the arguments of the first start: what it began, it goes on with.
+    """
+    place = request.run_dir
+    last = last_default_folder(made.id, request.algorithm, request.config.seed) if place is None else place
+    restarted = last is not None and _launched_by(last) == launch_id() != ""
+    if place is None and restarted:
+        place = last
+    there = place is not None and holds_run(place)
+    if request.resume == "yes" and not there:
+        where = "say with --run-dir which run" if place is None else f"{place} holds none"
+        raise InputError(f"there is no run to go on with: {where}")
+    if request.resume == "no" and there and not restarted:
+        raise InputError(f"{place} already holds a run: give --resume to go on with it, or another --run-dir")
+    return place, there
+
+
+def _open(request: Request, made: Definition, place: Path | None, resumes: bool) -> RunFolder:
+    if place is None:
+        place = default_folder(made.id, request.algorithm, request.config.seed)
+    place.mkdir(parents=True, exist_ok=True)
+    (place / LAUNCH).write_text(launch_id(), encoding="utf-8")  # first of all, so that a new start finds it however early this one ends
+    return RunFolder(place, request_to_dict(request), resumes, request.keep)
+
+
+def _launched_by(place: Path) -> str:
+    """Which launch of a launcher wrote into a folder last; empty for none."""
+    file = place / LAUNCH
+    return file.read_text(encoding="utf-8") if file.is_file() else ""
+
+
+def _told(what: Any, ranks: Ranks) -> Any:
+    """``what`` as the process that leads has it."""
+    if ranks.alone:
+        return what
+    words = [what]
+    dist.broadcast_object_list(words, 0, group=ranks.hosts)
+    return words[0]

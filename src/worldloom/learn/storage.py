@@ -1,0 +1,172 @@
+"""The memory of a roll-out: what every row saw, did and got in T steps, and what it saw where an episode was cut off."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import torch
+
+from worldloom.learn.policy import Policy
+from worldloom.learn.spec import PolicySpec
+from worldloom.learn.take import put
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some of a roll-out's steps, to learn from. Leading axes are (rows,), or (steps, rows) for policies with a memory.
+
+    Attributes:
+        observations: By component.
+        actions, log_probs: What was done, and how likely it was.
+        values: What the value function said at the time.
+        advantages, returns: What to learn.
+        masks: Which choices were allowed; None where all always are.
+        weights: 1 where an agent was there to act, 0 elsewhere; None where all always are.
+        state: The policy's memory at the first step, shape (rows, state_size).
+        resets: Where a new episode begins, shape (steps, rows); None for policies without a memory.
+    """
+
+    observations: dict[str, torch.Tensor]
+    actions: torch.Tensor
+    log_probs: torch.Tensor
+    values: torch.Tensor
+    advantages: torch.Tensor
+    returns: torch.Tensor
+    masks: torch.Tensor | None
+    weights: torch.Tensor | None
+    state: torch.Tensor | None = None
+    resets: torch.Tensor | None = None
+
+    def evaluate(self, policy: Policy) -> tuple[torch.Tensor, torch.Tensor]:
+        """What ``policy`` gives for these steps: parameters of its action, and values."""
+        if self.resets is not None and self.state is not None:
+            return policy.sequence(self.observations, self.state, self.resets)
+        parameters, values, _ = policy(self.observations, policy.initial_state(0, self.actions.device))
+        return parameters, values
+
+
+class Storage:
+    """Tensors for ``steps`` steps of ``rows`` rows, on the device.
+
+    Args:
+        spec: What is seen and done.
+        rows, steps: The size.
+        device: Where.
+        state_size: Numbers in the policy's memory; 0 for none.
+        masked: Whether the choices that are allowed are kept with every step.
+        leave: Whether agents may leave early, so that steps have weights.
+        finals: How many episodes of one row can be cut off within the roll-out; their last observations are kept.
+    """
+
+    def __init__(
+        self, spec: PolicySpec, rows: int, steps: int, device: torch.device, *, state_size: int = 0, masked: bool = False, leave: bool = False, finals: int = 1
+    ) -> None:
+        self.spec, self.rows, self.steps, self.device = spec, rows, steps, device
+
+        def zeros(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+            return torch.zeros(shape, dtype=dtype, device=device)
+
+        self.observations = {key: zeros(steps, rows, *part.shape, dtype=part.dtype) for key, part in spec.observations.items()}
+        self.actions = zeros(steps, rows, spec.action.width, dtype=spec.action.dtype)
+        self.log_probs, self.entropies = zeros(steps, rows), zeros(rows)
+        self.values = zeros(steps + 1, rows)
+        """The value of what was seen, and of what is seen after the last step."""
+        self.rewards = zeros(steps, rows)
+        self.dones = zeros(steps, rows, dtype=torch.bool)
+        self.masks = zeros(steps, rows, spec.action.parameters, dtype=torch.bool) if masked else None
+        self.weights = zeros(steps, rows) if leave else None
+        self.states = zeros(steps, rows, state_size)
+        """The policy's memory before each step."""
+        self.final_observations = {key: zeros(finals, rows, *part.shape, dtype=part.dtype) for key, part in spec.observations.items()}
+        self.final_values = zeros(finals, rows)
+        self.final_states = zeros(finals, rows, state_size)
+        self.final_steps = zeros(finals, rows, dtype=torch.int32)
+        """The step in which an episode was cut off, or -1."""
+        self.final_count, self.final_slot = zeros(rows if finals else 0, dtype=torch.int32), zeros(rows if finals else 0, dtype=torch.int32)
+        self.finals = finals
+        self.starts = torch.tensor([0, *itertools.accumulate(spec.action.sizes)], dtype=torch.int32, device=device)
+        """Where the choices of each part of an action begin, and where the last ends."""
+        self._nothing = zeros(0)
+
+    def step_weights(self, step: int) -> torch.Tensor:
+        """The weights of one step; empty where there are none."""
+        return self._nothing if self.weights is None else self.weights[step]
+
+    def keep_finals(self, observations: dict[str, torch.Tensor], state: torch.Tensor) -> None:
+        """Keep the last observations of the rows that were cut off in this step, and the memory they were seen with."""
+        for key, kept in self.final_observations.items():
+            put(observations[key], self.final_slot, kept)
+        if state.shape[1]:
+            put(state, self.final_slot, self.final_states)
+
+    def steps_of(self, places: torch.Tensor, advantages: torch.Tensor, returns: torch.Tensor) -> Batch:
+        """The steps at ``places`` of the flat (steps, rows) tensors."""
+
+        def pick(tensor: torch.Tensor) -> torch.Tensor:
+            return tensor.flatten(0, 1).index_select(0, places)
+
+        return Batch(
+            {k: pick(v) for k, v in self.observations.items()},
+            pick(self.actions),
+            pick(self.log_probs),
+            pick(self.values[:-1]),
+            pick(advantages),
+            pick(returns),
+            None if self.masks is None else pick(self.masks),
+            None if self.weights is None else pick(self.weights),
+        )
+
+    def everything(self, advantages: torch.Tensor, returns: torch.Tensor) -> Batch:
+        """All steps of all rows: flat, or in order for policies with a memory."""
+        if self.states.shape[2]:
+            return self.rows_of(torch.arange(self.rows, device=self.device), advantages, returns)
+        return Batch(
+            {k: v.flatten(0, 1) for k, v in self.observations.items()},
+            self.actions.flatten(0, 1),
+            self.log_probs.flatten(),
+            self.values[:-1].flatten(),
+            advantages.flatten(),
+            returns.flatten(),
+            None if self.masks is None else self.masks.flatten(0, 1),
+            None if self.weights is None else self.weights.flatten(),
+        )
+
+    def forget(self, count: int) -> None:
+        """Drop the first ``count`` steps, and move the others to the front."""
+        moved = [self.actions, self.log_probs, self.rewards, self.dones, self.masks, self.weights, self.states, *self.observations.values()]
+        for tensor in moved:
+            if tensor is not None and tensor.numel():
+                tensor[: self.steps - count] = tensor[count:].clone()
+
+    def remember_nothing(self) -> None:
+        """No step counts until it is written: for windows that are learned from before they are full."""
+        self.weights = torch.zeros((self.steps, self.rows), device=self.device) if self.weights is None else self.weights.zero_()
+        self.dones.fill_(True)
+
+    def tensors(self) -> dict[str, torch.Tensor]:
+        """What is kept of the steps, by name."""
+        found = {"actions": self.actions, "log_probs": self.log_probs, "rewards": self.rewards, "dones": self.dones, "states": self.states}
+        found |= {f"observations/{k}": v for k, v in self.observations.items()}
+        return found | {k: v for k, v in (("masks", self.masks), ("weights", self.weights)) if v is not None}
+
+    def rows_of(self, rows: torch.Tensor, advantages: torch.Tensor, returns: torch.Tensor) -> Batch:
+        """All steps of ``rows``, in order."""
+
+        def pick(tensor: torch.Tensor) -> torch.Tensor:
+            return tensor.index_select(1, rows)
+
+        resets = torch.zeros_like(self.dones)
+        resets[1:] = self.dones[:-1]  # the memory before the first step is already that of its episode
+        return Batch(
+            {k: pick(v) for k, v in self.observations.items()},
+            pick(self.actions),
+            pick(self.log_probs),
+            pick(self.values[:-1]),
+            pick(advantages),
+            pick(returns),
+            None if self.masks is None else pick(self.masks),
+            None if self.weights is None else pick(self.weights),
+            self.states[0].index_select(0, rows),
+            pick(resets),
+        )

@@ -1,0 +1,51 @@
+"""Rows of a roll-out's tensors, picked or put away by one kernel."""
+
+from __future__ import annotations
+
+import torch
+import warp as wp
+
+from worldloom.learn.launch import launch
+
+MOST_NUMBERS = 32
+"""Wider rows are left to PyTorch, which copies them with many threads each."""
+
+
+@wp.kernel(enable_backward=False)
+def _take(source: wp.array2d(dtype=wp.int32), places: wp.array(dtype=wp.int64), target: wp.array2d(dtype=wp.int32)):
+    row = wp.tid()
+    place = places[row]
+    for k in range(source.shape[1]):
+        target[row, k] = source[place, k]
+
+
+@wp.kernel(enable_backward=False)
+def _put(source: wp.array2d(dtype=wp.int32), slots: wp.array(dtype=wp.int32), target: wp.array3d(dtype=wp.int32)):
+    row = wp.tid() // source.shape[1]
+    slot = slots[row]
+    if slot >= 0:
+        k = wp.tid() % source.shape[1]
+        target[slot, row, k] = source[row, k]
+
+
+def take(tensor: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
+    """The entries at ``places`` [B] of a tensor [T, N, ...] whose first two axes count as one, [B, ...]."""
+    flat = tensor.flatten(0, 1)
+    numbers = flat[0].numel()
+    if tensor.device.type != "cuda" or tensor.element_size() != 4 or numbers > MOST_NUMBERS:
+        return flat.index_select(0, places)
+    target = tensor.new_empty((len(places), *tensor.shape[2:]))
+    launch(_take, len(places), (flat.view(-1, numbers).view(torch.int32), places, target.view(-1, numbers).view(torch.int32)), tensor.device)
+    return target
+
+
+def put(values: torch.Tensor, slots: torch.Tensor, target: torch.Tensor) -> None:
+    """Copy row n of ``values`` [N, ...] to ``target[slots[n], n]`` [S, N, ...] wherever ``slots`` [N] is not -1."""
+    rows, size = len(values), values[0].numel() * values.element_size()
+    if size % 4:
+        for slot in range(len(target)):
+            chosen = (slots == slot).view(-1, *[1] * (values.ndim - 1))
+            torch.where(chosen, values, target[slot], out=target[slot])
+        return
+    flat = values.contiguous().view(rows, -1).view(torch.int32)
+    launch(_put, flat.numel(), (flat, slots, target.view(len(target), rows, -1).view(torch.int32)), values.device)

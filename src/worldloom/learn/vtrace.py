@@ -1,0 +1,147 @@
+"""A2C with V-trace: many small updates from a large set of worlds, each from one batch of them and its last N steps.
+
+All worlds take ``steps_per_update`` steps; then one of ``batches`` groups of agents, in turn, is learned from, with the last ``num_steps``
+steps of each. Most of those were taken by earlier policies, which V-trace corrects for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+
+from worldloom.core.errors import InputError
+from worldloom.learn.actions import log_prob_entropy
+from worldloom.learn.config import RolloutConfig
+from worldloom.learn.learner import Learner, Team
+from worldloom.learn.means import Mean
+from worldloom.learn.on_policy import OnPolicy, explained_variance
+from worldloom.learn.ranks import Ranks
+from worldloom.learn.rollout import roll_out
+from worldloom.learn.trainer import Tensors
+from worldloom.learn.vtrace_targets import vtrace
+
+
+@dataclass(frozen=True)
+class VTraceConfig(RolloutConfig):
+    """Settings of A2C with V-trace."""
+
+    num_steps: int = 20
+    """Last steps of each world that an update learns from."""
+    learning_rate: float = 1e-3
+    """Step size of the optimiser at the start."""
+    batches: int = 4
+    """Groups that the agents are divided into; each update learns from one of them."""
+    steps_per_update: int = 5
+    """Steps that every world takes between two updates."""
+    rho_clip: float = 1.0
+    """The most that a correction counts in the advantage of a step."""
+    c_clip: float = 1.0
+    """The most that a correction counts in what later steps pass on to earlier ones."""
+    lam: float = 1.0
+    """How much later steps pass on to earlier ones."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.schedule == "kl":
+            raise InputError("V-trace has no divergence to follow: use schedule constant or linear")
+        if not 1 <= self.steps_per_update <= self.num_steps:
+            raise InputError(f"steps_per_update must lie between 1 and num_steps ({self.num_steps}), not be {self.steps_per_update}")
+        if self.c_clip > self.rho_clip:
+            raise InputError(f"c_clip must be at most rho_clip ({self.rho_clip}), not {self.c_clip}")
+        if self.batches < 1:
+            raise InputError(f"batches must be 1 or more, not {self.batches}")
+        if self.normalize_rewards:
+            raise InputError("V-trace learns from a reward several times, so it cannot change its scale in between: leave normalize_rewards off")
+
+
+class VTrace(OnPolicy):
+    """Trains policies with A2C and V-trace: ``VTrace("CartPole-v1", VTraceConfig()).learn(1_000_000)``."""
+
+    config: VTraceConfig
+    metric_names = ("loss/policy", "loss/value", "loss/entropy", "update/kl", "update/gradient_norm", "update/explained_variance")
+
+    def __init__(
+        self, env: Any, config: VTraceConfig, *, network: nn.Module | None = None, teams: Mapping[str, Team] | None = None, ranks: Ranks | None = None
+    ) -> None:
+        super().__init__(env, config, network=network, teams=teams, ranks=ranks)
+        self.turn = torch.zeros((), dtype=torch.int64, device=self.device)
+        """Updates done: whose turn it is."""
+        for learner in self.learners.values():
+            learner.player.storage.remember_nothing()
+
+    def check(self, learner: Learner) -> None:
+        batches = _config(learner).batches
+        if learner.seats.rows % batches:
+            raise InputError(f"{learner.seats.rows} agents cannot be divided into {batches} equal batches: change num_envs or batches")
+
+    def iterate(self) -> int:
+        super().iterate()
+        return self.config.steps_per_update
+
+    def _roll_out(self) -> None:
+        new = range(self.config.num_steps - self.config.steps_per_update, self.config.num_steps)
+        for learner in self.learners.values():
+            learner.player.storage.forget(self.config.steps_per_update)
+        roll_out(self.simulation, [learner.player for learner in self.learners.values()], new, self._captured)
+
+    def _update(self) -> None:
+        super()._update()
+        self.turn += 1
+
+    def update(self, learner: Learner) -> None:
+        config, policy, kept = _config(learner), learner.policy, learner.player.storage
+        group = torch.arange(0, kept.rows, config.batches, device=self.device) + self.turn % config.batches
+        batch = kept.rows_of(group, kept.rewards, kept.rewards)
+        dones = kept.dones.index_select(1, group)
+        mean = Mean(batch.weights, learner.ranks)
+        last = {k: v.index_select(0, group) for k, v in learner.seats.observations().items()}
+        with learner.player.autocast():
+            parameters, values = policy.sequence(batch.observations, batch.state, batch.resets)
+            log_probs, entropies = log_prob_entropy(policy.spec.action, parameters, batch.actions, batch.masks, policy.log_std)
+            with torch.no_grad():
+                bootstrap = policy.value(last, learner.player.state.index_select(0, group))
+        known = torch.cat([values.detach(), bootstrap[None]])
+        targets, advantages = vtrace(
+            batch.log_probs,
+            log_probs.detach(),
+            batch.returns,
+            known,
+            dones,
+            config.gamma,
+            rho_clip=config.rho_clip,
+            c_clip=config.c_clip,
+            lam=config.lam,
+        )
+        policy_loss = -mean(log_probs * advantages)
+        value_loss = 0.5 * mean((values - targets).square())
+        entropy = mean(entropies)
+        learner.optimizer.step(policy_loss + config.value_weight * value_loss - config.entropy_weight * entropy)
+        with torch.no_grad():
+            divergence = mean(batch.log_probs - log_probs)
+        explained = explained_variance(values, targets, mean)
+        learner.metrics.copy_(torch.stack([policy_loss, value_loss, entropy, divergence, learner.optimizer.gradient_norm, explained]).detach())
+
+    def tensors(self) -> Tensors:
+        found = {**super().tensors(), "turn": self.turn}
+        if self.ranks.alone:
+            for name, learner in self.learners.items():
+                found |= {f"window/{name}/{key}": tensor for key, tensor in learner.player.storage.tensors().items()}
+        return found
+
+    def load_tensors(self, tensors: Tensors) -> None:
+        super().load_tensors({k: v for k, v in tensors.items() if k != "turn" and not k.startswith("window/")})
+        self.turn.copy_(tensors["turn"])
+        kept = self.ranks.alone and any(k.startswith("window/") for k in tensors)
+        for name, learner in self.learners.items():
+            learner.player.storage.remember_nothing()
+            for key, tensor in learner.player.storage.tensors().items() if kept else ():
+                tensor.copy_(tensors[f"window/{name}/{key}"])
+
+
+def _config(learner: Learner) -> VTraceConfig:
+    assert isinstance(learner.config, VTraceConfig)
+    return learner.config

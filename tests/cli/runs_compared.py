@@ -1,0 +1,32 @@
+"""Short trainings for the tests of the command line, and whether two of them came to the same."""
+
+from worldloom.learn.checkpoints import Checkpoints
+from worldloom.learn.run_folder import read_metrics
+
+FEW = ("--device", "cpu", "--num-envs", "8", "--no-video", "--quiet")
+"""A training that takes no time."""
+SMALL = {
+    "ppo": ("--num-steps", "16", "--policy.hidden", "16", "--schedule", "constant"),
+    "a2c": ("--num-steps", "8", "--policy.hidden", "16", "--schedule", "constant"),
+    "vtrace": ("--num-steps", "8", "--steps-per-update", "4", "--policy.hidden", "16", "--schedule", "constant"),
+    "dqn": ("--learning-starts", "64", "--steps-per-update", "4", "--batch-size", "32", "--replay-capacity", "1000", "--policy.hidden", "16"),
+}
+STEPS = {"ppo": 128, "a2c": 64, "vtrace": 32, "dqn": 32}
+"""World steps of an iteration with these settings."""
+
+
+def ended(folder):
+    """The tensors of the last checkpoint of a run, what else it goes on from, and its metrics, but for what depends on the clock."""
+    checkpoints = Checkpoints(folder / "checkpoints")
+    saved = checkpoints.load(checkpoints.latest())
+    rows = [{k: v for k, v in row.items() if "second" not in k} for row in read_metrics(folder)]
+    return saved.tensors, {k: v for k, v in saved.state.items() if k != "seconds"}, rows
+
+
+def assert_equal_runs(one, other):
+    (tensors, state, rows), (tensors_, state_, rows_) = ended(one), ended(other)
+    assert tensors.keys() == tensors_.keys()
+    for name, tensor in tensors.items():
+        assert tensor.numpy().tobytes() == tensors_[name].numpy().tobytes(), name
+    assert state == state_
+    assert [str(row) for row in rows] == [str(row) for row in rows_]  # as text, since NaN equals nothing

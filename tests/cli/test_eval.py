@@ -1,0 +1,63 @@
+"""``worldloom eval``: the figures it gives, and what it refuses."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+FLOCK = Path(__file__).parent / "flock.py"
+
+
+def test_json_holds_the_figures(worldloom, trained):
+    code, out, _ = worldloom("eval", trained, "--episodes", "6", "--json")
+    assert code == 0
+    report = json.loads(out)
+    assert report["episodes"] == 6 and report["env"] == "CartPole-v1" and report["algorithm"] == "ppo" and report["steps"] == 512
+    assert report["least_return"] <= report["mean_return"] <= report["greatest_return"]
+    assert report["mean_return"] == report["mean_length"]  # CartPole gives 1 for each step
+    assert report["returns"] == {"Cart": report["mean_return"]} and report["steps_per_second"] > 0
+
+
+def test_a_seed_gives_the_same_episodes(worldloom, trained):
+    def play(*more):
+        found = json.loads(worldloom("eval", trained, "--episodes", "5", "--json", *more)[1])
+        return {k: v for k, v in found.items() if k != "steps_per_second"}
+
+    assert play("--seed", "1") == play("--seed", "1")
+    assert play("--seed", "1", "--stochastic") == play("--seed", "1", "--stochastic")
+    assert play("--seed", "1")["mean_return"] != play("--seed", "1", "--stochastic")["mean_return"]
+
+
+def test_people_get_a_sentence(worldloom, trained):
+    code, out, _ = worldloom("eval", trained, "--episodes", "3", "--checkpoint", "best")
+    assert code == 0
+    assert out.startswith("CartPole-v1 after 512 steps of ppo: mean return ") and "over 3 episodes" in out
+
+
+def test_policies_of_one_world_are_told_apart_from_any_folder(worldloom, tmp_path, monkeypatch):
+    monkeypatch.chdir(FLOCK.parent)
+    run = tmp_path / "run"
+    few = ("--device", "cpu", "--num-envs", "4", "--total-steps", "128", "--quiet", "--no-video")
+    assert worldloom("train", "flock.py:Flock-v0", *few, "--policies", "a=Wolf;b=Sheep", "--config", "pace=3.0", "--run-dir", run)[0] == 0
+    monkeypatch.chdir(tmp_path)
+    code, out, _ = worldloom("eval", run, "--episodes", "3", "--json")
+    report = json.loads(out)
+    assert code == 0 and set(report["returns"]) == {"a", "b"} and report["mean_length"] == 5
+    assert report["returns"]["a"] % 15.0 == 0.0  # the greedy wolf always does the same, and the world is configured as in the training
+    code, out, _ = worldloom("eval", run, "--episodes", "3")
+    assert "  a: " in out and "  b: " in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["nowhere"], "nowhere holds no run: it has no config.json"),
+        (["{run}", "--episodes", "0"], "--episodes must be more than 0"),
+        (["{run}", "--checkpoint", "iteration_7"], "there is no checkpoint 'iteration_7'"),
+        (["{run}", "--device", "cuda:77"], "cuda:77"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_in_a_sentence(worldloom, trained, arguments, sentence):
+    code, _, err = worldloom("eval", *(a.format(run=trained) for a in arguments))
+    assert code == 2
+    assert sentence in err

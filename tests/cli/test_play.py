@@ -1,0 +1,48 @@
+"""``worldloom play``: it leaves a video, or says why not."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+FLOCK = Path(__file__).parent / "flock.py"
+
+
+@pytest.mark.parametrize(("name", "magic"), [("out.mp4", b"ftyp"), ("out.gif", b"GIF89a")])
+def test_a_video_is_written(worldloom, trained, tmp_path, name, magic):
+    code, out, _ = worldloom("play", trained, "--video", tmp_path / name, "--max-frames", "12")
+    assert code == 0
+    assert magic in (tmp_path / name).read_bytes()[:12]
+    assert f"wrote {tmp_path / name}: " in out and "pictures of CartPole-v1" in out
+
+
+def test_whole_episodes_are_filmed_with_their_ends(worldloom, tmp_path):
+    few = ("--device", "cpu", "--num-envs", "4", "--total-steps", "128", "--quiet", "--no-video")
+    assert worldloom("train", f"{FLOCK}:FlockSeen-v0", *few, "--run-dir", tmp_path / "run")[0] == 0
+    code, out, _ = worldloom("play", tmp_path / "run", "--video", tmp_path / "out.gif", "--episodes", "2")
+    assert code == 0
+    assert ": 12 pictures" in out  # the start and five steps, twice
+
+
+def test_a_world_without_a_renderer_is_refused(worldloom, tmp_path):
+    few = ("--device", "cpu", "--num-envs", "4", "--total-steps", "128", "--quiet", "--no-video", "--json")
+    assert json.loads(worldloom("train", f"{FLOCK}:Flock-v0", *few, "--run-dir", tmp_path / "run")[1])["video"] is None
+    code, _, err = worldloom("play", tmp_path / "run", "--video", tmp_path / "out.mp4")
+    assert code == 2
+    assert "world 'Flock-v0' has no renderer: register it with render=..." in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--video", "out.avi"], "a video ends in .mp4 or .gif"),
+        (["--video", "out.mp4", "--episodes", "0"], "--episodes must be more than 0"),
+        (["--video", "out.mp4", "--max-frames", "0"], "--max-frames must be more than 0"),
+        ([], "--video"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(worldloom, trained, tmp_path, monkeypatch, arguments, sentence):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = worldloom("play", trained, *arguments)
+    assert code == 2
+    assert sentence in out + err

@@ -1,0 +1,193 @@
+"""``worldloom train``: its flags, what it leaves behind, and going on later as if nothing had happened."""
+
+import dataclasses
+import json
+import typing
+from pathlib import Path
+
+import pytest
+from runs_compared import FEW, SMALL, STEPS, assert_equal_runs
+
+from worldloom.cli import train_form
+from worldloom.cli.train import Train
+from worldloom.learn import defaults
+from worldloom.learn.algorithms import ALGORITHMS
+from worldloom.learn.checkpoints import Checkpoints
+from worldloom.learn.run_folder import read_config, read_metrics
+
+FLOCK = Path(__file__).parent / "flock.py"
+
+
+# -- flags -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_algorithms_are_those_there_are():
+    assert typing.get_args(typing.get_type_hints(Train)["algo"]) == tuple(ALGORITHMS)
+
+
+@pytest.mark.parametrize("algo", ALGORITHMS)
+def test_help_shows_every_setting_of_the_algorithm(worldloom, monkeypatch, algo):
+    monkeypatch.setenv("COLUMNS", "400")
+    code, out, _ = worldloom("train", "--algo", algo, "--help")
+    assert code == 0
+    kind = ALGORITHMS[algo][1]
+    for field in dataclasses.fields(kind):
+        if field.name != "policy":
+            assert f"--{field.name.replace('_', '-')}" in out
+    assert "--policy.hidden" in out and "Units of each layer of an mlp" in out
+    assert "Worlds that run side by side, over all processes." in out
+    assert all(name in out for name in ALGORITHMS)
+
+
+def test_tuned_settings_are_the_defaults(worldloom, monkeypatch):
+    monkeypatch.setitem(defaults.TUNED, ("CartPole-v1", "a2c"), {"num_envs": 77, "gamma": 0.913, "policy.hidden": (48,)})
+    monkeypatch.setenv("COLUMNS", "400")
+    _, out, _ = worldloom("train", "CartPole-v1", "--algo", "a2c", "--help")
+    assert "default: 77" in out and "0.913" in out and "default: 48" in out and "suit CartPole-v1" in out and " ENV" in out
+    command = train_form.parse(["--run-dir", "CartPole-v1", "--algo=a2c", "CartPole-v1", "--gamma", "0.5"])
+    assert (command.settings.num_envs, command.settings.gamma, command.settings.policy.hidden) == (77, 0.5, (48,))
+    other = train_form.parse(["--run-dir", "CartPole-v1", "--algo=a2c", "Acrobot-v1"])
+    assert other.env == "Acrobot-v1" and other.settings.num_envs == ALGORITHMS["a2c"][1]().num_envs
+
+
+def test_settings_are_flags():
+    command = train_form.parse(["CartPole-v1", "--num-envs", "3", "--policy.hidden", "32", "8", "--policy.shared", "--stop-at", "9", "--resume", "auto"])
+    request = command.request()
+    assert (request.env, request.algorithm, request.stop_at, request.resume, request.run_dir) == ("CartPole-v1", "ppo", 9.0, "auto", None)
+    assert (request.config.num_envs, request.config.policy.hidden, request.config.policy.shared) == (3, (32, 8), True)
+
+
+def test_worlds_of_files_are_kept_by_their_path(monkeypatch):
+    monkeypatch.chdir(FLOCK.parent)
+    request = train_form.parse(
+        ["flock.py:Flock-v0", "--config", "pace=2.0", "--config", "max_steps=7", "--policies", "a=Wolf; b=Sheep[0:2],Sheep[2]", "--frozen", "b"]
+    ).request()
+    assert request.env == f"{FLOCK}:Flock-v0"
+    assert request.world_config == {"pace": 2.0, "max_steps": 7}
+    assert request.policies == {"a": "Wolf", "b": "Sheep[0:2],Sheep[2]"}
+    assert {name: team.train for name, team in request.teams().items()} == {"a": True, "b": False}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ([], "name a world to train in"),
+        (["CartPol-v1"], "did you mean CartPole-v1"),
+        (["CartPole-v1", "--algo", "sarsa"], "there is no algorithm 'sarsa': there are ppo, a2c, vtrace, dqn"),
+        (["CartPole-v1", "--num-envs", "0"], "num_envs must be 1 or more, not 0"),
+        (["CartPole-v1", "--num-envs", "many"], "many"),
+        (["CartPole-v1", "--number-of-envs", "3"], "--number-of-envs"),
+        (["CartPole-v1", "--policy.hidden", "0"], "hidden must hold the units"),
+        (["CartPole-v1", "--device", "cuda:77"], "cuda:77"),
+        (["CartPole-v1", "--config", "force"], "--config takes a name and a value"),
+        (["CartPole-v1", "--config", "farce=1.0", *FEW], "has no configuration 'farce'"),
+        (["CartPole-v1", "--policies", "Cart"], "--policies names each policy once"),
+        (["CartPole-v1", "--policies", "a=Dog", *FEW], "there are no agents 'Dog'"),
+        (["CartPole-v1", "--frozen", "Dog", *FEW], "there is no policy 'Dog'"),
+        (["CartPole-v1", "--checkpoint-every", "-1"], "checkpoint_every must be 0 or more"),
+        (["CartPole-v1", "--keep", "0"], "keep must be 1 checkpoint or more"),
+        (["CartPole-v1", "--resume"], "say with --run-dir which run"),
+        (["CartPole-v1", "--resume", "--run-dir", "nowhere"], "nowhere holds no run"),
+        (["Pendulum-v1", "--algo", "dqn", *FEW], "ppo"),
+        (["nowhere.py"], "there is no file nowhere.py"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_in_a_sentence(worldloom, tmp_path, monkeypatch, arguments, sentence):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = worldloom("train", *arguments)
+    assert code == 2
+    assert sentence in out + err
+    assert not (tmp_path / "runs").exists()
+
+
+# -- a whole training ------------------------------------------------------------------------------------------------
+
+
+def test_a_training_leaves_everything(worldloom, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = worldloom("train", "CartPole-v1", "--device", "cpu", "--num-envs", "16", "--total-steps", "2000", "--seed", "3", "--json")
+    assert code == 0
+    report = json.loads(out)
+    folder = tmp_path / "runs" / "CartPole-v1-ppo-s3-1"
+    assert tmp_path / report["folder"] == folder
+    assert report["steps"] >= 2000 and report["complete"] and report["stopped_by"] is None
+    assert report["steps_per_second"] > 0 and 9 < report["mean_return"] < 500
+    assert (folder / "curve.png").read_bytes().startswith(b"\x89PNG") and b"ftyp" in (folder / "video.mp4").read_bytes()[:12]
+    assert read_metrics(folder)[-1]["steps"] == report["steps"]
+    assert read_config(folder)["config"]["seed"] == 3
+    assert any((folder / "events").iterdir())
+    assert Checkpoints(folder / "checkpoints").latest() is not None
+    assert "training CartPole-v1 with ppo" in err and "iteration 1, " in err
+
+
+def test_people_are_told_how_it_went(worldloom, tmp_path):
+    code, out, err = worldloom("train", "CartPole-v1", "--total-steps", "300", *FEW, "--run-dir", tmp_path / "run")
+    assert code == 0
+    assert out.startswith("CartPole-v1 with ppo: return ") and f"worldloom eval {tmp_path / 'run'}" in out and "curve.png" in out
+    assert "video.mp4" not in out
+    assert "iteration" not in err  # quiet
+
+
+def test_what_cannot_be_drawn_is_told_and_left_out(worldloom, tmp_path):
+    arguments = (f"{FLOCK}:Flock-v0", "--device", "cpu", "--num-envs", "4", "--total-steps", "128", "--run-dir", tmp_path / "run", "--json")
+    code, out, err = worldloom("train", *arguments)
+    assert code == 0
+    assert json.loads(out)["video"] is None and json.loads(out)["curve"].endswith("curve.png")
+    assert "no video.mp4: world 'Flock-v0' has no renderer" in err
+
+
+def test_it_ends_early_at_a_return(worldloom, tmp_path):
+    code, out, _ = worldloom("train", "CartPole-v1", *FEW, "--total-steps", "1000000", "--stop-at", "12", "--run-dir", tmp_path / "run", "--json")
+    report = json.loads(out)
+    assert code == 0 and not report["complete"] and report["mean_return"] >= 12 and report["stopped_by"] is None
+
+
+# -- going on --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("algo", ALGORITHMS)
+def test_a_run_goes_on_as_if_it_had_never_stopped(worldloom, tmp_path, algo):
+    common = ("CartPole-v1", "--algo", algo, *FEW, *SMALL[algo])
+    if algo == "dqn":
+        common = (*common, "--schedule", "constant", "--epsilon-fraction", "0")  # both follow --total-steps, which stops it here
+    ten, twenty = str(10 * STEPS[algo]), str(20 * STEPS[algo])
+    assert worldloom("train", *common, "--total-steps", twenty, "--run-dir", tmp_path / "straight")[0] == 0
+    assert worldloom("train", *common, "--total-steps", ten, "--run-dir", tmp_path / "parts")[0] == 0
+    assert read_metrics(tmp_path / "parts")[-1]["iteration"] == 10
+    assert worldloom("train", "--resume", "--run-dir", tmp_path / "parts", "--total-steps", twenty, "--no-video", "--quiet")[0] == 0
+    assert read_metrics(tmp_path / "parts")[-1]["iteration"] == 20
+    assert read_config(tmp_path / "parts") == read_config(tmp_path / "straight")
+    assert_equal_runs(tmp_path / "parts", tmp_path / "straight")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--seed", "5"], "--seed 5 does not fit the run"),
+        (["--algo", "a2c"], "--algo a2c does not fit the run"),
+        (["--policy.hidden", "5"], "--policy.hidden (5,) does not fit the run"),
+        (["Acrobot-v1"], "ENV Acrobot-v1 does not fit the run"),
+        (["--config", "force=5.0"], "--config {'force': 5.0} does not fit the run in"),
+        (["--frozen", "Cart"], "--frozen ('Cart',) does not fit the run"),
+        ([], "has taken its 512 steps: give more --total-steps"),
+    ],
+)
+def test_a_run_keeps_its_settings(worldloom, trained, arguments, sentence):
+    before = read_config(trained)
+    code, _, err = worldloom("train", "--resume", "--run-dir", trained, *arguments)
+    assert code == 2
+    assert sentence in err
+    assert read_config(trained) == before
+
+
+def test_a_folder_is_not_used_twice(worldloom, trained):
+    code, _, err = worldloom("train", "CartPole-v1", "--run-dir", trained, "--device", "cpu")
+    assert code == 2
+    assert "already holds a run: give --resume" in err
+
+
+def test_auto_begins_where_there_is_no_run(worldloom, tmp_path):
+    code, _, _ = worldloom("train", "CartPole-v1", *FEW, "--total-steps", "300", "--resume", "auto", "--run-dir", tmp_path / "run")
+    assert code == 0
+    code, _, _ = worldloom("train", "CartPole-v1", *FEW, "--total-steps", "300", "--resume", "auto", "--run-dir", tmp_path / "run")
+    assert code == 0  # there is nothing left to do

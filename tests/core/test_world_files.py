@@ -1,0 +1,58 @@
+"""Worlds in files: found by path, run once, and named so that they are found again."""
+
+from pathlib import Path
+
+import pytest
+
+from worldloom.core import registry
+from worldloom.core.errors import InputError
+from worldloom.core.world_files import find, load, reference
+
+TEXT = """
+import worldloom as wl
+
+class Stone(wl.Entity):
+    push: wl.Action(wl.Discrete(2))
+
+class Field(wl.World):
+    pass
+
+wl.register("{id}", world=Field, entities={{Stone: {count}}})
+"""
+
+
+@pytest.fixture
+def file(tmp_path, monkeypatch):
+    monkeypatch.setattr(registry, "_REGISTRY", dict(registry._REGISTRY))
+    path = tmp_path / "stones.py"
+    path.write_text(TEXT.format(id="Stones-v0", count=1))
+    return path
+
+
+def test_a_world_is_found_again_from_any_folder(file, monkeypatch):
+    monkeypatch.chdir(file.parent)
+    made = find("stones.py")
+    name = reference("stones.py", made)
+    assert name == f"{file}:Stones-v0" == reference("stones.py:Stones-v0", made)
+    monkeypatch.chdir("/")
+    assert find(name) is made
+    assert reference("CartPole-v1", find("CartPole-v1")) == "CartPole-v1"
+
+
+def test_a_file_is_run_once_until_it_changes(file):
+    first = load(file)["Stones-v0"]
+    assert load(Path(file))["Stones-v0"] is first
+    file.write_text(TEXT.format(id="Stones-v0", count=20))
+    assert load(file)["Stones-v0"] is not first
+    assert list(find(str(file)).entities.values()) == [20]
+
+
+def test_what_is_not_there_is_said(file, tmp_path):
+    with pytest.raises(InputError, match=r"there is no file nowhere\.py"):
+        find("nowhere.py")
+    with pytest.raises(InputError, match="registers no world 'Pond-v0': it registers Stones-v0"):
+        find(f"{file}:Pond-v0")
+    empty = tmp_path / "empty.py"
+    empty.write_text("")
+    with pytest.raises(InputError, match="registers no world"):
+        find(str(empty))

@@ -1,0 +1,132 @@
+"""Trains in one of several processes, which torchrun starts: ``rank_worker.py cases FOLDER DEVICE``, ``rank_worker.py stall``."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+import torch
+from safetensors.torch import save_file
+from torch import nn
+
+import worldloom as wl
+from worldloom.learn import A2C, PPO, A2CConfig, Callback, PolicyConfig, PPOConfig, VTrace, VTraceConfig, ranks
+from worldloom.learn.on_policy import OnPolicy
+
+ITERATIONS = 5
+SMALL = PolicyConfig(hidden=(16,))
+NORMALIZING = PolicyConfig(hidden=(16,), normalize_observations=True)
+
+
+class Climber(wl.Entity):
+    height: float
+    luck: float
+    climb: wl.Action(wl.Discrete(3))
+    sight: wl.Observation(2)
+    reward: wl.Reward
+
+
+class Wall(wl.World):
+    top: wl.Config = 2.0
+
+
+@wl.system
+def climb(climber: Climber, world: Wall):
+    if not climber.active:
+        return
+    climber.height += 0.5 * climber.luck * float(climber.climb)
+    climber.reward = climber.height - 0.3 * float(climber.climb)
+    if climber.height >= world.top:
+        climber.terminate()
+
+
+@wl.system
+def begin(climber: Climber, world: Wall):
+    climber.height = 0.0
+    climber.luck = world.random(0.2, 1.0)
+
+
+@wl.system
+def look(climber: Climber):
+    climber.sight = wl.vec2(climber.height, climber.luck)
+
+
+WALL = wl.Definition("Wall-test", Wall, {Climber: 3}, reset=(begin,), step=(climb,), observe=(look,), max_steps=11)
+"""Agents leave early, and what is left of an episode is cut off."""
+
+
+class Odd(nn.Module):
+    """A module that starts differently in every process."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(int(os.environ.get("RANK", "0")))
+        self.body, self.logits, self.value = nn.Linear(4, 16), nn.Linear(16, 2), nn.Linear(16, 1)
+
+    def forward(self, sight: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        seen = torch.tanh(self.body(sight))
+        return self.logits(seen), self.value(seen).squeeze(-1)
+
+
+def cases(place: ranks.Ranks, device: str = "cpu") -> dict[str, OnPolicy]:
+    """Every training that is compared, over 16 worlds in all."""
+    common = {"num_envs": 16, "seed": 3, "device": device}
+
+    def ppo(**settings: object) -> PPOConfig:
+        given = {**common, "num_steps": 16, "policy": NORMALIZING, "learning_rate": 1e-3, "entropy_weight": 0.01}
+        return PPOConfig(**{**given, **settings})
+
+    return {
+        "ppo": PPO("CartPole-v1", ppo(schedule="kl", normalize_rewards=True), ranks=place),
+        "ppo-numbers": PPO("Pendulum-v1", ppo(value_clip=0.2, num_steps=15, minibatches=2), ranks=place),
+        "ppo-memory": PPO("CartPole-v1", ppo(policy=PolicyConfig(hidden=(16,), memory="gru", memory_size=8)), ranks=place),
+        "ppo-leaving": PPO(WALL, ppo(schedule="kl", normalize_rewards=True), ranks=place),
+        "ppo-module": PPO("CartPole-v1", ppo(policy=PolicyConfig()), network=Odd(), ranks=place),
+        "a2c": A2C("CartPole-v1", A2CConfig(**common, normalize_advantages=True, schedule="linear", normalize_rewards=True, policy=NORMALIZING), ranks=place),
+        "a2c-leaving": A2C(WALL, A2CConfig(**common, n_steps=4, policy=NORMALIZING), ranks=place),
+        "vtrace": VTrace("CartPole-v1", VTraceConfig(**common, batches=2, policy=SMALL), ranks=place),
+        "vtrace-leaving": VTrace(WALL, VTraceConfig(**common, batches=3, policy=NORMALIZING), ranks=place),
+    }
+
+
+class Numbers(Callback):
+    """Keeps the numbers of every iteration, and stops after some."""
+
+    def __init__(self) -> None:
+        self.rows: list[dict[str, float]] = []
+
+    def on_iteration(self, trainer, progress) -> None:
+        self.rows.append({"steps": float(progress.steps), **progress.metrics})
+        if trainer.iteration == ITERATIONS:
+            trainer.stop()
+
+
+def train(trainer: OnPolicy) -> tuple[dict[str, torch.Tensor], list[dict[str, float]]]:
+    """Parameters and statistics after some iterations, and the numbers of each iteration."""
+    numbers = Numbers()
+    trainer.learn(callbacks=[numbers])
+    return {f"{name}/{k}": v.cpu().clone() for name, learner in trainer.learners.items() for k, v in learner.policy.state_dict().items()}, numbers.rows
+
+
+def main(arguments: list[str]) -> None:
+    if arguments[0] == "stall":
+        ranks.TIMEOUT_S = 4.0
+        place, _ = ranks.join("cpu")
+        if place.rank == 1:
+            time.sleep(600.0)
+        place.wait()
+        return
+    place, device = ranks.join(arguments[2])
+    for name, trainer in cases(place, device).items():
+        tensors, rows = train(trainer)
+        if place.leads:
+            save_file(tensors, Path(arguments[1]) / f"{name}.safetensors")
+            (Path(arguments[1]) / f"{name}.json").write_text(json.dumps(rows))
+    ranks.leave()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

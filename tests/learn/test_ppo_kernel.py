@@ -1,0 +1,72 @@
+"""The kernel's loss and slopes are those of PyTorch's autograd on the loss written out."""
+
+import pytest
+import torch
+
+from worldloom.learn import ActionSpec, ObservationSpec, Policy, PolicyConfig, PolicySpec, PPOConfig, Storage
+from worldloom.learn.actions import log_prob_entropy
+from worldloom.learn.means import Mean
+from worldloom.learn.ppo import ppo_loss
+from worldloom.learn.ppo_kernel import ppo_slopes
+from worldloom.learn.ranks import Ranks
+
+STEPS, ROWS, SAMPLES = 8, 16, 64
+ACTIONS = {
+    "one choice": ActionSpec("categorical", sizes=(3,)),
+    "several choices": ActionSpec("categorical", sizes=(3, 4, 2)),
+    "numbers": ActionSpec("gaussian", low=(-1.0, -1.0, -9.0), high=(1.0, 1.0, 9.0)),
+}
+
+
+def rolled_out(action: ActionSpec, masked: bool, leave: bool) -> tuple[Policy, Storage]:
+    """A policy with random weights, and a roll-out of random numbers by another."""
+    spec = PolicySpec({"sight": ObservationSpec((5,))}, action)
+    policy = Policy(spec, PolicyConfig())
+    for parameter in policy.parameters():
+        parameter.data += 0.2 * torch.randn_like(parameter)
+    storage = Storage(spec, ROWS, STEPS, torch.device("cpu"), masked=masked, leave=leave)
+    storage.observations["sight"].normal_()
+    if action.kind == "gaussian":
+        storage.actions.normal_()
+    else:
+        for part, size in enumerate(action.sizes):
+            storage.actions[..., part] = torch.randint(0, size, (STEPS, ROWS))
+    if storage.masks is not None:
+        storage.masks.copy_(torch.rand(storage.masks.shape) < 0.6)
+        storage.masks.scatter_(2, storage.actions.long(), True)
+        storage.masks[0, :3] = False  # agents that have left are allowed nothing, which counts as everything
+    if storage.weights is not None:
+        storage.weights.copy_((torch.rand(STEPS, ROWS) < 0.7).float())
+    parameters, _ = storage.everything(storage.rewards, storage.rewards).evaluate(policy)
+    masks = None if storage.masks is None else storage.masks.flatten(0, 1)
+    log_probs, _ = log_prob_entropy(action, parameters, storage.actions.flatten(0, 1), masks, policy.log_std)
+    storage.log_probs.copy_((log_probs.detach() + 0.3 * torch.randn(STEPS * ROWS)).view(STEPS, ROWS))
+    storage.values.normal_()
+    return policy, storage
+
+
+@pytest.mark.parametrize("value_clip", [0.0, 0.3])
+@pytest.mark.parametrize("leave", [False, True])
+@pytest.mark.parametrize(("kind", "masked"), [("one choice", False), ("one choice", True), ("several choices", False), ("numbers", False)])
+def test_the_kernel_agrees_with_autograd(kind, masked, leave, value_clip):
+    torch.manual_seed(len(kind) + 2 * masked + leave)
+    policy, storage = rolled_out(ACTIONS[kind], masked, leave)
+    config = PPOConfig(value_clip=value_clip, entropy_weight=0.02)
+    advantages, returns, places = torch.randn(STEPS, ROWS), torch.randn(STEPS, ROWS), torch.randperm(STEPS * ROWS)[:SAMPLES]
+    batch = storage.steps_of(places, advantages, returns)
+    mean = Mean(batch.weights, Ranks())
+    losses = ppo_loss(policy, batch, config, mean)
+    wanted = torch.autograd.grad(losses.total, list(policy.parameters()))
+
+    parameters, values = batch.evaluate(policy)
+    slopes = ppo_slopes(policy.spec.action, config, storage, places, batch.advantages, returns, parameters, values, policy.log_std, mean.count)
+    outputs, by_outputs = [parameters, values], [slopes.parameters, slopes.values]
+    if policy.log_std is not None:
+        outputs.append(policy.log_std.view_as(policy.log_std))
+        by_outputs.append(slopes.log_std.sum(0))
+    found = torch.autograd.grad(outputs, list(policy.parameters()), by_outputs)
+
+    for one, other in zip(wanted, found, strict=True):
+        torch.testing.assert_close(other, one, rtol=1e-4, atol=1e-6)
+    torch.testing.assert_close(slopes.statistics.sum(1), torch.stack(losses[1:]).detach(), rtol=1e-5, atol=1e-5)
+    assert 0.0 < slopes.statistics.sum(1)[4] < 1.0, "some ratios, not all, are to be clipped"

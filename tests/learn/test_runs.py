@@ -1,0 +1,169 @@
+"""A whole training from a request: its folder, going on with it, starting again, and requests as plain data."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from worldloom.core.errors import InputError
+from worldloom.learn.algorithms import ALGORITHMS
+from worldloom.learn.callbacks import Callback
+from worldloom.learn.checkpoints import Checkpoints
+from worldloom.learn.policy_config import PolicyConfig
+from worldloom.learn.ppo import PPOConfig
+from worldloom.learn.run_folder import read_config, read_metrics
+from worldloom.learn.runs import Request, request_from_dict, request_to_dict, run_training
+
+SMALL = Request("CartPole-v1", "ppo", PPOConfig(num_envs=4, num_steps=8, device="cpu", total_steps=96, policy=PolicyConfig(hidden=(8,))))
+LAUNCH = "TORCHELASTIC_RUN_ID"
+
+
+class Seen(Callback):
+    """Keeps what it was called with."""
+
+    def __init__(self):
+        self.iterations, self.trainer, self.folder = [], None, None
+
+    def on_start(self, trainer):
+        self.trainer = trainer
+
+    def on_iteration(self, trainer, progress):
+        self.iterations.append(progress.iteration)
+
+
+# -- requests as plain data ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_requests_survive_json(algorithm):
+    config = ALGORITHMS[algorithm][1](seed=5, policy=PolicyConfig(hidden=(3, 4)))
+    request = Request("CartPole-v1", algorithm, config, {"force": 3.0}, {"all": "Cart"}, ("all",), 450.0, 7.0, 2, Path("here"), "yes")
+    assert request_from_dict(json.loads(json.dumps(request_to_dict(request))), Path("here"), "yes") == request
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"algorithm": "sarsa"}, "there is no algorithm 'sarsa'"),
+        ({"extra": 1}, "config.json has 'extra', so it is not one of a training from the command line"),
+        ({"env": None}, "config.json has no 'env'"),
+        ({"format": 99}, "written in format 99, and this version reads up to 1"),
+        ({"config": {"seed": "three"}}, "setting 'seed' cannot be 'three'"),
+    ],
+)
+def test_what_is_no_request_is_refused(change, sentence):
+    values = {k: v for k, v in {**request_to_dict(SMALL), **change}.items() if v is not None or k == "stop_at"}
+    with pytest.raises(InputError, match=sentence):
+        request_from_dict(values)
+
+
+def test_policies_that_do_not_learn_are_named():
+    assert SMALL.teams() is None
+    assert [team.train for team in replace(SMALL, frozen=("Cart",)).teams().values()] == [False]
+    with pytest.raises(InputError, match="no policy 'Cart' that could be frozen: there are a"):
+        replace(SMALL, policies={"a": "Cart"}, frozen=("Cart",)).teams()
+
+
+# -- training --------------------------------------------------------------------------------------------------------
+
+
+def test_a_training_is_told_and_kept(tmp_path):
+    seen, folders = Seen(), []
+    outcome = run_training(replace(SMALL, run_dir=tmp_path / "run", world_config={"force": 3.0}), [seen], folders.append)
+    assert (outcome.iteration, outcome.steps, outcome.complete, outcome.leads, outcome.folder) == (3, 96, True, True, tmp_path / "run")
+    assert outcome.steps_per_second == pytest.approx(96 / outcome.seconds)
+    assert seen.iterations == [1, 2, 3] and folders == [tmp_path / "run"]
+    assert [row["iteration"] for row in read_metrics(tmp_path / "run")] == [1, 2, 3]
+    assert read_config(tmp_path / "run")["world_config"] == {"force": 3.0}
+    assert seen.trainer.config.num_envs == 4
+
+
+def test_nothing_is_left_of_a_training_that_cannot_be(tmp_path):
+    wrong = replace(SMALL, run_dir=tmp_path / "run", config=replace(SMALL.config, minibatches=3))
+    with pytest.raises(InputError, match="3 minibatches"):
+        run_training(wrong)
+    assert not (tmp_path / "run").exists()
+
+
+def test_folders_are_numbered(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert [run_training(SMALL).folder for _ in range(2)] == [Path("runs/CartPole-v1-ppo-s0-1"), Path("runs/CartPole-v1-ppo-s0-2")]
+
+
+def test_a_folder_can_be_the_present_one(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run_training(replace(SMALL, run_dir=Path("."))).folder == Path(".")
+    assert (tmp_path / "config.json").exists()
+
+
+def test_a_training_goes_on(tmp_path):
+    request = replace(SMALL, run_dir=tmp_path / "run")
+    run_training(request)
+    with pytest.raises(InputError, match="already holds a run: give --resume"):
+        run_training(request)
+    with pytest.raises(InputError, match="has taken its 96 steps: give more --total-steps"):
+        run_training(replace(request, resume="yes"))
+    seen = Seen()
+    outcome = run_training(replace(request, resume="yes", config=replace(SMALL.config, total_steps=160)), [seen])
+    assert seen.iterations == [4, 5] and (outcome.steps, outcome.complete) == (160, True)
+    assert read_config(tmp_path / "run")["config"]["total_steps"] == 160
+    assert Checkpoints(tmp_path / "run" / "checkpoints").latest().name == "iteration_00000005"
+
+
+def test_there_must_be_something_to_go_on_with(tmp_path):
+    with pytest.raises(InputError, match="say with --run-dir which run"):
+        run_training(replace(SMALL, resume="yes"))
+    with pytest.raises(InputError, match=r"nothing holds none"):
+        run_training(replace(SMALL, resume="yes", run_dir=tmp_path / "nothing"))
+
+
+def test_auto_takes_what_there_is(tmp_path):
+    request = replace(SMALL, run_dir=tmp_path / "run", resume="auto")
+    first, second = Seen(), Seen()
+    run_training(request, [first])
+    run_training(replace(request, config=replace(SMALL.config, total_steps=128)), [second])
+    assert (first.iterations, second.iterations) == ([1, 2, 3], [4])
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_launcher_that_starts_it_again_goes_on(tmp_path, monkeypatch, named):
+    monkeypatch.chdir(tmp_path)
+    request = replace(SMALL, run_dir=tmp_path / "run" if named else None)
+    longer = replace(request, config=replace(SMALL.config, total_steps=128))
+    monkeypatch.setenv(LAUNCH, "first")
+    folder = run_training(request).folder
+    seen = Seen()
+    outcome = run_training(longer, [seen])
+    assert (outcome.folder, seen.iterations) == (folder, [4])
+    monkeypatch.setenv(LAUNCH, "second")
+    if named:
+        with pytest.raises(InputError, match="already holds a run"):
+            run_training(longer)
+    else:
+        assert run_training(longer).folder != folder
+
+
+def test_a_run_without_a_checkpoint_begins_again(tmp_path):
+    class Lost(Callback):
+        def on_iteration(self, trainer, progress):
+            raise KeyboardInterrupt
+
+    request = replace(SMALL, run_dir=tmp_path / "run")
+    with pytest.raises(KeyboardInterrupt):
+        run_training(request, [Lost()])
+    seen = Seen()
+    run_training(replace(request, resume="yes"), [seen])
+    assert seen.iterations == [1, 2, 3]
+    assert [row["iteration"] for row in read_metrics(tmp_path / "run")] == [1, 2, 3]
+
+
+def test_it_ends_at_a_return(tmp_path):
+    outcome = run_training(replace(SMALL, run_dir=tmp_path / "run", stop_at=5.0, config=replace(SMALL.config, total_steps=10**6)))
+    assert outcome.mean_return >= 5.0 and not outcome.complete and outcome.iteration < 10
+
+
+@pytest.mark.parametrize(("setting", "value"), [("checkpoint_every", -1.0), ("keep", 0)])
+def test_settings_of_a_run_are_checked(setting, value):
+    with pytest.raises(InputError, match=setting):
+        replace(SMALL, **{setting: value})
