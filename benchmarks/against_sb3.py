@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium
+import stable_baselines3
 import torch
 import tyro
 from rich.console import Console
 from rich.table import Table
-from stable_baselines3 import PPO as Sb3PPO
 from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor
 
@@ -96,7 +96,7 @@ def train_sb3(world: str, case: Case, seed: int, episodes: int) -> tuple[float, 
     """The same with Stable-Baselines3; what is not named here is its default, and worldloom's too."""
     worlds = DummyVecEnv([lambda: gymnasium.make(world)] * case.num_envs)
     batch = case.num_envs * case.num_steps // case.minibatches
-    model = Sb3PPO(
+    model = stable_baselines3.PPO(
         "MlpPolicy",
         worlds,
         learning_rate=case.learning_rate,

@@ -32,11 +32,20 @@ PRINTED = {
     "pool_of_gymnasium": r"environment 3 raised when it was stepped: ZeroDivisionError.*\ntwo at a time: \(2, 1\), "
     r"environments \[0, 1, 2, 3, 4, 5\], goes on after faults: True$",
     "async_pool": r"^51200 observations of 1024 worlds, none left behind\n[1-9]\d+ episodes ended$",
+    "train_ppo": r"^trained for \d+ steps: the last episodes got (4[789]\d|500)\nits likeliest actions get (4[5-9]\d|500) in 100 new episodes$",
+    "custom_policy": r"^solved with 4865 parameters: True$",
+    "several_policies": r"pair: 2 of 4 runners, (\d+) parameters\nsingle: 1 of 4 runners, 84 parameters\nidle: 1 of 4 runners, \1 parameters\n"
+    r"metres run by those who learn: (9\.\d|10\.0) of 10; the idle one's policy is as it was: True$",
+    "own_loop_with_parts": r"iteration 0: [5-9]\d poles fell in 2048 steps\n(.*\n)+iteration 39: \d poles fell in 2048 steps$",
+    "resume_run": r"in the folder: checkpoints, config\.json, .*metrics\.jsonl\n20 iterations noted, \d+ tensors, equal bit for bit: True$",
+    "callbacks": r"^training 64 worlds on cpu\niteration 5: return \d+\n(iteration \d+: return \d\d\n)+ended before its time: True$",
+    "cleanrl_style": r"^mean return of the last 100 episodes [1-5]\d\d at [\d,]+ steps/s$",
+    "train_with_sb3": r"for about 20 steps, this one for [1-5]\d\d$",
     "jax_scan": r"^always left: 2\d{4} falls .*\nlean on the angle: \d{1,3} falls in 200 steps of 1000 worlds$",
 }
 """What each example prints, as a pattern."""
 
-NEEDS = {"jax_scan": "jax"}
+NEEDS = {"jax_scan": "jax", "train_with_sb3": "stable_baselines3"}
 """Packages that are extras; the example says so itself where one is missing."""
 
 
@@ -63,7 +72,7 @@ def test_example(name: str, capsys: pytest.CaptureFixture[str]):
 
 @pytest.mark.parametrize("name", PRINTED)
 def test_examples_are_short(name: str):
-    assert len((FOLDER / f"{name}.py").read_text().splitlines()) < 80
+    assert len((FOLDER / f"{name}.py").read_text().splitlines()) < 90
 
 
 def test_the_written_world_agrees_with_itself_compiled():

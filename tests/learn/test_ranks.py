@@ -112,7 +112,8 @@ def test_what_belongs_to_worlds_that_were_not_saved_is_forgotten() -> None:
     trainer.learn(2 * 4 * 5)
     player = next(iter(trainer.learners.values())).player
     assert player.storage.weights is not None and player.storage.weights.all() and player.episodes.running.any()
-    tensors, plain = trainer.state()
+    live, plain = trainer.state()
+    tensors = {k: v.clone() for k, v in live.items()}
     trainer.load_state({k: v for k, v in tensors.items() if not k.startswith(("worlds/", "window/")) and "/rows/" not in k}, plain)
     assert not player.storage.weights.any() and not player.episodes.running.any()
     trainer.load_state(tensors, plain)

@@ -7,7 +7,102 @@ from typing import Any
 
 from worldloom.learn.config import TrainConfig
 
-TUNED: dict[tuple[str, str], dict[str, Any]] = {}
+TUNED: dict[tuple[str, str], dict[str, Any]] = {
+    ("CartPole-v1", "ppo"): {
+        "num_envs": 64,
+        "total_steps": 120_000,
+        "epochs": 8,
+        "gamma": 0.98,
+        "lam": 0.9,
+        "learning_rate": 3e-3,
+        "schedule": "linear",
+    },
+    ("CartPole-v1", "a2c"): {
+        "num_envs": 16,
+        "total_steps": 300_000,
+        "gamma": 0.98,
+        "learning_rate": 3e-3,
+        "schedule": "linear",
+        "value_weight": 1.0,
+        # Values of 50 drive a small critic's units into saturation, where it learns nothing more.
+        "normalize_rewards": True,
+        "normalize_advantages": True,
+    },
+    ("CartPole-v1", "vtrace"): {
+        "num_envs": 64,
+        "total_steps": 400_000,
+        "num_steps": 16,
+        "steps_per_update": 8,
+        "batches": 1,
+        "gamma": 0.98,
+        "learning_rate": 3e-3,
+        "schedule": "linear",
+    },
+    ("Acrobot-v1", "ppo"): {
+        "num_envs": 64,
+        "total_steps": 200_000,
+        "epochs": 8,
+        "learning_rate": 3e-3,
+        "schedule": "linear",
+        "policy.normalize_observations": True,
+    },
+    ("MountainCarContinuous-v0", "ppo"): {
+        "num_envs": 64,
+        "total_steps": 400_000,
+        "num_steps": 64,
+        "epochs": 8,
+        "learning_rate": 1e-3,
+        "schedule": "linear",
+        "normalize_rewards": True,
+        "policy.normalize_observations": True,
+        # Wide at first: the goal is found by chance, with pushes that last.
+        "policy.initial_std": 2.0,
+    },
+    ("Pendulum-v1", "ppo"): {
+        "num_envs": 64,
+        "total_steps": 300_000,
+        "num_steps": 64,
+        "epochs": 10,
+        "minibatches": 8,
+        "gamma": 0.95,
+        "learning_rate": 1e-3,
+        "schedule": "linear",
+        "normalize_rewards": True,
+        "policy.normalize_observations": True,
+        "policy.initial_std": 0.7,
+    },
+    ("FrozenLake-v1", "ppo"): {
+        "num_envs": 64,
+        "total_steps": 100_000,
+        "gamma": 0.98,
+        "learning_rate": 3e-3,
+        "entropy_weight": 0.01,
+    },
+    ("CliffWalking-v1", "ppo"): {
+        "num_envs": 64,
+        "total_steps": 200_000,
+        "epochs": 8,
+        "learning_rate": 3e-3,
+        "schedule": "linear",
+        "entropy_weight": 0.01,
+        "normalize_rewards": True,
+    },
+    ("Catch-v0", "ppo"): {
+        "num_envs": 64,
+        "total_steps": 100_000,
+        "epochs": 8,
+        "learning_rate": 3e-3,
+        "schedule": "linear",
+    },
+    ("Blackjack-v1", "ppo"): {
+        "num_envs": 64,
+        "total_steps": 200_000,
+        "epochs": 8,
+        "learning_rate": 1e-3,
+        "schedule": "linear",
+        "entropy_weight": 0.01,
+    },
+}
 """By world and algorithm: settings other than the algorithm's own; those of the network as ``policy.hidden`` and so on."""
 
 

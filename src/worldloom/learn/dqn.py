@@ -44,7 +44,7 @@ class DQNConfig(TrainConfig):
     """Let the trained network choose the action whose value the target network gives; otherwise the target network does both."""
     n_step: int = 10
     """Rewards that a target counts before it trusts the value."""
-    replay_capacity: int = 100_000
+    replay_capacity: int = 200_000
     """Transitions that are kept, over all agents and processes."""
     save_replay: bool = True
     """Save the replay with every checkpoint. Without it a training that goes on later first fills a new one."""

@@ -137,8 +137,10 @@ class VTrace(OnPolicy):
         self.turn.copy_(tensors["turn"])
         kept = self.ranks.alone and any(k.startswith("window/") for k in tensors)
         for name, learner in self.learners.items():
-            learner.player.storage.remember_nothing()
-            for key, tensor in learner.player.storage.tensors().items() if kept else ():
+            window = learner.player.storage
+            if not kept:
+                window.remember_nothing()
+            for key, tensor in window.tensors().items() if kept else ():
                 tensor.copy_(tensors[f"window/{name}/{key}"])
 
 
