@@ -75,9 +75,10 @@ def test_an_update_is_the_plain_one(world: object, config: dict[str, int], setti
     chosen = replace(chosen, policy=PolicyConfig(hidden=(8,), memory=memory, memory_size=4))
     trainer = A2C(wl.Simulation(world, 4, seed=1, config=config), chosen)
     (learner,) = trainer.learners.values()
+    fresh = {k: v.clone() for k, v in learner.optimizer.tensors().items()}
     for _ in range(2):
         trainer.iterate()
-    learner.optimizer.load({k: v if k == "learning_rate" else torch.zeros_like(v) for k, v in learner.optimizer.tensors().items()})
+    learner.optimizer.load({**learner.optimizer.tensors(), **{k: v for k, v in fresh.items() if k != "learning_rate"}})
     policy = copy.deepcopy(learner.policy)
     before = learner.optimizer.flat.clone()
     trainer.iterate()

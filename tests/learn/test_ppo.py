@@ -315,7 +315,9 @@ def test_whole_rows_are_learned_from_where_steps_cannot_be_divided() -> None:
 
 @pytest.mark.parametrize(("memory", "solved"), [("gru", True), ("none", False)])
 def test_a_task_that_needs_a_memory_is_solved_with_one_only(memory: str, solved: bool) -> None:
-    config = PPOConfig(num_envs=64, num_steps=16, minibatches=4, epochs=4, learning_rate=5e-3, seed=0, device="cpu", total_steps=64 * 16 * 30)
+    config = PPOConfig(
+        num_envs=64, num_steps=16, minibatches=4, epochs=4, learning_rate=3e-3, schedule="linear", seed=0, device="cpu", total_steps=64 * 16 * 30
+    )
     config = replace(config, entropy_weight=0.01, policy=PolicyConfig(hidden=(16,), memory=memory, memory_size=16))
     score = PPO(CORRIDOR, config).learn().score
     assert score > 0.9 if solved else score < 0.4

@@ -145,7 +145,7 @@ def test_a_roll_out_keeps_what_happened(case: str, memory: str) -> None:
     trainer = rolled(wl.Simulation(world, 3, seed=5, config=config), steps, memory)
     (learner,) = trainer.learners.values()
     wanted = by_hand(wl.Simulation(world, 3, seed=5, config=config, autoreset="disabled"), trainer, steps)
-    learner.finish_rewards()
+    learner.finish_rewards(learner.config.num_steps)
     kept = learner.player.storage
     np.testing.assert_array_equal(kept.dones, wanted["dones"])
     np.testing.assert_array_equal(kept.observations["sight"], np.array(wanted["observations"]))

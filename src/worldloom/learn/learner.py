@@ -108,20 +108,22 @@ class Learner:
             changed = torch.where(divergence > 2.0 * target, rate / RATE_FACTOR, torch.where(divergence < 0.5 * target, rate * RATE_FACTOR, rate))
             rate.copy_(changed.clamp(LEAST_RATE, GREATEST_RATE))
 
-    def finish_rewards(self) -> None:
-        """After a roll-out: scale its rewards, and add what was to come where an episode was cut off."""
+    def finish_rewards(self, new: int) -> None:
+        """After a roll-out of ``new`` steps: scale its rewards, and add what was to come where an episode was cut off."""
         kept = self.player.storage
         if self.scale is not None:
-            self.scale.update(kept.rewards, kept.dones, kept.weights, self.ranks.sum_)
-            kept.rewards.copy_(self.scale.scale(kept.rewards))
+            rewards, weights = kept.rewards[-new:], None if kept.weights is None else kept.weights[-new:]
+            self.scale.update(rewards, kept.dones[-new:], weights, self.ranks.sum_)
+            rewards.copy_(self.scale.scale(rewards))
         if kept.finals:
             add_final_values(kept.rewards, kept.final_steps, kept.final_values, self.config.gamma)
 
-    def update_statistics(self) -> None:
-        """After an update: take the roll-out into the statistics that observations are normalised with, from the next roll-out on."""
+    def update_statistics(self, new: int) -> None:
+        """After an update: take the last ``new`` steps into the statistics that observations are normalised with, from the next roll-out on."""
         kept = self.player.storage
         if self.policy.normalizer is not None:
-            self.policy.normalizer.update(kept.observations, kept.weights, self.ranks.sum_)
+            weights = None if kept.weights is None else kept.weights[-new:]
+            self.policy.normalizer.update({k: v[-new:] for k, v in kept.observations.items()}, weights, self.ranks.sum_)
 
     def summarize(self) -> None:
         """Put together what the host is told of the iteration."""

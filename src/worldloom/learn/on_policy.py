@@ -48,6 +48,11 @@ class OnPolicy(Trainer):
         self._roll = Repeated(self._roll_out, self.device, captured)
         self._learn = Repeated(self._update, self.device, captured and self.ranks.capturable)
 
+    @property
+    def new_steps(self) -> int:
+        """Steps that every world takes between two updates; the last of those that are kept."""
+        return self.config.num_steps
+
     def check(self, learner: Learner) -> None:
         """Raise InputError where the settings do not fit the agents."""
 
@@ -62,7 +67,7 @@ class OnPolicy(Trainer):
         self._roll()
         self._reports.mark()
         self._learn()
-        return self.config.num_steps
+        return self.new_steps
 
     def _roll_out(self) -> None:
         roll_out(self.simulation, [learner.player for learner in self.learners.values()], range(self.config.num_steps), self._captured)
@@ -70,9 +75,9 @@ class OnPolicy(Trainer):
     def _update(self) -> None:
         for learner in self.learners.values():
             if learner.train:
-                learner.finish_rewards()
+                learner.finish_rewards(self.new_steps)
                 self.update(learner)
-                learner.update_statistics()
+                learner.update_statistics(self.new_steps)
             learner.summarize()
 
     def trains(self, policy: str) -> bool:

@@ -67,8 +67,8 @@ class FlatAdam:
         device = self.flat.device
         self.learning_rate = torch.tensor(learning_rate, dtype=torch.float32, device=device)
         self.gradient_norm = torch.zeros((), device=device)
-        """The length of the last gradient, before it was shortened."""
-        self._gradient, self._first, self._second = (torch.zeros_like(self.flat) for _ in range(3))
+        """The length of the last ``gradient``, which is kept as it was before it was shortened."""
+        self.gradient, self._first, self._second = (torch.zeros_like(self.flat) for _ in range(3))
         self._betas = torch.tensor(BETAS, dtype=torch.float64, device=device)
         self._powers = torch.ones_like(self._betas)
 
@@ -80,12 +80,12 @@ class FlatAdam:
             slopes: Those slopes.
         """
         gradients = torch.autograd.grad(outputs, self.parameters, slopes, materialize_grads=True)
-        torch.cat([g.reshape(-1) for g in gradients], out=self._gradient)
-        self.ranks.mean_(self._gradient)
-        torch.linalg.vector_norm(self._gradient, out=self.gradient_norm)
+        torch.cat([g.reshape(-1) for g in gradients], out=self.gradient)
+        self.ranks.mean_(self.gradient)
+        torch.linalg.vector_norm(self.gradient, out=self.gradient_norm)
         self._powers *= self._betas
         norm, rate = self.gradient_norm.view(1), self.learning_rate.view(1)
-        arguments = (self._gradient, norm, self.max_gradient_norm, rate, self._powers, self.flat, self._first, self._second)
+        arguments = (self.gradient, norm, self.max_gradient_norm, rate, self._powers, self.flat, self._first, self._second)
         launch(_adam, self.flat.numel(), arguments, self.flat.device)
 
     def tensors(self) -> dict[str, torch.Tensor]:

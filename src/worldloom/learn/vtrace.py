@@ -54,8 +54,6 @@ class VTraceConfig(RolloutConfig):
             raise InputError(f"c_clip must be at most rho_clip ({self.rho_clip}), not {self.c_clip}")
         if self.batches < 1:
             raise InputError(f"batches must be 1 or more, not {self.batches}")
-        if self.normalize_rewards:
-            raise InputError("V-trace learns from a reward several times, so it cannot change its scale in between: leave normalize_rewards off")
 
 
 class VTrace(OnPolicy):
@@ -78,8 +76,8 @@ class VTrace(OnPolicy):
         if learner.seats.rows % batches:
             raise InputError(f"{learner.seats.rows} agents cannot be divided into {batches} equal batches: change num_envs or batches")
 
-    def iterate(self) -> int:
-        super().iterate()
+    @property
+    def new_steps(self) -> int:
         return self.config.steps_per_update
 
     def _roll_out(self) -> None:
