@@ -38,7 +38,7 @@ PRINTED = {
     r"metres run by those who learn: (9\.\d|10\.0) of 10; the idle one's policy is as it was: True$",
     "own_loop_with_parts": r"iteration 0: [5-9]\d poles fell in 2048 steps\n(.*\n)+iteration 39: \d poles fell in 2048 steps$",
     "resume_run": r"in the folder: checkpoints, config\.json, .*metrics\.jsonl\n20 iterations noted, \d+ tensors, equal bit for bit: True$",
-    "callbacks": r"^training 64 worlds on cpu\niteration 5: return \d+\n(iteration \d+: return \d\d\n)+ended before its time: True$",
+    "callbacks": r"^training 64 worlds on cpu\niteration 5: return \d+\n(iteration \d+: return \d+\n)+ended before its time: True$",
     "cleanrl_style": r"^mean return of the last 100 episodes [1-5]\d\d at [\d,]+ steps/s$",
     "train_with_sb3": r"for about 20 steps, this one for [1-5]\d\d$",
     "jax_scan": r"^always left: 2\d{4} falls .*\nlean on the angle: \d{1,3} falls in 200 steps of 1000 worlds$",

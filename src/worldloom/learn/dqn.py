@@ -184,6 +184,10 @@ class DQN(Trainer):
         longest = max(learner.config.n_step for learner in self.learners.values())
         return self._in_replay > longest and self._in_replay * worlds >= self.config.learning_starts
 
+    def numbers_at_once(self) -> int:
+        samples = max(self.config.batch_size // self.ranks.size, self.simulation.num_worlds)
+        return max(samples * int(learner.policy.width) for learner in self.learners.values())
+
     def iterate(self) -> int:
         for learner in self.learners.values():
             learner.schedule(self.steps / self.config.total_steps)

@@ -48,6 +48,13 @@ class OnPolicy(Trainer):
         self._roll = Repeated(self._roll_out, self.device, captured)
         self._learn = Repeated(self._update, self.device, captured and self.ranks.capturable)
 
+    def numbers_at_once(self) -> int:
+        return max(self.samples_at_once(learner) * int(learner.policy.width) for learner in self.learners.values())
+
+    def samples_at_once(self, learner: Learner) -> int:
+        """How many samples a step of the optimiser learns from."""
+        return learner.seats.rows * self.config.num_steps
+
     @property
     def new_steps(self) -> int:
         """Steps that every world takes between two updates; the last of those that are kept."""

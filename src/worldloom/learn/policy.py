@@ -51,6 +51,11 @@ class Policy(nn.Module):  # type: ignore[misc]
         """The state in which episodes begin: zeros [rows, S]."""
         return torch.zeros(rows, self.state_size, device=device)
 
+    @property
+    def width(self) -> int:
+        """Numbers of the widest layer, the observations among them, roughly."""
+        return max(sum(part.features for part in self.spec.observations.values()), *self.config.hidden)
+
     def forward(self, observations: Observations, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Observations [N, *shape] by name, state [N, S] -> parameters [N, P], value [N], the next state [N, S].
 

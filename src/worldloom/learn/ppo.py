@@ -99,6 +99,9 @@ class PPO(OnPolicy):
                 f"{few} a number of agents ({learner.seats.rows} per process) that {config.minibatches} minibatches divide evenly: change one of them"
             )
 
+    def samples_at_once(self, learner: Learner) -> int:
+        return super().samples_at_once(learner) // _config(learner).minibatches
+
     def update(self, learner: Learner) -> None:
         config, kept = _config(learner), learner.player.storage
         advantages, returns = gae(kept.rewards, kept.values, kept.dones, config.gamma, config.lam)

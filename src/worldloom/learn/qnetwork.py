@@ -41,6 +41,11 @@ class QNetwork(nn.Module):  # type: ignore[misc]
         self.custom = network is not None
         self.network = build_q_network(spec, config) if network is None else network
 
+    @property
+    def width(self) -> int:
+        """Numbers of the widest layer, the observations among them, roughly."""
+        return max(sum(part.features for part in self.spec.observations.values()), *self.config.hidden)
+
     def forward(self, observations: Observations) -> Tensor:
         """Observations [N, *shape] by name -> Q values [N, choices], float32."""
         if self.normalizer is not None:

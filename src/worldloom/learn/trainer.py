@@ -22,6 +22,7 @@ from worldloom.learn.config import TrainConfig
 from worldloom.learn.progress import Progress
 from worldloom.learn.ranks import Ranks
 from worldloom.learn.reports import Report, Reports
+from worldloom.learn.torch_settings import suited
 
 Tensors = dict[str, torch.Tensor]
 EPISODES = 100
@@ -98,6 +99,10 @@ class Trainer(ABC):
     def load_tensors(self, tensors: Tensors) -> None:
         """Take back what :meth:`tensors` gave, from the CPU or elsewhere."""
 
+    @abstractmethod
+    def numbers_at_once(self) -> int:
+        """How many numbers the largest operation of an iteration has, roughly."""
+
     # -- the loop ----------------------------------------------------------------------------------------------------
 
     def learn(self, total_steps: int | None = None, callbacks: Iterable[Callback] = ()) -> Trainer:
@@ -106,11 +111,9 @@ class Trainer(ABC):
             self.config = replace(self.config, total_steps=total_steps)
         called = list(callbacks)
         self._stopping = False
-        before = torch.get_float32_matmul_precision()
-        torch.set_float32_matmul_precision("high" if self.device.type == "cuda" else before)
         started, earlier = time.perf_counter(), self.seconds
         pace = deque([(started, self.steps)], maxlen=20)
-        try:
+        with suited(self.device, self.numbers_at_once()):
             for callback in called:
                 callback.on_start(self)
             while self.steps < self.config.total_steps and not self._agreed_to_stop():
@@ -123,8 +126,6 @@ class Trainer(ABC):
             self.seconds = earlier + time.perf_counter() - started
             for callback in called:
                 callback.on_end(self)
-        finally:
-            torch.set_float32_matmul_precision(before)
         return self
 
     def stop(self) -> None:

@@ -76,6 +76,9 @@ class VTrace(OnPolicy):
         if learner.seats.rows % batches:
             raise InputError(f"{learner.seats.rows} agents cannot be divided into {batches} equal batches: change num_envs or batches")
 
+    def samples_at_once(self, learner: Learner) -> int:
+        return super().samples_at_once(learner) // self.config.batches
+
     @property
     def new_steps(self) -> int:
         return self.config.steps_per_update

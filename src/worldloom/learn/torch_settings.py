@@ -1,0 +1,26 @@
+"""PyTorch's own settings while a training runs, put back afterwards: how many threads, and how exact products are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+
+WORTH_SHARING = 1 << 18
+"""Numbers in an operation from which on several threads are faster. Below, they are slower by far wherever another program runs too."""
+
+
+@contextmanager
+def suited(device: torch.device, numbers: int) -> Iterator[None]:
+    """On a GPU: products in TF32. On the CPU: all cores for operations on many ``numbers``, one for few, where threads wait longer than they work."""
+    threads, precision = torch.get_num_threads(), torch.get_float32_matmul_precision()
+    if device.type == "cuda":
+        torch.set_float32_matmul_precision("high")
+    elif numbers < WORTH_SHARING:
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+        torch.set_float32_matmul_precision(precision)

@@ -1,0 +1,25 @@
+"""PyTorch's settings are right while a training runs, and as before afterwards."""
+
+import pytest
+import torch
+
+from worldloom.learn.torch_settings import WORTH_SHARING, suited
+
+
+@pytest.mark.parametrize(("numbers", "threads"), [(WORTH_SHARING - 1, 1), (WORTH_SHARING, 2)])
+def test_small_operations_get_one_thread(numbers, threads):
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        with suited(torch.device("cpu"), numbers):
+            assert torch.get_num_threads() == threads
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_settings_come_back_after_an_error():
+    before = torch.get_num_threads(), torch.get_float32_matmul_precision()
+    with pytest.raises(KeyError), suited(torch.device("cpu"), 1):
+        raise KeyError
+    assert (torch.get_num_threads(), torch.get_float32_matmul_precision()) == before
