@@ -14,6 +14,7 @@ from worldloom.core.errors import InputError
 from worldloom.core.simulation import Simulation
 from worldloom.learn.actions import to_world
 from worldloom.learn.seats import Seats
+from worldloom.learn.torch_settings import suited
 
 MOST_WORLDS = 1024
 """Worlds that play side by side; further episodes follow in the same ones."""
@@ -102,6 +103,15 @@ def evaluate(
     """
     if episodes < 1:
         raise InputError(f"at least one episode must be played, not {episodes}")
+    seats = [played for played, _ in players.values()]
+    numbers = max(s.rows * sum(part.features for part in s.spec.observations.values()) for s in seats)
+    with suited(seats[0].device, numbers):
+        return _play(simulation, players, episodes, tell, most_steps)
+
+
+def _play(
+    simulation: Simulation, players: Mapping[str, tuple[Seats, Acts]], episodes: int, tell: Callable[[int], None] | None, most_steps: int
+) -> Evaluation:
     match, worlds = Match(simulation, players), simulation.num_worlds
     device = next(iter(players.values()))[0].device
     left = episodes // worlds + (torch.arange(worlds, device=device) < episodes % worlds).long()
