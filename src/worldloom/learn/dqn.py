@@ -42,7 +42,7 @@ class DQNConfig(TrainConfig):
     """The network."""
     double: bool = True
     """Let the trained network choose the action whose value the target network gives; otherwise the target network does both."""
-    n_step: int = 10
+    n_step: int = 20
     """Rewards that a target counts before it trusts the value."""
     replay_capacity: int = 200_000
     """Transitions that are kept, over all agents and processes."""
@@ -58,7 +58,7 @@ class DQNConfig(TrainConfig):
     """Steps of the optimiser in each update."""
     target_update: int = 1
     """Updates between two moves of the target network."""
-    tau: float = 0.1
+    tau: float = 0.05
     """How far the target network moves towards the trained one; 1 to copy it."""
     epsilon_start: float = 1.0
     """How often an agent acts at random at first."""
