@@ -11,6 +11,7 @@ import torch
 
 import worldloom as wl
 from worldloom.learn.actors import QActor
+from worldloom.learn.defaults import tuned
 from worldloom.learn.dqn import DQN, DQNConfig
 from worldloom.learn.epsilon_greedy import EpsilonGreedy
 from worldloom.learn.evaluate import evaluate
@@ -113,7 +114,7 @@ def test_a_state_from_the_gpu_goes_on_there() -> None:
 
 
 def test_it_solves_cartpole() -> None:
-    trainer = DQN("CartPole-v1", DQNConfig(device=DEVICE, seed=1))
+    trainer = DQN("CartPole-v1", replace(tuned("CartPole-v1", "dqn", DQNConfig), device=DEVICE, seed=1))
     trainer.learn()
     fresh = wl.Simulation("CartPole-v1", 100, DEVICE, seed=1000)
     (learner,) = trainer.learners.values()

@@ -16,6 +16,7 @@ import worldloom as wl
 from worldloom.core.errors import InputError
 from worldloom.learn.actors import QActor
 from worldloom.learn.callbacks import Callback, StopAt
+from worldloom.learn.defaults import tuned
 from worldloom.learn.dqn import DQN, DQNConfig, huber, td_targets
 from worldloom.learn.epsilon_greedy import EpsilonGreedy
 from worldloom.learn.evaluate import evaluate
@@ -508,7 +509,7 @@ def test_settings_out_of_range_are_refused(changes: dict[str, object]) -> None:
 
 def test_it_solves_cartpole() -> None:
     """As it is trained, with a random action in every twentieth step; and then without."""
-    trainer = DQN("CartPole-v1", DQNConfig(device="cpu", seed=2))
+    trainer = DQN("CartPole-v1", replace(tuned("CartPole-v1", "dqn", DQNConfig), device="cpu", seed=2))
     trainer.learn(callbacks=[StopAt(460.0)])
     assert trainer.score >= 460.0
     fresh = wl.Simulation("CartPole-v1", 100, "cpu", seed=1000)

@@ -7,6 +7,7 @@ actions, :func:`gae`, :func:`n_step_returns` and :func:`vtrace` say how good the
 from worldloom.learn.a2c import A2C, A2CConfig
 from worldloom.learn.advantages import gae, n_step_returns
 from worldloom.learn.callbacks import Callback, StopAt
+from worldloom.learn.dqn import DQN, DQNConfig
 from worldloom.learn.learner import Team
 from worldloom.learn.policy import Policy
 from worldloom.learn.policy_config import PolicyConfig
@@ -20,10 +21,12 @@ from worldloom.learn.vtrace_targets import vtrace
 
 __all__ = [
     "A2C",
+    "DQN",
     "PPO",
     "A2CConfig",
     "ActionSpec",
     "Callback",
+    "DQNConfig",
     "ObservationSpec",
     "PPOConfig",
     "Policy",

@@ -42,7 +42,7 @@ class DQNConfig(TrainConfig):
     """The network."""
     double: bool = True
     """Let the trained network choose the action whose value the target network gives; otherwise the target network does both."""
-    n_step: int = 20
+    n_step: int = 3
     """Rewards that a target counts before it trusts the value."""
     replay_capacity: int = 200_000
     """Transitions that are kept, over all agents and processes."""

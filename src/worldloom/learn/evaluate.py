@@ -109,9 +109,7 @@ def evaluate(
         return _play(simulation, players, episodes, tell, most_steps)
 
 
-def _play(
-    simulation: Simulation, players: Mapping[str, tuple[Seats, Acts]], episodes: int, tell: Callable[[int], None] | None, most_steps: int
-) -> Evaluation:
+def _play(simulation: Simulation, players: Mapping[str, tuple[Seats, Acts]], episodes: int, tell: Callable[[int], None] | None, most_steps: int) -> Evaluation:
     match, worlds = Match(simulation, players), simulation.num_worlds
     device = next(iter(players.values()))[0].device
     left = episodes // worlds + (torch.arange(worlds, device=device) < episodes % worlds).long()
