@@ -31,8 +31,9 @@ def test_the_fused_pair_agrees_with_the_plain_layers(rows, activation, inputs, o
     parameters, value, _ = policy(observations, policy.initial_state(0, "cuda"))
     slopes = torch.autograd.grad(parameters.sin().mean() + value.square().mean(), list(policy.parameters()))
     for found, wanted in zip((parameters, value, *slopes), reference(policy, observations), strict=True):
-        # Over all numbers: where a rectifier is near its kink, rounding can switch it on or off.
-        assert float((found.detach().cpu() - wanted.detach()).norm()) < 0.03 * float(wanted.detach().norm()) + 1e-6
+        # Over all numbers, and loosely for rectifiers: near its kink, rounding switches one on or off.
+        near = 0.1 if activation == "relu" else 0.01
+        assert float((found.detach().cpu() - wanted.detach()).norm()) < near * float(wanted.detach().norm()) + 1e-6
 
 
 def test_a_compiler_that_fails_leaves_the_plain_layers(monkeypatch):

@@ -20,7 +20,6 @@ TUNED: dict[tuple[str, str], dict[str, Any]] = {
     ("CartPole-v1", "a2c"): {
         "num_envs": 32,
         "total_steps": 400_000,
-        "gamma": 0.98,
         "learning_rate": 3e-3,
         "schedule": "linear",
         "value_weight": 1.0,
