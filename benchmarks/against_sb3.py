@@ -2,7 +2,8 @@
 
 python benchmarks/against_sb3.py --out against_sb3.json
 
-Stable-Baselines3 trains and is judged on Gymnasium's environments in a DummyVecEnv, worldloom on its own worlds of the same rules.
+Stable-Baselines3 trains on Gymnasium's environments in a DummyVecEnv, worldloom on its own worlds of the same rules. The finished policies of
+both are judged in the same episodes, with their likeliest actions.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import json
 import statistics
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,17 +22,18 @@ import torch
 import tyro
 from rich.console import Console
 from rich.table import Table
-from stable_baselines3.common.evaluation import evaluate_policy
-from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor
+from stable_baselines3.common.vec_env import DummyVecEnv
+from torch import nn
 
 from worldloom.core.simulation import Simulation
 from worldloom.learn import PPO, PolicyConfig, PPOConfig
 from worldloom.learn.actors import PolicyActor
-from worldloom.learn.evaluate import evaluate
-from worldloom.learn.seats import Seats
+from worldloom.learn.evaluate import Acts, evaluate
+from worldloom.learn.networks.layers import ACTOR_GAIN, CRITIC_GAIN, linear
+from worldloom.learn.seats import Member, Seats, acting_kinds
 
 JUDGED_FROM = 10_000
-"""The seed that evaluations begin with: other episodes than those of the training."""
+"""The seed of the episodes that policies are judged by: other ones than those of the trainings."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +48,8 @@ class Case:
     learning_rate: float
     gamma: float
     lam: float
-    half_range: float = 1.0
-    """Half the range of the action's bounds. Worldloom's standard deviation is in these units, that of Stable-Baselines3 in the world's."""
+    half_range: float = 0.0
+    """Half the range of the bounds of an action of real numbers; 0 for choices."""
 
 
 CASES = {
@@ -63,13 +66,51 @@ class Settings:
     """Which worlds."""
     seeds: int = 5
     """Trainings of each library in each world."""
-    episodes: int = 100
-    """Episodes that each policy is judged by, with its likeliest actions."""
+    episodes: int = 400
+    """Episodes that each policy is judged by."""
+    own_units: bool = False
+    """Let worldloom's network give actions in units of their bounds, as it does by itself, instead of in the world's units."""
     out: Path | None = None
     """A file for the figures as JSON."""
 
 
-def train_worldloom(world: str, case: Case, seed: int, episodes: int) -> tuple[float, float]:
+class WorldUnits(nn.Module):
+    """Worldloom's network with means in the world's units, as Stable-Baselines3 has them, so that a step of the optimiser moves them equally far."""
+
+    def __init__(self, inputs: int, half_range: float) -> None:
+        super().__init__()
+        self.half_range = half_range
+        self.actor, self.critic = (
+            nn.Sequential(linear(inputs, 64, 2**0.5), nn.Tanh(), linear(64, 64, 2**0.5), nn.Tanh(), linear(64, 1, gain)) for gain in (ACTOR_GAIN, CRITIC_GAIN)
+        )
+
+    def forward(self, seen: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return self.actor(seen) / self.half_range, self.critic(seen)
+
+
+class Sb3Actor:
+    """A policy of Stable-Baselines3 at play in worldloom's worlds."""
+
+    def __init__(self, model: stable_baselines3.PPO, half_range: float) -> None:
+        self.policy, self.half_range = model.policy, half_range
+
+    def initial_state(self, rows: int, device: torch.device | str) -> torch.Tensor:
+        return torch.zeros(rows, 0, device=device)
+
+    def act(self, observations: Mapping[str, torch.Tensor], state: torch.Tensor, mask: torch.Tensor | None) -> tuple[torch.Tensor, torch.Tensor]:
+        with torch.no_grad():
+            likeliest = self.policy.get_distribution(next(iter(observations.values()))).mode()
+        return (likeliest / self.half_range if self.half_range else likeliest.int()[:, None]), state
+
+
+def judge(world: str, actor: Acts, episodes: int) -> float:
+    """The mean return of a finished policy."""
+    with Simulation(world, episodes, "cpu", seed=JUDGED_FROM) as judged:
+        kind = next(iter(acting_kinds(judged.definition)))
+        return evaluate(judged, {kind: (Seats(judged, [Member(kind)]), actor)}, episodes).mean_return
+
+
+def train_worldloom(world: str, case: Case, seed: int, settings: Settings) -> tuple[float, float]:
     """The mean return of a policy trained with worldloom, and the seconds of its training."""
     config = PPOConfig(
         num_envs=case.num_envs,
@@ -83,25 +124,26 @@ def train_worldloom(world: str, case: Case, seed: int, episodes: int) -> tuple[f
         value_weight=1.0,  # of half the squared error; Stable-Baselines3 takes 0.5 of the whole
         seed=seed,
         device="cpu",
-        policy=PolicyConfig(initial_std=1.0 / case.half_range),
+        policy=PolicyConfig(initial_std=1.0 / case.half_range if case.half_range else 1.0),
     )
-    trainer = PPO(world, config)
+    torch.manual_seed(seed)
+    inputs = gymnasium.make(world).observation_space.shape
+    network = WorldUnits(inputs[0], case.half_range) if case.half_range and inputs and not settings.own_units else None
+    trainer = PPO(world, config, network=network)
     trainer.learn()
-    judged = Simulation(world, episodes, "cpu", seed=JUDGED_FROM + seed)
-    players = {name: (Seats(judged, learner.seats.members), PolicyActor(learner.policy)) for name, learner in trainer.learners.items()}
-    return evaluate(judged, players, episodes).mean_return, trainer.seconds
+    (learner,) = trainer.learners.values()
+    return judge(world, PolicyActor(learner.policy), settings.episodes), trainer.seconds
 
 
-def train_sb3(world: str, case: Case, seed: int, episodes: int) -> tuple[float, float]:
+def train_sb3(world: str, case: Case, seed: int, settings: Settings) -> tuple[float, float]:
     """The same with Stable-Baselines3; what is not named here is its default, and worldloom's too."""
     worlds = DummyVecEnv([lambda: gymnasium.make(world)] * case.num_envs)
-    batch = case.num_envs * case.num_steps // case.minibatches
     model = stable_baselines3.PPO(
         "MlpPolicy",
         worlds,
         learning_rate=case.learning_rate,
         n_steps=case.num_steps,
-        batch_size=batch,
+        batch_size=case.num_envs * case.num_steps // case.minibatches,
         n_epochs=case.epochs,
         gamma=case.gamma,
         gae_lambda=case.lam,
@@ -111,10 +153,7 @@ def train_sb3(world: str, case: Case, seed: int, episodes: int) -> tuple[float, 
     start = time.perf_counter()
     model.learn(case.total_steps)
     seconds = time.perf_counter() - start
-    judged = VecMonitor(DummyVecEnv([lambda: gymnasium.make(world)] * 10))
-    judged.seed(JUDGED_FROM + seed)
-    mean, _ = evaluate_policy(model, judged, n_eval_episodes=episodes, deterministic=True)
-    return float(mean), seconds
+    return judge(world, Sb3Actor(model, case.half_range), settings.episodes), seconds
 
 
 def summary(values: list[float]) -> str:
@@ -131,7 +170,7 @@ def main(settings: Settings) -> None:
         found: dict[str, list[tuple[float, float]]] = {"worldloom": [], "sb3": []}
         for seed in range(settings.seeds):
             for name, train in (("worldloom", train_worldloom), ("sb3", train_sb3)):
-                found[name].append(train(world, case, seed, settings.episodes))
+                found[name].append(train(world, case, seed, settings))
                 console.print(f"{world} seed {seed} {name}: return {found[name][-1][0]:.1f} after {found[name][-1][1]:.1f} s")
         returns = {name: [r for r, _ in runs] for name, runs in found.items()}
         seconds = {name: [s for _, s in runs] for name, runs in found.items()}

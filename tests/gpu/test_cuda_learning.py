@@ -156,3 +156,26 @@ def test_numbers_arrive_in_order_and_the_score_is_right() -> None:
     trainer.learn(callbacks=[Note()])
     assert [iteration for iteration, _ in told] == list(range(1, 9))
     assert [rate for _, rate in told] == pytest.approx([3e-4 * (1.0 - k / 8) for k in range(8)], rel=1e-4)
+
+
+def test_what_is_changed_between_iterations_reaches_a_captured_graph() -> None:
+    """A configuration per world moves its memory, and a team may stop learning: both are captured anew."""
+    config = PPOConfig(num_envs=256, num_steps=8, device=DEVICE, seed=0)
+    trainers = [PPO("CartPole-v1", replace(config, graphs=graphs)) for graphs in (True, False)]
+    for trainer in trainers:
+        for _ in range(3):
+            trainer.iterate()
+        trainer.simulation.set_config("force", torch.linspace(5.0, 15.0, 256).numpy())
+        trainer.simulation.set_config("max_steps", 3)
+        for _ in range(3):
+            trainer.iterate()
+    kept = [next(iter(trainer.learners.values())).player.storage for trainer in trainers]
+    assert kept[0].finals == kept[1].finals == 3
+    assert torch.equal(kept[0].dones, kept[1].dones)
+    torch.testing.assert_close(kept[0].observations["sight"], kept[1].observations["sight"], rtol=1e-3, atol=1e-3)
+    (learner,) = trainers[0].learners.values()
+    learner.train = False
+    before = learner.optimizer.flat.clone()
+    trainers[0].iterate()
+    trainers[0].iterate()
+    assert torch.equal(before, learner.optimizer.flat)

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from worldloom.learn.graphs import Repeated
+from worldloom.learn.ppo import PPO, PPOConfig
 
 
 @pytest.mark.parametrize("captured", [True, False])
@@ -23,3 +24,17 @@ def test_errors_of_the_work_are_seen() -> None:
 
     with pytest.raises(ValueError, match="no"):
         Repeated(fail, torch.device("cpu"))()
+
+
+def test_a_new_configuration_makes_room_for_more_cuts() -> None:
+    """A limit that is set while a training runs cuts episodes off more often; none of their bootstraps may be lost."""
+    trainer = PPO("CartPole-v1", PPOConfig(num_envs=4, num_steps=32, device="cpu", seed=0))
+    trainer.iterate()
+    (learner,) = trainer.learners.values()
+    assert learner.player.storage.finals == 1
+    trainer.simulation.set_config("max_steps", 5)
+    trainer.iterate()
+    trainer.iterate()
+    kept = learner.player.storage
+    assert kept.finals == 7
+    assert int((kept.final_steps >= 0).sum()) == int(kept.dones.sum()) > 20

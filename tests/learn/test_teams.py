@@ -112,7 +112,7 @@ def test_networks_from_outside_go_to_teams() -> None:
         PPO(FARM, SMALL, network=module)
     with pytest.raises(InputError, match="a network and teams cannot both be given"):
         PPO(FARM, SMALL, network=module, teams={"wolves": wolves, "flock": Team("Sheep,Ram")})
-    with pytest.raises(InputError, match="two teams cannot train the same network"):
+    with pytest.raises(InputError, match="two teams cannot train the same parameters"):
         PPO(FARM, SMALL, teams={"wolves": wolves, "sheep": Team("Sheep", network=module), "ram": Team("Ram", network=module)})
     before = module.layer.weight.clone()
     PPO(FARM, SMALL, teams={"wolves": wolves, "flock": Team("Sheep,Ram", network=module)}).learn()
@@ -211,3 +211,18 @@ def test_returns_are_those_of_the_time_they_were_there() -> None:
 def test_a_policy_needs_a_name_that_files_can_hold(name):
     with pytest.raises(InputError, match="cannot be called"):
         PPO(FARM, PPOConfig(num_envs=4, device="cpu"), teams={name: Team("Sheep")})
+
+
+def test_modules_that_share_a_part_cannot_be_trained_by_two_teams() -> None:
+    trunk = nn.Linear(1, 4)
+
+    class Head(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.trunk, self.out = trunk, nn.Linear(4, 1)
+
+        def forward(self, seen: Tensor) -> tuple[Tensor, Tensor]:
+            return self.out(self.trunk(seen)), self.out(self.trunk(seen))
+
+    with pytest.raises(InputError, match="same parameters"):
+        PPO(FARM, SMALL, teams={"wolves": Team("Wolf", network=Head()), "others": Team("Sheep,Ram", network=Head())})

@@ -71,7 +71,8 @@ def test_an_update_is_the_plain_one(world: object, config: dict[str, int], memor
     turn = int(trainer.turn)
     trainer.iterate()
     kept = learner.player.storage
-    rows = torch.arange(turn % 2, kept.rows, 2)
+    agents = learner.seats.agents
+    rows = torch.tensor([row for row in range(kept.rows) if row // agents % 2 == turn % 2])
     here = kept.weights[:, rows] > 0.0
     state = kept.states[0, rows]
     log_probs, entropies, values = [], [], []
@@ -129,5 +130,5 @@ def test_settings_that_make_no_sense_are_refused(settings: dict[str, object], ma
 
 
 def test_agents_that_make_no_equal_batches_are_refused() -> None:
-    with pytest.raises(InputError, match="5 agents cannot be divided into 2 equal batches"):
+    with pytest.raises(InputError, match="5 worlds cannot be divided into 2 equal batches"):
         VTrace("CartPole-v1", replace(SMALL, num_envs=5))

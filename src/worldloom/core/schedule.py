@@ -109,7 +109,9 @@ def plan(definition: Definition, autoreset: Autoreset, checks: bool) -> Schedule
     def look() -> list[Entry]:
         """The observations of all worlds, and the end of those that are not finite."""
         found = check(seen, None)
-        return [*user("observe", definition.observe, None), *found, *(engine([lifecycle.give_up(world)]) if found else [])]
+        if found:
+            found += [*engine([lifecycle.give_up(world)]), *engine([tell for _, _, tell, _ in agents], FAULTY, [v for v, *_ in agents])]
+        return [*user("observe", definition.observe, None), *found]
 
     stepping = STEPPING if autoreset == "next_step" else None
     first = lifecycle.begin_step_or_reset(world) if autoreset == "next_step" else lifecycle.begin_step(world)

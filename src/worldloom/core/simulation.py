@@ -65,6 +65,8 @@ class Simulation:
         world_offset: int = 0,
     ) -> None:
         self._closed = self._resetting = False
+        self.configured = 0
+        """How often a configuration was set: what was derived from one, or recorded with its memory, must be made anew when it changes."""
         if not isinstance(world, (str, Definition)):
             raise InputError(f"a simulation is made of a world's id or its definition, not of {type(world).__name__}")
         self.definition = (definition(world) if isinstance(world, str) else world).with_counts(counts)
@@ -298,6 +300,7 @@ class Simulation:
                 column.resize(rows)
             self._rebind()
         column.assign(array.reshape(column.shape))
+        self.configured += 1
 
     def _rebind(self) -> None:
         executor = getattr(self, "executor", None)

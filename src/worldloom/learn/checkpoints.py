@@ -39,7 +39,7 @@ class Note:
 
     Attributes:
         iteration: Iterations done when it was saved.
-        steps: Agent steps taken.
+        steps: World steps taken.
         score: How good it is, higher is better; None where it was not measured.
         state: What else was saved, as JSON holds it: lists for tuples, text for keys.
         bytes: Size of the file of tensors.
@@ -81,7 +81,7 @@ class Checkpoints:
             tensors: By name, on any device; parts of one memory are written each for itself.
             state: Whatever JSON can hold; NaN and infinities too.
             iteration: Iterations done. A checkpoint of the same iteration is replaced.
-            steps: Agent steps taken.
+            steps: World steps taken.
             score: Higher is better; None or NaN never make the best.
         """
         self.folder.mkdir(parents=True, exist_ok=True)

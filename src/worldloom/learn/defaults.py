@@ -24,7 +24,7 @@ TUNED: dict[tuple[str, str], dict[str, Any]] = {
         "schedule": "linear",
         "value_weight": 1.0,
         "entropy_weight": 0.01,
-        # Values of 50 drive a small critic's units into saturation, where it learns nothing more.
+        # Values of 100 drive a small critic's units into saturation, where it learns nothing more.
         "normalize_rewards": True,
     },
     ("CartPole-v1", "vtrace"): {

@@ -165,9 +165,9 @@ class DQN(Trainer):
         """Steps of every world that are or were in the replay."""
         captured = config.graphs and not self.simulation.calls_out
         self._captured = captured and self.device.type == "cuda"
-        self._act = Repeated(self._steps, self.device, captured)
-        self._learn = Repeated(self._update, self.device, captured and self.ranks.capturable)
-        self._summarize = Repeated(self._summaries, self.device, captured and self.ranks.capturable)
+        self._act = Repeated(self._steps, self.device, captured, self._version)
+        self._learn = Repeated(self._update, self.device, captured and self.ranks.capturable, self._version)
+        self._summarize = Repeated(self._summaries, self.device, captured and self.ranks.capturable, self._version)
 
     def _config_of(self, team: Team) -> DQNConfig:
         """The settings of a team: its own, but for those that say when all act and learn."""
@@ -183,6 +183,10 @@ class DQN(Trainer):
         worlds = self.simulation.num_worlds * self.ranks.size
         longest = max(learner.config.n_step for learner in self.learners.values())
         return self._in_replay > longest and self._in_replay * worlds >= self.config.learning_starts
+
+    def _version(self) -> tuple[int, ...]:
+        """What a recorded iteration depends on: the worlds' configuration, and who learns."""
+        return self.simulation.configured, *(int(learner.train) for learner in self.learners.values())
 
     def numbers_at_once(self) -> int:
         samples = max(self.config.batch_size // self.ranks.size, self.simulation.num_worlds)

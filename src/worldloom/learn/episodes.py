@@ -34,9 +34,8 @@ def _record(
     if terminated.shape[0] * agents == kept_done.shape[0]:
         flag = row // agents  # flags of the world count for all its agents
     over = terminated[flag] or truncated[flag]
-    done = over
     if ended.shape[0] > 0:
-        done = done or ended[row]
+        over = over or ended[row]  # agents that left before are not counted again, since they were not present
     reward = rewards[row]
     if not wp.isfinite(reward):
         reward = 0.0  # a fault of its world, which starts anew
@@ -44,7 +43,7 @@ def _record(
     if weights.shape[0] > 0:
         present = weights[row] > 0.0
     kept_reward[row] = reward
-    kept_done[row] = done
+    kept_done[row] = over
     if present:
         running[0, row] = running[0, row] + reward
         running[1, row] = running[1, row] + 1.0

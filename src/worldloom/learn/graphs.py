@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 
 import torch
 
@@ -16,15 +16,20 @@ class Repeated:
         body: The work. It must not wait for the GPU, nor depend on anything that changes on the host.
         device: Where it runs.
         captured: Whether a CUDA graph may be made of it.
+        version: Changes with whatever the work depends on beside the tensors' contents; it is then captured anew.
     """
 
-    def __init__(self, body: Callable[[], None], device: torch.device, captured: bool = True) -> None:
-        self.body = body
+    def __init__(self, body: Callable[[], None], device: torch.device, captured: bool = True, version: Callable[[], Hashable] = lambda: 0) -> None:
+        self.body, self.version = body, version
         self.captured = captured and device.type == "cuda"
         self._calls = 0
         self._graph: torch.cuda.CUDAGraph | None = None
+        self._captured_version: Hashable = None
 
     def __call__(self) -> None:
+        version = self.version() if self.captured else None
+        if version != self._captured_version:
+            self._calls, self._graph, self._captured_version = 0, None, version
         self._calls += 1
         if not self.captured:
             self.body()

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 import warp as wp
 
-_STREAMS: dict[int, wp.Stream] = {}
+_STREAMS: dict[tuple[int | None, int], wp.Stream] = {}
 
 
 def warp_device(device: torch.device) -> wp.Device:
@@ -27,6 +27,7 @@ def current_stream(device: torch.device) -> wp.Stream | None:
     if device.type != "cuda":
         return None
     stream = torch.cuda.current_stream(device)
-    if stream.cuda_stream not in _STREAMS:
-        _STREAMS[stream.cuda_stream] = wp.stream_from_torch(stream)
-    return _STREAMS[stream.cuda_stream]
+    key = stream.device_index, stream.cuda_stream  # the default stream has the same handle on every GPU
+    if key not in _STREAMS:
+        _STREAMS[key] = wp.stream_from_torch(stream)
+    return _STREAMS[key]

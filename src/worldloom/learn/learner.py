@@ -69,7 +69,8 @@ class Learner:
         self.name, self.train, self.ranks = name, team.train, ranks
         own = team.config or config
         assert isinstance(own, RolloutConfig)
-        self.config = replace(own, num_steps=config.num_steps, total_steps=config.total_steps)
+        together = [name for name in ("num_steps", "steps_per_update", "total_steps") if hasattr(config, name)]
+        self.config = replace(own, **{name: getattr(config, name) for name in together})
         self.seats = Seats(simulation, parse_members(team.agents, simulation.definition))
         self.device = self.seats.device
         with torch.random.fork_rng(devices=[]):
@@ -78,6 +79,8 @@ class Learner:
         if self.config.compile:
             self.policy.network.compile()
         self.optimizer = FlatAdam(self.policy.parameters(), self.config.learning_rate, self.config.max_gradient_norm, ranks)
+        if self.train and not self.optimizer.parameters:
+            raise InputError(f"policy '{name}' has no parameters to train: give its team train=False")
         for tensor in self.policy.state_dict().values():  # a module that was handed in may start differently in every process
             ranks.follow_(tensor)
         first_row = simulation.world_offset * self.seats.agents
@@ -168,9 +171,9 @@ def choose_teams(simulation: Simulation, config: TrainConfig, network: nn.Module
         return default_teams(simulation, network)
     if network is not None:
         raise InputError("a network and teams cannot both be given: give each team its network")
-    networks = [id(team.network) for team in teams.values() if team.network is not None]
-    if len(set(networks)) < len(networks):
-        raise InputError("two teams cannot train the same network: name the agents of both in one team, as in 'Wolf,Sheep'")
+    trained = [{id(parameter) for parameter in team.network.parameters()} for team in teams.values() if team.network is not None]
+    if len(set().union(*trained)) < sum(map(len, trained)):
+        raise InputError("two teams cannot train the same parameters: name the agents of both in one team, as in 'Wolf,Sheep'")
     for name, team in teams.items():
         if not re.fullmatch(r"[\w.-]+", name) or name in RESERVED:
             raise InputError(f"a policy cannot be called '{name}': use letters, digits, '_', '-' and '.', and none of {', '.join(RESERVED)}")

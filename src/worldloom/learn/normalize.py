@@ -156,5 +156,6 @@ class RewardScale(nn.Module):  # type: ignore[misc]
         self.moments.update(returns, weights, reduce)
 
     def scale(self, rewards: Tensor) -> Tensor:
-        """``rewards`` of any shape, by the statistics of the last update."""
-        return rewards * self.moments.scale
+        """``rewards`` of any shape, by the statistics of the last update, kept within CLIP; as they are while all returns were the same."""
+        scale = torch.where(self.moments.variance > EPSILON, self.moments.scale, torch.ones_like(self.moments.scale))
+        return (rewards * scale).clamp(-CLIP, CLIP)

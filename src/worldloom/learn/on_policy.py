@@ -14,7 +14,7 @@ from worldloom.learn.graphs import Repeated
 from worldloom.learn.learner import Learner, Team, check_teams, choose_teams
 from worldloom.learn.means import Mean
 from worldloom.learn.ranks import Ranks
-from worldloom.learn.rollout import roll_out
+from worldloom.learn.rollout import most_cuts, roll_out
 from worldloom.learn.trainer import Tensors, Trainer
 
 
@@ -45,8 +45,9 @@ class OnPolicy(Trainer):
             self.check(learner)
         captured = config.graphs and not self.simulation.calls_out
         self._captured = captured and self.device.type == "cuda"
-        self._roll = Repeated(self._roll_out, self.device, captured)
-        self._learn = Repeated(self._update, self.device, captured and self.ranks.capturable)
+        self._roll = Repeated(self._roll_out, self.device, captured, self._version)
+        self._learn = Repeated(self._update, self.device, captured and self.ranks.capturable, self._version)
+        self._configured = self.simulation.configured
 
     def numbers_at_once(self) -> int:
         return max(self.samples_at_once(learner) * int(learner.policy.width) for learner in self.learners.values())
@@ -67,7 +68,21 @@ class OnPolicy(Trainer):
     def update(self, learner: Learner) -> None:
         """Learn from the roll-out in ``learner.player.storage``, and leave ``metric_names`` in ``learner.metrics``."""
 
+    def _version(self) -> tuple[int, ...]:
+        """What a recorded iteration depends on: the worlds' configuration, and who learns."""
+        return self.simulation.configured, *(int(learner.train) for learner in self.learners.values())
+
+    def _follow_configuration(self) -> None:
+        """Where the worlds' configuration was changed, episodes may be cut off more often than there was room for."""
+        if self._configured != self.simulation.configured:
+            self._configured = self.simulation.configured
+            cuts = most_cuts(self.simulation, self.config.num_steps)
+            for learner in self.learners.values():
+                if cuts > learner.player.storage.finals:
+                    learner.player.storage.make_room(cuts)
+
     def iterate(self) -> int:
+        self._follow_configuration()
         for learner in self.learners.values():
             learner.schedule(self.steps / self.config.total_steps)
         self._reports.mark()

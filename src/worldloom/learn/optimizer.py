@@ -59,7 +59,7 @@ class FlatAdam:
         self.parameters = [p for p in parameters if p.requires_grad]
         self.max_gradient_norm, self.ranks = max_gradient_norm, ranks or Ranks()
         with torch.no_grad():
-            self.flat = torch.cat([p.reshape(-1) for p in self.parameters])
+            self.flat = torch.cat([p.reshape(-1) for p in self.parameters]) if self.parameters else torch.zeros(0)
             start = 0
             for parameter in self.parameters:
                 parameter.data = self.flat[start : start + parameter.numel()].view(parameter.shape)

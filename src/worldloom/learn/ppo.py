@@ -44,6 +44,14 @@ class PPOConfig(RolloutConfig):
         for name in ("epochs", "minibatches"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} must be 1 or more, not {getattr(self, name)}")
+        if not 0.0 <= self.lam <= 1.0:
+            raise InputError(f"lam must lie between 0 and 1, not be {self.lam}")
+        for name, least in (("clip", "greater than 0"), ("target_kl", "greater than 0"), ("value_clip", "0 or more")):
+            value = getattr(self, name)
+            if not (value > 0.0 or (value == 0.0 and name == "value_clip")):
+                raise InputError(f"{name} must be {least}, not {value}")
+        if self.schedule == "kl" and self.epochs * self.minibatches == 1:
+            raise InputError("with one epoch of one minibatch the policy has not moved when its divergence is measured: use more, or another schedule")
 
 
 class Losses(NamedTuple):
@@ -106,14 +114,20 @@ class PPO(OnPolicy):
         config, kept = _config(learner), learner.player.storage
         advantages, returns = gae(kept.rewards, kept.values, kept.dones, config.gamma, config.lam)
         learner.metrics.zero_()
+        first = True
         for epoch in range(config.epochs):
-            divergence = torch.zeros((), device=learner.device)
+            divergence, measured = torch.zeros((), device=learner.device), 0
             for part in self._parts(learner, epoch):
                 told = self._step(learner, part, advantages, returns)
-                divergence += told[3]
+                if first:  # nothing has moved yet
+                    first = False
+                else:
+                    divergence += told[3]
+                    measured += 1
                 learner.metrics[:5] += told
                 learner.metrics[5] += learner.optimizer.gradient_norm
-            learner.follow_divergence(learner.ranks.mean_(divergence / config.minibatches), config.target_kl)
+            if measured:
+                learner.follow_divergence(learner.ranks.mean_(divergence / measured), config.target_kl)
         learner.metrics[:6] /= config.epochs * config.minibatches
         learner.metrics[6].copy_(explained_variance(kept.values[:-1], returns, Mean(kept.weights, learner.ranks)))
         learner.shuffle.advance(config.epochs)

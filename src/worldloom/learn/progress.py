@@ -12,7 +12,7 @@ METRICS: dict[str, str] = {
     "loss/policy": "the policy's loss",
     "loss/value": "the value function's loss; with DQN the loss of the action values",
     "loss/entropy": "mean entropy of the policy, in nats",
-    "update/kl": "approximate KL divergence from the policy that acted to the policy after the update, in nats",
+    "update/kl": "approximate KL divergence from the policy that acted, in nats, in the mean over the steps of the update",
     "update/clip_fraction": "share of the samples whose ratio was clipped, 0 to 1",
     "update/learning_rate": "step size of the optimiser",
     "update/explained_variance": "share of the returns' variance that the values explain, at most 1",
@@ -29,7 +29,7 @@ class Progress:
 
     Attributes:
         iteration: Iterations done, counted over all resumed parts.
-        steps: Agent steps taken, counted likewise.
+        steps: World steps taken, counted likewise.
         total_steps: Steps after which the run is over.
         seconds: Time spent training, over all resumed parts.
         steps_per_second: The recent rate.

@@ -78,16 +78,21 @@ class Storage:
         self.weights = zeros(steps, rows) if leave else None
         self.states = zeros(steps, rows, state_size)
         """The policy's memory before each step."""
-        self.final_observations = {key: zeros(finals, rows, *part.shape, dtype=part.dtype) for key, part in spec.observations.items()}
-        self.final_values = zeros(finals, rows)
-        self.final_states = zeros(finals, rows, state_size)
-        self.final_steps = zeros(finals, rows, dtype=torch.int32)
-        """The step in which an episode was cut off, or -1."""
-        self.final_count, self.final_slot = zeros(rows if finals else 0, dtype=torch.int32), zeros(rows if finals else 0, dtype=torch.int32)
-        self.finals = finals
+        self.make_room(finals)
         self.starts = torch.tensor([0, *itertools.accumulate(spec.action.sizes)], dtype=torch.int32, device=device)
         """Where the choices of each part of an action begin, and where the last ends."""
         self._nothing = zeros(0)
+
+    def make_room(self, finals: int) -> None:
+        """Make room for ``finals`` episodes of each row that are cut off within a roll-out."""
+        rows, device = self.rows, self.device
+        self.finals = finals
+        self.final_observations = {k: torch.zeros((finals, rows, *part.shape), dtype=part.dtype, device=device) for k, part in self.spec.observations.items()}
+        self.final_values = torch.zeros((finals, rows), device=device)
+        self.final_states = torch.zeros((finals, *self.states.shape[1:]), device=device)
+        self.final_steps = torch.full((finals, rows), -1, dtype=torch.int32, device=device)
+        """The step in which an episode was cut off, or -1."""
+        self.final_count, self.final_slot = (torch.zeros(rows if finals else 0, dtype=torch.int32, device=device) for _ in range(2))
 
     def step_weights(self, step: int) -> torch.Tensor:
         """The weights of one step; empty where there are none."""

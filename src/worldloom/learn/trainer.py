@@ -204,5 +204,6 @@ class Trainer(ABC):
             self.simulation.reset(seeds=(self.config.seed + (plain["iteration"] << 32)) % 2**64)
         self.load_tensors({k: v for k, v in tensors.items() if not k.startswith("worlds/")})
         self.iteration, self.steps, self.seconds = plain["iteration"], plain["steps"], plain["seconds"]
+        self._reports, self.score = Reports(self.device), math.nan
         self._recent = {k: deque(tuple(r) for r in v) for k, v in plain["recent"].items()}
         self._finished = dict(plain["finished"])

@@ -1,6 +1,6 @@
 """A2C with V-trace: many small updates from a large set of worlds, each from one batch of them and its last N steps.
 
-All worlds take ``steps_per_update`` steps; then one of ``batches`` groups of agents, in turn, is learned from, with the last ``num_steps``
+All worlds take ``steps_per_update`` steps; then one of ``batches`` groups of worlds, in turn, is learned from, with the last ``num_steps``
 steps of each. Most of those were taken by earlier policies, which V-trace corrects for.
 """
 
@@ -34,7 +34,7 @@ class VTraceConfig(RolloutConfig):
     learning_rate: float = 1e-3
     """Step size of the optimiser at the start."""
     batches: int = 4
-    """Groups that the agents are divided into; each update learns from one of them."""
+    """Groups that the worlds are divided into; each update learns from one of them."""
     steps_per_update: int = 5
     """Steps that every world takes between two updates."""
     rho_clip: float = 1.0
@@ -73,8 +73,8 @@ class VTrace(OnPolicy):
 
     def check(self, learner: Learner) -> None:
         batches = _config(learner).batches
-        if learner.seats.rows % batches:
-            raise InputError(f"{learner.seats.rows} agents cannot be divided into {batches} equal batches: change num_envs or batches")
+        if self.simulation.num_worlds % batches:
+            raise InputError(f"{self.simulation.num_worlds} worlds cannot be divided into {batches} equal batches: change num_envs or batches")
 
     def samples_at_once(self, learner: Learner) -> int:
         return super().samples_at_once(learner) // self.config.batches
@@ -95,7 +95,9 @@ class VTrace(OnPolicy):
 
     def update(self, learner: Learner) -> None:
         config, policy, kept = _config(learner), learner.policy, learner.player.storage
-        group = torch.arange(0, kept.rows, config.batches, device=self.device) + self.turn % config.batches
+        agents = learner.seats.agents
+        worlds = torch.arange(0, kept.rows // agents, config.batches, device=self.device) + self.turn % config.batches
+        group = (worlds[:, None] * agents + torch.arange(agents, device=self.device)).flatten()
         batch = kept.rows_of(group, kept.rewards, kept.rewards)
         dones = kept.dones.index_select(1, group)
         mean = Mean(batch.weights, learner.ranks)
