@@ -143,3 +143,35 @@ def test_an_episode_does_not_depend_on_the_one_before(race: wl.Definition, colum
     for name, values in columns(fresh).items():
         if not name.endswith(("final_sight", ".move")):
             np.testing.assert_array_equal(columns(played)[name], values, err_msg=name)
+
+
+class Bee(wl.Entity):
+    go: wl.Action(wl.Discrete(2))
+    sight: wl.Observation(1, finite=True)
+
+
+class Hive(wl.World):
+    pass
+
+
+@wl.system
+def leave_late(bee: Bee, world: Hive):
+    if bee.id == 1 and world.step == 900:
+        bee.terminate()
+
+
+@wl.system
+def see_nothing_at_four(bee: Bee, world: Hive):
+    bee.sight[0] = 1.0 / (float(world.step) - 4.0)
+
+
+@pytest.mark.parametrize("device", ["python", "cpu"])
+@pytest.mark.parametrize("autoreset", ["same_step", "next_step"])
+def test_agents_are_told_when_a_fault_ends_their_world(device, autoreset):
+    """Agents that could leave one by one have flags of their own, which must not miss the end."""
+    hive = wl.Definition("Hive-test", Hive, {Bee: 2}, step=(leave_late,), observe=(see_nothing_at_four,), max_steps=50)
+    simulation = wl.Simulation(hive, 2, device, seed=0, autoreset=autoreset)
+    for step in range(1, 5):
+        simulation.step()
+        assert simulation.truncated.numpy().all() == (step == 4)
+        assert simulation[Bee].truncated.numpy().all() == (step == 4)
