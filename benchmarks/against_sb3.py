@@ -12,7 +12,7 @@ import json
 import statistics
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +66,8 @@ class Settings:
     """Which worlds."""
     seeds: int = 5
     """Trainings of each library in each world."""
+    total_steps: int = 0
+    """Steps of each training; 0 for those of the world's case."""
     episodes: int = 400
     """Episodes that each policy is judged by."""
     own_units: bool = False
@@ -167,6 +169,8 @@ def main(settings: Settings) -> None:
     results: list[dict[str, Any]] = []
     for world in settings.worlds:
         case = CASES[world]
+        if settings.total_steps:
+            case = replace(case, total_steps=settings.total_steps)
         found: dict[str, list[tuple[float, float]]] = {"worldloom": [], "sb3": []}
         for seed in range(settings.seeds):
             for name, train in (("worldloom", train_worldloom), ("sb3", train_sb3)):

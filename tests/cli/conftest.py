@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import pytest
+from payloads import write_payload
 
 from worldloom.cli.main import main
+from worldloom.core import registry
 
 
 @pytest.fixture
@@ -23,6 +25,13 @@ def worldloom(capsys):
 def planted():
     """A file with an honest world and a spoilt one."""
     return Path(__file__).parent / "planted.py"
+
+
+@pytest.fixture
+def payload(tmp_path):
+    """A file with a world, and the file that it writes whenever it is run."""
+    yield write_payload(tmp_path)
+    registry._REGISTRY.pop("Payload-v0", None)
 
 
 @pytest.fixture(scope="session")

@@ -1,9 +1,11 @@
 """``worldloom eval``: the figures it gives, and what it refuses."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
+from payloads import forget
 
 FLOCK = Path(__file__).parent / "flock.py"
 
@@ -40,12 +42,34 @@ def test_policies_of_one_world_are_told_apart_from_any_folder(worldloom, tmp_pat
     few = ("--device", "cpu", "--num-envs", "4", "--total-steps", "128", "--quiet", "--no-video")
     assert worldloom("train", "flock.py:Flock-v0", *few, "--policies", "a=Wolf;b=Sheep", "--config", "pace=3.0", "--run-dir", run)[0] == 0
     monkeypatch.chdir(tmp_path)
-    code, out, _ = worldloom("eval", run, "--episodes", "3", "--json")
+    code, out, _ = worldloom("eval", run, "--env", FLOCK, "--episodes", "3", "--json")
     report = json.loads(out)
     assert code == 0 and set(report["returns"]) == {"a", "b"} and report["mean_length"] == 5
     assert report["returns"]["a"] % 15.0 == 0.0  # the greedy wolf always does the same, and the world is configured as in the training
-    code, out, _ = worldloom("eval", run, "--episodes", "3")
+    code, out, _ = worldloom("eval", run, "--env", f"{FLOCK}:Flock-v0", "--episodes", "3")
     assert "  a: " in out and "  b: " in out
+
+
+@pytest.mark.parametrize("command", [("eval", "--episodes", "2"), ("play", "--video", "out.gif", "--max-frames", "3")])
+def test_a_file_that_only_the_folder_names_is_not_run(worldloom, trained, tmp_path, monkeypatch, payload, command):
+    monkeypatch.chdir(tmp_path)
+    file, ran = payload
+    shutil.copytree(trained, "run")
+    config = json.loads(Path("run/config.json").read_text())
+    for env in (f"{file}:Payload-v0", str(file), f"{file}:"):
+        Path("run/config.json").write_text(json.dumps({**config, "env": env}))
+        code, _, err = worldloom(command[0], "run", *command[1:])
+        assert code == 2 and not ran.exists()
+        assert f"the world of this run is in {file}, which is a program: say --env {file} to run it" in err
+    Path("run/config.json").write_text(json.dumps({**config, "env": f"{file}:Other-v0"}))
+    code, _, err = worldloom(command[0], "run", *command[1:], "--env", f"{file}:Payload-v0")
+    assert code == 2 and "another world than that of the run, which is Other-v0" in err and not ran.exists()
+    code, _, err = worldloom(command[0], "run", *command[1:], "--env", file)
+    assert code == 2 and "registers no world 'Other-v0'" in err
+    forget(file, ran)
+    Path("run/config.json").write_text(json.dumps({**config, "env": "/elsewhere/pond.py:Payload-v0"}))
+    code, _, err = worldloom(command[0], "run", *command[1:], "--env", file)
+    assert code == 0 and ran.exists(), err
 
 
 @pytest.mark.parametrize(

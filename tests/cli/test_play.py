@@ -19,7 +19,7 @@ def test_a_video_is_written(worldloom, trained, tmp_path, name, magic):
 def test_whole_episodes_are_filmed_with_their_ends(worldloom, tmp_path):
     few = ("--device", "cpu", "--num-envs", "4", "--total-steps", "128", "--quiet", "--no-video")
     assert worldloom("train", f"{FLOCK}:FlockSeen-v0", *few, "--run-dir", tmp_path / "run")[0] == 0
-    code, out, _ = worldloom("play", tmp_path / "run", "--video", tmp_path / "out.gif", "--episodes", "2")
+    code, out, _ = worldloom("play", tmp_path / "run", "--env", FLOCK, "--video", tmp_path / "out.gif", "--episodes", "2")
     assert code == 0
     assert ": 12 pictures" in out  # the start and five steps, twice
 
@@ -27,7 +27,7 @@ def test_whole_episodes_are_filmed_with_their_ends(worldloom, tmp_path):
 def test_a_world_without_a_renderer_is_refused(worldloom, tmp_path):
     few = ("--device", "cpu", "--num-envs", "4", "--total-steps", "128", "--quiet", "--no-video", "--json")
     assert json.loads(worldloom("train", f"{FLOCK}:Flock-v0", *few, "--run-dir", tmp_path / "run")[1])["video"] is None
-    code, _, err = worldloom("play", tmp_path / "run", "--video", tmp_path / "out.mp4")
+    code, _, err = worldloom("play", tmp_path / "run", "--env", FLOCK, "--video", tmp_path / "out.mp4")
     assert code == 2
     assert "world 'Flock-v0' has no renderer: register it with render=..." in err
 

@@ -6,6 +6,7 @@ import typing
 from pathlib import Path
 
 import pytest
+from payloads import forget
 from runs_compared import FEW, SMALL, STEPS, assert_equal_runs
 
 from worldloom.cli import train_form
@@ -166,7 +167,7 @@ def test_a_run_goes_on_as_if_it_had_never_stopped(worldloom, tmp_path, algo):
         (["--seed", "5"], "--seed 5 does not fit the run"),
         (["--algo", "a2c"], "--algo a2c does not fit the run"),
         (["--policy.hidden", "5"], "--policy.hidden (5,) does not fit the run"),
-        (["Acrobot-v1"], "ENV Acrobot-v1 does not fit the run"),
+        (["Acrobot-v1"], "Acrobot-v1 is another world than that of the run, which is CartPole-v1"),
         (["--config", "force=5.0"], "--config {'force': 5.0} does not fit the run in"),
         (["--frozen", "Cart"], "--frozen ('Cart',) does not fit the run"),
         ([], "has taken its 512 steps: give more --total-steps"),
@@ -178,6 +179,32 @@ def test_a_run_keeps_its_settings(worldloom, trained, arguments, sentence):
     assert code == 2
     assert sentence in err
     assert read_config(trained) == before
+
+
+def test_a_world_in_a_file_is_only_run_where_it_is_named(worldloom, tmp_path, payload):
+    file, ran = payload
+    few = (*FEW, "--num-steps", "8")
+    code, out, _ = worldloom("train", file, *few, "--total-steps", "64", "--run-dir", tmp_path / "run")
+    assert code == 0 and f"worldloom eval {tmp_path / 'run'} --env {file}" in out
+    again = ("--resume", "--run-dir", tmp_path / "run", "--total-steps", "128", "--quiet", "--no-video")
+    forget(file, ran)
+    code, _, err = worldloom("train", *again)
+    assert code == 2 and not ran.exists()
+    asked = f"worldloom train {file} --resume --run-dir {tmp_path / 'run'}"
+    assert f"the world of this run is in {file}, which is a program: say {asked} to run it" in err
+    assert worldloom("train", "CartPole-v1", *again)[0] == 2 and not ran.exists()
+    moved = file.rename(file.with_name("moved.py"))
+    assert worldloom("train", moved, *again)[0] == 0 and ran.exists()
+    assert read_metrics(tmp_path / "run")[-1]["iteration"] == 2
+    assert read_config(tmp_path / "run")["env"] == f"{moved}:Payload-v0"
+
+
+def test_of_a_file_with_several_worlds_the_run_knows_its_own(worldloom, tmp_path):
+    few = (*FEW, "--num-steps", "8", "--run-dir", tmp_path / "run")
+    assert worldloom("train", f"{FLOCK}:Flock-v0", *few, "--total-steps", "64")[0] == 0
+    assert worldloom("train", FLOCK, "--resume", *few, "--total-steps", "128")[0] == 0
+    code, _, err = worldloom("train", f"{FLOCK}:FlockSeen-v0", "--resume", *few, "--total-steps", "192")
+    assert code == 2 and "FlockSeen-v0 is another world than that of the run, which is Flock-v0" in err
 
 
 def test_a_folder_is_not_used_twice(worldloom, trained):

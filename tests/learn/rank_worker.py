@@ -88,7 +88,7 @@ def cases(place: ranks.Ranks, device: str = "cpu") -> dict[str, OnPolicy]:
         "a2c": A2C("CartPole-v1", A2CConfig(**common, normalize_advantages=True, schedule="linear", normalize_rewards=True, policy=NORMALIZING), ranks=place),
         "a2c-leaving": A2C(WALL, A2CConfig(**common, n_steps=4, policy=NORMALIZING), ranks=place),
         "vtrace": VTrace("CartPole-v1", VTraceConfig(**common, batches=2, policy=SMALL), ranks=place),
-        "vtrace-leaving": VTrace(WALL, VTraceConfig(**common, batches=3, policy=NORMALIZING), ranks=place),
+        "vtrace-leaving": VTrace(WALL, VTraceConfig(**common, batches=2, policy=NORMALIZING), ranks=place),
     }
 
 

@@ -88,6 +88,14 @@ def test_a_launch_without_a_name_is_known_by_its_launcher(monkeypatch: pytest.Mo
     monkeypatch.delenv("TORCHELASTIC_RUN_ID", raising=False)
     assert launch_id() == ""
     monkeypatch.setenv("TORCHELASTIC_RUN_ID", "none")
-    assert launch_id().endswith(f":{os.getppid()}")
+    alike = launch_id()
+    assert f":{os.getppid()}" in alike and launch_id() == alike
+    if Path("/proc/self/stat").exists():
+        started = Path(f"/proc/{os.getppid()}/stat").read_text().rpartition(")")[2].split()[19]
+        assert f":{os.getppid()}:{started}:" in alike
+        monkeypatch.setattr(os, "getppid", os.getpid)
+        assert launch_id() != alike
+    monkeypatch.setattr(os, "getppid", lambda: 2**30)
+    assert ":1073741824" in launch_id()  # nothing is known of it
     monkeypatch.setenv("TORCHELASTIC_RUN_ID", "job-7")
     assert launch_id() == "job-7"

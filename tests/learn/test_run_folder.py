@@ -2,6 +2,7 @@
 
 import json
 import math
+import subprocess
 import sys
 
 import pytest
@@ -10,7 +11,7 @@ import torch
 from worldloom.core.errors import InputError
 from worldloom.learn import run_folder
 from worldloom.learn.progress import METRICS, Progress, by_policy, clock, plain
-from worldloom.learn.run_folder import RunFolder, default_folder, holds_run, read_config, read_metrics
+from worldloom.learn.run_folder import RunFolder, default_folder, holds_run, launched_by, read_config, read_metrics
 
 
 def progress(iteration, **metrics):
@@ -76,7 +77,7 @@ def test_resuming_drops_what_came_after_the_checkpoint(tmp_path, monkeypatch):
     assert read_metrics(tmp_path)[-1]["update/kl"] == 0.5
     assert read_config(tmp_path) == {"total": 2}
     assert [step for step, _ in scalars(tmp_path, "episode/return")] == [100, 200, 300, 400]
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["checkpoints", "config.json", "events", "metrics.jsonl"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == [".lock", "checkpoints", "config.json", "events", "metrics.jsonl"]
     assert [p.name for p in (tmp_path / "checkpoints").iterdir()] == ["iteration_00000003"]
 
 
@@ -100,6 +101,50 @@ def test_folders_are_not_mixed_up(tmp_path):
     with pytest.raises(InputError, match="the configuration of a run must be what JSON can hold: Object of type device"):
         RunFolder(tmp_path / "other", {"device": torch.device("cpu")})
     assert not holds_run(tmp_path / "other")
+
+
+HOLDER = """
+import sys, time
+from worldloom.learn.run_folder import RunFolder
+folder = RunFolder(sys.argv[1], {}, resume=True, launch="theirs")
+print("open", flush=True)
+time.sleep(600)
+"""
+
+
+def test_a_folder_is_written_by_one_process_until_it_ends(tmp_path, monkeypatch):
+    pytest.importorskip("fcntl")
+    monkeypatch.setattr(run_folder, "LOCK_WAIT_S", 0.0)
+    with RunFolder(tmp_path, {"total": 1}) as folder:
+        folder.write(progress(1))
+        save(folder, 1)
+    with subprocess.Popen([sys.executable, "-c", HOLDER, str(tmp_path)], stdout=subprocess.PIPE, text=True) as other:
+        try:
+            assert other.stdout.readline() == "open\n"
+            for resume in (True, False):
+                with pytest.raises(InputError, match="is being trained in by another process"):
+                    RunFolder(tmp_path, {"total": 2}, resume=resume, launch="ours")
+            assert launched_by(tmp_path) == "theirs" and read_config(tmp_path) == {}
+        finally:
+            other.kill()
+    monkeypatch.undo()
+    with RunFolder(tmp_path, {"total": 3}, resume=True) as folder:
+        assert folder.iteration == 1 and launched_by(tmp_path) == ""
+
+
+def test_a_folder_that_could_not_be_opened_is_free(tmp_path, monkeypatch):
+    monkeypatch.setattr(run_folder, "LOCK_WAIT_S", 0.0)
+    with pytest.raises(InputError, match="what JSON can hold") as kept:
+        RunFolder(tmp_path, {"device": torch.device("cpu")})
+    with RunFolder(tmp_path, {}):
+        assert kept.value is not None
+
+
+def test_where_there_are_no_locks_the_run_goes_on(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    with RunFolder(tmp_path, {}) as folder:
+        folder.write(progress(1))
+    assert len(read_metrics(tmp_path)) == 1
 
 
 def test_files_that_no_run_wrote_are_refused(tmp_path):
@@ -156,3 +201,9 @@ def test_metrics_by_policy():
 def test_clock_and_edges():
     assert [clock(s) for s in (0, 59.6, 3723, math.nan, math.inf)] == ["0:00", "1:00", "1:02:03", "-:--", "-:--"]
     assert (Progress(1, 20, 10, 1.0, 5.0).fraction, Progress(1, 20, 10, 1.0, 5.0).seconds_left) == (1.0, 0.0)
+
+
+def test_a_folder_that_cannot_be_made_is_told(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="cannot be made a run's folder"):
+        RunFolder(tmp_path / "file" / "run", {})

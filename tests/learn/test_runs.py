@@ -50,6 +50,23 @@ def test_requests_survive_json(algorithm):
         ({"env": None}, "config.json has no 'env'"),
         ({"format": 99}, "written in format 99, and this version reads up to 1"),
         ({"config": {"seed": "three"}}, "setting 'seed' cannot be 'three'"),
+        ({"config": {"schedule": "bogus"}}, "setting 'schedule' cannot be 'bogus'"),
+        ({"config": {"gamma": float("nan")}}, "gamma must be a finite number"),
+        ({"config": {"policy": 3}}, "setting 'policy' must hold settings"),
+        ({"config": []}, r"'config' in config.json must be an object with settings, not \[\]"),
+        ({"format": "1"}, "'format' in config.json must be a whole number, not '1'"),
+        ({"keep": "3"}, "'keep' in config.json must be a whole number, not '3'"),
+        ({"keep": 0}, "keep must be 1 checkpoint or more"),
+        ({"policies": {"a": 5}}, "'policies' in config.json must be an object with the agents of each policy as text"),
+        ({"policies": ["a"]}, "'policies' in config.json must be"),
+        ({"algorithm": ["ppo"]}, "'algorithm' in config.json must be the name of an algorithm"),
+        ({"world_config": 3}, "'world_config' in config.json must be an object with values by name, not 3"),
+        ({"env": 5}, "'env' in config.json must be the name of a world, not 5"),
+        ({"env": "a\x1b[2Jb"}, "'env' in config.json must be the name of a world"),
+        ({"frozen": 5}, "'frozen' in config.json must be a list of names, not 5"),
+        ({"frozen": "Cart"}, "'frozen' in config.json must be a list of names, not 'Cart'"),
+        ({"checkpoint_every": "x"}, "'checkpoint_every' in config.json must be a number of seconds, not 'x'"),
+        ({"stop_at": "high"}, "'stop_at' in config.json must be a number or null, not 'high'"),
     ],
 )
 def test_what_is_no_request_is_refused(change, sentence):
@@ -60,7 +77,10 @@ def test_what_is_no_request_is_refused(change, sentence):
 
 def test_policies_that_do_not_learn_are_named():
     assert SMALL.teams() is None
-    assert [team.train for team in replace(SMALL, frozen=("Cart",)).teams().values()] == [False]
+    two = replace(SMALL, policies={"a": "Cart", "b": "Cart"}, frozen=("b",))
+    assert [team.train for team in two.teams().values()] == [True, False]
+    with pytest.raises(InputError, match="every policy is frozen"):
+        replace(SMALL, frozen=("Cart",)).teams()
     with pytest.raises(InputError, match="no policy 'Cart' that could be frozen: there are a"):
         replace(SMALL, policies={"a": "Cart"}, frozen=("Cart",)).teams()
 

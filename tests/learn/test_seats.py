@@ -258,3 +258,11 @@ def test_a_mask_of_another_size_is_refused() -> None:
         sight: wl.Observation(1)
 
     refused(Ox, "Ox.action_mask has 2 numbers, but there are 3 choices")
+
+
+def test_masks_can_be_left_out_of_account() -> None:
+    taxi = wl.Simulation("Taxi-v3", 2, seed=0)
+    assert Seats(taxi, [Member("Cab")]).mask() is not None
+    assert Seats(taxi, [Member("Cab")], masks=False).mask() is None
+    (learner,) = PPO("Taxi-v3", PPOConfig(num_envs=4, num_steps=4, device="cpu", action_masks=False)).learners.values()
+    assert learner.player.storage.masks is None

@@ -258,3 +258,15 @@ def test_a_training_goes_on_in_place_from_what_was_loaded() -> None:
     trainer.learn(4 * PER_ITERATION)
     assert torch.equal(trainer.learners["Cart"].optimizer.flat, wanted)
     assert {k: v.data_ptr() for k, v in trainer.tensors().items()} == places
+
+
+def test_mistakes_of_the_caller_are_told_in_a_sentence() -> None:
+    small = PPOConfig(num_envs=4, num_steps=4, device="cpu")
+    with pytest.raises(InputError, match="PPO takes settings of the class PPOConfig, not A2CConfig"):
+        PPO("CartPole-v1", A2CConfig(device="cpu"))
+    with pytest.raises(InputError, match=r"torch\.nn\.Module"):
+        PPO("CartPole-v1", small, network=torch.nn.Linear)
+    with pytest.raises(InputError, match="must give a pair"):
+        PPO("CartPole-v1", small, network=torch.nn.Linear(4, 2)).learn(16)
+    with pytest.raises(InputError, match=r"worldloom\.learn\.Callback"):
+        PPO("CartPole-v1", small).learn(16, callbacks=[print])

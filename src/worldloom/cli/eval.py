@@ -19,6 +19,8 @@ class Eval:
     """The folder of a run, as `worldloom train` leaves it."""
     episodes: int = 100
     """Episodes to play."""
+    env: str = ""
+    """The file that registers the run's world, as in pond.py; a registered world need not be named."""
     checkpoint: str = "last"
     """Which policies: last, best, or a checkpoint of the run by its name or path."""
     device: str = "cpu"
@@ -44,7 +46,7 @@ class Eval:
         from worldloom.learn.actors import open_run
         from worldloom.learn.evaluate import evaluate, worlds_for
 
-        run = open_run(Path(self.run_dir), self.checkpoint)
+        run = open_run(Path(self.run_dir), self.checkpoint, self.env)
         with run.worlds(worlds_for(self.episodes), self.device, self.seed) as worlds, Bar(f"playing {run.definition.id}", self.episodes) as bar:
             players = run.players(worlds, stochastic=self.stochastic, seed=self.seed)
             found = evaluate(worlds, players, self.episodes, bar.show)

@@ -43,7 +43,7 @@ class New:
         screen = console.out()
         world, test, run = files
         screen.print(f"wrote {world}, {test} and {run}", soft_wrap=True, markup=False)
-        screen.print(f"  python {run}\n  python -m pytest {test}\n  worldloom check {world}", soft_wrap=True, markup=False)
+        screen.print(f"  python {run}\n  python -m pytest {test}\n  worldloom check {world}\n  worldloom train {world}", soft_wrap=True, markup=False)
         return 0
 
 

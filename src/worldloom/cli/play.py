@@ -21,6 +21,8 @@ class Play:
     """Episodes to play."""
     max_frames: int = 3000
     """Pictures after which the video ends."""
+    env: str = ""
+    """The file that registers the run's world, as in pond.py; a registered world need not be named."""
     checkpoint: str = "last"
     """Which policies: last, best, or a checkpoint of the run by its name or path."""
     device: str = "cpu"
@@ -35,7 +37,7 @@ class Play:
         from worldloom.cli.pictures import video
         from worldloom.learn.actors import open_run
 
-        run = open_run(Path(self.run_dir), self.checkpoint)
+        run = open_run(Path(self.run_dir), self.checkpoint, self.env)
         count = video(run, Path(self.video), episodes=self.episodes, seed=self.seed, stochastic=self.stochastic, most=self.max_frames, device=self.device)
         seconds = count / run.definition.frames_per_second
         console.out().print(f"wrote {self.video}: {count:,} pictures of {run.definition.id}, {seconds:.1f} s", soft_wrap=True, markup=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -33,7 +34,7 @@ class Train:
     """
 
     env: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="ENV")] = ""
-    """A registered world, or a file that registers one: pond.py or pond.py:Pond-v0. With --resume it need not be named."""
+    """A registered world, or a file that registers one: pond.py or pond.py:Pond-v0. With --resume only a file must be named."""
     algo: Literal["ppo", "a2c", "vtrace", "dqn"] = "ppo"
     """How they learn. Each algorithm has settings of its own, which `worldloom train --algo dqn --help` lists."""
     run_dir: str = ""
@@ -45,7 +46,7 @@ class Train:
     policies: str = ""
     """Which agents share a policy, as in "hunters=Wolf;prey=Sheep[0:2],Sheep[2]"; by default every kind of agent has one."""
     frozen: str = ""
-    """Names of policies that play but do not learn, with commas between."""
+    """Names of policies that play but do not learn, with commas between; each keeps the random weights that it begins with, also after --resume."""
     stop_at: float | None = None
     """End the training once the mean return of recent episodes has reached this."""
     checkpoint_every: float = 30.0
@@ -70,7 +71,7 @@ class Train:
         with console.results(self.json):
             stopping = Stopping()
             outcome = self._train(request, stopping)
-            drawn = self._draw(outcome, video=not self.no_video and stopping.told is None) if outcome.leads else {}
+            drawn = self._draw(request, outcome, video=not self.no_video and stopping.told is None) if outcome.leads else {}
         if outcome.leads:
             self._report(request, outcome, drawn, stopping)
         return stopping.code
@@ -109,12 +110,12 @@ class Train:
                 return train_with_ray(request, self.workers, show=shown.show, ends=lambda: stopping.told is not None)
             return run_training(request, [stopping, shown], shown.take_folder)
 
-    def _draw(self, outcome: Outcome, video: bool) -> dict[str, Path]:
+    def _draw(self, request: Request, outcome: Outcome, video: bool) -> dict[str, Path]:
         """Draw the curve and film the policies; what cannot be made is told and left out."""
         from worldloom.cli import pictures
         from worldloom.learn.actors import open_run
 
-        run = open_run(outcome.folder)
+        run = open_run(outcome.folder, env=request.env)
         drawn: dict[str, Path] = {}
         for name, wanted in (("curve.png", True), ("video.mp4", video)):
             if not wanted:
@@ -128,6 +129,8 @@ class Train:
                 drawn[target.stem] = target
             except InputError as error:
                 console.err().print(f"worldloom: no {name}: {error}", soft_wrap=True, markup=False)
+            except KeyboardInterrupt:  # the training is done and saved; only its pictures are left out
+                console.err().print(f"worldloom: no {name}: interrupted", soft_wrap=True, markup=False)
         return drawn
 
     def _report(self, request: Request, outcome: Outcome, drawn: dict[str, Path], stopping: Stopping) -> None:
@@ -152,8 +155,20 @@ class Train:
         gained = "no episode has ended" if known is None else f"return {known:.4g}"
         pace = f"{outcome.steps:,} steps in {outcome.seconds:.1f} s ({console.number(outcome.steps_per_second)} steps/s)"
         files = [*(path.name for path in drawn.values()), "config.json", "metrics.jsonl", "events", "checkpoints"]
-        lines = [f"{env} with {request.algorithm}: {gained} after {pace}", f"{outcome.folder}: {', '.join(files)}", f"  worldloom eval {outcome.folder}"]
+        ended = (
+            ""
+            if outcome.complete
+            else ", interrupted"
+            if stopping.told is not None
+            else f", which reached --stop-at {request.stop_at:g}"
+            if request.stop_at is not None
+            else ""
+        )
+        lines = [f"{env} with {request.algorithm}: {gained} after {pace}{ended}", f"{outcome.folder}: {', '.join(files)}"]
+        folder, world = shlex.quote(str(outcome.folder)), shlex.quote(self.env)
+        in_file = request.env != env
+        lines.append(f"  worldloom eval {folder} --env {world}" if in_file else f"  worldloom eval {folder}")
         if stopping.told is not None and not outcome.complete:
-            lines.append(f"  worldloom train --resume --run-dir {outcome.folder}")
+            lines.append(f"  worldloom train {f'{world} ' if in_file else ''}--resume --run-dir {folder}")
         for line in lines:
             console.out().print(line, soft_wrap=True, markup=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import inspect
+import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,12 +15,12 @@ import tyro
 from worldloom.cli.train import Train
 from worldloom.core.errors import InputError
 from worldloom.core.registry import registered
-from worldloom.core.world_files import find, reference
+from worldloom.core.world_files import find
 from worldloom.learn.algorithms import algorithm
 from worldloom.learn.config import TrainConfig
 from worldloom.learn.defaults import TUNED, tuned
 from worldloom.learn.run_folder import holds_run, read_config
-from worldloom.learn.runs import Request, request_from_dict
+from worldloom.learn.runs import Request, in_world, request_from_dict
 
 FREE = ("total_steps", "device")
 """Settings that a run may go on with other values of."""
@@ -99,9 +100,7 @@ def _as_form(run: Request) -> Train:
 
 def _resumed(command: Train, run: Request) -> Train:
     """``command``, of which nothing but what may change differs from the run; InputError otherwise."""
-    if command.env:
-        _same("ENV", reference(command.env, find(command.env)), run.env, run)
-    command.env = run.env
+    command.env = in_world(run, command.env, f"worldloom train {{file}} --resume --run-dir {shlex.quote(str(run.run_dir))}").env
     asked = command.request()
     _same("--config", asked.world_config, run.world_config, run)
     _same("--policies", asked.policies, run.policies, run)

@@ -54,6 +54,8 @@ class Shown(Callback):
             details = {"device": device_name(trainer.simulation)}
             if not trainer.ranks.alone:
                 details["processes"] = str(trainer.ranks.size)
+            if any(learner.seats.mask() is not None for learner in getattr(trainer, "learners", {}).values()):
+                details["actions"] = "masked by the world"
             if trainer.steps:
                 details["from step"] = f"{trainer.steps:,}"
             self.begin(trainer.config.num_envs, details, trainer.device)

@@ -39,6 +39,7 @@ class A2CConfig(RolloutConfig):
 class A2C(OnPolicy):
     """Trains policies with A2C: ``A2C("CartPole-v1", A2CConfig()).learn(1_000_000)``."""
 
+    settings = A2CConfig
     metric_names = ("loss/policy", "loss/value", "loss/entropy", "update/gradient_norm", "update/explained_variance")
 
     def update(self, learner: Learner) -> None:

@@ -19,7 +19,7 @@ from worldloom.learn.evaluate import Acts
 from worldloom.learn.policy import Policy
 from worldloom.learn.qnetwork import QNetwork
 from worldloom.learn.run_folder import read_config
-from worldloom.learn.runs import Request, kinds, request_from_dict
+from worldloom.learn.runs import Request, in_world, kinds, request_from_dict
 from worldloom.learn.sampler import Sampler
 from worldloom.learn.seats import Seats, parse_members
 
@@ -85,7 +85,7 @@ class SavedRun:
         names = self.request.policies or {kind: kind for kind in kinds(self.definition)}
         found: dict[str, tuple[Seats, Acts]] = {}
         for number, (name, agents) in enumerate(names.items()):
-            seats = Seats(simulation, parse_members(agents, self.definition))
+            seats = Seats(simulation, parse_members(agents, self.definition), self.request.config.action_masks)
             found[name] = seats, self._actor(name, seats, number, stochastic, seed)
         return found
 
@@ -112,14 +112,15 @@ class SavedRun:
         return network.requires_grad_(False)
 
 
-def open_run(folder: Path, checkpoint: str = "last") -> SavedRun:
-    """Read the run in ``folder``.
+def open_run(folder: Path, checkpoint: str = "last", env: str = "") -> SavedRun:
+    """Read the run in ``folder``. The file of its world is a program, which the folder's word alone does not run.
 
     Args:
         folder: Where it is.
         checkpoint: ``last``, ``best``, or one of its checkpoints by name or path.
+        env: The file that registers the run's world; empty for a world that is registered already.
     """
-    request = request_from_dict(read_config(folder), Path(folder))
+    request = in_world(request_from_dict(read_config(folder), Path(folder)), env)
     kept = Checkpoints(Path(folder).expanduser() / "checkpoints")
     if checkpoint in ("last", "best"):
         path = kept.latest() if checkpoint == "last" else kept.best()

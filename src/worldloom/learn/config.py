@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from worldloom.core.errors import InputError
+from worldloom.learn.field_checks import check_fields
 from worldloom.learn.policy_config import PolicyConfig
 
 Schedule = Literal["constant", "linear", "kl"]
@@ -31,6 +32,8 @@ class TrainConfig:
     """How the step size changes: not at all, linearly to 0 over the training, or so that the policy moves by about target_kl per update."""
     max_gradient_norm: float = 0.5
     """Gradients longer than this are shortened to it; 0 for no limit."""
+    action_masks: bool = True
+    """Heed the component action_mask of the agents, where a world has one: choices that it forbids are never taken."""
     precision: Literal["fp32", "bf16"] = "fp32"
     """Numbers in the networks' products: fp32 (on a GPU with TF32 products) or bf16. Losses and statistics are always fp32."""
     graphs: bool = True
@@ -41,6 +44,7 @@ class TrainConfig:
     """The network."""
 
     def __post_init__(self) -> None:
+        check_fields(self)
         for name, least in (("num_envs", 1), ("total_steps", 1), ("seed", 0)):
             if getattr(self, name) < least:
                 raise InputError(f"{name} must be {least} or more, not {getattr(self, name)}")

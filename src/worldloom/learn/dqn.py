@@ -144,11 +144,19 @@ class DQN(Trainer):
 
     autoreset: Autoreset = "next_step"
     config: DQNConfig
+    settings = DQNConfig
     metric_names = ("loss/value", "value/mean", "update/gradient_norm", "update/epsilon")
 
     def __init__(
-        self, env: Any, config: DQNConfig, *, network: nn.Module | None = None, teams: Mapping[str, Team] | None = None, ranks: Ranks | None = None
+        self,
+        env: Any,
+        config: DQNConfig | None = None,
+        *,
+        network: nn.Module | None = None,
+        teams: Mapping[str, Team] | None = None,
+        ranks: Ranks | None = None,
     ) -> None:
+        config = self.settled(config)
         super().__init__(env, config, ranks)
         if config.batch_size % self.ranks.size:
             raise InputError(

@@ -71,7 +71,7 @@ class Learner:
         assert isinstance(own, RolloutConfig)
         together = [name for name in ("num_steps", "steps_per_update", "total_steps") if hasattr(config, name)]
         self.config = replace(own, **{name: getattr(config, name) for name in together})
-        self.seats = Seats(simulation, parse_members(team.agents, simulation.definition))
+        self.seats = Seats(simulation, parse_members(team.agents, simulation.definition), self.config.action_masks)
         self.device = self.seats.device
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(config.seed + number)  # the only one that initialises a network

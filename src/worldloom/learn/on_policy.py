@@ -23,7 +23,7 @@ class OnPolicy(Trainer):
 
     Args:
         env: A world's id, or an environment of worldloom.make.
-        config: The settings.
+        config: The settings; None for those of the algorithm.
         network: A module to use as the policy, where one policy plays all: observations in, (logits or means, value) out.
         teams: Which agents share which policy, by the policy's name; None for a policy per kind of agent.
         ranks: This process among those that train together.
@@ -32,8 +32,15 @@ class OnPolicy(Trainer):
     config: RolloutConfig
 
     def __init__(
-        self, env: Any, config: RolloutConfig, *, network: nn.Module | None = None, teams: Mapping[str, Team] | None = None, ranks: Ranks | None = None
+        self,
+        env: Any,
+        config: RolloutConfig | None = None,
+        *,
+        network: nn.Module | None = None,
+        teams: Mapping[str, Team] | None = None,
+        ranks: Ranks | None = None,
     ) -> None:
+        config = self.settled(config)
         super().__init__(env, config, ranks)
         given = choose_teams(self.simulation, config, network, teams)
         self.learners = {

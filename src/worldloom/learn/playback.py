@@ -8,11 +8,20 @@ from typing import Any
 import numpy as np
 
 from worldloom.core.errors import InputError
+from worldloom.core.registry import Renderer
 from worldloom.core.simulation import Simulation
 from worldloom.learn.evaluate import Acts, Match
 from worldloom.learn.seats import Seats
 
 Picture = np.ndarray[Any, np.dtype[np.uint8]]
+
+
+def _picture(draw: Renderer, simulation: Simulation) -> Picture:
+    try:
+        return np.asarray(draw(simulation, 0))
+    except Exception as problem:  # whatever a user's function raises
+        name = getattr(draw, "__name__", "the renderer")
+        raise InputError(f"{name}(simulation, world) of world '{simulation.definition.id}' failed: {type(problem).__name__}: {problem}") from problem
 
 
 def pictures(
@@ -37,11 +46,11 @@ def pictures(
         if episode:
             simulation.reset()
         ended = False
-        yield np.asarray(draw(simulation, 0))
+        yield _picture(draw, simulation)
         shown += 1
         while not ended and shown < most:
             ended = bool(match.step()[0][0])
-            yield np.asarray(draw(simulation, 0))
+            yield _picture(draw, simulation)
             shown += 1
         if shown >= most:
             return

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from worldloom.core.errors import InputError
+from worldloom.learn.field_checks import check_fields
 
 Network = Literal["auto", "mlp", "nature", "impala", "two_branch"]
 Activation = Literal["tanh", "relu", "elu", "selu"]
@@ -37,7 +38,8 @@ class PolicyConfig:
     """Units of the memory."""
 
     initial_std: float = 1.0
-    """Standard deviation that actions of real numbers are drawn with at first, in the units of the action."""
+    """Standard deviation that actions of real numbers are drawn with at first: in units of half the range for actions with bounds, in
+    those of the action for others."""
 
     dueling: bool = False
     """Whether a Q network adds up the value of the state and the advantage of each action, each from a layer of its own."""
@@ -46,20 +48,13 @@ class PolicyConfig:
     """Whether observations of real numbers are brought to mean 0 and variance 1 by running statistics."""
 
     def __post_init__(self) -> None:
-        _one_of("network", self.network, Network)
-        _one_of("activation", self.activation, Activation)
-        _one_of("memory", self.memory, MemoryKind)
+        check_fields(self)
         if not self.hidden or not all(_is_count(units) for units in self.hidden):
             raise InputError(f"hidden must hold the units of one layer or more, each of 1 or more, such as (64, 64), not {self.hidden!r}")
         if not _is_count(self.memory_size):
             raise InputError(f"memory_size must be a whole number of 1 or more, not {self.memory_size!r}")
-        if not 0.0 < self.initial_std < float("inf"):
-            raise InputError(f"initial_std must be a finite number above 0, not {self.initial_std!r}")
-
-
-def _one_of(name: str, value: Any, kinds: Any) -> None:
-    if value not in get_args(kinds):
-        raise InputError(f"{name} must be one of {', '.join(get_args(kinds))}, not {value!r}")
+        if not self.initial_std > 0.0:
+            raise InputError(f"initial_std must be greater than 0, not {self.initial_std!r}")
 
 
 def _is_count(value: Any) -> bool:

@@ -89,6 +89,7 @@ def ppo_loss(policy: Policy, batch: Batch, config: PPOConfig, mean: Mean) -> Los
 class PPO(OnPolicy):
     """Trains policies with PPO: ``PPO("CartPole-v1", PPOConfig()).learn(1_000_000)``."""
 
+    settings = PPOConfig
     metric_names = (
         "loss/policy",
         "loss/value",
@@ -102,9 +103,10 @@ class PPO(OnPolicy):
     def check(self, learner: Learner) -> None:
         config = _config(learner)
         if _by_rows(learner) and learner.seats.rows % config.minibatches:
-            few = "a policy with a memory needs" if learner.policy.recurrent else f"num_steps ({config.num_steps}), or otherwise"
+            steps = "" if learner.policy.recurrent else f"neither the {config.num_steps} steps of a roll-out nor "
             raise InputError(
-                f"{few} a number of agents ({learner.seats.rows} per process) that {config.minibatches} minibatches divide evenly: change one of them"
+                f"{steps}the {learner.seats.rows} agents of a process can{'' if steps else 'not'} be divided evenly into {config.minibatches} minibatches: "
+                "change minibatches, num_steps or num_envs"
             )
 
     def samples_at_once(self, learner: Learner) -> int:

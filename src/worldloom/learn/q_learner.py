@@ -47,7 +47,7 @@ class QLearner:
 
     def __init__(self, name: str, team: Team, config: DQNConfig, simulation: Simulation, number: int, policies: int, ranks: Ranks, metrics: int) -> None:
         self.name, self.train, self.config, self.ranks, self.simulation = name, team.train, config, ranks, simulation
-        self.seats = Seats(simulation, parse_members(team.agents, simulation.definition))
+        self.seats = Seats(simulation, parse_members(team.agents, simulation.definition), config.action_masks)
         self.device, rows = self.seats.device, self.seats.rows
         action = self.seats.spec.action
         if action.kind != "categorical" or action.width != 1:

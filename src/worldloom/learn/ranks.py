@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 
 import torch
 import torch.distributed as dist
@@ -112,13 +113,29 @@ def join(device: str) -> tuple[Ranks, str]:
 def launch_id() -> str:
     """What tells this launch of ``torchrun`` from others, and stays the same when it starts its processes again; empty without it."""
     named = os.environ.get("TORCHELASTIC_RUN_ID", "")
-    return f"{socket.gethostname()}:{os.getppid()}" if named == "none" else named  # torchrun's word for a launch without --rdzv-id
+    return _launcher_id() if named == "none" else named  # torchrun's word for a launch without --rdzv-id
 
 
 def leave() -> None:
     """Leave the group of processes, if there is one."""
     if dist.is_initialized():
         dist.destroy_process_group()
+
+
+def _launcher_id() -> str:
+    """What tells the process that started this one from all others. Containers repeat names and numbers, so its start is told too, where it is known."""
+    parent = os.getppid()
+    start = _read(Path(f"/proc/{parent}/stat")).rpartition(")")[2].split()  # the name before it, in brackets, may hold anything
+    boot = _read(Path("/proc/sys/kernel/random/boot_id")).strip()
+    return ":".join([socket.gethostname(), str(parent), *start[19:20], *([boot] if boot else [])])  # field 22, of which the name was the second
+
+
+def _read(file: Path) -> str:
+    """The text of a file; empty where there is none to be read."""
+    try:
+        return file.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
 
 
 def _form_group(backend: str) -> None:

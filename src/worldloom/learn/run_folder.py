@@ -17,7 +17,7 @@ import time
 import warnings
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import IO, Any
 
 from worldloom.core.errors import InputError
 from worldloom.learn.checkpoints import Checkpoints, note_of
@@ -26,11 +26,25 @@ from worldloom.learn.progress import Progress
 EVENTS_EVERY_S = 0.2
 """TensorBoard gets at most one iteration in this many seconds: an event costs more than a short iteration."""
 
+LOCK = ".lock"
+"""The file in a run's folder that is locked by the process that writes there."""
+LOCK_WAIT_S = 5.0
+"""How long a lock is waited for: a launcher may start a process again while the one before is still ending."""
+LAUNCH = ".launch"
+"""The file in a run's folder that tells which launch of ``torchrun`` wrote there last."""
+
 _ALWAYS = ("iteration", "steps", "seconds", "steps_per_second")
 
 
 class RunFolder:
-    """Opens the folder of a run, new or resumed, and writes down its progress. Only one process may have it open.
+    """Opens the folder of a run, new or resumed, and writes down its progress. Only one process may have it open, and another is refused.
+
+    Args:
+        path: The folder.
+        config: What ``config.json`` is to hold.
+        resume: Go on with the run that is there.
+        keep: How many of the last checkpoints stay.
+        launch: What tells the launch of ``torchrun`` that this process belongs to from others; empty without one.
 
     Attributes:
         path: The folder.
@@ -40,13 +54,28 @@ class RunFolder:
         curve, video: Where the picture and the video of the run belong.
     """
 
-    def __init__(self, path: Path, config: dict[str, Any], resume: bool = False, keep: int = 3) -> None:
+    def __init__(self, path: Path, config: dict[str, Any], resume: bool = False, keep: int = 3, launch: str = "") -> None:
         self.path = Path(path).expanduser()
         if resume and not holds_run(self.path):
             raise InputError(f"{self.path} holds no run that could be resumed: it has no config.json")
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._lock = _locked(self.path)
+        except OSError as error:
+            raise InputError(f"{self.path} cannot be made a run's folder: {error.strerror}") from None
+        try:
+            self._begin(config, resume, keep, launch)
+        except BaseException:
+            self._lock.close()
+            raise
+
+    def _begin(self, config: dict[str, Any], resume: bool, keep: int, launch: str) -> None:
         if not resume and holds_run(self.path):
             raise InputError(f"{self.path} already holds a run: give --resume to go on with it, or another folder")
-        self.path.mkdir(parents=True, exist_ok=True)
+        if launch:  # first of all, so that a new start finds it however early this one ends
+            (self.path / LAUNCH).write_text(launch, encoding="utf-8")
+        else:
+            (self.path / LAUNCH).unlink(missing_ok=True)
         self.checkpoints = Checkpoints(self.path / "checkpoints", keep)
         self.curve, self.video = self.path / "curve.png", self.path / "video.mp4"
         self.resumed_from: Path | None = None
@@ -77,10 +106,13 @@ class RunFolder:
         """Bring everything to the files and let go of them."""
         if self._metrics.closed:
             return
-        self._write_events()
-        self._metrics.close()
-        if self._events is not None:
-            self._events.close()
+        try:
+            self._write_events()
+            self._metrics.close()
+            if self._events is not None:
+                self._events.close()
+        finally:
+            self._lock.close()
 
     def __enter__(self) -> RunFolder:
         return self
@@ -110,6 +142,12 @@ class RunFolder:
 def holds_run(path: Path) -> bool:
     """Whether a run was started in folder ``path``."""
     return (Path(path).expanduser() / "config.json").is_file()
+
+
+def launched_by(path: Path) -> str:
+    """Which launch of a launcher wrote into folder ``path`` last; empty for none."""
+    file = Path(path).expanduser() / LAUNCH
+    return file.read_text(encoding="utf-8") if file.is_file() else ""
 
 
 def default_folder(world: str, algorithm: str, seed: int, root: Path = Path("runs")) -> Path:
@@ -164,6 +202,28 @@ def read_metrics(path: Path) -> list[dict[str, float]]:
     if not file.is_file():
         raise InputError(f"there are no metrics in {path}: no file {file.name}")
     return [{name: math.nan if value is None else value for name, value in row.items()} for _, row in _rows(file)]
+
+
+def _locked(folder: Path) -> IO[str]:
+    """The open file whose lock keeps other processes out of a run's folder. It goes when the file is closed, also by the end of the process."""
+    file = open(folder / LOCK, "a", encoding="utf-8")  # noqa: SIM115 - open as long as the run
+    try:
+        import fcntl
+    except ImportError:  # a system without such locks
+        return file
+    end = time.monotonic() + LOCK_WAIT_S
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= end:
+                file.close()
+                raise InputError(f"{folder} is being trained in by another process: wait for its end, or take another --run-dir") from None
+            time.sleep(0.05)
+        except OSError:  # a file system without locks
+            return file
+        else:
+            return file
 
 
 def _rows(file: Path) -> list[tuple[bytes, dict[str, Any]]]:

@@ -5,6 +5,7 @@ It runs alike in one process, in each of those that ``torchrun`` starts, and in 
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, fields, replace
@@ -16,7 +17,7 @@ import torch.distributed as dist
 from worldloom.core.errors import InputError
 from worldloom.core.registry import Definition
 from worldloom.core.simulation import Simulation
-from worldloom.core.world_files import find
+from worldloom.core.world_files import find, reference
 from worldloom.learn.algorithms import algorithm, config_from_dict, config_to_dict
 from worldloom.learn.callbacks import Callback, StopAt
 from worldloom.learn.checkpoints import Checkpoints
@@ -25,14 +26,11 @@ from worldloom.learn.finite import Finite
 from worldloom.learn.learner import Team
 from worldloom.learn.ranks import Ranks, join, launch_id, leave
 from worldloom.learn.recorder import Recorder
-from worldloom.learn.run_folder import RunFolder, default_folder, holds_run, last_default_folder
+from worldloom.learn.run_folder import RunFolder, default_folder, holds_run, last_default_folder, launched_by
 from worldloom.learn.trainer import Trainer
 
 FORMAT = 1
 """Version of what ``config.json`` holds."""
-
-LAUNCH = ".launch"
-"""The file in a run's folder that tells which launch of ``torchrun`` wrote there last."""
 
 Resume = Literal["no", "yes", "auto"]
 
@@ -81,6 +79,8 @@ class Request:
         unknown = [name for name in self.frozen if name not in names]
         if unknown:
             raise InputError(f"there is no policy '{unknown[0]}' that could be frozen: there are {', '.join(names)}")
+        if len(set(self.frozen)) == len(names):
+            raise InputError("every policy is frozen, so nothing would be learned: leave one out of --frozen")
         return {name: Team(agents, train=name not in self.frozen) for name, agents in names.items()}
 
 
@@ -118,11 +118,38 @@ def request_to_dict(request: Request) -> dict[str, Any]:
     return {"format": FORMAT, **plain, "frozen": list(request.frozen), "config": config_to_dict(request.config)}
 
 
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float)
+
+
+def _is_words(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(word, str) for word in value)
+
+
+_PARTS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "env": (lambda value: isinstance(value, str) and value != "" and value.isprintable(), "the name of a world"),
+    "algorithm": (lambda value: isinstance(value, str), "the name of an algorithm"),
+    "config": (lambda value: isinstance(value, dict), "an object with settings"),
+    "world_config": (lambda value: isinstance(value, dict), "an object with values by name"),
+    "policies": (lambda value: isinstance(value, dict) and _is_words(list(value.values())), "an object with the agents of each policy as text"),
+    "frozen": (_is_words, "a list of names"),
+    "stop_at": (lambda value: value is None or _is_number(value), "a number or null"),
+    "checkpoint_every": (_is_number, "a number of seconds"),
+    "keep": (lambda value: type(value) is int, "a whole number"),
+}
+"""What each part of ``config.json`` must be: a check, and words for it."""
+
+
 def request_from_dict(values: Mapping[str, Any], run_dir: Path | None = None, resume: Resume = "no") -> Request:
-    """The request that :func:`request_to_dict` gave and JSON kept; InputError where it is none."""
+    """The request that :func:`request_to_dict` gave and JSON kept; InputError where it is none.
+
+    Nothing is run. Its world may be in a file, which is a program: whoever got the folder from others has it run by :func:`in_world` alone.
+    """
     names = {f.name for f in fields(Request)} - {"run_dir", "resume"}
     given = {name: value for name, value in values.items() if name != "format"}
-    if isinstance(values.get("format"), int) and values["format"] > FORMAT:
+    if type(values.get("format", FORMAT)) is not int:
+        raise InputError(f"'format' in config.json must be a whole number, not {values['format']!r}")
+    if values.get("format", FORMAT) > FORMAT:
         raise InputError(
             f"the run was written in format {values['format']}, and this version reads up to {FORMAT}: use the version that wrote it, or a later one"
         )
@@ -130,8 +157,41 @@ def request_from_dict(values: Mapping[str, Any], run_dir: Path | None = None, re
     if missing or set(given) - names:
         what = f"has no '{missing[0]}'" if missing else f"has '{min(set(given) - names)}'"
         raise InputError(f"config.json {what}, so it is not one of a training from the command line: load its checkpoints from Python")
+    for name, (fits, what) in _PARTS.items():
+        if name in given and not fits(given[name]):
+            raise InputError(f"'{name}' in config.json must be {what}, not {given[name]!r}")
     config = config_from_dict(algorithm(given["algorithm"])[1], given["config"])
     return Request(**{**given, "config": config, "frozen": tuple(given.get("frozen", ())), "run_dir": run_dir, "resume": resume})
+
+
+def in_world(request: Request, env: str = "", how: str = "--env {file}") -> Request:
+    """``request``, as a run's folder holds it, with a world that may be run.
+
+    A folder is data, and a file that it names is a program. So a file is only run where ``env`` says so.
+
+    Args:
+        request: What was read from the folder.
+        env: The world as the user names it: a file that registers the run's world, or its id; empty to take a registered world from the run.
+        how: How the user is to name the file, for the sentence that asks for it.
+    """
+    file, id_ = _file_and_id(request.env)
+    if not env:
+        if file:
+            raise InputError(f"the world of this run is in {file}, which is a program: say {how.replace('{file}', shlex.quote(file))} to run it")
+        return request
+    named, named_id = _file_and_id(env)
+    if named_id and id_ and named_id != id_:
+        raise InputError(f"{env} is another world than that of the run, which is {id_}: leave it out, or name what registers {id_}")
+    wanted = f"{named}:{id_}" if named and id_ else env
+    return replace(request, env=reference(wanted, find(wanted)))
+
+
+def _file_and_id(env: str) -> tuple[str, str]:
+    """The file and the id in what names a world; each empty where it has none."""
+    head, colon, tail = env.rpartition(":")
+    if colon and head.endswith(".py"):
+        return head, tail
+    return (env, "") if env.endswith(".py") else ("", env)
 
 
 def run_training(request: Request, callbacks: Iterable[Callback] = (), tell_folder: Callable[[Path], None] | None = None) -> Outcome:
@@ -191,7 +251,7 @@ def _place(request: Request, made: Definition) -> tuple[Path | None, bool]:
     """
     place = request.run_dir
     last = last_default_folder(made.id, request.algorithm, request.config.seed) if place is None else place
-    restarted = last is not None and _launched_by(last) == launch_id() != ""
+    restarted = last is not None and launched_by(last) == launch_id() != ""
     if place is None and restarted:
         place = last
     there = place is not None and holds_run(place)
@@ -206,15 +266,7 @@ def _place(request: Request, made: Definition) -> tuple[Path | None, bool]:
 def _open(request: Request, made: Definition, place: Path | None, resumes: bool) -> RunFolder:
     if place is None:
         place = default_folder(made.id, request.algorithm, request.config.seed)
-    place.mkdir(parents=True, exist_ok=True)
-    (place / LAUNCH).write_text(launch_id(), encoding="utf-8")  # first of all, so that a new start finds it however early this one ends
-    return RunFolder(place, request_to_dict(request), resumes, request.keep)
-
-
-def _launched_by(place: Path) -> str:
-    """Which launch of a launcher wrote into a folder last; empty for none."""
-    file = place / LAUNCH
-    return file.read_text(encoding="utf-8") if file.is_file() else ""
+    return RunFolder(place, request_to_dict(request), resumes, request.keep, launch_id())
 
 
 def _told(what: Any, ranks: Ranks) -> Any:

@@ -84,9 +84,10 @@ class Seats:
     Args:
         simulation: The worlds.
         members: Whose actions the policy gives. All must be alike: the same components, of the same shapes.
+        masks: Whether components that say which choices are allowed are heeded.
     """
 
-    def __init__(self, simulation: Simulation, members: Sequence[Member]) -> None:
+    def __init__(self, simulation: Simulation, members: Sequence[Member], masks: bool = True) -> None:
         self.simulation, self.members = simulation, tuple(members)
         definition = simulation.definition
         counts = acting_kinds(definition)
@@ -96,7 +97,7 @@ class Seats:
         self.device = simulation.terminated.torch().device
         self._single = sum(counts.values()) == 1
         self._fields = {(t, f.name): f for t, view in simulation.schedule.tables.items() for f in view.fields.values()}
-        parts = [_Part(self, m.table) for m in members]
+        parts = [_Part(self, m.table, masks) for m in members]
         self.spec = parts[0].spec
         for member, part in zip(members[1:], parts[1:], strict=True):
             alike = part.spec == self.spec and (part.mask is None) == (parts[0].mask is None)
@@ -223,14 +224,14 @@ class Seats:
 class _Part:
     """What the agents of one kind see, do and get."""
 
-    def __init__(self, seats: Seats, table: str) -> None:
+    def __init__(self, seats: Seats, table: str, masks: bool) -> None:
         definition = seats.simulation.definition
         self.count = seats.simulation.tables[table].count if table != WORLD else 1
         fields: dict[str, dict[str, Field]] = {WORLD: definition.world.fields, **{k.__name__: k.fields for k in definition.entities}}
         seen = list(fields) if seats._single else list(dict.fromkeys([table, WORLD]))
         self.actions = [Source(table, f.name, False) for f in fields[table].values() if f.role is Role.ACTION]
         action = _action_spec(definition.id, table, [fields[table][s.name] for s in self.actions])
-        self.mask = _mask_source(table, fields[table], self.actions, action)
+        self.mask = _mask_source(table, fields[table], self.actions, action) if masks else None
         self.observations: dict[str, Source] = {}
         specs: dict[str, ObservationSpec] = {}
         counts = {t: seats.simulation.schedule.counts.get(t, 1) for t in fields}

@@ -40,6 +40,8 @@ class Trainer(ABC):
 
     autoreset: Autoreset = "same_step"
     """How the worlds of this algorithm begin a new episode."""
+    settings: type[TrainConfig]
+    """The settings that this algorithm takes."""
     metric_names: tuple[str, ...] = ()
     """What an update tells of itself, in order."""
 
@@ -60,6 +62,15 @@ class Trainer(ABC):
         self._recent: dict[str, deque[tuple[float, float, float]]] = {}
         self._finished: dict[str, float] = {}
         self._reports = Reports(self.device)
+
+    @classmethod
+    def settled(cls, config: TrainConfig | None) -> Any:
+        """``config``, or the algorithm's own where there is none; InputError for settings of another algorithm."""
+        if config is None:
+            return cls.settings()
+        if not isinstance(config, cls.settings):
+            raise InputError(f"{cls.__name__} takes settings of the class {cls.settings.__name__}, not {type(config).__name__}")
+        return config
 
     def _worlds(self, env: Any, config: TrainConfig) -> Simulation:
         found = getattr(env, "simulation", env)
@@ -105,11 +116,11 @@ class Trainer(ABC):
 
     # -- the loop ----------------------------------------------------------------------------------------------------
 
-    def learn(self, total_steps: int | None = None, callbacks: Iterable[Callback] = ()) -> Trainer:
+    def learn(self, total_steps: int | None = None, callbacks: Iterable[Callback] | Callback = ()) -> Trainer:
         """Train until ``total_steps`` world steps are done in all (``config.total_steps`` if None), or until :meth:`stop` is called."""
         if total_steps is not None:
             self.config = replace(self.config, total_steps=total_steps)
-        called = list(callbacks)
+        called = _callbacks(callbacks)
         self._stopping = False
         started, earlier = time.perf_counter(), self.seconds
         pace = deque([(started, self.steps)], maxlen=20)
@@ -207,3 +218,12 @@ class Trainer(ABC):
         self._reports, self.score = Reports(self.device), math.nan
         self._recent = {k: deque(tuple(r) for r in v) for k, v in plain["recent"].items()}
         self._finished = dict(plain["finished"])
+
+
+def _callbacks(given: Iterable[Callback] | Callback) -> list[Callback]:
+    """One callback or several, as a list."""
+    found = [given] if isinstance(given, Callback) or not isinstance(given, Iterable) else list(given)
+    for callback in found:
+        if not isinstance(callback, Callback):
+            raise InputError(f"a callback is an object of a class derived from worldloom.learn.Callback, not {callback!r}")
+    return found

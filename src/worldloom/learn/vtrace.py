@@ -60,10 +60,17 @@ class VTrace(OnPolicy):
     """Trains policies with A2C and V-trace: ``VTrace("CartPole-v1", VTraceConfig()).learn(1_000_000)``."""
 
     config: VTraceConfig
+    settings = VTraceConfig
     metric_names = ("loss/policy", "loss/value", "loss/entropy", "update/kl", "update/gradient_norm", "update/explained_variance")
 
     def __init__(
-        self, env: Any, config: VTraceConfig, *, network: nn.Module | None = None, teams: Mapping[str, Team] | None = None, ranks: Ranks | None = None
+        self,
+        env: Any,
+        config: VTraceConfig | None = None,
+        *,
+        network: nn.Module | None = None,
+        teams: Mapping[str, Team] | None = None,
+        ranks: Ranks | None = None,
     ) -> None:
         super().__init__(env, config, network=network, teams=teams, ranks=ranks)
         self.turn = torch.zeros((), dtype=torch.int64, device=self.device)

@@ -105,7 +105,10 @@ class Custom(ActorCritic):
         self.module, self.width = module, spec.action.parameters
 
     def forward(self, observations: Observations, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        parameters, value = self.module(sole(observations))
+        found = self.module(sole(observations))
+        if not isinstance(found, tuple) or len(found) != 2:
+            raise InputError(f"{type(self.module).__name__} must give a pair: {self.width} parameters of the action, and a value")
+        parameters, value = found
         rows = len(next(iter(observations.values())))
         if parameters.shape != (rows, self.width) or value.numel() != rows:
             raise InputError(
@@ -118,6 +121,8 @@ class Custom(ActorCritic):
 def build_actor_critic(spec: PolicySpec, config: PolicyConfig, network: nn.Module | None = None) -> ActorCritic:
     """The actor and critic of ``config``, or those that ``network`` brings."""
     if network is not None:
+        if not isinstance(network, nn.Module):
+            raise InputError(f"a network is an object of a class derived from torch.nn.Module, not {network!r}")
         if config.memory != "none":
             raise InputError(f"memory '{config.memory}' belongs to worldloom's own networks: leave it 'none' beside a network of your own")
         return Custom(network, spec)
