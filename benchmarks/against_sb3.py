@@ -2,8 +2,9 @@
 
 python benchmarks/against_sb3.py --out against_sb3.json
 
-Stable-Baselines3 trains on Gymnasium's environments in a DummyVecEnv, worldloom on its own worlds of the same rules. The finished policies of
-both are judged in the same episodes, with their likeliest actions.
+Stable-Baselines3 trains on Gymnasium's environments in a DummyVecEnv, worldloom on its own worlds of the same rules. The policies of both are judged
+in the same episodes, with their likeliest actions. A single policy may have a bad moment that the next update mends, so a training counts as the mean of
+its policies after each of the last iterations.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ from worldloom.learn.seats import Member, Seats, acting_kinds
 
 JUDGED_FROM = 10_000
 """The seed of the episodes that policies are judged by: other ones than those of the trainings."""
+LAST = 5
+"""Policies of each training that are judged: those after each of so many last iterations."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,16 @@ class Case:
     half_range: float = 0.0
     """Half the range of the bounds of an action of real numbers; 0 for choices."""
 
+    @property
+    def iteration(self) -> int:
+        """Steps of an iteration."""
+        return self.num_envs * self.num_steps
+
+    @property
+    def judged_at(self) -> range:
+        """After how many steps policies are judged."""
+        return range(self.total_steps - (LAST - 1) * self.iteration, self.total_steps + 1, self.iteration)
+
 
 CASES = {
     "CartPole-v1": Case(total_steps=65_536, num_envs=8, num_steps=128, minibatches=4, epochs=10, learning_rate=1e-3, gamma=0.98, lam=0.95),
@@ -64,7 +77,7 @@ class Settings:
 
     worlds: tuple[str, ...] = tuple(CASES)
     """Which worlds."""
-    seeds: int = 5
+    seeds: int = 10
     """Trainings of each library in each world."""
     total_steps: int = 0
     """Steps of each training; 0 for those of the world's case."""
@@ -113,7 +126,7 @@ def judge(world: str, actor: Acts, episodes: int) -> float:
 
 
 def train_worldloom(world: str, case: Case, seed: int, settings: Settings) -> tuple[float, float]:
-    """The mean return of a policy trained with worldloom, and the seconds of its training."""
+    """The mean return of the last policies of a training with worldloom, and the seconds of the training."""
     config = PPOConfig(
         num_envs=case.num_envs,
         num_steps=case.num_steps,
@@ -132,9 +145,12 @@ def train_worldloom(world: str, case: Case, seed: int, settings: Settings) -> tu
     inputs = gymnasium.make(world).observation_space.shape
     network = WorldUnits(inputs[0], case.half_range) if case.half_range and inputs and not settings.own_units else None
     trainer = PPO(world, config, network=network)
-    trainer.learn()
     (learner,) = trainer.learners.values()
-    return judge(world, PolicyActor(learner.policy), settings.episodes), trainer.seconds
+    returns = []
+    for steps in case.judged_at:
+        trainer.learn(steps)
+        returns.append(judge(world, PolicyActor(learner.policy), settings.episodes))
+    return statistics.mean(returns), trainer.seconds
 
 
 def train_sb3(world: str, case: Case, seed: int, settings: Settings) -> tuple[float, float]:
@@ -145,17 +161,20 @@ def train_sb3(world: str, case: Case, seed: int, settings: Settings) -> tuple[fl
         worlds,
         learning_rate=case.learning_rate,
         n_steps=case.num_steps,
-        batch_size=case.num_envs * case.num_steps // case.minibatches,
+        batch_size=case.iteration // case.minibatches,
         n_epochs=case.epochs,
         gamma=case.gamma,
         gae_lambda=case.lam,
         seed=seed,
         device="cpu",
     )
-    start = time.perf_counter()
-    model.learn(case.total_steps)
-    seconds = time.perf_counter() - start
-    return judge(world, Sb3Actor(model, case.half_range), settings.episodes), seconds
+    returns, seconds = [], 0.0
+    for steps in case.judged_at:
+        start = time.perf_counter()
+        model.learn(steps - model.num_timesteps, reset_num_timesteps=False)
+        seconds += time.perf_counter() - start
+        returns.append(judge(world, Sb3Actor(model, case.half_range), settings.episodes))
+    return statistics.mean(returns), seconds
 
 
 def summary(values: list[float]) -> str:
