@@ -15,11 +15,12 @@ from worldloom.cli.live import History, LiveConsole, Machine, PlainConsole, open
 from worldloom.learn.progress import METRICS, Progress
 
 DETAILS = {"device": "cpu", "worlds": "64", "folder": "runs/CartPole-v1-ppo-s0-1"}
+NAMES = [name for name in METRICS if name not in ("update/epsilon", "value/mean")]
 VALUES = [400.5, 401.25, 10234.0, -0.0123, 12.31, 0.5212, 0.0081, 0.112, 2.5e-4, 0.931, math.nan]
 
 
 def progress(iteration, policies=("",), **changes):
-    metrics = {name + policy: value for policy in policies for name, value in zip(METRICS, VALUES, strict=True)}
+    metrics = {name + policy: value for policy in policies for name, value in zip(NAMES, VALUES, strict=True)}
     shares = {"roll-out": 0.61, "update": 0.35, "other": 0.04}
     return Progress(iteration, 2048 * iteration, 1_000_000, 0.5 * iteration, 4096.0, metrics | changes, shares)
 

@@ -103,11 +103,12 @@ class PPO(OnPolicy):
     def check(self, learner: Learner) -> None:
         config = _config(learner)
         if _by_rows(learner) and learner.seats.rows % config.minibatches:
-            steps = "" if learner.policy.recurrent else f"neither the {config.num_steps} steps of a roll-out nor "
-            raise InputError(
-                f"{steps}the {learner.seats.rows} agents of a process can{'' if steps else 'not'} be divided evenly into {config.minibatches} minibatches: "
-                "change minibatches, num_steps or num_envs"
-            )
+            rows, parts = learner.seats.rows, config.minibatches
+            if learner.policy.recurrent:
+                problem = f"the {rows} agents of a process, whose policy has a memory, cannot be divided evenly into {parts} minibatches"
+            else:
+                problem = f"neither the {config.num_steps} steps of a roll-out nor the {rows} agents of a process divide evenly into {parts} minibatches"
+            raise InputError(f"{problem}: change minibatches, num_steps or num_envs")
 
     def samples_at_once(self, learner: Learner) -> int:
         return super().samples_at_once(learner) // _config(learner).minibatches

@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import pickle
 import select
+import signal
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import cloudpickle  # type: ignore[import-untyped]
@@ -79,11 +81,12 @@ class Supervisor:
         """Give environments, (n,), to their workers; what to do with them is in the shared memory."""
         self.at_work[ids] = True
         owners = self.owner[ids]
-        for worker in self.crew.workers:
-            theirs = ids if len(self.requests) == 1 else ids[owners == worker.index]
-            if len(theirs):
-                self.requests[worker.index].push_all(theirs)
-                worker.wake.ring()
+        with interrupts_later():  # either all of them take the step, or none
+            for worker in self.crew.workers:
+                theirs = ids if len(self.requests) == 1 else ids[owners == worker.index]
+                if len(theirs):
+                    self.requests[worker.index].push_all(theirs)
+                    worker.wake.ring()
 
     def on_the_way(self) -> int:
         """How many environments are handed out and not taken back: what the rings say, which are never half written, wherever an interrupt came."""
@@ -327,3 +330,19 @@ def _deliver(worker: Worker, message: bytes) -> None:
     """Send bytes to a worker. One that has ended is noticed where its answer is waited for."""
     with contextlib.suppress(OSError):
         worker.control.send_bytes(message)
+
+
+@contextlib.contextmanager
+def interrupts_later() -> Iterator[None]:
+    """Let Ctrl-C wait for the end of the body. Handlers of the user's own, and threads other than the main one, which it never reaches, are left alone."""
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    came: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, frame: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if came:
+        raise KeyboardInterrupt
