@@ -40,11 +40,12 @@ from warp import (  # noqa: E402
     vec4i,
 )
 
-from worldloom.core.entity import Components, Entity, Has, World  # noqa: E402
-from worldloom.core.errors import CompileError, DefinitionError, DeviceError, InputError, WorldFault, WorldloomError  # noqa: E402
+from worldloom.core.entity import Components, Entity, Event, Has, World  # noqa: E402
+from worldloom.core.errors import CapacityError, CompileError, DefinitionError, DeviceError, InputError, WorldFault, WorldloomError  # noqa: E402
 from worldloom.core.fields import Action, Array, Config, Finite, Info, Observation, Persistent, Ref, Reward, vec  # noqa: E402
 from worldloom.core.math import FUNCTIONS as _FUNCTIONS  # noqa: E402
 from worldloom.core.math import MathFunction as _MathFunction  # noqa: E402
+from worldloom.core.population import UpTo  # noqa: E402
 from worldloom.core.registry import Definition, definition, register, registered  # noqa: E402
 from worldloom.core.simulation import Simulation  # noqa: E402
 from worldloom.core.spaces import Box, Discrete, MultiDiscrete  # noqa: E402
@@ -56,6 +57,7 @@ __all__ = [
     "Action",
     "Array",
     "Box",
+    "CapacityError",
     "CompileError",
     "Components",
     "Config",
@@ -64,6 +66,7 @@ __all__ = [
     "DeviceError",
     "Discrete",
     "Entity",
+    "Event",
     "Finite",
     "Has",
     "Info",
@@ -74,6 +77,7 @@ __all__ = [
     "Ref",
     "Reward",
     "Simulation",
+    "UpTo",
     "World",
     "WorldFault",
     "WorldloomError",

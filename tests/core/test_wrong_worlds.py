@@ -79,7 +79,7 @@ FAULTY = wl.Definition("Faulty-test", Trail, {Walker: 2}, step=(stumble,))
 NOTHING, INDEX, REFERENCE, NAN, SAID = range(5)
 MESSAGES = {
     INDEX: r"^index of walker.cards \(size 4\) 13 is out of range \(system 'stumble', test_wrong_worlds.py:\d+\)$",
-    REFERENCE: r"^an empty reference to Walker was followed \(system 'stumble', test_wrong_worlds.py:\d+\)$",
+    REFERENCE: r"^an empty or stale reference to Walker was followed \(system 'stumble', test_wrong_worlds.py:\d+\)$",
     NAN: r"^heat of Walker \d+ is not a finite number$",
     SAID: r"^walker is lost after 3 steps",
     7: r"^action Walker.task is 7, which is not in 0 to 4$",

@@ -11,6 +11,7 @@ from rich.table import Table
 from worldloom.cli import console
 from worldloom.cli.settings import Json
 from worldloom.core.fields import Field, type_name
+from worldloom.core.population import UpTo
 from worldloom.core.registry import Definition, registered
 
 
@@ -35,7 +36,7 @@ def describe(made: Definition) -> dict[str, Any]:
     return {
         "id": made.id,
         "doc": made.doc,
-        "entities": {kind.__name__: count for kind, count in made.entities.items()},
+        "entities": {kind.__name__: str(count) if isinstance(count, UpTo) else count for kind, count in made.entities.items()},
         "actions": {name: repr(field.space) for name, (_, field) in made.actions().items()},
         "observations": {name: _shape(field) for name, (_, field) in made.observations().items()},
         "max_steps": made.max_steps,

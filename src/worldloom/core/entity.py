@@ -13,8 +13,24 @@ from worldloom.core.errors import DefinitionError, misuse, user_frame
 from worldloom.core.fields import Field, Role, canonical, declare
 from worldloom.core.source import class_line
 
-_RESERVED_ENTITY = {"id", "ref", "terminate", "truncate", "active", "terminated", "truncated"}
-_RESERVED_WORLD = {"id", "all", "count", "random", "integer", "normal", "choice", "weighted", "shuffle", "terminate", "truncate", "fail"}
+_RESERVED_ENTITY = {"id", "ref", "terminate", "truncate", "active", "terminated", "truncated", "despawn"}
+_RESERVED_WORLD = {
+    "id",
+    "all",
+    "count",
+    "random",
+    "integer",
+    "normal",
+    "choice",
+    "weighted",
+    "shuffle",
+    "terminate",
+    "truncate",
+    "fail",
+    "spawn",
+    "near",
+    "nearest",
+}
 
 
 class Components:
@@ -55,7 +71,7 @@ class Components:
                     raise cls._error(f"the annotation of '{name}' cannot be evaluated ({error})", "import or define what it names", name) from None
             if getattr(annotation, "__origin__", None) is ClassVar or annotation is ClassVar:
                 continue
-            if name in cls.reserved or name.startswith(("_", "final_", "raw__")) or "__" in name or keyword.iskeyword(name):
+            if name in cls.reserved or name.startswith(("_", "final_", "raw__", "wl_")) or "__" in name or keyword.iskeyword(name):
                 raise cls._error(f"'{name}' is a name that the engine keeps for itself", "choose another name for the component", name)
             try:
                 fields[name] = declare(name, annotation, vars(cls).get(name), name in vars(cls))
@@ -81,11 +97,12 @@ class Components:
 
 
 class Entity(Components):
-    """A kind of thing in a world. Its annotations are its components; every world holds a fixed number of each kind.
+    """A kind of thing in a world. Its annotations are its components; every world holds a fixed number of each kind, or a varying
+    one up to a capacity (:class:`~worldloom.core.population.UpTo`).
 
     In systems an entity also has ``id`` (its place among its kind in its world, from 0), ``ref`` (a reference to it),
     ``active`` (whether it is still in the episode), and ``terminate()`` and ``truncate()``, which end the episode for
-    this entity alone.
+    this entity alone. Where their number varies, ``despawn()`` takes an entity out of its world.
     """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -95,6 +112,14 @@ class Entity(Components):
                 raise cls._error(f"'{field.name}' is configuration, which belongs to the world", "declare it in the wl.World class", field.name)
         if sum(field.role is Role.REWARD for field in cls.fields.values()) > 1:
             raise cls._error("an entity has one reward at most", "add the terms into one wl.Reward component")
+
+
+class Event(Entity):
+    """Something that happens: an entity that lives until the next step begins, such as a hit or a collision.
+
+    Systems spawn events, later systems of the same step run over them or look for them, and the outside reads them after the
+    step. The engine clears them.
+    """
 
 
 class World(Components):

@@ -58,6 +58,19 @@ class CompileError(WorldloomError):
     """Generated code that the compiler refused; never the user's fault alone, so it names the system and asks for a report."""
 
 
+class CapacityError(WorldloomError):
+    """Worlds spawned more entities than there is room for, where the rule for that is ``error``. Those worlds were reset.
+
+    Attributes:
+        faults: What happened, one for each of those worlds.
+    """
+
+    def __init__(self, faults: list[WorldFault]) -> None:
+        self.faults = faults
+        more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+        super().__init__(f"{faults[0]}{more}. The worlds were reset, so the run can go on; overflow='reset' or 'drop' makes this no error.")
+
+
 @dataclass(frozen=True)
 class WorldFault:
     """Something that went wrong in one world of a running batch; that world is reset and the others go on.

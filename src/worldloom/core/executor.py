@@ -27,7 +27,7 @@ class Executor:
         self.program = program
         self.device, self.slices = simulation.device, simulation.slices
         self.tables, self.offset = simulation.tables, simulation.world_offset
-        self.errors = simulation._fault_buffers
+        self.errors, self.alarm = simulation._fault_buffers, simulation._alarm.array
         self._simulation = weakref.ref(simulation)
         self.kernels = program.load(self.device, simulation.definition.id)
         self._streams: dict[int, wp.Stream] = {}
@@ -71,6 +71,8 @@ class Executor:
         inputs: list[Any] = [first, rows, self.offset, *[self.tables[t][f].array for t, f in spec.columns]]
         if spec.takes_errors:
             inputs.append(self.errors[shard])
+        if spec.takes_alarm:
+            inputs.append(self.alarm)
         wp.launch(
             self.kernels[spec.name],
             dim=rows if self.device.is_cuda else 1,

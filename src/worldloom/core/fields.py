@@ -223,9 +223,20 @@ def Action(space: Space) -> Declared:
     raise misuse(f"Action takes wl.Discrete, wl.MultiDiscrete or wl.Box, not {space!r}", "write for example wl.Action(wl.Discrete(2))")
 
 
-def Ref(kind: Any) -> Declared:
-    """A reference to an entity of ``kind`` (a class, or its name) in the same world, or to none."""
-    return Declared(wp.int32, (), ref=kind, default=-1)
+class _Ref:
+    """A reference to an entity of one kind (a class, or its name) in the same world, or to none: ``wl.Ref[Kind]`` or ``wl.Ref(Kind)``.
+
+    It holds the entity's place where the number of entities is fixed. Where it varies, it holds a number that no other entity of
+    the world has in the same episode, so that a reference to one that has left is known to be stale.
+    """
+
+    def __call__(self, kind: Any) -> Declared:
+        return Declared(wp.int64, (), ref=kind, default=-1)
+
+    __getitem__ = __call__
+
+
+Ref = _Ref()
 
 
 def Finite(dtype: Any) -> Declared:

@@ -6,12 +6,33 @@ row holds the site, the world's id, its episode, its step, and the offending val
 
 from __future__ import annotations
 
+import numpy as np
 import warp as wp
 
 CAPACITY = 256
 """How many faults a buffer holds until they are read; later ones are only counted."""
 
 WIDTH = 5
+
+
+class Alarm:
+    """A word of memory that kernels ring and the host looks at without waiting: on CUDA it lies in the host's memory."""
+
+    def __init__(self, device: wp.Device) -> None:
+        self._kept = wp.zeros(1, dtype=wp.int32, device="cpu", pinned=device.is_cuda)
+        self._seen: np.ndarray = self._kept.numpy()
+        self.array = wp.array(ptr=self._kept.ptr, dtype=wp.int32, shape=(1,), device=device) if device.is_cuda else self._kept
+        """What a kernel takes."""
+
+    @property
+    def rung(self) -> bool:
+        return bool(self._seen[0])
+
+    def ring(self) -> None:
+        self._seen[0] = 1
+
+    def clear(self) -> None:
+        self._seen[0] = 0
 
 
 @wp.func

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from worldloom.core.fields import Field, Role, is_composite, shape_of
+from worldloom.core.guards import Alarm
 from worldloom.core.lifecycle import TableView
 from worldloom.core.math import construct
+from worldloom.core.population import DEAD, SERIAL, Population, place_share, serial_number
 from worldloom.core.random import STREAM_SHIFT, Key
 from worldloom.core.rewrite.kernel_target import WORLD
-from worldloom.core.schedule import HostNode, Node, Schedule
+from worldloom.core.schedule import Entry, HostNode, Node, Schedule, Settle
 from worldloom.core.spaces import Discrete, MultiDiscrete
 from worldloom.core.system import System
 from worldloom.core.table import Column, Table
@@ -33,9 +35,10 @@ class Row:
         return np.int32(self._slot)
 
     @property
-    def ref(self) -> np.int32:
+    def ref(self) -> np.int64:
         """What a reference to this entity holds."""
-        return np.int32(self._slot)
+        serials = self._columns.get(SERIAL)
+        return np.int64(self._slot if serials is None else serials.values[self._index])
 
     def __dir__(self) -> list[str]:
         return ["id", "ref", *self._columns]
@@ -108,12 +111,15 @@ def _clean(value: Any, field: Field) -> Any:
 class Interpreter:
     """Runs the systems of a schedule on the tables of a simulation. It is ``wl_runtime`` inside the systems."""
 
-    def __init__(self, schedule: Schedule, tables: dict[str, Table], num_worlds: int, offset: int, fault: Callable[[str, int, int, int, int], None]) -> None:
+    def __init__(
+        self, schedule: Schedule, tables: dict[str, Table], num_worlds: int, offset: int, fault: Callable[[str, int, int, int, int], None], alarm: Alarm
+    ) -> None:
         self.schedule, self.tables, self.num_worlds, self.offset = schedule, tables, num_worlds, offset
         self._report = fault
         self._functions: dict[tuple[System, str], Callable[..., None]] = {}
-        self._world = 0
-        self._stream = 0
+        self._alarm = alarm
+        self._world = self._stream = self._slot = self._births = 0
+        self._node: Node
 
     # -- what systems call -------------------------------------------------------------------------------------------
 
@@ -122,12 +128,17 @@ class Interpreter:
         return np.int32(self._world + self.offset)
 
     def count(self, table: str) -> np.int32:
+        if table in self.schedule.counts.populations:
+            return np.int32(self.tables[WORLD][f"{table}__count"].values[self._world])
         return np.int32(self.schedule.counts[table])
 
     def rows(self, table: str) -> Iterator[Row]:
-        size = self.schedule.counts[table]
-        columns = self.tables[table].columns
-        return (Row(columns, self._world * size + slot, slot) for slot in range(size))
+        columns, first = self.tables[table].columns, self._first(table)
+        return (Row(columns, first + slot, slot) for slot in range(self.count(table)))
+
+    def _first(self, table: str) -> int:
+        """The first row of the present world in a table."""
+        return self._world * self.schedule.counts[table]
 
     def random(self, function: str, draw: int, *arguments: Any) -> Any:
         world = self.tables[WORLD]
@@ -157,38 +168,98 @@ class Interpreter:
         return place
 
     def follow(self, table: str, slot: Any, message: str) -> Row:
-        size = self.schedule.counts[table]
-        place = int(slot)
-        if not 0 <= place < size:
-            self.fault(message, slot)
+        place = self._find(table, int(slot)) if table in self.schedule.counts.populations else int(slot)
+        if not 0 <= place < self.count(table):
+            self.fault(message, place)
             place = 0
-        return Row(self.tables[table].columns, self._world * size + place, place)
+        return Row(self.tables[table].columns, self._first(table) + place, place)
+
+    def _find(self, table: str, serial: int) -> int:
+        """The place of the entity with a serial number; -1 where it is not there."""
+        first, count = self._first(table), int(self.count(table))
+        serials = self.tables[table][SERIAL].values[first : first + count]
+        place = int(np.searchsorted(serials, serial))
+        return place if serial >= 0 and place < count and serials[place] == serial else -1
+
+    def alive(self, table: str, reference: Any) -> bool:
+        return self._find(table, int(reference)) >= 0 if table in self.schedule.counts.populations else int(reference) >= 0
+
+    def spawn(self, table: str, **values: Any) -> np.int64:
+        """Write a new entity down for the next settlement; what a reference to it holds."""
+        population, world = self.schedule.counts.populations[table], self.tables[WORLD]
+        share = place_share(self.schedule.counts[self._node.table])
+        step = int(world["step"].values[self._world])
+        serial = np.int64(serial_number(step, self._node.ordinal, self._slot, share, self._births))
+        self._births += 1
+        pending = world[f"{table}__pending"].values
+        place = int(pending[self._world])
+        pending[self._world] += 1
+        if place < population.stage and self._births <= share:
+            new = self.tables[population.new_table].columns
+            row = Row(new, self._world * population.stage + place, place)
+            for name, column in new.items():
+                setattr(row, name, serial if name == SERIAL else values.get(name, column.field.default))
+        return serial
+
+    def despawn(self, row: Row) -> None:
+        table = next(iter(row._columns.values())).table
+        row._columns[DEAD].values[row._index] = True
+        self.tables[WORLD][f"{table}__changed"].values[self._world] = True
 
     # -- running -----------------------------------------------------------------------------------------------------
 
-    def run(self, entries: list[Node | HostNode], simulation: Any) -> None:
+    def run(self, entries: list[Entry], simulation: Any) -> None:
         """Run the entries of a schedule one after the other, each for all its rows."""
         with np.errstate(all="ignore"):
             for entry in entries:
                 if isinstance(entry, HostNode):
                     entry.call(simulation)
+                elif isinstance(entry, Settle):
+                    self._settle(entry.population)
                 else:
                     self._run_node(entry)
 
     def _run_node(self, node: Node) -> None:
         function = self._function(node.system, node.view)
         mask = None if node.mask is None else self.tables[WORLD][node.mask[0]].values == node.mask[1]
-        size = self.schedule.counts[node.table]
         own, world_columns = self.tables[node.table].columns, self.tables[WORLD].columns
-        system = node.system
+        system, self._node = node.system, node
         for world in range(self.num_worlds):
             if mask is not None and not mask[world]:
                 continue
             self._world = world
-            for slot in range(size):
+            first = self._first(node.table)
+            for slot in range(self.count(node.table)):
+                self._slot, self._births = slot, 0
                 self._stream = node.ordinal << STREAM_SHIFT | slot
-                named = {system.entity_parameter: Row(own, world * size + slot, slot), system.world_parameter: Row(world_columns, world, world + self.offset)}
+                named = {system.entity_parameter: Row(own, first + slot, slot), system.world_parameter: Row(world_columns, world, world + self.offset)}
                 function(**{name: row for name, row in named.items() if name is not None})
+
+    def _settle(self, population: Population) -> None:
+        """Those that leave make room, and the new ones follow behind in the order they were spawned in."""
+        table, kept = self.tables[population.table], self.tables[WORLD]
+        counts, pending, changed, dropped = (kept[f"{population.table}__{n}"].values for n in ("count", "pending", "changed", "dropped"))
+        for world in np.flatnonzero((pending > 0) | changed).tolist():
+            self._world = world
+            first, most = self._first(population.table), population.limit.per_world
+            dead = table[DEAD].values
+            stay = [first + slot for slot in range(counts[world]) if not dead[first + slot]]
+            dead[first : first + counts[world]] = False
+            taken = min(int(pending[world]), population.stage, most - len(stay))
+            new = [world * population.stage + k for k in range(taken)]
+            for name, column in table.columns.items():
+                if name != DEAD:
+                    column.values[first : first + len(stay)] = column.values[stay]
+                    staged = self.tables[population.new_table].columns.get(name)
+                    column.values[first + len(stay) : first + len(stay) + taken] = column.field.default if staged is None else staged.values[new]
+            lost = int(pending[world]) - taken
+            counts[world], pending[world], changed[world] = len(stay) + taken, 0, False
+            if lost > 0:
+                dropped[world] += lost
+                if population.limit.overflow != "drop":
+                    self.fault(population.overflow_message, lost)
+                if population.limit.overflow == "error":
+                    self._alarm.ring()
 
     def _function(self, system: System, view: TableView) -> Callable[..., None]:
         key = (system, view.__name__)

@@ -8,11 +8,13 @@ from __future__ import annotations
 import ast
 import itertools
 import textwrap
+from dataclasses import replace
 from typing import Any
 
 from worldloom.core.entity import AGENT_FIELDS, Entity, Has, World
 from worldloom.core.fields import Field, Role, is_composite, shape_of
 from worldloom.core.math import FUNCTIONS, construct
+from worldloom.core.population import ROW_FIELDS, SERIAL, Population, world_fields
 from worldloom.core.registry import Definition
 from worldloom.core.source import Source
 from worldloom.core.spaces import Box, Discrete, MultiDiscrete
@@ -41,8 +43,17 @@ def views(definition: Definition, keep_final: bool) -> dict[str, TableView]:
     """Every table of a simulation by name, the world's first."""
     world: type[World] = type(definition.world.__name__, (definition.world,), {"__module__": __name__})
     world.fields = {**world.fields, **(_final(world.fields) if keep_final else {})}
+    for population in definition.populations.values():
+        world.fields.update(world_fields(population.table, population.pooled))
     found = {"World": TableView(world, "World", {})}
     for kind in definition.entities:
+        if kind.__name__ in definition.populations:
+            population = definition.populations[kind.__name__]
+            found[kind.__name__] = TableView(kind, kind.__name__, population.row_fields)
+            stage = TableView(kind, population.new_table, {})
+            stage.fields = {n: replace(f, transient=True) for n, f in {**kind.fields, **ROW_FIELDS}.items() if n in (SERIAL, *population.staged)}
+            found[population.new_table] = stage
+            continue
         extra = _final(kind.fields) if keep_final else {}
         if definition.agents(kind):
             extra.update(AGENT_FIELDS)
@@ -140,6 +151,11 @@ def _loops(shape: tuple[int, ...], body: str) -> list[str]:
 
 def _copy(target: str, field: Field, value: str) -> list[str]:
     return _loops(field.shape, f"{target}{{}} = {value}")
+
+
+def clear_population(population: Population, world: type[World]) -> System:
+    """Nobody is left of a population."""
+    return _system(f"clear_{population.table}", [f"world.{population.table}__count = 0"], None, world)
 
 
 def keep_final(view: TableView, world: type[World]) -> System | None:

@@ -14,13 +14,15 @@ from typing import Any
 import warp as wp
 from warp._src.context import get_module
 
-from worldloom.core import guards, random
+from worldloom.core import guards, population_kernels, random
 from worldloom.core.console import compiling
 from worldloom.core.errors import CompileError
 from worldloom.core.fields import Field, Role
 from worldloom.core.operators import HELPERS
+from worldloom.core.population import Population
 from worldloom.core.rewrite.kernel_target import WORLD, Column, Sites, clean_action, column_name, variable
-from worldloom.core.schedule import Functions, Group, HostNode, Mask, Schedule, group
+from worldloom.core.schedule import Functions, Group, HostNode, Mask, Part, Schedule, Settle, group
+from worldloom.core.settle import LANES, SettleText
 from worldloom.core.system import array_code
 
 _SPACE: dict[str, Any] = {
@@ -32,8 +34,15 @@ _SPACE: dict[str, Any] = {
     "checked_index": guards.checked_index,
     "checked_slot": guards.checked_slot,
     "clean_choice": guards.clean_choice,
+    "serial_number": population_kernels.serial_number,
+    "find_serial": population_kernels.find_serial,
+    "warp_votes": population_kernels.warp_votes,
+    "votes_before": population_kernels.votes_before,
+    "vote_count": population_kernels.vote_count,
+    "sync_warp": population_kernels.sync_warp,
     **{name: compiled for name, (compiled, _) in HELPERS.items()},
 }
+_ROWS = "for thread in range(rows):"
 _CACHE: dict[tuple[str, bool], dict[str, Any]] = {}
 _LOCK = threading.Lock()
 
@@ -51,6 +60,7 @@ class KernelSpec:
     rows: int
     columns: tuple[Column, ...]
     takes_errors: bool
+    takes_alarm: bool
     labels: tuple[str, ...]
     bytes_read: int
     bytes_written: int
@@ -112,8 +122,8 @@ def generate(schedule: Schedule, fuse: bool, cuda: bool) -> Program:
     sites, types = Sites(), dict[str, Any]()
     functions = Functions(schedule, sites, types)
     groups = {phase: group(entries, schedule, functions, fuse) for phase, entries in (("step", schedule.step), ("reset", schedule.reset))}
-    writer = _Writer(schedule, types, cuda, _never_kept([g for found in groups.values() for g in found if isinstance(g, Group)], schedule))
-    step, reset = ([e if isinstance(e, HostNode) else writer.kernel(phase, i, e) for i, e in enumerate(found)] for phase, found in groups.items())
+    writer = _Writer(schedule, types, cuda, sites, _never_kept([g for found in groups.values() for g in found if isinstance(g, Group)], schedule))
+    step, reset = ([writer.part(phase, i, e) for i, e in enumerate(found)] for phase, found in groups.items())
     helpers: dict[str, Any] = {}
     texts: list[str] = []
 
@@ -138,19 +148,31 @@ def generate(schedule: Schedule, fuse: bool, cuda: bool) -> Program:
 class _Writer:
     """Writes kernels: load what the systems need, call them, store what they changed."""
 
-    def __init__(self, schedule: Schedule, types: dict[str, Any], cuda: bool, never_kept: set[Column]) -> None:
-        self.schedule, self.types, self.cuda, self.never_kept = schedule, types, cuda, never_kept
+    def __init__(self, schedule: Schedule, types: dict[str, Any], cuda: bool, sites: Sites, never_kept: set[Column]) -> None:
+        self.schedule, self.types, self.cuda, self.sites, self.never_kept = schedule, types, cuda, sites, never_kept
         self.texts: list[str] = []
         self.same: dict[str, str] = {}
 
     def field(self, column: Column) -> Field:
         return self.schedule.tables[column[0]].fields[column[1]]
 
+    def part(self, phase: str, number: int, part: Part) -> KernelSpec | HostNode:
+        if isinstance(part, HostNode):
+            return part
+        return self.settlement(phase, number, part) if isinstance(part, Settle) else self.kernel(phase, number, part)
+
+    def settlement(self, phase: str, number: int, settle: Settle) -> KernelSpec:
+        population = settle.population
+        text = SettleText(population, self.schedule.tables[population.table].fields, self.sites, self.types)
+        lines = text.body(self.cuda)
+        alarm = population.limit.overflow == "error"
+        name = self._write(f"{phase}_{number}", {c: self.field(c) for c in text.columns}, text.faults, alarm, lines, [_ROWS])
+        return KernelSpec(name, LANES if self.cuda else 1, tuple(text.columns), text.faults, alarm, (settle.label,), 5, 0)
+
     def kernel(self, phase: str, number: int, group: Group) -> KernelSpec:
-        name = f"{phase}_{number}"
         blocks = _blocks(group)
         columns: dict[Column, Field] = {}
-        lines = self._head(group)
+        lines, loops = self._head(group, columns)
         shared, local = self._placement(blocks)
         early = self._early_exit(blocks)
         if early is not None:
@@ -181,25 +203,46 @@ class _Writer:
             if column not in self.never_kept and any(column in f.target.outputs for f in group.functions):
                 lines.append(f"{self._at(column, columns)} = {variable(column)}")
         errors = any(f.target.faults for f in group.functions)
+        name = self._write(f"{phase}_{number}", columns, errors, False, lines, loops)
+        read, written = self._traffic(blocks, group, shared, local)
+        return KernelSpec(name, group.rows, tuple(columns), errors, False, tuple(n.label for n in group.nodes), read, written)
+
+    def _write(self, name: str, columns: dict[Column, Field], errors: bool, alarm: bool, lines: list[str], loops: list[str]) -> str:
+        """Add the text of a kernel; the name of the one that does the same where there is one already.
+
+        ``lines`` are run by every thread on CUDA, and on the CPU inside ``loops``.
+        """
         head = ["first: wp.int32", "rows: wp.int32", "offset: wp.int32", *[f"{column_name(c)}: {array_code(f, self.types)}" for c, f in columns.items()]]
         head += ["errors: wp.array2d(dtype=wp.int32)"] if errors else []
+        head += ["alarm: wp.array(dtype=wp.int32)"] if alarm else []
         if self.cuda:
             body = "\n".join("    " + line for line in ["thread = wp.tid()", *lines])
         else:
-            body = "    for thread in range(rows):\n" + "\n".join("        " + line for line in lines)
+            depth = sum(line.endswith(":") for line in loops)
+            body = "\n".join("    " + line for line in [*loops, *["    " * depth + line for line in lines]])
         signature = f"({', '.join(head)}):\n{body}\n"
-        if signature in self.same:
-            name = self.same[signature]
-        else:
+        if signature not in self.same:
             self.same[signature] = name
             self.texts.append(f"@wp.kernel(module=module, enable_backward=False)\ndef {name}{signature}")
-        read, written = self._traffic(blocks, group, shared, local)
-        return KernelSpec(name, group.rows, tuple(columns), errors, tuple(n.label for n in group.nodes), read, written)
+        return self.same[signature]
 
-    def _head(self, group: Group) -> list[str]:
+    def _head(self, group: Group, columns: dict[Column, Field]) -> tuple[list[str], list[str]]:
+        """The lines that say which row it is, and the loops around them on the CPU."""
+        if group.population is not None:
+            return self._population_head(group.population, columns)
         if group.rows == 1:
-            return ["world = first + thread", "row = world", "slot = wp.int32(0)"]
-        return [f"row = first * {group.rows} + thread", f"world = row / {group.rows}", f"slot = row - world * {group.rows}"]
+            return ["world = first + thread", "row = world", "slot = wp.int32(0)"], [_ROWS]
+        return [f"row = first * {group.rows} + thread", f"world = row / {group.rows}", f"slot = row - world * {group.rows}"], [_ROWS]
+
+    def _population_head(self, population: Population, columns: dict[Column, Field]) -> tuple[list[str], list[str]]:
+        """A thread for every row that there may be on CUDA; on the CPU a loop over those that there are."""
+        most = population.limit.per_world
+        count = self._at((WORLD, f"{population.table}__count"), columns)
+        if not self.cuda:
+            loops = [f"for thread in range(rows / {most}):", "    world = first + thread", f"    for slot in range({count}):"]
+            return [f"row = world * {most} + slot"], loops
+        lines = [f"row = first * {most} + thread", f"world = row / {most}", f"slot = row - world * {most}"]
+        return [*lines, f"if slot >= {count}: return"], []
 
     def _at(self, column: Column, columns: dict[Column, Field]) -> str:
         """The place of this row in a column."""

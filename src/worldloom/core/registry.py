@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping
@@ -12,6 +13,7 @@ from typing import Any
 from worldloom.core.entity import Components, Entity, Has, World
 from worldloom.core.errors import DefinitionError, InputError
 from worldloom.core.fields import Field, Role
+from worldloom.core.population import Population, UpTo, is_event
 from worldloom.core.system import Helper, System
 
 Renderer = Callable[[Any, int], Any]
@@ -26,7 +28,7 @@ class Definition:
     Attributes:
         id: Its name, such as ``CartPole-v1``.
         world: The class of what there is once per world.
-        entities: How many entities of each kind a world has.
+        entities: How many entities of each kind a world has; ``UpTo`` where their number varies.
         reset: Run for a world whose episode begins, in order.
         step: Run at every step, in order.
         observe: Run after ``step`` and after ``reset``, in order.
@@ -38,7 +40,7 @@ class Definition:
 
     id: str
     world: type[World]
-    entities: Mapping[type[Entity], int]
+    entities: Mapping[type[Entity], int | UpTo]
     reset: tuple[Step, ...] = ()
     step: tuple[Step, ...] = ()
     observe: tuple[Step, ...] = ()
@@ -62,6 +64,43 @@ class Definition:
         owner = system.owner
         return [k for k in self.entities if (owner.matches(k) if isinstance(owner, Has) else issubclass(k, owner))]
 
+    @property
+    def rows(self) -> dict[str, int]:
+        """The rows that each kind of entity has per world, by its name: all of them, or the most that there may be."""
+        return {k.__name__: n.per_world if isinstance(n, UpTo) else n for k, n in self.entities.items()}
+
+    @functools.cached_property
+    def populations(self) -> dict[str, Population]:
+        """The kinds whose number varies, by name."""
+        return {k.__name__: self._population(k, n) for k, n in self.entities.items() if isinstance(n, UpTo)}
+
+    def _population(self, kind: type[Entity], limit: UpTo) -> Population:
+        staged: set[str] = set()
+        most = 0
+        for entry in (*self.reset, *self.step):
+            spawning = entry.access.spawns.get(kind) if isinstance(entry, System) else None
+            if spawning is None or not isinstance(entry, System):
+                continue
+            staged |= spawning.fields
+            bounded = not (entry.over_world or spawning.repeated)
+            most += spawning.sites * sum(self.rows_of(entry)) if bounded else limit.per_world
+        stage = max(limit.per_world, most) if limit.overflow == "drop" else limit.per_world
+        return Population(kind.__name__, limit, min(stage, 2**20), tuple(n for n in kind.fields if n in staged), is_event(kind))
+
+    def require_fixed(self, roles: Iterable[Role], what: str) -> None:
+        """InputError where a kind whose number varies has components of ``roles``, which ``what`` shows for a fixed number only."""
+        for kind in self.entities:
+            found = [f.name for f in kind.fields.values() if f.role in roles] if kind.__name__ in self.populations else []
+            if found:
+                raise InputError(
+                    f"the number of '{kind.__name__}' in world '{self.id}' varies, so {what} cannot show its '{found[0]}': "
+                    "step a Simulation and read its padded columns, or give the component to a kind of a fixed number"
+                )
+
+    def rows_of(self, system: System) -> list[int]:
+        """How often a system runs per world, for each kind that it runs for."""
+        return [1] if system.over_world else [self.rows[k.__name__] for k in self.kinds_of(system)]
+
     def agents(self, kind: type[Entity]) -> bool:
         """Whether entities of ``kind`` leave the episode one by one."""
         return any(kind in s.access.agents or (None in s.access.agents and kind in self.kinds_of(s)) for s in self.systems)
@@ -81,7 +120,7 @@ class Definition:
         tables += [(k.__name__, k.fields) for k in self.entities]
         return {f"{t}.{n}": (t, f) for t, fields in tables for n, f in fields.items() if f.role is role}
 
-    def with_counts(self, counts: Mapping[Any, int] | None) -> Definition:
+    def with_counts(self, counts: Mapping[Any, int | UpTo] | None) -> Definition:
         """The same world with other numbers of entities, by kind or by the kind's name."""
         if not counts:
             return self
@@ -91,6 +130,11 @@ class Definition:
             known = names.get(kind if isinstance(kind, str) else getattr(kind, "__name__", ""))
             if known is None:
                 raise InputError(f"world '{self.id}' has no entities '{kind}': it has {', '.join(names)}")
+            varies = isinstance(entities[known], UpTo)
+            if varies and isinstance(count, int):
+                count = replace(entities[known], per_world=count)  # type: ignore[type-var]
+            elif not varies and isinstance(count, UpTo):
+                raise InputError(f"the number of '{known.__name__}' in world '{self.id}' is fixed: give a whole number, not {count!r}")
             entities[known] = count
         changed = replace(self, entities=entities)
         validate(changed)
@@ -105,7 +149,7 @@ def register(
     id: str,
     *,
     world: type[World],
-    entities: Mapping[type[Entity], int],
+    entities: Mapping[type[Entity], int | UpTo],
     reset: Iterable[Step] = (),
     step: Iterable[Step] = (),
     observe: Iterable[Step] = (),
@@ -169,8 +213,12 @@ def validate(made: Definition) -> None:
     for kind, count in made.entities.items():
         if not (isinstance(kind, type) and issubclass(kind, Entity)):
             raise made.error(f"{kind!r} is no kind of entity", "give classes derived from wl.Entity")
-        if not isinstance(count, int) or not 1 <= count < 2**20:
-            raise made.error(f"there cannot be {count!r} entities of kind '{kind.__name__}'", "give a whole number from 1 to 1,048,575")
+        if isinstance(count, UpTo):
+            _validate_population(made, kind, count)
+        elif isinstance(count, bool) or not isinstance(count, int) or not 1 <= count < 2**20:
+            raise made.error(f"there cannot be {count!r} entities of kind '{kind.__name__}'", "give a whole number from 1 to 1,048,575, or wl.UpTo(...)")
+        elif is_event(kind):
+            raise made.error(f"'{kind.__name__}' is an event, whose number varies", f"say how many there may be: {kind.__name__}: wl.UpTo({count})")
         if names.count(kind.__name__) > 1 or kind.__name__ == "World":
             raise made.error(f"two tables would be called '{kind.__name__}'", "give every kind of entity a name of its own")
     if not isinstance(made.max_steps, int) or made.max_steps < 0:
@@ -180,6 +228,17 @@ def validate(made: Definition) -> None:
             _validate_callable(made, entry)
             continue
         _validate_system(made, entry)
+    for entry in made.observe:
+        if isinstance(entry, System) and (entry.access.spawns or entry.access.despawns):
+            line = next(iter([s.line for s in entry.access.spawns.values()] or entry.access.despawns.values()))
+            raise entry.source.error("it changes who there is, but it is in 'observe', which only looks", "put it into 'reset' or 'step'", line)
+
+
+def _validate_population(made: Definition, kind: type[Entity], limit: UpTo) -> None:
+    if limit.problem is not None:
+        raise made.error(f"the number of '{kind.__name__}' {limit.problem}", "write for example wl.UpTo(64)")
+    if made.agents(kind):
+        raise made.error(f"entities of kind '{kind.__name__}' end their episodes one by one, but their number varies", "let them leave with despawn()")
 
 
 def _validate_callable(made: Definition, entry: Any) -> None:
@@ -209,3 +268,13 @@ def _validate_system(made: Definition, system: System) -> None:
     for kind, line in system.access.kinds.items():
         if isinstance(kind, type) and issubclass(kind, Entity) and kind not in made.entities:
             raise system.source.error(f"it looks for entities of kind '{kind.__name__}', which '{made.id}' does not have", "add the kind to 'entities'", line)
+    changes: dict[Any, int] = {k: s.line for k, s in system.access.spawns.items()}
+    for who, line in system.access.despawns.items():
+        changes.update({k: line for k in ([who] if who is not None else made.kinds_of(system))})
+    for kind, line in changes.items():
+        if not isinstance(made.entities.get(kind), UpTo):
+            raise system.source.error(
+                f"it changes how many '{kind.__name__}' there are, but in '{made.id}' their number is fixed",
+                f"say how many there may be: entities={{{kind.__name__}: wl.UpTo(64)}}",
+                line,
+            )

@@ -9,8 +9,9 @@ from typing import Any, Literal
 from worldloom.core import lifecycle
 from worldloom.core.entity import World
 from worldloom.core.lifecycle import TableView
+from worldloom.core.population import Population, world_fields
 from worldloom.core.registry import Definition, Step
-from worldloom.core.rewrite.kernel_target import WORLD, Column, Sites
+from worldloom.core.rewrite.kernel_target import WORLD, Column, Rows, Sites
 from worldloom.core.system import KernelFunction, System
 
 Autoreset = Literal["same_step", "next_step", "disabled"]
@@ -52,7 +53,18 @@ class HostNode:
     call: Callable[[Any], None]
 
 
-Entry = Node | HostNode
+@dataclass(frozen=True)
+class Settle:
+    """Bring a population up to date: those that leave make room, and the new ones follow behind in the order they were spawned in."""
+
+    population: Population
+
+    @property
+    def label(self) -> str:
+        return f"settle {self.population.table}"
+
+
+Entry = Node | HostNode | Settle
 
 
 @dataclass
@@ -60,7 +72,7 @@ class Schedule:
     """Everything that runs: ``step`` once per step, ``reset`` for the worlds whose ``reset_mask`` is set."""
 
     tables: dict[str, TableView]
-    counts: dict[str, int]
+    counts: Rows
     step: list[Entry]
     reset: list[Entry]
 
@@ -72,6 +84,8 @@ def plan(definition: Definition, autoreset: Autoreset, checks: bool) -> Schedule
     assert issubclass(world, World)
     entities = [tables[k.__name__] for k in definition.entities]
     every = [tables[WORLD], *entities]
+    lasting = [v for v in every if v.__name__ not in definition.populations]
+    populations = list(definition.populations.values())
     agents = [(v, *lifecycle.agent_flags(v, world)) for v in entities if "active" in v.fields]
     ordinals = _ordinals(definition)
 
@@ -93,7 +107,8 @@ def plan(definition: Definition, autoreset: Autoreset, checks: bool) -> Schedule
         """A new episode for the worlds of ``mask``."""
         return [
             *engine([lifecycle.begin_episode(world)], mask),
-            *engine([lifecycle.clear_state(v, world) for v in every], mask, every),
+            *engine([lifecycle.clear_state(v, world) for v in lasting], mask, lasting),
+            *engine([lifecycle.clear_population(p, world) for p in populations], mask),
             *engine([back for *_, back in agents], mask, [v for v, *_ in agents]),
             *user("reset", definition.reset, mask),
         ]
@@ -117,6 +132,7 @@ def plan(definition: Definition, autoreset: Autoreset, checks: bool) -> Schedule
     first = lifecycle.begin_step_or_reset(world) if autoreset == "next_step" else lifecycle.begin_step(world)
     step = [
         *engine([first]),
+        *engine([lifecycle.clear_population(p, world) for p in populations if p.event]),
         *engine([lifecycle.clear_rewards(v, world) for v in every], None, every),
         *engine([clear for _, clear, *_ in agents], None, [v for v, *_ in agents]),
         *check(actions, stepping),
@@ -131,7 +147,7 @@ def plan(definition: Definition, autoreset: Autoreset, checks: bool) -> Schedule
     else:
         step += look()
     if autoreset == "same_step":
-        kept = engine([lifecycle.keep_final(v, world) for v in every], FINISHED, every)
+        kept = engine([lifecycle.keep_final(v, world) for v in lasting], FINISHED, lasting)
         step += [*kept, *begin(FINISHED), *user("observe", definition.observe, FINISHED)]
     reset = [
         *begin(CHOSEN),
@@ -140,8 +156,38 @@ def plan(definition: Definition, autoreset: Autoreset, checks: bool) -> Schedule
         *user("observe", definition.observe, CHOSEN),
         *engine([lifecycle.forget(world)], CHOSEN),
     ]
-    counts = {WORLD: 1, **{k.__name__: n for k, n in definition.entities.items()}}
-    return Schedule(tables, counts, step, reset)
+    counts = Rows({WORLD: 1, **definition.rows, **{p.new_table: p.stage for p in populations}}, definition.populations)
+    return Schedule(tables, counts, _settled(step, definition), _settled(reset, definition))
+
+
+def _settled(entries: list[Entry], definition: Definition) -> list[Entry]:
+    """Put in the settlements: before whatever looks at a population that has changed, and at the end."""
+    out: list[Entry] = []
+    born: set[str] = set()
+    left: set[str] = set()
+
+    def settle(tables: Iterable[str]) -> None:
+        for name, population in definition.populations.items():
+            if name in tables and name in born | left:
+                out.append(Settle(population))
+                born.discard(name)
+                left.discard(name)
+
+    for entry in entries:
+        if isinstance(entry, Node):
+            access = entry.system.access
+            cleared = {n for n in definition.populations if entry.system.engine and entry.system.name == f"clear_{n}"}
+            settle({entry.table, *(k.__name__ for k in access.kinds), *cleared})
+            spawned = {k.__name__ for k in access.spawns}
+            settle(spawned & left)  # who has left makes room for the new ones
+            born |= spawned
+            left |= {entry.table if k is None else k.__name__ for k in access.despawns}
+            left |= {n for n in cleared if definition.populations[n].pooled}  # its rows are in the way of others
+        else:
+            settle(definition.populations)
+        out.append(entry)
+    settle(definition.populations)
+    return out
 
 
 def _tables_of(definition: Definition, system: System) -> list[str]:
@@ -166,6 +212,7 @@ class Group:
     """Systems that one kernel runs one after the other, each row in a thread of its own."""
 
     rows: int
+    population: Population | None = None
     nodes: list[Node] = field(default_factory=list)
     functions: list[KernelFunction] = field(default_factory=list)
 
@@ -193,30 +240,38 @@ class Functions:
         return self.made[key]
 
 
-def group(entries: list[Entry], schedule: Schedule, functions: Functions, fuse: bool) -> list[Group | HostNode]:
+Part = Group | HostNode | Settle
+"""What a schedule becomes: kernels, and what runs between them."""
+
+
+def group(entries: list[Entry], schedule: Schedule, functions: Functions, fuse: bool) -> list[Part]:
     """Put systems into kernels so that every row sees what it would have seen with a kernel for each, in order.
 
     A system joins the latest kernel that it fits into, past kernels that it has nothing to do with. Callables stay where
     they are.
     """
-    out: list[Group | HostNode] = []
+    out: list[Part] = []
     for entry in entries:
-        if isinstance(entry, HostNode):
+        if not isinstance(entry, Node):
             out.append(entry)
             continue
-        function, rows = functions.of(entry), schedule.counts[entry.table]
-        home = _home(out, entry, function, rows) if fuse else None
+        function, rows, population = functions.of(entry), schedule.counts[entry.table], schedule.counts.populations.get(entry.table)
+        home = _home(out, entry, function, rows, schedule) if fuse else None
         if home is None:
-            home = Group(rows)
+            home = Group(rows, population)
             out.append(home)
         home.add(entry, function)
     return out
 
 
-def _home(out: list[Group | HostNode], node: Node, function: KernelFunction, rows: int) -> Group | None:
+def _home(out: list[Part], node: Node, function: KernelFunction, rows: int, schedule: Schedule) -> Group | None:
     for candidate in reversed(out):
         if isinstance(candidate, HostNode):
             return None
+        if isinstance(candidate, Settle):
+            if settle_columns(candidate.population, schedule) & (_reads(node, function) | _writes(function)):
+                return None
+            continue
         if _fits(candidate, node, function, rows):
             return candidate
         if not _independent(candidate, node, function):
@@ -239,7 +294,8 @@ def _fits(group: Group, node: Node, function: KernelFunction, rows: int) -> bool
     Rows of one kernel run in no order, so nothing that one row writes may be read or written by another row in the same
     kernel. Kinds with one entity per world share the world's thread.
     """
-    if group.rows != rows or (rows > 1 and group.nodes[0].table != node.table):
+    apart = rows > 1 or group.population is not None or node.table in function.target.counts.populations
+    if group.rows != rows or (apart and group.nodes[0].table != node.table):
         return False
     target = function.target
     touched, written = _reads(node, function) | set(target.outputs), set(target.outputs) | target.local_write | target.remote_write
@@ -264,7 +320,16 @@ def _reads(node: Node, function: KernelFunction) -> set[Column]:
     target = function.target
     mask: set[Column] = set() if node.mask is None else {(WORLD, node.mask[0])}
     faults = _TOLD if target.faults else set()
-    return set(target.inputs) | set(target.columns) | mask | faults
+    population = target.counts.populations.get(node.table)
+    places: set[Column] = {(WORLD, f"{node.table}__{n}") for n in ("count", "first")} if population is not None else set()
+    return set(target.inputs) | set(target.columns) | mask | faults | places
+
+
+def settle_columns(population: Population, schedule: Schedule) -> set[Column]:
+    """Every column that a settlement looks at or changes."""
+    own = {(table, name) for table in (population.table, population.new_table) for name in schedule.tables[table].fields}
+    kept = {(WORLD, name) for name in world_fields(population.table, population.pooled)}
+    return {*own, *kept, *_TOLD, (WORLD, "broken")}
 
 
 def _writes(function: KernelFunction) -> set[Column]:

@@ -12,17 +12,18 @@ import warp as wp
 from worldloom.core import device as devices
 from worldloom.core import shards
 from worldloom.core.entity import Entity, World
-from worldloom.core.errors import InputError, WorldFault
+from worldloom.core.errors import CapacityError, InputError, WorldFault
 from worldloom.core.executor import Executor
 from worldloom.core.fields import Role
-from worldloom.core.guards import CAPACITY, WIDTH
+from worldloom.core.guards import CAPACITY, WIDTH, Alarm
 from worldloom.core.interpret import Interpreter
+from worldloom.core.population import UpTo
 from worldloom.core.program import generate
 from worldloom.core.random import fold_seed
 from worldloom.core.registry import Definition, definition
 from worldloom.core.rewrite.kernel_target import WORLD
 from worldloom.core.schedule import Autoreset, HostNode, plan
-from worldloom.core.table import Column, Table, castable
+from worldloom.core.table import Column, PopulationTable, Table, castable
 
 _NOT_EXTERNAL = (Role.ENGINE, Role.CONFIG)
 _AUTORESETS = ("same_step", "next_step", "disabled")
@@ -41,7 +42,7 @@ class Simulation:
             kept in the ``final_`` columns. ``next_step``: the next step resets it and ignores its action. ``disabled``: nothing.
         threads: CPU threads; None takes every core that has enough to do.
         config: Values for the world's configuration: one for the batch, or an array with one per world.
-        counts: Numbers of entities by kind, other than those registered.
+        counts: Numbers of entities by kind, other than those registered; for a varying number the most per world, or ``wl.UpTo``.
         external: Memory for columns that somebody else owns, by ``Table.name``.
         checks: Whether actions out of range and numbers that are not finite are looked for.
         fuse: Whether neighbouring systems become one kernel.
@@ -58,7 +59,7 @@ class Simulation:
         autoreset: Autoreset = "same_step",
         threads: int | None = None,
         config: Mapping[str, Any] | None = None,
-        counts: Mapping[Any, int] | None = None,
+        counts: Mapping[Any, int | UpTo] | None = None,
         external: Mapping[str, Any] | None = None,
         checks: bool = True,
         fuse: bool = True,
@@ -90,6 +91,8 @@ class Simulation:
         self._actions = [self.tables[t][f.name] for t, f in self.definition.actions().values()]
         self._faults: list[WorldFault] = []
         self._fault_buffers = [wp.zeros((1 + CAPACITY, WIDTH), dtype=wp.int32, device=self.device) for _ in self.slices]
+        self._alarm = Alarm(self.device)
+        self._watched = any(p.limit.overflow == "error" for p in self.definition.populations.values())
         self.faults_lost = 0
         self._run_step: Callable[[], None]
         self._run_reset: Callable[[], None]
@@ -97,7 +100,7 @@ class Simulation:
         for name, value in config.items():
             self.set_config(name, value)
         if self.interpreted:
-            interpreter = Interpreter(self.schedule, self.tables, num_worlds, world_offset, self._note_fault)
+            interpreter = Interpreter(self.schedule, self.tables, num_worlds, world_offset, self._note_fault, self._alarm)
             self.program = None
             self._run_step = lambda: interpreter.run(self.schedule.step, self)
             self._run_reset = lambda: interpreter.run(self.schedule.reset, self)
@@ -114,14 +117,15 @@ class Simulation:
             raise InputError(f"autoreset must be one of {', '.join(_AUTORESETS)}, not {autoreset!r}")
 
     def _allocate(self, external: dict[str, Any]) -> dict[str, Table]:
-        tables = {}
+        tables: dict[str, Table] = {}
         for name, view in self.schedule.tables.items():
             count = self.schedule.counts[name]
             columns = {
                 f.name: Column(name, f, self.num_worlds, count, self.device, external.pop(f"{name}.{f.name}", None) if f.role not in _NOT_EXTERNAL else None)
                 for f in view.fields.values()
             }
-            tables[name] = Table(name, columns, count)
+            population = self.schedule.counts.populations.get(name)
+            tables[name] = Table(name, columns, count) if population is None else PopulationTable(population, columns, tables[WORLD].columns)
         if external:
             known = ", ".join(c.name for t in tables.values() for c in t if c.field.role not in _NOT_EXTERNAL)
             raise InputError(f"there is no column '{next(iter(external))}' to be external: there are {known}")
@@ -142,6 +146,8 @@ class Simulation:
         if actions is not None:
             self._take(actions)
         self._run_step()
+        if self._watched and self._alarm.rung:
+            self._raise_overflow()
 
     def enqueue_step(self) -> None:
         """Take a step, with the actions that lie in the columns, as single kernels that a graph of PyTorch's may capture."""
@@ -233,6 +239,8 @@ class Simulation:
             self._run_reset()
         finally:
             self._resetting = False
+        if self._watched and self._alarm.rung:
+            self._raise_overflow()
 
     # -- looking in --------------------------------------------------------------------------------------------------
 
@@ -327,6 +335,16 @@ class Simulation:
                 buffer.assign(np.zeros_like(rows)) if self.device.is_cuda else rows.fill(0)
         found, self._faults = sorted(self._faults, key=lambda f: (f.episode, f.step, f.world)), []
         return found
+
+    def _raise_overflow(self) -> None:
+        """Raise what the alarm was for; the other faults are kept for :meth:`errors`."""
+        self._alarm.clear()
+        words = [p.overflow_message.partition("}")[2] for p in self.definition.populations.values() if p.limit.overflow == "error"]
+        found = self.errors()
+        overflows = [f for f in found if f.message.endswith(tuple(words))]
+        self._faults = [f for f in found if f not in overflows]
+        if overflows:
+            raise CapacityError(overflows)
 
     def _note_fault(self, message: str, world: int, episode: int, step: int, value: int) -> None:
         self._faults.append(WorldFault(message.replace("{value}", str(value)), world, episode, step))

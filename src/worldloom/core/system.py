@@ -17,11 +17,11 @@ from worldloom.core.math import construct, python_math
 from worldloom.core.operators import HELPERS
 from worldloom.core.rewrite import nodes
 from worldloom.core.rewrite.access import Access, refuse_races
-from worldloom.core.rewrite.kernel_target import SCALAR_PARAMETERS, WORLD, Column, KernelTarget, Sites, column_name, type_code, variable
+from worldloom.core.rewrite.kernel_target import SCALAR_PARAMETERS, WORLD, Column, KernelTarget, Rows, Sites, column_name, type_code, variable
 from worldloom.core.rewrite.python_target import PythonTarget
 from worldloom.core.rewrite.statements import Statements
 from worldloom.core.rewrite.target import Target
-from worldloom.core.rewrite.values import Owner, RowType, Value, WorldType, is_plain
+from worldloom.core.rewrite.values import Owner, RefType, RowType, Value, WorldType, is_plain
 from worldloom.core.source import Source, read
 
 
@@ -43,7 +43,7 @@ class Helper:
                 )
             self.parameters[argument.arg] = kind
         self.returns: Any = canonical(annotations.get("return"))
-        self.returns = self.translate(KernelTarget("", {}, False, "", Sites(), {})).returns
+        self.returns = self.translate(KernelTarget("", Rows({}), False, "", Sites(), {})).returns
         if self.returns is None:
             raise source.error("a helper returns a value", "add a return statement", source.tree)
 
@@ -62,7 +62,7 @@ class Helper:
 
     def kernel_code(self, types: dict[str, Any]) -> tuple[str, dict[str, Helper]]:
         """The source of the Warp function, and the helpers it calls."""
-        target = KernelTarget("", {}, False, "", Sites(), types)
+        target = KernelTarget("", Rows({}), False, "", Sites(), types)
         flow = self.translate(target)
         start: list[ast.stmt] = [nodes.assign(f"v_{n}", nodes.name(f"p_{n}")) for n in self.parameters]
         start += flow.declarations(types, skip=set(self.parameters))
@@ -160,10 +160,10 @@ class System:
         owner: Owner = view if self.engine else getattr(view, "kind", view)
         return owner
 
-    def kernel_function(self, kind: Owner, counts: dict[str, int], sites: Sites, types: dict[str, Any]) -> KernelFunction:
+    def kernel_function(self, kind: Owner, counts: Rows, sites: Sites, types: dict[str, Any]) -> KernelFunction:
         """The Warp function for one kind of entity, with ``counts`` of each kind per world."""
         table = self.table_name(kind)
-        exclusive = self.over_world or counts[table] == 1
+        exclusive = self.over_world or (counts[table] == 1 and table not in counts.populations)
         target = KernelTarget(table, counts, exclusive, self.place, sites, types, self.engine)
         flow = self._translate(target, self._typed(kind))
         outputs = list(target.outputs)
@@ -186,6 +186,8 @@ class System:
                 start.append(nodes.assign(variable(column), _zero(field.dtype, types)))
         if target.draws:
             start += ast.parse("wl_draw = wp.int32(0)\nwl_stream = (system << 20) | slot").body
+        if target.births:
+            start += ast.parse("wl_births = wp.int32(0)").body
         start += flow.declarations(types)
         name = f"{self.name}_{table}"
         return KernelFunction(name, self, target, parameters, _without_head(start + flow.body))
@@ -265,14 +267,17 @@ class Translator(Statements):
     def declarations(self, types: dict[str, Any], skip: set[str] | None = None) -> list[ast.stmt]:
         """Every local variable, set to zero, so that Warp knows its type before the first branch."""
         return [
-            nodes.assign(self.target.local(name), _zero(kind if is_plain(kind) else wp.int32, types))
+            nodes.assign(self.target.local(name), _zero(kind if is_plain(kind) else wp.int64 if isinstance(kind, RefType) else wp.int32, types))
             for name, kind in self.locals.items()
             if name not in (skip or ())
         ]
 
 
-class _AnyCount(dict[str, int]):
+class _AnyCount(Rows):
     """Stands in for the number of entities while a system is only being checked."""
+
+    def __init__(self) -> None:
+        super().__init__({})
 
     def __missing__(self, kind: str) -> int:
         return 2

@@ -10,6 +10,7 @@ import warp as wp
 
 from worldloom.core.errors import InputError
 from worldloom.core.fields import SCALARS, Field, Role, scalar_of, shape_of, type_name
+from worldloom.core.population import Population
 
 
 class Column:
@@ -197,6 +198,59 @@ class Table:
     def __iter__(self) -> Iterator[Column]:
         """The columns that mean something between two steps."""
         return (c for c in self.columns.values() if not c.field.transient)
+
+
+class PopulationTable(Table):
+    """The columns of a kind of entity whose number varies.
+
+    A column has room for the most that a world may hold, shape (num_worlds, most, ...); the first ``counts`` places of each world
+    are entities, in the order in which they were spawned, and the rest means nothing.
+    """
+
+    def __init__(self, population: Population, columns: dict[str, Column], world: dict[str, Column]) -> None:
+        super().__init__(population.table, columns, population.limit.per_world)
+        self.__dict__.update(population=population, world=world)
+
+    @property
+    def counts(self) -> Column:
+        """How many there are in each world, shape (num_worlds,)."""
+        found: Column = self.__dict__["world"][f"{self.name}__count"]
+        return found
+
+    @property
+    def dropped(self) -> Column:
+        """How many did not fit into each world since the simulation began, shape (num_worlds,)."""
+        found: Column = self.__dict__["world"][f"{self.name}__dropped"]
+        return found
+
+    @property
+    def offsets(self) -> Any:
+        """Where the rows of each world begin in :meth:`rows`: a PyTorch tensor, int64 of shape (num_worlds,)."""
+        counts = self.counts.torch().long()
+        return counts.cumsum(0) - counts
+
+    @property
+    def mask(self) -> Any:
+        """Which places hold an entity: a PyTorch tensor, bool of shape (num_worlds, most)."""
+        import torch
+
+        counts = self.counts.torch()
+        return torch.arange(self.count, device=counts.device) < counts[:, None]
+
+    def rows(self, name: str) -> Any:
+        """A copy of one component of all entities, world after world: a PyTorch tensor of shape (entities, ...)."""
+        return self[name].torch()[self.mask]
+
+    def padded(self, name: str, fill: float = 0.0) -> Any:
+        """A copy of one component with ``fill`` in the places that hold no entity: a PyTorch tensor of shape (num_worlds, most, ...)."""
+        import torch
+
+        values, mask = self[name].torch(), self.mask
+        mask = mask.reshape(*mask.shape, *[1] * (values.ndim - 2))
+        return torch.where(mask, values, torch.as_tensor(fill, device=values.device).to(values.dtype))
+
+    def __repr__(self) -> str:
+        return f"<table {self.name}: {self.__dict__['population'].limit} per world, columns {', '.join(c.field.name for c in self)}>"
 
 
 def _is_torch(value: Any) -> bool:

@@ -51,7 +51,8 @@ class Source:
 
 def acting_kinds(definition: Definition) -> dict[str, int]:
     """Every table with an action, and how many entities it has per world."""
-    counts = {WORLD: 1, **{k.__name__: n for k, n in definition.entities.items()}}
+    definition.require_fixed((Role.ACTION, Role.OBSERVATION, Role.REWARD), "a trainer")
+    counts = {WORLD: 1, **definition.rows}
     tables = dict.fromkeys(t for t, _ in definition.actions().values())
     if not tables:
         raise InputError(f"nobody acts in world '{definition.id}': give a kind of entity a component such as push: wl.Action(wl.Discrete(2))")

@@ -53,7 +53,8 @@ class Layout:
 
 def layout(definition: Definition) -> Layout:
     """The outside of a world: every component with a role for it, each under a key of its own."""
-    counts = {"World": 1, **{k.__name__: n for k, n in definition.entities.items()}}
+    definition.require_fixed((Role.ACTION, Role.OBSERVATION, Role.REWARD, Role.INFO), "an environment")
+    counts = {"World": 1, **definition.rows}
     tables: dict[str, Mapping[str, Field]] = {"World": definition.world.fields, **{k.__name__: k.fields for k in definition.entities}}
     by_role: dict[Role, list[Leaf]] = {Role.OBSERVATION: [], Role.ACTION: [], Role.REWARD: [], Role.INFO: []}
     for role, leaves in by_role.items():

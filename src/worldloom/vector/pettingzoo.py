@@ -244,7 +244,8 @@ def _kinds(made: Definition) -> dict[str, Kind]:
     if any(component.role is Role.ACTION for component in made.world.fields.values()):
         raise InputError(f"world '{made.id}' has an action of its own, which is nobody's: give it to a kind of entity")
     found = {}
-    for kind, count in made.entities.items():
+    made.require_fixed((Role.ACTION, Role.OBSERVATION, Role.REWARD), "an environment")
+    for kind in made.entities:
         tables = {kind.__name__: kind.fields, "World": made.world.fields}
         by_role: dict[Role, dict[str, tuple[str, Field]]] = {role: {} for role in Role}
         for table, fields in tables.items():
@@ -255,7 +256,7 @@ def _kinds(made: Definition) -> dict[str, Kind]:
             continue
         found[_small(kind.__name__)] = Kind(
             kind.__name__,
-            count,
+            made.rows[kind.__name__],
             observations=by_role[Role.OBSERVATION],
             actions=by_role[Role.ACTION],
             rewards=by_role[Role.REWARD],

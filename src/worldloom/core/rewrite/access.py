@@ -12,6 +12,16 @@ Key = tuple[type[Components], str]
 
 
 @dataclass
+class Spawning:
+    """How a system spawns entities of one kind: the first line, the components it sets, how often it is written, and whether in a loop."""
+
+    line: int
+    fields: set[str] = field(default_factory=set)
+    sites: int = 0
+    repeated: bool = False
+
+
+@dataclass
 class Access:
     """The reads and writes of one system, each with the first line where it happens.
 
@@ -23,6 +33,8 @@ class Access:
         families: How each shared component is accumulated into.
         agents: Kinds whose entities it ends or asks whether they are active; None stands for the one that it runs for.
         truncates: Whether it cuts episodes off.
+        spawns: Kinds that it spawns.
+        despawns: Kinds that it despawns, with the line; None stands for the one that it runs for.
     """
 
     own_read: dict[str, int] = field(default_factory=dict)
@@ -35,6 +47,8 @@ class Access:
     agents: set[type[Components] | None] = field(default_factory=set)
     families: dict[tuple[Owner, str], str] = field(default_factory=dict)
     truncates: bool = False
+    spawns: dict[type[Components], Spawning] = field(default_factory=dict)
+    despawns: dict[type[Components] | None, int] = field(default_factory=dict)
 
 
 def refuse_races(source: Source, owner: Owner, access: Access) -> None:

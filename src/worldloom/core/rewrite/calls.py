@@ -29,7 +29,7 @@ def understand_call(e: Expressions, node: ast.Call) -> Value:
 
     if any(isinstance(argument, ast.Starred) for argument in node.args) or any(k.arg is None for k in node.keywords):
         raise e.unsupported("'*' in a call", node, "write the arguments one by one")
-    if node.keywords:
+    if node.keywords and not (isinstance(node.func, ast.Attribute) and node.func.attr in ("spawn", "near", "nearest")):
         raise e.unsupported("a keyword argument", node, "give the arguments by position")
     function = e.static(node.func)
     if function is MISSING:
@@ -191,12 +191,16 @@ def _method(e: Expressions, node: ast.Call, function: ast.Attribute) -> Value:
             raise e.error("world.all(...) is there to be looped over", "write 'for other in world.all(Kind):'", node)
         if name in (*_ENDS, "shuffle", "fail"):
             raise e.error(f"world.{name}() gives no value", "write it on a line of its own", node)
+        if name == "spawn":
+            raise e.error("world.spawn(...) stands on a line of its own, or right of '='", "keep its reference in a variable first", node)
         raise e.error(
-            f"unknown method 'world.{name}'", "a world has all, count, random, integer, normal, choice, weighted, shuffle, terminate, truncate and fail", node
+            f"unknown method 'world.{name}'",
+            "a world has all, count, near, nearest, spawn, random, integer, normal, choice, weighted, shuffle, terminate, truncate and fail",
+            node,
         )
     if isinstance(value.type, RowType):
-        problem = f"'{name}()' gives no value" if name in _ENDS else f"unknown method '{name}' of {value.type.owner.__name__}"
-        raise e.error(problem, "entities have terminate() and truncate(), each on a line of its own; put shared code into a @wl.function", node)
+        problem = f"'{name}()' gives no value" if name in (*_ENDS, "despawn") else f"unknown method '{name}' of {value.type.owner.__name__}"
+        raise e.error(problem, "entities have terminate(), truncate() and despawn(), each on a line of its own; put shared code into a @wl.function", node)
     raise e.error(f"{describe(value.type)} has no method '{name}'", "use worldloom's functions, such as wl.length(v)", node)
 
 

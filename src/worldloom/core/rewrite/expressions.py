@@ -63,7 +63,7 @@ class Expressions(Names):
             return self.target.literal(value.const, kind) if value.const is not None else value.node
         if isinstance(kind, RefType):
             if value.type is None:
-                return self.target.literal(-1, wp.int32)
+                return self.target.literal(-1, wp.int64)
         elif value.weak and is_number(kind) and (kind in FLOATS or isinstance(value.const, int)):
             info = None if kind in FLOATS else np.iinfo(np.dtype(kind.__name__))
             if info is not None and not info.min <= value.const <= info.max:
@@ -92,7 +92,7 @@ class Expressions(Names):
             zero = self.target.literal(0.0 if value.type in FLOATS else 0, value.type)
             return ast.Compare(value.node, [ast.NotEq()], [zero])
         if isinstance(value.type, RefType):
-            return ast.Compare(value.node, [ast.GtE()], [self.target.literal(0, wp.int32)])
+            return self.follow_alive(value, node)
         raise self.error(f"{describe(value.type)} is no condition", "compare it with something", node)
 
     def number(self, node: ast.expr, kind: Any, what: str) -> ast.expr:
@@ -151,11 +151,16 @@ class Expressions(Names):
             return self.world_attribute(value, node)
         if isinstance(value.type, RefType):
             if node.attr == "alive":
-                return Value(ast.Compare(value.node, [ast.GtE()], [self.target.literal(0, wp.int32)]), wp.bool)
+                return Value(self.follow_alive(value, node), wp.bool)
             raise self.error(f"a reference has no '{node.attr}'", f"follow it first: .get().{node.attr}", node)
         if is_composite(value.type):
             return Value(self.target.component(value.node, value.type, [nodes.constant(self.letter(value.type, node))]), scalar_of(value.type))
         raise self.error(f"{describe(value.type)} has no '{node.attr}'", "use a component of an entity or of the world", node)
+
+    def follow_alive(self, reference: Value, node: ast.AST) -> ast.expr:
+        """Whether a reference refers to an entity that is there."""
+        self.access.kinds.setdefault(reference.type.kind, getattr(node, "lineno", 0))
+        return self.target.alive(reference.node, reference.type.kind)
 
     def letter(self, kind: Any, node: ast.Attribute) -> int:
         """The place of ``.x``, ``.y``, ``.z`` or ``.w`` in a vector or quaternion."""
@@ -170,7 +175,7 @@ class Expressions(Names):
         if node.attr == "ref":
             if isinstance(row.type.owner, Has):
                 raise self.error("an entity found with wl.Has has no reference", "write the system over one kind of entity", node)
-            return Value(self.target.slot(row), RefType(row.type.owner))
+            return Value(self.target.reference(row), RefType(row.type.owner))
         field = self.field(row, node)
         if field.role is Role.ENGINE and field.name != "active" and not self.target.engine:
             raise self.error(f"'{field.name}' is read from outside, not in systems", "read 'active' instead", node)
@@ -413,7 +418,7 @@ class Expressions(Names):
                 raise self.error(
                     f"wrong type: {describe(left.type)} and {describe(right.type)} cannot be compared", "compare references to one kind, or with None", node
                 )
-            sides.append(self.target.literal(-1, wp.int32) if side.type is None else side.node)
+            sides.append(self.target.literal(-1, wp.int64) if side.type is None else side.node)
         return ast.Compare(sides[0], [ast.Eq() if equal else ast.NotEq()], [sides[1]])
 
     def expr_IfExp(self, node: ast.IfExp) -> Value:
@@ -439,8 +444,8 @@ class Expressions(Names):
 
     # -- rows --------------------------------------------------------------------------------------------------------
 
-    def kind_argument(self, node: ast.Call, method: str) -> type[Components]:
-        """The kind of entity that ``world.all(Kind)`` or ``world.count(Kind)`` names."""
+    def kind_argument(self, node: ast.Call, method: str, looks: bool = True) -> type[Components]:
+        """The kind of entity that ``world.all(Kind)`` or ``world.count(Kind)`` names; ``looks`` tells whether the rows it has matter."""
         found = self.static(node.args[0]) if len(node.args) == 1 and not node.keywords else MISSING
         if found is MISSING and len(node.args) == 1 and isinstance(node.args[0], ast.Name) and node.args[0].id not in self.locals:
             raise self.error(f"unknown name '{node.args[0].id}'", "define the kind of entity before the system, or correct the spelling", node)
@@ -448,5 +453,6 @@ class Expressions(Names):
             return found  # type: ignore[return-value]
         if not (isinstance(found, type) and issubclass(found, Entity)):
             raise self.error(f"world.{method} takes one kind of entity", f"write world.{method}(Kind) with a class derived from wl.Entity", node)
-        self.access.kinds.setdefault(found, node.lineno)
+        if looks:
+            self.access.kinds.setdefault(found, node.lineno)
         return found

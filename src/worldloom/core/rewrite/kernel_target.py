@@ -7,13 +7,15 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import warp as wp
 
 from worldloom.core.entity import AGENT_FIELDS, ENGINE_FIELDS
 from worldloom.core.fields import Field, Role, canonical, scalar_of, shape_of
+from worldloom.core.population import DEAD, ROW_FIELDS, SERIAL, Population, place_share
 from worldloom.core.rewrite import nodes
 from worldloom.core.rewrite.target import Target
-from worldloom.core.rewrite.values import Value, WorldType, is_scalar
+from worldloom.core.rewrite.values import RefType, RowType, Value, WorldType, is_scalar
 from worldloom.core.spaces import Discrete, MultiDiscrete
 
 if TYPE_CHECKING:
@@ -60,6 +62,14 @@ class Sites:
         return self.messages.index(message)
 
 
+class Rows(dict[str, int]):
+    """How many rows each table has per world, and which of the tables are populations."""
+
+    def __init__(self, counts: dict[str, int], populations: dict[str, Population] | None = None) -> None:
+        super().__init__(counts)
+        self.populations = populations or {}
+
+
 class KernelTarget(Target):
     """Builds the body of one Warp function.
 
@@ -72,7 +82,7 @@ class KernelTarget(Target):
         faults: Whether it can report a fault.
     """
 
-    def __init__(self, table: str, counts: dict[str, int], exclusive: bool, place: str, sites: Sites, types: dict[str, Any], engine: bool = False) -> None:
+    def __init__(self, table: str, counts: Rows, exclusive: bool, place: str, sites: Sites, types: dict[str, Any], engine: bool = False) -> None:
         self.table, self.counts, self.exclusive = table, counts, exclusive
         self.place, self.sites, self.types, self.engine = place, sites, types, engine
         self.flow: Expressions | None = None
@@ -85,7 +95,7 @@ class KernelTarget(Target):
         self.scalars: set[str] = set()
         self.helpers: dict[str, Any] = {}
         self.faults = False
-        self.draws = False
+        self.draws = self.births = False
 
     # -- numbers -----------------------------------------------------------------------------------------------------
 
@@ -110,7 +120,7 @@ class KernelTarget(Target):
 
     def hold(self, node: ast.expr, kind: Any) -> ast.expr:
         """Warp takes a bare number for a constant for ever; a conversion makes it a variable."""
-        return self.cast(node, kind if is_scalar(kind) else wp.int32) if isinstance(node, ast.Constant) else node
+        return self.cast(node, kind if is_scalar(kind) else wp.int64 if isinstance(kind, RefType) else wp.int32) if isinstance(node, ast.Constant) else node
 
     def construct(self, kind: Any, arguments: list[ast.expr]) -> ast.expr:
         return ast.Call(ast.parse(type_code(kind, self.types), mode="eval").body, arguments, [])
@@ -217,31 +227,102 @@ class KernelTarget(Target):
         if row.type.own:
             self.scalars.add("slot")
             return nodes.name("slot")
-        self.scalars.add("world")
-        first = nodes.binary(nodes.name("world"), ast.Mult(), self.count(row.type.owner))
-        return nodes.binary(row.node, ast.Sub(), first)
+        return nodes.binary(row.node, ast.Sub(), self.first_row(row.type.owner))
 
     def keep_row(self, row: Value) -> ast.expr:
         return self._row(row)
 
     def follow(self, reference: ast.expr, kind: Any, line: int) -> ast.expr:
-        size = self.counts[kind.__name__]
+        place = self.find(reference, kind) if kind.__name__ in self.counts.populations else self.cast(reference, wp.int32)
+        message = f"an empty or stale reference to {kind.__name__} was followed"
+        slot = nodes.call("checked_slot", place, self.count(kind), *self._fault_arguments(message, line))
+        return nodes.binary(self.first_row(kind), ast.Add(), slot)
+
+    def find(self, reference: ast.expr, kind: Any) -> ast.expr:
+        """The place of the entity of a population that a reference refers to; -1 where it is not there."""
+        row = Value(nodes.name("row"), RowType(kind, own=False))
+        return nodes.call("find_serial", self._reach(row, ROW_FIELDS[SERIAL], write=False), self.first_row(kind), self.count(kind), reference)
+
+    def alive(self, reference: ast.expr, kind: Any) -> ast.expr:
+        if kind.__name__ in self.counts.populations:
+            return ast.Compare(self.find(reference, kind), [ast.GtE()], [nodes.constant(0)])
+        return ast.Compare(reference, [ast.GtE()], [self.literal(0, wp.int64)])
+
+    def reference(self, row: Value) -> ast.expr:
+        table = self.table if row.type.own else row.type.owner.__name__
+        if table in self.counts.populations:
+            return self.read(row, ROW_FIELDS[SERIAL])
+        return self.cast(self.slot(row), wp.int64)
+
+    def spawn(self, name: str, kind: Any, values: dict[str, ast.expr]) -> list[ast.stmt]:
+        population = self.counts.populations.get(kind.__name__)
+        if population is None:  # a system that is only being checked
+            return [nodes.assign(name, self.literal(-1, wp.int64))]
+        self.births = True
+        self.scalars |= {"slot", "system", "world"}
+        world = Value(nodes.name("world"), WorldType(None))  # type: ignore[arg-type]
+        share = place_share(self.counts[self.table])
+        pending = self._reach(world, population.field("pending"), write=True)
+        nth, place = nodes.name("wl_births"), nodes.name("wl_place")
+        step = self.read(world, ENGINE_FIELDS["step"])
+        row = nodes.binary(nodes.binary(nodes.name("world"), ast.Mult(), nodes.constant(population.stage)), ast.Add(), place)
+        fits = ast.BoolOp(
+            ast.And(), [ast.Compare(place, [ast.Lt()], [nodes.constant(population.stage)]), ast.Compare(nth, [ast.LtE()], [nodes.constant(share)])]
+        )
+        stores: list[ast.stmt] = []
+        for field_name in (SERIAL, *population.staged):
+            field = ROW_FIELDS[SERIAL] if field_name == SERIAL else kind.fields[field_name]
+            value: ast.expr = nodes.name(name) if field_name == SERIAL else values.get(field_name) or self.default(field)
+            column = (population.new_table, field_name)
+            self.columns[column] = field
+            self.remote_write.add(column)
+            stores.append(nodes.store(nodes.index(nodes.name(column_name(column)), row), value))
+        return [
+            nodes.assign("wl_births", nodes.binary(nth, ast.Add(), nodes.constant(1))),
+            nodes.assign(name, nodes.call("serial_number", step, nodes.name("system"), nodes.name("slot"), nodes.constant(share), nth)),
+            nodes.assign("wl_place", nodes.warp("atomic_add", pending, nodes.name("world"), nodes.constant(1))),
+            ast.If(fits, stores, []),
+        ]
+
+    def default(self, field: Field) -> ast.expr:
+        """The default of a component, written out."""
+        if not shape_of(field.dtype):
+            return self.hold(self.literal(np.asarray(field.default).item(), field.dtype), field.dtype)
+        numbers = np.broadcast_to(np.asarray(field.default), shape_of(field.dtype)).ravel().tolist()
+        return self.construct(field.dtype, [self.literal(n, scalar_of(field.dtype)) for n in numbers])
+
+    def despawn(self, row: Value) -> list[ast.stmt]:
+        table = self.table if row.type.own else row.type.owner.__name__
+        population = self.counts.populations.get(table)
+        if population is None:
+            return [ast.Pass()]
+        world = Value(nodes.name("world"), WorldType(None))  # type: ignore[arg-type]
         self.scalars.add("world")
-        slot = nodes.call("checked_slot", reference, nodes.constant(size), *self._fault_arguments(f"an empty reference to {kind.__name__} was followed", line))
-        return nodes.binary(nodes.binary(nodes.name("world"), ast.Mult(), nodes.constant(size)), ast.Add(), slot)
+        dead = nodes.index(self._reach(row, ROW_FIELDS[DEAD], write=True), self._row(row))
+        changed = nodes.index(self._reach(world, population.field("changed"), write=True), nodes.name("world"))
+        return [nodes.store(dead, nodes.constant(True)), nodes.store(changed, nodes.constant(True))]
 
     def world_id(self) -> ast.expr:
         self.scalars |= {"world", "offset"}
         return nodes.binary(nodes.name("world"), ast.Add(), nodes.name("offset"))
 
     def count(self, kind: Any) -> ast.expr:
-        return nodes.constant(self.counts[kind.__name__])
+        population = self.counts.populations.get(kind.__name__)
+        if population is None:
+            return nodes.constant(self.counts[kind.__name__])
+        return self.read(Value(nodes.name("world"), WorldType(None)), population.field("count"))  # type: ignore[arg-type]
+
+    def first_row(self, kind: Any) -> ast.expr:
+        """The first row of this world in the table of ``kind``."""
+        population = self.counts.populations.get(kind.__name__)
+        if population is not None and population.pooled:
+            return self.read(Value(nodes.name("world"), WorldType(None)), population.field("first"))  # type: ignore[arg-type]
+        self.scalars.add("world")
+        return nodes.binary(nodes.name("world"), ast.Mult(), nodes.constant(self.counts[kind.__name__]))
 
     def loop_rows(self, name: str, kind: Any, body: list[ast.stmt]) -> list[ast.stmt]:
-        self.scalars.add("world")
         counter = f"wl_i{name}"
-        first = nodes.binary(nodes.name("world"), ast.Mult(), self.count(kind))
-        row = nodes.assign(name, nodes.binary(first, ast.Add(), nodes.name(counter)))
+        row = nodes.assign(name, nodes.binary(self.first_row(kind), ast.Add(), nodes.name(counter)))
         return [ast.For(ast.Name(counter, ast.Store()), nodes.call("range", self.count(kind)), [row, *body], [], None)]
 
     # -- random numbers, ends, faults --------------------------------------------------------------------------------

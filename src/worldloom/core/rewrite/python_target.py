@@ -82,8 +82,21 @@ class PythonTarget(Target):
         return nodes.attribute(row.node, "id")
 
     def follow(self, reference: ast.expr, kind: Any, line: int) -> ast.expr:
-        message = self.describe_site(f"an empty reference to {kind.__name__} was followed", line)
+        message = self.describe_site(f"an empty or stale reference to {kind.__name__} was followed", line)
         return self._runtime("follow", nodes.constant(kind.__name__), reference, nodes.constant(message))
+
+    def alive(self, reference: ast.expr, kind: Any) -> ast.expr:
+        return self._runtime("alive", nodes.constant(kind.__name__), reference)
+
+    def reference(self, row: Value) -> ast.expr:
+        return nodes.attribute(row.node, "ref")
+
+    def spawn(self, name: str, kind: Any, values: dict[str, ast.expr]) -> list[ast.stmt]:
+        spawned = ast.Call(nodes.attribute(nodes.name("wl_runtime"), "spawn"), [nodes.constant(kind.__name__)], [ast.keyword(n, v) for n, v in values.items()])
+        return [nodes.assign(name, spawned)]
+
+    def despawn(self, row: Value) -> list[ast.stmt]:
+        return [ast.Expr(self._runtime("despawn", row.node))]
 
     def world_id(self) -> ast.expr:
         return nodes.attribute(nodes.name("wl_runtime"), "world_id")

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
-from typing import Any
+from typing import Any, TypeGuard
 
 import warp as wp
 
-from worldloom.core.entity import AGENT_FIELDS
+from worldloom.core.entity import AGENT_FIELDS, Has
 from worldloom.core.fields import Declared, Role, canonical, is_composite, scalar_of
 from worldloom.core.math import FUNCTIONS
 from worldloom.core.rewrite import nodes
+from worldloom.core.rewrite.access import Spawning
 from worldloom.core.rewrite.calls import draw
 from worldloom.core.rewrite.expressions import Expressions
 from worldloom.core.rewrite.names import MISSING
@@ -40,6 +41,8 @@ class Statements(Expressions):
     in_helper = False
     returns: Any = None
     unpacked = 0
+    loops = 0
+    """How many loops are around the statement at hand."""
 
     def block(self, body: list[ast.stmt]) -> list[ast.stmt]:
         """Understand the statements of one block; code after a return, break or continue is left out."""
@@ -79,6 +82,9 @@ class Statements(Expressions):
         target = node.targets[0]
         if isinstance(target, (ast.Tuple, ast.List)):
             return self.unpack(target.elts, node)
+        if self.is_spawn(node.value):
+            made, born = self.spawn(node.value)
+            return [*made, *self.assign(target, born, node)]
         extreme = self.extreme(target, node.value)
         if extreme is not None:
             return extreme
@@ -359,7 +365,9 @@ class Statements(Expressions):
 
     def loop_body(self, body: list[ast.stmt]) -> list[ast.stmt]:
         before = set(self.assigned or ())
+        self.loops += 1
         made = self.block(body)
+        self.loops -= 1
         self.assigned = before
         return made
 
@@ -412,6 +420,8 @@ class Statements(Expressions):
         if isinstance(value, ast.Call):
             if self.static(value.func) in (print, breakpoint):
                 return self.target.debug(node)
+            if self.is_spawn(value):
+                return self.spawn(value)[0]
             if isinstance(value.func, ast.Attribute) and self.static(value.func) is MISSING:
                 made = self.method_statement(value, value.func)
                 if made is not None:
@@ -435,11 +445,53 @@ class Statements(Expressions):
                 for name in (f"{function.attr}d", "active"):
                     self.log(holder, AGENT_FIELDS[name], "write", call)
             return self.target.end(holder, f"{function.attr}d")
+        if function.attr == "despawn" and isinstance(holder.type, RowType):
+            if call.args:
+                raise self.error("despawn() takes no arguments", "leave them out", call)
+            if isinstance(holder.type.owner, Has) and not holder.type.own:
+                raise self.error("it is not known which kind of entity this is", "loop over one kind", call)
+            self.access.despawns.setdefault(None if holder.type.own else holder.type.owner, call.lineno)  # type: ignore[arg-type]
+            return self.target.despawn(holder)
         if function.attr == "shuffle" and isinstance(holder.type, WorldType):
             return self.shuffle(call)
         if function.attr == "fail" and isinstance(holder.type, WorldType):
             return self.fail(call)
         return None
+
+    def is_spawn(self, node: ast.expr) -> TypeGuard[ast.Call]:
+        """Whether ``node`` is a call of ``world.spawn``."""
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "spawn"):
+            return False
+        return self.static(node.func) is MISSING and isinstance(self.expression(node.func.value).type, WorldType)
+
+    def spawn(self, call: ast.Call) -> tuple[list[ast.stmt], Value]:
+        """``world.spawn(Kind, component=value, ...)``: the code, and the reference to the new entity."""
+        bare = ast.copy_location(ast.Call(call.func, call.args, []), call)
+        kind = self.kind_argument(bare, "spawn", looks=False)
+        self.unpacked += 1
+        made: list[ast.stmt] = []
+        values: dict[str, ast.expr] = {}
+        for keyword in call.keywords:
+            field = kind.fields.get(keyword.arg or "")
+            if keyword.arg is None or field is None:
+                known = ", ".join(kind.fields)
+                raise self.error(f"unknown component '{keyword.arg}': {kind.__name__} has {known or 'none'}", "correct the name, or declare it", keyword.value)
+            if field.is_array:
+                raise self.error(
+                    f"the array '{field.name}' cannot be set as a whole", "set its elements in a later system over the new entities", keyword.value
+                )
+            wanted = self.kind_of(field, keyword.value)
+            held = f"wl_spawn{self.unpacked}_{field.name}"
+            code = self.convert(self.expression(keyword.value), wanted, keyword.value, f"'{field.name}'")
+            made.append(nodes.assign(held, self.target.hold(code, wanted)))
+            values[field.name] = nodes.name(held)
+        known_spawns = self.access.spawns.setdefault(kind, Spawning(call.lineno))
+        known_spawns.fields |= set(values)
+        known_spawns.sites += 1
+        known_spawns.repeated |= self.loops > 0
+        born = f"wl_born{self.unpacked}"
+        made += self.target.spawn(born, kind, values)
+        return made, Value(nodes.name(born), RefType(kind))
 
     def fail(self, call: ast.Call) -> list[ast.stmt]:
         """``world.fail("message", number)``: a fault of this world, which is then reset."""

@@ -99,6 +99,22 @@ class Target(ABC):
         """The row that a reference refers to."""
 
     @abstractmethod
+    def alive(self, reference: ast.expr, kind: Any) -> ast.expr:
+        """Whether a reference refers to an entity that is there."""
+
+    @abstractmethod
+    def reference(self, row: Value) -> ast.expr:
+        """What a reference to the row holds."""
+
+    @abstractmethod
+    def spawn(self, name: str, kind: Any, values: dict[str, ast.expr]) -> list[ast.stmt]:
+        """Spawn an entity of ``kind`` with ``values`` for some of its components; the variable ``name`` is its reference."""
+
+    @abstractmethod
+    def despawn(self, row: Value) -> list[ast.stmt]:
+        """Take an entity out of the world when the system is over."""
+
+    @abstractmethod
     def world_id(self) -> ast.expr:
         """The id of the world."""
 

@@ -1,0 +1,48 @@
+"""What compiled systems call to spawn entities and to find them again."""
+
+from __future__ import annotations
+
+import warp as wp
+
+from worldloom.core.population import PLACE_BITS, SYSTEM_BITS
+
+_SYSTEM = wp.constant(wp.int64(SYSTEM_BITS))
+_PLACE = wp.constant(wp.int64(PLACE_BITS))
+
+
+@wp.func
+def serial_number(step: wp.int32, system: wp.int32, slot: wp.int32, share: wp.int32, nth: wp.int32):
+    """The serial number of the ``nth`` entity, from 1, that one run of a system spawns."""
+    return (((wp.int64(step) << _SYSTEM) | wp.int64(system)) << _PLACE) | (wp.int64(slot) * wp.int64(share) + wp.int64(nth - 1))
+
+
+@wp.func
+def find_serial(serials: wp.array(dtype=wp.int64), first: wp.int32, count: wp.int32, serial: wp.int64):
+    """The place of ``serial`` among the ``count`` ascending numbers from ``first`` on; -1 where it is not among them."""
+    low = wp.int32(0)
+    high = count
+    while low < high:
+        middle = (low + high) / 2
+        if serials[first + middle] < serial:
+            low = middle + 1
+        else:
+            high = middle
+    if serial >= wp.int64(0) and low < count and serials[first + low] == serial:
+        return low
+    return wp.int32(-1)
+
+
+@wp.func_native(snippet="return __ballot_sync(0xffffffffu, flag);")
+def warp_votes(flag: wp.bool) -> wp.uint32: ...
+
+
+@wp.func_native(snippet="return __popc(votes & ((1u << lane) - 1u));")
+def votes_before(votes: wp.uint32, lane: wp.int32) -> wp.int32: ...
+
+
+@wp.func_native(snippet="return __popc(votes);")
+def vote_count(votes: wp.uint32) -> wp.int32: ...
+
+
+@wp.func_native(snippet="__syncwarp();")
+def sync_warp(): ...

@@ -1,0 +1,181 @@
+"""The text of the kernels that settle a population: those that leave make room, and the new ones follow in spawn order.
+
+On the CPU a loop walks through the rows of each world. On CUDA the 32 threads of a warp share a world: they look at 32 rows at a
+time, and each finds its new place by counting the votes of the threads before it.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from worldloom.core.fields import Field
+from worldloom.core.population import DEAD, SERIAL, Population
+from worldloom.core.rewrite.kernel_target import FAULT_COLUMNS, WORLD, Column, KernelTarget, Rows, Sites, column_name
+
+LANES = 32
+"""Threads that share a world on CUDA: a warp."""
+
+
+class SettleText:
+    """Writes the body of one settlement, and keeps the columns that it takes."""
+
+    def __init__(self, population: Population, fields: dict[str, Field], sites: Sites, types: dict[str, Any]) -> None:
+        self.population, self.fields = population, fields
+        self.columns: list[Column] = []
+        self.target = KernelTarget("", Rows({}), False, "", sites, types)
+        self.site = sites.add(population.overflow_message)
+        self.faults = population.limit.overflow != "drop"
+
+    def body(self, cuda: bool) -> list[str]:
+        """The lines for one world; on CUDA for one of the threads of a warp."""
+        lines = self._head(cuda)
+        lines += self._leave_cuda() if cuda else self._leave_cpu()
+        lines += self._arrive_cuda() if cuda else self._arrive_cpu()
+        return lines
+
+    # -- the parts ---------------------------------------------------------------------------------------------------
+
+    def _head(self, cuda: bool) -> list[str]:
+        place = [f"world = first + thread / {LANES}", f"lane = thread - (world - first) * {LANES}"] if cuda else ["world = first + thread"]
+        return [
+            *place,
+            f"born = {self._world('pending')}[world]",
+            f"if born == 0 and not {self._world('changed')}[world]: {'return' if cuda else 'continue'}",
+            f"base = world * {self.population.limit.per_world}",
+            f"stage = world * {self.population.stage}",
+            f"count = {self._world('count')}[world]",
+            "kept = wp.int32(0)",
+        ]
+
+    def _leave_cpu(self) -> list[str]:
+        moves: list[str] = []
+        for name, field in self._moving():
+            moves += _loops(field.shape, [f"{self._own(name)}[base + kept{{}}] = {self._own(name)}[base + slot{{}}]"])
+        return [
+            f"if not {self._world('changed')}[world]: kept = count",
+            "else:",
+            "    for slot in range(count):",
+            f"        if wp.bool({self._own(DEAD)}[base + slot]):",
+            f"            {self._own(DEAD)}[base + slot] = False",
+            "        else:",
+            "            if kept != slot:",
+            *[f"                {m}" for m in moves],
+            "            kept += 1",
+        ]
+
+    def _leave_cuda(self) -> list[str]:
+        lines = [
+            f"if not {self._world('changed')}[world]: kept = count",
+            "else:",
+            f"    for turn in range((count + {LANES - 1}) / {LANES}):",
+            f"        slot = turn * {LANES} + lane",
+            "        there = slot < count",
+            "        stays = wp.bool(False)",
+            "        if there:",
+            f"            stays = not wp.bool({self._own(DEAD)}[base + slot])",
+            "        votes = warp_votes(stays)",
+            "        place = kept + votes_before(votes, lane)",
+            f"        if there and not stays: {self._own(DEAD)}[base + slot] = False",
+            "        moves = stays and place != slot",
+        ]
+        # Every column: all threads read before any of them writes, since a row's new place is another thread's old one.
+        for name, field in self._moving():
+            moved = _loops(
+                field.shape,
+                [
+                    f"held_{name} = {self._own(name)}[base + wp.min(slot, count - 1){{}}]",
+                    "sync_warp()",
+                    f"if moves: {self._own(name)}[base + place{{}}] = held_{name}",
+                ],
+            )
+            lines += [f"        {line}" for line in moved]
+        return [*lines, "        kept += vote_count(votes)", "sync_warp()"]
+
+    def _arrive_cpu(self) -> list[str]:
+        return [
+            "before = kept",
+            f"for k in range(wp.min(born, {self.population.stage})):",
+            f"    if kept < {self.population.limit.per_world}:",
+            *[f"        {line}" for line in self._fill("base + kept", "stage + k")],
+            "        kept += 1",
+            *self._close("kept", "born - (kept - before)"),
+        ]
+
+    def _arrive_cuda(self) -> list[str]:
+        serial = self._new(SERIAL)
+        most = self.population.limit.per_world
+        return [
+            f"taken = wp.min(born, {self.population.stage})",
+            f"for turn in range((taken + {LANES - 1}) / {LANES}):",
+            f"    k = turn * {LANES} + lane",
+            "    if k < taken:",
+            "        rank = wp.int32(0)",
+            "        for other in range(taken):",
+            f"            if {serial}[stage + other] < {serial}[stage + k]: rank += 1",
+            f"        if kept + rank < {most}:",
+            *[f"            {line}" for line in self._fill("base + kept + rank", "stage + k")],
+            f"filled = wp.min(kept + taken, {most})",
+            "sync_warp()",
+            "if lane == 0:",
+            *[f"    {line}" for line in self._close("filled", "born - (filled - kept)")],
+        ]
+
+    def _fill(self, row: str, new: str) -> list[str]:
+        """A new entity: what its system gave it, and defaults for the rest."""
+        lines: list[str] = []
+        for name, field in self.fields.items():
+            if name == DEAD:
+                continue
+            if name in (SERIAL, *self.population.staged):
+                lines.append(f"{self._own(name)}[{row}] = {self._new(name)}[{new}]")
+            else:
+                value = ast.unparse(self.target.default(field))
+                lines += _loops(field.shape, [f"{self._own(name)}[{row}{{}}] = {value}"])
+        return lines
+
+    def _close(self, count: str, lost: str) -> list[str]:
+        """Note how many there are, and those that did not fit."""
+        lines = [
+            f"{self._world('count')}[world] = {count}",
+            f"{self._world('pending')}[world] = 0",
+            f"{self._world('changed')}[world] = False",
+            f"lost = {lost}",
+            "if lost > 0:",
+            f"    {self._world('dropped')}[world] = {self._world('dropped')}[world] + lost",
+        ]
+        if self.faults:
+            columns = ", ".join(self._take(*c) for c in FAULT_COLUMNS)
+            lines.append(f"    report_fault(errors, {columns}, world, offset, {self.site}, lost)")
+        if self.population.limit.overflow == "error":
+            lines.append("    alarm[0] = 1")
+        return lines
+
+    # -- columns -----------------------------------------------------------------------------------------------------
+
+    def _take(self, table: str, name: str) -> str:
+        column = (table, name)
+        if column not in self.columns:
+            self.columns.append(column)
+        return column_name(column)
+
+    def _own(self, name: str) -> str:
+        return self._take(self.population.table, name)
+
+    def _new(self, name: str) -> str:
+        return self._take(self.population.new_table, name)
+
+    def _world(self, name: str) -> str:
+        return self._take(WORLD, f"{self.population.table}__{name}")
+
+    def _moving(self) -> list[tuple[str, Field]]:
+        """Every column that moves with an entity."""
+        return [(name, field) for name, field in self.fields.items() if name != DEAD]
+
+
+def _loops(shape: tuple[int, ...], lines: list[str]) -> list[str]:
+    """``lines`` for every element of an array component; ``{}`` in them is the index behind the row."""
+    names = [f"wl_e{d}" for d in range(len(shape))]
+    heads = [f"{'    ' * d}for {n} in range({size}):" for d, (n, size) in enumerate(zip(names, shape, strict=True))]
+    index = "".join(f", {n}" for n in names)
+    return [*heads, *["    " * len(shape) + line.replace("{}", index) for line in lines]]
