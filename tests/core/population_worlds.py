@@ -4,8 +4,6 @@ The systems have a twin in plain Python, in ``population_model``. What they do i
 refer, or to look at who there is.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import worldloom as wl

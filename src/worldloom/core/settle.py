@@ -62,7 +62,12 @@ class SettleText:
             "            if kept != slot:",
             *[f"                {m}" for m in moves],
             "            kept += 1",
+            f"    {self._first_dead()} = False",
         ]
+
+    def _first_dead(self) -> str:
+        """The mark of the first place: where nobody is there, a stale reference that was followed may have set it."""
+        return f"{self._own(DEAD)}[base]"
 
     def _leave_cuda(self) -> list[str]:
         lines = [
@@ -90,7 +95,7 @@ class SettleText:
                 ],
             )
             lines += [f"        {line}" for line in moved]
-        return [*lines, "        kept += vote_count(votes)", "sync_warp()"]
+        return [*lines, "        kept += vote_count(votes)", f"    if lane == 0: {self._first_dead()} = False", "sync_warp()"]
 
     def _arrive_cpu(self) -> list[str]:
         return [
