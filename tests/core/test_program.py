@@ -27,7 +27,7 @@ def test_the_text_is_python_and_always_the_same(crowd: wl.Definition) -> None:
     assert texts[0] == texts[1] != texts[2]
     for text in texts:
         ast.parse(text)
-    assert "wp.tid()" in texts[2] and "wp.tid()" not in texts[0]
+    assert "thread_number()" in texts[2] and "thread_number()" not in texts[0]
 
 
 def test_each_option_is_another_program(race: wl.Definition) -> None:

@@ -20,10 +20,11 @@ from worldloom.core.errors import CompileError
 from worldloom.core.fields import Field, Role
 from worldloom.core.operators import HELPERS
 from worldloom.core.population import Population
+from worldloom.core.rewrite import accessors
+from worldloom.core.rewrite.accessors import array_code
 from worldloom.core.rewrite.kernel_target import WORLD, Column, Sites, clean_action, column_name, variable
-from worldloom.core.schedule import Functions, Group, HostNode, Mask, Part, Schedule, Settle, group
+from worldloom.core.schedule import FINISHED, Functions, Group, HostNode, Mask, Part, Schedule, Settle, group
 from worldloom.core.settle import LANES, SettleText
-from worldloom.core.system import array_code
 
 _SPACE: dict[str, Any] = {
     "wp": wp,
@@ -34,6 +35,8 @@ _SPACE: dict[str, Any] = {
     "checked_index": guards.checked_index,
     "checked_slot": guards.checked_slot,
     "clean_choice": guards.clean_choice,
+    "thread_number": guards.thread_number,
+    "gather_rows": guards.gather_rows,
     "serial_number": population_kernels.serial_number,
     "find_serial": population_kernels.find_serial,
     "warp_votes": population_kernels.warp_votes,
@@ -142,7 +145,8 @@ def generate(schedule: Schedule, fuse: bool, cuda: bool) -> Program:
     for function in functions.made.values():
         add(function.target.helpers)
         texts.append(function.code(types))
-    return Program("\n".join([*texts, *writer.texts]), types, step, reset, sites)
+    reached = accessors.definitions([f for view in schedule.tables.values() for f in view.fields.values()], types, cuda)
+    return Program("\n".join([reached, *texts, *writer.texts]), types, step, reset, sites)
 
 
 class _Writer:
@@ -172,11 +176,13 @@ class _Writer:
     def kernel(self, phase: str, number: int, group: Group) -> KernelSpec:
         blocks = _blocks(group)
         columns: dict[Column, Field] = {}
-        lines, loops = self._head(group, columns)
+        head, loops = self._head(group, columns)
+        lines = list(head)
+        ending = blocks.pop() if self._is_rare(blocks) else None
         shared, local = self._placement(blocks)
         early = self._early_exit(blocks)
         if early is not None:
-            lines.append(f"if {'not ' if early[1] else ''}{self._at((WORLD, early[0]), columns)}: {'return' if self.cuda else 'continue'}")
+            lines.append(f"if {'not ' if early[1] else ''}{self._load((WORLD, early[0]), columns)}: {'return' if self.cuda else 'continue'}")
         defined: set[Column] = set()
         for column in self._loads(blocks, shared):
             lines.append(f"{variable(column)} = {self._load(column, columns)}")
@@ -195,17 +201,43 @@ class _Writer:
                 lines.append(pad + function.call(node.ordinal))
                 known |= set(function.target.outputs)
                 columns.update(function.arrays)
-            for column in local[index]:
-                if any(column in f.target.outputs for _, f in nodes):
-                    lines.append(f"{pad}{self._at(column, columns)} = {variable(column)}")
+            changed = [c for c in local[index] if any(c in f.target.outputs for _, f in nodes)]
+            lines += [pad + self._store(column, columns) for column in changed]
             defined |= set() if mask is not None else known
-        for column in shared:
-            if column not in self.never_kept and any(column in f.target.outputs for f in group.functions):
-                lines.append(f"{self._at(column, columns)} = {variable(column)}")
+        written = {c for _, nodes in blocks for _, f in nodes for c in f.target.outputs} - self.never_kept
+        lines += [self._store(column, columns) for column in shared if column in written]
+        if ending is not None:
+            lines += self._gathered(ending, head, columns)
         errors = any(f.target.faults for f in group.functions)
         name = self._write(f"{phase}_{number}", columns, errors, False, lines, loops)
-        read, written = self._traffic(blocks, group, shared, local)
-        return KernelSpec(name, group.rows, tuple(columns), errors, False, tuple(n.label for n in group.nodes), read, written)
+        traffic = self._traffic(blocks, group, shared, local)
+        return KernelSpec(name, group.rows, tuple(columns), errors, False, tuple(n.label for n in group.nodes), *traffic)
+
+    def _is_rare(self, blocks: Blocks) -> bool:
+        """Whether the last block of a kernel is worth being gathered: it runs on CUDA, for the few worlds whose episode is over.
+
+        Some world of almost every warp is among them, so nearly all warps would take that branch.
+        """
+        if not self.cuda or len(blocks) < 2 or blocks[-1][0] != FINISHED:
+            return False
+        before = {c for _, nodes in blocks[:-1] for _, f in nodes for c in f.target.outputs}
+        wanted = {c for _, f in blocks[-1][1] for c in f.target.inputs}
+        return (WORLD, FINISHED[0]) in before and not wanted & self.never_kept
+
+    def _gathered(self, ending: Block, head: list[str], columns: dict[Column, Field]) -> list[str]:
+        """The last block, after all else has been stored: the threads of a block share out the rows that it is for."""
+        lines = [f"thread = gather_rows({variable((WORLD, FINISHED[0]))}, thread)", "if thread < 0: return", *head]
+        known: set[Column] = set()
+        for node, function in ending[1]:
+            for column in function.target.inputs:
+                if column not in known:
+                    lines.append(f"{variable(column)} = {self._load(column, columns)}")
+                    known.add(column)
+            lines.append(function.call(node.ordinal))
+            known |= set(function.target.outputs)
+            columns.update(function.arrays)
+        written = dict.fromkeys(c for _, f in ending[1] for c in f.target.outputs)
+        return lines + [self._store(column, columns) for column in written if column not in self.never_kept]
 
     def _write(self, name: str, columns: dict[Column, Field], errors: bool, alarm: bool, lines: list[str], loops: list[str]) -> str:
         """Add the text of a kernel; the name of the one that does the same where there is one already.
@@ -216,7 +248,7 @@ class _Writer:
         head += ["errors: wp.array2d(dtype=wp.int32)"] if errors else []
         head += ["alarm: wp.array(dtype=wp.int32)"] if alarm else []
         if self.cuda:
-            body = "\n".join("    " + line for line in ["thread = wp.tid()", *lines])
+            body = "\n".join("    " + line for line in ["thread = thread_number()", *lines])
         else:
             depth = sum(line.endswith(":") for line in loops)
             body = "\n".join("    " + line for line in [*loops, *["    " * depth + line for line in lines]])
@@ -237,24 +269,23 @@ class _Writer:
     def _population_head(self, population: Population, columns: dict[Column, Field]) -> tuple[list[str], list[str]]:
         """A thread for every row that there may be on CUDA; on the CPU a loop over those that there are."""
         most = population.limit.per_world
-        count = self._at((WORLD, f"{population.table}__count"), columns)
+        count = self._load((WORLD, f"{population.table}__count"), columns)
         if not self.cuda:
             loops = [f"for thread in range(rows / {most}):", "    world = first + thread", f"    for slot in range({count}):"]
             return [f"row = world * {most} + slot"], loops
         lines = [f"row = first * {most} + thread", f"world = row / {most}", f"slot = row - world * {most}"]
         return [*lines, f"if slot >= {count}: return"], []
 
-    def _at(self, column: Column, columns: dict[Column, Field]) -> str:
-        """The place of this row in a column."""
-        field = columns.setdefault(column, self.field(column))
-        name = column_name(column)
-        if column[0] != WORLD:
-            return f"{name}[row]"
-        return f"{name}[wp.min(world, {name}.shape[0] - 1)]" if field.role is Role.CONFIG else f"{name}[world]"
-
     def _load(self, column: Column, columns: dict[Column, Field]) -> str:
-        place = ast.parse(self._at(column, columns), mode="eval").body
-        return ast.unparse(clean_action(place, self.field(column)))
+        """The value of this row in a column."""
+        field, name = columns.setdefault(column, self.field(column)), column_name(column)
+        shared = f"wp.min(world, {name}.shape[0] - 1)"  # a configuration holds one value for all worlds, or one for each
+        row = "row" if column[0] != WORLD else shared if field.role is Role.CONFIG else "world"
+        return ast.unparse(clean_action(ast.parse(accessors.get_text(name, field, row), mode="eval").body, field))
+
+    def _store(self, column: Column, columns: dict[Column, Field]) -> str:
+        field = columns.setdefault(column, self.field(column))
+        return accessors.put_text(column_name(column), field, "world" if column[0] == WORLD else "row", variable(column))
 
     def _early_exit(self, blocks: Blocks) -> Mask | None:
         """The mask that all systems of the kernel share: neighbours with one mask are one block."""
@@ -330,7 +361,8 @@ def _never_kept(groups: list[Group], schedule: Schedule) -> set[Column]:
     return {c for c, n in users.items() if n == 1 and schedule.tables[c[0]].fields[c[1]].transient}
 
 
-Blocks = list[tuple[Mask | None, list[tuple[Any, Any]]]]
+Block = tuple[Mask | None, list[tuple[Any, Any]]]
+Blocks = list[Block]
 
 
 def _blocks(group: Group) -> Blocks:
