@@ -44,24 +44,6 @@ def thread_number() -> wp.int32:
     """
 
 
-@wp.func_native(
-    snippet="""
-    __shared__ int count;
-    __shared__ int rows[1024];
-    if (threadIdx.x == 0) count = 0;
-    if (!__syncthreads_or(flag)) return -1;
-    if (flag) rows[atomicAdd(&count, 1)] = thread;
-    __syncthreads();
-    return (int)threadIdx.x < count ? rows[threadIdx.x] : -1;
-    """
-)
-def gather_rows(flag: wp.bool, thread: wp.int32) -> wp.int32:
-    """On CUDA: the threads of a block whose ``flag`` is set, dealt out to its first threads; -1 for the others.
-
-    What the threads have stored before is seen by all of them after.
-    """
-
-
 @wp.func
 def report_fault(
     errors: wp.array2d(dtype=wp.int32),

@@ -36,7 +36,6 @@ _SPACE: dict[str, Any] = {
     "checked_slot": guards.checked_slot,
     "clean_choice": guards.clean_choice,
     "thread_number": guards.thread_number,
-    "gather_rows": guards.gather_rows,
     "serial_number": population_kernels.serial_number,
     "find_serial": population_kernels.find_serial,
     "warp_votes": population_kernels.warp_votes,
@@ -126,6 +125,9 @@ def generate(schedule: Schedule, fuse: bool, cuda: bool) -> Program:
     functions = Functions(schedule, sites, types)
     groups = {phase: group(entries, schedule, functions, fuse) for phase, entries in (("step", schedule.step), ("reset", schedule.reset))}
     writer = _Writer(schedule, types, cuda, sites, _never_kept([g for found in groups.values() for g in found if isinstance(g, Group)], schedule))
+    for part in groups["step"]:
+        if isinstance(part, Group):
+            writer.note_reads(part)
     step, reset = ([writer.part(phase, i, e) for i, e in enumerate(found)] for phase, found in groups.items())
     helpers: dict[str, Any] = {}
     texts: list[str] = []
@@ -156,9 +158,18 @@ class _Writer:
         self.schedule, self.types, self.cuda, self.sites, self.never_kept = schedule, types, cuda, sites, never_kept
         self.texts: list[str] = []
         self.same: dict[str, str] = {}
+        self.read_again: set[Column] = set()
+        """Columns that systems read at every step, so that they are worth a place in the cache."""
 
     def field(self, column: Column) -> Field:
         return self.schedule.tables[column[0]].fields[column[1]]
+
+    def note_reads(self, group: Group) -> None:
+        """Note what a kernel of the step loads from memory, but for worlds whose episode is over."""
+        blocks = [block for block in _blocks(group) if block[0] != FINISHED]
+        shared, local = self._placement(blocks)
+        self.read_again |= {*self._loads(blocks, shared), *(c for found in local for c in found)}
+        self.read_again |= {c for _, nodes in blocks for _, f in nodes for c in f.target.columns}
 
     def part(self, phase: str, number: int, part: Part) -> KernelSpec | HostNode:
         if isinstance(part, HostNode):
@@ -176,9 +187,7 @@ class _Writer:
     def kernel(self, phase: str, number: int, group: Group) -> KernelSpec:
         blocks = _blocks(group)
         columns: dict[Column, Field] = {}
-        head, loops = self._head(group, columns)
-        lines = list(head)
-        ending = blocks.pop() if self._is_rare(blocks) else None
+        lines, loops = self._head(group, columns)
         shared, local = self._placement(blocks)
         early = self._early_exit(blocks)
         if early is not None:
@@ -206,38 +215,10 @@ class _Writer:
             defined |= set() if mask is not None else known
         written = {c for _, nodes in blocks for _, f in nodes for c in f.target.outputs} - self.never_kept
         lines += [self._store(column, columns) for column in shared if column in written]
-        if ending is not None:
-            lines += self._gathered(ending, head, columns)
         errors = any(f.target.faults for f in group.functions)
         name = self._write(f"{phase}_{number}", columns, errors, False, lines, loops)
         traffic = self._traffic(blocks, group, shared, local)
         return KernelSpec(name, group.rows, tuple(columns), errors, False, tuple(n.label for n in group.nodes), *traffic)
-
-    def _is_rare(self, blocks: Blocks) -> bool:
-        """Whether the last block of a kernel is worth being gathered: it runs on CUDA, for the few worlds whose episode is over.
-
-        Some world of almost every warp is among them, so nearly all warps would take that branch.
-        """
-        if not self.cuda or len(blocks) < 2 or blocks[-1][0] != FINISHED:
-            return False
-        before = {c for _, nodes in blocks[:-1] for _, f in nodes for c in f.target.outputs}
-        wanted = {c for _, f in blocks[-1][1] for c in f.target.inputs}
-        return (WORLD, FINISHED[0]) in before and not wanted & self.never_kept
-
-    def _gathered(self, ending: Block, head: list[str], columns: dict[Column, Field]) -> list[str]:
-        """The last block, after all else has been stored: the threads of a block share out the rows that it is for."""
-        lines = [f"thread = gather_rows({variable((WORLD, FINISHED[0]))}, thread)", "if thread < 0: return", *head]
-        known: set[Column] = set()
-        for node, function in ending[1]:
-            for column in function.target.inputs:
-                if column not in known:
-                    lines.append(f"{variable(column)} = {self._load(column, columns)}")
-                    known.add(column)
-            lines.append(function.call(node.ordinal))
-            known |= set(function.target.outputs)
-            columns.update(function.arrays)
-        written = dict.fromkeys(c for _, f in ending[1] for c in f.target.outputs)
-        return lines + [self._store(column, columns) for column in written if column not in self.never_kept]
 
     def _write(self, name: str, columns: dict[Column, Field], errors: bool, alarm: bool, lines: list[str], loops: list[str]) -> str:
         """Add the text of a kernel; the name of the one that does the same where there is one already.
@@ -281,11 +262,14 @@ class _Writer:
         field, name = columns.setdefault(column, self.field(column)), column_name(column)
         shared = f"wp.min(world, {name}.shape[0] - 1)"  # a configuration holds one value for all worlds, or one for each
         row = "row" if column[0] != WORLD else shared if field.role is Role.CONFIG else "world"
-        return ast.unparse(clean_action(ast.parse(accessors.get_text(name, field, row), mode="eval").body, field))
+        once = self.cuda and field.role is Role.ACTION and accessors.streams(field)  # whoever acts next writes it anew
+        get = accessors.get_once_text(name, field, row) if once else accessors.get_text(name, field, row)
+        return ast.unparse(clean_action(ast.parse(get, mode="eval").body, field))
 
     def _store(self, column: Column, columns: dict[Column, Field]) -> str:
         field = columns.setdefault(column, self.field(column))
-        return accessors.put_text(column_name(column), field, "world" if column[0] == WORLD else "row", variable(column))
+        put = accessors.stream_text if self.cuda and column not in self.read_again and accessors.streams(field) else accessors.put_text
+        return put(column_name(column), field, "world" if column[0] == WORLD else "row", variable(column))
 
     def _early_exit(self, blocks: Blocks) -> Mask | None:
         """The mask that all systems of the kernel share: neighbours with one mask are one block."""
@@ -361,8 +345,7 @@ def _never_kept(groups: list[Group], schedule: Schedule) -> set[Column]:
     return {c for c, n in users.items() if n == 1 and schedule.tables[c[0]].fields[c[1]].transient}
 
 
-Block = tuple[Mask | None, list[tuple[Any, Any]]]
-Blocks = list[Block]
+Blocks = list[tuple[Mask | None, list[tuple[Any, Any]]]]
 
 
 def _blocks(group: Group) -> Blocks:

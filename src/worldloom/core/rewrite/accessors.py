@@ -15,6 +15,7 @@ import warp as wp
 from worldloom.core.fields import Field, canonical, scalar_of, shape_of
 from worldloom.core.rewrite import nodes
 
+_STREAMED = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "float2", 16: "float4"}
 _WIDE = {8: "float2", 16: "float4"}
 """Vectors of these sizes in bytes are moved in one piece on CUDA."""
 
@@ -57,6 +58,16 @@ def put(column: ast.expr, field: Field, row: ast.expr, value: ast.expr, indices:
     return ast.Expr(nodes.call(_name("put", field), column, row, *_inner(field, indices), value))
 
 
+def stream_text(column: str, field: Field, row: str, value: str) -> str:
+    """:func:`put` as text, for a value that no kernel reads soon: it leaves the cache to those that are."""
+    return ast.unparse(ast.Expr(nodes.call(_name("stream", field), nodes.name(column), _parse(row), _parse(value))))
+
+
+def get_once_text(column: str, field: Field, row: str) -> str:
+    """:func:`get` as text, for a value that no kernel reads soon again."""
+    return ast.unparse(nodes.call(_name("once", field), nodes.name(column), _parse(row)))
+
+
 def get_text(column: str, field: Field, row: str, indices: str = "") -> str:
     """:func:`get` as text; ``indices`` are separated by commas."""
     return ast.unparse(get(nodes.name(column), field, _parse(row), _parse_all(indices)))
@@ -95,7 +106,23 @@ def definitions(fields: Iterable[Field], types: dict[str, Any], cuda: bool) -> s
         load, store = _native(field, place, cuda)
         texts.setdefault(_name("get", field), f'@wp.func_native(snippet="{load}")\ndef {_name("get", field)}(column: {column}, {head}) -> {kind}: ...\n')
         texts.setdefault(_name("put", field), f'@wp.func_native(snippet="{store}")\ndef {_name("put", field)}(column: {column}, {head}, value: {kind}): ...\n')
+        if cuda and streams(field):
+            load, store = _streaming(field)
+            once, stream = _name("once", field), _name("stream", field)
+            texts.setdefault(once, f'@wp.func_native(snippet="{load}")\ndef {once}(column: {column}, row: wp.int32) -> {kind}: ...\n')
+            texts.setdefault(stream, f'@wp.func_native(snippet="{store}")\ndef {stream}(column: {column}, row: wp.int32, value: {kind}): ...\n')
     return "\n".join(texts.values())
+
+
+def streams(field: Field) -> bool:
+    """Whether :func:`stream_text` and :func:`get_once_text` know how to move ``field``."""
+    return not field.shape and wp.types.type_size_in_bytes(field.dtype) in _STREAMED
+
+
+def _streaming(field: Field) -> tuple[str, str]:
+    kind = _STREAMED[wp.types.type_size_in_bytes(field.dtype)]
+    load = f"auto held = __ldcs(reinterpret_cast<const {kind}*>(column.data) + row); return *reinterpret_cast<decltype(column.data)>(&held);"
+    return load, f"__stcs(reinterpret_cast<{kind}*>(column.data) + row, reinterpret_cast<const {kind}&>(value));"
 
 
 def _native(field: Field, place: str, cuda: bool) -> tuple[str, str]:
