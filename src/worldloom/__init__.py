@@ -46,7 +46,9 @@ from worldloom.core.fields import Action, Array, Config, Finite, Info, Observati
 from worldloom.core.math import FUNCTIONS as _FUNCTIONS  # noqa: E402
 from worldloom.core.math import MathFunction as _MathFunction  # noqa: E402
 from worldloom.core.registry import Definition, definition, register, registered  # noqa: E402
+from worldloom.core.replay_log import ReplayLog  # noqa: E402
 from worldloom.core.simulation import Simulation  # noqa: E402
+from worldloom.core.snapshot import Snapshot  # noqa: E402
 from worldloom.core.spaces import Box, Discrete, MultiDiscrete  # noqa: E402
 from worldloom.core.system import function, system  # noqa: E402
 
@@ -72,8 +74,10 @@ __all__ = [
     "Observation",
     "Persistent",
     "Ref",
+    "ReplayLog",
     "Reward",
     "Simulation",
+    "Snapshot",
     "World",
     "WorldFault",
     "WorldloomError",
