@@ -28,7 +28,7 @@ def aged(request: pytest.FixtureRequest, crowd: wl.Definition) -> wl.Simulation:
     return simulation
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(data=st.data())
 def test_every_column_of_every_pair_is_copied_as_if_at_once(aged: wl.Simulation, columns: Columns, data: st.DataObject) -> None:
     targets = data.draw(st.lists(st.integers(0, 6), unique=True, max_size=7))

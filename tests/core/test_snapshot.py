@@ -126,9 +126,11 @@ def test_some_worlds_are_put_onto_others(crowd: wl.Definition, columns: Columns)
     simulation = wl.Simulation(crowd, 5, seed=3)
     play(simulation, columns, 6)
     taken, before = simulation.snapshot(), columns(simulation)
+    some = simulation.snapshot(worlds=[4, 1])
     play(simulation, columns, 9)
     now = columns(simulation)
-    simulation.restore(taken.worlds([4, 1]), worlds=[0, 3])
+    assert all(torch.equal(some.tensors[name], tensor) for name, tensor in taken.worlds([4, 1]).tensors.items())
+    simulation.restore(some, worlds=[0, 3])
     for name, values in columns(simulation).items():
         wanted = now[name].copy()
         if len(wanted) == 5:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from worldloom.core.errors import InputError
-from worldloom.core.state import bits, is_config, put_rows, require_rows_per_world, state_columns, world_ids
+from worldloom.core.state import is_config, put_rows, require_rows_per_world, rows_of, state_columns, world_ids
 
 if TYPE_CHECKING:
     from worldloom.core.simulation import Simulation
@@ -21,5 +21,5 @@ def copy_worlds(simulation: Simulation, sources: Any, targets: Any) -> None:
     for column in state_columns(simulation).values():
         tensor = column.torch()
         if not column.field.transient and not (is_config(column) and len(tensor) == 1):
-            put_rows(tensor, into, bits(tensor).index_select(0, out_of).view(tensor.dtype))
+            put_rows(tensor, into, rows_of(tensor, out_of))
     simulation.changed_from_outside()

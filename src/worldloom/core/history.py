@@ -19,9 +19,12 @@ class History:
     recorder: Recorder | None = None
     """What writes down the steps, where somebody has asked for it with :meth:`record`."""
 
-    def snapshot(self) -> Snapshot:
-        """A copy of the whole state, on the device. Faults that ``errors`` has not told yet are no part of it."""
-        return snapshot.snapshot(self._me())
+    def snapshot(self, worlds: Any = None) -> Snapshot:
+        """A copy of the state of all worlds, or of those whose numbers ``worlds`` lists, on the device.
+
+        It is all that later steps depend on. Faults that ``errors`` has not told yet are no part of it.
+        """
+        return snapshot.snapshot(self._me(), worlds)
 
     def restore(self, snapshot: Snapshot, worlds: Any = None) -> None:
         """Go on from a snapshot: the steps that follow give the same bits. InputError where it does not fit, and nothing has changed.

@@ -99,8 +99,7 @@ class Recorder:
         if self._state is not None and (writes != self._writes or self._steps == self.every or len(self._resets) > self.every):
             self.cut()
         if self._state is None:
-            whole = snapshot(simulation)
-            self._state = whole if isinstance(self._rows, slice) else whole.worlds(self._ids)
+            self._state = snapshot(simulation, None if isinstance(self._rows, slice) else self._rows)
         self._writes = writes
 
     def _step(self) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from worldloom.core import shards, tensor_file
 from worldloom.core.errors import InputError
-from worldloom.core.state import bits, is_config, put_rows, require_rows_per_world, state_columns, world_ids
+from worldloom.core.state import bits, is_config, put_rows, require_rows_per_world, rows_of, state_columns, world_ids
 from worldloom.core.table import Column
 
 if TYPE_CHECKING:
@@ -68,10 +68,7 @@ class Snapshot:
         if wrong.size:
             raise InputError(f"this snapshot has the worlds 0 to {self.num_worlds - 1}, not {wrong[0]}")
         chosen = torch.from_numpy(places.astype(np.int64))
-        tensors = {
-            name: tensor if name in self.shared else bits(tensor).index_select(0, chosen.to(tensor.device)).view(tensor.dtype)
-            for name, tensor in self.tensors.items()
-        }
+        tensors = {name: tensor if name in self.shared else rows_of(tensor, chosen.to(tensor.device)) for name, tensor in self.tensors.items()}
         return replace(self, num_worlds=len(places), tensors=tensors)
 
     def to(self, device: str) -> Snapshot:
@@ -104,12 +101,16 @@ def take(simulation: Simulation) -> dict[str, Any]:
     return {name: column.torch().clone() for name, column in state_columns(simulation).items()}
 
 
-def snapshot(simulation: Simulation) -> Snapshot:
-    """The state of all worlds; see ``Simulation.snapshot``."""
-    columns = state_columns(simulation)
+def snapshot(simulation: Simulation, worlds: Any = None) -> Snapshot:
+    """The state of all worlds, or of ``worlds`` in that order; see ``Simulation.snapshot``."""
+    columns, made = state_columns(simulation), simulation.definition
     shared = frozenset(name for name, c in columns.items() if c.shape[0] != simulation.num_worlds or (is_config(c) and c.shape[0] == 1))
-    made = simulation.definition
-    return Snapshot(made.id, made.hash, simulation.autoreset, simulation.num_worlds, take(simulation), shared)
+    if worlds is None:
+        return Snapshot(made.id, made.hash, simulation.autoreset, simulation.num_worlds, take(simulation), shared)
+    require_rows_per_world(simulation)
+    ids = world_ids(simulation, worlds, "worlds")
+    tensors = {name: column.torch().clone() if name in shared else rows_of(column.torch(), ids) for name, column in columns.items()}
+    return Snapshot(made.id, made.hash, simulation.autoreset, len(ids), tensors, shared)
 
 
 def restore(simulation: Simulation, tensors: Mapping[str, Any]) -> None:

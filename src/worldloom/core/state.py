@@ -38,6 +38,11 @@ def bits(tensor: Any) -> Any:
     return tensor.view({1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[tensor.element_size()])
 
 
+def rows_of(tensor: Any, worlds: Any) -> Any:
+    """A copy of the rows of ``worlds`` in a tensor whose first axis is the worlds."""
+    return bits(tensor).index_select(0, worlds).view(tensor.dtype)
+
+
 def put_rows(target: Any, worlds: Any, rows: Any) -> None:
     """Write ``rows``, one per world of ``worlds`` or one for all, into the tensor ``target`` whose first axis is the worlds."""
     source = bits(rows.to(target.device))
