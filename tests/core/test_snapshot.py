@@ -13,6 +13,8 @@ import torch
 import worldloom as wl
 from worldloom.core import snapshot
 from worldloom.core.errors import InputError
+from worldloom.core.fields import Field
+from worldloom.core.table import Column
 
 Columns = Callable[[wl.Simulation], dict[str, np.ndarray]]
 
@@ -209,3 +211,28 @@ def test_places_that_a_snapshot_does_not_have(race: wl.Definition) -> None:
     for ids, message in (([3], "the worlds 0 to 2, not 3"), ([-1], "not -1"), ([], "a list of whole numbers"), ([0.5], "a list of whole numbers")):
         with pytest.raises(InputError, match=message):
             taken.worlds(ids)
+
+
+def test_what_the_engine_keeps_beside_the_columns_is_part_of_the_state(race: wl.Definition) -> None:
+    simulation = wl.Simulation(race, 3, "python", seed=5)
+    column = Column("Runner", Field("order", wl.int64), 3, 2, simulation.device)
+    simulation.tables["Runner"].extra["order"] = column
+    column.assign(np.arange(6).reshape(3, 2))
+    taken = simulation.snapshot()
+    column.fill(0)
+    simulation.restore(taken)
+    simulation.copy_worlds(2, [0])
+    assert column.numpy().tolist() == [[4, 5], [2, 3], [4, 5]]
+
+
+def test_worlds_that_share_rows_are_only_taken_together(race: wl.Definition) -> None:
+    simulation = wl.Simulation(race, 3, "python", seed=5)
+    pool = Column("Runner", Field("pool", wl.int64), 5, 2, simulation.device)
+    simulation.tables["Runner"].extra["pool"] = pool
+    taken = simulation.snapshot()
+    pool.fill(7)
+    simulation.restore(taken)
+    assert not pool.numpy().any()
+    for use in (lambda: simulation.copy_worlds(0, [1]), lambda: simulation.snapshot([0]), simulation.record, lambda: simulation.restore(taken, [0, 1, 2])):
+        with pytest.raises(InputError, match="the worlds share the rows of Runner"):
+            use()

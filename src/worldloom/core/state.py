@@ -72,7 +72,7 @@ def world_ids(simulation: Simulation, ids: Any, what: str, *, distinct: bool = F
     wrong = flat[(flat < 0) | (flat >= simulation.num_worlds)]
     if wrong.size:
         raise InputError(f"{what} name world {wrong[0]}, but this simulation has the worlds 0 to {simulation.num_worlds - 1}")
-    if distinct and len(np.unique(flat)) != len(flat):
-        values, counts = np.unique(flat, return_counts=True)
-        raise InputError(f"{what} name world {values[counts > 1][0]} more than once: name each world once")
+    often = np.flatnonzero(np.bincount(flat, minlength=1) > 1) if distinct else np.empty(0, np.int64)
+    if often.size:
+        raise InputError(f"{what} name world {often[0]} more than once: name each world once")
     return torch.from_numpy(flat).to(device)
