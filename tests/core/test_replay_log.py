@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -178,6 +180,27 @@ def test_what_was_written_behind_the_recorder_is_noticed(crowd: wl.Definition) -
     recorder.log.replay(1, 0).run()
 
 
+def test_a_step_that_failed_is_left_out(race: wl.Definition, columns: Columns) -> None:
+    def stumble(simulation: wl.Simulation) -> None:
+        if simulation.num_worlds == 2 and len(history) == 2 and not failed:
+            failed.append(True)
+            raise RuntimeError("stumbled")
+
+    failed: list[bool] = []
+    history: History = []
+    simulation = wl.Simulation(replace(race, step=(*race.step[:1], stumble, *race.step[1:])), 2, seed=8, config={"goal": 9})
+    with simulation.record() as recorder:
+        for _ in range(5):
+            try:
+                simulation.step(np.zeros((2, 2), np.int32))
+            except RuntimeError:
+                continue
+            history.append(columns(simulation))
+    assert [len(chunk) for chunk in recorder.log.chunks] == [2, 2]
+    for episode in recorder.log.episodes(1):
+        assert_same(recorder.log, episode, history, columns, "python")
+
+
 def test_an_episode_whose_end_differs_is_noticed_on_every_device(race: wl.Definition) -> None:
     simulation = wl.Simulation(race, 2, seed=8)
     with simulation.record(verify=False) as recorder:
@@ -243,10 +266,13 @@ def test_a_recorder_changes_nothing_and_leaves_nothing(race: wl.Definition, colu
     for name, values in columns(simulations[0]).items():
         np.testing.assert_array_equal(values, columns(simulations[1])[name], err_msg=name)
     assert len(recorder.log) == len(recorder.stop()) == 2
+    used = weakref.ref(simulations[0].tables["Runner"].age)
     with simulations[0].record() as recorder:
         simulations[0].close()
     assert len(recorder.log) == 0
     assert recorder.log.episodes(0) == []
+    gc.collect()
+    assert used() is None  # the recorder holds nothing of a closed simulation
     for wrong, message in (({"every": 0}, "every is a whole number"), ({"last": 0}, "last is a whole number"), ({"worlds": []}, "no world is to be recorded")):
         with pytest.raises(InputError, match=message):
             simulations[1].record(**wrong)

@@ -47,9 +47,9 @@ class Recorder:
         count = len(self._ids)
         self._columns = {name: simulation.tables[t][f.name] for name, (t, f) in simulation.definition.actions().items()}
         self._actions = {n: torch.empty((every, count, *c.shape[1:]), dtype=c.torch().dtype, device=device) for n, c in self._columns.items()}
-        self._flags = torch.empty((every, count), dtype=torch.uint8, device=device)
+        self._flags: Any = torch.empty((every, count), dtype=torch.uint8, device=device)
         self._digest = WorldDigest(simulation, self._rows) if verify else None
-        self._digests = torch.empty((every, count), dtype=torch.int32, device=device) if verify else None
+        self._digests: Any = torch.empty((every, count), dtype=torch.int32, device=device) if verify else None
         self._watched = [c for name, c in state_columns(simulation).items() if name not in self._columns and name not in _OF_RESETS]
         self._state: Snapshot | None = None
         self._resets: list[tuple[int, Any, Any, Any]] = []
@@ -73,7 +73,9 @@ class Recorder:
         if self._simulation is not None:
             self._simulation._run_step, self._simulation._run_reset = self._run_step, self._run_reset
             self._simulation.recorder = None
-            self._simulation = None
+            self._simulation, self._run_step, self._run_reset = None, _nothing, _nothing
+            self._columns, self._actions, self._watched = {}, {}, []  # so that their memory can be given back
+            self._flags = self._digests = self._digest = None
         return log
 
     def __enter__(self) -> Recorder:
@@ -108,11 +110,15 @@ class Recorder:
         at = self._steps
         for name, column in self._columns.items():
             bits(self._actions[name][at]).copy_(bits(column.torch())[self._rows])
-        self._run_step()
+        try:
+            self._run_step()
+        except BaseException:
+            self.cut()  # nobody knows how far the step came: the next one begins with a snapshot
+            raise
         flags = self._flags[at]
         flags.copy_(simulation.truncated.torch()[self._rows])
         flags.mul_(2).add_(simulation.terminated.torch()[self._rows])
-        if self._digest is not None and self._digests is not None:
+        if self._digest is not None:
             self._digests[at].copy_(self._digest())
         self._steps += 1
 
@@ -131,6 +137,10 @@ class Recorder:
         if self._simulation.device.is_cuda and torch.cuda.is_current_stream_capturing():
             raise InputError("a graph that is being captured cannot be recorded, since its later runs would go unseen: stop the recorder first")
         return self._simulation
+
+
+def _nothing() -> None:
+    """What a recorder that was stopped still runs."""
 
 
 def _to_host(tensor: Any) -> Any:
