@@ -21,6 +21,7 @@ from worldloom.cli.eval import Eval
 from worldloom.cli.list import List
 from worldloom.cli.new import New
 from worldloom.cli.play import Play
+from worldloom.cli.replay import Replay
 from worldloom.cli.train import Train
 from worldloom.core.errors import WorldloomError
 
@@ -41,6 +42,7 @@ Commands = (
     | Annotated[List, tyro.conf.subcommand("list")]
     | Annotated[Doctor, tyro.conf.subcommand("doctor")]
     | Annotated[Check, tyro.conf.subcommand("check")]
+    | Annotated[Replay, tyro.conf.subcommand("replay")]
     | Annotated[Bench, tyro.conf.subcommand("bench")]
     | Annotated[New, tyro.conf.subcommand("new")]
 )

@@ -20,10 +20,11 @@ from worldloom.core.errors import CompileError
 from worldloom.core.fields import Field, Role
 from worldloom.core.operators import HELPERS
 from worldloom.core.population import Population
+from worldloom.core.rewrite import accessors
+from worldloom.core.rewrite.accessors import array_code
 from worldloom.core.rewrite.kernel_target import WORLD, Column, Sites, clean_action, column_name, variable
-from worldloom.core.schedule import Functions, Group, HostNode, Mask, Part, Schedule, Settle, group
+from worldloom.core.schedule import FINISHED, Functions, Group, HostNode, Mask, Part, Schedule, Settle, group
 from worldloom.core.settle import LANES, SettleText
-from worldloom.core.system import array_code
 
 _SPACE: dict[str, Any] = {
     "wp": wp,
@@ -34,6 +35,7 @@ _SPACE: dict[str, Any] = {
     "checked_index": guards.checked_index,
     "checked_slot": guards.checked_slot,
     "clean_choice": guards.clean_choice,
+    "thread_number": guards.thread_number,
     "serial_number": population_kernels.serial_number,
     "find_serial": population_kernels.find_serial,
     "warp_votes": population_kernels.warp_votes,
@@ -123,6 +125,9 @@ def generate(schedule: Schedule, fuse: bool, cuda: bool) -> Program:
     functions = Functions(schedule, sites, types)
     groups = {phase: group(entries, schedule, functions, fuse) for phase, entries in (("step", schedule.step), ("reset", schedule.reset))}
     writer = _Writer(schedule, types, cuda, sites, _never_kept([g for found in groups.values() for g in found if isinstance(g, Group)], schedule))
+    for part in groups["step"]:
+        if isinstance(part, Group):
+            writer.note_reads(part)
     step, reset = ([writer.part(phase, i, e) for i, e in enumerate(found)] for phase, found in groups.items())
     helpers: dict[str, Any] = {}
     texts: list[str] = []
@@ -142,7 +147,8 @@ def generate(schedule: Schedule, fuse: bool, cuda: bool) -> Program:
     for function in functions.made.values():
         add(function.target.helpers)
         texts.append(function.code(types))
-    return Program("\n".join([*texts, *writer.texts]), types, step, reset, sites)
+    reached = accessors.definitions([f for view in schedule.tables.values() for f in view.fields.values()], types, cuda)
+    return Program("\n".join([reached, *texts, *writer.texts]), types, step, reset, sites)
 
 
 class _Writer:
@@ -152,9 +158,18 @@ class _Writer:
         self.schedule, self.types, self.cuda, self.sites, self.never_kept = schedule, types, cuda, sites, never_kept
         self.texts: list[str] = []
         self.same: dict[str, str] = {}
+        self.read_again: set[Column] = set()
+        """Columns that systems read at every step, so that they are worth a place in the cache."""
 
     def field(self, column: Column) -> Field:
         return self.schedule.tables[column[0]].fields[column[1]]
+
+    def note_reads(self, group: Group) -> None:
+        """Note what a kernel of the step loads from memory, but for worlds whose episode is over."""
+        blocks = [block for block in _blocks(group) if block[0] != FINISHED]
+        shared, local = self._placement(blocks)
+        self.read_again |= {*self._loads(blocks, shared), *(c for found in local for c in found)}
+        self.read_again |= {c for _, nodes in blocks for _, f in nodes for c in f.target.columns}
 
     def part(self, phase: str, number: int, part: Part) -> KernelSpec | HostNode:
         if isinstance(part, HostNode):
@@ -176,7 +191,7 @@ class _Writer:
         shared, local = self._placement(blocks)
         early = self._early_exit(blocks)
         if early is not None:
-            lines.append(f"if {'not ' if early[1] else ''}{self._at((WORLD, early[0]), columns)}: {'return' if self.cuda else 'continue'}")
+            lines.append(f"if {'not ' if early[1] else ''}{self._load((WORLD, early[0]), columns)}: {'return' if self.cuda else 'continue'}")
         defined: set[Column] = set()
         for column in self._loads(blocks, shared):
             lines.append(f"{variable(column)} = {self._load(column, columns)}")
@@ -195,17 +210,15 @@ class _Writer:
                 lines.append(pad + function.call(node.ordinal))
                 known |= set(function.target.outputs)
                 columns.update(function.arrays)
-            for column in local[index]:
-                if any(column in f.target.outputs for _, f in nodes):
-                    lines.append(f"{pad}{self._at(column, columns)} = {variable(column)}")
+            changed = [c for c in local[index] if any(c in f.target.outputs for _, f in nodes)]
+            lines += [pad + self._store(column, columns) for column in changed]
             defined |= set() if mask is not None else known
-        for column in shared:
-            if column not in self.never_kept and any(column in f.target.outputs for f in group.functions):
-                lines.append(f"{self._at(column, columns)} = {variable(column)}")
+        written = {c for _, nodes in blocks for _, f in nodes for c in f.target.outputs} - self.never_kept
+        lines += [self._store(column, columns) for column in shared if column in written]
         errors = any(f.target.faults for f in group.functions)
         name = self._write(f"{phase}_{number}", columns, errors, False, lines, loops)
-        read, written = self._traffic(blocks, group, shared, local)
-        return KernelSpec(name, group.rows, tuple(columns), errors, False, tuple(n.label for n in group.nodes), read, written)
+        traffic = self._traffic(blocks, group, shared, local)
+        return KernelSpec(name, group.rows, tuple(columns), errors, False, tuple(n.label for n in group.nodes), *traffic)
 
     def _write(self, name: str, columns: dict[Column, Field], errors: bool, alarm: bool, lines: list[str], loops: list[str]) -> str:
         """Add the text of a kernel; the name of the one that does the same where there is one already.
@@ -216,7 +229,7 @@ class _Writer:
         head += ["errors: wp.array2d(dtype=wp.int32)"] if errors else []
         head += ["alarm: wp.array(dtype=wp.int32)"] if alarm else []
         if self.cuda:
-            body = "\n".join("    " + line for line in ["thread = wp.tid()", *lines])
+            body = "\n".join("    " + line for line in ["thread = thread_number()", *lines])
         else:
             depth = sum(line.endswith(":") for line in loops)
             body = "\n".join("    " + line for line in [*loops, *["    " * depth + line for line in lines]])
@@ -237,24 +250,26 @@ class _Writer:
     def _population_head(self, population: Population, columns: dict[Column, Field]) -> tuple[list[str], list[str]]:
         """A thread for every row that there may be on CUDA; on the CPU a loop over those that there are."""
         most = population.limit.per_world
-        count = self._at((WORLD, f"{population.table}__count"), columns)
+        count = self._load((WORLD, f"{population.table}__count"), columns)
         if not self.cuda:
             loops = [f"for thread in range(rows / {most}):", "    world = first + thread", f"    for slot in range({count}):"]
             return [f"row = world * {most} + slot"], loops
         lines = [f"row = first * {most} + thread", f"world = row / {most}", f"slot = row - world * {most}"]
         return [*lines, f"if slot >= {count}: return"], []
 
-    def _at(self, column: Column, columns: dict[Column, Field]) -> str:
-        """The place of this row in a column."""
-        field = columns.setdefault(column, self.field(column))
-        name = column_name(column)
-        if column[0] != WORLD:
-            return f"{name}[row]"
-        return f"{name}[wp.min(world, {name}.shape[0] - 1)]" if field.role is Role.CONFIG else f"{name}[world]"
-
     def _load(self, column: Column, columns: dict[Column, Field]) -> str:
-        place = ast.parse(self._at(column, columns), mode="eval").body
-        return ast.unparse(clean_action(place, self.field(column)))
+        """The value of this row in a column."""
+        field, name = columns.setdefault(column, self.field(column)), column_name(column)
+        shared = f"wp.min(world, {name}.shape[0] - 1)"  # a configuration holds one value for all worlds, or one for each
+        row = "row" if column[0] != WORLD else shared if field.role is Role.CONFIG else "world"
+        once = self.cuda and field.role is Role.ACTION and accessors.streams(field)  # whoever acts next writes it anew
+        get = accessors.get_once_text(name, field, row) if once else accessors.get_text(name, field, row)
+        return ast.unparse(clean_action(ast.parse(get, mode="eval").body, field))
+
+    def _store(self, column: Column, columns: dict[Column, Field]) -> str:
+        field = columns.setdefault(column, self.field(column))
+        put = accessors.stream_text if self.cuda and column not in self.read_again and accessors.streams(field) else accessors.put_text
+        return put(column_name(column), field, "world" if column[0] == WORLD else "row", variable(column))
 
     def _early_exit(self, blocks: Blocks) -> Mask | None:
         """The mask that all systems of the kernel share: neighbours with one mask are one block."""

@@ -16,6 +16,7 @@ from worldloom.core.errors import CapacityError, InputError, WorldFault
 from worldloom.core.executor import Executor
 from worldloom.core.fields import Role
 from worldloom.core.guards import CAPACITY, WIDTH, Alarm
+from worldloom.core.history import History
 from worldloom.core.interpret import Interpreter
 from worldloom.core.population import UpTo
 from worldloom.core.program import generate
@@ -29,7 +30,7 @@ _NOT_EXTERNAL = (Role.ENGINE, Role.CONFIG)
 _AUTORESETS = ("same_step", "next_step", "disabled")
 
 
-class Simulation:
+class Simulation(History):
     """``num_worlds`` copies of one world on one device.
 
     Args:
@@ -68,6 +69,7 @@ class Simulation:
         self._closed = self._resetting = False
         self.configured = 0
         """How often a configuration was set: what was derived from one, or recorded with its memory, must be made anew when it changes."""
+        self.checks = checks
         if not isinstance(world, (str, Definition)):
             raise InputError(f"a simulation is made of a world's id or its definition, not of {type(world).__name__}")
         self.definition = (definition(world) if isinstance(world, str) else world).with_counts(counts)
@@ -153,7 +155,7 @@ class Simulation:
         """Take a step, with the actions that lie in the columns, as single kernels that a graph of PyTorch's may capture."""
         self._check_open()
         self.untouched = False
-        if self.interpreted:
+        if self.interpreted or self.recorder is not None:
             self._run_step()
         else:
             self.executor.enqueue_step()
@@ -352,6 +354,8 @@ class Simulation:
     def close(self) -> None:
         """Give back the memory. Exports that are still in use keep theirs until they are gone."""
         if not self._closed:
+            if self.recorder is not None:
+                self.recorder.stop()
             self._closed = True
             self.__dict__.pop("executor", None)
             self._run_step = self._run_reset = lambda: None

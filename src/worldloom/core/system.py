@@ -17,7 +17,8 @@ from worldloom.core.math import construct, python_math
 from worldloom.core.operators import HELPERS
 from worldloom.core.rewrite import nodes
 from worldloom.core.rewrite.access import Access, refuse_races
-from worldloom.core.rewrite.kernel_target import SCALAR_PARAMETERS, WORLD, Column, KernelTarget, Rows, Sites, column_name, type_code, variable
+from worldloom.core.rewrite.accessors import array_code, type_code
+from worldloom.core.rewrite.kernel_target import SCALAR_PARAMETERS, WORLD, Column, KernelTarget, Rows, Sites, column_name, variable
 from worldloom.core.rewrite.python_target import PythonTarget
 from worldloom.core.rewrite.statements import Statements
 from worldloom.core.rewrite.target import Target
@@ -243,12 +244,6 @@ class KernelFunction:
         called = f"{self.name}({', '.join(arguments)})"
         outputs = ", ".join(variable(c) for c in self.target.outputs)
         return f"{outputs} = {called}" if outputs else called
-
-
-def array_code(field: Field, types: dict[str, Any]) -> str:
-    """The annotation of a whole column of ``field``."""
-    suffix = f", ndim={1 + len(field.shape)}" if field.shape else ""
-    return f"wp.array(dtype={type_code(field.dtype, types)}{suffix})"
 
 
 class Translator(Statements):

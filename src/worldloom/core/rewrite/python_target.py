@@ -10,7 +10,7 @@ import warp as wp
 from worldloom.core.entity import Has
 from worldloom.core.fields import Field, canonical
 from worldloom.core.rewrite import nodes
-from worldloom.core.rewrite.kernel_target import type_code
+from worldloom.core.rewrite.accessors import type_code
 from worldloom.core.rewrite.target import Target
 from worldloom.core.rewrite.values import Value
 
