@@ -307,6 +307,24 @@ def test_other_faults_are_kept_when_too_many_raise(sim):
     assert [f.world for f in sim.errors()] == [0]
 
 
+def test_too_many_raise_even_where_no_more_faults_are_kept():
+    sim = wl.Simulation(HIVE, 300, "cpu", seed=0)
+    step(sim, LEAVE, FOLLOW)  # 300 faults that nobody reads, of which 256 are kept
+    sim.world.task.assign(np.array([NOTHING, TOO_MANY, *[NOTHING] * 298], np.int32))
+    with pytest.raises(wl.CapacityError, match="worlds spawned more than there is room for; the columns 'dropped' say where"):
+        sim.step()
+    assert sim[Bee].dropped.numpy().tolist() == [0, 5, *[0] * 298]
+    assert len(sim.errors()) == 256
+
+
+def test_steps_that_are_enqueued_are_looked_at_later(sim):
+    sim.world.task.fill(TOO_MANY)
+    sim.enqueue_step()
+    with pytest.raises(wl.CapacityError, match=r"world 0, .* \(and 2 more\)"):
+        sim.check_room()
+    sim.check_room()
+
+
 def test_too_many_may_be_a_reset_of_the_world():
     sim = wl.Simulation(hive("reset"), 3, "python", seed=0)
     overflowing(sim)
