@@ -14,7 +14,7 @@ from typing import Any
 import warp as wp
 from warp._src.context import get_module
 
-from worldloom.core import guards, random
+from worldloom.core import exact, guards, random
 from worldloom.core.console import compiling
 from worldloom.core.errors import CompileError
 from worldloom.core.fields import Field, Role
@@ -28,13 +28,15 @@ _SPACE: dict[str, Any] = {
     "uniform": random.uniform,
     "integer": random.integer,
     "normal": random.normal,
+    f"{exact.PREFIX}normal": random.exact_normal,
+    **exact.SPACE,
     "report_fault": guards.report_fault,
     "checked_index": guards.checked_index,
     "checked_slot": guards.checked_slot,
     "clean_choice": guards.clean_choice,
     **{name: compiled for name, (compiled, _) in HELPERS.items()},
 }
-_CACHE: dict[tuple[str, bool], dict[str, Any]] = {}
+_CACHE: dict[tuple[str, bool, bool], dict[str, Any]] = {}
 _LOCK = threading.Lock()
 
 
@@ -65,11 +67,12 @@ class Program:
     step: list[KernelSpec | HostNode]
     reset: list[KernelSpec | HostNode]
     sites: Sites
+    exact: bool = False
 
     def load(self, device: wp.Device, name: str) -> dict[str, Any]:
         """Every kernel by name, compiled for ``device``; from the cache where the same text was compiled before."""
         cuda = device.is_cuda
-        key = (hashlib.sha256(self.text.encode()).hexdigest()[:16], cuda)
+        key = (hashlib.sha256(self.text.encode()).hexdigest()[:16], cuda, self.exact)
         with _LOCK:
             if key not in _CACHE:
                 _CACHE[key] = self._build(key[0], cuda)
@@ -78,12 +81,12 @@ class Program:
         return kernels
 
     def _build(self, digest: str, cuda: bool) -> dict[str, Any]:
-        title = f"worldloom_{'cuda' if cuda else 'cpu'}_{digest}"
+        title = f"worldloom_{'exact_' if self.exact else ''}{'cuda' if cuda else 'cpu'}_{digest}"
         file = f"<{title}>"
         linecache.cache[file] = (len(self.text), None, self.text.splitlines(keepends=True), file)
         module = get_module(title)
         # Fused multiply-add only on the GPU: on the CPU it gains nothing here, and without it interpreted runs agree bit for bit.
-        module.options.update({"enable_backward": False, "fuse_fp": cuda, "max_unroll": 0})
+        module.options.update({"enable_backward": False, "fuse_fp": cuda and not self.exact, "max_unroll": 0})
         made = python_types.ModuleType(title)
         made.__dict__.update(_SPACE, module=module, **self.types)
         exec(compile(self.text, file, "exec"), made.__dict__)  # noqa: S102 - text generated above from checked systems
@@ -107,10 +110,14 @@ def block_dim(device: wp.Device) -> int:
     return 128 if device.is_cuda else 1
 
 
-def generate(schedule: Schedule, fuse: bool, cuda: bool) -> Program:
-    """Write the module for a schedule: a thread per row on CUDA, a loop over all rows of a shard on the CPU."""
+def generate(schedule: Schedule, fuse: bool, cuda: bool, exact: bool = False) -> Program:
+    """Write the module for a schedule: a thread per row on CUDA, a loop over all rows of a shard on the CPU.
+
+    ``exact`` calls the functions of :mod:`worldloom.core.exact`, and lets a thread of CUDA run all rows of its world one after the
+    other where they add real numbers into the same rows, in the order of the CPU.
+    """
     sites, types = Sites(), dict[str, Any]()
-    functions = Functions(schedule, sites, types)
+    functions = Functions(schedule, sites, types, exact)
     groups = {phase: group(entries, schedule, functions, fuse) for phase, entries in (("step", schedule.step), ("reset", schedule.reset))}
     writer = _Writer(schedule, types, cuda, _never_kept([g for found in groups.values() for g in found if isinstance(g, Group)], schedule))
     step, reset = ([e if isinstance(e, HostNode) else writer.kernel(phase, i, e) for i, e in enumerate(found)] for phase, found in groups.items())
@@ -124,7 +131,7 @@ def generate(schedule: Schedule, fuse: bool, cuda: bool) -> Program:
             if helper in done:
                 continue
             done.add(helper)
-            text, inner = helper.kernel_code(types)
+            text, inner = helper.kernel_code(types, exact)
             add(inner)
             texts.append(text)
 
@@ -132,7 +139,7 @@ def generate(schedule: Schedule, fuse: bool, cuda: bool) -> Program:
     for function in functions.made.values():
         add(function.target.helpers)
         texts.append(function.code(types))
-    return Program("\n".join([*texts, *writer.texts]), types, step, reset, sites)
+    return Program("\n".join([*texts, *writer.texts]), types, step, reset, sites, exact)
 
 
 class _Writer:
@@ -148,13 +155,14 @@ class _Writer:
 
     def kernel(self, phase: str, number: int, group: Group) -> KernelSpec:
         name = f"{phase}_{number}"
+        in_order = self.cuda and group.rows > 1 and group.functions[0].target.in_order
         blocks = _blocks(group)
         columns: dict[Column, Field] = {}
         lines = self._head(group)
         shared, local = self._placement(blocks)
         early = self._early_exit(blocks)
         if early is not None:
-            lines.append(f"if {'not ' if early[1] else ''}{self._at((WORLD, early[0]), columns)}: {'return' if self.cuda else 'continue'}")
+            lines.append(f"if {'not ' if early[1] else ''}{self._at((WORLD, early[0]), columns)}: {'return' if self.cuda and not in_order else 'continue'}")
         defined: set[Column] = set()
         for column in self._loads(blocks, shared):
             lines.append(f"{variable(column)} = {self._load(column, columns)}")
@@ -183,7 +191,10 @@ class _Writer:
         errors = any(f.target.faults for f in group.functions)
         head = ["first: wp.int32", "rows: wp.int32", "offset: wp.int32", *[f"{column_name(c)}: {array_code(f, self.types)}" for c, f in columns.items()]]
         head += ["errors: wp.array2d(dtype=wp.int32)"] if errors else []
-        if self.cuda:
+        if in_order:
+            lines = [f"start = wp.tid() * {group.rows}", f"for thread in range(start, start + {group.rows}):", *["    " + line for line in lines]]
+            body = "\n".join("    " + line for line in lines)
+        elif self.cuda:
             body = "\n".join("    " + line for line in ["thread = wp.tid()", *lines])
         else:
             body = "    for thread in range(rows):\n" + "\n".join("        " + line for line in lines)
@@ -194,7 +205,7 @@ class _Writer:
             self.same[signature] = name
             self.texts.append(f"@wp.kernel(module=module, enable_backward=False)\ndef {name}{signature}")
         read, written = self._traffic(blocks, group, shared, local)
-        return KernelSpec(name, group.rows, tuple(columns), errors, tuple(n.label for n in group.nodes), read, written)
+        return KernelSpec(name, 1 if in_order else group.rows, tuple(columns), errors, tuple(n.label for n in group.nodes), read, written)
 
     def _head(self, group: Group) -> list[str]:
         if group.rows == 1:
