@@ -38,6 +38,16 @@ def test_step_against_envpool(worldloom):
     assert "x as fast" in out
 
 
+def test_exact_steps_beside_fast_ones(worldloom):
+    command = ["bench", "step", "CartPole-v1", "--num-worlds", 8, "--exact", "--seconds", 0.2]
+    code, out, _ = worldloom(*command, "--json")
+    report = json.loads(out)
+    fast = report["against"]["worldloom, not exact"]
+    assert (code, report["exact"]) == (0, True)
+    assert fast["ratio"] == pytest.approx(report["steps_per_second"] / fast["steps_per_second"])
+    assert "worldloom, exact" in worldloom(*command)[1]
+
+
 @pytest.mark.parametrize("peer", ["gymnasium-sync", "gymnasium-async", "worldloom-gymnasium"])
 def test_step_against_the_rest(worldloom, peer):
     code, out, _ = worldloom("bench", "step", "CartPole-v1", "--num-worlds", 2, "--against", peer, "--seconds", 0.2, "--json")

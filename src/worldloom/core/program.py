@@ -14,7 +14,7 @@ from typing import Any
 import warp as wp
 from warp._src.context import get_module
 
-from worldloom.core import guards, population_kernels, random
+from worldloom.core import exact, guards, population_kernels, random
 from worldloom.core.console import compiling
 from worldloom.core.errors import CompileError
 from worldloom.core.fields import Field, Role
@@ -31,6 +31,8 @@ _SPACE: dict[str, Any] = {
     "uniform": random.uniform,
     "integer": random.integer,
     "normal": random.normal,
+    f"{exact.PREFIX}normal": random.exact_normal,
+    **exact.SPACE,
     "report_fault": guards.report_fault,
     "checked_index": guards.checked_index,
     "checked_slot": guards.checked_slot,
@@ -45,7 +47,7 @@ _SPACE: dict[str, Any] = {
     **{name: compiled for name, (compiled, _) in HELPERS.items()},
 }
 _ROWS = "for thread in range(rows):"
-_CACHE: dict[tuple[str, bool], dict[str, Any]] = {}
+_CACHE: dict[tuple[str, bool, bool], dict[str, Any]] = {}
 _LOCK = threading.Lock()
 
 
@@ -77,11 +79,12 @@ class Program:
     step: list[KernelSpec | HostNode]
     reset: list[KernelSpec | HostNode]
     sites: Sites
+    exact: bool = False
 
     def load(self, device: wp.Device, name: str) -> dict[str, Any]:
         """Every kernel by name, compiled for ``device``; from the cache where the same text was compiled before."""
         cuda = device.is_cuda
-        key = (hashlib.sha256(self.text.encode()).hexdigest()[:16], cuda)
+        key = (hashlib.sha256(self.text.encode()).hexdigest()[:16], cuda, self.exact)
         with _LOCK:
             if key not in _CACHE:
                 _CACHE[key] = self._build(key[0], cuda)
@@ -90,12 +93,12 @@ class Program:
         return kernels
 
     def _build(self, digest: str, cuda: bool) -> dict[str, Any]:
-        title = f"worldloom_{'cuda' if cuda else 'cpu'}_{digest}"
+        title = f"worldloom_{'exact_' if self.exact else ''}{'cuda' if cuda else 'cpu'}_{digest}"
         file = f"<{title}>"
         linecache.cache[file] = (len(self.text), None, self.text.splitlines(keepends=True), file)
         module = get_module(title)
         # Fused multiply-add only on the GPU: on the CPU it gains nothing here, and without it interpreted runs agree bit for bit.
-        module.options.update({"enable_backward": False, "fuse_fp": cuda, "max_unroll": 0})
+        module.options.update({"enable_backward": False, "fuse_fp": cuda and not self.exact, "max_unroll": 0})
         made = python_types.ModuleType(title)
         made.__dict__.update(_SPACE, module=module, **self.types)
         exec(compile(self.text, file, "exec"), made.__dict__)  # noqa: S102 - text generated above from checked systems
@@ -119,10 +122,14 @@ def block_dim(device: wp.Device) -> int:
     return 128 if device.is_cuda else 1
 
 
-def generate(schedule: Schedule, fuse: bool, cuda: bool) -> Program:
-    """Write the module for a schedule: a thread per row on CUDA, a loop over all rows of a shard on the CPU."""
+def generate(schedule: Schedule, fuse: bool, cuda: bool, exact: bool = False) -> Program:
+    """Write the module for a schedule: a thread per row on CUDA, a loop over all rows of a shard on the CPU.
+
+    ``exact`` calls the functions of :mod:`worldloom.core.exact`, and lets a thread of CUDA run all rows of its world one after the
+    other where they add real numbers into the same rows, in the order of the CPU.
+    """
     sites, types = Sites(), dict[str, Any]()
-    functions = Functions(schedule, sites, types)
+    functions = Functions(schedule, sites, types, exact)
     groups = {phase: group(entries, schedule, functions, fuse) for phase, entries in (("step", schedule.step), ("reset", schedule.reset))}
     writer = _Writer(schedule, types, cuda, sites, _never_kept([g for found in groups.values() for g in found if isinstance(g, Group)], schedule))
     for part in groups["step"]:
@@ -139,7 +146,7 @@ def generate(schedule: Schedule, fuse: bool, cuda: bool) -> Program:
             if helper in done:
                 continue
             done.add(helper)
-            text, inner = helper.kernel_code(types)
+            text, inner = helper.kernel_code(types, exact)
             add(inner)
             texts.append(text)
 
@@ -148,7 +155,7 @@ def generate(schedule: Schedule, fuse: bool, cuda: bool) -> Program:
         add(function.target.helpers)
         texts.append(function.code(types))
     reached = accessors.definitions([f for view in schedule.tables.values() for f in view.fields.values()], types, cuda)
-    return Program("\n".join([reached, *texts, *writer.texts]), types, step, reset, sites)
+    return Program("\n".join([reached, *texts, *writer.texts]), types, step, reset, sites, exact)
 
 
 class _Writer:
@@ -185,13 +192,14 @@ class _Writer:
         return KernelSpec(name, LANES if self.cuda else 1, tuple(text.columns), text.faults, alarm, (settle.label,), 5, 0)
 
     def kernel(self, phase: str, number: int, group: Group) -> KernelSpec:
+        in_order = self.cuda and group.rows > 1 and group.functions[0].target.in_order
         blocks = _blocks(group)
         columns: dict[Column, Field] = {}
-        lines, loops = self._head(group, columns)
+        lines, loops = self._head(group, columns, in_order)
         shared, local = self._placement(blocks)
         early = self._early_exit(blocks)
         if early is not None:
-            lines.append(f"if {'not ' if early[1] else ''}{self._load((WORLD, early[0]), columns)}: {'return' if self.cuda else 'continue'}")
+            lines.append(f"if {'not ' if early[1] else ''}{self._load((WORLD, early[0]), columns)}: {'continue' if in_order or not self.cuda else 'return'}")
         defined: set[Column] = set()
         for column in self._loads(blocks, shared):
             lines.append(f"{variable(column)} = {self._load(column, columns)}")
@@ -216,9 +224,11 @@ class _Writer:
         written = {c for _, nodes in blocks for _, f in nodes for c in f.target.outputs} - self.never_kept
         lines += [self._store(column, columns) for column in shared if column in written]
         errors = any(f.target.faults for f in group.functions)
+        if in_order:
+            lines, loops = [*loops, *["    " * _depth(loops) + line for line in lines]], []
         name = self._write(f"{phase}_{number}", columns, errors, False, lines, loops)
         traffic = self._traffic(blocks, group, shared, local)
-        return KernelSpec(name, group.rows, tuple(columns), errors, False, tuple(n.label for n in group.nodes), *traffic)
+        return KernelSpec(name, 1 if in_order else group.rows, tuple(columns), errors, False, tuple(n.label for n in group.nodes), *traffic)
 
     def _write(self, name: str, columns: dict[Column, Field], errors: bool, alarm: bool, lines: list[str], loops: list[str]) -> str:
         """Add the text of a kernel; the name of the one that does the same where there is one already.
@@ -231,26 +241,30 @@ class _Writer:
         if self.cuda:
             body = "\n".join("    " + line for line in ["thread = thread_number()", *lines])
         else:
-            depth = sum(line.endswith(":") for line in loops)
-            body = "\n".join("    " + line for line in [*loops, *["    " * depth + line for line in lines]])
+            body = "\n".join("    " + line for line in [*loops, *["    " * _depth(loops) + line for line in lines]])
         signature = f"({', '.join(head)}):\n{body}\n"
         if signature not in self.same:
             self.same[signature] = name
             self.texts.append(f"@wp.kernel(module=module, enable_backward=False)\ndef {name}{signature}")
         return self.same[signature]
 
-    def _head(self, group: Group, columns: dict[Column, Field]) -> tuple[list[str], list[str]]:
-        """The lines that say which row it is, and the loops around them on the CPU."""
+    def _head(self, group: Group, columns: dict[Column, Field], in_order: bool) -> tuple[list[str], list[str]]:
+        """The lines that say which row it is, and the loops around them on the CPU, or of a thread that runs all rows of its world."""
         if group.population is not None:
-            return self._population_head(group.population, columns)
+            return self._population_head(group.population, columns, in_order)
+        if in_order:
+            loops = ["world = first + thread", f"for slot in range({group.rows}):"]
+            return [f"row = world * {group.rows} + slot"], loops
         if group.rows == 1:
             return ["world = first + thread", "row = world", "slot = wp.int32(0)"], [_ROWS]
         return [f"row = first * {group.rows} + thread", f"world = row / {group.rows}", f"slot = row - world * {group.rows}"], [_ROWS]
 
-    def _population_head(self, population: Population, columns: dict[Column, Field]) -> tuple[list[str], list[str]]:
+    def _population_head(self, population: Population, columns: dict[Column, Field], in_order: bool) -> tuple[list[str], list[str]]:
         """A thread for every row that there may be on CUDA; on the CPU a loop over those that there are."""
         most = population.limit.per_world
         count = self._load((WORLD, f"{population.table}__count"), columns)
+        if in_order:
+            return [f"row = world * {most} + slot"], ["world = first + thread", f"for slot in range({count}):"]
         if not self.cuda:
             loops = [f"for thread in range(rows / {most}):", "    world = first + thread", f"    for slot in range({count}):"]
             return [f"row = world * {most} + slot"], loops
@@ -332,6 +346,10 @@ class _Writer:
                     read += sum(size(c) for c in function.target.columns if c not in function.target.local_write)
                     written += sum(size(c) for c in function.target.local_write | function.target.remote_write)
         return read, written
+
+
+def _depth(loops: list[str]) -> int:
+    return sum(line.endswith(":") for line in loops)
 
 
 def _never_kept(groups: list[Group], schedule: Schedule) -> set[Column]:

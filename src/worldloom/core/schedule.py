@@ -224,15 +224,15 @@ class Group:
 class Functions:
     """The Warp functions of a schedule, each made once."""
 
-    def __init__(self, schedule: Schedule, sites: Sites, types: dict[str, Any]) -> None:
-        self.schedule, self.sites, self.types = schedule, sites, types
+    def __init__(self, schedule: Schedule, sites: Sites, types: dict[str, Any], exact: bool = False) -> None:
+        self.schedule, self.sites, self.types, self.exact = schedule, sites, types, exact
         self.made: dict[tuple[System, str], KernelFunction] = {}
         self.names: dict[str, int] = {}
 
     def of(self, node: Node) -> KernelFunction:
         key = (node.system, node.table)
         if key not in self.made:
-            function = node.system.kernel_function(node.view, self.schedule.counts, self.sites, self.types)
+            function = node.system.kernel_function(node.view, self.schedule.counts, self.sites, self.types, self.exact)
             twins = self.names.setdefault(function.name, 0)
             self.names[function.name] += 1
             function.name += f"_{twins}" if twins else ""
@@ -298,6 +298,8 @@ def _fits(group: Group, node: Node, function: KernelFunction, rows: int) -> bool
     if group.rows != rows or (apart and group.nodes[0].table != node.table):
         return False
     target = function.target
+    if target.in_order != group.functions[0].target.in_order:
+        return False  # rows that wait for each other hold up no others
     touched, written = _reads(node, function) | set(target.outputs), set(target.outputs) | target.local_write | target.remote_write
     for earlier_node, earlier in zip(group.nodes, group.functions, strict=True):
         before = earlier.target

@@ -47,6 +47,7 @@ class Simulation(History):
         external: Memory for columns that somebody else owns, by ``Table.name``.
         checks: Whether actions out of range and numbers that are not finite are looked for.
         fuse: Whether neighbouring systems become one kernel.
+        exact: Whether the CPU, CUDA and the interpreter give the same bits, for which they are slower; see docs/exact.md.
         world_offset: The id of the first world.
     """
 
@@ -64,6 +65,7 @@ class Simulation(History):
         external: Mapping[str, Any] | None = None,
         checks: bool = True,
         fuse: bool = True,
+        exact: bool = False,
         world_offset: int = 0,
     ) -> None:
         self._closed = self._resetting = False
@@ -75,6 +77,7 @@ class Simulation(History):
         self.definition = (definition(world) if isinstance(world, str) else world).with_counts(counts)
         self._check_arguments(num_worlds, autoreset, threads, world_offset)
         self.num_worlds, self.autoreset, self.world_offset = num_worlds, autoreset, world_offset
+        self.exact = exact
         self.device, self.interpreted = devices.resolve(device)
         with shards.WARP:
             self._build(dict(external or {}), dict(config or {}), threads, checks, fuse)
@@ -102,12 +105,12 @@ class Simulation(History):
         for name, value in config.items():
             self.set_config(name, value)
         if self.interpreted:
-            interpreter = Interpreter(self.schedule, self.tables, num_worlds, world_offset, self._note_fault, self._alarm)
+            interpreter = Interpreter(self.schedule, self.tables, num_worlds, world_offset, self._note_fault, self._alarm, self.exact)
             self.program = None
             self._run_step = lambda: interpreter.run(self.schedule.step, self)
             self._run_reset = lambda: interpreter.run(self.schedule.reset, self)
         else:
-            self.program = generate(self.schedule, fuse, self.device.is_cuda)
+            self.program = generate(self.schedule, fuse, self.device.is_cuda, self.exact)
             self.executor = Executor(self, self.program)
             self._run_step, self._run_reset = self.executor.step, self.executor.reset
 
