@@ -45,6 +45,8 @@ class KernelSpec:
     Attributes:
         labels: The systems it runs, in order.
         bytes_read, bytes_written: Bytes of columns per world and launch, masked parts left out.
+        loads, stores: The columns that these bytes are of.
+        reason: Why its first system did not join an earlier kernel.
     """
 
     name: str
@@ -54,6 +56,9 @@ class KernelSpec:
     labels: tuple[str, ...]
     bytes_read: int
     bytes_written: int
+    loads: tuple[Column, ...]
+    stores: tuple[Column, ...]
+    reason: str
 
 
 @dataclass
@@ -193,8 +198,12 @@ class _Writer:
         else:
             self.same[signature] = name
             self.texts.append(f"@wp.kernel(module=module, enable_backward=False)\ndef {name}{signature}")
-        read, written = self._traffic(blocks, group, shared, local)
-        return KernelSpec(name, group.rows, tuple(columns), errors, tuple(n.label for n in group.nodes), read, written)
+        loads, stores = self._moved(blocks, group, shared)
+        read, written = (sum(self._bytes(column) for column in moved) for moved in (loads, stores))
+        labels = tuple(n.label for n in group.nodes)
+        return KernelSpec(
+            name, group.rows, tuple(columns), errors, labels, read, written, tuple(dict.fromkeys(loads)), tuple(dict.fromkeys(stores)), group.reason
+        )
 
     def _head(self, group: Group) -> list[str]:
         if group.rows == 1:
@@ -251,29 +260,30 @@ class _Writer:
         early = self._early_exit(blocks)
         return [c for c in needed if early is None or c != (WORLD, early[0]) or any(c in f.target.inputs for _, n in blocks for _, f in n)]
 
-    def _traffic(self, blocks: Blocks, group: Group, shared: list[Column], local: list[list[Column]]) -> tuple[int, int]:
-        """Bytes that one world moves for sure at each launch; masked blocks count for nothing."""
-
-        def size(column: Column) -> int:
-            field = self.field(column)
-            if field.role is Role.CONFIG:
-                return 0
-            each: int = wp.types.type_size_in_bytes(field.dtype)
-            for n in field.shape:
-                each *= n
-            return each * (1 if column[0] == WORLD else group.rows)
-
+    def _moved(self, blocks: Blocks, group: Group, shared: list[Column]) -> tuple[list[Column], list[Column]]:
+        """The columns that one world loads and stores for sure at each launch, as often as it does; masked blocks count for nothing."""
         early = self._early_exit(blocks)
         if early is not None:
-            return size((WORLD, early[0])), 0
-        read = sum(size(c) for c in self._loads(blocks, shared))
-        written = sum(size(c) for c in shared if c not in self.never_kept and any(c in f.target.outputs for f in group.functions))
+            return [(WORLD, early[0])], []
+        loads = self._loads(blocks, shared)
+        stores = [c for c in shared if c not in self.never_kept and any(c in f.target.outputs for f in group.functions)]
         for mask, nodes in blocks:
             if mask is None:
                 for _, function in nodes:
-                    read += sum(size(c) for c in function.target.columns if c not in function.target.local_write)
-                    written += sum(size(c) for c in function.target.local_write | function.target.remote_write)
-        return read, written
+                    target = function.target
+                    loads += [c for c in target.columns if c not in target.local_write]
+                    stores += sorted(target.local_write | target.remote_write)
+        return loads, stores
+
+    def _bytes(self, column: Column) -> int:
+        """Bytes of one world's part of a column, however many of its threads look at it; configuration stays in the cache."""
+        field = self.field(column)
+        if field.role is Role.CONFIG:
+            return 0
+        each: int = wp.types.type_size_in_bytes(field.dtype)
+        for n in field.shape:
+            each *= n
+        return each * self.schedule.counts[column[0]]
 
 
 def _never_kept(groups: list[Group], schedule: Schedule) -> set[Column]:

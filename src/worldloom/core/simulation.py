@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import warp as wp
 
 from worldloom.core import device as devices
-from worldloom.core import shards
+from worldloom.core import ranges, shards
 from worldloom.core.entity import Entity, World
 from worldloom.core.errors import InputError, WorldFault
 from worldloom.core.executor import Executor
@@ -23,6 +23,11 @@ from worldloom.core.registry import Definition, definition
 from worldloom.core.rewrite.kernel_target import WORLD
 from worldloom.core.schedule import Autoreset, HostNode, plan
 from worldloom.core.table import Column, Table, castable
+
+if TYPE_CHECKING:
+    from worldloom.core.explain import Explanation
+    from worldloom.core.profile import Profile
+    from worldloom.core.tune import Tuning
 
 _NOT_EXTERNAL = (Role.ENGINE, Role.CONFIG)
 _AUTORESETS = ("same_step", "next_step", "disabled")
@@ -45,6 +50,7 @@ class Simulation:
         external: Memory for columns that somebody else owns, by ``Table.name``.
         checks: Whether actions out of range and numbers that are not finite are looked for.
         fuse: Whether neighbouring systems become one kernel.
+        tuned: Whether kernels that :meth:`tune` has measured on such a GPU before run as it found best.
         world_offset: The id of the first world.
     """
 
@@ -62,6 +68,7 @@ class Simulation:
         external: Mapping[str, Any] | None = None,
         checks: bool = True,
         fuse: bool = True,
+        tuned: bool = True,
         world_offset: int = 0,
     ) -> None:
         self._closed = self._resetting = False
@@ -74,12 +81,12 @@ class Simulation:
         self.num_worlds, self.autoreset, self.world_offset = num_worlds, autoreset, world_offset
         self.device, self.interpreted = devices.resolve(device)
         with shards.WARP:
-            self._build(dict(external or {}), dict(config or {}), threads, checks, fuse)
+            self._build(dict(external or {}), dict(config or {}), threads, checks, fuse, tuned)
         self.reset(seeds=secrets.randbits(32) if seed is None else seed)
         self.untouched = True
         """Whether nothing has happened since the first episodes began."""
 
-    def _build(self, external: dict[str, Any], config: dict[str, Any], threads: int | None, checks: bool, fuse: bool) -> None:
+    def _build(self, external: dict[str, Any], config: dict[str, Any], threads: int | None, checks: bool, fuse: bool, tuned: bool) -> None:
         """Lay out the memory, and make what runs on it."""
         num_worlds, world_offset = self.num_worlds, self.world_offset
         self.schedule = plan(self.definition, self.autoreset, checks)
@@ -103,8 +110,8 @@ class Simulation:
             self._run_reset = lambda: interpreter.run(self.schedule.reset, self)
         else:
             self.program = generate(self.schedule, fuse, self.device.is_cuda)
-            self.executor = Executor(self, self.program)
-            self._run_step, self._run_reset = self.executor.step, self.executor.reset
+            self.executor = Executor(self, self.program, tuned)
+            self._run_step, self._run_reset = ranges.around("worldloom step", self.executor.step), ranges.around("worldloom reset", self.executor.reset)
 
     def _check_arguments(self, num_worlds: Any, autoreset: Any, threads: Any, world_offset: Any) -> None:
         for name, value, least in (("num_worlds", num_worlds, 1), ("threads", 1 if threads is None else threads, 1), ("world_offset", world_offset, 0)):
@@ -306,6 +313,44 @@ class Simulation:
         executor = getattr(self, "executor", None)
         if executor is not None:
             executor.record()
+
+    # -- what it costs -----------------------------------------------------------------------------------------------
+
+    def explain(self) -> Explanation:
+        """What was fused and what was not, with the reason, and the bytes that a step moves. Print it."""
+        from worldloom.core.explain import explain
+
+        self._check_open()
+        return explain(self)
+
+    def tune(self, progress: Callable[[int, int], None] | None = None) -> Tuning:
+        """Find the block size and register limit of each kernel that this GPU runs fastest, use them, and remember them on disk.
+
+        The kernels run from the state that the worlds are in, which is put back: tune in the middle of episodes. On the CPU
+        there is nothing to choose.
+
+        Args:
+            progress: Told how much is done, of how much in all.
+        """
+        from worldloom.core.tune import tune
+
+        self._check_open()
+        return tune(self, progress)
+
+    def profile(self, steps: int = 100, actions: Sequence[Any] | None = None, progress: Callable[[int, int], None] | None = None) -> Profile:
+        """Measure where the time of a step goes: per kernel and per system, with the bytes they move. Print it, or save its trace.
+
+        It takes real steps, callables of the schedule included, and then puts all columns back as they were.
+
+        Args:
+            steps: How many steps the trace holds.
+            actions: What is handed to :meth:`step`, by turns; None leaves the actions as they lie in the columns.
+            progress: Told how much is done, of how much in all.
+        """
+        from worldloom.core.profile import profile
+
+        self._check_open()
+        return profile(self, steps, actions, progress)
 
     # -- faults ------------------------------------------------------------------------------------------------------
 
