@@ -114,6 +114,11 @@ class Profile(Report):
         return table
 
 
+def parts(steps: int) -> int:
+    """How much progress a profile of ``steps`` steps tells of: the steps, the rounds of kernels and systems, and the copy."""
+    return steps + 2 * ROUNDS + 1
+
+
 def profile(simulation: Simulation, steps: int = 100, actions: Sequence[Any] | None = None, progress: Callable[[int, int], None] | None = None) -> Profile:
     """Profile ``steps`` steps of a simulation, and leave its columns as they were."""
     if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 import warp as wp
@@ -17,6 +17,7 @@ from worldloom.core.executor import Executor
 from worldloom.core.fields import Role
 from worldloom.core.guards import CAPACITY, WIDTH
 from worldloom.core.interpret import Interpreter
+from worldloom.core.measured import Measured
 from worldloom.core.program import generate
 from worldloom.core.random import fold_seed
 from worldloom.core.registry import Definition, definition
@@ -24,16 +25,11 @@ from worldloom.core.rewrite.kernel_target import WORLD
 from worldloom.core.schedule import Autoreset, HostNode, plan
 from worldloom.core.table import Column, Table, castable
 
-if TYPE_CHECKING:
-    from worldloom.core.explain import Explanation
-    from worldloom.core.profile import Profile
-    from worldloom.core.tune import Tuning
-
 _NOT_EXTERNAL = (Role.ENGINE, Role.CONFIG)
 _AUTORESETS = ("same_step", "next_step", "disabled")
 
 
-class Simulation:
+class Simulation(Measured):
     """``num_worlds`` copies of one world on one device.
 
     Args:
@@ -313,44 +309,6 @@ class Simulation:
         executor = getattr(self, "executor", None)
         if executor is not None:
             executor.record()
-
-    # -- what it costs -----------------------------------------------------------------------------------------------
-
-    def explain(self) -> Explanation:
-        """What was fused and what was not, with the reason, and the bytes that a step moves. Print it."""
-        from worldloom.core.explain import explain
-
-        self._check_open()
-        return explain(self)
-
-    def tune(self, progress: Callable[[int, int], None] | None = None) -> Tuning:
-        """Find the block size and register limit of each kernel that this GPU runs fastest, use them, and remember them on disk.
-
-        The kernels run from the state that the worlds are in, which is put back: tune in the middle of episodes. On the CPU
-        there is nothing to choose.
-
-        Args:
-            progress: Told how much is done, of how much in all.
-        """
-        from worldloom.core.tune import tune
-
-        self._check_open()
-        return tune(self, progress)
-
-    def profile(self, steps: int = 100, actions: Sequence[Any] | None = None, progress: Callable[[int, int], None] | None = None) -> Profile:
-        """Measure where the time of a step goes: per kernel and per system, with the bytes they move. Print it, or save its trace.
-
-        It takes real steps, callables of the schedule included, and then puts all columns back as they were.
-
-        Args:
-            steps: How many steps the trace holds.
-            actions: What is handed to :meth:`step`, by turns; None leaves the actions as they lie in the columns.
-            progress: Told how much is done, of how much in all.
-        """
-        from worldloom.core.profile import profile
-
-        self._check_open()
-        return profile(self, steps, actions, progress)
 
     # -- faults ------------------------------------------------------------------------------------------------------
 

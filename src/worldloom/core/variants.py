@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -65,7 +66,7 @@ class Variants:
 def load(found: list[Variants], device: wp.Device, what: str) -> None:
     """Compile all of them, several at a time."""
     with compiling(f"{what} for {device.alias}"):
-        wp.force_load(device, modules=[variants.module for variants in found])
+        wp.force_load(device, modules=[variants.module for variants in found], max_workers=min(len(found), os.cpu_count() or 1))
 
 
 _KEPT: dict[tuple[str, Setting, frozenset[str]], Variants] = {}
