@@ -170,7 +170,7 @@ def test_systems_are_not_timed_interpreted(worldloom):
     assert code == 2
     assert "interpreted systems are not timed" in err
     with pytest.raises(InputError, match="interpreted systems are not timed"):
-        time_systems("CartPole-v1", 2, "python")
+        time_systems(Simulation("CartPole-v1", 2, "python", seed=0))
 
 
 def test_start_uses_a_cache_of_its_own(tmp_path):

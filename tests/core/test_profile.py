@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 
@@ -56,7 +57,7 @@ def test_one_event_per_launch_and_shard(cartpole: tuple[wl.Simulation, Profile])
     assert all(e.systems == spec.labels and e.bytes == 20 * (spec.bytes_read + spec.bytes_written) for e in found.events)
     for shard in range(2):
         mine = [e for e in found.events if e.shard == shard]
-        assert all(a.start + a.seconds <= b.start for a, b in zip(mine, mine[1:], strict=False)), "one after the other"
+        assert all(a.start + a.seconds <= b.start for a, b in itertools.pairwise(mine)), "one after the other"
 
 
 def test_the_trace_is_one_that_perfetto_reads(cartpole: tuple[wl.Simulation, Profile], tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 import worldloom as wl
 from worldloom.core import tune as tuning
 from worldloom.core import tune_cache, variants
+from worldloom.core.clock import KeptState
 from worldloom.core.program import KernelSpec
 from worldloom.core.tune import PARTS, tune_with
 from worldloom.core.tune_cache import Tuned
@@ -37,6 +38,11 @@ def fall(drop: Drop, world: Sky):
     drop.height -= drop.speed
     if drop.height < 0.0:
         world.terminate()
+
+
+@wl.system
+def sink(drop: Drop):
+    drop.height -= 0.1
 
 
 RAIN = wl.Definition("Rain-test", Sky, {Drop: 1}, reset=(appear,), step=(fall,), max_steps=60)
@@ -114,6 +120,28 @@ def test_the_whole_step_has_the_last_word(monkeypatch: pytest.MonkeyPatch, faste
     assert (step.registers, reset.registers) == (kept, 40)
     assert set(sim.executor.tuned) == ({step.name, reset.name} if faster else {reset.name})
     assert found.gain == (0.5 if faster else 0.0) and bool(found.note) != faster
+
+
+def test_a_kernel_at_several_places_is_measured_once_and_run_at_all() -> None:
+    twice = wl.Definition("Twice-test", Sky, {Drop: 1}, step=(sink, fall, sink))
+    sim = wl.Simulation(twice, 5, "cpu", seed=0, fuse=False)
+    names = [spec.name for spec in sim.program.step]
+    assert len(names) > len(set(names)), "one kernel has two places"
+    with KeptState(sim) as state:
+        bench = tuning.Bench(sim, state, lambda: None)
+        found = bench.measure({name: [Setting(1)] for name in bench.specs})
+    assert {len(samples) for settings in found.values() for samples in settings.values()} == {tuning.ROUNDS}
+    assert set(found) == {spec.name for spec in (*sim.program.step, *sim.program.reset)}
+    assert [spec.name for spec in bench.places["step"]] == names
+
+
+def test_a_folder_that_cannot_be_written_to_spoils_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setattr(tune_cache, "folder", lambda: tmp_path / "file")
+    monkeypatch.setattr(tuning.Bench, "measure", lambda self, candidates: {n: {s: [1.0] for s in settings} for n, settings in candidates.items()})
+    sim = wl.Simulation(RAIN, 5, "cpu", seed=0)
+    with pytest.warns(UserWarning, match="serves this simulation only"):
+        assert tune_with(sim, blocks=(1,), limits=()).gain == 0.0
 
 
 @pytest.mark.parametrize("device", ["cpu", "python"])

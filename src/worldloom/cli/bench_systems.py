@@ -47,8 +47,8 @@ class BenchSystems:
             with Simulation(made, self.num_worlds, self.device, seed=0) as simulation:
                 check_compiled(simulation)
                 seconds = self._step(simulation)
+                systems = time_systems(simulation)
                 name, memory = device_name(simulation), simulation.bytes_per_world
-            systems = time_systems(made, self.num_worlds, self.device)
         report = {
             "env": made.id,
             "num_worlds": self.num_worlds,

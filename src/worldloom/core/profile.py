@@ -15,7 +15,7 @@ from worldloom.core.clock import KeptState
 from worldloom.core.errors import InputError
 from worldloom.core.program import KernelSpec
 from worldloom.core.report import Report, short_time
-from worldloom.core.timing import check_compiled, copy_bandwidth, systems_of, times_of
+from worldloom.core.timing import check_compiled, copy_bandwidth, time_entries, time_systems
 
 if TYPE_CHECKING:
     from worldloom.core.simulation import Simulation
@@ -137,7 +137,7 @@ def profile(simulation: Simulation, steps: int = 100, actions: Sequence[Any] | N
         seconds = _seconds_per_step(simulation, steps, actions)
         state.put_back()
         events = trace.record(simulation, steps, actions, tell)
-    kernel_times = times_of(simulation, simulation.executor, 16, ROUNDS, tell)
+    kernel_times = time_entries(simulation, simulation.executor, ROUNDS, tell)
     bandwidth = copy_bandwidth(simulation.device, len(simulation.slices))
     tell()
     whole = sum(kernel_times) or 1.0
@@ -154,7 +154,7 @@ def profile(simulation: Simulation, steps: int = 100, actions: Sequence[Any] | N
             kernels.append(Cost(entry.label, (), False, False, taken, taken / whole, 0, 0, 0.0))
     systems = [
         Cost(s.name, (), s.engine, s.on_reset, s.seconds, s.share, s.bytes_read, s.bytes_written, of_bandwidth(s.bytes_read + s.bytes_written, s.seconds))
-        for s in systems_of(simulation, rounds=ROUNDS, tell=tell)
+        for s in time_systems(simulation, ROUNDS, tell)
     ]
     device = simulation.device.alias
     return Profile(simulation.definition.id, device, simulation.num_worlds, steps, seconds, bandwidth, tuple(kernels), tuple(systems), tuple(events))

@@ -117,45 +117,31 @@ class SystemTime:
     bytes_written: int
 
 
-def time_systems(
-    world: str | Definition, num_worlds: int, device: str = "cpu", *, launches: int = 16, rounds: int = 5, warm_up: int = 50, seed: int = 0
-) -> list[SystemTime]:
-    """Time every system of a step alone, unfused, in the order they run in.
-
-    Args:
-        world: The id of a registered world, or its definition.
-        num_worlds: Worlds that each system runs over.
-        device: ``cpu`` or ``cuda:N``.
-        launches: The most times that a system runs in a row for one measurement.
-        rounds: Measurements, a step apart, of which the median counts.
-        warm_up: Steps before the first measurement, so that worlds are in the middle of their episodes.
-        seed: Where random numbers start.
-    """
-    with Simulation(world, num_worlds, device, seed=seed) as simulation:
-        check_compiled(simulation)
-        stepping(simulation, make_actions(simulation, seed))(warm_up)
-        return systems_of(simulation, launches, rounds)
-
-
 def check_compiled(simulation: Simulation) -> None:
     """InputError where a simulation has no kernels that could be timed."""
     if simulation.interpreted:
         raise InputError("interpreted systems are not timed: use device 'cpu' or 'cuda:0'")
 
 
-def systems_of(simulation: Simulation, launches: int = 16, rounds: int = 5, tell: Callable[[], None] = lambda: None) -> list[SystemTime]:
-    """Time every system of a simulation alone, from the state that it is in, which is put back. ``tell`` is called after each round."""
+def time_systems(simulation: Simulation, rounds: int = 5, tell: Callable[[], None] = lambda: None) -> list[SystemTime]:
+    """Time every system of a simulation alone, unfused, from the state that it is in, which is put back.
+
+    Args:
+        simulation: Best in the middle of its episodes.
+        rounds: Measurements, a step apart, of which the median counts.
+        tell: Called after each round.
+    """
+    check_compiled(simulation)
     program = generate(simulation.schedule, False, simulation.device.is_cuda)
-    taken = times_of(simulation, Executor(simulation, program, tuned=False), launches, rounds, tell)
-    return _merge(simulation, program, taken)
+    return _merge(simulation, program, time_entries(simulation, Executor(simulation, program, tuned=False), rounds, tell))
 
 
-def times_of(simulation: Simulation, executor: Executor, launches: int, rounds: int, tell: Callable[[], None] = lambda: None) -> list[float]:
+def time_entries(simulation: Simulation, executor: Executor, rounds: int, tell: Callable[[], None]) -> list[float]:
     """Median seconds of each entry of the step of ``executor``, kernels and callables, in the order they run in."""
     entries = executor.program.step
     taken = [[] for _ in entries]  # type: list[list[float]]
     with KeptState(simulation):
-        clock = Clock(simulation, executor, launches)
+        clock = Clock(simulation, executor)
         for _ in range(rounds):
             for place, entry in enumerate(entries):
                 taken[place].append(clock.kernel(entry)[0] if isinstance(entry, KernelSpec) else clock.call(entry))

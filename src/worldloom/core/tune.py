@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -101,8 +102,10 @@ class Bench:
         self.simulation, self.state, self.tell = simulation, state, tell
         self.device, self.executor = simulation.device, simulation.executor
         self.default = default_setting(self.device)
-        self.phases = {phase: unique(entries) for phase, entries in (("step", simulation.program.step), ("reset", simulation.program.reset))}
-        self.specs = {spec.name: spec for specs in self.phases.values() for spec in specs}
+        entries = {"step": simulation.program.step, "reset": simulation.program.reset}
+        self.places = {phase: [entry for entry in found if isinstance(entry, KernelSpec)] for phase, found in entries.items()}
+        self.specs = {spec.name: spec for phase in ("reset", "step") for spec in self.places[phase]}
+        self.phases = {spec.name: phase for phase in ("reset", "step") for spec in self.places[phase]}
         self.plain = {name: (self.executor.kernels[name], self.default.block) for name in self.specs}
         self.registers: dict[tuple[str, int], int] = {}
 
@@ -121,7 +124,7 @@ class Bench:
         ways: dict[str, dict[Setting, Ready]] = {}
         for name, settings in candidates.items():
             ready = {setting: built[setting].ready(name) if setting in built else self.plain[name] for setting in settings}
-            ways[name] = {setting: way for setting, way in ready.items() if setting == self.default or self._fits(name, setting, way)}
+            ways[name] = {setting: way for setting, way in ready.items() if self._fits(name, setting, way) or setting == self.default}
         found: Samples = {name: {setting: [] for setting in settings} for name, settings in ways.items()}
         clock = Clock(self.simulation, self.executor)
         for _ in range(ROUNDS):
@@ -133,12 +136,13 @@ class Bench:
         return found
 
     def _round(self, clock: Clock, ways: Mapping[str, Mapping[Setting, Ready]], found: Samples) -> None:
-        """One sample of everything: the kernels of a step, then those of a reset of all worlds."""
-        for phase, specs in self.phases.items():
+        """One sample of everything, each kernel at its first place: those of a step, then those of a reset of all worlds."""
+        left = dict(ways)
+        for phase, specs in self.places.items():
             again = None if phase == "step" else self._pick_all
             for spec in specs:
-                settings = list(ways[spec.name])
-                for setting, seconds in zip(settings, clock.kernel(spec, [ways[spec.name][s] for s in settings], again), strict=True):
+                mine = left.pop(spec.name, {}) if self.phases[spec.name] == phase else {}
+                for setting, seconds in zip(mine, clock.kernel(spec, list(mine.values()), again), strict=True):
                     found[spec.name][setting].append(seconds)
 
     def _pick_all(self) -> None:
@@ -156,7 +160,7 @@ class Bench:
 
     def whole_step(self, tuned: dict[str, Ready]) -> tuple[float, float]:
         """Seconds of all kernels of a step as everybody gets them and as tuned, measured by turns; callables are left out."""
-        clock, specs = Clock(self.simulation, self.executor), self.phases["step"]
+        clock, specs = Clock(self.simulation, self.executor), self.places["step"]
         once = min(clock.steps(specs, self.plain, 1) for _ in range(2))
         steps = max(1, min(16, round(STEPS_S / once)))
         samples: list[list[float]] = [[], []]
@@ -166,11 +170,6 @@ class Bench:
                 times.append(clock.steps(specs, ways, steps))
         before, after = (statistics.median(times) for times in samples)
         return before, after
-
-
-def unique(entries: Sequence[Any]) -> list[KernelSpec]:
-    """The kernels among the entries of a program, each once."""
-    return list({entry.name: entry for entry in entries if isinstance(entry, KernelSpec)}.values())
 
 
 def tune(simulation: Simulation, progress: Callable[[int, int], None] | None = None) -> Tuning:
@@ -201,19 +200,30 @@ def tune_with(simulation: Simulation, blocks: Sequence[int], limits: Sequence[in
     note = ""
     if tuned and after >= before:
         note = "The settings that were faster one by one did not make a whole step faster: its kernels stay as they were."
-        steps = {spec.name for spec in bench.phases["step"]}
+        steps = {name for name, phase in bench.phases.items() if phase == "step"}
         choices = {name: Choice(default, c.before, c.before) if name in steps else c for name, c in choices.items()}
-        tuned, after = {name: ready for name, ready in tuned.items() if name not in steps}, before
+        tuned = {name: ready for name, ready in tuned.items() if name not in steps}
+    if not any(bench.phases[name] == "step" for name in tuned):
+        after = before
     executor.use(tuned)
     tell()
-    kernels: list[TunedKernel] = []
-    for phase, specs in bench.phases.items():
-        for spec in specs:
-            if phase == "reset" and spec.name in {k.name for k in kernels}:
-                continue
-            choice = choices[spec.name]
-            kernels.append(TunedKernel(phase, spec.name, spec.labels, choice.before, choice.after, choice.gain, choice.setting.block, choice.setting.registers))
-            entry = tune_cache.Tuned(simulation.num_worlds * spec.rows, choice.setting.block, choice.setting.registers, choice.before, choice.after)
-            about = {"env": simulation.definition.id, "kernel": spec.name, "systems": list(spec.labels), "gpu": device.name, "warp": wp.config.version}
-            tune_cache.store(kernel_key(executor.kernels[spec.name], device), entry, about)
+    for name, choice in choices.items():
+        _remember(simulation, bench.specs[name], choice)
+    kernels = [
+        TunedKernel(phase, name, bench.specs[name].labels, c.before, c.after, c.gain, c.setting.block, c.setting.registers)
+        for phase in ("step", "reset")
+        for name, c in choices.items()
+        if bench.phases[name] == phase
+    ]
     return Tuning(simulation.definition.id, device.name, simulation.num_worlds, tuple(kernels), before, after, Choice(default, before, after).gain, note)
+
+
+def _remember(simulation: Simulation, spec: KernelSpec, choice: Choice) -> None:
+    """Keep on disk what was found for a kernel, also where nothing was gained: it replaces what was found before."""
+    device, setting = simulation.device, choice.setting
+    entry = tune_cache.Tuned(simulation.num_worlds * spec.rows, setting.block, setting.registers, choice.before, choice.after)
+    about = {"env": simulation.definition.id, "kernel": spec.name, "systems": list(spec.labels), "gpu": device.name, "warp": wp.config.version}
+    try:
+        tune_cache.store(kernel_key(simulation.executor.kernels[spec.name], device), entry, about)
+    except OSError as error:
+        warnings.warn(f"what was found for {spec.name} serves this simulation only: it cannot be kept in {tune_cache.folder()}: {error}", stacklevel=2)
