@@ -26,8 +26,9 @@ PRINTED = {
     "faults": r"world 1, .*action Probe.turn is 9.*\nworld 2, .*not a finite number\nworld 3, .*colder than nothing.*\n"
     r"truncated: \[False, True, True, True, False, False\]\n6 worlds ran out of their log\nno faults left: True$",
     "debug_in_python": r"world 0 step 1 bounces at -4\.9\nworld 1 step 1 bounces at -4\.9\n(.*\n)*python and cpu agree bit for bit: True$",
-    "profile_and_tune": r"^\d+ systems in \d+ kernels, \d+ to \d+ bytes per world\ncount_near\(Boat\) starts a kernel of its own: "
-    r"it reads 'position' of any Boat, which sail\(Boat\) writes\nslowest system: \w+.*\nevents in the trace: True\n(There is nothing to tune on cpu|a step gained \d+%)",
+    "profile_and_tune": r"^\d+ systems in \d+ kernels, \d+ to \d+ bytes per world\n"
+    r"count_near\(Boat\) starts a kernel of its own: it reads 'position' of any Boat, which sail\(Boat\) writes\n"
+    r"slowest system: \w+.*\nevents in the trace: True\n(There is nothing to tune on cpu|a step gained \d+%)",
     "random_numbers": r"worlds 0 to 9 of 10 and of 5000 are the same\n.*\nprizes: \[0\.\d+, 0\.\d+, 0\.\d+\]\nspread: 2\.0 every deck whole: True$",
     "gymnasium_vector": r"^actions: Discrete\(2\) observations: \(256, 4\)\nepisodes that ended: [1-9]\d+\ntwo worlds were reset: True\n"
     r"random episodes last between 8 and 100 steps$",

@@ -108,7 +108,7 @@ def test_callables_are_called_and_timed() -> None:
         seen.append(int(sim["Bell"].rings.numpy()[0, 0]))
 
     tower = wl.Definition("Tower-test", Tower, {Bell: 2}, step=(ring, listen, ring))
-    sim = wl.Simulation(tower, 3, "cpu", seed=0)
+    sim = wl.Simulation(tower, 3, "cpu", seed=0, fuse=False)
     told: list[tuple[int, int]] = []
     found = sim.profile(4, progress=lambda *done: told.append(done))
     assert "listen" in [k.name for k in found.kernels] and seen[:5] == [1, 3, 5, 7, 9], "between the two kernels of a step"

@@ -17,7 +17,6 @@ from worldloom.core.compare import random_actions
 from worldloom.core.errors import InputError
 from worldloom.core.executor import Executor
 from worldloom.core.program import KernelSpec, Program, generate
-from worldloom.core.registry import Definition
 from worldloom.core.schedule import FINISHED, RESETTING, Node
 from worldloom.core.shards import run_all
 from worldloom.core.simulation import Simulation

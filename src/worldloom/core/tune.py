@@ -207,8 +207,11 @@ def tune_with(simulation: Simulation, blocks: Sequence[int], limits: Sequence[in
         after = before
     executor.use(tuned)
     tell()
-    for name, choice in choices.items():
-        _remember(simulation, bench.specs[name], choice)
+    try:
+        for name, choice in choices.items():
+            _remember(simulation, bench.specs[name], choice)
+    except OSError as error:
+        warnings.warn(f"what was found serves this simulation only, since it cannot be kept in {tune_cache.folder()}: {error}", stacklevel=2)
     kernels = [
         TunedKernel(phase, name, bench.specs[name].labels, c.before, c.after, c.gain, c.setting.block, c.setting.registers)
         for phase in ("step", "reset")
@@ -223,7 +226,4 @@ def _remember(simulation: Simulation, spec: KernelSpec, choice: Choice) -> None:
     device, setting = simulation.device, choice.setting
     entry = tune_cache.Tuned(simulation.num_worlds * spec.rows, setting.block, setting.registers, choice.before, choice.after)
     about = {"env": simulation.definition.id, "kernel": spec.name, "systems": list(spec.labels), "gpu": device.name, "warp": wp.config.version}
-    try:
-        tune_cache.store(kernel_key(simulation.executor.kernels[spec.name], device), entry, about)
-    except OSError as error:
-        warnings.warn(f"what was found for {spec.name} serves this simulation only: it cannot be kept in {tune_cache.folder()}: {error}", stacklevel=2)
+    tune_cache.store(kernel_key(simulation.executor.kernels[spec.name], device), entry, about)

@@ -52,7 +52,7 @@ def load(key: str) -> list[Tuned]:
     path = folder() / f"{key}.json"
     try:
         text = path.read_text()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return []
     except (OSError, UnicodeDecodeError) as error:
         _warn(path, str(error))
