@@ -11,10 +11,9 @@ import pytest
 from worldloom.cli.bench_plot import rates_by_name
 from worldloom.cli.bench_start import seconds_to_first_step
 from worldloom.cli.peers import stepping_batches
-from worldloom.core.compare import first_difference
 from worldloom.core.errors import InputError
 from worldloom.core.simulation import Simulation
-from worldloom.core.timing import ROTATED, _Clock, make_actions, median_rates, stepping, time_systems
+from worldloom.core.timing import ROTATED, make_actions, median_rates, stepping, time_systems
 from worldloom.vector.pool import WorldPool
 
 
@@ -181,17 +180,7 @@ def test_systems_are_not_timed_interpreted(worldloom):
     assert code == 2
     assert "interpreted systems are not timed" in err
     with pytest.raises(InputError, match="interpreted systems are not timed"):
-        time_systems("CartPole-v1", 2, "python")
-
-
-def test_timing_a_system_leaves_its_worlds_as_a_step_does():
-    with Simulation("CartPole-v1", 32, seed=5, fuse=False) as timed, Simulation("CartPole-v1", 32, seed=5, fuse=False) as plain:
-        clock = _Clock(timed, launches=4)
-        for step in range(30):
-            for place, spec in enumerate(timed.program.step):
-                clock.kernel(place, spec)
-            plain.step()
-            assert first_difference(plain, timed, step) is None
+        time_systems(Simulation("CartPole-v1", 2, "python", seed=0))
 
 
 def test_start_uses_a_cache_of_its_own(tmp_path):

@@ -7,6 +7,7 @@ import hashlib
 import linecache
 import threading
 import types as python_types
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,8 @@ class KernelSpec:
     Attributes:
         labels: The systems it runs, in order.
         bytes_read, bytes_written: Bytes of columns per world and launch, masked parts left out.
+        loads, stores: The columns that these bytes are of.
+        reason: Why its first system did not join an earlier kernel.
     """
 
     name: str
@@ -68,6 +71,9 @@ class KernelSpec:
     labels: tuple[str, ...]
     bytes_read: int
     bytes_written: int
+    loads: tuple[Column, ...]
+    stores: tuple[Column, ...]
+    reason: str
 
 
 @dataclass
@@ -189,7 +195,9 @@ class _Writer:
         lines = text.body(self.cuda)
         alarm = population.limit.overflow == "error"
         name = self._write(f"{phase}_{number}", {c: self.field(c) for c in text.columns}, text.faults, alarm, lines, [_ROWS])
-        return KernelSpec(name, LANES if self.cuda else 1, tuple(text.columns), text.faults, alarm, (settle.label,), 5, 0)
+        looked = [(WORLD, f"{population.table}__{n}") for n in ("pending", "changed")]  # what moves beside depends on who comes and goes
+        reason = f"it settles who comes and who leaves among all {population.table}"
+        return self._spec(name, LANES if self.cuda else 1, text.columns, text.faults, alarm, [settle.label], (looked, []), reason)
 
     def kernel(self, phase: str, number: int, group: Group) -> KernelSpec:
         in_order = self.cuda and group.rows > 1 and group.functions[0].target.in_order
@@ -227,8 +235,24 @@ class _Writer:
         if in_order:
             lines, loops = [*loops, *["    " * _depth(loops) + line for line in lines]], []
         name = self._write(f"{phase}_{number}", columns, errors, False, lines, loops)
-        traffic = self._traffic(blocks, group, shared, local)
-        return KernelSpec(name, 1 if in_order else group.rows, tuple(columns), errors, False, tuple(n.label for n in group.nodes), *traffic)
+        return self._spec(
+            name, 1 if in_order else group.rows, columns, errors, False, [n.label for n in group.nodes], self._moved(blocks, shared), group.reason
+        )
+
+    def _spec(
+        self,
+        name: str,
+        rows: int,
+        columns: Iterable[Column],
+        errors: bool,
+        alarm: bool,
+        labels: Iterable[str],
+        moved: tuple[list[Column], list[Column]],
+        reason: str,
+    ) -> KernelSpec:
+        read, written = (sum(self._bytes(column) for column in found) for found in moved)
+        loads, stores = (tuple(dict.fromkeys(found)) for found in moved)
+        return KernelSpec(name, rows, tuple(columns), errors, alarm, tuple(labels), read, written, loads, stores, reason)
 
     def _write(self, name: str, columns: dict[Column, Field], errors: bool, alarm: bool, lines: list[str], loops: list[str]) -> str:
         """Add the text of a kernel; the name of the one that does the same where there is one already.
@@ -323,29 +347,30 @@ class _Writer:
         early = self._early_exit(blocks)
         return [c for c in needed if early is None or c != (WORLD, early[0]) or any(c in f.target.inputs for _, n in blocks for _, f in n)]
 
-    def _traffic(self, blocks: Blocks, group: Group, shared: list[Column], local: list[list[Column]]) -> tuple[int, int]:
-        """Bytes that one world moves for sure at each launch; masked blocks count for nothing."""
-
-        def size(column: Column) -> int:
-            field = self.field(column)
-            if field.role is Role.CONFIG:
-                return 0
-            each: int = wp.types.type_size_in_bytes(field.dtype)
-            for n in field.shape:
-                each *= n
-            return each * (1 if column[0] == WORLD else group.rows)
-
+    def _moved(self, blocks: Blocks, shared: list[Column]) -> tuple[list[Column], list[Column]]:
+        """The columns that one world loads and stores for sure at each launch, as often as it does; masked blocks count for nothing."""
         early = self._early_exit(blocks)
         if early is not None:
-            return size((WORLD, early[0])), 0
-        read = sum(size(c) for c in self._loads(blocks, shared))
-        written = sum(size(c) for c in shared if c not in self.never_kept and any(c in f.target.outputs for f in group.functions))
+            return [(WORLD, early[0])], []
+        loads = self._loads(blocks, shared)
+        stores = [c for c in shared if c not in self.never_kept and any(c in f.target.outputs for _, nodes in blocks for _, f in nodes)]
         for mask, nodes in blocks:
             if mask is None:
                 for _, function in nodes:
-                    read += sum(size(c) for c in function.target.columns if c not in function.target.local_write)
-                    written += sum(size(c) for c in function.target.local_write | function.target.remote_write)
-        return read, written
+                    target = function.target
+                    loads += [c for c in target.columns if c not in target.local_write]
+                    stores += sorted(target.local_write | target.remote_write)
+        return loads, stores
+
+    def _bytes(self, column: Column) -> int:
+        """Bytes of one world's part of a column, however many of its threads look at it; configuration stays in the cache."""
+        field = self.field(column)
+        if field.role is Role.CONFIG:
+            return 0
+        each: int = wp.types.type_size_in_bytes(field.dtype)
+        for n in field.shape:
+            each *= n
+        return each * self.schedule.counts[column[0]]
 
 
 def _depth(loops: list[str]) -> int:
