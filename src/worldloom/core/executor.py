@@ -67,7 +67,8 @@ class Executor:
     def launch(self, spec: KernelSpec, shard: int = 0, stream: wp.Stream | None = None) -> None:
         """Launch one kernel for the worlds of one shard; on Warp's stream unless another is given."""
         first, end = self.slices[shard]
-        rows = (end - first) * spec.rows
+        block = block_dim(self.device)
+        rows = (end - first) * (block if spec.whole_block and self.device.is_cuda else spec.rows)
         inputs: list[Any] = [first, rows, self.offset, *[self.tables[t][f].array for t, f in spec.columns]]
         if spec.takes_errors:
             inputs.append(self.errors[shard])
@@ -80,7 +81,7 @@ class Executor:
             device=self.device,
             stream=stream,
             record_tape=False,
-            block_dim=block_dim(self.device),
+            block_dim=block,
         )
 
     def _record(self, entries: list[KernelSpec | HostNode]) -> list[Segment]:

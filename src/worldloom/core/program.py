@@ -14,14 +14,15 @@ from typing import Any
 import warp as wp
 from warp._src.context import get_module
 
-from worldloom.core import guards, population_kernels, random
+from worldloom.core import grid_kernels, guards, population_kernels, random
 from worldloom.core.console import compiling
 from worldloom.core.errors import CompileError
 from worldloom.core.fields import Field, Role
+from worldloom.core.grid_text import GridText
 from worldloom.core.operators import HELPERS
 from worldloom.core.population import Population
 from worldloom.core.rewrite.kernel_target import WORLD, Column, Sites, clean_action, column_name, variable
-from worldloom.core.schedule import Functions, Group, HostNode, Mask, Part, Schedule, Settle, group
+from worldloom.core.schedule import BuildGrid, Functions, Group, HostNode, Mask, Part, Schedule, Settle, group
 from worldloom.core.settle import LANES, SettleText
 from worldloom.core.system import array_code
 
@@ -40,6 +41,7 @@ _SPACE: dict[str, Any] = {
     "votes_before": population_kernels.votes_before,
     "vote_count": population_kernels.vote_count,
     "sync_warp": population_kernels.sync_warp,
+    **grid_kernels.FUNCTIONS,
     **{name: compiled for name, (compiled, _) in HELPERS.items()},
 }
 _ROWS = "for thread in range(rows):"
@@ -54,6 +56,7 @@ class KernelSpec:
     Attributes:
         labels: The systems it runs, in order.
         bytes_read, bytes_written: Bytes of columns per world and launch, masked parts left out.
+        whole_block: Whether on CUDA a block of threads shares a world, whatever its size.
     """
 
     name: str
@@ -64,6 +67,7 @@ class KernelSpec:
     labels: tuple[str, ...]
     bytes_read: int
     bytes_written: int
+    whole_block: bool = False
 
 
 @dataclass
@@ -159,7 +163,18 @@ class _Writer:
     def part(self, phase: str, number: int, part: Part) -> KernelSpec | HostNode:
         if isinstance(part, HostNode):
             return part
+        if isinstance(part, BuildGrid):
+            return self.grid(phase, number, part)
         return self.settlement(phase, number, part) if isinstance(part, Settle) else self.kernel(phase, number, part)
+
+    def grid(self, phase: str, number: int, build: BuildGrid) -> KernelSpec:
+        text = GridText(build.grid, self.schedule.counts.populations.get(build.grid.table), build.mask, self.types)
+        lines = text.body(self.cuda)
+        if self.cuda and text.shared_build not in self.texts:
+            self.texts.append(text.shared_build)
+        name = self._write(f"{phase}_{number}", {c: self.field(c) for c in text.columns}, False, False, lines, [_ROWS])
+        moved = (0, 0) if build.mask is not None else build.grid.traffic
+        return KernelSpec(name, 1, tuple(text.columns), False, False, (build.label,), *moved, whole_block=True)
 
     def settlement(self, phase: str, number: int, settle: Settle) -> KernelSpec:
         population = settle.population

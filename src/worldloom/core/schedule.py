@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from worldloom.core import lifecycle
 from worldloom.core.entity import World
+from worldloom.core.grid import Grid
 from worldloom.core.lifecycle import TableView
 from worldloom.core.population import Population, world_fields
 from worldloom.core.registry import Definition, Step
@@ -64,7 +65,27 @@ class Settle:
         return f"settle {self.population.table}"
 
 
-Entry = Node | HostNode | Settle
+@dataclass(frozen=True)
+class BuildGrid:
+    """Sort the entities of a kind into the cells of a grid, in all worlds or in those that ``mask`` picks."""
+
+    grid: Grid
+    mask: Mask | None
+
+    @property
+    def label(self) -> str:
+        return self.grid.label
+
+    def touches(self, reads: set[Column], writes: set[Column]) -> bool:
+        """Whether something that reads and writes these columns must stay on its side of it."""
+        table = self.grid.table
+        mask: set[Column] = set() if self.mask is None else {(WORLD, self.mask[0])}
+        source = {(table, self.grid.by), (WORLD, f"{table}__count"), (WORLD, f"{table}__first"), *mask}
+        made = {(WORLD, name) for name in self.grid.fields}
+        return bool(made & (reads | writes) or source & writes)
+
+
+Entry = Node | HostNode | Settle | BuildGrid
 
 
 @dataclass
@@ -157,7 +178,8 @@ def plan(definition: Definition, autoreset: Autoreset, checks: bool) -> Schedule
         *engine([lifecycle.forget(world)], CHOSEN),
     ]
     counts = Rows({WORLD: 1, **definition.rows, **{p.new_table: p.stage for p in populations}}, definition.populations)
-    return Schedule(tables, counts, _settled(step, definition), _settled(reset, definition))
+    step, reset = (_with_grids(_settled(entries, definition), definition) for entries in (step, reset))
+    return Schedule(tables, counts, step, reset)
 
 
 def _settled(entries: list[Entry], definition: Definition) -> list[Entry]:
@@ -187,6 +209,39 @@ def _settled(entries: list[Entry], definition: Definition) -> list[Entry]:
             settle(definition.populations)
         out.append(entry)
     settle(definition.populations)
+    return out
+
+
+def _with_grids(entries: list[Entry], definition: Definition) -> list[Entry]:
+    """Put in the grids: before a system that looks into one, unless it was made before and nothing it depends on has changed since.
+
+    Nothing is known of what happened before the first entry: columns may be changed from outside.
+    """
+    out: list[Entry] = []
+    made: dict[tuple[str, str], Mask | None] = {}
+
+    def forget(stale: Callable[[str, str, Mask | None], bool]) -> None:
+        for key in [key for key, mask in made.items() if stale(*key, mask)]:
+            del made[key]
+
+    for entry in entries:
+        if isinstance(entry, HostNode):
+            made.clear()
+        elif isinstance(entry, Settle):
+            changed = entry.population.table
+            forget(lambda table, by, mask: table == changed)  # noqa: B023 - called at once
+        elif isinstance(entry, Node):
+            access = entry.system.access
+            for kind, by in access.near:
+                key = (kind.__name__, by)
+                if key not in made or made[key] not in (None, entry.mask):
+                    out.append(BuildGrid(definition.grids[key], entry.mask))
+                    made[key] = entry.mask
+            written: set[Column] = {(entry.table, name) for name in access.own_write} | {(k.__name__, name) for k, name in access.other_write}
+            written |= {(WORLD, name) for name in access.world_write}
+            emptied = {n for n in definition.populations if entry.system.engine and entry.system.name == f"clear_{n}"}
+            forget(lambda table, by, mask: (table, by) in written or table in emptied or (mask is not None and (WORLD, mask[0]) in written))  # noqa: B023
+        out.append(entry)
     return out
 
 
@@ -240,7 +295,7 @@ class Functions:
         return self.made[key]
 
 
-Part = Group | HostNode | Settle
+Part = Group | HostNode | Settle | BuildGrid
 """What a schedule becomes: kernels, and what runs between them."""
 
 
@@ -270,6 +325,10 @@ def _home(out: list[Part], node: Node, function: KernelFunction, rows: int, sche
             return None
         if isinstance(candidate, Settle):
             if settle_columns(candidate.population, schedule) & (_reads(node, function) | _writes(function)):
+                return None
+            continue
+        if isinstance(candidate, BuildGrid):
+            if candidate.touches(_reads(node, function), _writes(function)):
                 return None
             continue
         if _fits(candidate, node, function, rows):

@@ -16,7 +16,7 @@ from worldloom.core.fields import FLOATS, Field, canonical, is_composite, scalar
 from worldloom.core.math import construct, python_math
 from worldloom.core.operators import HELPERS
 from worldloom.core.rewrite import nodes
-from worldloom.core.rewrite.access import Access, refuse_races
+from worldloom.core.rewrite.access import Access, refuse_races, refuse_stale_grids
 from worldloom.core.rewrite.kernel_target import SCALAR_PARAMETERS, WORLD, Column, KernelTarget, Rows, Sites, column_name, type_code, variable
 from worldloom.core.rewrite.python_target import PythonTarget
 from worldloom.core.rewrite.statements import Statements
@@ -101,7 +101,9 @@ class System:
         kinds = _AnyCount()
         target = KernelTarget(self.table_name(self.owner), kinds, self.over_world, self.place, Sites(), {}, engine)
         self.access = self._translate(target, self.owner).access
-        if not self.over_world:
+        if self.over_world:
+            refuse_stale_grids(source, self.access)
+        else:
             refuse_races(source, self.owner, self.access)
 
     @property

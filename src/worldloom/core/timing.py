@@ -16,7 +16,7 @@ from worldloom.core.compare import random_actions
 from worldloom.core.errors import InputError
 from worldloom.core.program import KernelSpec
 from worldloom.core.registry import Definition
-from worldloom.core.schedule import FINISHED, RESETTING, HostNode, Node, Settle
+from worldloom.core.schedule import FINISHED, RESETTING, BuildGrid, HostNode, Node, Settle
 from worldloom.core.shards import run_all
 from worldloom.core.simulation import Simulation
 
@@ -202,7 +202,7 @@ def _merge(simulation: Simulation, seconds: list[float]) -> list[SystemTime]:
     totals: dict[tuple[str, bool, bool], list[float]] = {}
     for node, entry, taken in zip(simulation.schedule.step, simulation.program.step, seconds, strict=True):
         name = getattr(node.call, "__name__", repr(node.call)) if isinstance(node, HostNode) else node.label
-        engine = isinstance(node, Settle) or (isinstance(node, Node) and node.system.engine)
+        engine = isinstance(node, (Settle, BuildGrid)) or (isinstance(node, Node) and node.system.engine)
         on_reset = isinstance(node, Node) and node.mask in (FINISHED, RESETTING)
         moved = (entry.bytes_read, entry.bytes_written) if isinstance(entry, KernelSpec) else (0, 0)
         total = totals.setdefault((name, engine, on_reset), [0.0, 0, 0])
