@@ -219,30 +219,29 @@ def _with_grids(entries: list[Entry], definition: Definition) -> list[Entry]:
     """
     out: list[Entry] = []
     made: dict[tuple[str, str], Mask | None] = {}
-
-    def forget(stale: Callable[[str, str, Mask | None], bool]) -> None:
-        for key in [key for key, mask in made.items() if stale(*key, mask)]:
-            del made[key]
-
     for entry in entries:
-        if isinstance(entry, HostNode):
-            made.clear()
-        elif isinstance(entry, Settle):
-            changed = entry.population.table
-            forget(lambda table, by, mask: table == changed)  # noqa: B023 - called at once
-        elif isinstance(entry, Node):
-            access = entry.system.access
-            for kind, by in access.near:
-                key = (kind.__name__, by)
-                if key not in made or made[key] not in (None, entry.mask):
-                    out.append(BuildGrid(definition.grids[key], entry.mask))
-                    made[key] = entry.mask
-            written: set[Column] = {(entry.table, name) for name in access.own_write} | {(k.__name__, name) for k, name in access.other_write}
-            written |= {(WORLD, name) for name in access.world_write}
-            emptied = {n for n in definition.populations if entry.system.engine and entry.system.name == f"clear_{n}"}
-            forget(lambda table, by, mask: (table, by) in written or table in emptied or (mask is not None and (WORLD, mask[0]) in written))  # noqa: B023
+        for kind, by in entry.system.access.near if isinstance(entry, Node) else ():
+            assert isinstance(entry, Node)
+            key = (kind.__name__, by)
+            if key not in made or made[key] not in (None, entry.mask):
+                out.append(BuildGrid(definition.grids[key], entry.mask))
+                made[key] = entry.mask
         out.append(entry)
+        made = {key: mask for key, mask in made.items() if not _outdates(entry, key, mask, definition)}
     return out
+
+
+def _outdates(entry: Entry, key: tuple[str, str], mask: Mask | None, definition: Definition) -> bool:
+    """Whether a grid, made for the worlds of ``mask``, may no longer be right after ``entry``."""
+    if isinstance(entry, Settle):
+        return entry.population.table == key[0]
+    if not isinstance(entry, Node):
+        return isinstance(entry, HostNode)
+    access = entry.system.access
+    written: set[Column] = {(entry.table, name) for name in access.own_write} | {(k.__name__, name) for k, name in access.other_write}
+    written |= {(WORLD, name) for name in access.world_write}
+    emptied = entry.system.engine and key[0] in definition.populations and entry.system.name == f"clear_{key[0]}"
+    return emptied or key in written or (mask is not None and (WORLD, mask[0]) in written)
 
 
 def _tables_of(definition: Definition, system: System) -> list[str]:

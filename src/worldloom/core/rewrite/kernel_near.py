@@ -11,6 +11,7 @@ import warp as wp
 
 from worldloom.core.fields import Field, vec
 from worldloom.core.grid import VECTORS, Grid
+from worldloom.core.rewrite import nodes
 from worldloom.core.rewrite.values import Value, WorldType
 
 if TYPE_CHECKING:
@@ -24,7 +25,9 @@ class GridAccess:
 
     def __init__(self, target: KernelTarget, kind: Any, field: Field, label: str) -> None:
         self.target, self.kind, self.label = target, kind, label
-        self.grid = Grid(kind.__name__, field.name, VECTORS[field.dtype], target.counts[kind.__name__])
+        population = target.counts.populations.get(kind.__name__)
+        room = target.counts[kind.__name__] if population is None else population.limit.per_world
+        self.grid = Grid(kind.__name__, field.name, VECTORS[field.dtype], room)
         target.scalars.add("world")
 
     def read(self, part: str) -> str:
@@ -51,7 +54,7 @@ def near_loop(access: GridAccess, name: str, point: ast.expr, radius: ast.expr, 
     """
     grid, w, cells = access.grid, access.label, access.grid.cells
     low, scale = access.read("low"), access.read("scale")
-    lines = [f"{w}_point = {ast.unparse(point)}", f"{w}_radius = {ast.unparse(radius)}", f"{w}_reach = largest_square({w}_radius)"]
+    lines = [f"{w}_reach = largest_square({w}_radius)"]
     for axis, letter in enumerate("xyz"[: grid.axes]):
         around = f"cells_around({w}_point[{axis}], {w}_radius, {low}[{axis}], {scale}[{axis}], {cells})"
         lines.append(f"{w}_{letter}0, {w}_{letter}1 = {around}")
@@ -78,7 +81,7 @@ def near_loop(access: GridAccess, name: str, point: ast.expr, radius: ast.expr, 
     loop = made[-1]
     assert isinstance(loop, ast.While) and isinstance(loop.body[-1], ast.If) and isinstance(loop.body[-1].body[-1], ast.If)
     loop.body[-1].body[-1].body += body
-    return made
+    return [nodes.assign(f"{w}_point", point), nodes.assign(f"{w}_radius", radius), *made]
 
 
 def nearest_loop(access: GridAccess, name: str, point: ast.expr, k: int, body: list[ast.stmt]) -> list[ast.stmt]:
@@ -87,7 +90,7 @@ def nearest_loop(access: GridAccess, name: str, point: ast.expr, k: int, body: l
     access.target.use_helper(search)
     columns = ", ".join(access.column(part) for part in ("starts", "slots", "places"))
     lines = [
-        f"{w}_found = {search.function}({ast.unparse(point)}, {access.read('low')}, {access.read('scale')}, {columns}, world)",
+        f"{w}_found = {search.function}({w}_point, {access.read('low')}, {access.read('scale')}, {columns}, world)",
         f"for {w}_i in range({k}):",
         f"    if {w}_found[{w}_i] < 0: break",
         f"    {name} = {access.row(f'{w}_found[{w}_i]')}",
@@ -96,7 +99,7 @@ def nearest_loop(access: GridAccess, name: str, point: ast.expr, k: int, body: l
     loop = made[-1]
     assert isinstance(loop, ast.For)
     loop.body += body
-    return made
+    return [nodes.assign(f"{w}_point", point), *made]
 
 
 @dataclass(frozen=True)
