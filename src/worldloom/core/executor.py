@@ -75,7 +75,7 @@ class Executor:
         """Launch one kernel for the worlds of one shard; on Warp's stream unless another is given, and as tuned unless told otherwise."""
         kernel, block = ready or self.tuned.get(spec.name) or (self.kernels[spec.name], block_dim(self.device))
         first, end = self.slices[shard]
-        rows = (end - first) * spec.rows
+        rows = (end - first) * (block if spec.whole_block and self.device.is_cuda else spec.rows)
         inputs: list[Any] = [first, rows, self.offset, *[self.tables[t][f].array for t, f in spec.columns]]
         if spec.takes_errors:
             inputs.append(self.errors[shard])

@@ -15,16 +15,18 @@ from typing import Any
 import warp as wp
 from warp._src.context import get_module
 
-from worldloom.core import exact, guards, population_kernels, random
+from worldloom.core import exact, grid_kernels, guards, population_kernels, random
 from worldloom.core.console import compiling
 from worldloom.core.errors import CompileError
 from worldloom.core.fields import Field, Role
+from worldloom.core.grid import PARTS
+from worldloom.core.grid_text import GridText
 from worldloom.core.operators import HELPERS
 from worldloom.core.population import Population
 from worldloom.core.rewrite import accessors
 from worldloom.core.rewrite.accessors import array_code
 from worldloom.core.rewrite.kernel_target import WORLD, Column, Sites, clean_action, column_name, variable
-from worldloom.core.schedule import FINISHED, Functions, Group, HostNode, Mask, Part, Schedule, Settle, group
+from worldloom.core.schedule import FINISHED, BuildGrid, Functions, Group, HostNode, Mask, Part, Schedule, Settle, group
 from worldloom.core.settle import LANES, SettleText
 
 _SPACE: dict[str, Any] = {
@@ -45,6 +47,7 @@ _SPACE: dict[str, Any] = {
     "votes_before": population_kernels.votes_before,
     "vote_count": population_kernels.vote_count,
     "sync_warp": population_kernels.sync_warp,
+    **grid_kernels.FUNCTIONS,
     **{name: compiled for name, (compiled, _) in HELPERS.items()},
 }
 _ROWS = "for thread in range(rows):"
@@ -61,6 +64,7 @@ class KernelSpec:
         bytes_read, bytes_written: Bytes of columns per world and launch, masked parts left out.
         loads, stores: The columns that these bytes are of.
         reason: Why its first system did not join an earlier kernel.
+        whole_block: Whether on CUDA a block of threads shares a world, whatever its size.
     """
 
     name: str
@@ -74,6 +78,7 @@ class KernelSpec:
     loads: tuple[Column, ...]
     stores: tuple[Column, ...]
     reason: str
+    whole_block: bool = False
 
 
 @dataclass
@@ -187,7 +192,18 @@ class _Writer:
     def part(self, phase: str, number: int, part: Part) -> KernelSpec | HostNode:
         if isinstance(part, HostNode):
             return part
+        if isinstance(part, BuildGrid):
+            return self.grid(phase, number, part)
         return self.settlement(phase, number, part) if isinstance(part, Settle) else self.kernel(phase, number, part)
+
+    def grid(self, phase: str, number: int, build: BuildGrid) -> KernelSpec:
+        text = GridText(build.grid, self.schedule.counts.populations.get(build.grid.table), build.mask, self.types)
+        lines = text.body(self.cuda)
+        if self.cuda and text.shared_build not in self.texts:
+            self.texts.append(text.shared_build)
+        name = self._write(f"{phase}_{number}", {c: self.field(c) for c in text.columns}, False, False, lines, [_ROWS])
+        moved = ([], []) if build.mask is not None else ([(build.grid.table, build.grid.by)], [(WORLD, build.grid.column(part)) for part in PARTS])
+        return self._spec(name, 1, text.columns, False, False, [build.label], moved, "it sorts all entities of a world", whole_block=True)
 
     def settlement(self, phase: str, number: int, settle: Settle) -> KernelSpec:
         population = settle.population
@@ -249,10 +265,11 @@ class _Writer:
         labels: Iterable[str],
         moved: tuple[list[Column], list[Column]],
         reason: str,
+        whole_block: bool = False,
     ) -> KernelSpec:
         read, written = (sum(self._bytes(column) for column in found) for found in moved)
         loads, stores = (tuple(dict.fromkeys(found)) for found in moved)
-        return KernelSpec(name, rows, tuple(columns), errors, alarm, tuple(labels), read, written, loads, stores, reason)
+        return KernelSpec(name, rows, tuple(columns), errors, alarm, tuple(labels), read, written, loads, stores, reason, whole_block)
 
     def _write(self, name: str, columns: dict[Column, Field], errors: bool, alarm: bool, lines: list[str], loops: list[str]) -> str:
         """Add the text of a kernel; the name of the one that does the same where there is one already.

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from worldloom.core import lifecycle
 from worldloom.core.entity import World
+from worldloom.core.grid import Grid
 from worldloom.core.lifecycle import TableView
 from worldloom.core.population import Population, world_fields
 from worldloom.core.registry import Definition, Step
@@ -68,7 +69,27 @@ class Settle:
         return f"settle {self.population.table}"
 
 
-Entry = Node | HostNode | Settle
+@dataclass(frozen=True)
+class BuildGrid:
+    """Sort the entities of a kind into the cells of a grid, in all worlds or in those that ``mask`` picks."""
+
+    grid: Grid
+    mask: Mask | None
+
+    @property
+    def label(self) -> str:
+        return self.grid.label
+
+    def touches(self, reads: set[Column], writes: set[Column]) -> bool:
+        """Whether something that reads and writes these columns must stay on its side of it."""
+        table = self.grid.table
+        mask: set[Column] = set() if self.mask is None else {(WORLD, self.mask[0])}
+        source = {(table, self.grid.by), (WORLD, f"{table}__count"), (WORLD, f"{table}__first"), *mask}
+        made = {(WORLD, name) for name in self.grid.fields}
+        return bool(made & (reads | writes) or source & writes)
+
+
+Entry = Node | HostNode | Settle | BuildGrid
 
 
 @dataclass
@@ -161,7 +182,8 @@ def plan(definition: Definition, autoreset: Autoreset, checks: bool) -> Schedule
         *engine([lifecycle.forget(world)], CHOSEN),
     ]
     counts = Rows({WORLD: 1, **definition.rows, **{p.new_table: p.stage for p in populations}}, definition.populations)
-    return Schedule(tables, counts, _settled(step, definition), _settled(reset, definition))
+    step, reset = (_with_grids(_settled(entries, definition), definition) for entries in (step, reset))
+    return Schedule(tables, counts, step, reset)
 
 
 def _settled(entries: list[Entry], definition: Definition) -> list[Entry]:
@@ -192,6 +214,38 @@ def _settled(entries: list[Entry], definition: Definition) -> list[Entry]:
         out.append(entry)
     settle(definition.populations)
     return out
+
+
+def _with_grids(entries: list[Entry], definition: Definition) -> list[Entry]:
+    """Put in the grids: before a system that looks into one, unless it was made before and nothing it depends on has changed since.
+
+    Nothing is known of what happened before the first entry: columns may be changed from outside.
+    """
+    out: list[Entry] = []
+    made: dict[tuple[str, str], Mask | None] = {}
+    for entry in entries:
+        for kind, by in entry.system.access.near if isinstance(entry, Node) else ():
+            assert isinstance(entry, Node)
+            key = (kind.__name__, by)
+            if key not in made or made[key] not in (None, entry.mask):
+                out.append(BuildGrid(definition.grids[key], entry.mask))
+                made[key] = entry.mask
+        out.append(entry)
+        made = {key: mask for key, mask in made.items() if not _outdates(entry, key, mask, definition)}
+    return out
+
+
+def _outdates(entry: Entry, key: tuple[str, str], mask: Mask | None, definition: Definition) -> bool:
+    """Whether a grid, made for the worlds of ``mask``, may no longer be right after ``entry``."""
+    if isinstance(entry, Settle):
+        return entry.population.table == key[0]
+    if not isinstance(entry, Node):
+        return isinstance(entry, HostNode)
+    access = entry.system.access
+    written: set[Column] = {(entry.table, name) for name in access.own_write} | {(k.__name__, name) for k, name in access.other_write}
+    written |= {(WORLD, name) for name in access.world_write}
+    emptied = entry.system.engine and key[0] in definition.populations and entry.system.name == f"clear_{key[0]}"
+    return emptied or key in written or (mask is not None and (WORLD, mask[0]) in written)
 
 
 def _tables_of(definition: Definition, system: System) -> list[str]:
@@ -248,7 +302,7 @@ class Functions:
         return self.made[key]
 
 
-Part = Group | HostNode | Settle
+Part = Group | HostNode | Settle | BuildGrid
 """What a schedule becomes: kernels, and what runs between them."""
 
 
@@ -282,6 +336,10 @@ def _home(out: list[Part], node: Node, function: KernelFunction, rows: int, sche
         if isinstance(candidate, Settle):
             if settle_columns(candidate.population, schedule) & (_reads(node, function) | _writes(function)):
                 return f"it looks at {candidate.population.table}, which must be settled before"
+            continue
+        if isinstance(candidate, BuildGrid):
+            if candidate.touches(_reads(node, function), _writes(function)):
+                return f"it must not run before the {candidate.label}"
             continue
         alike = candidate.rows == rows and (candidate.nodes[0].table == node.table or (shares and candidate.population is None))
         clash = _clash(candidate, node, function) if alike else None

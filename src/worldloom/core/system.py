@@ -17,7 +17,7 @@ from worldloom.core.fields import FLOATS, Field, canonical, is_composite, scalar
 from worldloom.core.math import construct, python_math
 from worldloom.core.operators import HELPERS
 from worldloom.core.rewrite import nodes
-from worldloom.core.rewrite.access import Access, refuse_races
+from worldloom.core.rewrite.access import Access, refuse_races, refuse_stale_grids
 from worldloom.core.rewrite.accessors import array_code, type_code
 from worldloom.core.rewrite.kernel_target import SCALAR_PARAMETERS, WORLD, Column, KernelTarget, Rows, Sites, column_name, variable
 from worldloom.core.rewrite.python_target import PythonTarget
@@ -103,7 +103,9 @@ class System:
         kinds = _AnyCount()
         target = KernelTarget(self.table_name(self.owner), kinds, self.over_world, self.place, Sites(), {}, engine)
         self.access = self._translate(target, self.owner).access
-        if not self.over_world:
+        if self.over_world:
+            refuse_stale_grids(source, self.access)
+        else:
             refuse_races(source, self.owner, self.access)
 
     @property

@@ -16,6 +16,7 @@ from worldloom.core.fields import FLOATS, Field, Role, scalar_of, shape_of
 from worldloom.core.population import DEAD, ROW_FIELDS, SERIAL, Population, place_share
 from worldloom.core.rewrite import accessors, nodes
 from worldloom.core.rewrite.accessors import type_code
+from worldloom.core.rewrite.kernel_near import GridAccess, near_loop, nearest_loop
 from worldloom.core.rewrite.target import Target
 from worldloom.core.rewrite.values import RefType, RowType, Value, WorldType, is_scalar
 from worldloom.core.spaces import Discrete, MultiDiscrete
@@ -345,6 +346,16 @@ class KernelTarget(Target):
         counter = f"wl_i{name}"
         row = nodes.assign(name, nodes.binary(self.first_row(kind), ast.Add(), nodes.name(counter)))
         return [ast.For(ast.Name(counter, ast.Store()), nodes.call("range", self.count(kind)), [row, *body], [], None)]
+
+    def loop_near(self, label: str, name: str, kind: Any, field: Field, point: ast.expr, radius: ast.expr, body: list[ast.stmt]) -> list[ast.stmt]:
+        return near_loop(GridAccess(self, kind, field, label), name, point, radius, body)
+
+    def loop_nearest(self, label: str, name: str, kind: Any, field: Field, point: ast.expr, k: int, body: list[ast.stmt]) -> list[ast.stmt]:
+        return nearest_loop(GridAccess(self, kind, field, label), name, point, k, body)
+
+    def reach_world(self, field: Field) -> str:
+        """The whole column of a field of the world, to be read."""
+        return self._reach(Value(nodes.name("world"), WorldType(None)), field, write=False).id  # type: ignore[arg-type]
 
     # -- random numbers, ends, faults --------------------------------------------------------------------------------
 

@@ -143,6 +143,14 @@ class Target(ABC):
         """Run ``body`` for every entity of ``kind`` in this world."""
 
     @abstractmethod
+    def loop_near(self, label: str, name: str, kind: Any, field: Field, point: ast.expr, radius: ast.expr, body: list[ast.stmt]) -> list[ast.stmt]:
+        """Run ``body`` for every entity of ``kind`` whose ``field`` lies within ``radius`` of ``point``; variables of the loop begin with ``label``."""
+
+    @abstractmethod
+    def loop_nearest(self, label: str, name: str, kind: Any, field: Field, point: ast.expr, k: int, body: list[ast.stmt]) -> list[ast.stmt]:
+        """Run ``body`` for the ``k`` entities of ``kind`` whose ``field`` lies nearest to ``point``."""
+
+    @abstractmethod
     def random(self, function: str, draw: ast.expr, arguments: list[ast.expr]) -> ast.expr:
         """Draw a random number."""
 
