@@ -280,7 +280,7 @@ class Interpreter:
             first, most = self._first(population.table), population.limit.per_world
             dead = table[DEAD].values
             stay = [first + slot for slot in range(counts[world]) if not dead[first + slot]]
-            dead[first : first + counts[world]] = False
+            dead[first : first + max(counts[world], 1)] = False  # also where a stale reference was followed to nobody
             taken = min(int(pending[world]), population.stage, most - len(stay))
             new = [world * population.stage + k for k in range(taken)]
             for name, column in table.columns.items():

@@ -235,6 +235,8 @@ def validate(made: Definition) -> None:
             raise made.error(f"'{kind.__name__}' is an event, whose number varies", f"say how many there may be: {kind.__name__}: wl.UpTo({count})")
         if names.count(kind.__name__) > 1 or kind.__name__ == "World":
             raise made.error(f"two tables would be called '{kind.__name__}'", "give every kind of entity a name of its own")
+    for owner in (made.world, *made.entities):
+        _validate_references(made, owner)
     if not isinstance(made.max_steps, int) or made.max_steps < 0:
         raise made.error(f"max_steps cannot be {made.max_steps!r}", "give a whole number, 0 for no limit")
     for entry in (*made.reset, *made.step, *made.observe):
@@ -253,6 +255,14 @@ def _validate_population(made: Definition, kind: type[Entity], limit: UpTo) -> N
         raise made.error(f"the number of '{kind.__name__}' {limit.problem}", "write for example wl.UpTo(64)")
     if made.agents(kind):
         raise made.error(f"entities of kind '{kind.__name__}' end their episodes one by one, but their number varies", "let them leave with despawn()")
+
+
+def _validate_references(made: Definition, owner: type[Components]) -> None:
+    """What a reference of a population holds is unique in its episode, so it must not be remembered in the next."""
+    for kept in (f for f in owner.fields.values() if f.ref is not None and f.keep):
+        kind = kept.ref if isinstance(kept.ref, str) else kept.ref.__name__
+        if kind in made.populations:
+            raise made.error(f"'{kept.name}' of {owner.__name__} outlives episodes, but no {kind} does", "declare it without wl.Persistent")
 
 
 def _validate_callable(made: Definition, entry: Any) -> None:
@@ -286,6 +296,8 @@ def _validate_system(made: Definition, system: System) -> None:
     for who, line in system.access.despawns.items():
         changes.update({k: line for k in ([who] if who is not None else made.kinds_of(system))})
     for kind, line in changes.items():
+        if kind not in made.entities:
+            raise system.source.error(f"it spawns '{kind.__name__}', which '{made.id}' does not have", "add the kind to 'entities'", line)
         if not isinstance(made.entities.get(kind), UpTo):
             raise system.source.error(
                 f"it changes how many '{kind.__name__}' there are, but in '{made.id}' their number is fixed",

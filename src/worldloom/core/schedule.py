@@ -203,7 +203,8 @@ def _settled(entries: list[Entry], definition: Definition) -> list[Entry]:
         if isinstance(entry, Node):
             access = entry.system.access
             cleared = {n for n in definition.populations if entry.system.engine and entry.system.name == f"clear_{n}"}
-            settle({entry.table, *(k.__name__ for k in access.kinds), *cleared})
+            judges = entry.system.engine and entry.system.name in _JUDGES
+            settle(definition.populations if judges else {entry.table, *(k.__name__ for k in access.kinds), *cleared})
             spawned = {k.__name__ for k in access.spawns}
             settle(spawned & left)  # who has left makes room for the new ones
             born |= spawned
@@ -246,6 +247,10 @@ def _outdates(entry: Entry, key: tuple[str, str], mask: Mask | None, definition:
     written |= {(WORLD, name) for name in access.world_write}
     emptied = entry.system.engine and key[0] in definition.populations and entry.system.name == f"clear_{key[0]}"
     return emptied or key in written or (mask is not None and (WORLD, mask[0]) in written)
+
+
+_JUDGES = ("end_step", "forget_episode")
+"""The engine's systems that ask whether a world is at fault: who did not fit must be known by then."""
 
 
 def _tables_of(definition: Definition, system: System) -> list[str]:

@@ -154,8 +154,7 @@ class Simulation(History, Measured):
         if actions is not None:
             self._take(actions)
         self._run_step()
-        if self._watched and self._alarm.rung:
-            self._raise_overflow()
+        self.check_room()
 
     def enqueue_step(self) -> None:
         """Take a step, with the actions that lie in the columns, as single kernels that a graph of PyTorch's may capture."""
@@ -247,8 +246,7 @@ class Simulation(History, Measured):
             self._run_reset()
         finally:
             self._resetting = False
-        if self._watched and self._alarm.rung:
-            self._raise_overflow()
+        self.check_room()
 
     # -- looking in --------------------------------------------------------------------------------------------------
 
@@ -344,14 +342,19 @@ class Simulation(History, Measured):
         found, self._faults = sorted(self._faults, key=lambda f: (f.episode, f.step, f.world)), []
         return found
 
-    def _raise_overflow(self) -> None:
-        """Raise what the alarm was for; the other faults are kept for :meth:`errors`."""
+    def check_room(self) -> None:
+        """Raise CapacityError where worlds spawned more than there is room for and that is an error; :meth:`step` and :meth:`reset` do it
+        by themselves. Other faults are kept for :meth:`errors`.
+        """
+        if not (self._watched and self._alarm.rung):
+            return
         self._alarm.clear()
         words = [p.overflow_message.partition("}")[2] for p in self.definition.populations.values() if p.limit.overflow == "error"]
+        lost = self.faults_lost
         found = self.errors()
         overflows = [f for f in found if f.message.endswith(tuple(words))]
         self._faults = [f for f in found if f not in overflows]
-        if overflows:
+        if overflows or self.faults_lost > lost:
             raise CapacityError(overflows)
 
     def _note_fault(self, message: str, world: int, episode: int, step: int, value: int) -> None:

@@ -83,7 +83,7 @@ def _parse(text: str) -> ast.expr:
 
 
 def _parse_all(text: str) -> list[ast.expr]:
-    return [_parse(part) for part in text.split(",") if part.strip()]
+    return [_parse(part.strip()) for part in text.split(",") if part.strip()]
 
 
 def _inner(field: Field, indices: list[ast.expr] | None) -> list[ast.expr]:
