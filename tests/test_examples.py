@@ -24,11 +24,16 @@ PRINTED = {
     "callable_in_schedule": r"buyers per world: \[5\] prices differ: True$",
     "component_groups": r"boat: \[0\.5, 0\.0\]\nrocket: \[0\.0, 3\.5\] fuel 0\.5\nlamp: fuel 0\.0$",
     "references": r"leaders: \[-1, 0, 1, 2\]\nplaces: \[-3\.0, -1\.125, 0\.375, 1\.5\]$",
+    "boids": r"^neighbours: (\d|1\d)\.\d of 199\norder: 0\.0\d at first, 0\.[4-9]\d after 100 steps\npython and cpu agree bit for bit: True$",
     "predator_prey": r"^(step \d+: [1-9]\d* rabbits and [1-9]\d* foxes in the first field, [56],\d+ animals in all\n?){8}$",
     "bullets": r"^a ship that stays is hit \d\.\d times; \d+ bullets in the air, 0 faults\none that sways is hit \d\.\d times; .* 0 faults$",
     "faults": r"world 1, .*action Probe.turn is 9.*\nworld 2, .*not a finite number\nworld 3, .*colder than nothing.*\n"
     r"truncated: \[False, True, True, True, False, False\]\n6 worlds ran out of their log\nno faults left: True$",
     "debug_in_python": r"world 0 step 1 bounces at -4\.9\nworld 1 step 1 bounces at -4\.9\n(.*\n)*python and cpu agree bit for bit: True$",
+    "exact_bits": r"^python and cpu(, cuda:0)?: the same bits after 100 steps: True\nfast mode on the CPU: up to \d+ units of the last place away$",
+    "profile_and_tune": r"^\d+ systems in \d+ kernels, \d+ to \d+ bytes per world\n"
+    r"count_near\(Boat\) starts a kernel of its own: it reads 'position' of any Boat, which sail\(Boat\) writes\n"
+    r"slowest system: \w+.*\nevents in the trace: True\n(There is nothing to tune on cpu|a step gained \d+%)",
     "random_numbers": r"worlds 0 to 9 of 10 and of 5000 are the same\n.*\nprizes: \[0\.\d+, 0\.\d+, 0\.\d+\]\nspread: 2\.0 every deck whole: True$",
     "fork_worlds": r"^search: the pole stood for 150 steps\nplayed again in Python: 150 steps, never beyond 0\.\d+ rad\nwent on from a file: True$",
     "gymnasium_vector": r"^actions: Discrete\(2\) observations: \(256, 4\)\nepisodes that ended: [1-9]\d+\ntwo worlds were reset: True\n"

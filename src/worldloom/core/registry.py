@@ -13,6 +13,7 @@ from typing import Any
 from worldloom.core.entity import Components, Entity, Has, World
 from worldloom.core.errors import DefinitionError, InputError
 from worldloom.core.fields import Field, Role
+from worldloom.core.grid import VECTORS, Grid
 from worldloom.core.population import Population, UpTo, is_event
 from worldloom.core.system import Helper, System
 
@@ -80,6 +81,12 @@ class Definition:
     def populations(self) -> dict[str, Population]:
         """The kinds whose number varies, by name."""
         return {k.__name__: self._population(k, n) for k, n in self.entities.items() if isinstance(n, UpTo)}
+
+    @functools.cached_property
+    def grids(self) -> dict[tuple[str, str], Grid]:
+        """The grids that systems look for neighbours in, by kind and component."""
+        asked = dict.fromkeys(key for system in self.systems for key in system.access.near)
+        return {(k.__name__, by): Grid(k.__name__, by, VECTORS[k.fields[by].dtype], self.rows[k.__name__]) for k, by in asked}
 
     def _population(self, kind: type[Entity], limit: UpTo) -> Population:
         staged: set[str] = set()

@@ -10,7 +10,7 @@ import numpy as np
 import warp as wp
 
 from worldloom.core import device as devices
-from worldloom.core import shards
+from worldloom.core import ranges, shards
 from worldloom.core.entity import Entity, World
 from worldloom.core.errors import CapacityError, InputError, WorldFault
 from worldloom.core.executor import Executor
@@ -18,6 +18,7 @@ from worldloom.core.fields import Role
 from worldloom.core.guards import CAPACITY, WIDTH, Alarm
 from worldloom.core.history import History
 from worldloom.core.interpret import Interpreter
+from worldloom.core.measured import Measured
 from worldloom.core.population import UpTo
 from worldloom.core.program import generate
 from worldloom.core.random import fold_seed
@@ -30,7 +31,7 @@ _NOT_EXTERNAL = (Role.ENGINE, Role.CONFIG)
 _AUTORESETS = ("same_step", "next_step", "disabled")
 
 
-class Simulation(History):
+class Simulation(History, Measured):
     """``num_worlds`` copies of one world on one device.
 
     Args:
@@ -47,6 +48,8 @@ class Simulation(History):
         external: Memory for columns that somebody else owns, by ``Table.name``.
         checks: Whether actions out of range and numbers that are not finite are looked for.
         fuse: Whether neighbouring systems become one kernel.
+        exact: Whether the CPU, CUDA and the interpreter give the same bits, for which they are slower; see docs/exact.md.
+        tuned: Whether kernels that :meth:`tune` has measured on such a GPU before run as it found best.
         world_offset: The id of the first world.
     """
 
@@ -64,6 +67,8 @@ class Simulation(History):
         external: Mapping[str, Any] | None = None,
         checks: bool = True,
         fuse: bool = True,
+        exact: bool = False,
+        tuned: bool = True,
         world_offset: int = 0,
     ) -> None:
         self._closed = self._resetting = False
@@ -75,14 +80,15 @@ class Simulation(History):
         self.definition = (definition(world) if isinstance(world, str) else world).with_counts(counts)
         self._check_arguments(num_worlds, autoreset, threads, world_offset)
         self.num_worlds, self.autoreset, self.world_offset = num_worlds, autoreset, world_offset
+        self.exact = exact
         self.device, self.interpreted = devices.resolve(device)
         with shards.WARP:
-            self._build(dict(external or {}), dict(config or {}), threads, checks, fuse)
+            self._build(dict(external or {}), dict(config or {}), threads, checks, fuse, tuned)
         self.reset(seeds=secrets.randbits(32) if seed is None else seed)
         self.untouched = True
         """Whether nothing has happened since the first episodes began."""
 
-    def _build(self, external: dict[str, Any], config: dict[str, Any], threads: int | None, checks: bool, fuse: bool) -> None:
+    def _build(self, external: dict[str, Any], config: dict[str, Any], threads: int | None, checks: bool, fuse: bool, tuned: bool) -> None:
         """Lay out the memory, and make what runs on it."""
         num_worlds, world_offset = self.num_worlds, self.world_offset
         self.schedule = plan(self.definition, self.autoreset, checks)
@@ -102,14 +108,14 @@ class Simulation(History):
         for name, value in config.items():
             self.set_config(name, value)
         if self.interpreted:
-            interpreter = Interpreter(self.schedule, self.tables, num_worlds, world_offset, self._note_fault, self._alarm)
+            interpreter = Interpreter(self.schedule, self.tables, num_worlds, world_offset, self._note_fault, self._alarm, self.exact)
             self.program = None
             self._run_step = lambda: interpreter.run(self.schedule.step, self)
             self._run_reset = lambda: interpreter.run(self.schedule.reset, self)
         else:
-            self.program = generate(self.schedule, fuse, self.device.is_cuda)
-            self.executor = Executor(self, self.program)
-            self._run_step, self._run_reset = self.executor.step, self.executor.reset
+            self.program = generate(self.schedule, fuse, self.device.is_cuda, self.exact)
+            self.executor = Executor(self, self.program, tuned)
+            self._run_step, self._run_reset = ranges.around("worldloom step", self.executor.step), ranges.around("worldloom reset", self.executor.reset)
 
     def _check_arguments(self, num_worlds: Any, autoreset: Any, threads: Any, world_offset: Any) -> None:
         for name, value, least in (("num_worlds", num_worlds, 1), ("threads", 1 if threads is None else threads, 1), ("world_offset", world_offset, 0)):

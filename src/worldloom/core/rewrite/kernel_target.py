@@ -11,10 +11,12 @@ import numpy as np
 import warp as wp
 
 from worldloom.core.entity import AGENT_FIELDS, ENGINE_FIELDS
-from worldloom.core.fields import Field, Role, scalar_of, shape_of
+from worldloom.core.exact import PREFIX as EXACT
+from worldloom.core.fields import FLOATS, Field, Role, scalar_of, shape_of
 from worldloom.core.population import DEAD, ROW_FIELDS, SERIAL, Population, place_share
 from worldloom.core.rewrite import accessors, nodes
 from worldloom.core.rewrite.accessors import type_code
+from worldloom.core.rewrite.kernel_near import GridAccess, near_loop, nearest_loop
 from worldloom.core.rewrite.target import Target
 from worldloom.core.rewrite.values import RefType, RowType, Value, WorldType, is_scalar
 from worldloom.core.spaces import Discrete, MultiDiscrete
@@ -72,9 +74,23 @@ class KernelTarget(Target):
         remote_read, remote_write: Columns it reads or writes in rows that other threads own.
         scalars: Which of :data:`SCALAR_PARAMETERS` it takes.
         faults: Whether it can report a fault.
+        in_order: Whether it adds real numbers into rows that other threads add into too, whose sum depends on the order; in exact mode only.
     """
 
-    def __init__(self, table: str, counts: Rows, exclusive: bool, place: str, sites: Sites, types: dict[str, Any], engine: bool = False) -> None:
+    in_order = False
+
+    def __init__(
+        self,
+        table: str,
+        counts: Rows,
+        exclusive: bool,
+        place: str,
+        sites: Sites,
+        types: dict[str, Any],
+        engine: bool = False,
+        exact: bool = False,
+    ) -> None:
+        self.exact = exact
         self.table, self.counts, self.exclusive = table, counts, exclusive
         self.place, self.sites, self.types, self.engine = place, sites, types, engine
         self.flow: Expressions | None = None
@@ -193,14 +209,30 @@ class KernelTarget(Target):
     def accumulate(self, row: Value, field: Field, operator: str, value: ast.expr, indices: list[ast.expr] | None) -> list[ast.stmt]:
         if self._in_registers(row):
             now = self.read(row, field) if indices is None else self.element(row, field, indices)
-            value = _combine(operator, now, value)
+            value = self._combine(operator, now, value, field)
             return self.write(row, field, value) if indices is None else self.set_element(row, field, indices, value)
         place = [self._row(row), *(indices or [])]
         column = self._reach(row, field, write=True)
         if operator in ("or", "and"):
             test = value if operator == "or" else ast.UnaryOp(ast.Not(), value)
             return [ast.If(test, [accessors.put(column, field, self._row(row), nodes.constant(operator == "or"), indices)], [])]
+        if self.exact and scalar_of(field.dtype) in FLOATS:
+            self.in_order = True
+            return self._accumulate_in_order(column, place, operator, value, field)
         return [ast.Expr(nodes.warp(f"atomic_{operator}", column, *place, value))]
+
+    def _accumulate_in_order(self, column: ast.expr, place: list[ast.expr], operator: str, value: ast.expr, field: Field) -> list[ast.stmt]:
+        """Plain arithmetic instead of an atomic one, which on the GPU takes the smallest numbers for 0; the place is found once."""
+        found = [f"wl_place_{i}" for i in range(len(place))]
+        row, *indices = (nodes.name(name) for name in found)
+        held = [nodes.assign(name, self.cast(where, wp.int32)) for name, where in zip(found, place, strict=True)]
+        now = accessors.get(column, field, row, list(indices))
+        return [*held, accessors.put(column, field, row, self._combine(operator, now, value, field), list(indices))]
+
+    def _combine(self, operator: str, now: ast.expr, value: ast.expr, field: Field) -> ast.expr:
+        if operator in ("or", "and"):
+            return ast.BoolOp(ast.Or() if operator == "or" else ast.And(), [now, value])
+        return self.mathematics(operator, (field.dtype, field.dtype), [now, value])
 
     def array(self, row: Value, field: Field) -> ast.expr:
         return nodes.name(column_name(self._column(row, field)))
@@ -315,6 +347,16 @@ class KernelTarget(Target):
         row = nodes.assign(name, nodes.binary(self.first_row(kind), ast.Add(), nodes.name(counter)))
         return [ast.For(ast.Name(counter, ast.Store()), nodes.call("range", self.count(kind)), [row, *body], [], None)]
 
+    def loop_near(self, label: str, name: str, kind: Any, field: Field, point: ast.expr, radius: ast.expr, body: list[ast.stmt]) -> list[ast.stmt]:
+        return near_loop(GridAccess(self, kind, field, label), name, point, radius, body)
+
+    def loop_nearest(self, label: str, name: str, kind: Any, field: Field, point: ast.expr, k: int, body: list[ast.stmt]) -> list[ast.stmt]:
+        return nearest_loop(GridAccess(self, kind, field, label), name, point, k, body)
+
+    def reach_world(self, field: Field) -> str:
+        """The whole column of a field of the world, to be read."""
+        return self._reach(Value(nodes.name("world"), WorldType(None)), field, write=False).id  # type: ignore[arg-type]
+
     # -- random numbers, ends, faults --------------------------------------------------------------------------------
 
     def random(self, function: str, draw: ast.expr, arguments: list[ast.expr]) -> ast.expr:
@@ -322,6 +364,7 @@ class KernelTarget(Target):
         self.scalars |= {"slot", "system"}
         world = Value(nodes.name("world"), WorldType(None))  # type: ignore[arg-type]
         seed, episode, step = (self.read(world, ENGINE_FIELDS[n]) for n in ("seed", "episode", "step"))
+        function = f"{EXACT}{function}" if self.exact and function == "normal" else function
         return nodes.call(function, seed, self.world_id(), episode, step, nodes.name("wl_stream"), draw, *arguments)
 
     def end(self, row: Value, what: str) -> list[ast.stmt]:
@@ -362,9 +405,3 @@ def clean_action(node: ast.expr, field: Field) -> ast.expr:
         parts: list[ast.expr] = [nodes.call("clean_choice", nodes.index(node, nodes.constant(i)), nodes.constant(n)) for i, n in enumerate(choices)]
         return ast.Call(ast.parse(type_code(field.dtype, {}), mode="eval").body, parts, [])
     return node
-
-
-def _combine(operator: str, now: ast.expr, value: ast.expr) -> ast.expr:
-    if operator in ("or", "and"):
-        return ast.BoolOp(ast.Or() if operator == "or" else ast.And(), [now, value])
-    return nodes.warp(operator, now, value)
