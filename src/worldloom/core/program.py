@@ -186,7 +186,8 @@ class _Writer:
         """Note what a kernel of the step loads from memory, but for worlds whose episode is over."""
         blocks = [block for block in _blocks(group) if block[0] != FINISHED]
         shared, local = self._placement(blocks)
-        self.read_again |= {*self._loads(blocks, shared), *(c for found in local for c in found)}
+        loaded = {*self._loads(blocks, shared), *(c for found in local for c in found)}
+        self.read_again |= {self.schedule.sharing.get(c, (c, 0))[0] for c in loaded}
         self.read_again |= {c for _, nodes in blocks for _, f in nodes for c in f.target.columns}
 
     def part(self, phase: str, number: int, part: Part) -> KernelSpec | HostNode:
@@ -228,6 +229,7 @@ class _Writer:
         for column in self._loads(blocks, shared):
             lines.append(f"{variable(column)} = {self._load(column, columns)}")
             defined.add(column)
+        repeated = self._repeated(blocks)
         for index, (mask, nodes) in enumerate(blocks):
             pad = ""
             if mask is not None and early is None:
@@ -242,10 +244,10 @@ class _Writer:
                 lines.append(pad + function.call(node.ordinal))
                 known |= set(function.target.outputs)
                 columns.update(function.arrays)
-            changed = [c for c in local[index] if any(c in f.target.outputs for _, f in nodes)]
+            changed = [c for c in local[index] if c not in repeated and any(c in f.target.outputs for _, f in nodes)]
             lines += [pad + self._store(column, columns) for column in changed]
             defined |= set() if mask is not None else known
-        written = {c for _, nodes in blocks for _, f in nodes for c in f.target.outputs} - self.never_kept
+        written = {c for _, nodes in blocks for _, f in nodes for c in f.target.outputs} - self.never_kept - repeated
         lines += [self._store(column, columns) for column in shared if column in written]
         errors = any(f.target.faults for f in group.functions)
         if in_order:
@@ -312,8 +314,30 @@ class _Writer:
         lines = [f"row = first * {most} + thread", f"world = row / {most}", f"slot = row - world * {most}"]
         return [*lines, f"if slot >= {count}: return"], []
 
+    def _repeated(self, blocks: Blocks) -> set[Column]:
+        """Of the columns that share memory, those that a kernel need not store.
+
+        Where an observation is written last, it holds the components too; elsewhere they are stored alone, and it is not.
+        """
+        found: set[Column] = set()
+        for whole in dict.fromkeys(home for home, _ in self.schedule.sharing.values()):
+            parts = {part for part, (home, _) in self.schedule.sharing.items() if home == whole}
+            behind: set[Mask | None] = set()
+            for mask, nodes in blocks:
+                for _, function in nodes:
+                    outputs = set(function.target.outputs)
+                    if parts & outputs:
+                        behind.add(mask)
+                    elif whole in outputs:
+                        behind = set() if mask is None else behind - {mask}
+            found |= {whole} if behind else parts
+        return found
+
     def _load(self, column: Column, columns: dict[Column, Field]) -> str:
         """The value of this row in a column."""
+        if column in self.schedule.sharing:
+            whole, place = self.schedule.sharing[column]
+            return f"{self._load(whole, columns)}[{place}]"
         field, name = columns.setdefault(column, self.field(column)), column_name(column)
         shared = f"wp.min(world, {name}.shape[0] - 1)"  # a configuration holds one value for all worlds, or one for each
         row = "row" if column[0] != WORLD else shared if field.role is Role.CONFIG else "world"
@@ -322,6 +346,10 @@ class _Writer:
         return ast.unparse(clean_action(ast.parse(get, mode="eval").body, field))
 
     def _store(self, column: Column, columns: dict[Column, Field]) -> str:
+        if column in self.schedule.sharing:
+            whole, place = self.schedule.sharing[column]
+            field = columns.setdefault(whole, self.field(whole))
+            return accessors.put_part_text(column_name(whole), field, "row", place, variable(column))
         field = columns.setdefault(column, self.field(column))
         put = accessors.stream_text if self.cuda and column not in self.read_again and accessors.streams(field) else accessors.put_text
         return put(column_name(column), field, "world" if column[0] == WORLD else "row", variable(column))
@@ -370,7 +398,10 @@ class _Writer:
         if early is not None:
             return [(WORLD, early[0])], []
         loads = self._loads(blocks, shared)
-        stores = [c for c in shared if c not in self.never_kept and any(c in f.target.outputs for _, nodes in blocks for _, f in nodes)]
+        written = {c for _, nodes in blocks for _, f in nodes for c in f.target.outputs} - self.never_kept - self._repeated(blocks)
+        stores = [c for c in shared if c in written]
+        if self.schedule.sharing:
+            loads = list(dict.fromkeys(self.schedule.sharing.get(c, (c, 0))[0] for c in loads))
         for mask, nodes in blocks:
             if mask is None:
                 for _, function in nodes:

@@ -13,6 +13,7 @@ from worldloom.core.lifecycle import TableView
 from worldloom.core.population import Population, world_fields
 from worldloom.core.registry import Definition, Step
 from worldloom.core.rewrite.kernel_target import WORLD, Column, Rows, Sites
+from worldloom.core.sharing import Sharing
 from worldloom.core.system import KernelFunction, System
 
 Autoreset = Literal["same_step", "next_step", "disabled"]
@@ -100,6 +101,7 @@ class Schedule:
     counts: Rows
     step: list[Entry]
     reset: list[Entry]
+    sharing: Sharing = field(default_factory=dict)
 
 
 def plan(definition: Definition, autoreset: Autoreset, checks: bool) -> Schedule:

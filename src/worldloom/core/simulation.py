@@ -25,6 +25,7 @@ from worldloom.core.random import fold_seed
 from worldloom.core.registry import Definition, definition
 from worldloom.core.rewrite.kernel_target import WORLD
 from worldloom.core.schedule import Autoreset, HostNode, plan
+from worldloom.core.sharing import shared_components
 from worldloom.core.table import Column, PopulationTable, Table, castable
 
 _NOT_EXTERNAL = (Role.ENGINE, Role.CONFIG)
@@ -49,6 +50,8 @@ class Simulation(History, Measured):
         checks: Whether actions out of range and numbers that are not finite are looked for.
         fuse: Whether neighbouring systems become one kernel.
         exact: Whether the CPU, CUDA and the interpreter give the same bits, for which they are slower; see docs/exact.md.
+        share: Whether, on a GPU, an observation that only repeats components lies in the same memory as they: writing into its
+            column then changes the world.
         tuned: Whether kernels that :meth:`tune` has measured on such a GPU before run as it found best.
         world_offset: The id of the first world.
     """
@@ -68,6 +71,7 @@ class Simulation(History, Measured):
         checks: bool = True,
         fuse: bool = True,
         exact: bool = False,
+        share: bool = True,
         tuned: bool = True,
         world_offset: int = 0,
     ) -> None:
@@ -83,15 +87,20 @@ class Simulation(History, Measured):
         self.exact = exact
         self.device, self.interpreted = devices.resolve(device)
         with shards.WARP:
-            self._build(dict(external or {}), dict(config or {}), threads, checks, fuse, tuned)
+            self._build(dict(external or {}), dict(config or {}), threads, checks, fuse, share, tuned)
         self.reset(seeds=secrets.randbits(32) if seed is None else seed)
         self.untouched = True
         """Whether nothing has happened since the first episodes began."""
 
-    def _build(self, external: dict[str, Any], config: dict[str, Any], threads: int | None, checks: bool, fuse: bool, tuned: bool) -> None:
+    def _build(self, external: dict[str, Any], config: dict[str, Any], threads: int | None, checks: bool, fuse: bool, share: bool, tuned: bool) -> None:
         """Lay out the memory, and make what runs on it."""
         num_worlds, world_offset = self.num_worlds, self.world_offset
         self.schedule = plan(self.definition, self.autoreset, checks)
+        if share and self.device.is_cuda:
+            kept_apart = {tuple(name.split(".", 1)) for name in external}
+            shared = shared_components(self.definition).items()
+            apart = {whole for part, (whole, _) in shared if part in kept_apart or whole in kept_apart}
+            self.schedule.sharing = {part: home for part, home in shared if home[0] not in apart}
         if num_worlds * max(self.schedule.counts.values()) >= 2**31:
             raise InputError(f"{num_worlds} worlds make more than 2^31 rows in one table: use fewer worlds per simulation")
         self.tables = self._allocate(external)
@@ -128,10 +137,12 @@ class Simulation(History, Measured):
         tables: dict[str, Table] = {}
         for name, view in self.schedule.tables.items():
             count = self.schedule.counts[name]
-            columns = {
-                f.name: Column(name, f, self.num_worlds, count, self.device, external.pop(f"{name}.{f.name}", None) if f.role not in _NOT_EXTERNAL else None)
-                for f in view.fields.values()
-            }
+            columns: dict[str, Column] = {}
+            for f in sorted(view.fields.values(), key=lambda f: (name, f.name) in self.schedule.sharing):  # those that lie within others come last
+                memory = external.pop(f"{name}.{f.name}", None) if f.role not in _NOT_EXTERNAL else None
+                whole, place = self.schedule.sharing.get((name, f.name), (None, 0))
+                columns[f.name] = Column(name, f, self.num_worlds, count, self.device, memory, within=None if whole is None else (columns[whole[1]], place))
+            columns = {f.name: columns[f.name] for f in view.fields.values()}
             population = self.schedule.counts.populations.get(name)
             tables[name] = Table(name, columns, count) if population is None else PopulationTable(population, columns, tables[WORLD].columns)
         if external:
@@ -285,7 +296,7 @@ class Simulation(History, Measured):
     @property
     def bytes_per_world(self) -> int:
         """Memory per world, in bytes."""
-        return sum(c.nbytes for t in self.tables.values() for c in t if c.field.role is not Role.CONFIG) // self.num_worlds
+        return sum(c.nbytes for t in self.tables.values() for c in t if c.field.role is not Role.CONFIG and c.within is None) // self.num_worlds
 
     def get_config(self, name: str) -> Any:
         """The value of a configuration, or one per world where it was set so."""

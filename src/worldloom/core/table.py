@@ -20,7 +20,16 @@ class Column:
     A configuration holds one value for the batch, shape (1, ...), or one per world.
     """
 
-    def __init__(self, table: str, field: Field, num_worlds: int, count: int, device: wp.Device, external: Any = None) -> None:
+    def __init__(
+        self,
+        table: str,
+        field: Field,
+        num_worlds: int,
+        count: int,
+        device: wp.Device,
+        external: Any = None,
+        within: tuple[Column, int] | None = None,
+    ) -> None:
         self.table, self.field, self.num_worlds, self.count, self.device = table, field, num_worlds, count, device
         self.name = f"{table}.{field.name}"
         rows = 1 if field.role is Role.CONFIG else num_worlds * count
@@ -29,7 +38,16 @@ class Column:
         self._tensor: Any = None
         self.writes = 0
         """How often it was assigned to; what was written through its exports is not counted."""
-        if external is None:
+        self.array: Any
+        self.within = within
+        """The column of vectors that it is one number of, and which, where it has no memory of its own."""
+        if within is not None:
+            whole, place = within
+            size = shape_of(whole.field.dtype)[0] * self.dtype.itemsize
+            start = whole.array.ptr + place * self.dtype.itemsize
+            self.array = wp.array(ptr=start, dtype=field.dtype, shape=self._rows, strides=(size,), device=device)
+            self.fill(field.default)
+        elif external is None:
             self.array = wp.empty(self._rows, dtype=field.dtype, device=device)
             self.fill(field.default)
         else:
@@ -56,6 +74,9 @@ class Column:
         """A NumPy view on the CPU; on a GPU a copy, since NumPy cannot see its memory."""
         if self.device.is_cuda:
             wp.synchronize_device(self.device)  # whatever stream the last step ran on
+        if self.within is not None:
+            found: np.ndarray[Any, Any] = self.torch().cpu().numpy()
+            return found
         values = self.values if self.device.is_cpu else self.array.numpy()
         return values.reshape(self.shape)
 
@@ -65,7 +86,7 @@ class Column:
             import torch
 
             with torch.inference_mode(False):  # a tensor born in inference mode could never be written to outside of it
-                self._tensor = wp.to_torch(self.array).view(self.shape)
+                self._tensor = wp.to_torch(self.array).view(self.shape) if self.within is None else self.within[0].torch()[..., self.within[1]]
         return self._tensor
 
     @property
@@ -120,7 +141,11 @@ class Column:
         if _narrows(array.dtype.name, self.dtype):
             info = np.iinfo(self.dtype)
             array = np.clip(array, info.min, info.max)
-        if self.device.is_cpu:
+        if self.within is not None:
+            import torch
+
+            self.torch().copy_(torch.from_numpy(array.astype(self.dtype)))
+        elif self.device.is_cpu:
             np.copyto(self.values.reshape(wanted), array, casting="unsafe")
         else:
             plain = np.ascontiguousarray(array, dtype=self.dtype)
