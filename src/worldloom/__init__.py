@@ -47,6 +47,7 @@ from worldloom.core.math import FUNCTIONS as _FUNCTIONS  # noqa: E402
 from worldloom.core.math import MathFunction as _MathFunction  # noqa: E402
 from worldloom.core.population import UpTo  # noqa: E402
 from worldloom.core.registry import Definition, definition, register, registered  # noqa: E402
+from worldloom.core.rewrite.turns import share  # noqa: E402
 from worldloom.core.simulation import Simulation  # noqa: E402
 from worldloom.core.spaces import Box, Discrete, MultiDiscrete  # noqa: E402
 from worldloom.core.system import function, system  # noqa: E402
@@ -99,6 +100,7 @@ __all__ = [
     "quat",
     "register",
     "registered",
+    "share",
     "system",
     "transform",
     "uint8",

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import warp as wp
 
-from worldloom.core.program import KernelSpec, Program, block_dim
+from worldloom.core.errors import InputError
+from worldloom.core.program import KernelSpec, Program
 from worldloom.core.schedule import HostNode
 from worldloom.core.shards import WARP, run_all
 
@@ -29,6 +30,9 @@ class Executor:
         self.tables, self.offset = simulation.tables, simulation.world_offset
         self.errors, self.alarm = simulation._fault_buffers, simulation._alarm.array
         self._simulation = weakref.ref(simulation)
+        for spec in (*program.step, *program.reset):
+            if isinstance(spec, KernelSpec) and simulation.num_worlds * spec.rows >= 2**31:
+                raise InputError(f"{simulation.num_worlds} worlds need more than 2^31 threads for {spec.labels[0]}: use fewer worlds per simulation")
         self.kernels = program.load(self.device, simulation.definition.id)
         self._streams: dict[int, wp.Stream] = {}
         self._recorded: tuple[list[Segment], list[Segment]] | None = self._record_all()
@@ -80,7 +84,7 @@ class Executor:
             device=self.device,
             stream=stream,
             record_tape=False,
-            block_dim=block_dim(self.device),
+            block_dim=spec.block_dim(self.device),
         )
 
     def _record(self, entries: list[KernelSpec | HostNode]) -> list[Segment]:

@@ -14,13 +14,14 @@ from typing import Any
 import warp as wp
 from warp._src.context import get_module
 
-from worldloom.core import guards, population_kernels, random
+from worldloom.core import guards, population_kernels, random, wide_kernels
 from worldloom.core.console import compiling
 from worldloom.core.errors import CompileError
 from worldloom.core.fields import Field, Role
 from worldloom.core.operators import HELPERS
+from worldloom.core.pairs import PairText
 from worldloom.core.population import Population
-from worldloom.core.rewrite.kernel_target import WORLD, Column, Sites, clean_action, column_name, variable
+from worldloom.core.rewrite.kernel_target import WORLD, Column, Sites, barrier, clean_action, column_name, variable
 from worldloom.core.schedule import Functions, Group, HostNode, Mask, Part, Schedule, Settle, group
 from worldloom.core.settle import LANES, SettleText
 from worldloom.core.system import array_code
@@ -40,6 +41,8 @@ _SPACE: dict[str, Any] = {
     "votes_before": population_kernels.votes_before,
     "vote_count": population_kernels.vote_count,
     "sync_warp": population_kernels.sync_warp,
+    "sync_block": wide_kernels.sync_block,
+    "later_of_pair": wide_kernels.later_of_pair,
     **{name: compiled for name, (compiled, _) in HELPERS.items()},
 }
 _ROWS = "for thread in range(rows):"
@@ -54,6 +57,7 @@ class KernelSpec:
     Attributes:
         labels: The systems it runs, in order.
         bytes_read, bytes_written: Bytes of columns per world and launch, masked parts left out.
+        threads: Threads that share one row; more than a warp of them are a block.
     """
 
     name: str
@@ -64,6 +68,11 @@ class KernelSpec:
     labels: tuple[str, ...]
     bytes_read: int
     bytes_written: int
+    threads: int = 1
+
+    def block_dim(self, device: wp.Device) -> int:
+        """Threads per block for this kernel."""
+        return self.threads if self.threads > LANES else block_dim(device)
 
 
 @dataclass
@@ -103,7 +112,8 @@ class Program:
     def _compile(self, module: Any, device: wp.Device, name: str) -> None:
         try:
             with compiling(f"{name} for {device.alias}"):
-                module.load(device, block_dim(device))
+                for threads in {spec.block_dim(device): None for spec in (*self.step, *self.reset) if isinstance(spec, KernelSpec)}:
+                    module.load(device, threads)
         except Exception as error:
             kept = Path(wp.config.kernel_cache_dir or ".") / f"{module.name}.py"
             kept.write_text(self.text)
@@ -120,7 +130,7 @@ def block_dim(device: wp.Device) -> int:
 def generate(schedule: Schedule, fuse: bool, cuda: bool) -> Program:
     """Write the module for a schedule: a thread per row on CUDA, a loop over all rows of a shard on the CPU."""
     sites, types = Sites(), dict[str, Any]()
-    functions = Functions(schedule, sites, types)
+    functions = Functions(schedule, sites, types, cuda)
     groups = {phase: group(entries, schedule, functions, fuse) for phase, entries in (("step", schedule.step), ("reset", schedule.reset))}
     writer = _Writer(schedule, types, cuda, sites, _never_kept([g for found in groups.values() for g in found if isinstance(g, Group)], schedule))
     step, reset = ([writer.part(phase, i, e) for i, e in enumerate(found)] for phase, found in groups.items())
@@ -173,6 +183,7 @@ class _Writer:
         blocks = _blocks(group)
         columns: dict[Column, Field] = {}
         lines, loops = self._head(group, columns)
+        store = "if lane == 0: " if group.threads > 1 else ""
         shared, local = self._placement(blocks)
         early = self._early_exit(blocks)
         if early is not None:
@@ -195,17 +206,20 @@ class _Writer:
                 lines.append(pad + function.call(node.ordinal))
                 known |= set(function.target.outputs)
                 columns.update(function.arrays)
+            if group.threads > 1:  # nobody may still be loading what the first thread now stores
+                lines.append(f"{pad}{barrier(group.threads)}()")
             for column in local[index]:
                 if any(column in f.target.outputs for _, f in nodes):
-                    lines.append(f"{pad}{self._at(column, columns)} = {variable(column)}")
+                    lines.append(f"{pad}{store}{self._at(column, columns)} = {variable(column)}")
             defined |= set() if mask is not None else known
         for column in shared:
             if column not in self.never_kept and any(column in f.target.outputs for f in group.functions):
-                lines.append(f"{self._at(column, columns)} = {variable(column)}")
+                lines.append(f"{store}{self._at(column, columns)} = {variable(column)}")
         errors = any(f.target.faults for f in group.functions)
         name = self._write(f"{phase}_{number}", columns, errors, False, lines, loops)
         read, written = self._traffic(blocks, group, shared, local)
-        return KernelSpec(name, group.rows, tuple(columns), errors, False, tuple(n.label for n in group.nodes), read, written)
+        threads = 1 if group.pair is not None and not self.cuda else group.rows * group.threads
+        return KernelSpec(name, threads, tuple(columns), errors, False, tuple(n.label for n in group.nodes), read, written, group.threads)
 
     def _write(self, name: str, columns: dict[Column, Field], errors: bool, alarm: bool, lines: list[str], loops: list[str]) -> str:
         """Add the text of a kernel; the name of the one that does the same where there is one already.
@@ -228,11 +242,17 @@ class _Writer:
 
     def _head(self, group: Group, columns: dict[Column, Field]) -> tuple[list[str], list[str]]:
         """The lines that say which row it is, and the loops around them on the CPU."""
+        if group.pair is not None:
+            text = PairText(group.pair, self.schedule.counts, lambda name: self._at((WORLD, name), columns))
+            return (text.cuda(), []) if self.cuda else text.cpu()
+        lanes = [f"lane = thread % {group.threads}", f"thread = thread / {group.threads}"] if group.threads > 1 else []
         if group.population is not None:
-            return self._population_head(group.population, columns)
-        if group.rows == 1:
-            return ["world = first + thread", "row = world", "slot = wp.int32(0)"], [_ROWS]
-        return [f"row = first * {group.rows} + thread", f"world = row / {group.rows}", f"slot = row - world * {group.rows}"], [_ROWS]
+            lines, loops = self._population_head(group.population, columns)
+        elif group.rows == 1:
+            lines, loops = ["world = first + thread", "row = world", "slot = wp.int32(0)"], [_ROWS]
+        else:
+            lines, loops = [f"row = first * {group.rows} + thread", f"world = row / {group.rows}", f"slot = row - world * {group.rows}"], [_ROWS]
+        return lanes + lines, loops
 
     def _population_head(self, population: Population, columns: dict[Column, Field]) -> tuple[list[str], list[str]]:
         """A thread for every row that there may be on CUDA; on the CPU a loop over those that there are."""
@@ -304,7 +324,7 @@ class _Writer:
             each: int = wp.types.type_size_in_bytes(field.dtype)
             for n in field.shape:
                 each *= n
-            return each * (1 if column[0] == WORLD else group.rows)
+            return each * (1 if column[0] == WORLD else self.schedule.counts[column[0]] if group.pair is not None else group.rows)
 
         early = self._early_exit(blocks)
         if early is not None:

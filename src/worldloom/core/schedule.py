@@ -9,6 +9,7 @@ from typing import Any, Literal
 from worldloom.core import lifecycle
 from worldloom.core.entity import World
 from worldloom.core.lifecycle import TableView
+from worldloom.core.pairs import Pair
 from worldloom.core.population import Population, world_fields
 from worldloom.core.registry import Definition, Step
 from worldloom.core.rewrite.kernel_target import WORLD, Column, Rows, Sites
@@ -27,13 +28,13 @@ STEPPING: Mask = ("resetting", False)
 
 @dataclass(frozen=True)
 class Node:
-    """One system, run over one table, for all worlds or for those that ``mask`` picks.
+    """One system, run over one table or over the pairs of two, for all worlds or for those that ``mask`` picks.
 
     ``ordinal`` tells its random numbers from those of other systems and tables.
     """
 
     system: System
-    view: TableView
+    view: TableView | Pair
     mask: Mask | None
     ordinal: int
 
@@ -42,7 +43,14 @@ class Node:
         return self.view.__name__
 
     @property
+    def tables(self) -> tuple[str, ...]:
+        """The tables whose rows it runs over."""
+        return self.view.tables if isinstance(self.view, Pair) else (self.table,)
+
+    @property
     def label(self) -> str:
+        if isinstance(self.view, Pair):
+            return f"{self.system.name}({self.view.label})"
         return self.system.name if self.table == WORLD or self.system.engine else f"{self.system.name}({self.table})"
 
 
@@ -100,7 +108,7 @@ def plan(definition: Definition, autoreset: Autoreset, checks: bool) -> Schedule
             if not isinstance(entry, System):
                 made.append(HostNode(entry))
                 continue
-            made += [Node(entry, tables[name], mask, ordinals[phase, place, name]) for name in _tables_of(definition, entry)]
+            made += [Node(entry, _view(entry, name, tables), mask, ordinals[phase, place, name]) for name in _tables_of(definition, entry)]
         return made
 
     def begin(mask: Mask) -> list[Entry]:
@@ -156,7 +164,8 @@ def plan(definition: Definition, autoreset: Autoreset, checks: bool) -> Schedule
         *user("observe", definition.observe, CHOSEN),
         *engine([lifecycle.forget(world)], CHOSEN),
     ]
-    counts = Rows({WORLD: 1, **definition.rows, **{p.new_table: p.stage for p in populations}}, definition.populations)
+    pairs = {s.pair.__name__: s.pair.most(definition.rows) for s in definition.systems if s.pair is not None}
+    counts = Rows({WORLD: 1, **definition.rows, **{p.new_table: p.stage for p in populations}, **pairs}, definition.populations)
     return Schedule(tables, counts, _settled(step, definition), _settled(reset, definition))
 
 
@@ -177,7 +186,7 @@ def _settled(entries: list[Entry], definition: Definition) -> list[Entry]:
         if isinstance(entry, Node):
             access = entry.system.access
             cleared = {n for n in definition.populations if entry.system.engine and entry.system.name == f"clear_{n}"}
-            settle({entry.table, *(k.__name__ for k in access.kinds), *cleared})
+            settle({*entry.tables, *(k.__name__ for k in access.kinds), *cleared})
             spawned = {k.__name__ for k in access.spawns}
             settle(spawned & left)  # who has left makes room for the new ones
             born |= spawned
@@ -190,7 +199,13 @@ def _settled(entries: list[Entry], definition: Definition) -> list[Entry]:
     return out
 
 
+def _view(system: System, table: str, tables: dict[str, TableView]) -> TableView | Pair:
+    return tables[table] if system.pair is None else Pair(*(tables[name] for name in system.pair.tables))
+
+
 def _tables_of(definition: Definition, system: System) -> list[str]:
+    if system.pair is not None:
+        return [system.pair.__name__]
     return [WORLD] if system.over_world else [k.__name__ for k in definition.kinds_of(system)]
 
 
@@ -209,10 +224,12 @@ def _ordinals(definition: Definition) -> dict[tuple[str, int, str], int]:
 
 @dataclass
 class Group:
-    """Systems that one kernel runs one after the other, each row in a thread of its own."""
+    """Systems that one kernel runs one after the other, each row in a thread of its own, or in several."""
 
     rows: int
     population: Population | None = None
+    pair: Pair | None = None
+    threads: int = 1
     nodes: list[Node] = field(default_factory=list)
     functions: list[KernelFunction] = field(default_factory=list)
 
@@ -224,15 +241,16 @@ class Group:
 class Functions:
     """The Warp functions of a schedule, each made once."""
 
-    def __init__(self, schedule: Schedule, sites: Sites, types: dict[str, Any]) -> None:
-        self.schedule, self.sites, self.types = schedule, sites, types
+    def __init__(self, schedule: Schedule, sites: Sites, types: dict[str, Any], cuda: bool = False) -> None:
+        self.schedule, self.sites, self.types, self.cuda = schedule, sites, types, cuda
         self.made: dict[tuple[System, str], KernelFunction] = {}
         self.names: dict[str, int] = {}
 
     def of(self, node: Node) -> KernelFunction:
         key = (node.system, node.table)
         if key not in self.made:
-            function = node.system.kernel_function(node.view, self.schedule.counts, self.sites, self.types)
+            threads = node.system.threads if self.cuda else 1
+            function = node.system.kernel_function(node.view, self.schedule.counts, self.sites, self.types, threads)
             twins = self.names.setdefault(function.name, 0)
             self.names[function.name] += 1
             function.name += f"_{twins}" if twins else ""
@@ -258,7 +276,7 @@ def group(entries: list[Entry], schedule: Schedule, functions: Functions, fuse: 
         function, rows, population = functions.of(entry), schedule.counts[entry.table], schedule.counts.populations.get(entry.table)
         home = _home(out, entry, function, rows, schedule) if fuse else None
         if home is None:
-            home = Group(rows, population)
+            home = Group(rows, population, entry.view if isinstance(entry.view, Pair) else None, function.target.threads)
             out.append(home)
         home.add(entry, function)
     return out
@@ -294,7 +312,9 @@ def _fits(group: Group, node: Node, function: KernelFunction, rows: int) -> bool
     Rows of one kernel run in no order, so nothing that one row writes may be read or written by another row in the same
     kernel. Kinds with one entity per world share the world's thread.
     """
-    apart = rows > 1 or group.population is not None or node.table in function.target.counts.populations
+    if group.threads > 1 or function.target.threads > 1:
+        return False
+    apart = rows > 1 or group.population is not None or node.table in function.target.counts.populations or {group.pair, node.system.pair} != {None}
     if group.rows != rows or (apart and group.nodes[0].table != node.table):
         return False
     target = function.target
@@ -320,8 +340,7 @@ def _reads(node: Node, function: KernelFunction) -> set[Column]:
     target = function.target
     mask: set[Column] = set() if node.mask is None else {(WORLD, node.mask[0])}
     faults = _TOLD if target.faults else set()
-    population = target.counts.populations.get(node.table)
-    places: set[Column] = {(WORLD, f"{node.table}__{n}") for n in ("count", "first")} if population is not None else set()
+    places: set[Column] = {(WORLD, f"{table}__{n}") for table in node.tables if table in target.counts.populations for n in ("count", "first")}
     return set(target.inputs) | set(target.columns) | mask | faults | places
 
 

@@ -84,7 +84,7 @@ class Simulation:
         """Lay out the memory, and make what runs on it."""
         num_worlds, world_offset = self.num_worlds, self.world_offset
         self.schedule = plan(self.definition, self.autoreset, checks)
-        if num_worlds * max(self.schedule.counts.values()) >= 2**31:
+        if num_worlds * max(self.schedule.counts[table] for table in self.schedule.tables) >= 2**31:
             raise InputError(f"{num_worlds} worlds make more than 2^31 rows in one table: use fewer worlds per simulation")
         self.tables = self._allocate(external)
         self.slices = [(0, num_worlds)] if self.interpreted or self.device.is_cuda else shards.slices(num_worlds, threads)

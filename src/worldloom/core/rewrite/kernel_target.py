@@ -28,7 +28,12 @@ Column = tuple[str, str]
 """A table's name and a field's."""
 
 FAULT_COLUMNS: tuple[Column, ...] = ((WORLD, "broken"), (WORLD, "step"), (WORLD, "episode"))
-SCALAR_PARAMETERS = ("row", "world", "slot", "offset", "system")
+SCALAR_PARAMETERS = ("row", "row_a", "row_b", "world", "slot", "lane", "offset", "system")
+
+
+def barrier(threads: int) -> str:
+    """What waits until all ``threads`` of a row are there, and sees what they wrote."""
+    return "sync_warp" if threads == 32 else "sync_block"
 
 
 def variable(column: Column) -> str:
@@ -80,10 +85,13 @@ class KernelTarget(Target):
         remote_read, remote_write: Columns it reads or writes in rows that other threads own.
         scalars: Which of :data:`SCALAR_PARAMETERS` it takes.
         faults: Whether it can report a fault.
+        threads: How many threads run it for one row, all of them computing the same but for the turns of shared loops.
     """
 
-    def __init__(self, table: str, counts: Rows, exclusive: bool, place: str, sites: Sites, types: dict[str, Any], engine: bool = False) -> None:
-        self.table, self.counts, self.exclusive = table, counts, exclusive
+    def __init__(
+        self, table: str, counts: Rows, exclusive: bool, place: str, sites: Sites, types: dict[str, Any], engine: bool = False, threads: int = 1
+    ) -> None:
+        self.table, self.counts, self.exclusive, self.threads = table, counts, exclusive, threads
         self.place, self.sites, self.types, self.engine = place, sites, types, engine
         self.flow: Expressions | None = None
         self.inputs: dict[Column, Field] = {}
@@ -203,7 +211,7 @@ class KernelTarget(Target):
         ]
 
     def accumulate(self, row: Value, field: Field, operator: str, value: ast.expr, indices: list[ast.expr] | None) -> list[ast.stmt]:
-        if self._in_registers(row):
+        if self._in_registers(row) and not (self.threads > 1 and self._in_turn):
             now = self.read(row, field) if indices is None else self.element(row, field, indices)
             value = _combine(operator, now, value)
             return self.write(row, field, value) if indices is None else self.set_element(row, field, indices, value)
@@ -211,8 +219,8 @@ class KernelTarget(Target):
         column = self._reach(row, field, write=True)
         if operator in ("or", "and"):
             test = value if operator == "or" else ast.UnaryOp(ast.Not(), value)
-            return [ast.If(test, [nodes.store(nodes.index(column, *place), nodes.constant(operator == "or"))], [])]
-        return [ast.Expr(nodes.warp(f"atomic_{operator}", column, *place, value))]
+            return self._by_one([ast.If(test, [nodes.store(nodes.index(column, *place), nodes.constant(operator == "or"))], [])])
+        return self._by_one([ast.Expr(nodes.warp(f"atomic_{operator}", column, *place, value))])
 
     def array(self, row: Value, field: Field) -> ast.expr:
         return nodes.name(column_name(self._column(row, field)))
@@ -221,7 +229,8 @@ class KernelTarget(Target):
         return self._load(nodes.index(self._reach(row, field, write=False), self._row(row), *indices), field)
 
     def set_element(self, row: Value, field: Field, indices: list[ast.expr], value: ast.expr) -> list[ast.stmt]:
-        return [nodes.store(nodes.index(self._reach(row, field, write=True), self._row(row), *indices), value)]
+        stored = self._by_one([nodes.store(nodes.index(self._reach(row, field, write=True), self._row(row), *indices), value)])
+        return stored if self.threads == 1 or self._in_turn else [self._wait(), *stored, self._wait()]
 
     def slot(self, row: Value) -> ast.expr:
         if row.type.own:
@@ -280,8 +289,7 @@ class KernelTarget(Target):
         return [
             nodes.assign("wl_births", nodes.binary(nth, ast.Add(), nodes.constant(1))),
             nodes.assign(name, nodes.call("serial_number", step, nodes.name("system"), nodes.name("slot"), nodes.constant(share), nth)),
-            nodes.assign("wl_place", nodes.warp("atomic_add", pending, nodes.name("world"), nodes.constant(1))),
-            ast.If(fits, stores, []),
+            *self._by_one([nodes.assign("wl_place", nodes.warp("atomic_add", pending, nodes.name("world"), nodes.constant(1))), ast.If(fits, stores, [])]),
         ]
 
     def default(self, field: Field) -> ast.expr:
@@ -325,6 +333,41 @@ class KernelTarget(Target):
         row = nodes.assign(name, nodes.binary(self.first_row(kind), ast.Add(), nodes.name(counter)))
         return [ast.For(ast.Name(counter, ast.Store()), nodes.call("range", self.count(kind)), [row, *body], [], None)]
 
+    # -- several threads ---------------------------------------------------------------------------------------------
+
+    @property
+    def _in_turn(self) -> bool:
+        """Whether the code at hand is run by one of the threads of a row, and not by all of them."""
+        return self.flow is not None and self.flow.turns is not None
+
+    def _by_one(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        """What must happen once, though all threads of a row come along."""
+        if self.threads == 1 or self._in_turn:
+            return body
+        self.scalars.add("lane")
+        return [ast.If(ast.Compare(nodes.name("lane"), [ast.Eq()], [nodes.constant(0)]), body, [])]
+
+    def _wait(self) -> ast.stmt:
+        return ast.Expr(nodes.call(barrier(self.threads)))
+
+    def share(self, counter: str, turns: str, body: list[ast.stmt], gathered: list[tuple[Value, Field]]) -> list[ast.stmt]:
+        """Every thread takes each ``threads``-th turn. What the turns gather lies in memory meanwhile, where they meet."""
+        if self.threads == 1:
+            return super().share(counter, turns, body, gathered)
+        self.scalars.add("lane")
+        out: list[ast.stmt] = [self._wait()] if gathered else []  # some may still be loading what is now stored
+        for row, held in gathered:
+            now = self.read(row, held)
+            out += self._by_one([nodes.store(nodes.index(self._reach(row, held, write=True), self._row(row)), now)])
+        rounds = nodes.binary(nodes.binary(nodes.name(turns), ast.Add(), nodes.constant(self.threads - 1)), ast.Div(), nodes.constant(self.threads))
+        place = nodes.binary(nodes.binary(nodes.name(f"{counter}_round"), ast.Mult(), nodes.constant(self.threads)), ast.Add(), nodes.name("lane"))
+        taken = ast.If(ast.Compare(nodes.name(counter), [ast.Lt()], [nodes.name(turns)]), body, [])
+        loop = ast.For(ast.Name(f"{counter}_round", ast.Store()), nodes.call("range", rounds), [nodes.assign(counter, place), taken], [], None)
+        out += [self._wait(), loop, self._wait()]
+        for row, held in gathered:
+            out += self.write(row, held, self._load(nodes.index(self._reach(row, held, write=False), self._row(row)), held))
+        return out
+
     # -- random numbers, ends, faults --------------------------------------------------------------------------------
 
     def random(self, function: str, draw: ast.expr, arguments: list[ast.expr]) -> ast.expr:
@@ -343,7 +386,8 @@ class KernelTarget(Target):
         self.faults = True
         self.scalars |= {"world", "offset"}
         site = self.sites.add(self.describe_site(message, line))
-        return [nodes.name(n) for n in ("errors", *map(column_name, FAULT_COLUMNS), "world", "offset")] + [nodes.constant(site)]
+        world = "world" if self.threads == 1 or self._in_turn else "wl_teller"
+        return [nodes.name(n) for n in ("errors", *map(column_name, FAULT_COLUMNS), world, "offset")] + [nodes.constant(site)]
 
     def check_index(self, node: ast.expr, size: int, what: str, line: int) -> ast.expr:
         if not self.table:  # a helper, which knows no world

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 from worldloom.core.fields import Field
+from worldloom.core.rewrite import nodes
 from worldloom.core.rewrite.values import Value
 
 
@@ -125,6 +126,13 @@ class Target(ABC):
     @abstractmethod
     def loop_rows(self, name: str, kind: Any, body: list[ast.stmt]) -> list[ast.stmt]:
         """Run ``body`` for every entity of ``kind`` in this world."""
+
+    def share(self, counter: str, turns: str, body: list[ast.stmt], gathered: list[tuple[Value, Field]]) -> list[ast.stmt]:
+        """Run ``body`` for the numbers below the variable ``turns``, which several threads may share.
+
+        ``gathered`` are the components of the own row that the turns accumulate into.
+        """
+        return [ast.For(ast.Name(counter, ast.Store()), nodes.call("range", nodes.name(turns)), body, [], None)]
 
     @abstractmethod
     def random(self, function: str, draw: ast.expr, arguments: list[ast.expr]) -> ast.expr:
