@@ -23,6 +23,9 @@ PRINTED = {
     "callable_in_schedule": r"buyers per world: \[5\] prices differ: True$",
     "component_groups": r"boat: \[0\.5, 0\.0\]\nrocket: \[0\.0, 3\.5\] fuel 0\.5\nlamp: fuel 0\.0$",
     "references": r"leaders: \[-1, 0, 1, 2\]\nplaces: \[-3\.0, -1\.125, 0\.375, 1\.5\]$",
+    "pairs": r"^pairs of balls that touch: at first [1-9]\d\d and at last \d{1,2}\nwhat one of a pair gets the other gives: True\n"
+    r"gnats left: [1-9]\d\d of 1000$",
+    "lidar": r"^30 rays per robot, [1-9]\d{3} of them see a post, [1-9]\d{3} see none\nturns per robot: \d\.\d$",
     "faults": r"world 1, .*action Probe.turn is 9.*\nworld 2, .*not a finite number\nworld 3, .*colder than nothing.*\n"
     r"truncated: \[False, True, True, True, False, False\]\n6 worlds ran out of their log\nno faults left: True$",
     "debug_in_python": r"world 0 step 1 bounces at -4\.9\nworld 1 step 1 bounces at -4\.9\n(.*\n)*python and cpu agree bit for bit: True$",

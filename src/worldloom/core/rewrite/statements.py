@@ -303,7 +303,7 @@ class Statements(Expressions):
                 field = self.writable(row, target, node)
                 if self.shared_place(target) is not None:
                     if self.turns is not None and isinstance(row.type, RowType) and row.type.own:
-                        raise self.turns.refused_store(self, field.name, node)
+                        raise self.turns.refused_part(self, field.name, node)
                     raise self.error("race: one component of a shared vector cannot be changed alone", "add a whole vector with zeros in it, with +=", node)
                 self.log(row, field, "write", node)
                 return self.target.write_component(row, field, indices, number)

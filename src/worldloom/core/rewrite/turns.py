@@ -86,6 +86,14 @@ class Turns:
             )
         self.draws += count
 
+    def refused_part(self, flow: Statements, name: str, node: ast.AST) -> DefinitionError:
+        """What is said of a store into a part of a vector of the own row."""
+        return flow.error(
+            f"race: turns of a shared loop run at the same time, and all would store '{name}', a vector",
+            f"declare an array beside it, such as wl.Array(float, 8), and write its element [{self.variable}]",
+            node,
+        )
+
     def refused_store(self, flow: Statements, name: str, node: ast.AST) -> DefinitionError:
         """What is said of a plain store into the own row."""
         return flow.error(
