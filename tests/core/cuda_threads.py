@@ -48,9 +48,9 @@ def _dawdle() -> None:
 class Machine:
     """One simulation whose steps are run by Python threads, from the text that CUDA would get."""
 
-    def __init__(self, simulation: wl.Simulation) -> None:
+    def __init__(self, simulation: wl.Simulation, exact: bool = False) -> None:
         self.simulation, self.reports = simulation, []
-        self.program = generate(simulation.schedule, True, True)
+        self.program = generate(simulation.schedule, True, True, exact)
         self.lock, self.here = threading.Lock(), threading.local()
         tree = _WholeDivision().visit(ast.parse("from __future__ import annotations\n" + self.program.text))
         self.space = {"wp": _Warp(self), "module": None, **self._functions(), **{n: python for n, (_, python) in HELPERS.items()}, "divide": _divide}
@@ -119,6 +119,7 @@ class Machine:
 
     def _functions(self) -> dict[str, Callable[..., Any]]:
         return {
+            "thread_number": lambda: self.here.number,
             "sync_warp": self._wait,
             "sync_block": self._wait,
             "warp_votes": self._vote,
@@ -156,8 +157,8 @@ class _Warp:
     def kernel(self, **options: Any) -> Any:
         return lambda function: function
 
-    def tid(self) -> Any:
-        return self.machine.here.number
+    def func_native(self, snippet: str) -> Any:
+        return lambda function: _put if function.__name__.startswith(("wl_put", "wl_stream")) else _get
 
     def where(self, test: Any, one: Any, two: Any) -> Any:
         return one if test else two
@@ -185,6 +186,15 @@ class _Warp:
 
     def atomic_max(self, memory: Memory, *place: Any) -> Any:
         return self._atomic(memory, place[:-1], lambda now: max(now, place[-1]))
+
+
+def _get(column: Memory, row: Any, size: Any = 1, place: Any = 0) -> Any:
+    return column[np.unravel_index(int(row) * int(size) + int(place), column.shape)]
+
+
+def _put(column: Memory, row: Any, *rest: Any) -> None:
+    size, place = rest[:-1] or (1, 0)
+    column[np.unravel_index(int(row) * int(size) + int(place), column.shape)] = rest[-1]
 
 
 class _WholeDivision(ast.NodeTransformer):

@@ -19,9 +19,13 @@ def test_python_and_cpu_agree() -> None:
     assert compare(PAIRS, num_worlds=3, steps=35) is None
 
 
-def test_the_kernels_for_cuda_do_the_same() -> None:
+@pytest.mark.parametrize("exact", [False, True])
+def test_the_kernels_for_cuda_do_the_same(exact: bool) -> None:
+    """Also where real numbers are added in a fixed order, by one thread per world."""
     cpu, machine_side = (wl.Simulation(PAIRS, 2, "cpu", seed=2) for _ in range(2))
-    machine = Machine(machine_side)
+    machine = Machine(machine_side, exact)
+    rows = {spec.labels[0]: spec.rows for spec in machine.program.step if isinstance(spec, KernelSpec)}
+    assert (rows["bump(Ball, Ball)"], rows["hunt(Wolf, Sheep)"]) == (1 if exact else 36, 84)
     for step in range(7):
         cpu.step()
         machine.step()

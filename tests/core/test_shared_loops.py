@@ -82,7 +82,23 @@ def test_kernels_with_several_threads_stand_alone() -> None:
     program = generate(schedule, True, True)
     wide = [spec for spec in program.step if isinstance(spec, KernelSpec) and spec.threads > 1]
     assert [(spec.labels, spec.rows, spec.threads) for spec in wide] == [(("look(Robot)",), 2 * 64, 64)]
+    assert "64 threads share each of its entities" in wide[0].reason
     assert all(spec.threads == 1 for spec in generate(schedule, True, False).step if isinstance(spec, KernelSpec))
+
+
+def test_what_must_be_added_in_order_is_not_shared() -> None:
+    """In exact mode a sum of real numbers has an order, which threads would not keep."""
+
+    @wl.system(threads=32)
+    def pull(robot: Robot, world: Yard):
+        for ray in wl.share(4):
+            for other in world.all(Robot):
+                other.total += 0.1
+
+    schedule = wl.Simulation(wl.Definition("Pull-test", Yard, {Robot: 3}, step=(pull,)), 1, "cpu").schedule
+    for exact, expected in ((False, (96, 32)), (True, (1, 1))):
+        specs = [spec for spec in generate(schedule, True, True, exact).step if isinstance(spec, KernelSpec)]
+        assert [(spec.rows, spec.threads) for spec in specs if spec.labels == ("pull(Robot)",)] == [expected]
 
 
 def test_share_is_a_range_outside_of_systems() -> None:

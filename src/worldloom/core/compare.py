@@ -12,7 +12,7 @@ from worldloom.core.errors import InputError
 from worldloom.core.registry import Definition, definition
 from worldloom.core.simulation import Simulation
 from worldloom.core.spaces import Box, Discrete, MultiDiscrete, Space
-from worldloom.core.table import Column
+from worldloom.core.table import Column, PopulationTable, Table
 
 GPU_TOLERANCE = 1e-4
 """How far real numbers may lie apart where a GPU takes part: its elementary functions round differently from the CPU's."""
@@ -87,13 +87,13 @@ def first_difference(reference: Simulation, other: Simulation, step: int, atol: 
     """Where ``other`` differs from ``reference`` now: the first differing column, and the first world in it.
 
     Whole numbers and truth values must be equal. Real numbers must be equal bit for bit where both tolerances are 0, and
-    otherwise lie within ``atol + rtol * |expected|``. NaN equals NaN.
+    otherwise lie within ``atol + rtol * |expected|``. NaN equals NaN. Of a population only the places that hold an entity count.
     """
     found: list[tuple[Column, Array, Array, Array]] = []
     for table in reference.tables.values():
         for column in table:
             expected, seen = column.numpy(), other.tables[table.name][column.field.name].numpy()
-            wrong = ~_same(expected, seen, atol, rtol)
+            wrong = ~_same(expected, seen, atol, rtol) & _held(table, expected.ndim)
             if wrong.any():
                 found.append((column, expected, seen, wrong))
     if not found:
@@ -111,6 +111,14 @@ def first_difference(reference: Simulation, other: Simulation, step: int, atol: 
         seen[place].item(),
         tuple(other_column.name for other_column, *_ in found[1:]),
     )
+
+
+def _held(table: Table, axes: int) -> Array:
+    """Which places of a table hold an entity, to go with a column of ``axes`` axes; all do where the number is fixed."""
+    if not isinstance(table, PopulationTable):
+        return np.ones((1,) * axes, bool)
+    held = np.arange(table.count) < table.counts.numpy()[:, None]
+    return held.reshape(*held.shape, *(1,) * (axes - 2))
 
 
 def _same(expected: Array, seen: Array, atol: float, rtol: float) -> Array:
@@ -146,6 +154,7 @@ class Comparison:
         atol, rtol: Tolerances for real numbers; None takes 0 where no GPU takes part, and GPU_TOLERANCE where one does.
         sync: Whether the reference's columns are copied to the other devices after each step, so that the rounding of one step
             is judged and not what hundreds of steps make of it.
+        exact: Whether the devices run in exact mode; they are then held to the bit, whatever they are.
     """
 
     def __init__(
@@ -158,6 +167,7 @@ class Comparison:
         atol: float | None = None,
         rtol: float | None = None,
         sync: bool = True,
+        exact: bool = False,
     ) -> None:
         if len(devices) < 2:
             raise InputError(f"a comparison takes two devices or more, such as python,cpu, not {', '.join(devices) or 'none'}")
@@ -165,9 +175,9 @@ class Comparison:
             if value is not None and not value >= 0.0:
                 raise InputError(f"{name} is a number of 0 or more, not {value!r}")
         made = definition(world) if isinstance(world, str) else world
-        self.simulations = [Simulation(made, num_worlds, device, seed=seed) for device in devices]
+        self.simulations = [Simulation(made, num_worlds, device, seed=seed, exact=exact) for device in devices]
         self.sync, self._generator = sync, np.random.default_rng(seed)
-        self._atol, self._rtol = atol, rtol
+        self._atol, self._rtol, self._exact = atol, rtol, exact
         self.steps_done = 0
         self.num_columns = sum(1 for table in self.reference.tables.values() for _ in table)
 
@@ -177,7 +187,8 @@ class Comparison:
 
     def tolerances(self, other: Simulation) -> tuple[float, float]:
         """The absolute and the relative tolerance between the reference and ``other``."""
-        default = GPU_TOLERANCE if self.reference.device.is_cuda or other.device.is_cuda else 0.0
+        on_gpu = self.reference.device.is_cuda or other.device.is_cuda
+        default = GPU_TOLERANCE if on_gpu and not self._exact else 0.0
         return default if self._atol is None else self._atol, default if self._rtol is None else self._rtol
 
     def look(self) -> Difference | None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from worldloom.core.fields import Field, Role, is_composite, shape_of
+from worldloom.core.grid import near_slots, nearest_slots, sort_into_cells
 from worldloom.core.guards import Alarm
 from worldloom.core.lifecycle import TableView
 from worldloom.core.math import construct
@@ -15,7 +16,7 @@ from worldloom.core.pairs import Pair
 from worldloom.core.population import DEAD, SERIAL, Population, place_share, serial_number
 from worldloom.core.random import STREAM_SHIFT, Key
 from worldloom.core.rewrite.kernel_target import WORLD
-from worldloom.core.schedule import Entry, HostNode, Node, Schedule, Settle
+from worldloom.core.schedule import BuildGrid, Entry, HostNode, Node, Schedule, Settle
 from worldloom.core.spaces import Discrete, MultiDiscrete
 from worldloom.core.system import System
 from worldloom.core.table import Column, Table
@@ -113,8 +114,16 @@ class Interpreter:
     """Runs the systems of a schedule on the tables of a simulation. It is ``wl_runtime`` inside the systems."""
 
     def __init__(
-        self, schedule: Schedule, tables: dict[str, Table], num_worlds: int, offset: int, fault: Callable[[str, int, int, int, int], None], alarm: Alarm
+        self,
+        schedule: Schedule,
+        tables: dict[str, Table],
+        num_worlds: int,
+        offset: int,
+        fault: Callable[[str, int, int, int, int], None],
+        alarm: Alarm,
+        exact: bool = False,
     ) -> None:
+        self.exact = exact
         self.schedule, self.tables, self.num_worlds, self.offset = schedule, tables, num_worlds, offset
         self._report = fault
         self._functions: dict[tuple[System, str], Callable[..., None]] = {}
@@ -136,6 +145,21 @@ class Interpreter:
     def rows(self, table: str) -> Iterator[Row]:
         columns, first = self.tables[table].columns, self._first(table)
         return (Row(columns, first + slot, slot) for slot in range(self.count(table)))
+
+    def near(self, table: str, by: str, point: Any, radius: Any) -> Iterator[Row]:
+        return self._rows_at(table, near_slots(*self._grid(table, by), np.asarray(point), np.float32(radius)))
+
+    def nearest(self, table: str, by: str, point: Any, k: int) -> Iterator[Row]:
+        return self._rows_at(table, nearest_slots(*self._grid(table, by), np.asarray(point), k))
+
+    def _rows_at(self, table: str, slots: list[int]) -> Iterator[Row]:
+        columns, first = self.tables[table].columns, self._first(table)
+        return (Row(columns, first + slot, slot) for slot in slots)
+
+    def _grid(self, table: str, by: str) -> tuple[Any, Any]:
+        """The entities of this world in the order of their cells, and their places."""
+        count = int(self.count(table))
+        return tuple(self.tables[WORLD][f"{table}__{by}__{part}"].values[self._world][:count] for part in ("slots", "places"))  # type: ignore[return-value]
 
     def _first(self, table: str) -> int:
         """The first row of the present world in a table."""
@@ -217,6 +241,8 @@ class Interpreter:
                     entry.call(simulation)
                 elif isinstance(entry, Settle):
                     self._settle(entry.population)
+                elif isinstance(entry, BuildGrid):
+                    self._build_grid(entry)
                 else:
                     self._run_node(entry)
 
@@ -241,6 +267,16 @@ class Interpreter:
         for number, i, j in pair.places(len(one), len(two), self.schedule.counts[pair.tables[1]]):
             yield number, (one[i], two[j])
 
+    def _build_grid(self, build: BuildGrid) -> None:
+        grid, kept = build.grid, self.tables[WORLD]
+        source = self.tables[grid.table][grid.by].values
+        picked = range(self.num_worlds) if build.mask is None else np.flatnonzero(kept[build.mask[0]].values == build.mask[1]).tolist()
+        for self._world in picked:
+            first, count = self._first(grid.table), int(self.count(grid.table))
+            for part, values in sort_into_cells(grid, source[first : first + count]).items():
+                stored = kept[grid.column(part)].values[self._world]
+                stored[: len(values)] = values
+
     def _settle(self, population: Population) -> None:
         """Those that leave make room, and the new ones follow behind in the order they were spawned in."""
         table, kept = self.tables[population.table], self.tables[WORLD]
@@ -250,7 +286,7 @@ class Interpreter:
             first, most = self._first(population.table), population.limit.per_world
             dead = table[DEAD].values
             stay = [first + slot for slot in range(counts[world]) if not dead[first + slot]]
-            dead[first : first + counts[world]] = False
+            dead[first : first + max(counts[world], 1)] = False  # also where a stale reference was followed to nobody
             taken = min(int(pending[world]), population.stage, most - len(stay))
             new = [world * population.stage + k for k in range(taken)]
             for name, column in table.columns.items():
@@ -270,5 +306,5 @@ class Interpreter:
     def _function(self, system: System, view: TableView | Pair) -> Callable[..., None]:
         key = (system, view.__name__)
         if key not in self._functions:
-            self._functions[key] = system.python_function(view, self)
+            self._functions[key] = system.python_function(view, self, self.exact)
         return self._functions[key]

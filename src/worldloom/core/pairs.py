@@ -58,7 +58,7 @@ class PairText:
     def __init__(self, pair: Pair, rows: Rows, world: Callable[[str], str]) -> None:
         self.pair, self.rows, self.world = pair, rows, world
 
-    def cuda(self) -> list[str]:
+    def threads(self) -> list[str]:
         """A thread for every pair that there may be."""
         most, beyond = self.pair.most(self.rows), self.rows[self.pair.tables[1]]
         lines = [f"world = first + thread / {most}", f"slot = thread - (world - first) * {most}"]
@@ -70,15 +70,17 @@ class PairText:
             lines += [f"if place_{side} >= {self._count(n)}: return" for n, side in enumerate("ab") if self._varies(n)]
         return lines + self._rows()
 
-    def cpu(self) -> tuple[list[str], list[str]]:
-        """Loops over the worlds and the pairs that there are: the lines inside them, and the loops."""
-        loops = ["for thread in range(rows):", "    world = first + thread"]
+    def loops(self, one_world: bool) -> tuple[list[str], list[str]]:
+        """Loops over the pairs that there are, of all worlds or of the one of a thread: the lines inside them, and the loops."""
         if self.pair.same:
-            loops += [f"    for place_b in range({self._count(1)}):", "        for place_a in range(place_b):"]
+            loops = [f"for place_b in range({self._count(1)}):", "    for place_a in range(place_b):"]
             number = "place_b * (place_b - 1) / 2 + place_a"
         else:
-            loops += [f"    for place_a in range({self._count(0)}):", f"        for place_b in range({self._count(1)}):"]
+            loops = [f"for place_a in range({self._count(0)}):", f"    for place_b in range({self._count(1)}):"]
             number = f"place_a * {self.rows[self.pair.tables[1]]} + place_b"
+        loops = ["world = first + thread", *loops]
+        if not one_world:
+            loops = ["for thread in range(rows):", *[f"    {line}" for line in loops]]
         return [f"slot = {number}", *self._rows()], loops
 
     def _rows(self) -> list[str]:

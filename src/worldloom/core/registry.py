@@ -13,6 +13,7 @@ from typing import Any
 from worldloom.core.entity import Components, Entity, Has, World
 from worldloom.core.errors import DefinitionError, InputError
 from worldloom.core.fields import Field, Role
+from worldloom.core.grid import VECTORS, Grid
 from worldloom.core.pairs import MOST_PAIRS, Pair
 from worldloom.core.population import PLACE_BITS, Population, UpTo, is_event
 from worldloom.core.random import STREAM_SHIFT
@@ -64,6 +65,13 @@ class Definition:
         """Every system, each once, in order of first use."""
         return list(dict.fromkeys(s for s in (*self.reset, *self.step, *self.observe) if isinstance(s, System)))
 
+    @functools.cached_property
+    def hash(self) -> str:
+        """A digest over everything that decides what the world does; saved states are put back only where it is the same."""
+        from worldloom.core.fingerprint import fingerprint
+
+        return fingerprint(self)
+
     def kinds_of(self, system: System) -> list[type[Entity]]:
         """The kinds of entity that a system over entities runs for."""
         if system.pair is not None:
@@ -80,6 +88,12 @@ class Definition:
     def populations(self) -> dict[str, Population]:
         """The kinds whose number varies, by name."""
         return {k.__name__: self._population(k, n) for k, n in self.entities.items() if isinstance(n, UpTo)}
+
+    @functools.cached_property
+    def grids(self) -> dict[tuple[str, str], Grid]:
+        """The grids that systems look for neighbours in, by kind and component."""
+        asked = dict.fromkeys(key for system in self.systems for key in system.access.near)
+        return {(k.__name__, by): Grid(k.__name__, by, VECTORS[k.fields[by].dtype], self.rows[k.__name__]) for k, by in asked}
 
     def _population(self, kind: type[Entity], limit: UpTo) -> Population:
         staged: set[str] = set()
@@ -231,6 +245,8 @@ def validate(made: Definition) -> None:
             raise made.error(f"'{kind.__name__}' is an event, whose number varies", f"say how many there may be: {kind.__name__}: wl.UpTo({count})")
         if names.count(kind.__name__) > 1 or kind.__name__ == "World":
             raise made.error(f"two tables would be called '{kind.__name__}'", "give every kind of entity a name of its own")
+    for owner in (made.world, *made.entities):
+        _validate_references(made, owner)
     if not isinstance(made.max_steps, int) or made.max_steps < 0:
         raise made.error(f"max_steps cannot be {made.max_steps!r}", "give a whole number, 0 for no limit")
     for entry in (*made.reset, *made.step, *made.observe):
@@ -249,6 +265,14 @@ def _validate_population(made: Definition, kind: type[Entity], limit: UpTo) -> N
         raise made.error(f"the number of '{kind.__name__}' {limit.problem}", "write for example wl.UpTo(64)")
     if made.agents(kind):
         raise made.error(f"entities of kind '{kind.__name__}' end their episodes one by one, but their number varies", "let them leave with despawn()")
+
+
+def _validate_references(made: Definition, owner: type[Components]) -> None:
+    """What a reference of a population holds is unique in its episode, so it must not be remembered in the next."""
+    for kept in (f for f in owner.fields.values() if f.ref is not None and f.keep):
+        kind = kept.ref if isinstance(kept.ref, str) else kept.ref.__name__
+        if kind in made.populations:
+            raise made.error(f"'{kept.name}' of {owner.__name__} outlives episodes, but no {kind} does", "declare it without wl.Persistent")
 
 
 def _validate_callable(made: Definition, entry: Any) -> None:
@@ -284,6 +308,8 @@ def _validate_system(made: Definition, system: System) -> None:
     for who, line in system.access.despawns.items():
         changes.update({k: line for k in ([who] if who is not None else made.kinds_of(system))})
     for kind, line in changes.items():
+        if kind not in made.entities:
+            raise system.source.error(f"it spawns '{kind.__name__}', which '{made.id}' does not have", "add the kind to 'entities'", line)
         if not isinstance(made.entities.get(kind), UpTo):
             raise system.source.error(
                 f"it changes how many '{kind.__name__}' there are, but in '{made.id}' their number is fixed",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from worldloom.core import lifecycle
 from worldloom.core.entity import World
+from worldloom.core.grid import Grid
 from worldloom.core.lifecycle import TableView
 from worldloom.core.pairs import Pair
 from worldloom.core.population import Population, world_fields
@@ -48,6 +50,11 @@ class Node:
         return self.view.tables if isinstance(self.view, Pair) else (self.table,)
 
     @property
+    def what(self) -> str:
+        """What it runs for, in words."""
+        return f"pair of {' and '.join(dict.fromkeys(self.tables))}" if isinstance(self.view, Pair) else self.table
+
+    @property
     def label(self) -> str:
         if isinstance(self.view, Pair):
             return f"{self.system.name}({self.view.label})"
@@ -59,6 +66,10 @@ class HostNode:
     """A callable that is handed the simulation between two kernels."""
 
     call: Callable[[Any], None]
+
+    @property
+    def label(self) -> str:
+        return getattr(self.call, "__name__", repr(self.call))
 
 
 @dataclass(frozen=True)
@@ -72,7 +83,27 @@ class Settle:
         return f"settle {self.population.table}"
 
 
-Entry = Node | HostNode | Settle
+@dataclass(frozen=True)
+class BuildGrid:
+    """Sort the entities of a kind into the cells of a grid, in all worlds or in those that ``mask`` picks."""
+
+    grid: Grid
+    mask: Mask | None
+
+    @property
+    def label(self) -> str:
+        return self.grid.label
+
+    def touches(self, reads: set[Column], writes: set[Column]) -> bool:
+        """Whether something that reads and writes these columns must stay on its side of it."""
+        table = self.grid.table
+        mask: set[Column] = set() if self.mask is None else {(WORLD, self.mask[0])}
+        source = {(table, self.grid.by), (WORLD, f"{table}__count"), (WORLD, f"{table}__first"), *mask}
+        made = {(WORLD, name) for name in self.grid.fields}
+        return bool(made & (reads | writes) or source & writes)
+
+
+Entry = Node | HostNode | Settle | BuildGrid
 
 
 @dataclass
@@ -166,7 +197,8 @@ def plan(definition: Definition, autoreset: Autoreset, checks: bool) -> Schedule
     ]
     pairs = {s.pair.__name__: s.pair.most(definition.rows) for s in definition.systems if s.pair is not None}
     counts = Rows({WORLD: 1, **definition.rows, **{p.new_table: p.stage for p in populations}, **pairs}, definition.populations)
-    return Schedule(tables, counts, _settled(step, definition), _settled(reset, definition))
+    step, reset = (_with_grids(_settled(entries, definition), definition) for entries in (step, reset))
+    return Schedule(tables, counts, step, reset)
 
 
 def _settled(entries: list[Entry], definition: Definition) -> list[Entry]:
@@ -186,7 +218,8 @@ def _settled(entries: list[Entry], definition: Definition) -> list[Entry]:
         if isinstance(entry, Node):
             access = entry.system.access
             cleared = {n for n in definition.populations if entry.system.engine and entry.system.name == f"clear_{n}"}
-            settle({*entry.tables, *(k.__name__ for k in access.kinds), *cleared})
+            judges = entry.system.engine and entry.system.name in _JUDGES
+            settle(definition.populations if judges else {*entry.tables, *(k.__name__ for k in access.kinds), *cleared})
             spawned = {k.__name__ for k in access.spawns}
             settle(spawned & left)  # who has left makes room for the new ones
             born |= spawned
@@ -197,6 +230,42 @@ def _settled(entries: list[Entry], definition: Definition) -> list[Entry]:
         out.append(entry)
     settle(definition.populations)
     return out
+
+
+def _with_grids(entries: list[Entry], definition: Definition) -> list[Entry]:
+    """Put in the grids: before a system that looks into one, unless it was made before and nothing it depends on has changed since.
+
+    Nothing is known of what happened before the first entry: columns may be changed from outside.
+    """
+    out: list[Entry] = []
+    made: dict[tuple[str, str], Mask | None] = {}
+    for entry in entries:
+        for kind, by in entry.system.access.near if isinstance(entry, Node) else ():
+            assert isinstance(entry, Node)
+            key = (kind.__name__, by)
+            if key not in made or made[key] not in (None, entry.mask):
+                out.append(BuildGrid(definition.grids[key], entry.mask))
+                made[key] = entry.mask
+        out.append(entry)
+        made = {key: mask for key, mask in made.items() if not _outdates(entry, key, mask, definition)}
+    return out
+
+
+def _outdates(entry: Entry, key: tuple[str, str], mask: Mask | None, definition: Definition) -> bool:
+    """Whether a grid, made for the worlds of ``mask``, may no longer be right after ``entry``."""
+    if isinstance(entry, Settle):
+        return entry.population.table == key[0]
+    if not isinstance(entry, Node):
+        return isinstance(entry, HostNode)
+    access = entry.system.access
+    written: set[Column] = {(entry.table, name) for name in access.own_write} | {(k.__name__, name) for k, name in access.other_write}
+    written |= {(WORLD, name) for name in access.world_write}
+    emptied = entry.system.engine and key[0] in definition.populations and entry.system.name == f"clear_{key[0]}"
+    return emptied or key in written or (mask is not None and (WORLD, mask[0]) in written)
+
+
+_JUDGES = ("end_step", "forget_episode")
+"""The engine's systems that ask whether a world is at fault: who did not fit must be known by then."""
 
 
 def _view(system: System, table: str, tables: dict[str, TableView]) -> TableView | Pair:
@@ -224,9 +293,13 @@ def _ordinals(definition: Definition) -> dict[tuple[str, int, str], int]:
 
 @dataclass
 class Group:
-    """Systems that one kernel runs one after the other, each row in a thread of its own, or in several."""
+    """Systems that one kernel runs one after the other, each row in a thread of its own, or in several.
+
+    ``reason`` says why the first of them did not join an earlier kernel.
+    """
 
     rows: int
+    reason: str
     population: Population | None = None
     pair: Pair | None = None
     threads: int = 1
@@ -241,16 +314,18 @@ class Group:
 class Functions:
     """The Warp functions of a schedule, each made once."""
 
-    def __init__(self, schedule: Schedule, sites: Sites, types: dict[str, Any], cuda: bool = False) -> None:
-        self.schedule, self.sites, self.types, self.cuda = schedule, sites, types, cuda
+    def __init__(self, schedule: Schedule, sites: Sites, types: dict[str, Any], exact: bool = False, cuda: bool = False) -> None:
+        self.schedule, self.sites, self.types, self.exact, self.cuda = schedule, sites, types, exact, cuda
         self.made: dict[tuple[System, str], KernelFunction] = {}
         self.names: dict[str, int] = {}
 
     def of(self, node: Node) -> KernelFunction:
         key = (node.system, node.table)
         if key not in self.made:
-            threads = node.system.threads if self.cuda else 1
-            function = node.system.kernel_function(node.view, self.schedule.counts, self.sites, self.types, threads)
+            made = functools.partial(node.system.kernel_function, node.view, self.schedule.counts, self.sites, self.types, self.exact)
+            function = made(node.system.threads if self.cuda else 1)
+            if function.target.in_order and function.target.threads > 1:
+                function = made(1)  # what must be added in order is not shared
             twins = self.names.setdefault(function.name, 0)
             self.names[function.name] += 1
             function.name += f"_{twins}" if twins else ""
@@ -258,7 +333,7 @@ class Functions:
         return self.made[key]
 
 
-Part = Group | HostNode | Settle
+Part = Group | HostNode | Settle | BuildGrid
 """What a schedule becomes: kernels, and what runs between them."""
 
 
@@ -274,62 +349,90 @@ def group(entries: list[Entry], schedule: Schedule, functions: Functions, fuse: 
             out.append(entry)
             continue
         function, rows, population = functions.of(entry), schedule.counts[entry.table], schedule.counts.populations.get(entry.table)
-        home = _home(out, entry, function, rows, schedule) if fuse else None
-        if home is None:
-            home = Group(rows, population, entry.view if isinstance(entry.view, Pair) else None, function.target.threads)
+        home = _home(out, entry, function, rows, schedule) if fuse else "fusing is off"
+        if isinstance(home, str):
+            home = Group(rows, home, population, entry.view if isinstance(entry.view, Pair) else None, function.target.threads)
             out.append(home)
         home.add(entry, function)
     return out
 
 
-def _home(out: list[Part], node: Node, function: KernelFunction, rows: int, schedule: Schedule) -> Group | None:
+def _home(out: list[Part], node: Node, function: KernelFunction, rows: int, schedule: Schedule) -> Group | str:
+    """The kernel that a system joins, or why there is none."""
+    why = f"no kernel before it has a thread for every {node.what}" if out else "it comes first"
+    shares = rows == 1 and node.table not in schedule.counts.populations and node.system.pair is None
     for candidate in reversed(out):
         if isinstance(candidate, HostNode):
-            return None
+            return f"the callable {candidate.label} comes before it"
         if isinstance(candidate, Settle):
             if settle_columns(candidate.population, schedule) & (_reads(node, function) | _writes(function)):
-                return None
+                return f"it looks at {candidate.population.table}, which must be settled before"
             continue
-        if _fits(candidate, node, function, rows):
+        if isinstance(candidate, BuildGrid):
+            if candidate.touches(_reads(node, function), _writes(function)):
+                return f"it must not run before the {candidate.label}"
+            continue
+        alike = candidate.rows == rows and (candidate.nodes[0].table == node.table or (shares and candidate.population is None and candidate.pair is None))
+        clash = _clash(candidate, node, function) if alike else None
+        if alike and clash is None:
             return candidate
-        if not _independent(candidate, node, function):
-            return None
+        needs = _dependence(candidate, node, function)
+        if needs is not None:
+            return clash or f"it runs {_once_per(node)} and {needs} {_once_per(candidate.nodes[0])}"
+        why = clash or why
+    return why
+
+
+def _dependence(group: Group, node: Node, function: KernelFunction) -> str | None:
+    """Why ``node`` may not just as well run before all of ``group``; None where it may."""
+    reads, writes = _reads(node, function), _writes(function)
+    for other, earlier in zip(group.nodes, group.functions, strict=True):
+        if found := _writes(earlier) & (reads | writes):
+            return f"{'reads' if min(found) in reads else 'writes'} {_words(found, node)}, which {other.label} writes"
+        if found := _reads(other, earlier) & writes:
+            return f"writes {_words(found, node)}, which {other.label} reads"
     return None
 
 
-def _independent(group: Group, node: Node, function: KernelFunction) -> bool:
-    """Whether ``node`` may just as well run before all of ``group``."""
-    reads, writes = _reads(node, function), _writes(function)
-    for other, earlier in zip(group.nodes, group.functions, strict=True):
-        if _writes(earlier) & (reads | writes) or _reads(other, earlier) & writes:
-            return False
-    return True
-
-
-def _fits(group: Group, node: Node, function: KernelFunction, rows: int) -> bool:
-    """Whether ``node`` may run in the kernel of ``group``, before other rows have finished what came earlier in it.
+def _clash(group: Group, node: Node, function: KernelFunction) -> str | None:
+    """Why ``node`` may not run in the kernel of ``group``, before other rows have finished what came earlier in it; None where it may.
 
     Rows of one kernel run in no order, so nothing that one row writes may be read or written by another row in the same
     kernel. Kinds with one entity per world share the world's thread.
     """
-    if group.threads > 1 or function.target.threads > 1:
-        return False
-    apart = rows > 1 or group.population is not None or node.table in function.target.counts.populations or {group.pair, node.system.pair} != {None}
-    if group.rows != rows or (apart and group.nodes[0].table != node.table):
-        return False
     target = function.target
+    if target.threads > 1:
+        return f"{target.threads} threads share each of its entities"
+    if group.threads > 1:
+        return f"{group.threads} threads share each entity of {group.nodes[0].label}"
+    if target.in_order != group.functions[0].target.in_order:
+        return "its rows run one after the other, to add real numbers in a fixed order"
     touched, written = _reads(node, function) | set(target.outputs), set(target.outputs) | target.local_write | target.remote_write
     for earlier_node, earlier in zip(group.nodes, group.functions, strict=True):
-        before = earlier.target
-        if before.remote_write & touched:
-            return False
+        before, who = earlier.target, earlier_node.label
+        if found := before.remote_write & touched:
+            return f"it {'writes' if min(found) in written else 'reads'} {_words(found, node)}, which {who} changes from other rows"
         if target.faults and set(before.outputs) & _TOLD:
-            return False  # a fault tells the step and the episode as memory has them
-        if (set(before.outputs) | before.local_write) & (target.remote_read | target.remote_write):
-            return False
-        if (before.remote_read & written) or (_reads(earlier_node, earlier) & target.remote_write):
-            return False
-    return True
+            return f"it can report a fault, and a fault tells the step and the episode, which {who} writes"
+        if found := (set(before.outputs) | before.local_write) & (target.remote_read | target.remote_write):
+            return f"it {'changes' if min(found) in target.remote_write else 'reads'} {_words(found)}, which {who} writes"
+        if found := before.remote_read & written:
+            return f"it writes {_words(found, node)}, which {who} reads from other rows"
+        if found := _reads(earlier_node, earlier) & target.remote_write:
+            return f"it changes {_words(found)}, which {who} reads"
+    return None
+
+
+def _words(columns: set[Column], own: Node | None = None) -> str:
+    """The first of some columns, as the user knows it; of the row of ``own``, or of any row."""
+    table, name = min(columns)
+    if table == WORLD:
+        return f"'{name}' of the world"
+    return f"its own '{name}'" if own is not None and own.table == table else f"'{name}' of any {table}"
+
+
+def _once_per(node: Node) -> str:
+    return "once per world" if node.table == WORLD else f"for every {node.what}"
 
 
 _TOLD: set[Column] = {(WORLD, "step"), (WORLD, "episode")}

@@ -14,6 +14,7 @@ from worldloom.core.fields import FLOATS, SCALARS, canonical, is_composite, scal
 from worldloom.core.math import NAMES, MathFunction, NoOverloadError, result_type
 from worldloom.core.rewrite import nodes
 from worldloom.core.rewrite.names import MISSING
+from worldloom.core.rewrite.neighbours import QUERIES
 from worldloom.core.rewrite.turns import share
 from worldloom.core.rewrite.values import INTEGERS, ArrayType, RefType, RowType, TupleType, Value, WorldType, common, describe, is_scalar
 
@@ -103,7 +104,7 @@ def _mathematics(e: Expressions, name: str, arguments: list[Value], node: ast.AS
         return Value(nodes.call("wl_is_finite_vector" if shape_of(types[0]) else "wl_is_finite", *code), wp.bool)
     if name in ("argmin", "argmax"):
         return Value(e.target.cast(nodes.warp(name, *code), wp.int32), wp.int32)
-    return Value(nodes.warp(name, *code), result)
+    return Value(e.mathematics(name, types, code, node), result)
 
 
 def _conversion(e: Expressions, kind: Any, node: ast.Call) -> Value:
@@ -188,8 +189,9 @@ def _method(e: Expressions, node: ast.Call, function: ast.Attribute) -> Value:
             return Value(e.target.count(e.kind_argument(node, "count")), wp.int32)
         if name in _RANDOM:
             return _RANDOM[name](e, node)
-        if name == "all":
-            raise e.error("world.all(...) is there to be looped over", "write 'for other in world.all(Kind):'", node)
+        if name in ("all", *QUERIES):
+            written = QUERIES.get(name, "world.all(Kind)")
+            raise e.error(f"world.{name}(...) is there to be looped over", f"write 'for other in {written}:'", node)
         if name in (*_ENDS, "shuffle", "fail"):
             raise e.error(f"world.{name}() gives no value", "write it on a line of its own", node)
         if name == "spawn":

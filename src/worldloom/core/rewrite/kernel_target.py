@@ -11,9 +11,12 @@ import numpy as np
 import warp as wp
 
 from worldloom.core.entity import AGENT_FIELDS, ENGINE_FIELDS
-from worldloom.core.fields import Field, Role, canonical, scalar_of, shape_of
+from worldloom.core.exact import PREFIX as EXACT
+from worldloom.core.fields import FLOATS, Field, Role, scalar_of, shape_of
 from worldloom.core.population import DEAD, ROW_FIELDS, SERIAL, Population, place_share
-from worldloom.core.rewrite import nodes
+from worldloom.core.rewrite import accessors, nodes
+from worldloom.core.rewrite.accessors import type_code
+from worldloom.core.rewrite.kernel_near import GridAccess, near_loop, nearest_loop
 from worldloom.core.rewrite.target import Target
 from worldloom.core.rewrite.values import RefType, RowType, Value, WorldType, is_scalar
 from worldloom.core.spaces import Discrete, MultiDiscrete
@@ -46,15 +49,6 @@ def column_name(column: Column) -> str:
     return f"{column[0]}__{column[1]}__col"
 
 
-def type_code(kind: Any, types: dict[str, Any]) -> str:
-    """How generated code spells a component type; types without a name in Warp are added to ``types``."""
-    if canonical(getattr(wp, kind.__name__, None)) is kind:
-        return f"wp.{kind.__name__}"
-    code = f"vec{'x'.join(map(str, shape_of(kind)))}_{scalar_of(kind).__name__}"
-    types[code] = kind
-    return code
-
-
 @dataclass
 class Sites:
     """The places in the user's code where a world can go wrong, numbered for the compiled code."""
@@ -85,13 +79,26 @@ class KernelTarget(Target):
         remote_read, remote_write: Columns it reads or writes in rows that other threads own.
         scalars: Which of :data:`SCALAR_PARAMETERS` it takes.
         faults: Whether it can report a fault.
+        in_order: Whether it adds real numbers into rows that other threads add into too, whose sum depends on the order; in exact mode only.
         threads: How many threads run it for one row, all of them computing the same but for the turns of shared loops.
     """
 
+    in_order = False
+
     def __init__(
-        self, table: str, counts: Rows, exclusive: bool, place: str, sites: Sites, types: dict[str, Any], engine: bool = False, threads: int = 1
+        self,
+        table: str,
+        counts: Rows,
+        exclusive: bool,
+        place: str,
+        sites: Sites,
+        types: dict[str, Any],
+        engine: bool = False,
+        exact: bool = False,
+        threads: int = 1,
     ) -> None:
-        self.table, self.counts, self.exclusive, self.threads = table, counts, exclusive, threads
+        self.exact, self.threads = exact, threads
+        self.table, self.counts, self.exclusive = table, counts, exclusive
         self.place, self.sites, self.types, self.engine = place, sites, types, engine
         self.flow: Expressions | None = None
         self.inputs: dict[Column, Field] = {}
@@ -169,7 +176,7 @@ class KernelTarget(Target):
         return nodes.name(column_name(column))
 
     def raw(self, row: Value, field: Field) -> ast.expr:
-        return nodes.index(self._reach(row, field, write=False), self._row(row))
+        return accessors.get(self._reach(row, field, write=False), field, self._row(row))
 
     def _assigned(self, column: Column) -> bool:
         assigned = self.flow.assigned if self.flow is not None else None
@@ -183,15 +190,11 @@ class KernelTarget(Target):
             if not self._in_registers(row) and field.role is not Role.CONFIG:
                 self.remote_read.add(column)
             return nodes.name(variable(column))
-        return self._load(nodes.index(self._reach(row, field, write=False), self._row(row)), field)
-
-    def _load(self, element: ast.expr, field: Field) -> ast.expr:
-        """An element of a column as a value of its own: Warp would look at a bare truth value again after the branch it decides."""
-        return self.cast(element, wp.bool) if field.dtype is wp.bool else clean_action(element, field)
+        return clean_action(accessors.get(self._reach(row, field, write=False), field, self._row(row)), field)
 
     def write(self, row: Value, field: Field, value: ast.expr) -> list[ast.stmt]:
         if not self._in_registers(row):
-            return [nodes.store(nodes.index(self._reach(row, field, write=True), self._row(row)), value)]
+            return [accessors.put(self._reach(row, field, write=True), field, self._row(row), value)]
         column = self._column(row, field)
         self.outputs[column] = field
         if self.flow is not None and self.flow.assigned is not None:
@@ -205,31 +208,47 @@ class KernelTarget(Target):
             return [nodes.store(nodes.index(name, *indices), value)]
         kept = f"wl_kept_{'_'.join(self._column(row, field))}"
         return [
-            nodes.assign(kept, nodes.index(self._reach(row, field, write=False), self._row(row))),
+            nodes.assign(kept, accessors.get(self._reach(row, field, write=False), field, self._row(row))),
             nodes.store(nodes.index(nodes.name(kept), *indices), value),
-            nodes.store(nodes.index(self._reach(row, field, write=True), self._row(row)), nodes.name(kept)),
+            accessors.put(self._reach(row, field, write=True), field, self._row(row), nodes.name(kept)),
         ]
 
     def accumulate(self, row: Value, field: Field, operator: str, value: ast.expr, indices: list[ast.expr] | None) -> list[ast.stmt]:
         if self._in_registers(row) and not (self.threads > 1 and self._in_turn):
             now = self.read(row, field) if indices is None else self.element(row, field, indices)
-            value = _combine(operator, now, value)
+            value = self._combine(operator, now, value, field)
             return self.write(row, field, value) if indices is None else self.set_element(row, field, indices, value)
         place = [self._row(row), *(indices or [])]
         column = self._reach(row, field, write=True)
         if operator in ("or", "and"):
             test = value if operator == "or" else ast.UnaryOp(ast.Not(), value)
-            return self._by_one([ast.If(test, [nodes.store(nodes.index(column, *place), nodes.constant(operator == "or"))], [])])
+            return self._by_one([ast.If(test, [accessors.put(column, field, self._row(row), nodes.constant(operator == "or"), indices)], [])])
+        if self.exact and scalar_of(field.dtype) in FLOATS:
+            self.in_order = True
+            return self._accumulate_in_order(column, place, operator, value, field)
         return self._by_one([ast.Expr(nodes.warp(f"atomic_{operator}", column, *place, value))])
+
+    def _accumulate_in_order(self, column: ast.expr, place: list[ast.expr], operator: str, value: ast.expr, field: Field) -> list[ast.stmt]:
+        """Plain arithmetic instead of an atomic one, which on the GPU takes the smallest numbers for 0; the place is found once."""
+        found = [f"wl_place_{i}" for i in range(len(place))]
+        row, *indices = (nodes.name(name) for name in found)
+        held = [nodes.assign(name, self.cast(where, wp.int32)) for name, where in zip(found, place, strict=True)]
+        now = accessors.get(column, field, row, list(indices))
+        return [*held, accessors.put(column, field, row, self._combine(operator, now, value, field), list(indices))]
+
+    def _combine(self, operator: str, now: ast.expr, value: ast.expr, field: Field) -> ast.expr:
+        if operator in ("or", "and"):
+            return ast.BoolOp(ast.Or() if operator == "or" else ast.And(), [now, value])
+        return self.mathematics(operator, (field.dtype, field.dtype), [now, value])
 
     def array(self, row: Value, field: Field) -> ast.expr:
         return nodes.name(column_name(self._column(row, field)))
 
     def element(self, row: Value, field: Field, indices: list[ast.expr]) -> ast.expr:
-        return self._load(nodes.index(self._reach(row, field, write=False), self._row(row), *indices), field)
+        return clean_action(accessors.get(self._reach(row, field, write=False), field, self._row(row), indices), field)
 
     def set_element(self, row: Value, field: Field, indices: list[ast.expr], value: ast.expr) -> list[ast.stmt]:
-        stored = self._by_one([nodes.store(nodes.index(self._reach(row, field, write=True), self._row(row), *indices), value)])
+        stored = self._by_one([accessors.put(self._reach(row, field, write=True), field, self._row(row), value, indices)])
         return stored if self.threads == 1 or self._in_turn else [self._wait(), *stored, self._wait()]
 
     def slot(self, row: Value) -> ast.expr:
@@ -285,7 +304,7 @@ class KernelTarget(Target):
             column = (population.new_table, field_name)
             self.columns[column] = field
             self.remote_write.add(column)
-            stores.append(nodes.store(nodes.index(nodes.name(column_name(column)), row), value))
+            stores.append(accessors.put(nodes.name(column_name(column)), field, row, value))
         return [
             nodes.assign("wl_births", nodes.binary(nth, ast.Add(), nodes.constant(1))),
             nodes.assign(name, nodes.call("serial_number", step, nodes.name("system"), nodes.name("slot"), nodes.constant(share), nth)),
@@ -306,9 +325,11 @@ class KernelTarget(Target):
             return [ast.Pass()]
         world = Value(nodes.name("world"), WorldType(None))  # type: ignore[arg-type]
         self.scalars.add("world")
-        dead = nodes.index(self._reach(row, ROW_FIELDS[DEAD], write=True), self._row(row))
-        changed = nodes.index(self._reach(world, population.field("changed"), write=True), nodes.name("world"))
-        return [nodes.store(dead, nodes.constant(True)), nodes.store(changed, nodes.constant(True))]
+        dead, changed = ROW_FIELDS[DEAD], population.field("changed")
+        return [
+            accessors.put(self._reach(row, dead, write=True), dead, self._row(row), nodes.constant(True)),
+            accessors.put(self._reach(world, changed, write=True), changed, nodes.name("world"), nodes.constant(True)),
+        ]
 
     def world_id(self) -> ast.expr:
         self.scalars |= {"world", "offset"}
@@ -332,6 +353,16 @@ class KernelTarget(Target):
         counter = f"wl_i{name}"
         row = nodes.assign(name, nodes.binary(self.first_row(kind), ast.Add(), nodes.name(counter)))
         return [ast.For(ast.Name(counter, ast.Store()), nodes.call("range", self.count(kind)), [row, *body], [], None)]
+
+    def loop_near(self, label: str, name: str, kind: Any, field: Field, point: ast.expr, radius: ast.expr, body: list[ast.stmt]) -> list[ast.stmt]:
+        return near_loop(GridAccess(self, kind, field, label), name, point, radius, body)
+
+    def loop_nearest(self, label: str, name: str, kind: Any, field: Field, point: ast.expr, k: int, body: list[ast.stmt]) -> list[ast.stmt]:
+        return nearest_loop(GridAccess(self, kind, field, label), name, point, k, body)
+
+    def reach_world(self, field: Field) -> str:
+        """The whole column of a field of the world, to be read."""
+        return self._reach(Value(nodes.name("world"), WorldType(None)), field, write=False).id  # type: ignore[arg-type]
 
     # -- several threads ---------------------------------------------------------------------------------------------
 
@@ -358,14 +389,14 @@ class KernelTarget(Target):
         out: list[ast.stmt] = [self._wait()] if gathered else []  # some may still be loading what is now stored
         for row, held in gathered:
             now = self.read(row, held)
-            out += self._by_one([nodes.store(nodes.index(self._reach(row, held, write=True), self._row(row)), now)])
+            out += self._by_one([accessors.put(self._reach(row, held, write=True), held, self._row(row), now)])
         rounds = nodes.binary(nodes.binary(nodes.name(turns), ast.Add(), nodes.constant(self.threads - 1)), ast.Div(), nodes.constant(self.threads))
         place = nodes.binary(nodes.binary(nodes.name(f"{counter}_round"), ast.Mult(), nodes.constant(self.threads)), ast.Add(), nodes.name("lane"))
         taken = ast.If(ast.Compare(nodes.name(counter), [ast.Lt()], [nodes.name(turns)]), body, [])
         loop = ast.For(ast.Name(f"{counter}_round", ast.Store()), nodes.call("range", rounds), [nodes.assign(counter, place), taken], [], None)
         out += [self._wait(), loop, self._wait()]
         for row, held in gathered:
-            out += self.write(row, held, self._load(nodes.index(self._reach(row, held, write=False), self._row(row)), held))
+            out += self.write(row, held, accessors.get(self._reach(row, held, write=False), held, self._row(row)))
         return out
 
     # -- random numbers, ends, faults --------------------------------------------------------------------------------
@@ -375,6 +406,7 @@ class KernelTarget(Target):
         self.scalars |= {"slot", "system"}
         world = Value(nodes.name("world"), WorldType(None))  # type: ignore[arg-type]
         seed, episode, step = (self.read(world, ENGINE_FIELDS[n]) for n in ("seed", "episode", "step"))
+        function = f"{EXACT}{function}" if self.exact and function == "normal" else function
         return nodes.call(function, seed, self.world_id(), episode, step, nodes.name("wl_stream"), draw, *arguments)
 
     def end(self, row: Value, what: str) -> list[ast.stmt]:
@@ -416,9 +448,3 @@ def clean_action(node: ast.expr, field: Field) -> ast.expr:
         parts: list[ast.expr] = [nodes.call("clean_choice", nodes.index(node, nodes.constant(i)), nodes.constant(n)) for i, n in enumerate(choices)]
         return ast.Call(ast.parse(type_code(field.dtype, {}), mode="eval").body, parts, [])
     return node
-
-
-def _combine(operator: str, now: ast.expr, value: ast.expr) -> ast.expr:
-    if operator in ("or", "and"):
-        return ast.BoolOp(ast.Or() if operator == "or" else ast.And(), [now, value])
-    return nodes.warp(operator, now, value)

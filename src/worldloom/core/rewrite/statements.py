@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from typing import Any, TypeGuard
 
 import warp as wp
@@ -15,6 +16,7 @@ from worldloom.core.rewrite.access import Spawning
 from worldloom.core.rewrite.calls import draw
 from worldloom.core.rewrite.expressions import Expressions
 from worldloom.core.rewrite.names import MISSING
+from worldloom.core.rewrite.neighbours import QUERIES, understand_query
 from worldloom.core.rewrite.turns import check_size, share, understand_share
 from worldloom.core.rewrite.values import ArrayType, RefType, RowType, TupleType, Value, WorldType, describe, is_plain
 
@@ -358,11 +360,12 @@ class Statements(Expressions):
             return self.for_range(node.target.id, call, node)
         if isinstance(call, ast.Call) and self.static(call.func) is share:
             return understand_share(self, node.target.id, call, node)
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "all":
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in ("all", *QUERIES):
             holder = self.expression(call.func.value)
             if isinstance(holder.type, WorldType):
-                return self.for_rows(node.target.id, call, node)
-        raise self.unsupported(f"a loop over '{ast.unparse(call)}'", node, "loop over range(...) or world.all(Kind)")
+                understand = self.for_rows if call.func.attr == "all" else functools.partial(understand_query, self)
+                return understand(node.target.id, call, node)
+        raise self.unsupported(f"a loop over '{ast.unparse(call)}'", node, "loop over range(...), world.all(Kind), world.near(...) or world.nearest(...)")
 
     def for_range(self, name: str, call: ast.Call, node: ast.For) -> list[ast.stmt]:
         if not 1 <= len(call.args) <= 3:
@@ -379,6 +382,10 @@ class Statements(Expressions):
 
     def for_rows(self, name: str, call: ast.Call, node: ast.For) -> list[ast.stmt]:
         kind = self.kind_argument(call, "all")
+        return self.target.loop_rows(self.target.local(name), kind, self.rows_body(name, kind, node))
+
+    def rows_body(self, name: str, kind: Any, node: ast.For) -> list[ast.stmt]:
+        """The body of a loop in which ``name`` stands for one entity of ``kind`` after the other."""
         known = self.locals.setdefault(name, RowType(kind, own=False))
         if known != RowType(kind, own=False) or name in self.parameters:
             raise self.error(f"'{name}' already stands for {describe(known)}", "use another name in the loop", node)
@@ -389,7 +396,7 @@ class Statements(Expressions):
             self.assigned.add(name)
         body = self.loop_body(node.body)
         self.assigned = before
-        return self.target.loop_rows(self.target.local(name), kind, body)
+        return body
 
     def loop_body(self, body: list[ast.stmt]) -> list[ast.stmt]:
         before = set(self.assigned or ())

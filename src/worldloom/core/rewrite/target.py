@@ -6,6 +6,9 @@ import ast
 from abc import ABC, abstractmethod
 from typing import Any
 
+import warp as wp
+
+from worldloom.core import exact
 from worldloom.core.fields import Field
 from worldloom.core.rewrite import nodes
 from worldloom.core.rewrite.values import Value
@@ -18,10 +21,22 @@ class Target(ABC):
     """Whether the system is the engine's own, which may touch the engine's fields."""
     place: str = ""
     """The system and the file, for messages."""
+    exact: bool = False
+    """Whether functions must give the same bits on every device."""
 
     def describe_site(self, message: str, line: int) -> str:
         """What is said of a fault found at ``line``."""
         return message if self.engine else f"{message} ({self.place}:{line})"
+
+    def mathematics(self, name: str, types: tuple[Any, ...], arguments: list[ast.expr]) -> ast.expr:
+        """A call of one of Warp's functions, or of its exact version."""
+        found = exact.version(name, types) if self.exact else None
+        if found is None:
+            return nodes.warp(name, *arguments)
+        called, kind = found
+        if types[0] is wp.float16 and kind is not wp.float16:
+            return self.cast(nodes.call(called, *[self.cast(a, kind) for a in arguments]), wp.float16)
+        return nodes.call(called, *arguments)
 
     @abstractmethod
     def local(self, name: str) -> str:
@@ -133,6 +148,14 @@ class Target(ABC):
         ``gathered`` are the components of the own row that the turns accumulate into.
         """
         return [ast.For(ast.Name(counter, ast.Store()), nodes.call("range", nodes.name(turns)), body, [], None)]
+
+    @abstractmethod
+    def loop_near(self, label: str, name: str, kind: Any, field: Field, point: ast.expr, radius: ast.expr, body: list[ast.stmt]) -> list[ast.stmt]:
+        """Run ``body`` for every entity of ``kind`` whose ``field`` lies within ``radius`` of ``point``; variables of the loop begin with ``label``."""
+
+    @abstractmethod
+    def loop_nearest(self, label: str, name: str, kind: Any, field: Field, point: ast.expr, k: int, body: list[ast.stmt]) -> list[ast.stmt]:
+        """Run ``body`` for the ``k`` entities of ``kind`` whose ``field`` lies nearest to ``point``."""
 
     @abstractmethod
     def random(self, function: str, draw: ast.expr, arguments: list[ast.expr]) -> ast.expr:
