@@ -24,6 +24,9 @@ PRINTED = {
     "callable_in_schedule": r"buyers per world: \[5\] prices differ: True$",
     "component_groups": r"boat: \[0\.5, 0\.0\]\nrocket: \[0\.0, 3\.5\] fuel 0\.5\nlamp: fuel 0\.0$",
     "references": r"leaders: \[-1, 0, 1, 2\]\nplaces: \[-3\.0, -1\.125, 0\.375, 1\.5\]$",
+    "pairs": r"^pairs of balls that touch: at first [1-9]\d\d and at last \d{1,2}\nwhat one of a pair gets the other gives: True\n"
+    r"gnats left: [1-9]\d\d of 1000$",
+    "lidar": r"^30 rays per robot, [1-9]\d{3} of them see a post, [1-9]\d{3} see none\nturns per robot: \d\.\d$",
     "boids": r"^neighbours: (\d|1\d)\.\d of 199\norder: 0\.0\d at first, 0\.[4-9]\d after 100 steps\npython and cpu agree bit for bit: True$",
     "predator_prey": r"^(step \d+: [1-9]\d* rabbits and [1-9]\d* foxes in the first field, [56],\d+ animals in all\n?){8}$",
     "bullets": r"^a ship that stays is hit \d\.\d times; \d+ bullets in the air, 0 faults\none that sways is hit \d\.\d times; .* 0 faults$",

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import warp as wp
 
-from worldloom.core.program import KernelSpec, Program, block_dim
+from worldloom.core.errors import InputError
+from worldloom.core.program import KernelSpec, Program
 from worldloom.core.schedule import HostNode
 from worldloom.core.shards import WARP, run_all
 from worldloom.core.variants import Ready, remembered
@@ -30,6 +31,9 @@ class Executor:
         self.tables, self.offset = simulation.tables, simulation.world_offset
         self.errors, self.alarm = simulation._fault_buffers, simulation._alarm.array
         self._simulation = weakref.ref(simulation)
+        for spec in (*program.step, *program.reset):
+            if isinstance(spec, KernelSpec) and simulation.num_worlds * spec.rows >= 2**31:
+                raise InputError(f"{simulation.num_worlds} worlds need more than 2^31 threads for {spec.labels[0]}: use fewer worlds per simulation")
         self.kernels = program.load(self.device, simulation.definition.id)
         self.tuned = remembered(program, self.kernels, self.device, simulation.num_worlds) if tuned else dict[str, Ready]()
         self._streams: dict[int, wp.Stream] = {}
@@ -73,7 +77,7 @@ class Executor:
 
     def launch(self, spec: KernelSpec, shard: int = 0, stream: wp.Stream | None = None, ready: Ready | None = None) -> None:
         """Launch one kernel for the worlds of one shard; on Warp's stream unless another is given, and as tuned unless told otherwise."""
-        kernel, block = ready or self.tuned.get(spec.name) or (self.kernels[spec.name], block_dim(self.device))
+        kernel, block = ready or self.tuned.get(spec.name) or (self.kernels[spec.name], spec.block_dim(self.device))
         first, end = self.slices[shard]
         rows = (end - first) * (block if spec.whole_block and self.device.is_cuda else spec.rows)
         inputs: list[Any] = [first, rows, self.offset, *[self.tables[t][f].array for t, f in spec.columns]]

@@ -12,6 +12,7 @@ from worldloom.core.grid import near_slots, nearest_slots, sort_into_cells
 from worldloom.core.guards import Alarm
 from worldloom.core.lifecycle import TableView
 from worldloom.core.math import construct
+from worldloom.core.pairs import Pair
 from worldloom.core.population import DEAD, SERIAL, Population, place_share, serial_number
 from worldloom.core.random import STREAM_SHIFT, Key
 from worldloom.core.rewrite.kernel_target import WORLD
@@ -248,18 +249,23 @@ class Interpreter:
     def _run_node(self, node: Node) -> None:
         function = self._function(node.system, node.view)
         mask = None if node.mask is None else self.tables[WORLD][node.mask[0]].values == node.mask[1]
-        own, world_columns = self.tables[node.table].columns, self.tables[WORLD].columns
         system, self._node = node.system, node
         for world in range(self.num_worlds):
             if mask is not None and not mask[world]:
                 continue
             self._world = world
-            first = self._first(node.table)
-            for slot in range(self.count(node.table)):
+            here = {system.world_parameter: Row(self.tables[WORLD].columns, world, world + self.offset)}
+            for slot, entities in self._pairs(node.view) if isinstance(node.view, Pair) else enumerate((row,) for row in self.rows(node.table)):
                 self._slot, self._births = slot, 0
                 self._stream = node.ordinal << STREAM_SHIFT | slot
-                named = {system.entity_parameter: Row(own, first + slot, slot), system.world_parameter: Row(world_columns, world, world + self.offset)}
+                named = {**dict(zip((system.entity_parameter, system.partner_parameter), entities, strict=False)), **here}
                 function(**{name: row for name, row in named.items() if name is not None})
+
+    def _pairs(self, pair: Pair) -> Iterator[tuple[int, tuple[Row, ...]]]:
+        """Every pair of the present world, with its number."""
+        one, two = (list(self.rows(table)) for table in pair.tables)
+        for number, i, j in pair.places(len(one), len(two), self.schedule.counts[pair.tables[1]]):
+            yield number, (one[i], two[j])
 
     def _build_grid(self, build: BuildGrid) -> None:
         grid, kept = build.grid, self.tables[WORLD]
@@ -297,7 +303,7 @@ class Interpreter:
                 if population.limit.overflow == "error":
                     self._alarm.ring()
 
-    def _function(self, system: System, view: TableView) -> Callable[..., None]:
+    def _function(self, system: System, view: TableView | Pair) -> Callable[..., None]:
         key = (system, view.__name__)
         if key not in self._functions:
             self._functions[key] = system.python_function(view, self, self.exact)

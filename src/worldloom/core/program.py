@@ -15,17 +15,18 @@ from typing import Any
 import warp as wp
 from warp._src.context import get_module
 
-from worldloom.core import exact, grid_kernels, guards, population_kernels, random
+from worldloom.core import exact, grid_kernels, guards, population_kernels, random, wide_kernels
 from worldloom.core.console import compiling
 from worldloom.core.errors import CompileError
 from worldloom.core.fields import Field, Role
 from worldloom.core.grid import PARTS
 from worldloom.core.grid_text import GridText
 from worldloom.core.operators import HELPERS
+from worldloom.core.pairs import PairText
 from worldloom.core.population import Population
 from worldloom.core.rewrite import accessors
 from worldloom.core.rewrite.accessors import array_code
-from worldloom.core.rewrite.kernel_target import WORLD, Column, Sites, clean_action, column_name, variable
+from worldloom.core.rewrite.kernel_target import WORLD, Column, Sites, barrier, clean_action, column_name, variable
 from worldloom.core.schedule import FINISHED, BuildGrid, Functions, Group, HostNode, Mask, Part, Schedule, Settle, group
 from worldloom.core.settle import LANES, SettleText
 
@@ -47,6 +48,8 @@ _SPACE: dict[str, Any] = {
     "votes_before": population_kernels.votes_before,
     "vote_count": population_kernels.vote_count,
     "sync_warp": population_kernels.sync_warp,
+    "sync_block": wide_kernels.sync_block,
+    "later_of_pair": wide_kernels.later_of_pair,
     **grid_kernels.FUNCTIONS,
     **{name: compiled for name, (compiled, _) in HELPERS.items()},
 }
@@ -65,6 +68,7 @@ class KernelSpec:
         loads, stores: The columns that these bytes are of.
         reason: Why its first system did not join an earlier kernel.
         whole_block: Whether on CUDA a block of threads shares a world, whatever its size.
+        threads: Threads that share one row; more than a warp of them are a block.
     """
 
     name: str
@@ -79,6 +83,16 @@ class KernelSpec:
     stores: tuple[Column, ...]
     reason: str
     whole_block: bool = False
+    threads: int = 1
+
+    @property
+    def is_block(self) -> bool:
+        """Whether the threads of one row are a block, whose size is then no matter of taste."""
+        return self.threads > LANES
+
+    def block_dim(self, device: wp.Device) -> int:
+        """Threads per block for this kernel, where nobody has tuned it."""
+        return self.threads if self.is_block else block_dim(device)
 
 
 @dataclass
@@ -119,7 +133,8 @@ class Program:
     def _compile(self, module: Any, device: wp.Device, name: str) -> None:
         try:
             with compiling(f"{name} for {device.alias}"):
-                module.load(device, block_dim(device))
+                for threads in {spec.block_dim(device): None for spec in (*self.step, *self.reset) if isinstance(spec, KernelSpec)}:
+                    module.load(device, threads)
         except Exception as error:
             kept = Path(wp.config.kernel_cache_dir or ".") / f"{module.name}.py"
             kept.write_text(self.text)
@@ -140,7 +155,7 @@ def generate(schedule: Schedule, fuse: bool, cuda: bool, exact: bool = False) ->
     other where they add real numbers into the same rows, in the order of the CPU.
     """
     sites, types = Sites(), dict[str, Any]()
-    functions = Functions(schedule, sites, types, exact)
+    functions = Functions(schedule, sites, types, exact, cuda)
     groups = {phase: group(entries, schedule, functions, fuse) for phase, entries in (("step", schedule.step), ("reset", schedule.reset))}
     writer = _Writer(schedule, types, cuda, sites, _never_kept([g for found in groups.values() for g in found if isinstance(g, Group)], schedule))
     for part in groups["step"]:
@@ -221,6 +236,7 @@ class _Writer:
         blocks = _blocks(group)
         columns: dict[Column, Field] = {}
         lines, loops = self._head(group, columns, in_order)
+        once = "if lane == 0: " if group.threads > 1 else ""
         shared, local = self._placement(blocks)
         early = self._early_exit(blocks)
         if early is not None:
@@ -244,18 +260,20 @@ class _Writer:
                 lines.append(pad + function.call(node.ordinal))
                 known |= set(function.target.outputs)
                 columns.update(function.arrays)
+            if group.threads > 1:  # nobody may still be loading what the first thread now stores
+                lines.append(f"{pad}{barrier(group.threads)}()")
             changed = [c for c in local[index] if c not in repeated and any(c in f.target.outputs for _, f in nodes)]
-            lines += [pad + self._store(column, columns) for column in changed]
+            lines += [pad + once + self._store(column, columns) for column in changed]
             defined |= set() if mask is not None else known
         written = {c for _, nodes in blocks for _, f in nodes for c in f.target.outputs} - self.never_kept - repeated
-        lines += [self._store(column, columns) for column in shared if column in written]
+        lines += [once + self._store(column, columns) for column in shared if column in written]
         errors = any(f.target.faults for f in group.functions)
         if in_order:
             lines, loops = [*loops, *["    " * _depth(loops) + line for line in lines]], []
         name = self._write(f"{phase}_{number}", columns, errors, False, lines, loops)
-        return self._spec(
-            name, 1 if in_order else group.rows, columns, errors, False, [n.label for n in group.nodes], self._moved(blocks, shared), group.reason
-        )
+        threads = 1 if in_order or (group.pair is not None and not self.cuda) else group.rows * group.threads
+        labels = [n.label for n in group.nodes]
+        return self._spec(name, threads, columns, errors, False, labels, self._moved(blocks, shared), group.reason, threads=group.threads)
 
     def _spec(
         self,
@@ -268,10 +286,11 @@ class _Writer:
         moved: tuple[list[Column], list[Column]],
         reason: str,
         whole_block: bool = False,
+        threads: int = 1,
     ) -> KernelSpec:
         read, written = (sum(self._bytes(column) for column in found) for found in moved)
         loads, stores = (tuple(dict.fromkeys(found)) for found in moved)
-        return KernelSpec(name, rows, tuple(columns), errors, alarm, tuple(labels), read, written, loads, stores, reason, whole_block)
+        return KernelSpec(name, rows, tuple(columns), errors, alarm, tuple(labels), read, written, loads, stores, reason, whole_block, threads)
 
     def _write(self, name: str, columns: dict[Column, Field], errors: bool, alarm: bool, lines: list[str], loops: list[str]) -> str:
         """Add the text of a kernel; the name of the one that does the same where there is one already.
@@ -293,14 +312,19 @@ class _Writer:
 
     def _head(self, group: Group, columns: dict[Column, Field], in_order: bool) -> tuple[list[str], list[str]]:
         """The lines that say which row it is, and the loops around them on the CPU, or of a thread that runs all rows of its world."""
+        if group.pair is not None:
+            text = PairText(group.pair, self.schedule.counts, lambda name: self._load((WORLD, name), columns))
+            return (text.threads(), []) if self.cuda and not in_order else text.loops(one_world=in_order)
+        lanes = [f"lane = thread % {group.threads}", f"thread = thread / {group.threads}"] if group.threads > 1 else []
         if group.population is not None:
-            return self._population_head(group.population, columns, in_order)
-        if in_order:
-            loops = ["world = first + thread", f"for slot in range({group.rows}):"]
-            return [f"row = world * {group.rows} + slot"], loops
-        if group.rows == 1:
-            return ["world = first + thread", "row = world", "slot = wp.int32(0)"], [_ROWS]
-        return [f"row = first * {group.rows} + thread", f"world = row / {group.rows}", f"slot = row - world * {group.rows}"], [_ROWS]
+            lines, loops = self._population_head(group.population, columns, in_order)
+        elif in_order:
+            lines, loops = [f"row = world * {group.rows} + slot"], ["world = first + thread", f"for slot in range({group.rows}):"]
+        elif group.rows == 1:
+            lines, loops = ["world = first + thread", "row = world", "slot = wp.int32(0)"], [_ROWS]
+        else:
+            lines, loops = [f"row = first * {group.rows} + thread", f"world = row / {group.rows}", f"slot = row - world * {group.rows}"], [_ROWS]
+        return lanes + lines, loops
 
     def _population_head(self, population: Population, columns: dict[Column, Field], in_order: bool) -> tuple[list[str], list[str]]:
         """A thread for every row that there may be on CUDA; on the CPU a loop over those that there are."""

@@ -14,8 +14,13 @@ from worldloom.core.entity import Components, Entity, Has, World
 from worldloom.core.errors import DefinitionError, InputError
 from worldloom.core.fields import Field, Role
 from worldloom.core.grid import VECTORS, Grid
-from worldloom.core.population import Population, UpTo, is_event
+from worldloom.core.pairs import MOST_PAIRS, Pair
+from worldloom.core.population import PLACE_BITS, Population, UpTo, is_event
+from worldloom.core.random import STREAM_SHIFT
 from worldloom.core.system import Helper, System
+
+_MOST_STAGED = 4096
+"""Of pairs there are many, and few of them spawn something: memory is set aside for no more than this."""
 
 Renderer = Callable[[Any, int], Any]
 Step = System | Callable[[Any], None]
@@ -69,6 +74,8 @@ class Definition:
 
     def kinds_of(self, system: System) -> list[type[Entity]]:
         """The kinds of entity that a system over entities runs for."""
+        if system.pair is not None:
+            return [k for k in self.entities if k in (system.pair.first, system.pair.second)]
         owner = system.owner
         return [k for k in self.entities if (owner.matches(k) if isinstance(owner, Has) else issubclass(k, owner))]
 
@@ -97,7 +104,8 @@ class Definition:
                 continue
             staged |= spawning.fields
             bounded = not (entry.over_world or spawning.repeated)
-            most += spawning.sites * sum(self.rows_of(entry)) if bounded else limit.per_world
+            births = spawning.sites * sum(self.rows_of(entry)) if bounded else limit.per_world
+            most += births if entry.pair is None else min(births, max(limit.per_world, _MOST_STAGED))
         stage = max(limit.per_world, most) if limit.overflow == "drop" else limit.per_world
         return Population(kind.__name__, limit, min(stage, 2**20), tuple(n for n in kind.fields if n in staged), is_event(kind))
 
@@ -112,7 +120,9 @@ class Definition:
                 )
 
     def rows_of(self, system: System) -> list[int]:
-        """How often a system runs per world, for each kind that it runs for."""
+        """How often a system runs per world at most, for each kind that it runs for."""
+        if system.pair is not None:
+            return [system.pair.most(self.rows)]
         return [1] if system.over_world else [self.rows[k.__name__] for k in self.kinds_of(system)]
 
     def agents(self, kind: type[Entity]) -> bool:
@@ -292,6 +302,8 @@ def _validate_system(made: Definition, system: System) -> None:
     for kind, line in system.access.kinds.items():
         if isinstance(kind, type) and issubclass(kind, Entity) and kind not in made.entities:
             raise system.source.error(f"it looks for entities of kind '{kind.__name__}', which '{made.id}' does not have", "add the kind to 'entities'", line)
+    if system.pair is not None:
+        _validate_pairs(made, system, system.pair)
     changes: dict[Any, int] = {k: s.line for k, s in system.access.spawns.items()}
     for who, line in system.access.despawns.items():
         changes.update({k: line for k in ([who] if who is not None else made.kinds_of(system))})
@@ -303,4 +315,17 @@ def _validate_system(made: Definition, system: System) -> None:
                 f"it changes how many '{kind.__name__}' there are, but in '{made.id}' their number is fixed",
                 f"say how many there may be: entities={{{kind.__name__}: wl.UpTo(64)}}",
                 line,
+            )
+
+
+def _validate_pairs(made: Definition, system: System, pair: Pair) -> None:
+    """Every pair has a number, and whatever is known by it leaves only so many bits for it."""
+    most = pair.most(made.rows)
+    limits = [(MOST_PAIRS, "there are"), (2**PLACE_BITS if system.access.spawns else most, "it spawns entities from")]
+    limits.append((2**STREAM_SHIFT if system.draws else most, "it draws random numbers for"))
+    for limit, what in limits:
+        if most > limit:
+            raise system.source.error(
+                f"{what} up to {most:,} pairs of {' and '.join(pair.tables)} in a world of '{made.id}', and {limit:,} is the most",
+                "have fewer entities, or a system over one kind that loops over the few near enough",
             )

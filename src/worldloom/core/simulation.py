@@ -101,7 +101,7 @@ class Simulation(History, Measured):
             shared = shared_components(self.definition).items()
             apart = {whole for part, (whole, _) in shared if part in kept_apart or whole in kept_apart}
             self.schedule.sharing = {part: home for part, home in shared if home[0] not in apart}
-        if num_worlds * max(self.schedule.counts.values()) >= 2**31:
+        if num_worlds * max(self.schedule.counts[table] for table in self.schedule.tables) >= 2**31:
             raise InputError(f"{num_worlds} worlds make more than 2^31 rows in one table: use fewer worlds per simulation")
         self.tables = self._allocate(external)
         self.slices = [(0, num_worlds)] if self.interpreted or self.device.is_cuda else shards.slices(num_worlds, threads)

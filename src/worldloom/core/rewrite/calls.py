@@ -15,6 +15,7 @@ from worldloom.core.math import NAMES, MathFunction, NoOverloadError, result_typ
 from worldloom.core.rewrite import nodes
 from worldloom.core.rewrite.names import MISSING
 from worldloom.core.rewrite.neighbours import QUERIES
+from worldloom.core.rewrite.turns import share
 from worldloom.core.rewrite.values import INTEGERS, ArrayType, RefType, RowType, TupleType, Value, WorldType, common, describe, is_scalar
 
 if TYPE_CHECKING:
@@ -258,6 +259,8 @@ def _choice(e: Expressions, node: ast.Call) -> Value:
     place = e.target.random("integer", draw(e), [e.target.literal(0, wp.int32), e.target.literal(shape[0], wp.int32)])
     if isinstance(kind, ArrayType):
         assert value.base is not None
+        if e.turns is not None:
+            e.turns.see(value, None, node.lineno)
         return Value(e.target.element(value.base, kind.field, [place]), kind.field.dtype)
     return Value(e.target.component(value.node, kind, [place]), scalar_of(kind))
 
@@ -326,4 +329,8 @@ def _bool(e: Expressions, node: ast.Call) -> Value:
     return _conversion(e, wp.bool, node)
 
 
-_BUILTINS: dict[Any, Any] = {abs: _abs, min: _extreme("min"), max: _extreme("max"), round: _round, len: _len, pow: _pow, bool: _bool}
+def _share(e: Expressions, node: ast.Call) -> Value:
+    raise e.error("wl.share(...) is there to be looped over", "write 'for ray in wl.share(30):' in a system", node)
+
+
+_BUILTINS: dict[Any, Any] = {share: _share, abs: _abs, min: _extreme("min"), max: _extreme("max"), round: _round, len: _len, pow: _pow, bool: _bool}

@@ -31,7 +31,12 @@ Column = tuple[str, str]
 """A table's name and a field's."""
 
 FAULT_COLUMNS: tuple[Column, ...] = ((WORLD, "broken"), (WORLD, "step"), (WORLD, "episode"))
-SCALAR_PARAMETERS = ("row", "world", "slot", "offset", "system")
+SCALAR_PARAMETERS = ("row", "row_a", "row_b", "world", "slot", "lane", "offset", "system")
+
+
+def barrier(threads: int) -> str:
+    """What waits until all ``threads`` of a row are there, and sees what they wrote."""
+    return "sync_warp" if threads == 32 else "sync_block"
 
 
 def variable(column: Column) -> str:
@@ -75,6 +80,7 @@ class KernelTarget(Target):
         scalars: Which of :data:`SCALAR_PARAMETERS` it takes.
         faults: Whether it can report a fault.
         in_order: Whether it adds real numbers into rows that other threads add into too, whose sum depends on the order; in exact mode only.
+        threads: How many threads run it for one row, all of them computing the same but for the turns of shared loops.
     """
 
     in_order = False
@@ -89,8 +95,9 @@ class KernelTarget(Target):
         types: dict[str, Any],
         engine: bool = False,
         exact: bool = False,
+        threads: int = 1,
     ) -> None:
-        self.exact = exact
+        self.exact, self.threads = exact, threads
         self.table, self.counts, self.exclusive = table, counts, exclusive
         self.place, self.sites, self.types, self.engine = place, sites, types, engine
         self.flow: Expressions | None = None
@@ -207,7 +214,7 @@ class KernelTarget(Target):
         ]
 
     def accumulate(self, row: Value, field: Field, operator: str, value: ast.expr, indices: list[ast.expr] | None) -> list[ast.stmt]:
-        if self._in_registers(row):
+        if self._in_registers(row) and not (self.threads > 1 and self._in_turn):
             now = self.read(row, field) if indices is None else self.element(row, field, indices)
             value = self._combine(operator, now, value, field)
             return self.write(row, field, value) if indices is None else self.set_element(row, field, indices, value)
@@ -215,11 +222,11 @@ class KernelTarget(Target):
         column = self._reach(row, field, write=True)
         if operator in ("or", "and"):
             test = value if operator == "or" else ast.UnaryOp(ast.Not(), value)
-            return [ast.If(test, [accessors.put(column, field, self._row(row), nodes.constant(operator == "or"), indices)], [])]
+            return self._by_one([ast.If(test, [accessors.put(column, field, self._row(row), nodes.constant(operator == "or"), indices)], [])])
         if self.exact and scalar_of(field.dtype) in FLOATS:
             self.in_order = True
             return self._accumulate_in_order(column, place, operator, value, field)
-        return [ast.Expr(nodes.warp(f"atomic_{operator}", column, *place, value))]
+        return self._by_one([ast.Expr(nodes.warp(f"atomic_{operator}", column, *place, value))])
 
     def _accumulate_in_order(self, column: ast.expr, place: list[ast.expr], operator: str, value: ast.expr, field: Field) -> list[ast.stmt]:
         """Plain arithmetic instead of an atomic one, which on the GPU takes the smallest numbers for 0; the place is found once."""
@@ -241,7 +248,8 @@ class KernelTarget(Target):
         return clean_action(accessors.get(self._reach(row, field, write=False), field, self._row(row), indices), field)
 
     def set_element(self, row: Value, field: Field, indices: list[ast.expr], value: ast.expr) -> list[ast.stmt]:
-        return [accessors.put(self._reach(row, field, write=True), field, self._row(row), value, indices)]
+        stored = self._by_one([accessors.put(self._reach(row, field, write=True), field, self._row(row), value, indices)])
+        return stored if self.threads == 1 or self._in_turn else [self._wait(), *stored, self._wait()]
 
     def slot(self, row: Value) -> ast.expr:
         if row.type.own:
@@ -300,8 +308,7 @@ class KernelTarget(Target):
         return [
             nodes.assign("wl_births", nodes.binary(nth, ast.Add(), nodes.constant(1))),
             nodes.assign(name, nodes.call("serial_number", step, nodes.name("system"), nodes.name("slot"), nodes.constant(share), nth)),
-            nodes.assign("wl_place", nodes.warp("atomic_add", pending, nodes.name("world"), nodes.constant(1))),
-            ast.If(fits, stores, []),
+            *self._by_one([nodes.assign("wl_place", nodes.warp("atomic_add", pending, nodes.name("world"), nodes.constant(1))), ast.If(fits, stores, [])]),
         ]
 
     def default(self, field: Field) -> ast.expr:
@@ -357,6 +364,41 @@ class KernelTarget(Target):
         """The whole column of a field of the world, to be read."""
         return self._reach(Value(nodes.name("world"), WorldType(None)), field, write=False).id  # type: ignore[arg-type]
 
+    # -- several threads ---------------------------------------------------------------------------------------------
+
+    @property
+    def _in_turn(self) -> bool:
+        """Whether the code at hand is run by one of the threads of a row, and not by all of them."""
+        return self.flow is not None and self.flow.turns is not None
+
+    def _by_one(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        """What must happen once, though all threads of a row come along."""
+        if self.threads == 1 or self._in_turn:
+            return body
+        self.scalars.add("lane")
+        return [ast.If(ast.Compare(nodes.name("lane"), [ast.Eq()], [nodes.constant(0)]), body, [])]
+
+    def _wait(self) -> ast.stmt:
+        return ast.Expr(nodes.call(barrier(self.threads)))
+
+    def share(self, counter: str, turns: str, body: list[ast.stmt], gathered: list[tuple[Value, Field]]) -> list[ast.stmt]:
+        """Every thread takes each ``threads``-th turn. What the turns gather lies in memory meanwhile, where they meet."""
+        if self.threads == 1:
+            return super().share(counter, turns, body, gathered)
+        self.scalars.add("lane")
+        out: list[ast.stmt] = [self._wait()] if gathered else []  # some may still be loading what is now stored
+        for row, held in gathered:
+            now = self.read(row, held)
+            out += self._by_one([accessors.put(self._reach(row, held, write=True), held, self._row(row), now)])
+        rounds = nodes.binary(nodes.binary(nodes.name(turns), ast.Add(), nodes.constant(self.threads - 1)), ast.Div(), nodes.constant(self.threads))
+        place = nodes.binary(nodes.binary(nodes.name(f"{counter}_round"), ast.Mult(), nodes.constant(self.threads)), ast.Add(), nodes.name("lane"))
+        taken = ast.If(ast.Compare(nodes.name(counter), [ast.Lt()], [nodes.name(turns)]), body, [])
+        loop = ast.For(ast.Name(f"{counter}_round", ast.Store()), nodes.call("range", rounds), [nodes.assign(counter, place), taken], [], None)
+        out += [self._wait(), loop, self._wait()]
+        for row, held in gathered:
+            out += self.write(row, held, accessors.get(self._reach(row, held, write=False), held, self._row(row)))
+        return out
+
     # -- random numbers, ends, faults --------------------------------------------------------------------------------
 
     def random(self, function: str, draw: ast.expr, arguments: list[ast.expr]) -> ast.expr:
@@ -376,7 +418,8 @@ class KernelTarget(Target):
         self.faults = True
         self.scalars |= {"world", "offset"}
         site = self.sites.add(self.describe_site(message, line))
-        return [nodes.name(n) for n in ("errors", *map(column_name, FAULT_COLUMNS), "world", "offset")] + [nodes.constant(site)]
+        world = "world" if self.threads == 1 or self._in_turn else "wl_teller"
+        return [nodes.name(n) for n in ("errors", *map(column_name, FAULT_COLUMNS), world, "offset")] + [nodes.constant(site)]
 
     def check_index(self, node: ast.expr, size: int, what: str, line: int) -> ast.expr:
         if not self.table:  # a helper, which knows no world
