@@ -365,9 +365,8 @@ class _Writer:
         field, name = columns.setdefault(column, self.field(column)), column_name(column)
         shared = f"wp.min(world, {name}.shape[0] - 1)"  # a configuration holds one value for all worlds, or one for each
         row = "row" if column[0] != WORLD else shared if field.role is Role.CONFIG else "world"
-        once = self.cuda and field.role is Role.ACTION and accessors.streams(field)  # whoever acts next writes it anew
-        get = accessors.get_once_text(name, field, row) if once else accessors.get_text(name, field, row)
-        return ast.unparse(clean_action(ast.parse(get, mode="eval").body, field))
+        get = accessors.get_once if field.role is Role.ACTION and not field.shape else accessors.get  # whoever acts next writes it anew
+        return ast.unparse(clean_action(get(ast.Name(name, ast.Load()), field, ast.parse(row, mode="eval").body), field))
 
     def _store(self, column: Column, columns: dict[Column, Field]) -> str:
         if column in self.schedule.sharing:
