@@ -100,10 +100,11 @@ def first_difference(reference: Simulation, other: Simulation, step: int, atol: 
         return None
     column, expected, seen, wrong = found[0]
     place = tuple(int(i) for i in np.argwhere(wrong)[0])
+    world, inside = reference.tables[column.table].locate(place)
     return Difference(
         column.name,
-        place[0],
-        place[1:],
+        world,
+        inside,
         step,
         device_name(reference),
         device_name(other),

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import warp as wp
 
+from worldloom.core import scratch
 from worldloom.core.program import KernelSpec, Program, block_dim
 from worldloom.core.schedule import HostNode
 from worldloom.core.shards import WARP, run_all
+from worldloom.core.table import Table
 
 if TYPE_CHECKING:
     from worldloom.core.simulation import Simulation
@@ -26,12 +28,17 @@ class Executor:
     def __init__(self, simulation: Simulation, program: Program) -> None:
         self.program = program
         self.device, self.slices = simulation.device, simulation.slices
-        self.tables, self.offset = simulation.tables, simulation.world_offset
+        self.tables, self.offset = {**simulation.tables, **self._scratch(simulation)}, simulation.world_offset
         self.errors, self.alarm = simulation._fault_buffers, simulation._alarm.array
         self._simulation = weakref.ref(simulation)
         self.kernels = program.load(self.device, simulation.definition.id)
         self._streams: dict[int, wp.Stream] = {}
         self._recorded: tuple[list[Segment], list[Segment]] | None = self._record_all()
+
+    def _scratch(self, simulation: Simulation) -> dict[str, Table]:
+        """The memory that means nothing between two steps."""
+        used = {c for spec in (*self.program.step, *self.program.reset) if isinstance(spec, KernelSpec) for c in spec.columns}
+        return scratch.allocate(simulation.definition.populations.values(), simulation.schedule.scratch, used, simulation.num_worlds, self.device)
 
     def record(self) -> None:
         """Forget what was recorded, since some memory has moved."""
@@ -67,7 +74,7 @@ class Executor:
     def launch(self, spec: KernelSpec, shard: int = 0, stream: wp.Stream | None = None) -> None:
         """Launch one kernel for the worlds of one shard; on Warp's stream unless another is given."""
         first, end = self.slices[shard]
-        rows = (end - first) * spec.rows
+        rows = spec.threads(end - first)
         inputs: list[Any] = [first, rows, self.offset, *[self.tables[t][f].array for t, f in spec.columns]]
         if spec.takes_errors:
             inputs.append(self.errors[shard])
@@ -75,7 +82,7 @@ class Executor:
             inputs.append(self.alarm)
         wp.launch(
             self.kernels[spec.name],
-            dim=rows if self.device.is_cuda else 1,
+            dim=spec.launched(end - first) if self.device.is_cuda else 1,
             inputs=inputs,
             device=self.device,
             stream=stream,

@@ -19,10 +19,12 @@ from worldloom.core.console import compiling
 from worldloom.core.errors import CompileError
 from worldloom.core.fields import Field, Role
 from worldloom.core.operators import HELPERS
-from worldloom.core.population import Population
+from worldloom.core.population import HOME, Population
+from worldloom.core.population_kernels import LANES
 from worldloom.core.rewrite.kernel_target import WORLD, Column, Sites, clean_action, column_name, variable
 from worldloom.core.schedule import Functions, Group, HostNode, Mask, Part, Schedule, Settle, group
-from worldloom.core.settle import LANES, SettleText
+from worldloom.core.settle import SettleText
+from worldloom.core.settle_pooled import settle_kernels
 from worldloom.core.system import array_code
 
 _SPACE: dict[str, Any] = {
@@ -40,6 +42,9 @@ _SPACE: dict[str, Any] = {
     "votes_before": population_kernels.votes_before,
     "vote_count": population_kernels.vote_count,
     "sync_warp": population_kernels.sync_warp,
+    "sum_up_to": population_kernels.sum_up_to,
+    "of_last_lane": population_kernels.of_last_lane,
+    "take_place": population_kernels.take_place,
     **{name: compiled for name, (compiled, _) in HELPERS.items()},
 }
 _ROWS = "for thread in range(rows):"
@@ -54,6 +59,9 @@ class KernelSpec:
     Attributes:
         labels: The systems it runs, in order.
         bytes_read, bytes_written: Bytes of columns per world and launch, masked parts left out.
+        total: Threads in all, where they are not counted by worlds.
+        whole_warps: Whether its last threads have nothing to do but to make up a warp, whose threads count together.
+        begins: Whether it is the first kernel of its part of the schedule: a settlement may take several.
     """
 
     name: str
@@ -64,6 +72,18 @@ class KernelSpec:
     labels: tuple[str, ...]
     bytes_read: int
     bytes_written: int
+    total: int | None = None
+    whole_warps: bool = False
+    begins: bool = True
+
+    def threads(self, num_worlds: int) -> int:
+        """How many threads have something to do."""
+        return num_worlds * self.rows if self.total is None else self.total
+
+    def launched(self, num_worlds: int) -> int:
+        """How many threads CUDA starts."""
+        threads = self.threads(num_worlds)
+        return -(-threads // LANES) * LANES if self.whole_warps else threads
 
 
 @dataclass
@@ -123,7 +143,7 @@ def generate(schedule: Schedule, fuse: bool, cuda: bool) -> Program:
     functions = Functions(schedule, sites, types)
     groups = {phase: group(entries, schedule, functions, fuse) for phase, entries in (("step", schedule.step), ("reset", schedule.reset))}
     writer = _Writer(schedule, types, cuda, sites, _never_kept([g for found in groups.values() for g in found if isinstance(g, Group)], schedule))
-    step, reset = ([writer.part(phase, i, e) for i, e in enumerate(found)] for phase, found in groups.items())
+    step, reset = ([spec for i, e in enumerate(found) for spec in writer.part(phase, i, e)] for phase, found in groups.items())
     helpers: dict[str, Any] = {}
     texts: list[str] = []
 
@@ -154,12 +174,14 @@ class _Writer:
         self.same: dict[str, str] = {}
 
     def field(self, column: Column) -> Field:
-        return self.schedule.tables[column[0]].fields[column[1]]
+        return self.schedule.field_of(column)
 
-    def part(self, phase: str, number: int, part: Part) -> KernelSpec | HostNode:
+    def part(self, phase: str, number: int, part: Part) -> list[KernelSpec | HostNode]:
         if isinstance(part, HostNode):
-            return part
-        return self.settlement(phase, number, part) if isinstance(part, Settle) else self.kernel(phase, number, part)
+            return [part]
+        if isinstance(part, Settle) and part.population.pooled:
+            return [*self.pooled_settlement(phase, number, part)]
+        return [self.settlement(phase, number, part) if isinstance(part, Settle) else self.kernel(phase, number, part)]
 
     def settlement(self, phase: str, number: int, settle: Settle) -> KernelSpec:
         population = settle.population
@@ -168,6 +190,17 @@ class _Writer:
         alarm = population.limit.overflow == "error"
         name = self._write(f"{phase}_{number}", {c: self.field(c) for c in text.columns}, text.faults, alarm, lines, [_ROWS])
         return KernelSpec(name, LANES if self.cuda else 1, tuple(text.columns), text.faults, alarm, (settle.label,), 5, 0)
+
+    def pooled_settlement(self, phase: str, number: int, settle: Settle) -> list[KernelSpec]:
+        population = settle.population
+        faults, alarm = population.limit.overflow != "drop", population.limit.overflow == "error"
+        specs: list[KernelSpec] = []
+        for place, made in enumerate(settle_kernels(population, self.schedule.tables[population.table].fields, self.sites, self.types, self.cuda)):
+            told = faults and made.closes, alarm and made.closes
+            name = self._write(f"{phase}_{number}_{place}", {c: self.field(c) for c in made.columns}, *told, made.lines, [])
+            moved = made.bytes_read, made.bytes_written
+            specs.append(KernelSpec(name, made.rows, made.columns, *told, (settle.label,), *moved, made.total, made.whole_warps, place == 0))
+        return specs
 
     def kernel(self, phase: str, number: int, group: Group) -> KernelSpec:
         blocks = _blocks(group)
@@ -205,7 +238,10 @@ class _Writer:
         errors = any(f.target.faults for f in group.functions)
         name = self._write(f"{phase}_{number}", columns, errors, False, lines, loops)
         read, written = self._traffic(blocks, group, shared, local)
-        return KernelSpec(name, group.rows, tuple(columns), errors, False, tuple(n.label for n in group.nodes), read, written)
+        rows, total = group.rows, None
+        if group.population is not None and group.population.pooled:
+            rows, total = 1, group.population.limit.batch if self.cuda else None
+        return KernelSpec(name, rows, tuple(columns), errors, False, tuple(n.label for n in group.nodes), read, written, total)
 
     def _write(self, name: str, columns: dict[Column, Field], errors: bool, alarm: bool, lines: list[str], loops: list[str]) -> str:
         """Add the text of a kernel; the name of the one that does the same where there is one already.
@@ -238,11 +274,21 @@ class _Writer:
         """A thread for every row that there may be on CUDA; on the CPU a loop over those that there are."""
         most = population.limit.per_world
         count = self._at((WORLD, f"{population.table}__count"), columns)
+        if population.pooled:
+            return self._pooled_head(population, count, columns)
         if not self.cuda:
             loops = [f"for thread in range(rows / {most}):", "    world = first + thread", f"    for slot in range({count}):"]
             return [f"row = world * {most} + slot"], loops
         lines = [f"row = first * {most} + thread", f"world = row / {most}", f"slot = row - world * {most}"]
         return [*lines, f"if slot >= {count}: return"], []
+
+    def _pooled_head(self, population: Population, count: str, columns: dict[Column, Field]) -> tuple[list[str], list[str]]:
+        """A thread for every row of the batch on CUDA, which knows its world; on the CPU the rows of one world after the other."""
+        start = self._at((WORLD, f"{population.table}__first"), columns)
+        if not self.cuda:
+            return [f"row = {start} + slot"], [_ROWS, "    world = first + thread", f"    for slot in range({count}):"]
+        home = self._at((population.table, HOME), columns)
+        return ["row = thread", f"world = {home}", "if world < 0: return", f"slot = row - {start}", f"if slot < 0 or slot >= {count}: return"], []
 
     def _at(self, column: Column, columns: dict[Column, Field]) -> str:
         """The place of this row in a column."""
@@ -327,7 +373,7 @@ def _never_kept(groups: list[Group], schedule: Schedule) -> set[Column]:
         touched = masks.union(*[{*f.target.inputs, *f.target.outputs, *f.target.columns} for f in each.functions])
         for column in touched:
             users[column] = users.get(column, 0) + 1
-    return {c for c, n in users.items() if n == 1 and schedule.tables[c[0]].fields[c[1]].transient}
+    return {c for c, n in users.items() if n == 1 and schedule.field_of(c).transient}
 
 
 Blocks = list[tuple[Mask | None, list[tuple[Any, Any]]]]

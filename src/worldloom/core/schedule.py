@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from worldloom.core import lifecycle
+from worldloom.core import lifecycle, scratch
 from worldloom.core.entity import World
+from worldloom.core.fields import Field
 from worldloom.core.lifecycle import TableView
 from worldloom.core.population import Population, world_fields
 from worldloom.core.registry import Definition, Step
@@ -69,12 +70,21 @@ Entry = Node | HostNode | Settle
 
 @dataclass
 class Schedule:
-    """Everything that runs: ``step`` once per step, ``reset`` for the worlds whose ``reset_mask`` is set."""
+    """Everything that runs: ``step`` once per step, ``reset`` for the worlds whose ``reset_mask`` is set.
+
+    ``scratch`` are the columns of memory that means nothing between two steps, by table and name.
+    """
 
     tables: dict[str, TableView]
     counts: Rows
     step: list[Entry]
     reset: list[Entry]
+    scratch: dict[str, dict[str, Field]] = field(default_factory=dict)
+
+    def field_of(self, column: Column) -> Field:
+        """The field of one of the columns that kernels take."""
+        table, name = column
+        return self.scratch[table][name] if table in self.scratch else self.tables[table].fields[name]
 
 
 def plan(definition: Definition, autoreset: Autoreset, checks: bool) -> Schedule:
@@ -157,7 +167,8 @@ def plan(definition: Definition, autoreset: Autoreset, checks: bool) -> Schedule
         *engine([lifecycle.forget(world)], CHOSEN),
     ]
     counts = Rows({WORLD: 1, **definition.rows, **{p.new_table: p.stage for p in populations}}, definition.populations)
-    return Schedule(tables, counts, _settled(step, definition), _settled(reset, definition))
+    notes = {p.scratch_table: scratch.fields(p, tables[p.table].fields) for p in populations if p.pooled}
+    return Schedule(tables, counts, _settled(step, definition), _settled(reset, definition), notes)
 
 
 def _settled(entries: list[Entry], definition: Definition) -> list[Entry]:
@@ -182,7 +193,7 @@ def _settled(entries: list[Entry], definition: Definition) -> list[Entry]:
             settle(spawned & left)  # who has left makes room for the new ones
             born |= spawned
             left |= {entry.table if k is None else k.__name__ for k in access.despawns}
-            left |= {n for n in cleared if definition.populations[n].pooled}  # its rows are in the way of others
+            born |= {n for n in cleared if definition.populations[n].pooled}  # the rows that it leaves behind are to be used again
         else:
             settle(definition.populations)
         out.append(entry)
@@ -329,7 +340,8 @@ def settle_columns(population: Population, schedule: Schedule) -> set[Column]:
     """Every column that a settlement looks at or changes."""
     own = {(table, name) for table in (population.table, population.new_table) for name in schedule.tables[table].fields}
     kept = {(WORLD, name) for name in world_fields(population.table, population.pooled)}
-    return {*own, *kept, *_TOLD, (WORLD, "broken")}
+    notes = {(population.scratch_table, name) for name in schedule.scratch.get(population.scratch_table, {})}
+    return {*own, *kept, *notes, *_TOLD, (WORLD, "broken")}
 
 
 def _writes(function: KernelFunction) -> set[Column]:

@@ -10,11 +10,9 @@ import ast
 from typing import Any
 
 from worldloom.core.fields import Field
-from worldloom.core.population import DEAD, SERIAL, Population
+from worldloom.core.population import DEAD, HOME, SERIAL, Population
+from worldloom.core.population_kernels import LANES
 from worldloom.core.rewrite.kernel_target import FAULT_COLUMNS, WORLD, Column, KernelTarget, Rows, Sites, column_name
-
-LANES = 32
-"""Threads that share a world on CUDA: a warp."""
 
 
 class SettleText:
@@ -51,7 +49,7 @@ class SettleText:
     def _leave_cpu(self) -> list[str]:
         moves: list[str] = []
         for name, field in self._moving():
-            moves += _loops(field.shape, [f"{self._own(name)}[base + kept{{}}] = {self._own(name)}[base + slot{{}}]"])
+            moves += element_loops(field.shape, [f"{self._own(name)}[base + kept{{}}] = {self._own(name)}[base + slot{{}}]"])
         return [
             f"if not {self._world('changed')}[world]: kept = count",
             "else:",
@@ -81,7 +79,7 @@ class SettleText:
         ]
         # Every column: all threads read before any of them writes, since a row's new place is another thread's old one.
         for name, field in self._moving():
-            moved = _loops(
+            moved = element_loops(
                 field.shape,
                 [
                     f"held_{name} = {self._own(name)}[base + wp.min(slot, count - 1){{}}]",
@@ -125,13 +123,13 @@ class SettleText:
         """A new entity: what its system gave it, and defaults for the rest."""
         lines: list[str] = []
         for name, field in self.fields.items():
-            if name == DEAD:
+            if name in (DEAD, HOME):
                 continue
             if name in (SERIAL, *self.population.staged):
                 lines.append(f"{self._own(name)}[{row}] = {self._new(name)}[{new}]")
             else:
                 value = ast.unparse(self.target.default(field))
-                lines += _loops(field.shape, [f"{self._own(name)}[{row}{{}}] = {value}"])
+                lines += element_loops(field.shape, [f"{self._own(name)}[{row}{{}}] = {value}"])
         return lines
 
     def _close(self, count: str, lost: str) -> list[str]:
@@ -170,10 +168,10 @@ class SettleText:
 
     def _moving(self) -> list[tuple[str, Field]]:
         """Every column that moves with an entity."""
-        return [(name, field) for name, field in self.fields.items() if name != DEAD]
+        return [(name, field) for name, field in self.fields.items() if name not in (DEAD, HOME)]
 
 
-def _loops(shape: tuple[int, ...], lines: list[str]) -> list[str]:
+def element_loops(shape: tuple[int, ...], lines: list[str]) -> list[str]:
     """``lines`` for every element of an array component; ``{}`` in them is the index behind the row."""
     names = [f"wl_e{d}" for d in range(len(shape))]
     heads = [f"{'    ' * d}for {n} in range({size}):" for d, (n, size) in enumerate(zip(names, shape, strict=True))]

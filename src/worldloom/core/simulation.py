@@ -17,6 +17,7 @@ from worldloom.core.executor import Executor
 from worldloom.core.fields import Role
 from worldloom.core.guards import CAPACITY, WIDTH, Alarm
 from worldloom.core.interpret import Interpreter
+from worldloom.core.pooled_table import PooledTable
 from worldloom.core.population import UpTo
 from worldloom.core.program import generate
 from worldloom.core.random import fold_seed
@@ -40,7 +41,8 @@ class Simulation:
             whatever the batch size, the threads and the other worlds.
         autoreset: What follows the end of an episode. ``same_step``: the world is reset at once, and the last observation is
             kept in the ``final_`` columns. ``next_step``: the next step resets it and ignores its action. ``disabled``: nothing.
-        threads: CPU threads; None takes every core that has enough to do.
+        threads: CPU threads; None takes every core that has enough to do. Worlds that share the rows of a population
+            (``wl.UpTo(..., batch=...)``) run in one.
         config: Values for the world's configuration: one for the batch, or an array with one per world.
         counts: Numbers of entities by kind, other than those registered; for a varying number the most per world, or ``wl.UpTo``.
         external: Memory for columns that somebody else owns, by ``Table.name``.
@@ -84,10 +86,12 @@ class Simulation:
         """Lay out the memory, and make what runs on it."""
         num_worlds, world_offset = self.num_worlds, self.world_offset
         self.schedule = plan(self.definition, self.autoreset, checks)
-        if num_worlds * max(self.schedule.counts.values()) >= 2**31:
+        pooled = self.schedule.counts.pooled
+        if max(pooled(table) or num_worlds * count for table, count in self.schedule.counts.items()) >= 2**31:
             raise InputError(f"{num_worlds} worlds make more than 2^31 rows in one table: use fewer worlds per simulation")
         self.tables = self._allocate(external)
-        self.slices = [(0, num_worlds)] if self.interpreted or self.device.is_cuda else shards.slices(num_worlds, threads)
+        together = self.interpreted or self.device.is_cuda or any(p.pooled for p in self.definition.populations.values())
+        self.slices = [(0, num_worlds)] if together else shards.slices(num_worlds, threads)
         self._actions = [self.tables[t][f.name] for t, f in self.definition.actions().values()]
         self._faults: list[WorldFault] = []
         self._fault_buffers = [wp.zeros((1 + CAPACITY, WIDTH), dtype=wp.int32, device=self.device) for _ in self.slices]
@@ -119,13 +123,17 @@ class Simulation:
     def _allocate(self, external: dict[str, Any]) -> dict[str, Table]:
         tables: dict[str, Table] = {}
         for name, view in self.schedule.tables.items():
-            count = self.schedule.counts[name]
-            columns = {
-                f.name: Column(name, f, self.num_worlds, count, self.device, external.pop(f"{name}.{f.name}", None) if f.role not in _NOT_EXTERNAL else None)
-                for f in view.fields.values()
-            }
+            count, total = self.schedule.counts[name], self.schedule.counts.pooled(name)
+            columns = {}
+            for f in view.fields.values():
+                given = external.pop(f"{name}.{f.name}", None) if f.role not in _NOT_EXTERNAL else None
+                columns[f.name] = Column(name, f, self.num_worlds, count, self.device, given, total)
             population = self.schedule.counts.populations.get(name)
-            tables[name] = Table(name, columns, count) if population is None else PopulationTable(population, columns, tables[WORLD].columns)
+            if population is None:
+                tables[name] = Table(name, columns, count)
+            else:
+                kind = PooledTable if population.pooled else PopulationTable
+                tables[name] = kind(population, columns, tables[WORLD].columns)
         if external:
             known = ", ".join(c.name for t in tables.values() for c in t if c.field.role not in _NOT_EXTERNAL)
             raise InputError(f"there is no column '{next(iter(external))}' to be external: there are {known}")

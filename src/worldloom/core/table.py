@@ -17,13 +17,14 @@ class Column:
     """One component of every entity of one kind in every world.
 
     Its exports have the shape (num_worlds, count, ...), or (num_worlds, ...) for fields of the world, and share its memory.
-    A configuration holds one value for the batch, shape (1, ...), or one per world.
+    A configuration holds one value for the batch, shape (1, ...), or one per world. With ``total`` the rows are those of the whole
+    batch, shape (total, ...).
     """
 
-    def __init__(self, table: str, field: Field, num_worlds: int, count: int, device: wp.Device, external: Any = None) -> None:
-        self.table, self.field, self.num_worlds, self.count, self.device = table, field, num_worlds, count, device
+    def __init__(self, table: str, field: Field, num_worlds: int, count: int, device: wp.Device, external: Any = None, total: int | None = None) -> None:
+        self.table, self.field, self.num_worlds, self.count, self.device, self.total = table, field, num_worlds, count, device, total
         self.name = f"{table}.{field.name}"
-        rows = 1 if field.role is Role.CONFIG else num_worlds * count
+        rows = 1 if field.role is Role.CONFIG else num_worlds * count if total is None else total
         self._rows = (rows, *field.shape)
         self._values: np.ndarray[Any, Any] | None = None
         self._tensor: Any = None
@@ -36,6 +37,8 @@ class Column:
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of its exports."""
+        if self.total is not None:
+            return (self.total, *self.field.value_shape)
         worlds = self.array.shape[0] if self.field.role is Role.CONFIG else self.num_worlds
         entities = () if self.table == "World" else (self.count,)
         return (worlds, *entities, *self.field.value_shape)
@@ -151,7 +154,7 @@ class Column:
             array = None
         if array is None:
             raise InputError(f"the external column {self.name} must be a Warp array, a PyTorch tensor or a NumPy array, not {type(external).__name__}")
-        size = int(np.prod((self.num_worlds * self.count, *self.field.value_shape)))
+        size = int(np.prod((self._rows[0], *self.field.value_shape)))
         scalars = array.size * int(np.prod(shape_of(array.dtype)))
         if scalar_of(array.dtype) is not scalar_of(self.field.dtype) or scalars != size:
             wanted = f"{size} numbers of type {type_name(scalar_of(self.field.dtype))}"
@@ -194,6 +197,10 @@ class Table:
         if name not in columns:
             raise AttributeError(f"table '{self.__dict__.get('name')}' has no column '{name}': it has {', '.join(columns)}")
         return columns[name]
+
+    def locate(self, place: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
+        """The world that an element of a column belongs to, and its place there."""
+        return place[0], place[1:]
 
     def __iter__(self) -> Iterator[Column]:
         """The columns that mean something between two steps."""

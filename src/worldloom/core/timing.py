@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -153,14 +154,14 @@ class _Clock:
         self.simulation, self.launches = simulation, launches
         self.device, self.executor = simulation.device, simulation.executor
         self.recorded: dict[int, tuple[Callable[[], None], Callable[[], None]]] = {}
-        self.spare = {column.name: wp.clone(column.array) for table in simulation.tables.values() for column in table.columns.values()}
+        self.spare = {column.name: wp.clone(column.array) for table in self.executor.tables.values() for column in table.columns.values()}
 
     def kernel(self, place: int, spec: KernelSpec) -> float:
         """Seconds per launch of the kernel at ``place`` of the step."""
         if place not in self.recorded:
             self.recorded[place] = self._record(spec, self.launches), self._record(spec, 1)
         many, once = self.recorded[place]
-        columns = [self.simulation.tables[table][field] for table, field in spec.columns]
+        columns = [self.executor.tables[table][field] for table, field in spec.columns]
         for column in columns:
             wp.copy(self.spare[column.name], column.array)
         seconds = self._timed(many) / self.launches
@@ -200,7 +201,9 @@ def _merge(simulation: Simulation, seconds: list[float]) -> list[SystemTime]:
     """One entry per system, with the times of all its places in the step added up."""
     assert simulation.program is not None
     totals: dict[tuple[str, bool, bool], list[float]] = {}
-    for node, entry, taken in zip(simulation.schedule.step, simulation.program.step, seconds, strict=True):
+    begun = itertools.accumulate(not isinstance(entry, KernelSpec) or entry.begins for entry in simulation.program.step)
+    nodes = [simulation.schedule.step[place - 1] for place in begun]
+    for node, entry, taken in zip(nodes, simulation.program.step, seconds, strict=True):
         name = getattr(node.call, "__name__", repr(node.call)) if isinstance(node, HostNode) else node.label
         engine = isinstance(node, Settle) or (isinstance(node, Node) and node.system.engine)
         on_reset = isinstance(node, Node) and node.mask in (FINISHED, RESETTING)
