@@ -23,6 +23,8 @@ PRINTED = {
     "callable_in_schedule": r"buyers per world: \[5\] prices differ: True$",
     "component_groups": r"boat: \[0\.5, 0\.0\]\nrocket: \[0\.0, 3\.5\] fuel 0\.5\nlamp: fuel 0\.0$",
     "references": r"leaders: \[-1, 0, 1, 2\]\nplaces: \[-3\.0, -1\.125, 0\.375, 1\.5\]$",
+    "shared_rows": r"batch: \(60000,\), instead of 1,000,000 for 1,000 worlds of 1,000\n[1-9]\d+ sparks, world after world: True\n"
+    r"the fullest world holds ([1-9]\d+), the first at \d+\.\d m; padded: \(1000, \1\)$",
     "faults": r"world 1, .*action Probe.turn is 9.*\nworld 2, .*not a finite number\nworld 3, .*colder than nothing.*\n"
     r"truncated: \[False, True, True, True, False, False\]\n6 worlds ran out of their log\nno faults left: True$",
     "debug_in_python": r"world 0 step 1 bounces at -4\.9\nworld 1 step 1 bounces at -4\.9\n(.*\n)*python and cpu agree bit for bit: True$",

@@ -202,6 +202,19 @@ def test_reset_starts_the_world_anew_and_goes_on() -> None:
         assert seeds(sim) == [[1, 2, 3, 4], [1, 2, 3, 4], []]
 
 
+@pytest.mark.parametrize("where", ["cpu", "python", "lanes of cuda"])
+def test_the_rows_of_a_world_that_was_cleared_are_used_again(monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+    """Nobody is born and nobody leaves, so that the gap alone tells."""
+    if where == "lanes of cuda":
+        monkeypatch.setattr(interpret, "settle_pooled", OnLanes())
+    with wl.Simulation(bed("drop"), 4, "cpu" if where == "cpu" else "python", seed=0) as sim:
+        sow(sim, [2, 3, 1, 2])
+        sim.reset(np.array([False, True, False, False]))
+        assert seeds(sim) == [[1, 2], [], [1], [1, 2]] and sim[Seed].offsets.tolist() == [0, 2, 2, 3]
+        sow(sim, [4, 3, 0, 0])
+        assert seeds(sim) == [[1, 2, 3, 4, 5, 6], [1, 2, 3], [1], [1, 2]] and not sim[Seed].dropped.numpy().any()
+
+
 # -- resets, snapshots, and what else runs on it ---------------------------------------------------------------------
 
 
