@@ -20,9 +20,10 @@ import warp as wp
 from many_systems import bench_many_systems
 from rich.console import Console
 from rich.table import Table
-from step_rate import bench_checks, bench_sweep, copy_bandwidth
+from step_rate import bench_checks, bench_sweep
 
 import worldloom as wl
+from worldloom.core.timing import copy_bandwidth
 
 
 @dataclass

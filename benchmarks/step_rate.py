@@ -101,11 +101,3 @@ def bench_checks(device: str, num_worlds: int, seconds: float) -> CheckCost:
             times[checks].append(seconds_per_call(lambda i, s=sim: s.step(), device, seconds / 5))
     with_, without = (statistics.median(times[c]) for c in (True, False))
     return CheckCost(num_worlds, with_ * 1e6, without * 1e6, (with_ / without - 1) * 100)
-
-
-def copy_bandwidth(device: wp.Device) -> float:
-    """Bytes per second of a large copy on the device, bytes read plus bytes written."""
-    size = 2**30 if device.is_cuda else 2**27
-    a, b = (wp.zeros(size, dtype=wp.uint8, device=device) for _ in range(2))
-    each = seconds_per_call(lambda i: wp.copy(b, a), device.alias, 0.5)
-    return 2 * size / each

@@ -28,7 +28,12 @@ PRINTED = {
     "faults": r"world 1, .*action Probe.turn is 9.*\nworld 2, .*not a finite number\nworld 3, .*colder than nothing.*\n"
     r"truncated: \[False, True, True, True, False, False\]\n6 worlds ran out of their log\nno faults left: True$",
     "debug_in_python": r"world 0 step 1 bounces at -4\.9\nworld 1 step 1 bounces at -4\.9\n(.*\n)*python and cpu agree bit for bit: True$",
+    "exact_bits": r"^python and cpu(, cuda:0)?: the same bits after 100 steps: True\nfast mode on the CPU: up to \d+ units of the last place away$",
+    "profile_and_tune": r"^\d+ systems in \d+ kernels, \d+ to \d+ bytes per world\n"
+    r"count_near\(Boat\) starts a kernel of its own: it reads 'position' of any Boat, which sail\(Boat\) writes\n"
+    r"slowest system: \w+.*\nevents in the trace: True\n(There is nothing to tune on cpu|a step gained \d+%)",
     "random_numbers": r"worlds 0 to 9 of 10 and of 5000 are the same\n.*\nprizes: \[0\.\d+, 0\.\d+, 0\.\d+\]\nspread: 2\.0 every deck whole: True$",
+    "fork_worlds": r"^search: the pole stood for 150 steps\nplayed again in Python: 150 steps, never beyond 0\.\d+ rad\nwent on from a file: True$",
     "gymnasium_vector": r"^actions: Discrete\(2\) observations: \(256, 4\)\nepisodes that ended: [1-9]\d+\ntwo worlds were reset: True\n"
     r"random episodes last between 8 and 100 steps$",
     "pool_of_gymnasium": r"environment 3 raised when it was stepped: ZeroDivisionError.*\ntwo at a time: \(2, 1\), "

@@ -47,7 +47,9 @@ from worldloom.core.math import FUNCTIONS as _FUNCTIONS  # noqa: E402
 from worldloom.core.math import MathFunction as _MathFunction  # noqa: E402
 from worldloom.core.population import UpTo  # noqa: E402
 from worldloom.core.registry import Definition, definition, register, registered  # noqa: E402
+from worldloom.core.replay_log import ReplayLog  # noqa: E402
 from worldloom.core.simulation import Simulation  # noqa: E402
+from worldloom.core.snapshot import Snapshot  # noqa: E402
 from worldloom.core.spaces import Box, Discrete, MultiDiscrete  # noqa: E402
 from worldloom.core.system import function, system  # noqa: E402
 
@@ -75,8 +77,10 @@ __all__ = [
     "Observation",
     "Persistent",
     "Ref",
+    "ReplayLog",
     "Reward",
     "Simulation",
+    "Snapshot",
     "UpTo",
     "World",
     "WorldFault",

@@ -11,10 +11,9 @@ import pytest
 from worldloom.cli.bench_plot import rates_by_name
 from worldloom.cli.bench_start import seconds_to_first_step
 from worldloom.cli.peers import stepping_batches
-from worldloom.core.compare import first_difference
 from worldloom.core.errors import InputError
 from worldloom.core.simulation import Simulation
-from worldloom.core.timing import ROTATED, _Clock, make_actions, median_rates, stepping, time_systems
+from worldloom.core.timing import ROTATED, make_actions, median_rates, stepping, time_systems
 from worldloom.vector.pool import WorldPool
 
 
@@ -36,6 +35,16 @@ def test_step_against_envpool(worldloom):
     assert code == 0
     assert "envpool" in out
     assert "x as fast" in out
+
+
+def test_exact_steps_beside_fast_ones(worldloom):
+    command = ["bench", "step", "CartPole-v1", "--num-worlds", 8, "--exact", "--seconds", 0.2]
+    code, out, _ = worldloom(*command, "--json")
+    report = json.loads(out)
+    fast = report["against"]["worldloom, not exact"]
+    assert (code, report["exact"]) == (0, True)
+    assert fast["ratio"] == pytest.approx(report["steps_per_second"] / fast["steps_per_second"])
+    assert "worldloom, exact" in worldloom(*command)[1]
 
 
 @pytest.mark.parametrize("peer", ["gymnasium-sync", "gymnasium-async", "worldloom-gymnasium"])
@@ -171,17 +180,7 @@ def test_systems_are_not_timed_interpreted(worldloom):
     assert code == 2
     assert "interpreted systems are not timed" in err
     with pytest.raises(InputError, match="interpreted systems are not timed"):
-        time_systems("CartPole-v1", 2, "python")
-
-
-def test_timing_a_system_leaves_its_worlds_as_a_step_does():
-    with Simulation("CartPole-v1", 32, seed=5, fuse=False) as timed, Simulation("CartPole-v1", 32, seed=5, fuse=False) as plain:
-        clock = _Clock(timed, launches=4)
-        for step in range(30):
-            for place, spec in enumerate(timed.program.step):
-                clock.kernel(place, spec)
-            plain.step()
-            assert first_difference(plain, timed, step) is None
+        time_systems(Simulation("CartPole-v1", 2, "python", seed=0))
 
 
 def test_start_uses_a_cache_of_its_own(tmp_path):

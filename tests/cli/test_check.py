@@ -13,6 +13,13 @@ def test_equal_devices_pass_with_one_line(worldloom, planted):
     assert "4 worlds over 30 steps (bit for bit)" in out
 
 
+def test_exact_mode_is_held_to_the_bit(worldloom):
+    code, out, _ = worldloom("check", "Pendulum-v1", "--exact", "--steps", 20, "--num-worlds", 2, "--json")
+    found = json.loads(out)
+    assert (code, found["equal"], found["exact"]) == (0, True, True)
+    assert found["tolerances"] == {"cpu": {"atol": 0.0, "rtol": 0.0}}
+
+
 def test_a_planted_difference_fails_and_is_named(worldloom, planted):
     code, out, _ = worldloom("check", f"{planted}:Spoilt-v0", "--steps", 10, "--num-worlds", 4)
     assert code == 1

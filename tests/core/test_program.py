@@ -27,7 +27,7 @@ def test_the_text_is_python_and_always_the_same(crowd: wl.Definition) -> None:
     assert texts[0] == texts[1] != texts[2]
     for text in texts:
         ast.parse(text)
-    assert "wp.tid()" in texts[2] and "wp.tid()" not in texts[0]
+    assert "thread_number()" in texts[2] and "thread_number()" not in texts[0]
 
 
 def test_each_option_is_another_program(race: wl.Definition) -> None:
@@ -47,7 +47,7 @@ def test_each_column_is_loaded_and_stored_once(cartpole: programs.Program) -> No
     body = cartpole.text[cartpole.text.index(f"def {kernel.name}(") :]
     body = body[: body.find("@wp.kernel")]
     for name in ("Cart__x", "Cart__velocity", "Cart__angle", "Cart__spin"):
-        assert body.count(f"{name} = {name}__col[row]") == 1 and body.count(f"{name}__col[row] = {name}") == 1
+        assert body.count(f"{name} = wl_get_float32({name}__col, row)") == 1 and body.count(f"wl_put_float32({name}__col, row, {name})") == 1
 
 
 def test_bytes_moved_per_world(cartpole: programs.Program) -> None:

@@ -14,7 +14,7 @@ from warp_lanes import run_kernel
 import worldloom as wl
 from worldloom.core import interpret, scratch, settle_pooled, snapshot
 from worldloom.core.compare import first_difference
-from worldloom.core.errors import CapacityError
+from worldloom.core.errors import CapacityError, InputError
 from worldloom.core.population import SERIAL
 from worldloom.core.program import KernelSpec
 from worldloom.core.rewrite.kernel_target import WORLD, Sites
@@ -38,7 +38,7 @@ def assert_same_rows(one: wl.Simulation, two: wl.Simulation, when: str) -> None:
         np.testing.assert_array_equal(two.world[name].numpy(), one.world[name].numpy(), err_msg=f"{name} {when}")
 
 
-@pytest.mark.parametrize(("device", "steps", "worlds"), [("cpu", 2500, WORLDS), ("python", 100, 5)])
+@pytest.mark.parametrize(("device", "steps", "worlds"), [("cpu", 2000, WORLDS), ("python", 100, 5)])
 def test_both_layouts_hold_the_same_worlds(device: str, steps: int, worlds: int) -> None:
     one, two = wl.Simulation(PER_WORLD, worlds, "cpu", seed=5), wl.Simulation(POOLED, worlds, device, seed=5)
     numbers = np.random.default_rng(2)
@@ -215,6 +215,40 @@ def test_the_rows_of_a_world_that_was_cleared_are_used_again(monkeypatch: pytest
         assert seeds(sim) == [[1, 2, 3, 4, 5, 6], [1, 2, 3], [1], [1, 2]] and not sim[Seed].dropped.numpy().any()
 
 
+# -- forks -----------------------------------------------------------------------------------------------------------
+
+
+def test_worlds_are_copied_onto_others_in_both_layouts() -> None:
+    """And they go on alike, though one layout has to move every row."""
+    one, two = wl.Simulation(PER_WORLD, WORLDS, "cpu", seed=5), wl.Simulation(POOLED, WORLDS, "cpu", seed=5)
+    numbers = np.random.default_rng(2)
+    for step in range(60):
+        one.step()
+        two.step()
+        if step % 3 == 0:
+            targets = numbers.permutation(WORLDS)[:3]
+            sources = numbers.integers(0, WORLDS, 3)
+            one.copy_worlds(sources, targets)
+            two.copy_worlds(sources, targets)
+        assert_same_rows(one, two, f"after step {step}")
+
+
+def test_copies_that_do_not_fit_change_nothing() -> None:
+    with wl.Simulation(bed("drop"), 4, "python", seed=0) as sim:
+        sow(sim, [0, 2, 4, 0])
+        before = {name: tensor.clone() for name, tensor in snapshot.take(sim).items()}
+        with pytest.raises(InputError, match="hold 14 Seed, and the batch has room for 12"):
+            sim.copy_worlds(2, [0, 3])
+        assert all(torch.equal(tensor, before[name]) for name, tensor in snapshot.take(sim).items())
+        with pytest.raises(InputError, match="the worlds share the rows of Seed"):
+            sim.snapshot([1])
+
+
+def test_single_worlds_are_not_cut_out_where_there_are_as_many_rows_as_worlds() -> None:
+    with wl.Simulation(bed("drop"), 12, "python", seed=0) as sim, pytest.raises(InputError, match="the worlds share the rows of Seed"):
+        sim.snapshot([1])
+
+
 # -- resets, snapshots, and what else runs on it ---------------------------------------------------------------------
 
 
@@ -260,7 +294,12 @@ def test_worlds_that_share_rows_run_in_one_thread() -> None:
 
 
 def test_a_settlement_is_timed_as_one() -> None:
-    found = time_systems(POOLED, WORLDS, "cpu", launches=2, rounds=1, warm_up=3)
+    sim = wl.Simulation(POOLED, WORLDS, "cpu", seed=1)
+    for _ in range(3):
+        sim.step()
+    before = snapshot.take(sim)
+    found = time_systems(sim, rounds=1)
+    assert all(torch.equal(tensor.nan_to_num(), before[name].nan_to_num()) for name, tensor in snapshot.take(sim).items())
     names = [t.name for t in found]
     assert names.count("settle Mote") == names.count("settle Spark") == 1 and all(t.engine for t in found if t.name.startswith("settle"))
 

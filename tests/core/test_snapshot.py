@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +13,8 @@ import torch
 import worldloom as wl
 from worldloom.core import snapshot
 from worldloom.core.errors import InputError
+from worldloom.core.fields import Field
+from worldloom.core.table import Column
 
 Columns = Callable[[wl.Simulation], dict[str, np.ndarray]]
 
@@ -80,3 +84,155 @@ def test_a_refused_state_changes_nothing(race: wl.Definition, columns: Columns) 
             snapshot.restore(simulation, taken)
         for name, values in columns(simulation).items():
             np.testing.assert_array_equal(values, before[name], err_msg=name)
+
+
+def equal(have: dict[str, np.ndarray], want: dict[str, np.ndarray]) -> None:
+    for name, values in want.items():
+        np.testing.assert_array_equal(have[name], values, err_msg=name)
+
+
+def test_a_hundred_thousand_worlds_go_on_bit_for_bit(columns: Columns) -> None:
+    simulation = wl.Simulation("CartPole-v1", 100_000, seed=11)
+    actions = [np.random.default_rng(i).integers(0, 2, (100_000, 1), np.int32) for i in range(7)]
+
+    def play_on(steps: int) -> None:
+        for i in range(steps):
+            simulation.step(actions[i % 7])
+
+    play_on(40)
+    taken = simulation.snapshot()
+    play_on(1000)
+    wanted = columns(simulation)
+    assert wanted["World.episode"].min() > 5
+    simulation.restore(taken)
+    assert int(simulation.world.step.numpy().max()) <= 40
+    play_on(1000)
+    for name, values in columns(simulation).items():
+        assert values.tobytes() == wanted[name].tobytes(), name
+
+
+@pytest.mark.parametrize("device", ["cpu", "python"])
+def test_a_file_brings_a_simulation_to_where_it_was(crowd: wl.Definition, columns: Columns, device: str, tmp_path: Path) -> None:
+    simulation = wl.Simulation(crowd, 5, device, seed=3, config={"max_steps": 6, "wind": np.linspace(0.0, 0.4, 5, dtype=np.float32)})
+    play(simulation, columns, 8)
+    simulation.snapshot().save(tmp_path / "five.safetensors")
+    wanted = play(simulation, columns, 8)
+    other = wl.Simulation(crowd, 5, device, seed=99)
+    other.restore(wl.Snapshot.load(tmp_path / "five.safetensors"))
+    for have, want in zip(play(other, columns, 8), wanted, strict=True):
+        equal(have, want)
+    assert [path.name for path in tmp_path.iterdir()] == ["five.safetensors"]
+
+
+def test_some_worlds_are_put_onto_others(crowd: wl.Definition, columns: Columns) -> None:
+    simulation = wl.Simulation(crowd, 5, seed=3)
+    play(simulation, columns, 6)
+    taken, before = simulation.snapshot(), columns(simulation)
+    some = simulation.snapshot(worlds=[4, 1])
+    play(simulation, columns, 9)
+    now = columns(simulation)
+    assert all(torch.equal(some.tensors[name], tensor) for name, tensor in taken.worlds([4, 1]).tensors.items())
+    simulation.restore(some, worlds=[0, 3])
+    for name, values in columns(simulation).items():
+        wanted = now[name].copy()
+        if len(wanted) == 5:
+            wanted[[0, 3]] = before[name][[4, 1]]
+        np.testing.assert_array_equal(values, wanted, err_msg=name)
+    simulation.restore(taken[2], worlds=[1, 2])
+    np.testing.assert_array_equal(simulation["Walker"].place.numpy()[[1, 2]], before["Walker.place"][[2, 2]])
+
+
+def test_one_world_goes_on_alone_as_in_its_batch(crowd: wl.Definition, columns: Columns) -> None:
+    batch = wl.Simulation(crowd, 5, seed=3)
+    play(batch, columns, 6)
+    alone = wl.Simulation(crowd, 1, seed=0, world_offset=3)
+    alone.restore(batch.snapshot()[3])
+    for step in range(6):
+        heading = np.full((5, 5), step % 4, np.int32)
+        batch.step(heading)
+        alone.step(heading[:1])
+        for name, values in columns(alone).items():
+            whole = columns(batch)[name]
+            np.testing.assert_array_equal(values[0], whole[3 if len(whole) == 5 else 0], err_msg=name)
+
+
+def test_configurations_go_with_the_worlds_that_have_them(race: wl.Definition) -> None:
+    fast, slow = (wl.Simulation(race, 3, seed=0, config={"pace": pace}) for pace in (4.0, 1.0))
+    slow.restore(fast.snapshot()[0], worlds=[1])
+    np.testing.assert_array_equal(slow.get_config("pace"), np.array([1.0, 4.0, 1.0], np.float32))
+    slow.step(np.zeros((3, 2), np.int32))
+    np.testing.assert_array_equal(slow["Runner"].reward.numpy()[:, 0], np.array([1.0, 4.0, 1.0], np.float32))
+    same = wl.Simulation(race, 3, seed=0, config={"pace": 4.0})
+    same.restore(fast.snapshot()[0], worlds=[1])
+    assert same.get_config("pace") == 4.0  # one value for all still
+
+
+def test_what_does_not_fit_is_refused_and_nothing_has_changed(race: wl.Definition, crowd: wl.Definition, columns: Columns) -> None:
+    simulation = wl.Simulation(race, 3, "python", seed=5)
+    simulation.step(np.ones((3, 2), np.int32))
+    changed = replace(race, max_steps=7)
+    of_race = wl.Simulation(race, 3, "python", seed=0).snapshot()
+    tensors = dict(of_race.tensors)
+    cases = [
+        (wl.Simulation(crowd, 3, "python", seed=0).snapshot(), None, "a snapshot of world 'Crowd-test', not one of world 'Race-test'"),
+        (wl.Simulation(changed, 3, "python", seed=0).snapshot(), None, "another 'Race-test'"),
+        (wl.Simulation(race, 3, "python", seed=0, counts={"Runner": 4}).snapshot(), None, "another 'Race-test'"),
+        (wl.Simulation(race, 3, "python", seed=0, autoreset="disabled").snapshot(), None, "autoreset 'disabled', and this one has 'same_step'"),
+        (wl.Simulation(race, 4, "python", seed=0).snapshot(), None, "holds 4 worlds, but this simulation has 3"),
+        (of_race, [0, 1], "holds 3 worlds, which cannot be put onto 2"),
+        (of_race, [0, 1, 3], "worlds name world 3"),
+        (of_race, [0, 1, 1], "worlds name world 1 more than once"),
+        (tensors, None, "restored from a snapshot, not from dict"),
+        (replace(of_race, tensors={**tensors, "Runner.age": tensors["Runner.age"][:, :1]}), [0, 1, 2], r"Runner.age has shape \(3, 1\)"),
+        (replace(of_race, tensors={**tensors, "Runner.age": tensors["Runner.age"].float()}), None, "Runner.age holds torch.float32"),
+        (replace(of_race, tensors={**tensors, "World.pace": tensors["World.pace"].expand(2)}), None, r"World.pace has shape \(2,\)"),
+        (replace(of_race, tensors={k: v for k, v in tensors.items() if k != "Runner.age"}), None, "differs in the columns Runner.age"),
+    ]
+    before = columns(simulation)
+    for saved, worlds, message in cases:
+        with pytest.raises(InputError, match=message):
+            simulation.restore(saved, worlds)
+        equal(columns(simulation), before)
+
+
+def test_faults_that_nobody_has_read_stay_to_be_read(race: wl.Definition) -> None:
+    simulation = wl.Simulation(race, 3, seed=5)
+    taken = simulation.snapshot()
+    simulation.step(np.array([[0, 0], [7, 0], [0, 0]], np.int32))
+    simulation.restore(taken)
+    assert [fault.world for fault in simulation.errors()] == [1]
+    assert simulation.errors() == []
+
+
+def test_places_that_a_snapshot_does_not_have(race: wl.Definition) -> None:
+    taken = wl.Simulation(race, 3, seed=5).snapshot()
+    assert [one.num_worlds for one in taken] == [1, 1, 1]
+    assert repr(taken).startswith("<snapshot of 3 Race-test: ")
+    for ids, message in (([3], "the worlds 0 to 2, not 3"), ([-1], "not -1"), ([], "a list of whole numbers"), ([0.5], "a list of whole numbers")):
+        with pytest.raises(InputError, match=message):
+            taken.worlds(ids)
+
+
+def test_what_the_engine_keeps_beside_the_columns_is_part_of_the_state(race: wl.Definition) -> None:
+    simulation = wl.Simulation(race, 3, "python", seed=5)
+    column = Column("Runner", Field("order", wl.int64), 3, 2, simulation.device)
+    simulation.tables["Runner"].extra["order"] = column
+    column.assign(np.arange(6).reshape(3, 2))
+    taken = simulation.snapshot()
+    column.fill(0)
+    simulation.restore(taken)
+    simulation.copy_worlds(2, [0])
+    assert column.numpy().tolist() == [[4, 5], [2, 3], [4, 5]]
+
+
+def test_worlds_that_share_rows_are_only_taken_together(race: wl.Definition) -> None:
+    simulation = wl.Simulation(race, 3, "python", seed=5)
+    pool = Column("Runner", Field("pool", wl.int64), 5, 2, simulation.device)
+    simulation.tables["Runner"].extra["pool"] = pool
+    taken = simulation.snapshot()
+    pool.fill(7)
+    simulation.restore(taken)
+    assert not pool.numpy().any()
+    for use in (lambda: simulation.copy_worlds(0, [1]), lambda: simulation.snapshot([0]), simulation.record, lambda: simulation.restore(taken, [0, 1, 2])):
+        with pytest.raises(InputError, match="the worlds share the rows of Runner"):
+            use()

@@ -51,6 +51,16 @@ class Memory:
         assert 0 <= row < len(self.values), f"row {row} of {len(self.values)}"
 
 
+def _get(column: Memory, row: int, size: int = 1, place: int | None = None) -> Any:
+    """What the accessors of columns do: the value of a row, or one element of it."""
+    return column[row] if place is None else column[(row, *np.unravel_index(place, column.shape[1:]))]
+
+
+def _put(column: Memory, row: int, *rest: Any) -> None:
+    *inner, value = rest
+    column[(row, *np.unravel_index(inner[1], column.shape[1:])) if inner else row] = value
+
+
 class _Warp:
     """Warp's own functions, where numbers are Python's."""
 
@@ -75,6 +85,8 @@ class _Lanes(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id.startswith(("wl_get_", "wl_put_")):
+            return ast.Call(ast.Name(node.func.id[3:6], ast.Load()), node.args, [])
         if isinstance(node.func, ast.Name) and node.func.id in TOGETHER:
             return ast.Yield(ast.Tuple([ast.Constant(node.func.id), *node.args], ast.Load()))
         return node
@@ -84,7 +96,7 @@ def run_kernel(kernel: SettleKernel, columns: dict[tuple[str, str], np.ndarray],
     """Run one kernel of a settlement on the memory of ``columns``."""
     text = "def kernel(thread, rows):\n" + "\n".join("    " + line for line in kernel.lines) + "\n    yield None"
     space: dict[str, Any] = {column_name(c): Memory(columns[c]) for c in kernel.columns}
-    space.update(wp=_Warp(), report_fault=lambda *facts: None, errors=None, offset=0, alarm=[0])
+    space.update(get=_get, put=_put, wp=_Warp(), report_fault=lambda *facts: None, errors=None, offset=0, alarm=[0])
     space.update(votes_before=lambda votes, lane: bin(votes & ((1 << lane) - 1)).count("1"), vote_count=lambda votes: bin(votes).count("1"))
     tree = ast.fix_missing_locations(_Lanes().visit(ast.parse(text)))
     exec(compile(tree, "<kernel>", "exec"), space)

@@ -19,6 +19,9 @@ from worldloom.core.timing import Run, make_actions, median_rates, stepping
 from worldloom.core.world_files import find
 from worldloom.vector.pool import WorldPool
 
+FAST = "worldloom, not exact"
+"""What exact mode is compared with."""
+
 
 @dataclass
 class BenchStep:
@@ -36,6 +39,8 @@ class BenchStep:
     """Where they run: cpu, cuda:N, auto or python."""
     against: str = ""
     """Whom to compare with, with commas between: envpool, gymnasium (its NumPy version), gymnasium-sync, gymnasium-async, worldloom-gymnasium."""
+    exact: bool = False
+    """Measure exact mode, beside the fast one in the same run."""
     batch_size: int | None = None
     """Step asynchronously: worlds come back from the pool in batches of this many."""
     sweep: str = ""
@@ -82,16 +87,18 @@ class BenchStep:
             found = {name: peers.PEERS[name] for name in names(self.against)}
             able = [name for name, peer in found.items() if not peer.most or size <= peer.most]  # in a sweep, the small ones drop out
             contenders = {name: peers.open_peer(name, made.id, size, stack, self.batch_size) for name in able}
-            simulation, contenders["worldloom"] = self._open(made, size, stack)
+            simulation, contenders["worldloom"] = self._open(made, size, stack, self.exact)
+            if self.exact:
+                _, contenders[FAST] = self._open(made, size, stack, exact=False)
             rates = {name: rate * size for name, rate in median_rates(contenders, self.seconds).items()}
             return self._report(simulation, size, rates)
 
-    def _open(self, made: Definition, size: int, stack: ExitStack) -> tuple[Simulation, Run]:
+    def _open(self, made: Definition, size: int, stack: ExitStack, exact: bool) -> tuple[Simulation, Run]:
         """Worldloom's own contender, and one of its simulations."""
         if self.batch_size is None:
-            simulation = stack.enter_context(Simulation(made, size, self.device, seed=0))
+            simulation = stack.enter_context(Simulation(made, size, self.device, seed=0, exact=exact))
             return simulation, stepping(simulation, make_actions(simulation))
-        pool = stack.enter_context(WorldPool(made, size, self.batch_size, device=self.device, seed=0))
+        pool = stack.enter_context(WorldPool(made, size, self.batch_size, device=self.device, seed=0, exact=exact))
         return pool.simulations[0], peers.stepping_batches(pool, size, self.batch_size)
 
     def _report(self, simulation: Simulation, size: int, rates: dict[str, float]) -> dict[str, Any]:
@@ -104,7 +111,8 @@ class BenchStep:
             "bytes_per_world": simulation.bytes_per_world,
             "against": {name: {"steps_per_second": rate, "ratio": own / rate} for name, rate in rates.items() if name != "worldloom"},
         }
-        return report if self.batch_size is None else {**report, "batch_size": self.batch_size}
+        asked = {"exact": self.exact or None, "batch_size": self.batch_size}
+        return {**report, **{name: value for name, value in asked.items() if value is not None}}
 
 
 def _batches(report: dict[str, Any]) -> str:
@@ -117,8 +125,8 @@ def _table(report: dict[str, Any]) -> Table:
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
     table.add_column("who")
     table.add_column("world steps per second", justify="right")
-    table.add_column("worldloom is", justify="right")
-    table.add_row("worldloom", console.number(report["steps_per_second"]), "")
+    table.add_column("exact is" if "exact" in report else "worldloom is", justify="right")
+    table.add_row("worldloom, exact" if "exact" in report else "worldloom", console.number(report["steps_per_second"]), "")
     for name, peer in report["against"].items():
         table.add_row(name, console.number(peer["steps_per_second"]), f"{peer['ratio']:.3g} x as fast")
     return table

@@ -13,9 +13,8 @@ from rich.table import Table
 from worldloom.cli import console
 from worldloom.cli.settings import Env, Json, require_positive
 from worldloom.core.compare import device_name
-from worldloom.core.errors import InputError
 from worldloom.core.simulation import Simulation
-from worldloom.core.timing import SystemTime, make_actions, stepping, time_systems
+from worldloom.core.timing import SystemTime, check_compiled, make_actions, stepping, time_systems
 from worldloom.core.world_files import find
 
 UPDATE_S = 0.1
@@ -46,11 +45,10 @@ class BenchSystems:
         with console.results(self.json):
             made = find(self.env)
             with Simulation(made, self.num_worlds, self.device, seed=0) as simulation:
-                if simulation.interpreted:
-                    raise InputError("interpreted systems are not timed: use --device cpu or --device cuda:0")
+                check_compiled(simulation)
                 seconds = self._step(simulation)
+                systems = time_systems(simulation)
                 name, memory = device_name(simulation), simulation.bytes_per_world
-            systems = time_systems(made, self.num_worlds, self.device)
         report = {
             "env": made.id,
             "num_worlds": self.num_worlds,

@@ -22,7 +22,7 @@ class Check:
 
     Exits with 0 where all is equal, and with 1 and the first difference otherwise. Whole numbers and truth values must be
     equal. Real numbers must be equal bit for bit between python and cpu; where a GPU takes part, they are compared with a
-    tolerance, since its elementary functions round differently.
+    tolerance, since its elementary functions round differently. With --exact they must be equal bit for bit everywhere.
     """
 
     env: Env
@@ -39,6 +39,8 @@ class Check:
     """Absolute tolerance for real numbers; by default 0, or 1e-4 where a GPU takes part."""
     rtol: Tolerance = None
     """Relative tolerance for real numbers; by default 0, or 1e-4 where a GPU takes part."""
+    exact: bool = False
+    """Run in exact mode, and hold every device to the bit."""
     sync: bool = True
     """With a tolerance: copy the reference's columns to the others after each step, so that the rounding of one step is judged."""
     json: Json = False
@@ -48,7 +50,9 @@ class Check:
         require_positive(steps=self.steps, num_worlds=self.num_worlds)
         with console.results(self.json):
             made = find(self.env)
-            comparison = Comparison(made, names(self.devices), self.num_worlds, seed=self.seed, atol=self.atol, rtol=self.rtol, sync=self.sync)
+            comparison = Comparison(
+                made, names(self.devices), self.num_worlds, seed=self.seed, atol=self.atol, rtol=self.rtol, sync=self.sync, exact=self.exact
+            )
             with comparison, Bar(f"checking {made.id}", self.steps) as bar:
                 found = comparison.run(self.steps, bar.show)
         self._report(comparison, found)
@@ -67,6 +71,7 @@ class Check:
                     "seed": self.seed,
                     "columns": comparison.num_columns,
                     "tolerances": {name: {"atol": atol, "rtol": rtol} for name, (atol, rtol) in tolerances.items()},
+                    "exact": self.exact,
                     "sync": self.sync,
                     "equal": found is None,
                     "difference": None if found is None else asdict(found),

@@ -18,10 +18,14 @@ from worldloom.cli.check import Check
 from worldloom.cli.console import complain
 from worldloom.cli.doctor import Doctor
 from worldloom.cli.eval import Eval
+from worldloom.cli.explain import Explain
 from worldloom.cli.list import List
 from worldloom.cli.new import New
 from worldloom.cli.play import Play
+from worldloom.cli.profile import Profile
+from worldloom.cli.replay import Replay
 from worldloom.cli.train import Train
+from worldloom.cli.tune import Tune
 from worldloom.core.errors import WorldloomError
 
 DESCRIPTION = "Reinforcement-learning worlds in plain Python, a million at once. `worldloom COMMAND --help` says more; `worldloom --version` gives the version."
@@ -41,7 +45,11 @@ Commands = (
     | Annotated[List, tyro.conf.subcommand("list")]
     | Annotated[Doctor, tyro.conf.subcommand("doctor")]
     | Annotated[Check, tyro.conf.subcommand("check")]
+    | Annotated[Replay, tyro.conf.subcommand("replay")]
     | Annotated[Bench, tyro.conf.subcommand("bench")]
+    | Annotated[Explain, tyro.conf.subcommand("explain")]
+    | Annotated[Profile, tyro.conf.subcommand("profile")]
+    | Annotated[Tune, tyro.conf.subcommand("tune")]
     | Annotated[New, tyro.conf.subcommand("new")]
 )
 

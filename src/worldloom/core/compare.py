@@ -147,6 +147,7 @@ class Comparison:
         atol, rtol: Tolerances for real numbers; None takes 0 where no GPU takes part, and GPU_TOLERANCE where one does.
         sync: Whether the reference's columns are copied to the other devices after each step, so that the rounding of one step
             is judged and not what hundreds of steps make of it.
+        exact: Whether the devices run in exact mode; they are then held to the bit, whatever they are.
     """
 
     def __init__(
@@ -159,6 +160,7 @@ class Comparison:
         atol: float | None = None,
         rtol: float | None = None,
         sync: bool = True,
+        exact: bool = False,
     ) -> None:
         if len(devices) < 2:
             raise InputError(f"a comparison takes two devices or more, such as python,cpu, not {', '.join(devices) or 'none'}")
@@ -166,9 +168,9 @@ class Comparison:
             if value is not None and not value >= 0.0:
                 raise InputError(f"{name} is a number of 0 or more, not {value!r}")
         made = definition(world) if isinstance(world, str) else world
-        self.simulations = [Simulation(made, num_worlds, device, seed=seed) for device in devices]
+        self.simulations = [Simulation(made, num_worlds, device, seed=seed, exact=exact) for device in devices]
         self.sync, self._generator = sync, np.random.default_rng(seed)
-        self._atol, self._rtol = atol, rtol
+        self._atol, self._rtol, self._exact = atol, rtol, exact
         self.steps_done = 0
         self.num_columns = sum(1 for table in self.reference.tables.values() for _ in table)
 
@@ -178,7 +180,8 @@ class Comparison:
 
     def tolerances(self, other: Simulation) -> tuple[float, float]:
         """The absolute and the relative tolerance between the reference and ``other``."""
-        default = GPU_TOLERANCE if self.reference.device.is_cuda or other.device.is_cuda else 0.0
+        on_gpu = self.reference.device.is_cuda or other.device.is_cuda
+        default = GPU_TOLERANCE if on_gpu and not self._exact else 0.0
         return default if self._atol is None else self._atol, default if self._rtol is None else self._rtol
 
     def look(self) -> Difference | None:

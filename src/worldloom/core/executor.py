@@ -15,6 +15,7 @@ from worldloom.core.program import KernelSpec, Program, block_dim
 from worldloom.core.schedule import HostNode
 from worldloom.core.shards import WARP, run_all
 from worldloom.core.table import Table
+from worldloom.core.variants import Ready, remembered
 
 if TYPE_CHECKING:
     from worldloom.core.simulation import Simulation
@@ -25,13 +26,14 @@ Segment = Callable[[], None]
 class Executor:
     """Records the kernels of a program and replays them. Callables in the schedule run between two recordings."""
 
-    def __init__(self, simulation: Simulation, program: Program) -> None:
+    def __init__(self, simulation: Simulation, program: Program, tuned: bool = True) -> None:
         self.program = program
         self.device, self.slices = simulation.device, simulation.slices
         self.tables, self.offset = {**simulation.tables, **self._scratch(simulation)}, simulation.world_offset
         self.errors, self.alarm = simulation._fault_buffers, simulation._alarm.array
         self._simulation = weakref.ref(simulation)
         self.kernels = program.load(self.device, simulation.definition.id)
+        self.tuned = remembered(program, self.kernels, self.device, simulation.num_worlds) if tuned else dict[str, Ready]()
         self._streams: dict[int, wp.Stream] = {}
         self._recorded: tuple[list[Segment], list[Segment]] | None = self._record_all()
 
@@ -71,8 +73,14 @@ class Executor:
             else:
                 self._call(entry)
 
-    def launch(self, spec: KernelSpec, shard: int = 0, stream: wp.Stream | None = None) -> None:
-        """Launch one kernel for the worlds of one shard; on Warp's stream unless another is given."""
+    def use(self, tuned: dict[str, Ready]) -> None:
+        """Launch these kernels, by name, instead of those that everybody gets."""
+        self.tuned = tuned
+        self.record()
+
+    def launch(self, spec: KernelSpec, shard: int = 0, stream: wp.Stream | None = None, ready: Ready | None = None) -> None:
+        """Launch one kernel for the worlds of one shard; on Warp's stream unless another is given, and as tuned unless told otherwise."""
+        kernel, block = ready or self.tuned.get(spec.name) or (self.kernels[spec.name], block_dim(self.device))
         first, end = self.slices[shard]
         rows = spec.threads(end - first)
         inputs: list[Any] = [first, rows, self.offset, *[self.tables[t][f].array for t, f in spec.columns]]
@@ -81,13 +89,13 @@ class Executor:
         if spec.takes_alarm:
             inputs.append(self.alarm)
         wp.launch(
-            self.kernels[spec.name],
+            kernel,
             dim=spec.launched(end - first) if self.device.is_cuda else 1,
             inputs=inputs,
             device=self.device,
             stream=stream,
             record_tape=False,
-            block_dim=block_dim(self.device),
+            block_dim=block,
         )
 
     def _record(self, entries: list[KernelSpec | HostNode]) -> list[Segment]:

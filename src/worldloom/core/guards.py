@@ -35,6 +35,15 @@ class Alarm:
         self._seen[0] = 0
 
 
+@wp.func_native(snippet='int thread = blockDim.x * blockIdx.x + threadIdx.x; asm volatile("" : "+r"(thread)); return thread;')
+def thread_number() -> wp.int32:
+    """The number of this thread on CUDA, for launches of one dimension: Warp's own divides by the launch's shape.
+
+    The assembler keeps the compiler from working out all addresses before the loop that Warp puts around a kernel, where they would
+    take up the registers.
+    """
+
+
 @wp.func
 def report_fault(
     errors: wp.array2d(dtype=wp.int32),

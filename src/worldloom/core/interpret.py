@@ -117,8 +117,16 @@ class Interpreter:
     """Runs the systems of a schedule on the tables of a simulation. It is ``wl_runtime`` inside the systems."""
 
     def __init__(
-        self, schedule: Schedule, tables: dict[str, Table], num_worlds: int, offset: int, fault: Callable[[str, int, int, int, int], None], alarm: Alarm
+        self,
+        schedule: Schedule,
+        tables: dict[str, Table],
+        num_worlds: int,
+        offset: int,
+        fault: Callable[[str, int, int, int, int], None],
+        alarm: Alarm,
+        exact: bool = False,
     ) -> None:
+        self.exact = exact
         self.schedule, self.tables, self.num_worlds, self.offset = schedule, tables, num_worlds, offset
         self._report = fault
         self._functions: dict[tuple[System, str], Callable[..., None]] = {}
@@ -295,5 +303,5 @@ class Interpreter:
     def _function(self, system: System, view: TableView) -> Callable[..., None]:
         key = (system, view.__name__)
         if key not in self._functions:
-            self._functions[key] = system.python_function(view, self)
+            self._functions[key] = system.python_function(view, self, self.exact)
         return self._functions[key]

@@ -104,8 +104,8 @@ def construct(dtype: Any, arguments: Sequence[Any]) -> Any:
 
 def _dot(a: Any, b: Any) -> Any:
     """Products added one after the other, as compiled code adds them."""
-    total = a[0] * b[0]
-    for i in range(1, len(a)):
+    total = type(a[0])(0)
+    for i in range(len(a)):
         total = total + a[i] * b[i]
     return total
 

@@ -64,10 +64,22 @@ class PooledTable(PopulationTable):
         world = int(self[HOME].numpy()[place[0]])
         return world, (place[0] - int(self.first.numpy()[world]) if world >= 0 else place[0], *place[1:])
 
+    @property
+    def placed(self) -> list[Column]:
+        """The columns that :meth:`copy_worlds` sets."""
+        return [*self.columns.values(), self.counts, self.first]
+
+    def require_room(self, sources: Any) -> int:
+        """How many entities there would be after :meth:`copy_worlds`; InputError where they do not fit into the batch."""
+        total = int(self.counts.torch()[sources].sum())
+        if total > self.batch:
+            raise InputError(f"the copied worlds hold {total:,} {self.name}, and the batch has room for {self.batch:,}: raise batch of wl.UpTo")
+        return total
+
     def copy_worlds(self, sources: Any) -> None:
         """Give every world the entities of another one, as if all were copied at once.
 
-        It also sets ``counts`` and ``first``; the other fields of the worlds are not its business.
+        It sets the columns, ``counts`` and ``first``; the other fields of the worlds are not its business.
 
         Args:
             sources: A PyTorch tensor, int64 of shape (num_worlds,): which world each is to be a copy of; itself where it is to stay.
@@ -76,12 +88,10 @@ class PooledTable(PopulationTable):
         """
         import torch
 
+        total = self.require_room(sources)
         counts, first = self.counts.torch(), self.first.torch()
-        sources = torch.as_tensor(sources, device=counts.device)
         taken = counts[sources].long()
-        starts, total = taken.cumsum(0) - taken, int(taken.sum())
-        if total > self.batch:
-            raise InputError(f"the copied worlds hold {total:,} {self.name}, and the batch has room for {self.batch:,}: raise batch of wl.UpTo")
+        starts = taken.cumsum(0) - taken
         index = torch.arange(total, device=counts.device) + torch.repeat_interleave(first[sources].long() - starts, taken)
         for name, column in self.columns.items():
             if name not in (HOME, DEAD):

@@ -7,35 +7,40 @@ import hashlib
 import linecache
 import threading
 import types as python_types
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import warp as wp
 from warp._src.context import get_module
 
-from worldloom.core import guards, population_kernels, random
+from worldloom.core import exact, guards, population_kernels, random
 from worldloom.core.console import compiling
 from worldloom.core.errors import CompileError
 from worldloom.core.fields import Field, Role
 from worldloom.core.operators import HELPERS
 from worldloom.core.population import HOME, Population
 from worldloom.core.population_kernels import LANES
+from worldloom.core.rewrite import accessors
+from worldloom.core.rewrite.accessors import array_code
 from worldloom.core.rewrite.kernel_target import WORLD, Column, Sites, clean_action, column_name, variable
-from worldloom.core.schedule import Functions, Group, HostNode, Mask, Part, Schedule, Settle, group
+from worldloom.core.schedule import FINISHED, Functions, Group, HostNode, Mask, Part, Schedule, Settle, group
 from worldloom.core.settle import SettleText
 from worldloom.core.settle_pooled import settle_kernels
-from worldloom.core.system import array_code
 
 _SPACE: dict[str, Any] = {
     "wp": wp,
     "uniform": random.uniform,
     "integer": random.integer,
     "normal": random.normal,
+    f"{exact.PREFIX}normal": random.exact_normal,
+    **exact.SPACE,
     "report_fault": guards.report_fault,
     "checked_index": guards.checked_index,
     "checked_slot": guards.checked_slot,
     "clean_choice": guards.clean_choice,
+    "thread_number": guards.thread_number,
     "serial_number": population_kernels.serial_number,
     "find_serial": population_kernels.find_serial,
     "warp_votes": population_kernels.warp_votes,
@@ -48,7 +53,7 @@ _SPACE: dict[str, Any] = {
     **{name: compiled for name, (compiled, _) in HELPERS.items()},
 }
 _ROWS = "for thread in range(rows):"
-_CACHE: dict[tuple[str, bool], dict[str, Any]] = {}
+_CACHE: dict[tuple[str, bool, bool], dict[str, Any]] = {}
 _LOCK = threading.Lock()
 
 
@@ -59,6 +64,8 @@ class KernelSpec:
     Attributes:
         labels: The systems it runs, in order.
         bytes_read, bytes_written: Bytes of columns per world and launch, masked parts left out.
+        loads, stores: The columns that these bytes are of.
+        reason: Why its first system did not join an earlier kernel.
         total: Threads in all, where they are not counted by worlds.
         whole_warps: Whether its last threads have nothing to do but to make up a warp, whose threads count together.
         begins: Whether it is the first kernel of its part of the schedule: a settlement may take several.
@@ -72,6 +79,9 @@ class KernelSpec:
     labels: tuple[str, ...]
     bytes_read: int
     bytes_written: int
+    loads: tuple[Column, ...]
+    stores: tuple[Column, ...]
+    reason: str
     total: int | None = None
     whole_warps: bool = False
     begins: bool = True
@@ -95,11 +105,12 @@ class Program:
     step: list[KernelSpec | HostNode]
     reset: list[KernelSpec | HostNode]
     sites: Sites
+    exact: bool = False
 
     def load(self, device: wp.Device, name: str) -> dict[str, Any]:
         """Every kernel by name, compiled for ``device``; from the cache where the same text was compiled before."""
         cuda = device.is_cuda
-        key = (hashlib.sha256(self.text.encode()).hexdigest()[:16], cuda)
+        key = (hashlib.sha256(self.text.encode()).hexdigest()[:16], cuda, self.exact)
         with _LOCK:
             if key not in _CACHE:
                 _CACHE[key] = self._build(key[0], cuda)
@@ -108,12 +119,12 @@ class Program:
         return kernels
 
     def _build(self, digest: str, cuda: bool) -> dict[str, Any]:
-        title = f"worldloom_{'cuda' if cuda else 'cpu'}_{digest}"
+        title = f"worldloom_{'exact_' if self.exact else ''}{'cuda' if cuda else 'cpu'}_{digest}"
         file = f"<{title}>"
         linecache.cache[file] = (len(self.text), None, self.text.splitlines(keepends=True), file)
         module = get_module(title)
         # Fused multiply-add only on the GPU: on the CPU it gains nothing here, and without it interpreted runs agree bit for bit.
-        module.options.update({"enable_backward": False, "fuse_fp": cuda, "max_unroll": 0})
+        module.options.update({"enable_backward": False, "fuse_fp": cuda and not self.exact, "max_unroll": 0})
         made = python_types.ModuleType(title)
         made.__dict__.update(_SPACE, module=module, **self.types)
         exec(compile(self.text, file, "exec"), made.__dict__)  # noqa: S102 - text generated above from checked systems
@@ -137,12 +148,19 @@ def block_dim(device: wp.Device) -> int:
     return 128 if device.is_cuda else 1
 
 
-def generate(schedule: Schedule, fuse: bool, cuda: bool) -> Program:
-    """Write the module for a schedule: a thread per row on CUDA, a loop over all rows of a shard on the CPU."""
+def generate(schedule: Schedule, fuse: bool, cuda: bool, exact: bool = False) -> Program:
+    """Write the module for a schedule: a thread per row on CUDA, a loop over all rows of a shard on the CPU.
+
+    ``exact`` calls the functions of :mod:`worldloom.core.exact`, and lets a thread of CUDA run all rows of its world one after the
+    other where they add real numbers into the same rows, in the order of the CPU.
+    """
     sites, types = Sites(), dict[str, Any]()
-    functions = Functions(schedule, sites, types)
+    functions = Functions(schedule, sites, types, exact)
     groups = {phase: group(entries, schedule, functions, fuse) for phase, entries in (("step", schedule.step), ("reset", schedule.reset))}
     writer = _Writer(schedule, types, cuda, sites, _never_kept([g for found in groups.values() for g in found if isinstance(g, Group)], schedule))
+    for part in groups["step"]:
+        if isinstance(part, Group):
+            writer.note_reads(part)
     step, reset = ([spec for i, e in enumerate(found) for spec in writer.part(phase, i, e)] for phase, found in groups.items())
     helpers: dict[str, Any] = {}
     texts: list[str] = []
@@ -154,7 +172,7 @@ def generate(schedule: Schedule, fuse: bool, cuda: bool) -> Program:
             if helper in done:
                 continue
             done.add(helper)
-            text, inner = helper.kernel_code(types)
+            text, inner = helper.kernel_code(types, exact)
             add(inner)
             texts.append(text)
 
@@ -162,7 +180,9 @@ def generate(schedule: Schedule, fuse: bool, cuda: bool) -> Program:
     for function in functions.made.values():
         add(function.target.helpers)
         texts.append(function.code(types))
-    return Program("\n".join([*texts, *writer.texts]), types, step, reset, sites)
+    known = [*(view.fields for view in schedule.tables.values()), *schedule.scratch.values()]
+    reached = accessors.definitions([f for fields in known for f in fields.values()], types, cuda)
+    return Program("\n".join([reached, *texts, *writer.texts]), types, step, reset, sites, exact)
 
 
 class _Writer:
@@ -172,9 +192,18 @@ class _Writer:
         self.schedule, self.types, self.cuda, self.sites, self.never_kept = schedule, types, cuda, sites, never_kept
         self.texts: list[str] = []
         self.same: dict[str, str] = {}
+        self.read_again: set[Column] = set()
+        """Columns that systems read at every step, so that they are worth a place in the cache."""
 
     def field(self, column: Column) -> Field:
         return self.schedule.field_of(column)
+
+    def note_reads(self, group: Group) -> None:
+        """Note what a kernel of the step loads from memory, but for worlds whose episode is over."""
+        blocks = [block for block in _blocks(group) if block[0] != FINISHED]
+        shared, local = self._placement(blocks)
+        self.read_again |= {*self._loads(blocks, shared), *(c for found in local for c in found)}
+        self.read_again |= {c for _, nodes in blocks for _, f in nodes for c in f.target.columns}
 
     def part(self, phase: str, number: int, part: Part) -> list[KernelSpec | HostNode]:
         if isinstance(part, HostNode):
@@ -189,7 +218,8 @@ class _Writer:
         lines = text.body(self.cuda)
         alarm = population.limit.overflow == "error"
         name = self._write(f"{phase}_{number}", {c: self.field(c) for c in text.columns}, text.faults, alarm, lines, [_ROWS])
-        return KernelSpec(name, LANES if self.cuda else 1, tuple(text.columns), text.faults, alarm, (settle.label,), 5, 0)
+        looked = [(WORLD, f"{population.table}__{n}") for n in ("pending", "changed")]  # what moves beside depends on who comes and goes
+        return self._spec(name, LANES if self.cuda else 1, text.columns, text.faults, alarm, [settle.label], (looked, []), settle.reason)
 
     def pooled_settlement(self, phase: str, number: int, settle: Settle) -> list[KernelSpec]:
         population = settle.population
@@ -198,18 +228,20 @@ class _Writer:
         for place, made in enumerate(settle_kernels(population, self.schedule.tables[population.table].fields, self.sites, self.types, self.cuda)):
             told = faults and made.closes, alarm and made.closes
             name = self._write(f"{phase}_{number}_{place}", {c: self.field(c) for c in made.columns}, *told, made.lines, [])
-            moved = made.bytes_read, made.bytes_written
-            specs.append(KernelSpec(name, made.rows, made.columns, *told, (settle.label,), *moved, made.total, made.whole_warps, place == 0))
+            looked = [(WORLD, f"{population.table}__{n}") for n in ("pending", "changed", "count", "first")] if place == 0 else []
+            spec = self._spec(name, made.rows, made.columns, *told, [settle.label], (looked, []), settle.reason, made.total)
+            specs.append(replace(spec, whole_warps=made.whole_warps, begins=place == 0))
         return specs
 
     def kernel(self, phase: str, number: int, group: Group) -> KernelSpec:
+        in_order = self.cuda and group.rows > 1 and group.functions[0].target.in_order
         blocks = _blocks(group)
         columns: dict[Column, Field] = {}
-        lines, loops = self._head(group, columns)
+        lines, loops = self._head(group, columns, in_order)
         shared, local = self._placement(blocks)
         early = self._early_exit(blocks)
         if early is not None:
-            lines.append(f"if {'not ' if early[1] else ''}{self._at((WORLD, early[0]), columns)}: {'return' if self.cuda else 'continue'}")
+            lines.append(f"if {'not ' if early[1] else ''}{self._load((WORLD, early[0]), columns)}: {'continue' if in_order or not self.cuda else 'return'}")
         defined: set[Column] = set()
         for column in self._loads(blocks, shared):
             lines.append(f"{variable(column)} = {self._load(column, columns)}")
@@ -228,20 +260,35 @@ class _Writer:
                 lines.append(pad + function.call(node.ordinal))
                 known |= set(function.target.outputs)
                 columns.update(function.arrays)
-            for column in local[index]:
-                if any(column in f.target.outputs for _, f in nodes):
-                    lines.append(f"{pad}{self._at(column, columns)} = {variable(column)}")
+            changed = [c for c in local[index] if any(c in f.target.outputs for _, f in nodes)]
+            lines += [pad + self._store(column, columns) for column in changed]
             defined |= set() if mask is not None else known
-        for column in shared:
-            if column not in self.never_kept and any(column in f.target.outputs for f in group.functions):
-                lines.append(f"{self._at(column, columns)} = {variable(column)}")
+        written = {c for _, nodes in blocks for _, f in nodes for c in f.target.outputs} - self.never_kept
+        lines += [self._store(column, columns) for column in shared if column in written]
         errors = any(f.target.faults for f in group.functions)
+        if in_order:
+            lines, loops = [*loops, *["    " * _depth(loops) + line for line in lines]], []
         name = self._write(f"{phase}_{number}", columns, errors, False, lines, loops)
-        read, written = self._traffic(blocks, group, shared, local)
-        rows, total = group.rows, None
+        rows, total = 1 if in_order else group.rows, None
         if group.population is not None and group.population.pooled:
-            rows, total = 1, group.population.limit.batch if self.cuda else None
-        return KernelSpec(name, rows, tuple(columns), errors, False, tuple(n.label for n in group.nodes), read, written, total)
+            rows, total = 1, group.population.limit.batch if self.cuda and not in_order else None
+        return self._spec(name, rows, columns, errors, False, [n.label for n in group.nodes], self._moved(blocks, shared), group.reason, total)
+
+    def _spec(
+        self,
+        name: str,
+        rows: int,
+        columns: Iterable[Column],
+        errors: bool,
+        alarm: bool,
+        labels: Iterable[str],
+        moved: tuple[list[Column], list[Column]],
+        reason: str,
+        total: int | None = None,
+    ) -> KernelSpec:
+        read, written = (sum(self._bytes(column) for column in found) for found in moved)
+        loads, stores = (tuple(dict.fromkeys(found)) for found in moved)
+        return KernelSpec(name, rows, tuple(columns), errors, alarm, tuple(labels), read, written, loads, stores, reason, total)
 
     def _write(self, name: str, columns: dict[Column, Field], errors: bool, alarm: bool, lines: list[str], loops: list[str]) -> str:
         """Add the text of a kernel; the name of the one that does the same where there is one already.
@@ -252,55 +299,63 @@ class _Writer:
         head += ["errors: wp.array2d(dtype=wp.int32)"] if errors else []
         head += ["alarm: wp.array(dtype=wp.int32)"] if alarm else []
         if self.cuda:
-            body = "\n".join("    " + line for line in ["thread = wp.tid()", *lines])
+            body = "\n".join("    " + line for line in ["thread = thread_number()", *lines])
         else:
-            depth = sum(line.endswith(":") for line in loops)
-            body = "\n".join("    " + line for line in [*loops, *["    " * depth + line for line in lines]])
+            body = "\n".join("    " + line for line in [*loops, *["    " * _depth(loops) + line for line in lines]])
         signature = f"({', '.join(head)}):\n{body}\n"
         if signature not in self.same:
             self.same[signature] = name
             self.texts.append(f"@wp.kernel(module=module, enable_backward=False)\ndef {name}{signature}")
         return self.same[signature]
 
-    def _head(self, group: Group, columns: dict[Column, Field]) -> tuple[list[str], list[str]]:
-        """The lines that say which row it is, and the loops around them on the CPU."""
+    def _head(self, group: Group, columns: dict[Column, Field], in_order: bool) -> tuple[list[str], list[str]]:
+        """The lines that say which row it is, and the loops around them on the CPU, or of a thread that runs all rows of its world."""
         if group.population is not None:
-            return self._population_head(group.population, columns)
+            return self._population_head(group.population, columns, in_order)
+        if in_order:
+            loops = ["world = first + thread", f"for slot in range({group.rows}):"]
+            return [f"row = world * {group.rows} + slot"], loops
         if group.rows == 1:
             return ["world = first + thread", "row = world", "slot = wp.int32(0)"], [_ROWS]
         return [f"row = first * {group.rows} + thread", f"world = row / {group.rows}", f"slot = row - world * {group.rows}"], [_ROWS]
 
-    def _population_head(self, population: Population, columns: dict[Column, Field]) -> tuple[list[str], list[str]]:
+    def _population_head(self, population: Population, columns: dict[Column, Field], in_order: bool) -> tuple[list[str], list[str]]:
         """A thread for every row that there may be on CUDA; on the CPU a loop over those that there are."""
         most = population.limit.per_world
-        count = self._at((WORLD, f"{population.table}__count"), columns)
+        count = self._load((WORLD, f"{population.table}__count"), columns)
         if population.pooled:
-            return self._pooled_head(population, count, columns)
+            return self._pooled_head(population, count, columns, in_order)
+        if in_order:
+            return [f"row = world * {most} + slot"], ["world = first + thread", f"for slot in range({count}):"]
         if not self.cuda:
             loops = [f"for thread in range(rows / {most}):", "    world = first + thread", f"    for slot in range({count}):"]
             return [f"row = world * {most} + slot"], loops
         lines = [f"row = first * {most} + thread", f"world = row / {most}", f"slot = row - world * {most}"]
         return [*lines, f"if slot >= {count}: return"], []
 
-    def _pooled_head(self, population: Population, count: str, columns: dict[Column, Field]) -> tuple[list[str], list[str]]:
+    def _pooled_head(self, population: Population, count: str, columns: dict[Column, Field], in_order: bool) -> tuple[list[str], list[str]]:
         """A thread for every row of the batch on CUDA, which knows its world; on the CPU the rows of one world after the other."""
-        start = self._at((WORLD, f"{population.table}__first"), columns)
+        start = self._load((WORLD, f"{population.table}__first"), columns)
+        if in_order:
+            return [f"row = {start} + slot"], ["world = first + thread", f"for slot in range({count}):"]
         if not self.cuda:
             return [f"row = {start} + slot"], [_ROWS, "    world = first + thread", f"    for slot in range({count}):"]
-        home = self._at((population.table, HOME), columns)
+        home = self._load((population.table, HOME), columns)
         return ["row = thread", f"world = {home}", "if world < 0: return", f"slot = row - {start}", f"if slot < 0 or slot >= {count}: return"], []
 
-    def _at(self, column: Column, columns: dict[Column, Field]) -> str:
-        """The place of this row in a column."""
-        field = columns.setdefault(column, self.field(column))
-        name = column_name(column)
-        if column[0] != WORLD:
-            return f"{name}[row]"
-        return f"{name}[wp.min(world, {name}.shape[0] - 1)]" if field.role is Role.CONFIG else f"{name}[world]"
-
     def _load(self, column: Column, columns: dict[Column, Field]) -> str:
-        place = ast.parse(self._at(column, columns), mode="eval").body
-        return ast.unparse(clean_action(place, self.field(column)))
+        """The value of this row in a column."""
+        field, name = columns.setdefault(column, self.field(column)), column_name(column)
+        shared = f"wp.min(world, {name}.shape[0] - 1)"  # a configuration holds one value for all worlds, or one for each
+        row = "row" if column[0] != WORLD else shared if field.role is Role.CONFIG else "world"
+        once = self.cuda and field.role is Role.ACTION and accessors.streams(field)  # whoever acts next writes it anew
+        get = accessors.get_once_text(name, field, row) if once else accessors.get_text(name, field, row)
+        return ast.unparse(clean_action(ast.parse(get, mode="eval").body, field))
+
+    def _store(self, column: Column, columns: dict[Column, Field]) -> str:
+        field = columns.setdefault(column, self.field(column))
+        put = accessors.stream_text if self.cuda and column not in self.read_again and accessors.streams(field) else accessors.put_text
+        return put(column_name(column), field, "world" if column[0] == WORLD else "row", variable(column))
 
     def _early_exit(self, blocks: Blocks) -> Mask | None:
         """The mask that all systems of the kernel share: neighbours with one mask are one block."""
@@ -340,29 +395,34 @@ class _Writer:
         early = self._early_exit(blocks)
         return [c for c in needed if early is None or c != (WORLD, early[0]) or any(c in f.target.inputs for _, n in blocks for _, f in n)]
 
-    def _traffic(self, blocks: Blocks, group: Group, shared: list[Column], local: list[list[Column]]) -> tuple[int, int]:
-        """Bytes that one world moves for sure at each launch; masked blocks count for nothing."""
-
-        def size(column: Column) -> int:
-            field = self.field(column)
-            if field.role is Role.CONFIG:
-                return 0
-            each: int = wp.types.type_size_in_bytes(field.dtype)
-            for n in field.shape:
-                each *= n
-            return each * (1 if column[0] == WORLD else group.rows)
-
+    def _moved(self, blocks: Blocks, shared: list[Column]) -> tuple[list[Column], list[Column]]:
+        """The columns that one world loads and stores for sure at each launch, as often as it does; masked blocks count for nothing."""
         early = self._early_exit(blocks)
         if early is not None:
-            return size((WORLD, early[0])), 0
-        read = sum(size(c) for c in self._loads(blocks, shared))
-        written = sum(size(c) for c in shared if c not in self.never_kept and any(c in f.target.outputs for f in group.functions))
+            return [(WORLD, early[0])], []
+        loads = self._loads(blocks, shared)
+        stores = [c for c in shared if c not in self.never_kept and any(c in f.target.outputs for _, nodes in blocks for _, f in nodes)]
         for mask, nodes in blocks:
             if mask is None:
                 for _, function in nodes:
-                    read += sum(size(c) for c in function.target.columns if c not in function.target.local_write)
-                    written += sum(size(c) for c in function.target.local_write | function.target.remote_write)
-        return read, written
+                    target = function.target
+                    loads += [c for c in target.columns if c not in target.local_write]
+                    stores += sorted(target.local_write | target.remote_write)
+        return loads, stores
+
+    def _bytes(self, column: Column) -> int:
+        """Bytes of one world's part of a column, however many of its threads look at it; configuration stays in the cache."""
+        field = self.field(column)
+        if field.role is Role.CONFIG:
+            return 0
+        each: int = wp.types.type_size_in_bytes(field.dtype)
+        for n in field.shape:
+            each *= n
+        return each * self.schedule.counts.get(column[0], 1)
+
+
+def _depth(loops: list[str]) -> int:
+    return sum(line.endswith(":") for line in loops)
 
 
 def _never_kept(groups: list[Group], schedule: Schedule) -> set[Column]:

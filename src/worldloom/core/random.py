@@ -15,6 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 import warp as wp
 
+from worldloom.core import exact_exponential, exact_trigonometry
+from worldloom.core.exact import twin
 from worldloom.core.math import call
 
 STREAM_SHIFT = 20
@@ -93,6 +95,14 @@ def normal(seed: wp.uint32, world: wp.int32, episode: wp.int32, step: wp.int32, 
     return mean + spread * (wp.sqrt(-2.0 * wp.log(u)) * wp.cos(6.2831854820251465 * v))
 
 
+@wp.func
+def exact_normal(seed: wp.uint32, world: wp.int32, episode: wp.int32, step: wp.int32, stream: wp.int32, draw: wp.int32, mean: wp.float32, spread: wp.float32):
+    """:func:`normal` with the same bits on every device."""
+    u = wp.float32((bits(seed, world, episode, step, stream, draw) >> wp.uint32(8)) + wp.uint32(1)) * 5.9604644775390625e-08
+    v = wp.float32(bits(seed, world, episode, step, stream, draw + 1) >> wp.uint32(8)) * 5.9604644775390625e-08
+    return mean + spread * (wp.sqrt(-2.0 * exact_exponential.log(u)) * exact_trigonometry.cos(6.2831854820251465 * v))
+
+
 def philox_python(counter: tuple[int, int, int, int], key: tuple[int, int]) -> tuple[int, int, int, int]:
     """:func:`philox` in plain Python."""
     (a, b, c, d), (k0, k1) = counter, key
@@ -127,6 +137,13 @@ class Key:
         u = np.float32((self.bits(draw) >> 8) + 1) * np.float32(2**-24)
         v = np.float32(self.bits(draw + 1) >> 8) * np.float32(2**-24)
         return mean + spread * (call("sqrt", np.float32(-2.0) * call("log", u)) * call("cos", np.float32(TWO_PI) * v))
+
+    def exact_normal(self, draw: int, mean: np.float32, spread: np.float32) -> np.float32:
+        u = np.float32((self.bits(draw) >> 8) + 1) * np.float32(2**-24)
+        v = np.float32(self.bits(draw + 1) >> 8) * np.float32(2**-24)
+        log, cos = (twin(function) for function in (exact_exponential.log, exact_trigonometry.cos))
+        found: np.float32 = mean + spread * (np.sqrt(np.float32(-2.0) * log(u)) * cos(np.float32(TWO_PI) * v))
+        return found
 
 
 def fold_seed(seeds: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]

@@ -59,6 +59,13 @@ class Definition:
         """Every system, each once, in order of first use."""
         return list(dict.fromkeys(s for s in (*self.reset, *self.step, *self.observe) if isinstance(s, System)))
 
+    @functools.cached_property
+    def hash(self) -> str:
+        """A digest over everything that decides what the world does; saved states are put back only where it is the same."""
+        from worldloom.core.fingerprint import fingerprint
+
+        return fingerprint(self)
+
     def kinds_of(self, system: System) -> list[type[Entity]]:
         """The kinds of entity that a system over entities runs for."""
         owner = system.owner

@@ -53,6 +53,10 @@ class HostNode:
 
     call: Callable[[Any], None]
 
+    @property
+    def label(self) -> str:
+        return getattr(self.call, "__name__", repr(self.call))
+
 
 @dataclass(frozen=True)
 class Settle:
@@ -63,6 +67,11 @@ class Settle:
     @property
     def label(self) -> str:
         return f"settle {self.population.table}"
+
+    @property
+    def reason(self) -> str:
+        """Why it has kernels of its own."""
+        return f"it settles who comes and who leaves among all {self.population.table}"
 
 
 Entry = Node | HostNode | Settle
@@ -220,9 +229,13 @@ def _ordinals(definition: Definition) -> dict[tuple[str, int, str], int]:
 
 @dataclass
 class Group:
-    """Systems that one kernel runs one after the other, each row in a thread of its own."""
+    """Systems that one kernel runs one after the other, each row in a thread of its own.
+
+    ``reason`` says why the first of them did not join an earlier kernel.
+    """
 
     rows: int
+    reason: str
     population: Population | None = None
     nodes: list[Node] = field(default_factory=list)
     functions: list[KernelFunction] = field(default_factory=list)
@@ -235,15 +248,15 @@ class Group:
 class Functions:
     """The Warp functions of a schedule, each made once."""
 
-    def __init__(self, schedule: Schedule, sites: Sites, types: dict[str, Any]) -> None:
-        self.schedule, self.sites, self.types = schedule, sites, types
+    def __init__(self, schedule: Schedule, sites: Sites, types: dict[str, Any], exact: bool = False) -> None:
+        self.schedule, self.sites, self.types, self.exact = schedule, sites, types, exact
         self.made: dict[tuple[System, str], KernelFunction] = {}
         self.names: dict[str, int] = {}
 
     def of(self, node: Node) -> KernelFunction:
         key = (node.system, node.table)
         if key not in self.made:
-            function = node.system.kernel_function(node.view, self.schedule.counts, self.sites, self.types)
+            function = node.system.kernel_function(node.view, self.schedule.counts, self.sites, self.types, self.exact)
             twins = self.names.setdefault(function.name, 0)
             self.names[function.name] += 1
             function.name += f"_{twins}" if twins else ""
@@ -267,60 +280,82 @@ def group(entries: list[Entry], schedule: Schedule, functions: Functions, fuse: 
             out.append(entry)
             continue
         function, rows, population = functions.of(entry), schedule.counts[entry.table], schedule.counts.populations.get(entry.table)
-        home = _home(out, entry, function, rows, schedule) if fuse else None
-        if home is None:
-            home = Group(rows, population)
+        home = _home(out, entry, function, rows, schedule) if fuse else "fusing is off"
+        if isinstance(home, str):
+            home = Group(rows, home, population)
             out.append(home)
         home.add(entry, function)
     return out
 
 
-def _home(out: list[Part], node: Node, function: KernelFunction, rows: int, schedule: Schedule) -> Group | None:
+def _home(out: list[Part], node: Node, function: KernelFunction, rows: int, schedule: Schedule) -> Group | str:
+    """The kernel that a system joins, or why there is none."""
+    why = f"no kernel before it has a thread for every {node.table}" if out else "it comes first"
+    shares = rows == 1 and node.table not in schedule.counts.populations
     for candidate in reversed(out):
         if isinstance(candidate, HostNode):
-            return None
+            return f"the callable {candidate.label} comes before it"
         if isinstance(candidate, Settle):
             if settle_columns(candidate.population, schedule) & (_reads(node, function) | _writes(function)):
-                return None
+                return f"it looks at {candidate.population.table}, which must be settled before"
             continue
-        if _fits(candidate, node, function, rows):
+        alike = candidate.rows == rows and (candidate.nodes[0].table == node.table or (shares and candidate.population is None))
+        clash = _clash(candidate, node, function) if alike else None
+        if alike and clash is None:
             return candidate
-        if not _independent(candidate, node, function):
-            return None
+        needs = _dependence(candidate, node, function)
+        if needs is not None:
+            return clash or f"it runs {_once_per(node)} and {needs} {_once_per(candidate.nodes[0])}"
+        why = clash or why
+    return why
+
+
+def _dependence(group: Group, node: Node, function: KernelFunction) -> str | None:
+    """Why ``node`` may not just as well run before all of ``group``; None where it may."""
+    reads, writes = _reads(node, function), _writes(function)
+    for other, earlier in zip(group.nodes, group.functions, strict=True):
+        if found := _writes(earlier) & (reads | writes):
+            return f"{'reads' if min(found) in reads else 'writes'} {_words(found, node)}, which {other.label} writes"
+        if found := _reads(other, earlier) & writes:
+            return f"writes {_words(found, node)}, which {other.label} reads"
     return None
 
 
-def _independent(group: Group, node: Node, function: KernelFunction) -> bool:
-    """Whether ``node`` may just as well run before all of ``group``."""
-    reads, writes = _reads(node, function), _writes(function)
-    for other, earlier in zip(group.nodes, group.functions, strict=True):
-        if _writes(earlier) & (reads | writes) or _reads(other, earlier) & writes:
-            return False
-    return True
-
-
-def _fits(group: Group, node: Node, function: KernelFunction, rows: int) -> bool:
-    """Whether ``node`` may run in the kernel of ``group``, before other rows have finished what came earlier in it.
+def _clash(group: Group, node: Node, function: KernelFunction) -> str | None:
+    """Why ``node`` may not run in the kernel of ``group``, before other rows have finished what came earlier in it; None where it may.
 
     Rows of one kernel run in no order, so nothing that one row writes may be read or written by another row in the same
     kernel. Kinds with one entity per world share the world's thread.
     """
-    apart = rows > 1 or group.population is not None or node.table in function.target.counts.populations
-    if group.rows != rows or (apart and group.nodes[0].table != node.table):
-        return False
     target = function.target
+    if target.in_order != group.functions[0].target.in_order:
+        return "its rows run one after the other, to add real numbers in a fixed order"
     touched, written = _reads(node, function) | set(target.outputs), set(target.outputs) | target.local_write | target.remote_write
     for earlier_node, earlier in zip(group.nodes, group.functions, strict=True):
-        before = earlier.target
-        if before.remote_write & touched:
-            return False
+        before, who = earlier.target, earlier_node.label
+        if found := before.remote_write & touched:
+            return f"it {'writes' if min(found) in written else 'reads'} {_words(found, node)}, which {who} changes from other rows"
         if target.faults and set(before.outputs) & _TOLD:
-            return False  # a fault tells the step and the episode as memory has them
-        if (set(before.outputs) | before.local_write) & (target.remote_read | target.remote_write):
-            return False
-        if (before.remote_read & written) or (_reads(earlier_node, earlier) & target.remote_write):
-            return False
-    return True
+            return f"it can report a fault, and a fault tells the step and the episode, which {who} writes"
+        if found := (set(before.outputs) | before.local_write) & (target.remote_read | target.remote_write):
+            return f"it {'changes' if min(found) in target.remote_write else 'reads'} {_words(found)}, which {who} writes"
+        if found := before.remote_read & written:
+            return f"it writes {_words(found, node)}, which {who} reads from other rows"
+        if found := _reads(earlier_node, earlier) & target.remote_write:
+            return f"it changes {_words(found)}, which {who} reads"
+    return None
+
+
+def _words(columns: set[Column], own: Node | None = None) -> str:
+    """The first of some columns, as the user knows it; of the row of ``own``, or of any row."""
+    table, name = min(columns)
+    if table == WORLD:
+        return f"'{name}' of the world"
+    return f"its own '{name}'" if own is not None and own.table == table else f"'{name}' of any {table}"
+
+
+def _once_per(node: Node) -> str:
+    return "once per world" if node.table == WORLD else f"for every {node.table}"
 
 
 _TOLD: set[Column] = {(WORLD, "step"), (WORLD, "episode")}

@@ -12,7 +12,10 @@ from typing import Any
 from worldloom.core.fields import Field
 from worldloom.core.population import DEAD, HOME, SERIAL, Population
 from worldloom.core.population_kernels import LANES
+from worldloom.core.rewrite import accessors
 from worldloom.core.rewrite.kernel_target import FAULT_COLUMNS, WORLD, Column, KernelTarget, Rows, Sites, column_name
+
+_COUNTERS = ("wl_e0", "wl_e1", "wl_e2")
 
 
 class SettleText:
@@ -38,24 +41,25 @@ class SettleText:
         place = [f"world = first + thread / {LANES}", f"lane = thread - (world - first) * {LANES}"] if cuda else ["world = first + thread"]
         return [
             *place,
-            f"born = {self._world('pending')}[world]",
-            f"if born == 0 and not {self._world('changed')}[world]: {'return' if cuda else 'continue'}",
+            f"born = {self._world('pending')}",
+            f"changed = {self._world('changed')}",
+            f"if born == 0 and not changed: {'return' if cuda else 'continue'}",
             f"base = world * {self.population.limit.per_world}",
             f"stage = world * {self.population.stage}",
-            f"count = {self._world('count')}[world]",
+            f"count = {self._world('count')}",
             "kept = wp.int32(0)",
+            "if not changed: kept = count",
+            "else:",
         ]
 
     def _leave_cpu(self) -> list[str]:
         moves: list[str] = []
         for name, field in self._moving():
-            moves += element_loops(field.shape, [f"{self._own(name)}[base + kept{{}}] = {self._own(name)}[base + slot{{}}]"])
+            moves += element_loops(field.shape, [self._put(name, "base + kept", self._get(name, "base + slot"))])
         return [
-            f"if not {self._world('changed')}[world]: kept = count",
-            "else:",
             "    for slot in range(count):",
-            f"        if wp.bool({self._own(DEAD)}[base + slot]):",
-            f"            {self._own(DEAD)}[base + slot] = False",
+            f"        if {self._get(DEAD, 'base + slot')}:",
+            f"            {self._put(DEAD, 'base + slot', 'False')}",
             "        else:",
             "            if kept != slot:",
             *[f"                {m}" for m in moves],
@@ -64,31 +68,26 @@ class SettleText:
 
     def _leave_cuda(self) -> list[str]:
         lines = [
-            f"if not {self._world('changed')}[world]: kept = count",
-            "else:",
             f"    for turn in range((count + {LANES - 1}) / {LANES}):",
             f"        slot = turn * {LANES} + lane",
             "        there = slot < count",
             "        stays = wp.bool(False)",
             "        if there:",
-            f"            stays = not wp.bool({self._own(DEAD)}[base + slot])",
+            f"            stays = not {self._get(DEAD, 'base + slot')}",
             "        votes = warp_votes(stays)",
             "        place = kept + votes_before(votes, lane)",
-            f"        if there and not stays: {self._own(DEAD)}[base + slot] = False",
+            f"        if there and not stays: {self._put(DEAD, 'base + slot', 'False')}",
             "        moves = stays and place != slot",
         ]
-        # Every column: all threads read before any of them writes, since a row's new place is another thread's old one.
+        # All threads read before any of them writes, since a row's new place is another thread's old one.
+        reads = {n: f"held_{n} = {self._get(n, 'base + wp.min(slot, count - 1)')}" for n, _ in self._moving()}
+        writes = {n: self._put(n, "base + place", f"held_{n}") for n, _ in self._moving()}
+        plain = [n for n, field in self._moving() if not field.shape]
+        moved = [*[reads[n] for n in plain], "sync_warp()", "if moves:", *[f"    {writes[n]}" for n in plain]]
         for name, field in self._moving():
-            moved = element_loops(
-                field.shape,
-                [
-                    f"held_{name} = {self._own(name)}[base + wp.min(slot, count - 1){{}}]",
-                    "sync_warp()",
-                    f"if moves: {self._own(name)}[base + place{{}}] = held_{name}",
-                ],
-            )
-            lines += [f"        {line}" for line in moved]
-        return [*lines, "        kept += vote_count(votes)", "sync_warp()"]
+            if field.shape:
+                moved += element_loops(field.shape, [reads[name], "sync_warp()", f"if moves: {writes[name]}"])
+        return [*lines, *[f"        {line}" for line in moved], "        kept += vote_count(votes)", "        sync_warp()"]
 
     def _arrive_cpu(self) -> list[str]:
         return [
@@ -101,7 +100,6 @@ class SettleText:
         ]
 
     def _arrive_cuda(self) -> list[str]:
-        serial = self._new(SERIAL)
         most = self.population.limit.per_world
         return [
             f"taken = wp.min(born, {self.population.stage})",
@@ -109,8 +107,9 @@ class SettleText:
             f"    k = turn * {LANES} + lane",
             "    if k < taken:",
             "        rank = wp.int32(0)",
+            f"        mine = {self._new(SERIAL, 'stage + k')}",
             "        for other in range(taken):",
-            f"            if {serial}[stage + other] < {serial}[stage + k]: rank += 1",
+            f"            if {self._new(SERIAL, 'stage + other')} < mine: rank += 1",
             f"        if kept + rank < {most}:",
             *[f"            {line}" for line in self._fill("base + kept + rank", "stage + k")],
             f"filled = wp.min(kept + taken, {most})",
@@ -122,25 +121,22 @@ class SettleText:
     def _fill(self, row: str, new: str) -> list[str]:
         """A new entity: what its system gave it, and defaults for the rest."""
         lines: list[str] = []
-        for name, field in self.fields.items():
-            if name in (DEAD, HOME):
-                continue
+        for name, field in self._moving():
             if name in (SERIAL, *self.population.staged):
-                lines.append(f"{self._own(name)}[{row}] = {self._new(name)}[{new}]")
+                lines.append(self._put(name, row, self._new(name, new)))
             else:
-                value = ast.unparse(self.target.default(field))
-                lines += element_loops(field.shape, [f"{self._own(name)}[{row}{{}}] = {value}"])
+                lines += element_loops(field.shape, [self._put(name, row, ast.unparse(self.target.default(field)))])
         return lines
 
     def _close(self, count: str, lost: str) -> list[str]:
         """Note how many there are, and those that did not fit."""
         lines = [
-            f"{self._world('count')}[world] = {count}",
-            f"{self._world('pending')}[world] = 0",
-            f"{self._world('changed')}[world] = False",
+            self._put_world("count", count),
+            self._put_world("pending", "0"),
+            self._put_world("changed", "False"),
             f"lost = {lost}",
             "if lost > 0:",
-            f"    {self._world('dropped')}[world] = {self._world('dropped')}[world] + lost",
+            f"    {self._put_world('dropped', self._world('dropped') + ' + lost')}",
         ]
         if self.faults:
             columns = ", ".join(self._take(*c) for c in FAULT_COLUMNS)
@@ -157,23 +153,33 @@ class SettleText:
             self.columns.append(column)
         return column_name(column)
 
-    def _own(self, name: str) -> str:
-        return self._take(self.population.table, name)
+    def _get(self, name: str, row: str) -> str:
+        """A value of the population's own table; of an array component the element that :func:`element_loops` is at."""
+        return accessors.get_text(self._take(self.population.table, name), self.fields[name], row, element_index(self.fields[name]))
 
-    def _new(self, name: str) -> str:
-        return self._take(self.population.new_table, name)
+    def _put(self, name: str, row: str, value: str) -> str:
+        return accessors.put_text(self._take(self.population.table, name), self.fields[name], row, value, element_index(self.fields[name]))
 
-    def _world(self, name: str) -> str:
-        return self._take(WORLD, f"{self.population.table}__{name}")
+    def _new(self, name: str, row: str) -> str:
+        return accessors.get_text(self._take(self.population.new_table, name), self.fields[name], row)
+
+    def _world(self, name: str, world: str = "world") -> str:
+        return accessors.get_text(self._take(WORLD, f"{self.population.table}__{name}"), self.population.field(name), world)
+
+    def _put_world(self, name: str, value: str) -> str:
+        return accessors.put_text(self._take(WORLD, f"{self.population.table}__{name}"), self.population.field(name), "world", value)
 
     def _moving(self) -> list[tuple[str, Field]]:
         """Every column that moves with an entity."""
         return [(name, field) for name, field in self.fields.items() if name not in (DEAD, HOME)]
 
 
+def element_index(field: Field) -> str:
+    """The element of an array component that :func:`element_loops` is at."""
+    return ", ".join(_COUNTERS[: len(field.shape)])
+
+
 def element_loops(shape: tuple[int, ...], lines: list[str]) -> list[str]:
-    """``lines`` for every element of an array component; ``{}`` in them is the index behind the row."""
-    names = [f"wl_e{d}" for d in range(len(shape))]
-    heads = [f"{'    ' * d}for {n} in range({size}):" for d, (n, size) in enumerate(zip(names, shape, strict=True))]
-    index = "".join(f", {n}" for n in names)
-    return [*heads, *["    " * len(shape) + line.replace("{}", index) for line in lines]]
+    """``lines`` for every element of an array component."""
+    heads = [f"{'    ' * d}for {n} in range({size}):" for d, (n, size) in enumerate(zip(_COUNTERS, shape, strict=False))]
+    return [*heads, *["    " * len(shape) + line for line in lines]]

@@ -10,13 +10,15 @@ import numpy as np
 import warp as wp
 
 from worldloom.core import device as devices
-from worldloom.core import shards
+from worldloom.core import ranges, shards
 from worldloom.core.entity import Entity, World
 from worldloom.core.errors import CapacityError, InputError, WorldFault
 from worldloom.core.executor import Executor
 from worldloom.core.fields import Role
 from worldloom.core.guards import CAPACITY, WIDTH, Alarm
+from worldloom.core.history import History
 from worldloom.core.interpret import Interpreter
+from worldloom.core.measured import Measured
 from worldloom.core.pooled_table import PooledTable
 from worldloom.core.population import UpTo
 from worldloom.core.program import generate
@@ -30,7 +32,7 @@ _NOT_EXTERNAL = (Role.ENGINE, Role.CONFIG)
 _AUTORESETS = ("same_step", "next_step", "disabled")
 
 
-class Simulation:
+class Simulation(History, Measured):
     """``num_worlds`` copies of one world on one device.
 
     Args:
@@ -48,6 +50,8 @@ class Simulation:
         external: Memory for columns that somebody else owns, by ``Table.name``.
         checks: Whether actions out of range and numbers that are not finite are looked for.
         fuse: Whether neighbouring systems become one kernel.
+        exact: Whether the CPU, CUDA and the interpreter give the same bits, for which they are slower; see docs/exact.md.
+        tuned: Whether kernels that :meth:`tune` has measured on such a GPU before run as it found best.
         world_offset: The id of the first world.
     """
 
@@ -65,24 +69,28 @@ class Simulation:
         external: Mapping[str, Any] | None = None,
         checks: bool = True,
         fuse: bool = True,
+        exact: bool = False,
+        tuned: bool = True,
         world_offset: int = 0,
     ) -> None:
         self._closed = self._resetting = False
         self.configured = 0
         """How often a configuration was set: what was derived from one, or recorded with its memory, must be made anew when it changes."""
+        self.checks = checks
         if not isinstance(world, (str, Definition)):
             raise InputError(f"a simulation is made of a world's id or its definition, not of {type(world).__name__}")
         self.definition = (definition(world) if isinstance(world, str) else world).with_counts(counts)
         self._check_arguments(num_worlds, autoreset, threads, world_offset)
         self.num_worlds, self.autoreset, self.world_offset = num_worlds, autoreset, world_offset
+        self.exact = exact
         self.device, self.interpreted = devices.resolve(device)
         with shards.WARP:
-            self._build(dict(external or {}), dict(config or {}), threads, checks, fuse)
+            self._build(dict(external or {}), dict(config or {}), threads, checks, fuse, tuned)
         self.reset(seeds=secrets.randbits(32) if seed is None else seed)
         self.untouched = True
         """Whether nothing has happened since the first episodes began."""
 
-    def _build(self, external: dict[str, Any], config: dict[str, Any], threads: int | None, checks: bool, fuse: bool) -> None:
+    def _build(self, external: dict[str, Any], config: dict[str, Any], threads: int | None, checks: bool, fuse: bool, tuned: bool) -> None:
         """Lay out the memory, and make what runs on it."""
         num_worlds, world_offset = self.num_worlds, self.world_offset
         self.schedule = plan(self.definition, self.autoreset, checks)
@@ -104,14 +112,14 @@ class Simulation:
         for name, value in config.items():
             self.set_config(name, value)
         if self.interpreted:
-            interpreter = Interpreter(self.schedule, self.tables, num_worlds, world_offset, self._note_fault, self._alarm)
+            interpreter = Interpreter(self.schedule, self.tables, num_worlds, world_offset, self._note_fault, self._alarm, self.exact)
             self.program = None
             self._run_step = lambda: interpreter.run(self.schedule.step, self)
             self._run_reset = lambda: interpreter.run(self.schedule.reset, self)
         else:
-            self.program = generate(self.schedule, fuse, self.device.is_cuda)
-            self.executor = Executor(self, self.program)
-            self._run_step, self._run_reset = self.executor.step, self.executor.reset
+            self.program = generate(self.schedule, fuse, self.device.is_cuda, self.exact)
+            self.executor = Executor(self, self.program, tuned)
+            self._run_step, self._run_reset = ranges.around("worldloom step", self.executor.step), ranges.around("worldloom reset", self.executor.reset)
 
     def _check_arguments(self, num_worlds: Any, autoreset: Any, threads: Any, world_offset: Any) -> None:
         for name, value, least in (("num_worlds", num_worlds, 1), ("threads", 1 if threads is None else threads, 1), ("world_offset", world_offset, 0)):
@@ -161,7 +169,7 @@ class Simulation:
         """Take a step, with the actions that lie in the columns, as single kernels that a graph of PyTorch's may capture."""
         self._check_open()
         self.untouched = False
-        if self.interpreted:
+        if self.interpreted or self.recorder is not None:
             self._run_step()
         else:
             self.executor.enqueue_step()
@@ -360,6 +368,8 @@ class Simulation:
     def close(self) -> None:
         """Give back the memory. Exports that are still in use keep theirs until they are gone."""
         if not self._closed:
+            if self.recorder is not None:
+                self.recorder.stop()
             self._closed = True
             self.__dict__.pop("executor", None)
             self._run_step = self._run_reset = lambda: None

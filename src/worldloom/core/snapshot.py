@@ -1,40 +1,194 @@
-"""The whole state of a simulation as tensors by name, taken and put back."""
+"""Snapshots: the whole state of a simulation, or of some of its worlds, taken, put back, and kept in files."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from worldloom.core import shards, tensor_file
 from worldloom.core.errors import InputError
-from worldloom.core.fields import Role
+from worldloom.core.state import bits, is_config, put_rows, require_rows_per_world, rows_of, state_columns, world_ids
 from worldloom.core.table import Column
 
 if TYPE_CHECKING:
     from worldloom.core.simulation import Simulation
 
+KIND, VERSION = "snapshot", 1
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """All that later steps of some worlds depend on; made by ``Simulation.snapshot``.
+
+    Attributes:
+        world: The id of the world's definition.
+        hash: The digest of its definition.
+        autoreset: The autoreset of the simulation that it was taken from.
+        num_worlds: How many worlds it holds.
+        tensors: Every column by ``Table.name``, with the worlds as the first axis.
+        shared: Names of the columns that hold one value for all worlds.
+    """
+
+    world: str
+    hash: str
+    autoreset: str
+    num_worlds: int
+    tensors: Mapping[str, Any]
+    shared: frozenset[str] = frozenset()
+
+    def __repr__(self) -> str:
+        return f"<snapshot of {self.num_worlds} {self.world}: {self.nbytes:,} bytes>"
+
+    def __len__(self) -> int:
+        return self.num_worlds
+
+    @property
+    def nbytes(self) -> int:
+        return sum(tensor.numel() * tensor.element_size() for tensor in self.tensors.values())
+
+    def __iter__(self) -> Iterator[Snapshot]:
+        return (self[world] for world in range(self.num_worlds))
+
+    def __getitem__(self, world: int) -> Snapshot:
+        """A snapshot of one of its worlds."""
+        return self.worlds([world])
+
+    def worlds(self, ids: Any) -> Snapshot:
+        """A snapshot of some of its worlds, by their places in this one, in the given order."""
+        import torch
+
+        places = np.asarray(ids)
+        if places.ndim != 1 or places.dtype.kind not in "iu" or not places.size:
+            raise InputError(f"worlds of a snapshot are named by a list of whole numbers, not by {ids!r}")
+        wrong = places[(places < 0) | (places >= self.num_worlds)]
+        if wrong.size:
+            raise InputError(f"this snapshot has the worlds 0 to {self.num_worlds - 1}, not {wrong[0]}")
+        chosen = torch.from_numpy(places.astype(np.int64))
+        tensors = {name: tensor if name in self.shared else rows_of(tensor, chosen.to(tensor.device)) for name, tensor in self.tensors.items()}
+        return replace(self, num_worlds=len(places), tensors=tensors)
+
+    def to(self, device: str) -> Snapshot:
+        """The same on another device, ``cpu`` or ``cuda:N``; itself where it is there already."""
+        return replace(self, tensors={name: tensor.to(device) for name, tensor in self.tensors.items()})
+
+    def save(self, path: str | Path) -> None:
+        """Write it to a file, which is there as a whole or not at all, even if the process or the machine dies meanwhile."""
+        facts = {"world": self.world, "hash": self.hash, "autoreset": self.autoreset, "num_worlds": self.num_worlds, "shared": sorted(self.shared)}
+        tensor_file.write(path, KIND, VERSION, self.tensors, facts)
+
+    @classmethod
+    def load(cls, path: str | Path, device: str = "cpu") -> Snapshot:
+        """What :meth:`save` wrote. InputError where the file is missing, cut short or altered; whether it fits is seen when it is restored."""
+        contents = tensor_file.read(path, KIND, VERSION)
+        return cls.from_parts(contents.tensors, contents.facts, str(path)).to(device)
+
+    @classmethod
+    def from_parts(cls, tensors: Mapping[str, Any], facts: Mapping[str, Any], where: str) -> Snapshot:
+        """The snapshot that a file ``where`` holds."""
+        try:
+            made = cls(facts["world"], facts["hash"], facts["autoreset"], int(facts["num_worlds"]), dict(tensors), frozenset(facts["shared"]))
+        except (KeyError, TypeError, ValueError):
+            raise InputError(f"{where} lacks what every snapshot has: take another file") from None
+        return made
+
 
 def take(simulation: Simulation) -> dict[str, Any]:
     """A copy of every column, as PyTorch tensors on the simulation's device, by ``Table.name``. It is all that a later step depends on."""
-    return {name: column.torch().clone() for name, column in _columns(simulation).items()}
+    return {name: column.torch().clone() for name, column in state_columns(simulation).items()}
+
+
+def snapshot(simulation: Simulation, worlds: Any = None) -> Snapshot:
+    """The state of all worlds, or of ``worlds`` in that order; see ``Simulation.snapshot``."""
+    columns, made = state_columns(simulation), simulation.definition
+    shared = frozenset(name for name, c in columns.items() if c.total is not None or c.shape[0] != simulation.num_worlds or (is_config(c) and c.shape[0] == 1))
+    if worlds is None:
+        return Snapshot(made.id, made.hash, simulation.autoreset, simulation.num_worlds, take(simulation), shared)
+    require_rows_per_world(simulation)
+    ids = world_ids(simulation, worlds, "worlds")
+    tensors = {name: column.torch().clone() if name in shared else rows_of(column.torch(), ids) for name, column in columns.items()}
+    return Snapshot(made.id, made.hash, simulation.autoreset, len(ids), tensors, shared)
 
 
 def restore(simulation: Simulation, tensors: Mapping[str, Any]) -> None:
     """Put back what :func:`take` took; steps that follow give the same bits. InputError where it is of another world or size."""
-    columns = _columns(simulation)
+    columns = state_columns(simulation)
+    _check_columns(simulation, columns, tensors)
+    for name, column in columns.items():
+        shape = tuple(tensors[name].shape)
+        allowed = [(rows, *column.shape[1:]) for rows in (1, simulation.num_worlds)] if is_config(column) else [column.shape]
+        if shape not in allowed:
+            raise InputError(f"the saved column {name} has shape {shape}, but this simulation of {simulation.num_worlds} worlds holds {column.shape}")
+    for name, column in columns.items():
+        if is_config(column) and len(tensors[name]) != column.shape[0]:
+            _resize(simulation, column, len(tensors[name]))
+        column.torch().copy_(tensors[name])
+        simulation.configured += is_config(column)
+    simulation.changed_from_outside()
+
+
+def restore_worlds(simulation: Simulation, saved: Snapshot, worlds: Any = None) -> None:
+    """Put back a snapshot, or put its worlds onto ``worlds``; see ``Simulation.restore``. Nothing is written where something does not fit."""
+    _check_origin(simulation, saved)
+    if worlds is None:
+        if saved.num_worlds != simulation.num_worlds:
+            raise InputError(
+                f"the snapshot holds {saved.num_worlds} worlds, but this simulation has {simulation.num_worlds}: say with worlds=... which of them it is for"
+            )
+        restore(simulation, saved.tensors)
+        return
+    require_rows_per_world(simulation)
+    targets = world_ids(simulation, worlds, "worlds", distinct=True)
+    if saved.num_worlds not in (1, len(targets)):
+        raise InputError(f"the snapshot holds {saved.num_worlds} worlds, which cannot be put onto {len(targets)}: name as many, or take one of them")
+    columns = state_columns(simulation)
+    _check_columns(simulation, columns, saved.tensors)
+    for name, column in columns.items():
+        shape = tuple(saved.tensors[name].shape)
+        if shape[0] not in (1, saved.num_worlds) or shape[1:] != column.shape[1:]:
+            raise InputError(f"the saved column {name} has shape {shape}, but a world of this simulation holds {column.shape[1:]}")
+    for name, column in columns.items():
+        rows = saved.tensors[name]
+        if is_config(column):
+            rows = rows.to(column.torch().device)
+            if len(rows) == column.shape[0] == 1 and bool((bits(rows) == bits(column.torch())).all()):
+                continue
+            if column.shape[0] == 1:
+                _resize(simulation, column, simulation.num_worlds)
+            simulation.configured += 1
+        put_rows(column.torch(), targets, rows)
+    simulation.changed_from_outside()
+
+
+def _check_origin(simulation: Simulation, saved: Any) -> None:
+    if not isinstance(saved, Snapshot):
+        raise InputError(f"a simulation is restored from a snapshot, not from {type(saved).__name__}: take one with sim.snapshot() or Snapshot.load(path)")
+    made = simulation.definition
+    if saved.world != made.id:
+        raise InputError(f"this is a snapshot of world '{saved.world}', not one of world '{made.id}'")
+    if saved.hash != made.hash:
+        raise InputError(
+            f"this is a snapshot of another '{made.id}': its entities, components, systems or constants have changed since, "
+            "so that it would not go on as it was; go back to the world that it was taken of"
+        )
+    if saved.autoreset != simulation.autoreset:
+        raise InputError(f"this is a snapshot of a simulation with autoreset '{saved.autoreset}', and this one has '{simulation.autoreset}': use the same")
+
+
+def _check_columns(simulation: Simulation, columns: Mapping[str, Column], tensors: Mapping[str, Any]) -> None:
     if set(tensors) != set(columns):
         odd = ", ".join(sorted(set(tensors) ^ set(columns))[:4])
         raise InputError(f"the saved state is not one of world '{simulation.definition.id}': it differs in the columns {odd}")
     for name, column in columns.items():
-        shape = tuple(tensors[name].shape)
-        if column.field.role is not Role.CONFIG and (shape != column.shape or tensors[name].dtype != column.torch().dtype):
-            raise InputError(f"the saved column {name} has shape {shape}, but this simulation of {simulation.num_worlds} worlds holds {column.shape}")
-    for name, column in columns.items():
-        if column.field.role is Role.CONFIG:
-            simulation.set_config(name.partition(".")[2], tensors[name][0] if len(tensors[name]) == 1 else tensors[name])
-        else:
-            column.torch().copy_(tensors[name])
-    simulation.untouched = False
+        if tensors[name].dtype != column.torch().dtype:
+            raise InputError(f"the saved column {name} holds {tensors[name].dtype}, but this simulation holds {column.torch().dtype}")
 
 
-def _columns(simulation: Simulation) -> dict[str, Column]:
-    return {c.name: c for t in simulation.tables.values() for c in t.columns.values()}
+def _resize(simulation: Simulation, column: Column, rows: int) -> None:
+    """Let a configuration hold one value, or one per world."""
+    with shards.WARP:
+        column.resize(rows)
+    simulation._rebind()

@@ -12,12 +12,14 @@ import warp as wp
 
 from worldloom.core.entity import Components, Entity, Has, World
 from worldloom.core.errors import DefinitionError, misuse
+from worldloom.core.exact import INTERPRETED
 from worldloom.core.fields import FLOATS, Field, canonical, is_composite, scalar_of
 from worldloom.core.math import construct, python_math
 from worldloom.core.operators import HELPERS
 from worldloom.core.rewrite import nodes
 from worldloom.core.rewrite.access import Access, refuse_races
-from worldloom.core.rewrite.kernel_target import SCALAR_PARAMETERS, WORLD, Column, KernelTarget, Rows, Sites, column_name, type_code, variable
+from worldloom.core.rewrite.accessors import array_code, type_code
+from worldloom.core.rewrite.kernel_target import SCALAR_PARAMETERS, WORLD, Column, KernelTarget, Rows, Sites, column_name, variable
 from worldloom.core.rewrite.python_target import PythonTarget
 from worldloom.core.rewrite.statements import Statements
 from worldloom.core.rewrite.target import Target
@@ -60,18 +62,18 @@ class Helper:
             raise self.source.error("a helper must return a value on every path", "end it with a return statement", self.source.tree)
         return flow
 
-    def kernel_code(self, types: dict[str, Any]) -> tuple[str, dict[str, Helper]]:
+    def kernel_code(self, types: dict[str, Any], exact: bool = False) -> tuple[str, dict[str, Helper]]:
         """The source of the Warp function, and the helpers it calls."""
-        target = KernelTarget("", Rows({}), False, "", Sites(), types)
+        target = KernelTarget("", Rows({}), False, "", Sites(), types, exact=exact)
         flow = self.translate(target)
         start: list[ast.stmt] = [nodes.assign(f"v_{n}", nodes.name(f"p_{n}")) for n in self.parameters]
         start += flow.declarations(types, skip=set(self.parameters))
         head = ", ".join(f"p_{n}: {type_code(k, types)}" for n, k in self.parameters.items())
         return _function_text(f"wl_helper_{self.name}", head, start + flow.body), target.helpers
 
-    def python_function(self) -> Callable[..., Any]:
+    def python_function(self, exact: bool = False) -> Callable[..., Any]:
         """The same in plain Python."""
-        target = PythonTarget("", {})
+        target = PythonTarget("", {}, exact=exact)
         return _compile_python(self.source, self.translate(target), list(self.parameters), target, None)
 
     def __call__(self, *arguments: Any) -> Any:
@@ -160,11 +162,11 @@ class System:
         owner: Owner = view if self.engine else getattr(view, "kind", view)
         return owner
 
-    def kernel_function(self, kind: Owner, counts: Rows, sites: Sites, types: dict[str, Any]) -> KernelFunction:
+    def kernel_function(self, kind: Owner, counts: Rows, sites: Sites, types: dict[str, Any], exact: bool = False) -> KernelFunction:
         """The Warp function for one kind of entity, with ``counts`` of each kind per world."""
         table = self.table_name(kind)
         exclusive = self.over_world or (counts[table] == 1 and table not in counts.populations)
-        target = KernelTarget(table, counts, exclusive, self.place, sites, types, self.engine)
+        target = KernelTarget(table, counts, exclusive, self.place, sites, types, self.engine, exact)
         flow = self._translate(target, self._typed(kind))
         outputs = list(target.outputs)
         for leave, assigned in flow.exits:
@@ -192,9 +194,9 @@ class System:
         name = f"{self.name}_{table}"
         return KernelFunction(name, self, target, parameters, _without_head(start + flow.body))
 
-    def python_function(self, kind: Owner, runtime: Any) -> Callable[..., None]:
-        """The user's function with exact types, for the interpreter ``runtime``."""
-        target = PythonTarget(self.place, {}, self.engine)
+    def python_function(self, kind: Owner, runtime: Any, exact: bool = False) -> Callable[..., None]:
+        """The user's function with every type put in, for the interpreter ``runtime``."""
+        target = PythonTarget(self.place, {}, self.engine, exact)
         flow = self._translate(target, self._typed(kind))
         names = [a.arg for a in _arguments(self.source)]
         return _compile_python(self.source, flow, names, target, runtime)
@@ -243,12 +245,6 @@ class KernelFunction:
         called = f"{self.name}({', '.join(arguments)})"
         outputs = ", ".join(variable(c) for c in self.target.outputs)
         return f"{outputs} = {called}" if outputs else called
-
-
-def array_code(field: Field, types: dict[str, Any]) -> str:
-    """The annotation of a whole column of ``field``."""
-    suffix = f", ndim={1 + len(field.shape)}" if field.shape else ""
-    return f"wp.array(dtype={type_code(field.dtype, types)}{suffix})"
 
 
 class Translator(Statements):
@@ -319,8 +315,9 @@ def _compile_python(source: Source, flow: Translator, names: list[str], target: 
     space = dict(source.names())  # for print and breakpoint, which stay as they were written
     space.update(wp=python_math, wl_runtime=runtime, wl_component=_component, wl_replace=_replace)
     space.update({name: python for name, (_, python) in HELPERS.items()})
+    space.update(INTERPRETED)
     space.update({name: _constructor(kind) for name, kind in target.types.items()})
-    space.update({f"wl_helper_{name}": helper.python_function() for name, helper in target.helpers.items()})
+    space.update({f"wl_helper_{name}": helper.python_function(target.exact) for name, helper in target.helpers.items()})
     exec(compile(module, source.file, "exec"), space)  # noqa: S102 - the user's own function, rewritten
     made: Callable[..., Any] = space[source.name]
     return made

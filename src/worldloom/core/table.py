@@ -28,6 +28,8 @@ class Column:
         self._rows = (rows, *field.shape)
         self._values: np.ndarray[Any, Any] | None = None
         self._tensor: Any = None
+        self.writes = 0
+        """How often it was assigned to; what was written through its exports is not counted."""
         if external is None:
             self.array = wp.empty(self._rows, dtype=field.dtype, device=device)
             self.fill(field.default)
@@ -102,6 +104,7 @@ class Column:
     def assign(self, values: Any) -> None:
         """Copy ``values`` in: an array or a tensor of the column's shape, on any device; InputError where it does not fit."""
         wanted = self.shape
+        self.writes += 1
         if _is_torch(values):
             if tuple(values.shape) != wanted:
                 raise self._misfit(f"shape {tuple(values.shape)}")
@@ -177,9 +180,11 @@ class Table:
     name: str
     columns: dict[str, Column]
     count: int
+    extra: dict[str, Column]
+    """What the engine keeps beside the columns; part of the state, and never shown."""
 
     def __init__(self, name: str, columns: dict[str, Column], count: int) -> None:
-        self.__dict__.update(name=name, columns=columns, count=count)
+        self.__dict__.update(name=name, columns=columns, count=count, extra={})
 
     def __getattr__(self, name: str) -> Column:
         return self[name]

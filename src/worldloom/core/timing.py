@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from worldloom.core.clock import Clock, KeptState
 from worldloom.core.compare import random_actions
 from worldloom.core.errors import InputError
-from worldloom.core.program import KernelSpec
-from worldloom.core.registry import Definition
-from worldloom.core.schedule import FINISHED, RESETTING, HostNode, Node, Settle
+from worldloom.core.executor import Executor
+from worldloom.core.program import KernelSpec, Program, generate
+from worldloom.core.schedule import FINISHED, RESETTING, Node, Settle
 from worldloom.core.shards import run_all
 from worldloom.core.simulation import Simulation
 
@@ -116,95 +117,45 @@ class SystemTime:
     bytes_written: int
 
 
-def time_systems(
-    world: str | Definition, num_worlds: int, device: str = "cpu", *, launches: int = 16, rounds: int = 5, warm_up: int = 50, seed: int = 0
-) -> list[SystemTime]:
-    """Time every system of a step alone, unfused, in the order they run in.
+def check_compiled(simulation: Simulation) -> None:
+    """InputError where a simulation has no kernels that could be timed."""
+    if simulation.interpreted:
+        raise InputError("interpreted systems are not timed: use device 'cpu' or 'cuda:0'")
+
+
+def time_systems(simulation: Simulation, rounds: int = 5, tell: Callable[[], None] = lambda: None) -> list[SystemTime]:
+    """Time every system of a simulation alone, unfused, from the state that it is in, which is put back.
 
     Args:
-        world: The id of a registered world, or its definition.
-        num_worlds: Worlds that each system runs over.
-        device: ``cpu`` or ``cuda:N``.
-        launches: Times that a system runs in a row for one measurement.
+        simulation: Best in the middle of its episodes.
         rounds: Measurements, a step apart, of which the median counts.
-        warm_up: Steps before the first measurement, so that worlds are in the middle of their episodes.
-        seed: Where random numbers start.
+        tell: Called after each round.
     """
-    with Simulation(world, num_worlds, device, seed=seed, fuse=False) as simulation:
-        if simulation.program is None:
-            raise InputError("interpreted systems are not timed: use device 'cpu' or 'cuda:0'")
-        stepping(simulation, make_actions(simulation, seed))(warm_up)
-        clock = _Clock(simulation, launches)
-        taken = [[] for _ in simulation.program.step]  # type: list[list[float]]
+    check_compiled(simulation)
+    program = generate(simulation.schedule, False, simulation.device.is_cuda, simulation.exact)
+    return _merge(simulation, program, time_entries(simulation, Executor(simulation, program, tuned=False), rounds, tell))
+
+
+def time_entries(simulation: Simulation, executor: Executor, rounds: int, tell: Callable[[], None]) -> list[float]:
+    """Median seconds of each entry of the step of ``executor``, kernels and callables, in the order they run in."""
+    entries = executor.program.step
+    taken = [[] for _ in entries]  # type: list[list[float]]
+    with KeptState(simulation):
+        clock = Clock(simulation, executor)
         for _ in range(rounds):
-            for place, entry in enumerate(simulation.program.step):
-                taken[place].append(clock.kernel(place, entry) if isinstance(entry, KernelSpec) else clock.call(entry))
-        seconds = [statistics.median(found) for found in taken]
-        return _merge(simulation, seconds)
+            for place, entry in enumerate(entries):
+                taken[place].append(clock.kernel(entry)[0] if isinstance(entry, KernelSpec) else clock.call(entry))
+            tell()
+    return [statistics.median(found) for found in taken]
 
 
-class _Clock:
-    """Times the kernels of a simulation one by one, each from the state that the ones before it left.
-
-    A kernel is recorded ``launches`` times in a row, so that starting it costs next to nothing. Running it so often would
-    spoil the state: what it changed is put back, and it is run once for the ones after it.
-    """
-
-    def __init__(self, simulation: Simulation, launches: int) -> None:
-        self.simulation, self.launches = simulation, launches
-        self.device, self.executor = simulation.device, simulation.executor
-        self.recorded: dict[int, tuple[Callable[[], None], Callable[[], None]]] = {}
-        self.spare = {column.name: wp.clone(column.array) for table in self.executor.tables.values() for column in table.columns.values()}
-
-    def kernel(self, place: int, spec: KernelSpec) -> float:
-        """Seconds per launch of the kernel at ``place`` of the step."""
-        if place not in self.recorded:
-            self.recorded[place] = self._record(spec, self.launches), self._record(spec, 1)
-        many, once = self.recorded[place]
-        columns = [self.executor.tables[table][field] for table, field in spec.columns]
-        for column in columns:
-            wp.copy(self.spare[column.name], column.array)
-        seconds = self._timed(many) / self.launches
-        for column in columns:
-            wp.copy(column.array, self.spare[column.name])
-        once()
-        return seconds
-
-    def call(self, node: HostNode) -> float:
-        """Seconds of a callable of the schedule."""
-        return self._timed(functools.partial(node.call, self.simulation))
-
-    def _record(self, spec: KernelSpec, launches: int) -> Callable[[], None]:
-        graphs = []
-        for shard in range(len(self.simulation.slices)):
-            with wp.ScopedCapture(device=self.device, force_module_load=False) as capture:
-                for _ in range(launches):
-                    self.executor.launch(spec, shard)
-            graphs.append(capture.graph)
-        return functools.partial(run_all, [functools.partial(wp.capture_launch, graph) for graph in graphs])
-
-    def _timed(self, run: Callable[[], None]) -> float:
-        if not self.device.is_cuda:
-            start = time.perf_counter()
-            run()
-            return time.perf_counter() - start
-        begin, end = (wp.Event(self.device, enable_timing=True) for _ in range(2))
-        wp.synchronize_device(self.device)
-        stream = wp.get_stream(self.device)
-        stream.record_event(begin)
-        run()
-        stream.record_event(end)
-        return float(wp.get_event_elapsed_time(begin, end)) / 1000.0
-
-
-def _merge(simulation: Simulation, seconds: list[float]) -> list[SystemTime]:
+def _merge(simulation: Simulation, program: Program, seconds: list[float]) -> list[SystemTime]:
     """One entry per system, with the times of all its places in the step added up."""
-    assert simulation.program is not None
     totals: dict[tuple[str, bool, bool], list[float]] = {}
-    begun = itertools.accumulate(not isinstance(entry, KernelSpec) or entry.begins for entry in simulation.program.step)
+    begun = itertools.accumulate(not isinstance(entry, KernelSpec) or entry.begins for entry in program.step)
     nodes = [simulation.schedule.step[place - 1] for place in begun]
-    for node, entry, taken in zip(nodes, simulation.program.step, seconds, strict=True):
-        name = getattr(node.call, "__name__", repr(node.call)) if isinstance(node, HostNode) else node.label
+    for node, entry, taken in zip(nodes, program.step, seconds, strict=True):
+        name = node.label
         engine = isinstance(node, Settle) or (isinstance(node, Node) and node.system.engine)
         on_reset = isinstance(node, Node) and node.mask in (FINISHED, RESETTING)
         moved = (entry.bytes_read, entry.bytes_written) if isinstance(entry, KernelSpec) else (0, 0)
@@ -216,3 +167,22 @@ def _merge(simulation: Simulation, seconds: list[float]) -> list[SystemTime]:
         SystemTime(name, engine, on_reset, taken, taken / whole, simulation.num_worlds / taken if taken else 0.0, int(read), int(written))
         for (name, engine, on_reset), (taken, read, written) in totals.items()
     ]
+
+
+def copy_bandwidth(device: wp.Device, threads: int = 1, repeats: int = 7) -> float:
+    """Bytes per second of a large copy on a device, bytes read plus bytes written; on the CPU with ``threads`` threads."""
+    size = min(2**30, device.free_memory // 8) if device.is_cuda else 2**26
+    source, target = (wp.zeros(size, dtype=wp.uint8, device=device) for _ in range(2))
+    if device.is_cuda:
+        copy = functools.partial(wp.copy, target, source)
+    else:
+        parts = zip(np.array_split(target.numpy(), threads), np.array_split(source.numpy(), threads), strict=True)
+        copy = functools.partial(run_all, [functools.partial(np.copyto, *part) for part in parts])
+    taken = []
+    for _ in range(repeats + 1):
+        wp.synchronize_device(device)
+        start = time.perf_counter()
+        copy()
+        wp.synchronize_device(device)
+        taken.append(time.perf_counter() - start)
+    return 2 * size / statistics.median(taken[1:])

@@ -23,6 +23,7 @@ import safetensors.torch
 import torch
 
 from worldloom.core.errors import InputError
+from worldloom.core.tensor_file import to_disk
 
 FORMAT = 1
 """Version of the layout on disk; raised when older programs could not read it."""
@@ -97,7 +98,7 @@ class Checkpoints:
             note = {"format": FORMAT, "iteration": iteration, "steps": steps, "score": known, "tensors": {"bytes": size, "sha256": digest}, "state": state}
             (writing / STATE).write_text(_json(note), encoding="utf-8")
             for path in (writing / TENSORS, writing / STATE, writing):
-                _to_disk(path)
+                to_disk(path)
         except BaseException:
             shutil.rmtree(writing, ignore_errors=True)
             raise
@@ -147,7 +148,7 @@ class Checkpoints:
         if target.exists():
             os.rename(target, replaced)  # killed here, the next sweep puts it back
         os.rename(writing, target)
-        _to_disk(self.folder)
+        to_disk(self.folder)
         if replaced.exists():
             shutil.rmtree(replaced)
 
@@ -252,14 +253,3 @@ def _digest(path: Path) -> tuple[int, str]:
             size += len(piece)
             digest.update(piece)
     return size, digest.hexdigest()
-
-
-def _to_disk(path: Path) -> None:
-    """Wait until a file, or the names in a folder, would survive a power failure."""
-    if path.is_dir() and os.name == "nt":
-        return  # Windows opens no folders
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

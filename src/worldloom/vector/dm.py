@@ -38,8 +38,9 @@ class DmVectorEnv(dm_env.Environment):  # type: ignore[misc]
         seed: int | Sequence[int] | None = None,
         threads: int | None = None,
         config: Mapping[str, Any] | None = None,
+        exact: bool = False,
     ) -> None:
-        self._env = WorldVectorEnv(world, num_envs, device=device, seed=seed, autoreset="next_step", threads=threads, config=config)
+        self._env = WorldVectorEnv(world, num_envs, device=device, seed=seed, autoreset="next_step", threads=threads, config=config, exact=exact)
         self.num_envs = num_envs
         self._ended = np.zeros(num_envs, np.bool_)
         self._ids = np.arange(num_envs, dtype=np.int32)

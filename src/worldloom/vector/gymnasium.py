@@ -39,7 +39,7 @@ class WorldVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         backend: ``numpy``, or ``torch`` for tensors on the device.
         copy: Whether observations and flags stay as they are when the next step is taken.
         config: Values of the world's configuration.
-        options: Further arguments of :class:`worldloom.Simulation`.
+        options: Further arguments of :class:`worldloom.Simulation`, such as ``exact``.
     """
 
     def __init__(

@@ -43,6 +43,7 @@ def make(
     autoreset: Autoreset = "same_step",
     render_mode: str | None = None,
     copy: bool = True,
+    exact: bool = False,
     **config: Any,
 ) -> Any:
     """Make ``num_envs`` copies of a world, or of any Gymnasium environment.
@@ -59,6 +60,7 @@ def make(
         autoreset: ``same_step``, ``next_step`` or ``disabled``.
         render_mode: ``rgb_array``, or None.
         copy: Whether what is handed out stays as it is when the next step is taken.
+        exact: Whether every device gives the same bits, for which it is slower; for worldloom's worlds only.
         config: Values of the world's configuration; for Gymnasium's environments arguments of ``gymnasium.make``.
     """
     if env_type not in ("gymnasium", "torch", "dm"):
@@ -68,6 +70,8 @@ def make(
     if (isinstance(id, str) and id.startswith(FOREIGN)) or not isinstance(id, (str, Definition)):
         if device not in ("cpu", "auto"):
             raise InputError(f"Gymnasium's environments run on the CPU, not on {device!r}")
+        if exact:
+            raise InputError("exact=True is for worldloom's own worlds: Gymnasium's environments calculate as they do")
         if render_mode is not None:
             if not isinstance(id, str):
                 raise InputError("a factory makes its own renderer: give render_mode to gymnasium.make inside it")
@@ -78,13 +82,13 @@ def make(
 
         if env_type != "gymnasium" or render_mode is not None:
             raise InputError("a pool (batch_size below num_envs) speaks env_type='gymnasium' only, without render_mode")
-        return WorldPool(id, num_envs, batch_size, device=device, seed=seed, threads=num_threads, autoreset=autoreset, config=config)
+        return WorldPool(id, num_envs, batch_size, device=device, seed=seed, threads=num_threads, autoreset=autoreset, config=config, exact=exact)
     if env_type == "dm":
         if autoreset == "disabled" or render_mode is not None:
             raise InputError("env_type='dm' has no render_mode, and worlds that ended start anew in the next step")
         from worldloom.vector.dm import DmVectorEnv
 
-        return DmVectorEnv(id, num_envs, device=device, seed=seed, threads=num_threads, config=config)
+        return DmVectorEnv(id, num_envs, device=device, seed=seed, threads=num_threads, config=config, exact=exact)
     from worldloom.vector.gymnasium import WorldVectorEnv
 
     backend: Literal["numpy", "torch"] = "torch" if env_type == "torch" else "numpy"
@@ -99,6 +103,7 @@ def make(
         backend=backend,
         copy=copy,
         config=config,
+        exact=exact,
     )
 
 

@@ -65,7 +65,7 @@ class WorldParallelVectorEnv:
     Args:
         world: The id of a registered world, or its definition.
         num_envs: How many copies.
-        device, seed, autoreset, threads, backend, copy, config: As for :class:`worldloom.vector.gymnasium.WorldVectorEnv`.
+        device, seed, autoreset, threads, backend, copy, config, exact: As for :class:`worldloom.vector.gymnasium.WorldVectorEnv`.
     """
 
     def __init__(
@@ -80,10 +80,11 @@ class WorldParallelVectorEnv:
         backend: Backend = "numpy",
         copy: bool = True,
         config: Mapping[str, Any] | None = None,
+        exact: bool = False,
     ) -> None:
         made = definition(world) if isinstance(world, str) else world
         self.kinds = _kinds(made)
-        self.simulation = Simulation(made, num_envs, device, seed=seed, autoreset=autoreset, threads=threads, config=config)
+        self.simulation = Simulation(made, num_envs, device, seed=seed, autoreset=autoreset, threads=threads, config=config, exact=exact)
         self.batch = Batch(self.simulation, layout(made), backend, copy)
         self.num_envs = num_envs
         self.metadata: dict[str, Any] = {

@@ -31,7 +31,7 @@ class WorldPool:
         batch_size: How many come back at a time.
         timeout: Seconds after which ``recv`` gives up.
         autoreset: ``same_step``, with ``infos["final_obs"]``, or ``next_step``, as EnvPool has it.
-        device, seed, threads, config: As for :class:`worldloom.Simulation`; ``threads`` is how many groups step at once.
+        device, seed, threads, config, exact: As for :class:`worldloom.Simulation`; ``threads`` is how many groups step at once.
     """
 
     def __init__(
@@ -46,6 +46,7 @@ class WorldPool:
         timeout: float = 60.0,
         autoreset: Autoreset = "same_step",
         config: Mapping[str, Any] | None = None,
+        exact: bool = False,
     ) -> None:
         if num_envs < 1 or batch_size < 1 or num_envs % batch_size:
             raise InputError(f"num_envs ({num_envs}) must be a multiple of batch_size ({batch_size})")
@@ -65,6 +66,7 @@ class WorldPool:
                 autoreset=autoreset,
                 threads=1,
                 config=_rows(config, first, batch_size, num_envs),
+                exact=exact,
                 world_offset=first,
             )
             if given is not None:

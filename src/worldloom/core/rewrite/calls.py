@@ -102,7 +102,7 @@ def _mathematics(e: Expressions, name: str, arguments: list[Value], node: ast.AS
         return Value(nodes.call("wl_is_finite_vector" if shape_of(types[0]) else "wl_is_finite", *code), wp.bool)
     if name in ("argmin", "argmax"):
         return Value(e.target.cast(nodes.warp(name, *code), wp.int32), wp.int32)
-    return Value(nodes.warp(name, *code), result)
+    return Value(e.mathematics(name, types, code, node), result)
 
 
 def _conversion(e: Expressions, kind: Any, node: ast.Call) -> Value:

@@ -11,6 +11,7 @@ import numpy as np
 import warp as wp
 
 from worldloom.core.entity import AGENT_FIELDS, ENGINE_FIELDS, Components, Entity, Has
+from worldloom.core.exact import NoExactVersionError
 from worldloom.core.fields import FLOATS, SCALARS, Field, Role, is_composite, scalar_of, shape_of
 from worldloom.core.math import NoOverloadError, result_type
 from worldloom.core.rewrite import nodes
@@ -347,7 +348,14 @@ class Expressions(Names):
         if exponent.const == 0.5:
             return Value(nodes.warp("sqrt", self.convert(base, kind, node, "a base")), kind)
         sides = [self.convert(side, kind, node, "a power") for side in (base, exponent)]
-        return Value(nodes.warp("pow", *sides), kind)
+        return Value(self.mathematics("pow", (kind, kind), sides, node), kind)
+
+    def mathematics(self, name: str, types: tuple[Any, ...], arguments: list[ast.expr], node: ast.AST) -> ast.expr:
+        """A call of one of Warp's functions for arguments of ``types``."""
+        try:
+            return self.target.mathematics(name, types, arguments)
+        except NoExactVersionError as error:
+            raise self.error(str(error), "calculate with numbers of 32 bits here, or leave exact mode off", node) from None
 
     def expr_UnaryOp(self, node: ast.UnaryOp) -> Value:
         if isinstance(node.op, ast.Not):

@@ -11,9 +11,11 @@ import numpy as np
 import warp as wp
 
 from worldloom.core.entity import AGENT_FIELDS, ENGINE_FIELDS
-from worldloom.core.fields import Field, Role, canonical, scalar_of, shape_of
+from worldloom.core.exact import PREFIX as EXACT
+from worldloom.core.fields import FLOATS, Field, Role, scalar_of, shape_of
 from worldloom.core.population import DEAD, HOME, ROW_FIELDS, SERIAL, Population, place_share
-from worldloom.core.rewrite import nodes
+from worldloom.core.rewrite import accessors, nodes
+from worldloom.core.rewrite.accessors import type_code
 from worldloom.core.rewrite.target import Target
 from worldloom.core.rewrite.values import RefType, RowType, Value, WorldType, is_scalar
 from worldloom.core.scratch import CURSOR, STATE
@@ -40,15 +42,6 @@ def variable(column: Column) -> str:
 def column_name(column: Column) -> str:
     """The kernel argument that holds a whole column."""
     return f"{column[0]}__{column[1]}__col"
-
-
-def type_code(kind: Any, types: dict[str, Any]) -> str:
-    """How generated code spells a component type; types without a name in Warp are added to ``types``."""
-    if canonical(getattr(wp, kind.__name__, None)) is kind:
-        return f"wp.{kind.__name__}"
-    code = f"vec{'x'.join(map(str, shape_of(kind)))}_{scalar_of(kind).__name__}"
-    types[code] = kind
-    return code
 
 
 @dataclass
@@ -86,9 +79,23 @@ class KernelTarget(Target):
         remote_read, remote_write: Columns it reads or writes in rows that other threads own.
         scalars: Which of :data:`SCALAR_PARAMETERS` it takes.
         faults: Whether it can report a fault.
+        in_order: Whether it adds real numbers into rows that other threads add into too, whose sum depends on the order; in exact mode only.
     """
 
-    def __init__(self, table: str, counts: Rows, exclusive: bool, place: str, sites: Sites, types: dict[str, Any], engine: bool = False) -> None:
+    in_order = False
+
+    def __init__(
+        self,
+        table: str,
+        counts: Rows,
+        exclusive: bool,
+        place: str,
+        sites: Sites,
+        types: dict[str, Any],
+        engine: bool = False,
+        exact: bool = False,
+    ) -> None:
+        self.exact = exact
         self.table, self.counts, self.exclusive = table, counts, exclusive
         self.place, self.sites, self.types, self.engine = place, sites, types, engine
         self.flow: Expressions | None = None
@@ -167,7 +174,7 @@ class KernelTarget(Target):
         return nodes.name(column_name(column))
 
     def raw(self, row: Value, field: Field) -> ast.expr:
-        return nodes.index(self._reach(row, field, write=False), self._row(row))
+        return accessors.get(self._reach(row, field, write=False), field, self._row(row))
 
     def _assigned(self, column: Column) -> bool:
         assigned = self.flow.assigned if self.flow is not None else None
@@ -181,15 +188,11 @@ class KernelTarget(Target):
             if not self._in_registers(row) and field.role is not Role.CONFIG:
                 self.remote_read.add(column)
             return nodes.name(variable(column))
-        return self._load(nodes.index(self._reach(row, field, write=False), self._row(row)), field)
-
-    def _load(self, element: ast.expr, field: Field) -> ast.expr:
-        """An element of a column as a value of its own: Warp would look at a bare truth value again after the branch it decides."""
-        return self.cast(element, wp.bool) if field.dtype is wp.bool else clean_action(element, field)
+        return clean_action(accessors.get(self._reach(row, field, write=False), field, self._row(row)), field)
 
     def write(self, row: Value, field: Field, value: ast.expr) -> list[ast.stmt]:
         if not self._in_registers(row):
-            return [nodes.store(nodes.index(self._reach(row, field, write=True), self._row(row)), value)]
+            return [accessors.put(self._reach(row, field, write=True), field, self._row(row), value)]
         column = self._column(row, field)
         self.outputs[column] = field
         if self.flow is not None and self.flow.assigned is not None:
@@ -203,31 +206,47 @@ class KernelTarget(Target):
             return [nodes.store(nodes.index(name, *indices), value)]
         kept = f"wl_kept_{'_'.join(self._column(row, field))}"
         return [
-            nodes.assign(kept, nodes.index(self._reach(row, field, write=False), self._row(row))),
+            nodes.assign(kept, accessors.get(self._reach(row, field, write=False), field, self._row(row))),
             nodes.store(nodes.index(nodes.name(kept), *indices), value),
-            nodes.store(nodes.index(self._reach(row, field, write=True), self._row(row)), nodes.name(kept)),
+            accessors.put(self._reach(row, field, write=True), field, self._row(row), nodes.name(kept)),
         ]
 
     def accumulate(self, row: Value, field: Field, operator: str, value: ast.expr, indices: list[ast.expr] | None) -> list[ast.stmt]:
         if self._in_registers(row):
             now = self.read(row, field) if indices is None else self.element(row, field, indices)
-            value = _combine(operator, now, value)
+            value = self._combine(operator, now, value, field)
             return self.write(row, field, value) if indices is None else self.set_element(row, field, indices, value)
         place = [self._row(row), *(indices or [])]
         column = self._reach(row, field, write=True)
         if operator in ("or", "and"):
             test = value if operator == "or" else ast.UnaryOp(ast.Not(), value)
-            return [ast.If(test, [nodes.store(nodes.index(column, *place), nodes.constant(operator == "or"))], [])]
+            return [ast.If(test, [accessors.put(column, field, self._row(row), nodes.constant(operator == "or"), indices)], [])]
+        if self.exact and scalar_of(field.dtype) in FLOATS:
+            self.in_order = True
+            return self._accumulate_in_order(column, place, operator, value, field)
         return [ast.Expr(nodes.warp(f"atomic_{operator}", column, *place, value))]
+
+    def _accumulate_in_order(self, column: ast.expr, place: list[ast.expr], operator: str, value: ast.expr, field: Field) -> list[ast.stmt]:
+        """Plain arithmetic instead of an atomic one, which on the GPU takes the smallest numbers for 0; the place is found once."""
+        found = [f"wl_place_{i}" for i in range(len(place))]
+        row, *indices = (nodes.name(name) for name in found)
+        held = [nodes.assign(name, self.cast(where, wp.int32)) for name, where in zip(found, place, strict=True)]
+        now = accessors.get(column, field, row, list(indices))
+        return [*held, accessors.put(column, field, row, self._combine(operator, now, value, field), list(indices))]
+
+    def _combine(self, operator: str, now: ast.expr, value: ast.expr, field: Field) -> ast.expr:
+        if operator in ("or", "and"):
+            return ast.BoolOp(ast.Or() if operator == "or" else ast.And(), [now, value])
+        return self.mathematics(operator, (field.dtype, field.dtype), [now, value])
 
     def array(self, row: Value, field: Field) -> ast.expr:
         return nodes.name(column_name(self._column(row, field)))
 
     def element(self, row: Value, field: Field, indices: list[ast.expr]) -> ast.expr:
-        return self._load(nodes.index(self._reach(row, field, write=False), self._row(row), *indices), field)
+        return clean_action(accessors.get(self._reach(row, field, write=False), field, self._row(row), indices), field)
 
     def set_element(self, row: Value, field: Field, indices: list[ast.expr], value: ast.expr) -> list[ast.stmt]:
-        return [nodes.store(nodes.index(self._reach(row, field, write=True), self._row(row), *indices), value)]
+        return [accessors.put(self._reach(row, field, write=True), field, self._row(row), value, indices)]
 
     def slot(self, row: Value) -> ast.expr:
         if row.type.own:
@@ -288,7 +307,7 @@ class KernelTarget(Target):
             column = (population.new_table, field_name)
             self.columns[column] = field
             self.remote_write.add(column)
-            stores.append(nodes.store(nodes.index(nodes.name(column_name(column)), row), value))
+            stores.append(accessors.put(nodes.name(column_name(column)), field, row, value))
         return [
             nodes.assign("wl_births", nodes.binary(nth, ast.Add(), nodes.constant(1))),
             nodes.assign(name, nodes.call("serial_number", step, nodes.name("system"), nodes.name("slot"), nodes.constant(share), nth)),
@@ -319,9 +338,11 @@ class KernelTarget(Target):
             return [ast.Pass()]
         world = Value(nodes.name("world"), WorldType(None))  # type: ignore[arg-type]
         self.scalars.add("world")
-        dead = nodes.index(self._reach(row, ROW_FIELDS[DEAD], write=True), self._row(row))
-        changed = nodes.index(self._reach(world, population.field("changed"), write=True), nodes.name("world"))
-        return [nodes.store(dead, nodes.constant(True)), nodes.store(changed, nodes.constant(True))]
+        dead, changed = ROW_FIELDS[DEAD], population.field("changed")
+        return [
+            accessors.put(self._reach(row, dead, write=True), dead, self._row(row), nodes.constant(True)),
+            accessors.put(self._reach(world, changed, write=True), changed, nodes.name("world"), nodes.constant(True)),
+        ]
 
     def world_id(self) -> ast.expr:
         self.scalars |= {"world", "offset"}
@@ -353,6 +374,7 @@ class KernelTarget(Target):
         self.scalars |= {"slot", "system"}
         world = Value(nodes.name("world"), WorldType(None))  # type: ignore[arg-type]
         seed, episode, step = (self.read(world, ENGINE_FIELDS[n]) for n in ("seed", "episode", "step"))
+        function = f"{EXACT}{function}" if self.exact and function == "normal" else function
         return nodes.call(function, seed, self.world_id(), episode, step, nodes.name("wl_stream"), draw, *arguments)
 
     def end(self, row: Value, what: str) -> list[ast.stmt]:
@@ -393,9 +415,3 @@ def clean_action(node: ast.expr, field: Field) -> ast.expr:
         parts: list[ast.expr] = [nodes.call("clean_choice", nodes.index(node, nodes.constant(i)), nodes.constant(n)) for i, n in enumerate(choices)]
         return ast.Call(ast.parse(type_code(field.dtype, {}), mode="eval").body, parts, [])
     return node
-
-
-def _combine(operator: str, now: ast.expr, value: ast.expr) -> ast.expr:
-    if operator in ("or", "and"):
-        return ast.BoolOp(ast.Or() if operator == "or" else ast.And(), [now, value])
-    return nodes.warp(operator, now, value)

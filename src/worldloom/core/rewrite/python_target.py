@@ -10,7 +10,7 @@ import warp as wp
 from worldloom.core.entity import Has
 from worldloom.core.fields import Field, canonical
 from worldloom.core.rewrite import nodes
-from worldloom.core.rewrite.kernel_target import type_code
+from worldloom.core.rewrite.accessors import type_code
 from worldloom.core.rewrite.target import Target
 from worldloom.core.rewrite.values import Value
 
@@ -18,8 +18,8 @@ from worldloom.core.rewrite.values import Value
 class PythonTarget(Target):
     """Builds the body of one Python function. ``runtime`` in the generated code is the interpreter."""
 
-    def __init__(self, place: str, types: dict[str, Any], engine: bool = False) -> None:
-        self.place, self.types, self.engine = place, types, engine
+    def __init__(self, place: str, types: dict[str, Any], engine: bool = False, exact: bool = False) -> None:
+        self.place, self.types, self.engine, self.exact = place, types, engine, exact
         self.helpers: dict[str, Any] = {}
 
     def _runtime(self, method: str, *arguments: ast.expr) -> ast.expr:
@@ -60,7 +60,7 @@ class PythonTarget(Target):
         if operator in ("or", "and"):
             combined: ast.expr = ast.BoolOp(ast.Or() if operator == "or" else ast.And(), [now, value])
         else:
-            combined = nodes.warp(operator, now, value)
+            combined = self.mathematics(operator, (field.dtype, field.dtype), [now, value])
         return self.write(row, field, combined) if indices is None else self.set_element(row, field, indices, combined)
 
     def array(self, row: Value, field: Field) -> ast.expr:
@@ -109,6 +109,7 @@ class PythonTarget(Target):
         return [ast.For(ast.Name(name, ast.Store()), self._runtime("rows", nodes.constant(kind.__name__)), body, [], None)]
 
     def random(self, function: str, draw: ast.expr, arguments: list[ast.expr]) -> ast.expr:
+        function = "exact_normal" if self.exact and function == "normal" else function
         return self._runtime("random", nodes.constant(function), draw, *arguments)
 
     def end(self, row: Value, what: str) -> list[ast.stmt]:

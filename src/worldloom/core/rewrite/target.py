@@ -6,7 +6,11 @@ import ast
 from abc import ABC, abstractmethod
 from typing import Any
 
+import warp as wp
+
+from worldloom.core import exact
 from worldloom.core.fields import Field
+from worldloom.core.rewrite import nodes
 from worldloom.core.rewrite.values import Value
 
 
@@ -17,10 +21,22 @@ class Target(ABC):
     """Whether the system is the engine's own, which may touch the engine's fields."""
     place: str = ""
     """The system and the file, for messages."""
+    exact: bool = False
+    """Whether functions must give the same bits on every device."""
 
     def describe_site(self, message: str, line: int) -> str:
         """What is said of a fault found at ``line``."""
         return message if self.engine else f"{message} ({self.place}:{line})"
+
+    def mathematics(self, name: str, types: tuple[Any, ...], arguments: list[ast.expr]) -> ast.expr:
+        """A call of one of Warp's functions, or of its exact version."""
+        found = exact.version(name, types) if self.exact else None
+        if found is None:
+            return nodes.warp(name, *arguments)
+        called, kind = found
+        if types[0] is wp.float16 and kind is not wp.float16:
+            return self.cast(nodes.call(called, *[self.cast(a, kind) for a in arguments]), wp.float16)
+        return nodes.call(called, *arguments)
 
     @abstractmethod
     def local(self, name: str) -> str:

@@ -1,0 +1,59 @@
+"""``worldloom profile``: time, bytes and share of the bandwidth, per kernel and per system."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from worldloom.cli import console
+from worldloom.cli.bar import Bar
+from worldloom.cli.settings import Env, Json, require_positive
+from worldloom.core.errors import InputError
+from worldloom.core.profile import parts
+from worldloom.core.simulation import Simulation
+from worldloom.core.timing import check_compiled, make_actions, stepping
+from worldloom.core.world_files import find
+
+
+@dataclass
+class Profile:
+    """Step a world with random actions and show where the time of a step goes.
+
+    Kernels are timed as users get them, with neighbouring systems fused. Systems are timed alone, each in a kernel of its own.
+    The bandwidth is that of a large copy, measured in the same run.
+    """
+
+    env: Env
+    """A registered world, or a file that registers one: pond.py or pond.py:Pond-v0."""
+    num_worlds: int = 8192
+    """Worlds that run side by side."""
+    device: str = "cpu"
+    """Where they run: cpu, cuda:N or auto."""
+    steps: int = 100
+    """Steps to record."""
+    trace: str = ""
+    """Write a Chrome trace of the recorded steps into this file; ui.perfetto.dev shows it."""
+    warm_up: int = 50
+    """Steps before the measurement, so that worlds are in the middle of their episodes."""
+    json: Json = False
+    """Print JSON."""
+
+    def run(self) -> int:
+        require_positive(num_worlds=self.num_worlds, steps=self.steps, warm_up=self.warm_up)
+        if self.trace and not Path(self.trace).absolute().parent.is_dir():
+            raise InputError(f"there is no folder {Path(self.trace).parent} for --trace")
+        with console.results(self.json):
+            made = find(self.env)
+            with Simulation(made, self.num_worlds, self.device, seed=0) as simulation:
+                check_compiled(simulation)
+                actions = make_actions(simulation)
+                stepping(simulation, actions)(self.warm_up)
+                with Bar(f"profiling {made.id}", parts(self.steps)) as bar:
+                    profile = simulation.profile(self.steps, actions, lambda done, total: bar.show(done))
+        if self.trace:
+            profile.save_trace(self.trace)
+        if self.json:
+            console.print_json(profile.as_dict())
+        else:
+            console.out().print(profile)
+        return 0

@@ -1,0 +1,133 @@
+"""How compiled code reaches into a column: by its plain address.
+
+Columns are contiguous, and indices were checked before. Warp's own indexing asks for signs and strides at every access, which cost
+CartPole two thirds of its instructions on an H200.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from typing import Any
+
+import warp as wp
+
+from worldloom.core.fields import Field, canonical, scalar_of, shape_of
+from worldloom.core.rewrite import nodes
+
+_STREAMED = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "float2", 16: "float4"}
+_WIDE = {8: "float2", 16: "float4"}
+"""Vectors of these sizes in bytes are moved in one piece on CUDA."""
+
+
+def type_code(kind: Any, types: dict[str, Any]) -> str:
+    """How generated code spells a component type; types without a name in Warp are added to ``types``."""
+    if canonical(getattr(wp, kind.__name__, None)) is kind:
+        return f"wp.{kind.__name__}"
+    code = f"vec{'x'.join(map(str, shape_of(kind)))}_{scalar_of(kind).__name__}"
+    types[code] = kind
+    return code
+
+
+def array_code(field: Field, types: dict[str, Any]) -> str:
+    """The annotation of a whole column of ``field``."""
+    suffix = f", ndim={1 + len(field.shape)}" if field.shape else ""
+    return f"wp.array(dtype={type_code(field.dtype, types)}{suffix})"
+
+
+def row_size(field: Field) -> int:
+    """How many values of its type one row of an array component holds."""
+    size = 1
+    for n in field.shape:
+        size *= n
+    return size
+
+
+def _name(verb: str, field: Field) -> str:
+    kind = type_code(field.dtype, {}).removeprefix("wp.")
+    return f"wl_{verb}_{kind}" + (f"_{len(field.shape)}" if field.shape else "")
+
+
+def get(column: ast.expr, field: Field, row: ast.expr, indices: list[ast.expr] | None = None) -> ast.expr:
+    """The value of a row of a column, or one element of it."""
+    return nodes.call(_name("get", field), column, row, *_inner(field, indices))
+
+
+def put(column: ast.expr, field: Field, row: ast.expr, value: ast.expr, indices: list[ast.expr] | None = None) -> ast.stmt:
+    """Store the value of a row of a column, or one element of it."""
+    return ast.Expr(nodes.call(_name("put", field), column, row, *_inner(field, indices), value))
+
+
+def stream_text(column: str, field: Field, row: str, value: str) -> str:
+    """:func:`put` as text, for a value that no kernel reads soon: it leaves the cache to those that are."""
+    return ast.unparse(ast.Expr(nodes.call(_name("stream", field), nodes.name(column), _parse(row), _parse(value))))
+
+
+def get_once_text(column: str, field: Field, row: str) -> str:
+    """:func:`get` as text, for a value that no kernel reads soon again."""
+    return ast.unparse(nodes.call(_name("once", field), nodes.name(column), _parse(row)))
+
+
+def get_text(column: str, field: Field, row: str, indices: str = "") -> str:
+    """:func:`get` as text; ``indices`` are separated by commas."""
+    return ast.unparse(get(nodes.name(column), field, _parse(row), _parse_all(indices)))
+
+
+def put_text(column: str, field: Field, row: str, value: str, indices: str = "") -> str:
+    """:func:`put` as text."""
+    return ast.unparse(put(nodes.name(column), field, _parse(row), _parse(value), _parse_all(indices)))
+
+
+def _parse(text: str) -> ast.expr:
+    return ast.parse(text, mode="eval").body
+
+
+def _parse_all(text: str) -> list[ast.expr]:
+    return [_parse(part) for part in text.split(",") if part.strip()]
+
+
+def _inner(field: Field, indices: list[ast.expr] | None) -> list[ast.expr]:
+    """The size of a row and the place in it, for array components."""
+    if not field.shape:
+        return []
+    place: ast.expr | None = None
+    for index, size in zip(indices or [], field.shape, strict=True):
+        place = index if place is None else nodes.binary(nodes.binary(place, ast.Mult(), nodes.constant(size)), ast.Add(), index)
+    assert place is not None
+    return [nodes.constant(row_size(field)), place]
+
+
+def definitions(fields: Iterable[Field], types: dict[str, Any], cuda: bool) -> str:
+    """The functions that :func:`get` and :func:`put` call, for columns of ``fields``."""
+    texts: dict[str, str] = {}
+    for field in fields:
+        kind, column = type_code(field.dtype, types), array_code(field, types)
+        head, place = (("row: wp.int32", "row"), ("row: wp.int32, size: wp.int32, place: wp.int32", "(size_t)row * size + place"))[bool(field.shape)]
+        load, store = _native(field, place, cuda)
+        texts.setdefault(_name("get", field), f'@wp.func_native(snippet="{load}")\ndef {_name("get", field)}(column: {column}, {head}) -> {kind}: ...\n')
+        texts.setdefault(_name("put", field), f'@wp.func_native(snippet="{store}")\ndef {_name("put", field)}(column: {column}, {head}, value: {kind}): ...\n')
+        if cuda and streams(field):
+            load, store = _streaming(field)
+            once, stream = _name("once", field), _name("stream", field)
+            texts.setdefault(once, f'@wp.func_native(snippet="{load}")\ndef {once}(column: {column}, row: wp.int32) -> {kind}: ...\n')
+            texts.setdefault(stream, f'@wp.func_native(snippet="{store}")\ndef {stream}(column: {column}, row: wp.int32, value: {kind}): ...\n')
+    return "\n".join(texts.values())
+
+
+def streams(field: Field) -> bool:
+    """Whether :func:`stream_text` and :func:`get_once_text` know how to move ``field``."""
+    return not field.shape and wp.types.type_size_in_bytes(field.dtype) in _STREAMED
+
+
+def _streaming(field: Field) -> tuple[str, str]:
+    kind = _STREAMED[wp.types.type_size_in_bytes(field.dtype)]
+    load = f"auto held = __ldcs(reinterpret_cast<const {kind}*>(column.data) + row); return *reinterpret_cast<decltype(column.data)>(&held);"
+    return load, f"__stcs(reinterpret_cast<{kind}*>(column.data) + row, reinterpret_cast<const {kind}&>(value));"
+
+
+def _native(field: Field, place: str, cuda: bool) -> tuple[str, str]:
+    wide = _WIDE.get(wp.types.type_size_in_bytes(field.dtype)) if shape_of(field.dtype) else None
+    if not cuda or wide is None:
+        return f"return column.data[{place}];", f"column.data[{place}] = value;"
+    load = f"auto held = reinterpret_cast<const {wide}*>(column.data)[{place}]; return *reinterpret_cast<decltype(column.data)>(&held);"
+    return load, f"reinterpret_cast<{wide}*>(column.data)[{place}] = reinterpret_cast<const {wide}&>(value);"

@@ -1,0 +1,127 @@
+"""Files of tensors: safetensors with a digest over every byte, written whole or not at all, and refused where a byte has changed.
+
+The file is plain safetensors, which any program can read. Its metadata holds what kind of file it is, the version of that kind, and
+the SHA-256 of the whole file with 64 zeros in the place of the digest itself. Nothing in it is ever run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import json
+import os
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from worldloom.core.errors import InputError
+
+_BLANK = "0" * 64
+_FIELD = b'"sha256":"'
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a file held: its tensors on the CPU by name, and its facts as JSON holds them."""
+
+    tensors: dict[str, Any]
+    facts: dict[str, Any]
+
+
+def write(path: str | Path, kind: str, version: int, tensors: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
+    """Write PyTorch tensors from any device to ``path``. A file that is there already stays until the new one is on the disk."""
+    import safetensors.torch
+
+    target = Path(path).expanduser()
+    metadata = {"kind": kind, "version": str(version), "worldloom": worldloom_version(), "facts": json.dumps(facts), "sha256": _BLANK}
+    plain = {name: tensor.detach().to("cpu", copy=True).contiguous() for name, tensor in tensors.items()}
+    data = bytearray(safetensors.torch.save(plain, metadata))
+    place = _place(data)
+    assert place is not None
+    data[place : place + 64] = hashlib.sha256(data).hexdigest().encode()
+    writing = target.with_name(f".{target.name}.{secrets.token_hex(4)}.writing")
+    try:
+        with open(writing, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(writing, target)
+        to_disk(target.parent)
+    except OSError as error:
+        raise InputError(f"{target} cannot be written ({error.strerror}): choose another place") from None
+    finally:
+        writing.unlink(missing_ok=True)
+
+
+def read(path: str | Path, kind: str, version: int) -> Contents:
+    """What :func:`write` wrote to ``path``. InputError where the file is missing, of another kind, cut short or altered in any byte."""
+    import safetensors.torch
+
+    target = Path(path).expanduser()
+    try:
+        data = bytearray(target.read_bytes())
+    except OSError as error:
+        raise InputError(f"{target} cannot be read ({error.strerror})") from None
+    metadata, place = _metadata(data), _place(data)
+    if metadata is None or place is None:
+        raise _bad(target, kind, "it is no whole safetensors file with a digest")
+    said = bytes(data[place : place + 64])
+    data[place : place + 64] = _BLANK.encode()
+    if hashlib.sha256(data).hexdigest().encode() != said:
+        raise _bad(target, kind, "it was cut short or altered")
+    if metadata.get("kind") != kind:
+        raise InputError(f"{target} holds a {metadata.get('kind')}, not a {kind}")
+    try:
+        if int(metadata["version"]) > version:
+            raise InputError(f"{target} has version {metadata['version']}, and this worldloom reads up to {version}: use a later worldloom")
+        return Contents(safetensors.torch.load(bytes(data)), json.loads(metadata["facts"]))
+    except InputError:
+        raise
+    except (safetensors.SafetensorError, KeyError, TypeError, ValueError) as error:
+        raise _bad(target, kind, f"it cannot be understood ({error})") from None
+
+
+def worldloom_version() -> str:
+    """The version of the installed package; empty where it is not installed."""
+    try:
+        return importlib.metadata.version("worldloom")
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
+def to_disk(path: Path) -> None:
+    """Wait until a file, or the names in a folder, would survive a power failure."""
+    if path.is_dir() and os.name == "nt":
+        return  # Windows opens no folders
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _header(data: bytearray) -> bytes | None:
+    """The JSON at the head of a safetensors file, or None where it is not whole."""
+    size = int.from_bytes(data[:8], "little")
+    return bytes(data[8 : 8 + size]) if 8 < 8 + size <= len(data) else None
+
+
+def _metadata(data: bytearray) -> dict[str, str] | None:
+    try:
+        found = json.loads(_header(data) or b"")["__metadata__"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _place(data: bytearray) -> int | None:
+    """Where the digest stands. Other values in the header are escaped, so only the field itself looks like this."""
+    start = (_header(data) or b"").find(_FIELD)
+    end = 8 + start + len(_FIELD)
+    return end if start >= 0 and len(data) >= end + 64 else None
+
+
+def _bad(path: Path, kind: str, problem: str) -> InputError:
+    return InputError(f"{path} cannot be used as a {kind}, since {problem}: take another file")

@@ -1,0 +1,229 @@
+"""Tuning: the block size and the register limit of each kernel, chosen by measuring on the device at hand."""
+
+from __future__ import annotations
+
+import statistics
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import warp as wp
+
+from worldloom.core import tune_cache
+from worldloom.core.clock import Clock, KeptState
+from worldloom.core.program import KernelSpec
+from worldloom.core.report import Report, short_time
+from worldloom.core.rewrite.kernel_target import WORLD
+from worldloom.core.tune_search import BLOCKS, LIMITS, Choice, Samples, search
+from worldloom.core.variants import Ready, Setting, Variants, default_setting, kernel_key, load, prepare
+
+if TYPE_CHECKING:
+    from worldloom.core.simulation import Simulation
+
+ROUNDS = 9
+PARTS = 2 * (ROUNDS + 1) + 1
+"""How much progress is told of: two searches, each compiled and then measured in rounds, and the whole step."""
+REGISTERS_PER_BLOCK = 65_536
+STEPS_S = 2e-3
+"""Steps are measured in rows that take about so long, so that starting them costs next to nothing."""
+
+
+@dataclass(frozen=True)
+class TunedKernel:
+    """What tuning found for one kernel.
+
+    Attributes:
+        phase: ``step`` or ``reset``.
+        name: Its name in the generated code.
+        systems: The systems that it runs.
+        seconds_before, seconds_after: A launch as everybody gets it, and as it is now.
+        gain: Part of the time saved, 0 where nothing beat the noise.
+        block, registers: The setting now; registers None leaves them to the compiler.
+    """
+
+    phase: str
+    name: str
+    systems: tuple[str, ...]
+    seconds_before: float
+    seconds_after: float
+    gain: float
+    block: int
+    registers: int | None
+
+
+@dataclass(frozen=True)
+class Tuning(Report):
+    """What tuning found.
+
+    Attributes:
+        env, device, num_worlds: What was tuned, where, and for how many worlds.
+        kernels: Each kernel, those of a step first.
+        seconds_before, seconds_after: All kernels of a step, measured by turns as everybody gets them and as they are now.
+        gain: Part of a step's time saved.
+        note: Why nothing was done, or what was left as it was.
+    """
+
+    env: str
+    device: str
+    num_worlds: int
+    kernels: tuple[TunedKernel, ...]
+    seconds_before: float
+    seconds_after: float
+    gain: float
+    note: str = ""
+
+    def __rich__(self) -> Any:
+        from rich import box
+        from rich.console import Group
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(title=f"{self.env}: {self.num_worlds:,} worlds on {self.device}", title_justify="left", box=box.SIMPLE_HEAD)
+        table.add_column("kernel", no_wrap=True)
+        table.add_column("systems", overflow="fold")
+        for heading in ("before", "after", "gain", "block", "registers"):
+            table.add_column(heading, justify="right", no_wrap=True)
+        for k in self.kernels:
+            limit = "any" if k.registers is None else str(k.registers)
+            systems = ", ".join(k.systems[:3]) + (f" and {len(k.systems) - 3} more" if len(k.systems) > 3 else "")
+            style = None if k.gain > 0 else "dim"
+            table.add_row(k.name, systems, short_time(k.seconds_before), short_time(k.seconds_after), f"{k.gain:.1%}", str(k.block), limit, style=style)
+        whole = f"A whole step: {short_time(self.seconds_before)} before, {short_time(self.seconds_after)} after, {self.gain:.1%} less."
+        parts: list[Any] = [table, Text(whole)] if self.kernels else []
+        return Group(*parts, *([Text(self.note)] if self.note else []))
+
+
+class Bench:
+    """Measures variants of the kernels of one simulation, by turns, from the state that it was made in."""
+
+    def __init__(self, simulation: Simulation, state: KeptState, tell: Callable[[], None]) -> None:
+        assert simulation.program is not None
+        self.simulation, self.state, self.tell = simulation, state, tell
+        self.device, self.executor = simulation.device, simulation.executor
+        self.default = default_setting(self.device)
+        entries = {"step": simulation.program.step, "reset": simulation.program.reset}
+        self.places = {phase: [entry for entry in found if isinstance(entry, KernelSpec)] for phase, found in entries.items()}
+        self.specs = {spec.name: spec for phase in ("reset", "step") for spec in self.places[phase]}
+        self.phases = {spec.name: phase for phase in ("reset", "step") for spec in self.places[phase]}
+        self.plain = {name: (self.executor.kernels[name], self.default.block) for name in self.specs}
+        self.registers: dict[tuple[str, int], int] = {}
+
+    def count_registers(self, name: str, block: int) -> int:
+        return self.registers.get((name, block), 0)
+
+    def measure(self, candidates: Mapping[str, Sequence[Setting]]) -> Samples:
+        wanted: dict[Setting, list[str]] = {}
+        for name, settings in candidates.items():
+            for setting in settings:
+                wanted.setdefault(setting, []).append(name)
+        wanted.pop(self.default, None)
+        built = {setting: Variants(self.executor.kernels, names, setting) for setting, names in wanted.items()}
+        load(list(built.values()), self.device, f"variants of {self.simulation.definition.id}")
+        self.tell()
+        ways: dict[str, dict[Setting, Ready]] = {}
+        for name, settings in candidates.items():
+            ready = {setting: built[setting].ready(name) if setting in built else self.plain[name] for setting in settings}
+            ways[name] = {setting: way for setting, way in ready.items() if self._fits(name, setting, way) or setting == self.default}
+        found: Samples = {name: {setting: [] for setting in settings} for name, settings in ways.items()}
+        clock = Clock(self.simulation, self.executor)
+        for _ in range(ROUNDS):
+            self.state.put_back()
+            self._round(clock, ways, found)
+            self.tell()
+        for variants in built.values():
+            variants.drop()
+        return found
+
+    def _round(self, clock: Clock, ways: Mapping[str, Mapping[Setting, Ready]], found: Samples) -> None:
+        """One sample of everything, each kernel at its first place: those of a step, then those of a reset of all worlds."""
+        left = dict(ways)
+        for phase, specs in self.places.items():
+            again = None if phase == "step" else self._pick_all
+            for spec in specs:
+                mine = left.pop(spec.name, {}) if self.phases[spec.name] == phase else {}
+                for setting, seconds in zip(mine, clock.kernel(spec, list(mine.values()), again), strict=True):
+                    found[spec.name][setting].append(seconds)
+
+    def _pick_all(self) -> None:
+        """Pick every world for a reset, since a reset unpicks those that it has done."""
+        self.simulation.tables[WORLD]["reset_mask"].array.fill_(True)
+
+    def _fits(self, name: str, setting: Setting, way: Ready) -> bool:
+        """Whether a GPU has the registers for a whole block."""
+        if not self.device.is_cuda:
+            return True
+        taken = wp.get_cuda_kernel_properties(way[0], self.device, setting.block)["register_count"]
+        if setting.registers is None:
+            self.registers[name, setting.block] = taken
+        return bool(-(-taken // 8) * 8 * setting.block <= REGISTERS_PER_BLOCK)
+
+    def whole_step(self, tuned: dict[str, Ready]) -> tuple[float, float]:
+        """Seconds of all kernels of a step as everybody gets them and as tuned, measured by turns; callables are left out."""
+        clock, specs = Clock(self.simulation, self.executor), self.places["step"]
+        once = min(clock.steps(specs, self.plain, 1) for _ in range(2))
+        steps = max(1, min(16, round(STEPS_S / once)))
+        samples: list[list[float]] = [[], []]
+        for _ in range(ROUNDS):
+            for times, ways in zip(samples, (self.plain, {**self.plain, **tuned}), strict=True):
+                self.state.put_back()
+                times.append(clock.steps(specs, ways, steps))
+        before, after = (statistics.median(times) for times in samples)
+        return before, after
+
+
+def tune(simulation: Simulation, progress: Callable[[int, int], None] | None = None) -> Tuning:
+    """Tune the kernels of a simulation, use what was found, and keep it on disk."""
+    if not simulation.device.is_cuda:
+        where = "python" if simulation.interpreted else "cpu"
+        note = f"There is nothing to tune on {where}: every thread runs one loop over its worlds, and block sizes and register limits are a GPU's."
+        return Tuning(simulation.definition.id, where, simulation.num_worlds, (), 0.0, 0.0, 0.0, note)
+    return tune_with(simulation, BLOCKS, LIMITS, progress)
+
+
+def tune_with(simulation: Simulation, blocks: Sequence[int], limits: Sequence[int], progress: Callable[[int, int], None] | None = None) -> Tuning:
+    """Tune with other candidates than the usual ones."""
+    done = 0
+
+    def tell() -> None:
+        nonlocal done
+        done += 1
+        if progress is not None:
+            progress(done, PARTS)
+
+    device, executor, default = simulation.device, simulation.executor, default_setting(simulation.device)
+    with KeptState(simulation) as state:
+        bench = Bench(simulation, state, tell)
+        choices = search(list(bench.specs), default, bench.measure, bench.count_registers, blocks, limits)
+        tuned = prepare(executor.kernels, {name: choice.setting for name, choice in choices.items()}, device)
+        before, after = bench.whole_step(tuned)
+    note = ""
+    if tuned and after >= before:
+        note = "The settings that were faster one by one did not make a whole step faster: its kernels stay as they were."
+        steps = {name for name, phase in bench.phases.items() if phase == "step"}
+        choices = {name: Choice(default, c.before, c.before) if name in steps else c for name, c in choices.items()}
+        tuned = {name: ready for name, ready in tuned.items() if name not in steps}
+    if not any(bench.phases[name] == "step" for name in tuned):
+        after = before
+    executor.use(tuned)
+    tell()
+    try:
+        for name, choice in choices.items():
+            _remember(simulation, bench.specs[name], choice)
+    except OSError as error:
+        warnings.warn(f"what was found serves this simulation only, since it cannot be kept in {tune_cache.folder()}: {error}", stacklevel=2)
+    kernels = [
+        TunedKernel(phase, name, bench.specs[name].labels, c.before, c.after, c.gain, c.setting.block, c.setting.registers)
+        for phase in ("step", "reset")
+        for name, c in choices.items()
+        if bench.phases[name] == phase
+    ]
+    return Tuning(simulation.definition.id, device.name, simulation.num_worlds, tuple(kernels), before, after, Choice(default, before, after).gain, note)
+
+
+def _remember(simulation: Simulation, spec: KernelSpec, choice: Choice) -> None:
+    """Keep on disk what was found for a kernel, also where nothing was gained: it replaces what was found before."""
+    device, setting = simulation.device, choice.setting
+    entry = tune_cache.Tuned(simulation.num_worlds * spec.rows, setting.block, setting.registers, choice.before, choice.after)
+    about = {"env": simulation.definition.id, "kernel": spec.name, "systems": list(spec.labels), "gpu": device.name, "warp": wp.config.version}
+    tune_cache.store(kernel_key(simulation.executor.kernels[spec.name], device), entry, about)

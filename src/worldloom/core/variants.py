@@ -1,0 +1,109 @@
+"""Variants of kernels: the same code with another block size or register limit, and which of them a GPU is known to run best."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import warp as wp
+from warp._src.context import Module
+
+from worldloom.core import tune_cache
+from worldloom.core.console import compiling
+from worldloom.core.program import KernelSpec, Program, block_dim
+
+Ready = tuple[Any, int]
+"""A kernel that is compiled, and the threads per block to launch it with."""
+
+
+@dataclass(frozen=True, order=True)
+class Setting:
+    """How a kernel is compiled and launched.
+
+    Attributes:
+        block: Threads per block.
+        registers: The most registers that a thread may have; None leaves it to the compiler.
+    """
+
+    block: int
+    registers: int | None = None
+
+    def __str__(self) -> str:
+        return f"{self.block} threads, {'any' if self.registers is None else f'at most {self.registers}'} registers"
+
+
+def default_setting(device: wp.Device) -> Setting:
+    """What kernels get that nobody has tuned."""
+    return Setting(block_dim(device))
+
+
+class Variants:
+    """Kernels of one program compiled with one setting, in a module of their own, which is gone when nobody needs them any more."""
+
+    def __init__(self, kernels: Mapping[str, Any], names: Iterable[str], setting: Setting) -> None:
+        self.setting = setting
+        base = kernels[next(iter(kernels))].module
+        limit = "" if setting.registers is None else f"_r{setting.registers}"
+        self.module = Module(f"{base.name}_b{setting.block}{limit}", None)
+        self.module.options.update(base.options, block_dim=setting.block)
+        self.kernels = {name: self._copy(kernels[name]) for name in dict.fromkeys(names)}
+
+    def _copy(self, kernel: Any) -> Any:
+        limit = {} if self.setting.registers is None else {"cuda_max_registers": self.setting.registers}
+        return wp.Kernel(kernel.func, key=kernel.key, module=self.module, options={**kernel.options, **limit})
+
+    def ready(self, name: str) -> Ready:
+        return self.kernels[name], self.setting.block
+
+    def drop(self) -> None:
+        """Let the module go: others must not remember it as one that depends on them."""
+        self.module._detach_references()
+
+
+def load(found: list[Variants], device: wp.Device, what: str) -> None:
+    """Compile all of them, several at a time."""
+    with compiling(f"{what} for {device.alias}"):
+        wp.force_load(device, modules=[variants.module for variants in found], max_workers=min(len(found), os.cpu_count() or 1))
+
+
+_KEPT: dict[tuple[str, Setting, frozenset[str]], Variants] = {}
+"""Variants in use. They stay, since graphs that others captured may hold their kernels."""
+
+
+def prepare(kernels: Mapping[str, Any], settings: Mapping[str, Setting], device: wp.Device) -> dict[str, Ready]:
+    """The kernels of ``settings``, compiled so, by name. Those that are as everybody's are left out."""
+    wanted: dict[Setting, list[str]] = {}
+    for name, setting in settings.items():
+        if setting != default_setting(device):
+            wanted.setdefault(setting, []).append(name)
+    if not wanted:
+        return {}
+    title = kernels[next(iter(kernels))].module.name
+    keys = {(title, setting, frozenset(names)): (names, setting) for setting, names in wanted.items()}
+    for key, (names, setting) in keys.items():
+        if key not in _KEPT:
+            _KEPT[key] = Variants(kernels, names, setting)
+    load([_KEPT[key] for key in keys], device, "tuned kernels")
+    return {name: _KEPT[key].ready(name) for key, (names, _) in keys.items() for name in names}
+
+
+def kernel_key(kernel: Any, device: wp.Device) -> str:
+    """What the best setting of a kernel is remembered under: its code, the GPU and the compiler."""
+    parts = (kernel.module.name, kernel.key, device.name, wp.config.version)  # the module is named after its text
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
+
+
+def remembered(program: Program, kernels: Mapping[str, Any], device: wp.Device, num_worlds: int) -> dict[str, Ready]:
+    """The kernels that were tuned on such a GPU before, for about as many threads; none on the CPU."""
+    if not device.is_cuda:
+        return {}
+    settings = {}
+    for spec in (*program.step, *program.reset):
+        if isinstance(spec, KernelSpec) and spec.name not in settings:
+            entry = tune_cache.find(kernel_key(kernels[spec.name], device), num_worlds * spec.rows)
+            if entry is not None:
+                settings[spec.name] = Setting(entry.block, entry.registers)
+    return prepare(kernels, settings, device)

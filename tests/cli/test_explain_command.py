@@ -1,0 +1,26 @@
+"""``worldloom explain``."""
+
+import json
+
+
+def test_explains_in_words(worldloom):
+    code, out, _ = worldloom("explain", "CartPole-v1")
+    assert code == 0
+    assert out.startswith("CartPole-v1: the ")
+    assert "swing(Cart)" in out
+
+
+def test_explains_as_json_and_compiles_nothing(worldloom, planted):
+    code, out, err = worldloom("explain", f"{planted}:Honest-v0", "--json")
+    report = json.loads(out)
+    assert (code, report["env"]) == (0, "Honest-v0")
+    assert {"phase", "name", "systems", "threads_per_world", "loads", "stores", "sometimes", "bytes_read", "bytes_written", "reason", "threads"} == set(
+        report["kernels"][0]
+    )
+    assert report["bytes_fused"] <= report["bytes_unfused"]
+    assert "compiling" not in err
+
+
+def test_a_world_that_is_not_there(worldloom):
+    code, _, err = worldloom("explain", "No-v0")
+    assert (code, err.count("\n")) == (2, 1)

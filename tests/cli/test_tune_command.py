@@ -1,0 +1,26 @@
+"""``worldloom tune`` where there is nothing to tune; the search itself is tested without a GPU, the rest with one."""
+
+import json
+
+import pytest
+
+
+def test_the_cpu_has_nothing_to_tune(worldloom):
+    code, out, _ = worldloom("tune", "CartPole-v1", "--device", "cpu", "--num-worlds", 4, "--warm-up", 1)
+    assert code == 0
+    assert out.startswith("There is nothing to tune on cpu: ")
+
+
+def test_the_same_as_json(worldloom):
+    code, out, _ = worldloom("tune", "CartPole-v1", "--device", "cpu", "--num-worlds", 4, "--warm-up", 1, "--json")
+    report = json.loads(out)
+    assert code == 0
+    assert set(report) == {"env", "device", "num_worlds", "kernels", "seconds_before", "seconds_after", "gain", "note"}
+    assert (report["device"], report["num_worlds"], report["kernels"]) == ("cpu", 4, [])
+
+
+@pytest.mark.parametrize("flag", ["--num-worlds", "--warm-up"])
+def test_tune_refuses_in_one_line(worldloom, flag):
+    code, out, err = worldloom("tune", "CartPole-v1", flag, 0)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert f"{flag} must be more than 0" in err
