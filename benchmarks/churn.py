@@ -20,12 +20,13 @@ import tyro
 import warp as wp
 from rich.console import Console
 from run import describe_machine, show
-from step_rate import copy_bandwidth, seconds_per_call
+from step_rate import seconds_per_call
 
 import worldloom as wl
 from worldloom.core.device import resolve
 from worldloom.core.population import DEAD, HOME, SERIAL
 from worldloom.core.table import PopulationTable
+from worldloom.core.timing import copy_bandwidth
 
 Layout = Literal["per-world", "pooled"]
 
