@@ -63,16 +63,17 @@ def main(settings: Settings) -> None:
     worlds = settings.worlds or ([2**k for k in range(10, 23, 2)] if device.is_cuda else [1024, 8192, 65536])
     sweep = bench_sweep(device.alias, worlds, settings.seconds, bandwidth)
     results["sweep"] = [asdict(row) for row in sweep]
-    _show(console, "CartPole-v1", results["sweep"])
+    show(console, "CartPole-v1", results["sweep"])
     results["checks"] = asdict(bench_checks(device.alias, worlds[-2] if len(worlds) > 1 else worlds[-1], settings.seconds))
-    _show(console, "cost of the checks", [results["checks"]])
+    show(console, "cost of the checks", [results["checks"]])
     results["many_systems"] = [asdict(row) for row in bench_many_systems(device.alias, settings.seconds)]
-    _show(console, "200 dependent systems, 16,384 worlds", results["many_systems"])
+    show(console, "200 dependent systems, 16,384 worlds", results["many_systems"])
     if settings.out is not None:
         settings.out.write_text(json.dumps(results, indent=1))
 
 
-def _show(console: Console, title: str, rows: list[dict[str, Any]]) -> None:
+def show(console: Console, title: str, rows: list[dict[str, Any]]) -> None:
+    """Print the rows of one table."""
     table = Table(title=title)
     for name in rows[0]:
         table.add_column(name.replace("_", " "), justify="right")

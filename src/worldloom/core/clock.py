@@ -31,7 +31,7 @@ class KeptState:
 
     def __init__(self, simulation: Simulation) -> None:
         self.simulation, self.untouched = simulation, simulation.untouched
-        columns = [column.array for table in simulation.tables.values() for column in table.columns.values()]
+        columns = [column.array for table in simulation.executor.tables.values() for column in table.columns.values()]
         wp.synchronize_device(simulation.device)  # whatever stream the last step ran on
         self.copies = [(array, wp.clone(array)) for array in (*columns, *simulation._fault_buffers)]
 
@@ -60,7 +60,7 @@ class Clock:
         self.device = simulation.device
         self.launches: dict[str, int] = {}
         self.recorded: dict[tuple[Any, ...], Run] = {}
-        self.spare = {column.name: wp.clone(column.array) for table in simulation.tables.values() for column in table.columns.values()}
+        self.spare = {column.name: wp.clone(column.array) for table in executor.tables.values() for column in table.columns.values()}
 
     def kernel(self, spec: KernelSpec, ways: Sequence[Ready | None] = (None,), first: Run | None = None) -> list[float]:
         """Seconds per launch of a kernel, for each way to run it.
@@ -70,7 +70,7 @@ class Clock:
             ways: Variants to launch, None for what the executor launches.
             first: Launched before each launch, and timed with it: what makes the kernel do its work again.
         """
-        columns = [self.simulation.tables[table][field] for table, field in spec.columns]
+        columns = [self.executor.tables[table][field] for table, field in spec.columns]
         self._copy(columns, save=True)
         once, seconds = self.record([(spec, None)], 1, first), []
         if spec.name not in self.launches:

@@ -100,10 +100,11 @@ def first_difference(reference: Simulation, other: Simulation, step: int, atol: 
         return None
     column, expected, seen, wrong = found[0]
     place = tuple(int(i) for i in np.argwhere(wrong)[0])
+    world, inside = reference.tables[column.table].locate(place)
     return Difference(
         column.name,
-        place[0],
-        place[1:],
+        world,
+        inside,
         step,
         device_name(reference),
         device_name(other),
@@ -117,8 +118,8 @@ def _held(table: Table, axes: int) -> Array:
     """Which places of a table hold an entity, to go with a column of ``axes`` axes; all do where the number is fixed."""
     if not isinstance(table, PopulationTable):
         return np.ones((1,) * axes, bool)
-    held = np.arange(table.count) < table.counts.numpy()[:, None]
-    return held.reshape(*held.shape, *(1,) * (axes - 2))
+    held = table.held()
+    return held.reshape(*held.shape, *(1,) * (axes - held.ndim))
 
 
 def _same(expected: Array, seen: Array, atol: float, rtol: float) -> Array:

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import warp as wp
 
+from worldloom.core import scratch
 from worldloom.core.errors import InputError
 from worldloom.core.program import KernelSpec, Program
 from worldloom.core.schedule import HostNode
 from worldloom.core.shards import WARP, run_all
+from worldloom.core.table import Table
 from worldloom.core.variants import Ready, remembered
 
 if TYPE_CHECKING:
@@ -28,16 +30,21 @@ class Executor:
     def __init__(self, simulation: Simulation, program: Program, tuned: bool = True) -> None:
         self.program = program
         self.device, self.slices = simulation.device, simulation.slices
-        self.tables, self.offset = simulation.tables, simulation.world_offset
+        self.tables, self.offset = {**simulation.tables, **self._scratch(simulation)}, simulation.world_offset
         self.errors, self.alarm = simulation._fault_buffers, simulation._alarm.array
         self._simulation = weakref.ref(simulation)
         for spec in (*program.step, *program.reset):
-            if isinstance(spec, KernelSpec) and simulation.num_worlds * spec.rows >= 2**31:
+            if isinstance(spec, KernelSpec) and spec.work(simulation.num_worlds) >= 2**31:
                 raise InputError(f"{simulation.num_worlds} worlds need more than 2^31 threads for {spec.labels[0]}: use fewer worlds per simulation")
         self.kernels = program.load(self.device, simulation.definition.id)
         self.tuned = remembered(program, self.kernels, self.device, simulation.num_worlds) if tuned else dict[str, Ready]()
         self._streams: dict[int, wp.Stream] = {}
         self._recorded: tuple[list[Segment], list[Segment]] | None = self._record_all()
+
+    def _scratch(self, simulation: Simulation) -> dict[str, Table]:
+        """The memory that means nothing between two steps."""
+        used = {c for spec in (*self.program.step, *self.program.reset) if isinstance(spec, KernelSpec) for c in spec.columns}
+        return scratch.allocate(simulation.definition.populations.values(), simulation.schedule.scratch, used, simulation.num_worlds, self.device)
 
     def record(self) -> None:
         """Forget what was recorded, since some memory has moved."""
@@ -79,7 +86,8 @@ class Executor:
         """Launch one kernel for the worlds of one shard; on Warp's stream unless another is given, and as tuned unless told otherwise."""
         kernel, block = ready or self.tuned.get(spec.name) or (self.kernels[spec.name], spec.block_dim(self.device))
         first, end = self.slices[shard]
-        rows = (end - first) * (block if spec.whole_block and self.device.is_cuda else spec.rows)
+        width = block if self.device.is_cuda else None
+        rows = spec.work(end - first, width)
         inputs: list[Any] = [first, rows, self.offset, *[self.tables[t][f].array for t, f in spec.columns]]
         if spec.takes_errors:
             inputs.append(self.errors[shard])
@@ -87,7 +95,7 @@ class Executor:
             inputs.append(self.alarm)
         wp.launch(
             kernel,
-            dim=rows if self.device.is_cuda else 1,
+            dim=spec.launched(end - first, width) if self.device.is_cuda else 1,
             inputs=inputs,
             device=self.device,
             stream=stream,

@@ -29,6 +29,7 @@ class ExplainedKernel:
         sometimes: The columns that only some worlds touch, such as those that begin a new episode.
         bytes_read, bytes_written: Bytes per world and launch; what only some worlds move is left out.
         reason: Why its first system did not join an earlier kernel.
+        threads: How many threads there are in all, where they are not counted by worlds.
     """
 
     phase: str
@@ -41,6 +42,7 @@ class ExplainedKernel:
     bytes_read: int
     bytes_written: int
     reason: str
+    threads: int | None = None
 
 
 @dataclass(frozen=True)
@@ -88,8 +90,9 @@ class Explanation(Report):
         from rich.table import Table
         from rich.text import Text
 
-        threads = "one thread" if kernel.threads_per_world == 1 else f"{kernel.threads_per_world} threads"
-        head = f"{kernel.name} ({kernel.phase}): {threads} per world, {kernel.bytes_read:,} B read, {kernel.bytes_written:,} B written per world"
+        threads = "one thread per world" if kernel.threads_per_world == 1 else f"{kernel.threads_per_world} threads per world"
+        threads = threads if kernel.threads is None else f"{kernel.threads:,} threads in all"
+        head = f"{kernel.name} ({kernel.phase}): {threads}, {kernel.bytes_read:,} B read, {kernel.bytes_written:,} B written per world"
         grid = Table.grid(padding=(0, 2))
         grid.add_column(style="dim", no_wrap=True)
         grid.add_column(overflow="fold")
@@ -130,9 +133,10 @@ def _kernels(entries: Iterable[KernelSpec | HostNode]) -> list[KernelSpec]:
 
 def _explained(schedule: Schedule, phase: str, spec: KernelSpec) -> ExplainedKernel:
     moved = {*spec.loads, *spec.stores}
-    sometimes = [c for c in spec.columns if c not in moved and schedule.tables[c[0]].fields[c[1]].role is not Role.CONFIG]
+    shown = [c for c in spec.columns if c[0] not in schedule.scratch]
+    sometimes = [c for c in shown if c not in moved and schedule.field_of(c).role is not Role.CONFIG]
     loads, stores, rare = (tuple(_name(c) for c in columns) for columns in (spec.loads, spec.stores, sometimes))
-    return ExplainedKernel(phase, spec.name, spec.labels, spec.rows, loads, stores, rare, spec.bytes_read, spec.bytes_written, spec.reason)
+    return ExplainedKernel(phase, spec.name, spec.labels, spec.rows, loads, stores, rare, spec.bytes_read, spec.bytes_written, spec.reason, spec.total)
 
 
 def _name(column: Column) -> str:

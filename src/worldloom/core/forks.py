@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from worldloom.core.errors import InputError
+from worldloom.core.pooled_table import PooledTable
 from worldloom.core.state import is_config, put_rows, require_rows_per_world, rows_of, state_columns, world_ids
 
 if TYPE_CHECKING:
@@ -13,13 +14,22 @@ if TYPE_CHECKING:
 
 def copy_worlds(simulation: Simulation, sources: Any, targets: Any) -> None:
     """Make the worlds ``targets`` copies of ``sources``, as if all were copied at once; see ``Simulation.copy_worlds``."""
-    require_rows_per_world(simulation)
+    import torch
+
+    shared = [table for table in simulation.tables.values() if isinstance(table, PooledTable)]
+    moved = {column.name for table in shared for column in table.placed}
+    require_rows_per_world(simulation, but=moved)
     into = world_ids(simulation, targets, "the targets", distinct=True)
     out_of = world_ids(simulation, sources, "the sources")
     if len(out_of) not in (1, len(into)):
         raise InputError(f"{len(out_of)} sources cannot be copied onto {len(into)} targets: give one source, or one for each target")
-    for column in state_columns(simulation).values():
+    chosen = torch.arange(simulation.num_worlds, device=into.device).index_copy_(0, into, out_of.expand(len(into)))
+    for table in shared:
+        table.require_room(chosen)
+    for name, column in state_columns(simulation).items():
         tensor = column.torch()
-        if not column.field.transient and not (is_config(column) and len(tensor) == 1):
+        if name not in moved and not column.field.transient and not (is_config(column) and len(tensor) == 1):
             put_rows(tensor, into, rows_of(tensor, out_of))
+    for table in shared:
+        table.copy_worlds(chosen)
     simulation.changed_from_outside()

@@ -42,7 +42,8 @@ class History:
 
         Everything is copied: state, seed, episode, step, and configuration that is set per world. Each copy keeps its own number,
         with which it draws its random numbers: copies share the rules and the past, not the chances to come. Numbers that lie
-        on a GPU are not looked at, so that nothing waits for it.
+        on a GPU are not looked at, so that nothing waits for it, unless the worlds share the rows of a population: InputError
+        where the copies do not fit into them, and nothing has changed.
         """
         forks.copy_worlds(self._me(), sources, targets)
 

@@ -10,10 +10,11 @@ import numpy as np
 from worldloom.core.fields import Field, Role, is_composite, shape_of
 from worldloom.core.grid import near_slots, nearest_slots, sort_into_cells
 from worldloom.core.guards import Alarm
+from worldloom.core.interpret_pooled import settle_pooled
 from worldloom.core.lifecycle import TableView
 from worldloom.core.math import construct
 from worldloom.core.pairs import Pair
-from worldloom.core.population import DEAD, SERIAL, Population, place_share, serial_number
+from worldloom.core.population import DEAD, HOME, SERIAL, Population, place_share, serial_number
 from worldloom.core.random import STREAM_SHIFT, Key
 from worldloom.core.rewrite.kernel_target import WORLD
 from worldloom.core.schedule import BuildGrid, Entry, HostNode, Node, Schedule, Settle
@@ -92,6 +93,10 @@ def _shaped(value: Any, field: Field) -> Any:
     return np.asarray(value).reshape(shape_of(field.dtype)) if is_composite(field.dtype) else value
 
 
+def _default(field: Field) -> Any:
+    return np.broadcast_to(np.asarray(field.default), shape_of(field.dtype)) if is_composite(field.dtype) else field.default
+
+
 def _place(column: Column, index: int) -> int:
     return min(index, column.array.shape[0] - 1) if column.field.role is Role.CONFIG else index
 
@@ -129,6 +134,8 @@ class Interpreter:
         self._functions: dict[tuple[System, str], Callable[..., None]] = {}
         self._alarm = alarm
         self._world = self._stream = self._slot = self._births = 0
+        self._staged = dict.fromkeys(schedule.counts.populations, 0)
+        """How many of a population have been noted since it was settled last, where all worlds note them in one table."""
         self._node: Node
 
     # -- what systems call -------------------------------------------------------------------------------------------
@@ -163,6 +170,8 @@ class Interpreter:
 
     def _first(self, table: str) -> int:
         """The first row of the present world in a table."""
+        if self.schedule.counts.pooled(table) is not None:
+            return int(self.tables[WORLD][f"{table}__first"].values[self._world])
         return self._world * self.schedule.counts[table]
 
     def random(self, function: str, draw: int, *arguments: Any) -> Any:
@@ -219,11 +228,18 @@ class Interpreter:
         pending = world[f"{table}__pending"].values
         place = int(pending[self._world])
         pending[self._world] += 1
-        if place < population.stage and self._births <= share:
+        room, row = population.stage, self._world * population.stage + place
+        if population.limit.batch is not None:
+            room, place = population.limit.batch, self._staged[table]
+            row = place
+            self._staged[table] += 1
+        if place < room and self._births <= share:
+            known = {SERIAL: serial, HOME: self._world, **values}
             new = self.tables[population.new_table].columns
-            row = Row(new, self._world * population.stage + place, place)
             for name, column in new.items():
-                setattr(row, name, serial if name == SERIAL else values.get(name, column.field.default))
+                setattr(Row(new, row, place), name, known[name] if name in known else _default(column.field))
+        elif population.limit.batch is not None:
+            self._staged[table] = max(self._staged[table], room + 1)
         return serial
 
     def despawn(self, row: Row) -> None:
@@ -279,8 +295,11 @@ class Interpreter:
 
     def _settle(self, population: Population) -> None:
         """Those that leave make room, and the new ones follow behind in the order they were spawned in."""
+        if population.pooled:
+            self._settle_pooled(population)
+            return
         table, kept = self.tables[population.table], self.tables[WORLD]
-        counts, pending, changed, dropped = (kept[f"{population.table}__{n}"].values for n in ("count", "pending", "changed", "dropped"))
+        counts, pending, changed = (kept[f"{population.table}__{n}"].values for n in ("count", "pending", "changed"))
         for world in np.flatnonzero((pending > 0) | changed).tolist():
             self._world = world
             first, most = self._first(population.table), population.limit.per_world
@@ -297,11 +316,23 @@ class Interpreter:
             lost = int(pending[world]) - taken
             counts[world], pending[world], changed[world] = len(stay) + taken, 0, False
             if lost > 0:
-                dropped[world] += lost
-                if population.limit.overflow != "drop":
-                    self.fault(population.overflow_message, lost)
-                if population.limit.overflow == "error":
-                    self._alarm.ring()
+                self._lose(population, world, lost)
+
+    def _settle_pooled(self, population: Population) -> None:
+        own, new, world = (self.tables[name].columns for name in (population.table, population.new_table, WORLD))
+        lost = settle_pooled(population, own, new, world, self._staged[population.table])
+        self._staged[population.table] = 0
+        for losing in np.flatnonzero(lost).tolist():
+            self._lose(population, losing, int(lost[losing]))
+
+    def _lose(self, population: Population, world: int, lost: int) -> None:
+        """Note those that did not fit into a world."""
+        self._world = world
+        self.tables[WORLD][f"{population.table}__dropped"].values[world] += lost
+        if population.limit.overflow != "drop":
+            self.fault(population.overflow_message, lost)
+        if population.limit.overflow == "error":
+            self._alarm.ring()
 
     def _function(self, system: System, view: TableView | Pair) -> Callable[..., None]:
         key = (system, view.__name__)

@@ -15,7 +15,7 @@ from worldloom.core.entity import AGENT_FIELDS, Entity, Has, World
 from worldloom.core.fields import Field, Role, is_composite, shape_of
 from worldloom.core.grid import grid_fields
 from worldloom.core.math import FUNCTIONS, construct
-from worldloom.core.population import ROW_FIELDS, SERIAL, Population, world_fields
+from worldloom.core.population import HOME, ROW_FIELDS, SERIAL, Population, world_fields
 from worldloom.core.registry import Definition
 from worldloom.core.source import Source
 from worldloom.core.spaces import Box, Discrete, MultiDiscrete
@@ -53,7 +53,8 @@ def views(definition: Definition, keep_final: bool) -> dict[str, TableView]:
             population = definition.populations[kind.__name__]
             found[kind.__name__] = TableView(kind, kind.__name__, population.row_fields)
             stage = TableView(kind, population.new_table, {})
-            stage.fields = {n: replace(f, transient=True) for n, f in {**kind.fields, **ROW_FIELDS}.items() if n in (SERIAL, *population.staged)}
+            kept = (SERIAL, *([HOME] if population.pooled else []), *population.staged)
+            stage.fields = {n: replace(f, transient=True) for n, f in {**kind.fields, **ROW_FIELDS}.items() if n in kept}
             found[population.new_table] = stage
             continue
         extra = _final(kind.fields) if keep_final else {}

@@ -33,7 +33,9 @@ class UpTo:
 
     Attributes:
         per_world: The most that one world holds at once.
-        batch: Rows for all worlds together, where few worlds are ever full; None gives every world memory for ``per_world``.
+        batch: Rows for all worlds together, where few worlds are ever full; None gives every world memory for ``per_world``. Where more
+            are spawned than there are rows left, those of the last worlds do not fit; where more are spawned at once than there are
+            rows at all, none of them does.
         overflow: What follows when a world spawns more. ``error``: a fault of that world, which is reset, and the step raises
             :class:`~worldloom.core.errors.CapacityError`. ``reset``: the fault and the reset, and the run goes on. ``drop``: what does
             not fit is not spawned, and counted.
@@ -50,8 +52,8 @@ class UpTo:
     def problem(self) -> str | None:
         """What is wrong with it, in words that follow the kind's name."""
         for name, value in (("per_world", self.per_world), ("batch", 1 if self.batch is None else self.batch)):
-            if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < (2**20 if name == "per_world" else 2**31):
-                return f"has {name}={value!r}, which is no whole number from 1 to {'1,048,575' if name == 'per_world' else '2,147,483,647'}"
+            if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < (2**20 if name == "per_world" else 2**30):
+                return f"has {name}={value!r}, which is no whole number from 1 to {'1,048,575' if name == 'per_world' else '1,073,741,823'}"
         if self.overflow not in OVERFLOWS:
             return f"has overflow={self.overflow!r}, which is none of {', '.join(OVERFLOWS)}"
         return None
@@ -83,6 +85,11 @@ class Population:
     @property
     def new_table(self) -> str:
         return f"{self.table}__new"
+
+    @property
+    def scratch_table(self) -> str:
+        """Where its settlements note what one kernel tells the next, if its rows are those of the whole batch."""
+        return f"{self.table}__scratch"
 
     @property
     def row_fields(self) -> dict[str, Field]:

@@ -8,7 +8,7 @@ import linecache
 import threading
 import types as python_types
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +23,14 @@ from worldloom.core.grid import PARTS
 from worldloom.core.grid_text import GridText
 from worldloom.core.operators import HELPERS
 from worldloom.core.pairs import PairText
-from worldloom.core.population import Population
+from worldloom.core.population import HOME, Population
+from worldloom.core.population_kernels import LANES
 from worldloom.core.rewrite import accessors
 from worldloom.core.rewrite.accessors import array_code
 from worldloom.core.rewrite.kernel_target import WORLD, Column, Sites, barrier, clean_action, column_name, variable
 from worldloom.core.schedule import FINISHED, BuildGrid, Functions, Group, HostNode, Mask, Part, Schedule, Settle, group
-from worldloom.core.settle import LANES, SettleText
+from worldloom.core.settle import WORLDS, SettleText
+from worldloom.core.settle_pooled import settle_kernels
 
 _SPACE: dict[str, Any] = {
     "wp": wp,
@@ -51,6 +53,10 @@ _SPACE: dict[str, Any] = {
     "sync_block": wide_kernels.sync_block,
     "later_of_pair": wide_kernels.later_of_pair,
     **grid_kernels.FUNCTIONS,
+    "sum_up_to": population_kernels.sum_up_to,
+    "of_last_lane": population_kernels.of_last_lane,
+    "take_place": population_kernels.take_place,
+    "count_birth": population_kernels.count_birth,
     **{name: compiled for name, (compiled, _) in HELPERS.items()},
 }
 _ROWS = "for thread in range(rows):"
@@ -69,6 +75,9 @@ class KernelSpec:
         reason: Why its first system did not join an earlier kernel.
         whole_block: Whether on CUDA a block of threads shares a world, whatever its size.
         threads: Threads that share one row; more than a warp of them are a block.
+        total: Threads in all, where they are not counted by worlds.
+        whole_warps: Whether its last threads have nothing to do but to make up a warp, whose threads count together.
+        begins: Whether it is the first kernel of its part of the schedule: a settlement may take several.
     """
 
     name: str
@@ -84,6 +93,9 @@ class KernelSpec:
     reason: str
     whole_block: bool = False
     threads: int = 1
+    total: int | None = None
+    whole_warps: bool = False
+    begins: bool = True
 
     @property
     def is_block(self) -> bool:
@@ -93,6 +105,17 @@ class KernelSpec:
     def block_dim(self, device: wp.Device) -> int:
         """Threads per block for this kernel, where nobody has tuned it."""
         return self.threads if self.is_block else block_dim(device)
+
+    def work(self, num_worlds: int, block: int | None = None) -> int:
+        """How many threads have something to do, in blocks of ``block`` on CUDA."""
+        if self.total is not None:
+            return self.total
+        return num_worlds * (block if self.whole_block and block is not None else self.rows)
+
+    def launched(self, num_worlds: int, block: int | None = None) -> int:
+        """How many threads CUDA starts."""
+        threads = self.work(num_worlds, block)
+        return -(-threads // LANES) * LANES if self.whole_warps else threads
 
 
 @dataclass
@@ -161,7 +184,7 @@ def generate(schedule: Schedule, fuse: bool, cuda: bool, exact: bool = False) ->
     for part in groups["step"]:
         if isinstance(part, Group):
             writer.note_reads(part)
-    step, reset = ([writer.part(phase, i, e) for i, e in enumerate(found)] for phase, found in groups.items())
+    step, reset = ([spec for i, e in enumerate(found) for spec in writer.part(phase, i, e)] for phase, found in groups.items())
     helpers: dict[str, Any] = {}
     texts: list[str] = []
 
@@ -180,7 +203,8 @@ def generate(schedule: Schedule, fuse: bool, cuda: bool, exact: bool = False) ->
     for function in functions.made.values():
         add(function.target.helpers)
         texts.append(function.code(types))
-    reached = accessors.definitions([f for view in schedule.tables.values() for f in view.fields.values()], types, cuda)
+    known = [*(view.fields for view in schedule.tables.values()), *schedule.scratch.values()]
+    reached = accessors.definitions([f for fields in known for f in fields.values()], types, cuda)
     return Program("\n".join([reached, *texts, *writer.texts]), types, step, reset, sites, exact)
 
 
@@ -195,7 +219,7 @@ class _Writer:
         """Columns that systems read at every step, so that they are worth a place in the cache."""
 
     def field(self, column: Column) -> Field:
-        return self.schedule.tables[column[0]].fields[column[1]]
+        return self.schedule.field_of(column)
 
     def note_reads(self, group: Group) -> None:
         """Note what a kernel of the step loads from memory, but for worlds whose episode is over."""
@@ -205,12 +229,14 @@ class _Writer:
         self.read_again |= {self.schedule.sharing.get(c, (c, 0))[0] for c in loaded}
         self.read_again |= {c for _, nodes in blocks for _, f in nodes for c in f.target.columns}
 
-    def part(self, phase: str, number: int, part: Part) -> KernelSpec | HostNode:
+    def part(self, phase: str, number: int, part: Part) -> list[KernelSpec | HostNode]:
         if isinstance(part, HostNode):
-            return part
+            return [part]
         if isinstance(part, BuildGrid):
-            return self.grid(phase, number, part)
-        return self.settlement(phase, number, part) if isinstance(part, Settle) else self.kernel(phase, number, part)
+            return [self.grid(phase, number, part)]
+        if isinstance(part, Settle) and part.population.pooled:
+            return [*self.pooled_settlement(phase, number, part)]
+        return [self.settlement(phase, number, part) if isinstance(part, Settle) else self.kernel(phase, number, part)]
 
     def grid(self, phase: str, number: int, build: BuildGrid) -> KernelSpec:
         text = GridText(build.grid, self.schedule.counts.populations.get(build.grid.table), build.mask, self.types)
@@ -228,8 +254,20 @@ class _Writer:
         alarm = population.limit.overflow == "error"
         name = self._write(f"{phase}_{number}", {c: self.field(c) for c in text.columns}, text.faults, alarm, lines, [_ROWS])
         looked = [(WORLD, f"{population.table}__{n}") for n in ("pending", "changed")]  # what moves beside depends on who comes and goes
-        reason = f"it settles who comes and who leaves among all {population.table}"
-        return self._spec(name, LANES if self.cuda else 1, text.columns, text.faults, alarm, [settle.label], (looked, []), reason)
+        spec = self._spec(name, LANES // WORLDS if self.cuda else 1, text.columns, text.faults, alarm, [settle.label], (looked, []), settle.reason)
+        return replace(spec, whole_warps=True)
+
+    def pooled_settlement(self, phase: str, number: int, settle: Settle) -> list[KernelSpec]:
+        population = settle.population
+        faults, alarm = population.limit.overflow != "drop", population.limit.overflow == "error"
+        specs: list[KernelSpec] = []
+        for place, made in enumerate(settle_kernels(population, self.schedule.tables[population.table].fields, self.sites, self.types, self.cuda)):
+            told = faults and made.closes, alarm and made.closes
+            name = self._write(f"{phase}_{number}_{place}", {c: self.field(c) for c in made.columns}, *told, made.lines, [])
+            looked = [(WORLD, f"{population.table}__{n}") for n in ("pending", "changed", "count", "first")] if place == 0 else []
+            spec = self._spec(name, made.rows, made.columns, *told, [settle.label], (looked, []), settle.reason, total=made.total)
+            specs.append(replace(spec, whole_warps=made.whole_warps, begins=place == 0))
+        return specs
 
     def kernel(self, phase: str, number: int, group: Group) -> KernelSpec:
         in_order = self.cuda and group.rows > 1 and group.functions[0].target.in_order
@@ -271,9 +309,12 @@ class _Writer:
         if in_order:
             lines, loops = [*loops, *["    " * _depth(loops) + line for line in lines]], []
         name = self._write(f"{phase}_{number}", columns, errors, False, lines, loops)
-        threads = 1 if in_order or (group.pair is not None and not self.cuda) else group.rows * group.threads
-        labels = [n.label for n in group.nodes]
-        return self._spec(name, threads, columns, errors, False, labels, self._moved(blocks, shared), group.reason, threads=group.threads)
+        threads, total = 1 if in_order or (group.pair is not None and not self.cuda) else group.rows * group.threads, None
+        if group.population is not None and group.population.pooled:
+            threads, total = 1, group.population.limit.batch if self.cuda and not in_order else None
+            total = total if total is None else total * group.threads
+        labels, moved = [n.label for n in group.nodes], self._moved(blocks, shared)
+        return self._spec(name, threads, columns, errors, False, labels, moved, group.reason, threads=group.threads, total=total)
 
     def _spec(
         self,
@@ -287,10 +328,11 @@ class _Writer:
         reason: str,
         whole_block: bool = False,
         threads: int = 1,
+        total: int | None = None,
     ) -> KernelSpec:
         read, written = (sum(self._bytes(column) for column in found) for found in moved)
         loads, stores = (tuple(dict.fromkeys(found)) for found in moved)
-        return KernelSpec(name, rows, tuple(columns), errors, alarm, tuple(labels), read, written, loads, stores, reason, whole_block, threads)
+        return KernelSpec(name, rows, tuple(columns), errors, alarm, tuple(labels), read, written, loads, stores, reason, whole_block, threads, total)
 
     def _write(self, name: str, columns: dict[Column, Field], errors: bool, alarm: bool, lines: list[str], loops: list[str]) -> str:
         """Add the text of a kernel; the name of the one that does the same where there is one already.
@@ -330,6 +372,8 @@ class _Writer:
         """A thread for every row that there may be on CUDA; on the CPU a loop over those that there are."""
         most = population.limit.per_world
         count = self._load((WORLD, f"{population.table}__count"), columns)
+        if population.pooled:
+            return self._pooled_head(population, count, columns, in_order)
         if in_order:
             return [f"row = world * {most} + slot"], ["world = first + thread", f"for slot in range({count}):"]
         if not self.cuda:
@@ -356,6 +400,16 @@ class _Writer:
                         behind = set() if mask is None else behind - {mask}
             found |= {whole} if behind else parts
         return found
+
+    def _pooled_head(self, population: Population, count: str, columns: dict[Column, Field], in_order: bool) -> tuple[list[str], list[str]]:
+        """A thread for every row of the batch on CUDA, which knows its world; on the CPU the rows of one world after the other."""
+        start = self._load((WORLD, f"{population.table}__first"), columns)
+        if in_order:
+            return [f"row = {start} + slot"], ["world = first + thread", f"for slot in range({count}):"]
+        if not self.cuda:
+            return [f"row = {start} + slot"], [_ROWS, "    world = first + thread", f"    for slot in range({count}):"]
+        home = self._load((population.table, HOME), columns)
+        return ["row = thread", f"world = {home}", "if world < 0: return", f"slot = row - {start}", f"if slot < 0 or slot >= {count}: return"], []
 
     def _load(self, column: Column, columns: dict[Column, Field]) -> str:
         """The value of this row in a column."""
@@ -441,7 +495,7 @@ class _Writer:
         each: int = wp.types.type_size_in_bytes(field.dtype)
         for n in field.shape:
             each *= n
-        return each * self.schedule.counts[column[0]]
+        return each * self.schedule.counts.get(column[0], 1)
 
 
 def _depth(loops: list[str]) -> int:
@@ -456,7 +510,7 @@ def _never_kept(groups: list[Group], schedule: Schedule) -> set[Column]:
         touched = masks.union(*[{*f.target.inputs, *f.target.outputs, *f.target.columns} for f in each.functions])
         for column in touched:
             users[column] = users.get(column, 0) + 1
-    return {c for c, n in users.items() if n == 1 and schedule.tables[c[0]].fields[c[1]].transient}
+    return {c for c, n in users.items() if n == 1 and schedule.field_of(c).transient}
 
 
 Blocks = list[tuple[Mask | None, list[tuple[Any, Any]]]]

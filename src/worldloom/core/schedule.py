@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from worldloom.core import lifecycle
+from worldloom.core import lifecycle, scratch
 from worldloom.core.entity import World
+from worldloom.core.fields import Field
 from worldloom.core.grid import Grid
 from worldloom.core.lifecycle import TableView
 from worldloom.core.pairs import Pair
@@ -83,6 +84,11 @@ class Settle:
     def label(self) -> str:
         return f"settle {self.population.table}"
 
+    @property
+    def reason(self) -> str:
+        """Why it has kernels of its own."""
+        return f"it settles who comes and who leaves among all {self.population.table}"
+
 
 @dataclass(frozen=True)
 class BuildGrid:
@@ -109,13 +115,22 @@ Entry = Node | HostNode | Settle | BuildGrid
 
 @dataclass
 class Schedule:
-    """Everything that runs: ``step`` once per step, ``reset`` for the worlds whose ``reset_mask`` is set."""
+    """Everything that runs: ``step`` once per step, ``reset`` for the worlds whose ``reset_mask`` is set.
+
+    ``scratch`` are the columns of memory that means nothing between two steps, by table and name.
+    """
 
     tables: dict[str, TableView]
     counts: Rows
     step: list[Entry]
     reset: list[Entry]
+    scratch: dict[str, dict[str, Field]] = field(default_factory=dict)
     sharing: Sharing = field(default_factory=dict)
+
+    def field_of(self, column: Column) -> Field:
+        """The field of one of the columns that kernels take."""
+        table, name = column
+        return self.scratch[table][name] if table in self.scratch else self.tables[table].fields[name]
 
 
 def plan(definition: Definition, autoreset: Autoreset, checks: bool) -> Schedule:
@@ -199,8 +214,9 @@ def plan(definition: Definition, autoreset: Autoreset, checks: bool) -> Schedule
     ]
     pairs = {s.pair.__name__: s.pair.most(definition.rows) for s in definition.systems if s.pair is not None}
     counts = Rows({WORLD: 1, **definition.rows, **{p.new_table: p.stage for p in populations}, **pairs}, definition.populations)
+    notes = {p.scratch_table: scratch.fields(p, tables[p.table].fields) for p in populations if p.pooled}
     step, reset = (_with_grids(_settled(entries, definition), definition) for entries in (step, reset))
-    return Schedule(tables, counts, step, reset)
+    return Schedule(tables, counts, step, reset, notes)
 
 
 def _settled(entries: list[Entry], definition: Definition) -> list[Entry]:
@@ -226,7 +242,7 @@ def _settled(entries: list[Entry], definition: Definition) -> list[Entry]:
             settle(spawned & left)  # who has left makes room for the new ones
             born |= spawned
             left |= {entry.table if k is None else k.__name__ for k in access.despawns}
-            left |= {n for n in cleared if definition.populations[n].pooled}  # its rows are in the way of others
+            born |= {n for n in cleared if definition.populations[n].pooled}  # the rows that it leaves behind are to be used again
         else:
             settle(definition.populations)
         out.append(entry)
@@ -453,7 +469,8 @@ def settle_columns(population: Population, schedule: Schedule) -> set[Column]:
     """Every column that a settlement looks at or changes."""
     own = {(table, name) for table in (population.table, population.new_table) for name in schedule.tables[table].fields}
     kept = {(WORLD, name) for name in world_fields(population.table, population.pooled)}
-    return {*own, *kept, *_TOLD, (WORLD, "broken")}
+    notes = {(population.scratch_table, name) for name in schedule.scratch.get(population.scratch_table, {})}
+    return {*own, *kept, *notes, *_TOLD, (WORLD, "broken")}
 
 
 def _writes(function: KernelFunction) -> set[Column]:

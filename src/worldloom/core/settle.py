@@ -10,13 +10,14 @@ import ast
 from typing import Any
 
 from worldloom.core.fields import Field
-from worldloom.core.population import DEAD, SERIAL, Population
+from worldloom.core.population import DEAD, HOME, SERIAL, Population
+from worldloom.core.population_kernels import LANES
 from worldloom.core.rewrite import accessors
 from worldloom.core.rewrite.kernel_target import FAULT_COLUMNS, WORLD, Column, KernelTarget, Rows, Sites, column_name
 
+WORLDS = 4
+"""Worlds that a warp looks after on CUDA: most often there is nothing to do in any of them."""
 _COUNTERS = ("wl_e0", "wl_e1", "wl_e2")
-LANES = 32
-"""Threads that share a world on CUDA: a warp."""
 
 
 class SettleText:
@@ -30,21 +31,31 @@ class SettleText:
         self.faults = population.limit.overflow != "drop"
 
     def body(self, cuda: bool) -> list[str]:
-        """The lines for one world; on CUDA for one of the threads of a warp."""
-        lines = self._head(cuda)
-        lines += self._leave_cuda() if cuda else self._leave_cpu()
-        lines += self._arrive_cuda() if cuda else self._arrive_cpu()
-        return lines
+        """The lines for one world; on CUDA for one of the threads of a warp, which looks after several worlds."""
+        if not cuda:
+            idle = f"if {self._world('pending')} == 0 and not {self._world('changed')}: continue"
+            return ["world = first + thread", idle, *self._head(), *self._leave_cpu(), *self._arrive_cpu()]
+        busy = [*self._head(), *self._leave_cuda(), *self._arrive_cuda()]
+        return [
+            f"lane = thread % {LANES}",
+            f"start = first + thread / {LANES} * {WORLDS}",
+            "world = start + lane",
+            "waits = wp.bool(False)",
+            f"if lane < {WORLDS} and world < {self._take(WORLD, f'{self.population.table}__count')}.shape[0]:",
+            f"    waits = {self._world('pending')} > 0 or {self._world('changed')}",
+            "waiting = warp_votes(waits)",
+            f"for turn_of_world in range({WORLDS}):",
+            "    if (waiting >> wp.uint32(turn_of_world)) & wp.uint32(1) == wp.uint32(1):",
+            "        world = start + turn_of_world",
+            *[f"        {line}" for line in busy],
+        ]
 
     # -- the parts ---------------------------------------------------------------------------------------------------
 
-    def _head(self, cuda: bool) -> list[str]:
-        place = [f"world = first + thread / {LANES}", f"lane = thread - (world - first) * {LANES}"] if cuda else ["world = first + thread"]
+    def _head(self) -> list[str]:
         return [
-            *place,
             f"born = {self._world('pending')}",
             f"changed = {self._world('changed')}",
-            f"if born == 0 and not changed: {'return' if cuda else 'continue'}",
             f"base = world * {self.population.limit.per_world}",
             f"stage = world * {self.population.stage}",
             f"count = {self._world('count')}",
@@ -56,7 +67,7 @@ class SettleText:
     def _leave_cpu(self) -> list[str]:
         moves: list[str] = []
         for name, field in self._moving():
-            moves += _loops(field.shape, [self._put(name, "base + kept", self._get(name, "base + slot"))])
+            moves += element_loops(field.shape, [self._put(name, "base + kept", self._get(name, "base + slot"))])
         return [
             "    for slot in range(count):",
             f"        if {self._get(DEAD, 'base + slot')}:",
@@ -92,7 +103,7 @@ class SettleText:
         moved = [*[reads[n] for n in plain], "sync_warp()", "if moves:", *[f"    {writes[n]}" for n in plain]]
         for name, field in self._moving():
             if field.shape:
-                moved += _loops(field.shape, [reads[name], "sync_warp()", f"if moves: {writes[name]}"])
+                moved += element_loops(field.shape, [reads[name], "sync_warp()", f"if moves: {writes[name]}"])
         return [
             *lines,
             *[f"        {line}" for line in moved],
@@ -137,7 +148,7 @@ class SettleText:
             if name in (SERIAL, *self.population.staged):
                 lines.append(self._put(name, row, self._new(name, new)))
             else:
-                lines += _loops(field.shape, [self._put(name, row, ast.unparse(self.target.default(field)))])
+                lines += element_loops(field.shape, [self._put(name, row, ast.unparse(self.target.default(field)))])
         return lines
 
     def _close(self, count: str, lost: str) -> list[str]:
@@ -166,30 +177,32 @@ class SettleText:
         return column_name(column)
 
     def _get(self, name: str, row: str) -> str:
-        """A value of the population's own table; of an array component the element that :func:`_loops` is at."""
-        return accessors.get_text(self._take(self.population.table, name), self.fields[name], row, self._index(name))
+        """A value of the population's own table; of an array component the element that :func:`element_loops` is at."""
+        return accessors.get_text(self._take(self.population.table, name), self.fields[name], row, element_index(self.fields[name]))
 
     def _put(self, name: str, row: str, value: str) -> str:
-        return accessors.put_text(self._take(self.population.table, name), self.fields[name], row, value, self._index(name))
-
-    def _index(self, name: str) -> str:
-        return ", ".join(_COUNTERS[: len(self.fields[name].shape)])
+        return accessors.put_text(self._take(self.population.table, name), self.fields[name], row, value, element_index(self.fields[name]))
 
     def _new(self, name: str, row: str) -> str:
         return accessors.get_text(self._take(self.population.new_table, name), self.fields[name], row)
 
-    def _world(self, name: str) -> str:
-        return accessors.get_text(self._take(WORLD, f"{self.population.table}__{name}"), self.population.field(name), "world")
+    def _world(self, name: str, world: str = "world") -> str:
+        return accessors.get_text(self._take(WORLD, f"{self.population.table}__{name}"), self.population.field(name), world)
 
     def _put_world(self, name: str, value: str) -> str:
         return accessors.put_text(self._take(WORLD, f"{self.population.table}__{name}"), self.population.field(name), "world", value)
 
     def _moving(self) -> list[tuple[str, Field]]:
         """Every column that moves with an entity."""
-        return [(name, field) for name, field in self.fields.items() if name != DEAD]
+        return [(name, field) for name, field in self.fields.items() if name not in (DEAD, HOME)]
 
 
-def _loops(shape: tuple[int, ...], lines: list[str]) -> list[str]:
+def element_index(field: Field) -> str:
+    """The element of an array component that :func:`element_loops` is at."""
+    return ", ".join(_COUNTERS[: len(field.shape)])
+
+
+def element_loops(shape: tuple[int, ...], lines: list[str]) -> list[str]:
     """``lines`` for every element of an array component."""
     heads = [f"{'    ' * d}for {n} in range({size}):" for d, (n, size) in enumerate(zip(_COUNTERS, shape, strict=False))]
     return [*heads, *["    " * len(shape) + line for line in lines]]

@@ -19,6 +19,7 @@ from worldloom.core.guards import CAPACITY, WIDTH, Alarm
 from worldloom.core.history import History
 from worldloom.core.interpret import Interpreter
 from worldloom.core.measured import Measured
+from worldloom.core.pooled_table import PooledTable
 from worldloom.core.population import UpTo
 from worldloom.core.program import generate
 from worldloom.core.random import fold_seed
@@ -43,7 +44,8 @@ class Simulation(History, Measured):
             whatever the batch size, the threads and the other worlds.
         autoreset: What follows the end of an episode. ``same_step``: the world is reset at once, and the last observation is
             kept in the ``final_`` columns. ``next_step``: the next step resets it and ignores its action. ``disabled``: nothing.
-        threads: CPU threads; None takes every core that has enough to do.
+        threads: CPU threads; None takes every core that has enough to do. Worlds that share the rows of a population
+            (``wl.UpTo(..., batch=...)``) run in one.
         config: Values for the world's configuration: one for the batch, or an array with one per world.
         counts: Numbers of entities by kind, other than those registered; for a varying number the most per world, or ``wl.UpTo``.
         external: Memory for columns that somebody else owns, by ``Table.name``.
@@ -101,10 +103,12 @@ class Simulation(History, Measured):
             shared = shared_components(self.definition).items()
             apart = {whole for part, (whole, _) in shared if part in kept_apart or whole in kept_apart}
             self.schedule.sharing = {part: home for part, home in shared if home[0] not in apart}
-        if num_worlds * max(self.schedule.counts[table] for table in self.schedule.tables) >= 2**31:
+        counts = self.schedule.counts
+        if max(counts.pooled(table) or num_worlds * counts[table] for table in self.schedule.tables) >= 2**31:
             raise InputError(f"{num_worlds} worlds make more than 2^31 rows in one table: use fewer worlds per simulation")
         self.tables = self._allocate(external)
-        self.slices = [(0, num_worlds)] if self.interpreted or self.device.is_cuda else shards.slices(num_worlds, threads)
+        together = self.interpreted or self.device.is_cuda or any(p.pooled for p in self.definition.populations.values())
+        self.slices = [(0, num_worlds)] if together else shards.slices(num_worlds, threads)
         self._actions = [self.tables[t][f.name] for t, f in self.definition.actions().values()]
         self._faults: list[WorldFault] = []
         self._fault_buffers = [wp.zeros((1 + CAPACITY, WIDTH), dtype=wp.int32, device=self.device) for _ in self.slices]
@@ -136,15 +140,20 @@ class Simulation(History, Measured):
     def _allocate(self, external: dict[str, Any]) -> dict[str, Table]:
         tables: dict[str, Table] = {}
         for name, view in self.schedule.tables.items():
-            count = self.schedule.counts[name]
+            count, total = self.schedule.counts[name], self.schedule.counts.pooled(name)
             columns: dict[str, Column] = {}
             for f in sorted(view.fields.values(), key=lambda f: (name, f.name) in self.schedule.sharing):  # those that lie within others come last
                 memory = external.pop(f"{name}.{f.name}", None) if f.role not in _NOT_EXTERNAL else None
                 whole, place = self.schedule.sharing.get((name, f.name), (None, 0))
-                columns[f.name] = Column(name, f, self.num_worlds, count, self.device, memory, within=None if whole is None else (columns[whole[1]], place))
+                within = None if whole is None else (columns[whole[1]], place)
+                columns[f.name] = Column(name, f, self.num_worlds, count, self.device, memory, total, within)
             columns = {f.name: columns[f.name] for f in view.fields.values()}
             population = self.schedule.counts.populations.get(name)
-            tables[name] = Table(name, columns, count) if population is None else PopulationTable(population, columns, tables[WORLD].columns)
+            if population is None:
+                tables[name] = Table(name, columns, count)
+            else:
+                kind = PooledTable if population.pooled else PopulationTable
+                tables[name] = kind(population, columns, tables[WORLD].columns)
         if external:
             known = ", ".join(c.name for t in tables.values() for c in t if c.field.role not in _NOT_EXTERNAL)
             raise InputError(f"there is no column '{next(iter(external))}' to be external: there are {known}")

@@ -104,7 +104,7 @@ def take(simulation: Simulation) -> dict[str, Any]:
 def snapshot(simulation: Simulation, worlds: Any = None) -> Snapshot:
     """The state of all worlds, or of ``worlds`` in that order; see ``Simulation.snapshot``."""
     columns, made = state_columns(simulation), simulation.definition
-    shared = frozenset(name for name, c in columns.items() if c.shape[0] != simulation.num_worlds or (is_config(c) and c.shape[0] == 1))
+    shared = frozenset(name for name, c in columns.items() if c.total is not None or c.shape[0] != simulation.num_worlds or (is_config(c) and c.shape[0] == 1))
     if worlds is None:
         return Snapshot(made.id, made.hash, simulation.autoreset, simulation.num_worlds, take(simulation), shared)
     require_rows_per_world(simulation)

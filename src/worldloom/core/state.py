@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,10 +25,10 @@ def is_config(column: Column) -> bool:
     return column.field.role is Role.CONFIG
 
 
-def require_rows_per_world(simulation: Simulation) -> None:
-    """InputError where the memory of some column is not divided among the worlds, so that none of them can be taken by itself."""
+def require_rows_per_world(simulation: Simulation, but: Collection[str] = ()) -> None:
+    """InputError where the memory of some column, but for those named, is not divided among the worlds, so that none can be taken by itself."""
     for name, column in state_columns(simulation).items():
-        if not is_config(column) and column.shape[0] != simulation.num_worlds:
+        if name not in but and not is_config(column) and (column.total is not None or column.shape[0] != simulation.num_worlds):
             raise InputError(f"the worlds share the rows of {name}: only a snapshot of all of them can be taken and put back")
 
 

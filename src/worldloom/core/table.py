@@ -17,7 +17,8 @@ class Column:
     """One component of every entity of one kind in every world.
 
     Its exports have the shape (num_worlds, count, ...), or (num_worlds, ...) for fields of the world, and share its memory.
-    A configuration holds one value for the batch, shape (1, ...), or one per world.
+    A configuration holds one value for the batch, shape (1, ...), or one per world. With ``total`` the rows are those of the whole
+    batch, shape (total, ...).
     """
 
     def __init__(
@@ -28,11 +29,12 @@ class Column:
         count: int,
         device: wp.Device,
         external: Any = None,
+        total: int | None = None,
         within: tuple[Column, int] | None = None,
     ) -> None:
-        self.table, self.field, self.num_worlds, self.count, self.device = table, field, num_worlds, count, device
+        self.table, self.field, self.num_worlds, self.count, self.device, self.total = table, field, num_worlds, count, device, total
         self.name = f"{table}.{field.name}"
-        rows = 1 if field.role is Role.CONFIG else num_worlds * count
+        rows = 1 if field.role is Role.CONFIG else num_worlds * count if total is None else total
         self._rows = (rows, *field.shape)
         self._values: np.ndarray[Any, Any] | None = None
         self._tensor: Any = None
@@ -56,6 +58,8 @@ class Column:
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of its exports."""
+        if self.total is not None:
+            return (self.total, *self.field.value_shape)
         worlds = self.array.shape[0] if self.field.role is Role.CONFIG else self.num_worlds
         entities = () if self.table == "World" else (self.count,)
         return (worlds, *entities, *self.field.value_shape)
@@ -179,7 +183,7 @@ class Column:
             array = None
         if array is None:
             raise InputError(f"the external column {self.name} must be a Warp array, a PyTorch tensor or a NumPy array, not {type(external).__name__}")
-        size = int(np.prod((self.num_worlds * self.count, *self.field.value_shape)))
+        size = int(np.prod((self._rows[0], *self.field.value_shape)))
         scalars = array.size * int(np.prod(shape_of(array.dtype)))
         if scalar_of(array.dtype) is not scalar_of(self.field.dtype) or scalars != size:
             wanted = f"{size} numbers of type {type_name(scalar_of(self.field.dtype))}"
@@ -225,6 +229,10 @@ class Table:
             raise AttributeError(f"table '{self.__dict__.get('name')}' has no column '{name}': it has {', '.join(columns)}")
         return columns[name]
 
+    def locate(self, place: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
+        """The world that an element of a column belongs to, and its place there."""
+        return place[0], place[1:]
+
     def __iter__(self) -> Iterator[Column]:
         """The columns that mean something between two steps."""
         return (c for c in self.columns.values() if not c.field.transient)
@@ -258,6 +266,10 @@ class PopulationTable(Table):
         """Where the rows of each world begin in :meth:`rows`: a PyTorch tensor, int64 of shape (num_worlds,)."""
         counts = self.counts.torch().long()
         return counts.cumsum(0) - counts
+
+    def held(self) -> np.ndarray[Any, Any]:
+        """Which places of a column hold an entity: a NumPy array of truth values with the first axes of the columns."""
+        return np.arange(self.count) < self.counts.numpy()[:, None]
 
     @property
     def mask(self) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -151,7 +152,9 @@ def time_entries(simulation: Simulation, executor: Executor, rounds: int, tell: 
 def _merge(simulation: Simulation, program: Program, seconds: list[float]) -> list[SystemTime]:
     """One entry per system, with the times of all its places in the step added up."""
     totals: dict[tuple[str, bool, bool], list[float]] = {}
-    for node, entry, taken in zip(simulation.schedule.step, program.step, seconds, strict=True):
+    begun = itertools.accumulate(not isinstance(entry, KernelSpec) or entry.begins for entry in program.step)
+    nodes = [simulation.schedule.step[place - 1] for place in begun]
+    for node, entry, taken in zip(nodes, program.step, seconds, strict=True):
         name = node.label
         engine = not isinstance(node, HostNode) and (not isinstance(node, Node) or node.system.engine)
         on_reset = isinstance(node, Node) and node.mask in (FINISHED, RESETTING)

@@ -13,12 +13,13 @@ import warp as wp
 from worldloom.core.entity import AGENT_FIELDS, ENGINE_FIELDS
 from worldloom.core.exact import PREFIX as EXACT
 from worldloom.core.fields import FLOATS, Field, Role, scalar_of, shape_of
-from worldloom.core.population import DEAD, ROW_FIELDS, SERIAL, Population, place_share
+from worldloom.core.population import DEAD, HOME, ROW_FIELDS, SERIAL, Population, place_share
 from worldloom.core.rewrite import accessors, nodes
 from worldloom.core.rewrite.accessors import type_code
 from worldloom.core.rewrite.kernel_near import GridAccess, near_loop, nearest_loop
 from worldloom.core.rewrite.target import Target
 from worldloom.core.rewrite.values import RefType, RowType, Value, WorldType, is_scalar
+from worldloom.core.scratch import CURSOR, STATE
 from worldloom.core.spaces import Discrete, MultiDiscrete
 
 if TYPE_CHECKING:
@@ -67,6 +68,11 @@ class Rows(dict[str, int]):
     def __init__(self, counts: dict[str, int], populations: dict[str, Population] | None = None) -> None:
         super().__init__(counts)
         self.populations = populations or {}
+
+    def pooled(self, table: str) -> int | None:
+        """The rows of a table whose rows are those of the whole batch, a population's or that of its new entities; None for others."""
+        owner = next((p for p in self.populations.values() if table in (p.table, p.new_table)), None)
+        return owner.limit.batch if owner is not None else None
 
 
 class KernelTarget(Target):
@@ -293,14 +299,20 @@ class KernelTarget(Target):
         pending = self._reach(world, population.field("pending"), write=True)
         nth, place = nodes.name("wl_births"), nodes.name("wl_place")
         step = self.read(world, ENGINE_FIELDS["step"])
-        row = nodes.binary(nodes.binary(nodes.name("world"), ast.Mult(), nodes.constant(population.stage)), ast.Add(), place)
-        fits = ast.BoolOp(
-            ast.And(), [ast.Compare(place, [ast.Lt()], [nodes.constant(population.stage)]), ast.Compare(nth, [ast.LtE()], [nodes.constant(share)])]
-        )
+        counted = nodes.call("count_birth", pending, nodes.name("world"))
+        row: ast.expr = nodes.binary(nodes.binary(nodes.name("world"), ast.Mult(), nodes.constant(population.stage)), ast.Add(), place)
+        room, lost = population.stage, list[ast.stmt]()
+        taking: list[ast.stmt] = [nodes.assign("wl_place", counted)]
+        known: dict[str, tuple[Field, ast.expr]] = {SERIAL: (ROW_FIELDS[SERIAL], nodes.name(name))}
+        if population.limit.batch is not None:
+            row, room = place, population.limit.batch
+            known[HOME] = (ROW_FIELDS[HOME], nodes.name("world"))
+            taking, lost = self._take_place(population, counted, room)
+        fits = ast.BoolOp(ast.And(), [ast.Compare(place, [ast.Lt()], [nodes.constant(room)]), ast.Compare(nth, [ast.LtE()], [nodes.constant(share)])])
         stores: list[ast.stmt] = []
-        for field_name in (SERIAL, *population.staged):
-            field = ROW_FIELDS[SERIAL] if field_name == SERIAL else kind.fields[field_name]
-            value: ast.expr = nodes.name(name) if field_name == SERIAL else values.get(field_name) or self.default(field)
+        for field_name in (*known, *population.staged):
+            field, value = known[field_name] if field_name in known else (kind.fields[field_name], values.get(field_name))
+            value = value or self.default(field)
             column = (population.new_table, field_name)
             self.columns[column] = field
             self.remote_write.add(column)
@@ -308,8 +320,17 @@ class KernelTarget(Target):
         return [
             nodes.assign("wl_births", nodes.binary(nth, ast.Add(), nodes.constant(1))),
             nodes.assign(name, nodes.call("serial_number", step, nodes.name("system"), nodes.name("slot"), nodes.constant(share), nth)),
-            *self._by_one([nodes.assign("wl_place", nodes.warp("atomic_add", pending, nodes.name("world"), nodes.constant(1))), ast.If(fits, stores, [])]),
+            *self._by_one([*taking, ast.If(fits, stores, lost)]),
         ]
+
+    def _take_place(self, population: Population, counted: ast.expr, room: int) -> tuple[list[ast.stmt], list[ast.stmt]]:
+        """Where all worlds share the room for new entities: take a place of it, and tell the settlement where there is none."""
+        column = (population.scratch_table, STATE.name)
+        self.columns[column] = STATE
+        self.remote_write.add(column)
+        state = nodes.name(column_name(column))
+        taking: list[ast.stmt] = [ast.Expr(counted), nodes.assign("wl_place", nodes.call("take_place", state))]
+        return taking, [ast.Expr(nodes.warp("atomic_max", state, nodes.constant(CURSOR), nodes.constant(room + 1)))]
 
     def default(self, field: Field) -> ast.expr:
         """The default of a component, written out."""
