@@ -60,8 +60,8 @@ class Machine:
         with np.errstate(all="ignore"):
             for spec in self.program.step:
                 assert isinstance(spec, KernelSpec)
-                together = LANES if spec.labels[0].startswith("settle ") else spec.threads
-                for first in range(0, self.simulation.num_worlds * spec.rows, together):
+                together = LANES if spec.whole_warps else spec.threads
+                for first in range(0, spec.launched(self.simulation.num_worlds), together):
                     self._group(spec, range(first, first + together))
 
     def _group(self, spec: KernelSpec, numbers: range) -> None:

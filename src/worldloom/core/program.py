@@ -250,12 +250,13 @@ class _Writer:
     def settlement(self, phase: str, number: int, settle: Settle) -> KernelSpec:
         population = settle.population
         text = SettleText(population, self.schedule.tables[population.table].fields, self.sites, self.types)
-        lines = text.body(self.cuda)
+        lines = text.body(self.cuda, settle.few)
         alarm = population.limit.overflow == "error"
         name = self._write(f"{phase}_{number}", {c: self.field(c) for c in text.columns}, text.faults, alarm, lines, [_ROWS])
         looked = [(WORLD, f"{population.table}__{n}") for n in ("pending", "changed")]  # what moves beside depends on who comes and goes
-        spec = self._spec(name, LANES // WORLDS if self.cuda else 1, text.columns, text.faults, alarm, [settle.label], (looked, []), settle.reason)
-        return replace(spec, whole_warps=True)
+        threads = LANES // WORLDS if self.cuda and not settle.few else 1
+        spec = self._spec(name, threads, text.columns, text.faults, alarm, [settle.label], (looked, []), settle.reason)
+        return replace(spec, whole_warps=threads > 1)
 
     def pooled_settlement(self, phase: str, number: int, settle: Settle) -> list[KernelSpec]:
         population = settle.population

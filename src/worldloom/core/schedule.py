@@ -76,9 +76,13 @@ class HostNode:
 
 @dataclass(frozen=True)
 class Settle:
-    """Bring a population up to date: those that leave make room, and the new ones follow behind in the order they were spawned in."""
+    """Bring a population up to date: those that leave make room, and the new ones follow behind in the order they were spawned in.
+
+    ``few`` tells that it is for worlds that begin an episode, and that their new entities lie in order already.
+    """
 
     population: Population
+    few: bool = False
 
     @property
     def label(self) -> str:
@@ -224,13 +228,14 @@ def _settled(entries: list[Entry], definition: Definition) -> list[Entry]:
     out: list[Entry] = []
     born: set[str] = set()
     left: set[str] = set()
+    many: set[str] = set()
 
     def settle(tables: Iterable[str]) -> None:
         for name, population in definition.populations.items():
             if name in tables and name in born | left:
-                out.append(Settle(population))
-                born.discard(name)
-                left.discard(name)
+                out.append(Settle(population, few=name not in left | many))
+                for changed in (born, left, many):
+                    changed.discard(name)
 
     for entry in entries:
         if isinstance(entry, Node):
@@ -241,6 +246,7 @@ def _settled(entries: list[Entry], definition: Definition) -> list[Entry]:
             spawned = {k.__name__ for k in access.spawns}
             settle(spawned & left)  # who has left makes room for the new ones
             born |= spawned
+            many |= spawned if entry.mask not in (FINISHED, RESETTING) or not entry.system.over_world else set()
             left |= {entry.table if k is None else k.__name__ for k in access.despawns}
             born |= {n for n in cleared if definition.populations[n].pooled}  # the rows that it leaves behind are to be used again
         else:

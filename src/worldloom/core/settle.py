@@ -30,10 +30,10 @@ class SettleText:
         self.site = sites.add(population.overflow_message)
         self.faults = population.limit.overflow != "drop"
 
-    def body(self, cuda: bool) -> list[str]:
-        """The lines for one world; on CUDA for one of the threads of a warp, which looks after several worlds."""
-        if not cuda:
-            idle = f"if {self._world('pending')} == 0 and not {self._world('changed')}: continue"
+    def body(self, cuda: bool, few: bool) -> list[str]:
+        """The lines for one world; on CUDA for one of the threads of a warp, which looks after several worlds, unless there are ``few``."""
+        if not cuda or few:
+            idle = f"if {self._world('pending')} == 0 and not {self._world('changed')}: {'return' if cuda else 'continue'}"
             return ["world = first + thread", idle, *self._head(), *self._leave_cpu(), *self._arrive_cpu()]
         busy = [*self._head(), *self._leave_cuda(), *self._arrive_cuda()]
         return [
@@ -84,10 +84,15 @@ class SettleText:
         return self._put(DEAD, "base", "False")
 
     def _leave_cuda(self) -> list[str]:
+        # All threads read before any of them writes, since a row's new place is another thread's old one.
+        reads = {n: f"held_{n} = {self._get(n, 'base + wp.min(slot, count - 1)')}" for n, _ in self._moving()}
+        writes = {n: self._put(n, "base + place", f"held_{n}") for n, _ in self._moving()}
+        plain = [n for n, field in self._moving() if not field.shape]
         lines = [
             f"    for turn in range((count + {LANES - 1}) / {LANES}):",
             f"        slot = turn * {LANES} + lane",
             "        there = slot < count",
+            *[f"        {reads[n]}" for n in plain],
             "        stays = wp.bool(False)",
             "        if there:",
             f"            stays = not {self._get(DEAD, 'base + slot')}",
@@ -96,11 +101,7 @@ class SettleText:
             f"        if there and not stays: {self._put(DEAD, 'base + slot', 'False')}",
             "        moves = stays and place != slot",
         ]
-        # All threads read before any of them writes, since a row's new place is another thread's old one.
-        reads = {n: f"held_{n} = {self._get(n, 'base + wp.min(slot, count - 1)')}" for n, _ in self._moving()}
-        writes = {n: self._put(n, "base + place", f"held_{n}") for n, _ in self._moving()}
-        plain = [n for n, field in self._moving() if not field.shape]
-        moved = [*[reads[n] for n in plain], "sync_warp()", "if moves:", *[f"    {writes[n]}" for n in plain]]
+        moved = ["sync_warp()", "if moves:", *[f"    {writes[n]}" for n in plain]]
         for name, field in self._moving():
             if field.shape:
                 moved += element_loops(field.shape, [reads[name], "sync_warp()", f"if moves: {writes[name]}"])
@@ -128,11 +129,18 @@ class SettleText:
             f"taken = wp.min(born, {self.population.stage})",
             f"for turn in range((taken + {LANES - 1}) / {LANES}):",
             f"    k = turn * {LANES} + lane",
+            "    rank = wp.int32(k)",
+            "    mine = wp.int64(0)",
+            "    misplaced = wp.bool(False)",
             "    if k < taken:",
-            "        rank = wp.int32(0)",
             f"        mine = {self._new(SERIAL, 'stage + k')}",
-            "        for other in range(taken):",
-            f"            if {self._new(SERIAL, 'stage + other')} < mine: rank += 1",
+            f"        if k > 0: misplaced = {self._new(SERIAL, 'stage + k - 1')} > mine",
+            "    disorder = vote_count(warp_votes(misplaced))",
+            "    if k < taken:",
+            f"        if disorder > 0 or taken > {LANES}:",
+            "            rank = wp.int32(0)",
+            "            for other in range(taken):",
+            f"                if {self._new(SERIAL, 'stage + other')} < mine: rank += 1",
             f"        if kept + rank < {most}:",
             *[f"            {line}" for line in self._fill("base + kept + rank", "stage + k")],
             f"filled = wp.min(kept + taken, {most})",
