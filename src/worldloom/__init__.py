@@ -48,6 +48,7 @@ from worldloom.core.math import MathFunction as _MathFunction  # noqa: E402
 from worldloom.core.population import UpTo  # noqa: E402
 from worldloom.core.registry import Definition, definition, register, registered  # noqa: E402
 from worldloom.core.replay_log import ReplayLog  # noqa: E402
+from worldloom.core.rewrite.turns import share  # noqa: E402
 from worldloom.core.simulation import Simulation  # noqa: E402
 from worldloom.core.snapshot import Snapshot  # noqa: E402
 from worldloom.core.spaces import Box, Discrete, MultiDiscrete  # noqa: E402
@@ -103,6 +104,7 @@ __all__ = [
     "quat",
     "register",
     "registered",
+    "share",
     "system",
     "transform",
     "uint8",

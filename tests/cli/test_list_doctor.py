@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 import warp as wp
 
+import worldloom as wl
 from worldloom.cli import doctor
+from worldloom.core import registry
 
 
 def test_list_shows_every_world(worldloom):
@@ -14,6 +16,22 @@ def test_list_shows_every_world(worldloom):
     assert code == 0
     assert "CartPole-v1" in out
     assert "1 Cart" in out
+
+
+class Swarm(wl.World):
+    pass
+
+
+class Bee(wl.Entity):
+    pass
+
+
+def test_list_says_how_many_there_may_be(worldloom, monkeypatch):
+    monkeypatch.setattr(registry, "_REGISTRY", dict(registry._REGISTRY))
+    wl.register("Swarm-v0", world=Swarm, entities={Bee: wl.UpTo(1000)}, doc="Bees that come and go.")
+    assert "1,000" in worldloom("list")[1]
+    swarm = next(world for world in json.loads(worldloom("list", "--json")[1]) if world["id"] == "Swarm-v0")
+    assert swarm["entities"] == {"Bee": "up to 1,000"}
 
 
 def test_list_as_json(worldloom):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from pooled_worlds import PER_WORLD, Mote, Nest, Seed, Spark, bed, pooled
+from pooled_worlds import PER_WORLD, STALE, Ember, Gnat, Mote, Nest, Seed, Spark, bed, gnats, pooled
 from warp_lanes import run_kernel
 
 import worldloom as wl
@@ -58,7 +58,7 @@ def test_both_layouts_hold_the_same_worlds(device: str, steps: int, worlds: int)
 
 @pytest.mark.parametrize("mode", ["same_step", "next_step"])
 def test_interpreted_and_compiled_agree_in_every_row(mode: str) -> None:
-    """Also in the rows that hold nobody, and from one reset to the next."""
+    """In every row that holds somebody, from one reset to the next."""
     one, two = (wl.Simulation(POOLED, 4, device, seed=2, autoreset=mode) for device in ("cpu", "python"))
     for sim in (one, two):
         sim.set_config("max_steps", 7)
@@ -67,6 +67,17 @@ def test_interpreted_and_compiled_agree_in_every_row(mode: str) -> None:
         one.step()
         two.step()
     assert (one.world.episode.numpy() > 1).all()
+
+
+def test_neighbours_and_pairs_are_those_of_the_world() -> None:
+    one, two = wl.Simulation(gnats(None), 4, "python", seed=1), wl.Simulation(gnats(100), 4, "cpu", seed=1)
+    for step in range(20):
+        one.step()
+        two.step()
+        for name in (SERIAL, *Gnat.fields):
+            assert torch.equal(two[Gnat].rows(name), one[Gnat].rows(name)), (name, step)
+        assert torch.equal(two.world.meetings.torch(), one.world.meetings.torch())
+    assert one[Gnat].rows("bumps").any() and (one[Gnat].rows("crowd") > 1).any()
 
 
 class OnLanes:
@@ -215,6 +226,16 @@ def test_the_rows_of_a_world_that_was_cleared_are_used_again(monkeypatch: pytest
         assert seeds(sim) == [[1, 2, 3, 4, 5, 6], [1, 2, 3], [1], [1, 2]] and not sim[Seed].dropped.numpy().any()
 
 
+@pytest.mark.parametrize("device", ["cpu", "python"])
+def test_a_stale_reference_of_an_empty_world_leads_to_nobody_elses_entities(device: str) -> None:
+    """The first row of an empty world is the first of the next one that has any."""
+    with wl.Simulation(STALE, 3, device, seed=0, autoreset="disabled") as sim:
+        for _ in range(3):
+            sim.step()
+        assert sim[Ember].rows("heat").tolist() == [1.0, 1.0] and sim[Ember].counts.numpy().tolist() == [0, 1, 1]
+        assert {f.world for f in sim.errors()} == {0}
+
+
 # -- forks -----------------------------------------------------------------------------------------------------------
 
 
@@ -308,7 +329,7 @@ def test_a_settlement_of_several_kernels_begins_once() -> None:
     program = wl.core.program.generate(wl.core.schedule.plan(POOLED, "same_step", True), True, cuda=True)
     settling = [k for k in program.step if isinstance(k, KernelSpec) and k.labels == ("settle Mote",)]
     assert len(settling) % 5 == 0 and [k.begins for k in settling] == [True, False, False, False, False] * (len(settling) // 5)
-    assert [k.launched(33) for k in settling[:5]] == [64, 32, 33 * 32, 160, 160] and settling[0].threads(33) == 33
+    assert [k.launched(33, 128) for k in settling[:5]] == [64, 32, 33 * 32, 160, 160] and settling[0].work(33, 128) == 33
 
 
 def test_rows_of_the_batch_are_laid_out_whatever_the_number_of_worlds() -> None:

@@ -43,6 +43,12 @@ def test_agents_that_do_not_exist_are_refused(text: str) -> None:
         parse_members(text, FARM)
 
 
+def test_agents_whose_number_varies_are_refused() -> None:
+    crowd = wl.Definition("Crowd-test", Kitchen, {Diner: wl.UpTo(4)})
+    with pytest.raises(InputError, match="the number of 'Diner' in world 'Crowd-test' varies, so a trainer cannot show its"):
+        acting_kinds(crowd)
+
+
 def test_a_world_where_nobody_acts_is_refused() -> None:
     still = wl.Definition("Still-test", Kitchen, {})
     with pytest.raises(InputError, match="nobody acts in world 'Still-test'"):

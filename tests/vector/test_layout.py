@@ -72,3 +72,29 @@ def test_one_component_stands_alone():
 @pytest.mark.parametrize("id_", ["CartPole-v1", "Pendulum-v1", "MountainCar-v0", "FrozenLake-v1", "Blackjack-v1"])
 def test_action_spaces_are_gymnasiums(id_):
     assert layout(wl.definition(id_)).action_space == gymnasium.make(id_).action_space
+
+
+class Moth(wl.Entity):
+    glow: wl.Observation(2)
+
+
+class Lamp(wl.Entity):
+    lit: wl.Action(wl.Discrete(2))
+    sight: wl.Observation(1)
+    reward: wl.Reward
+
+
+def test_who_is_seen_is_of_a_fixed_number():
+    with pytest.raises(wl.InputError, match="the number of 'Moth' in world 'Night-test' varies, so an environment cannot show its 'glow'"):
+        layout(wl.Definition("Night-test", House, {Lamp: 1, Moth: wl.UpTo(8)}))
+    with pytest.raises(wl.InputError, match="the number of 'Lamp' in world 'Street-test' varies, so an environment cannot show its 'lit'"):
+        layout(wl.Definition("Street-test", House, {Lamp: wl.UpTo(2)}))
+
+
+class Fly(wl.Entity):
+    speed: float
+
+
+def test_populations_that_nobody_outside_sees_are_no_hindrance():
+    outside = layout(wl.Definition("Porch-test", House, {Lamp: 1, Fly: wl.UpTo(8)}))
+    assert [leaf.key for leaf in outside.observations] == ["sight"]

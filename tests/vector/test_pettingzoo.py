@@ -174,6 +174,11 @@ def test_worlds_without_agents_are_refused():
         WorldParallelEnv(wl.Definition("Wood-test", Hill, {Tree: 2}), device="python")
 
 
+def test_agents_whose_number_varies_are_refused():
+    with pytest.raises(InputError, match="the number of 'HillRunner' in world 'Climb-test' varies"):
+        WorldParallelEnv(wl.Definition("Climb-test", Hill, {HillRunner: wl.UpTo(2)}), device="python")
+
+
 def batch_of(backend: str) -> WorldParallelVectorEnv:
     return WorldParallelVectorEnv(HILL, 5, seed=0, backend=backend)
 

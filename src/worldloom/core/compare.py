@@ -12,7 +12,7 @@ from worldloom.core.errors import InputError
 from worldloom.core.registry import Definition, definition
 from worldloom.core.simulation import Simulation
 from worldloom.core.spaces import Box, Discrete, MultiDiscrete, Space
-from worldloom.core.table import Column
+from worldloom.core.table import Column, PopulationTable, Table
 
 GPU_TOLERANCE = 1e-4
 """How far real numbers may lie apart where a GPU takes part: its elementary functions round differently from the CPU's."""
@@ -87,13 +87,13 @@ def first_difference(reference: Simulation, other: Simulation, step: int, atol: 
     """Where ``other`` differs from ``reference`` now: the first differing column, and the first world in it.
 
     Whole numbers and truth values must be equal. Real numbers must be equal bit for bit where both tolerances are 0, and
-    otherwise lie within ``atol + rtol * |expected|``. NaN equals NaN.
+    otherwise lie within ``atol + rtol * |expected|``. NaN equals NaN. Of a population only the places that hold an entity count.
     """
     found: list[tuple[Column, Array, Array, Array]] = []
     for table in reference.tables.values():
         for column in table:
             expected, seen = column.numpy(), other.tables[table.name][column.field.name].numpy()
-            wrong = ~_same(expected, seen, atol, rtol)
+            wrong = ~_same(expected, seen, atol, rtol) & _held(table, expected.ndim)
             if wrong.any():
                 found.append((column, expected, seen, wrong))
     if not found:
@@ -112,6 +112,14 @@ def first_difference(reference: Simulation, other: Simulation, step: int, atol: 
         seen[place].item(),
         tuple(other_column.name for other_column, *_ in found[1:]),
     )
+
+
+def _held(table: Table, axes: int) -> Array:
+    """Which places of a table hold an entity, to go with a column of ``axes`` axes; all do where the number is fixed."""
+    if not isinstance(table, PopulationTable):
+        return np.ones((1,) * axes, bool)
+    held = table.held
+    return held.reshape(*held.shape, *(1,) * (axes - held.ndim))
 
 
 def _same(expected: Array, seen: Array, atol: float, rtol: float) -> Array:

@@ -126,8 +126,8 @@ class World(Components):
     """What there is once per world: its own fields, and its configuration.
 
     In systems a world also has ``id``, ``step`` (steps since the reset), ``episode`` (from 0), ``all(Kind)``,
-    ``count(Kind)``, ``terminate()``, ``truncate()``, and random numbers: ``random``, ``integer``, ``normal``, ``choice``,
-    ``weighted`` and ``shuffle``.
+    ``near(Kind, position, radius)``, ``nearest(Kind, position, k)``, ``count(Kind)``, ``terminate()``, ``truncate()``, and random
+    numbers: ``random``, ``integer``, ``normal``, ``choice``, ``weighted`` and ``shuffle``.
     """
 
     reserved: ClassVar[set[str]] = _RESERVED_WORLD | {

@@ -62,13 +62,14 @@ class CapacityError(WorldloomError):
     """Worlds spawned more entities than there is room for, where the rule for that is ``error``. Those worlds were reset.
 
     Attributes:
-        faults: What happened, one for each of those worlds.
+        faults: What happened, one for each of those worlds; none where too many other faults were waiting to be read.
     """
 
     def __init__(self, faults: list[WorldFault]) -> None:
         self.faults = faults
         more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
-        super().__init__(f"{faults[0]}{more}. The worlds were reset, so the run can go on; overflow='reset' or 'drop' makes this no error.")
+        named = f"{faults[0]}{more}" if faults else "worlds spawned more than there is room for; the columns 'dropped' say where"
+        super().__init__(f"{named}. The worlds were reset, so the run can go on; overflow='reset' or 'drop' makes this no error.")
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import warp as wp
 
 from worldloom.core import scratch
-from worldloom.core.program import KernelSpec, Program, block_dim
+from worldloom.core.errors import InputError
+from worldloom.core.program import KernelSpec, Program
 from worldloom.core.schedule import HostNode
 from worldloom.core.shards import WARP, run_all
 from worldloom.core.table import Table
@@ -32,6 +33,9 @@ class Executor:
         self.tables, self.offset = {**simulation.tables, **self._scratch(simulation)}, simulation.world_offset
         self.errors, self.alarm = simulation._fault_buffers, simulation._alarm.array
         self._simulation = weakref.ref(simulation)
+        for spec in (*program.step, *program.reset):
+            if isinstance(spec, KernelSpec) and simulation.num_worlds * spec.rows >= 2**31:
+                raise InputError(f"{simulation.num_worlds} worlds need more than 2^31 threads for {spec.labels[0]}: use fewer worlds per simulation")
         self.kernels = program.load(self.device, simulation.definition.id)
         self.tuned = remembered(program, self.kernels, self.device, simulation.num_worlds) if tuned else dict[str, Ready]()
         self._streams: dict[int, wp.Stream] = {}
@@ -80,9 +84,9 @@ class Executor:
 
     def launch(self, spec: KernelSpec, shard: int = 0, stream: wp.Stream | None = None, ready: Ready | None = None) -> None:
         """Launch one kernel for the worlds of one shard; on Warp's stream unless another is given, and as tuned unless told otherwise."""
-        kernel, block = ready or self.tuned.get(spec.name) or (self.kernels[spec.name], block_dim(self.device))
+        kernel, block = ready or self.tuned.get(spec.name) or (self.kernels[spec.name], spec.block_dim(self.device))
         first, end = self.slices[shard]
-        rows = spec.threads(end - first)
+        rows = spec.work(end - first, block if self.device.is_cuda else 1)
         inputs: list[Any] = [first, rows, self.offset, *[self.tables[t][f].array for t, f in spec.columns]]
         if spec.takes_errors:
             inputs.append(self.errors[shard])
@@ -90,7 +94,7 @@ class Executor:
             inputs.append(self.alarm)
         wp.launch(
             kernel,
-            dim=spec.launched(end - first) if self.device.is_cuda else 1,
+            dim=spec.launched(end - first, block) if self.device.is_cuda else 1,
             inputs=inputs,
             device=self.device,
             stream=stream,

@@ -55,7 +55,9 @@ def report_fault(
     site: wp.int32,
     value: wp.int32,
 ):
-    """Mark the world as broken, and write the fault down where there is room."""
+    """Mark the world as broken, and write the fault down where there is room; nothing for world -1, of which another thread tells."""
+    if world < 0:
+        return
     broken[world, 0] = True
     place = wp.atomic_add(errors, 0, 0, 1) + 1
     if place < errors.shape[0]:

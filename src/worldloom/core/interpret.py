@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 
 from worldloom.core.fields import Field, Role, is_composite, shape_of
+from worldloom.core.grid import near_slots, nearest_slots, sort_into_cells
 from worldloom.core.guards import Alarm
 from worldloom.core.interpret_pooled import settle_pooled
 from worldloom.core.lifecycle import TableView
 from worldloom.core.math import construct
+from worldloom.core.pairs import Pair
 from worldloom.core.population import DEAD, HOME, SERIAL, Population, place_share, serial_number
 from worldloom.core.random import STREAM_SHIFT, Key
 from worldloom.core.rewrite.kernel_target import WORLD
-from worldloom.core.schedule import Entry, HostNode, Node, Schedule, Settle
+from worldloom.core.schedule import BuildGrid, Entry, HostNode, Node, Schedule, Settle
 from worldloom.core.spaces import Discrete, MultiDiscrete
 from worldloom.core.system import System
 from worldloom.core.table import Column, Table
@@ -151,6 +153,21 @@ class Interpreter:
         columns, first = self.tables[table].columns, self._first(table)
         return (Row(columns, first + slot, slot) for slot in range(self.count(table)))
 
+    def near(self, table: str, by: str, point: Any, radius: Any) -> Iterator[Row]:
+        return self._rows_at(table, near_slots(*self._grid(table, by), np.asarray(point), np.float32(radius)))
+
+    def nearest(self, table: str, by: str, point: Any, k: int) -> Iterator[Row]:
+        return self._rows_at(table, nearest_slots(*self._grid(table, by), np.asarray(point), k))
+
+    def _rows_at(self, table: str, slots: list[int]) -> Iterator[Row]:
+        columns, first = self.tables[table].columns, self._first(table)
+        return (Row(columns, first + slot, slot) for slot in slots)
+
+    def _grid(self, table: str, by: str) -> tuple[Any, Any]:
+        """The entities of this world in the order of their cells, and their places."""
+        count = int(self.count(table))
+        return tuple(self.tables[WORLD][f"{table}__{by}__{part}"].values[self._world][:count] for part in ("slots", "places"))  # type: ignore[return-value]
+
     def _first(self, table: str) -> int:
         """The first row of the present world in a table."""
         if self.schedule.counts.pooled(table) is not None:
@@ -189,7 +206,8 @@ class Interpreter:
         if not 0 <= place < self.count(table):
             self.fault(message, place)
             place = 0
-        return Row(self.tables[table].columns, self._first(table) + place, place)
+        nobody = self.schedule.counts.pooled(table) if self.count(table) == 0 else None  # the first row of an empty world is another's
+        return Row(self.tables[table].columns, self._first(table) + place if nobody is None else nobody, place)
 
     def _find(self, table: str, serial: int) -> int:
         """The place of the entity with a serial number; -1 where it is not there."""
@@ -240,24 +258,41 @@ class Interpreter:
                     entry.call(simulation)
                 elif isinstance(entry, Settle):
                     self._settle(entry.population)
+                elif isinstance(entry, BuildGrid):
+                    self._build_grid(entry)
                 else:
                     self._run_node(entry)
 
     def _run_node(self, node: Node) -> None:
         function = self._function(node.system, node.view)
         mask = None if node.mask is None else self.tables[WORLD][node.mask[0]].values == node.mask[1]
-        own, world_columns = self.tables[node.table].columns, self.tables[WORLD].columns
         system, self._node = node.system, node
         for world in range(self.num_worlds):
             if mask is not None and not mask[world]:
                 continue
             self._world = world
-            first = self._first(node.table)
-            for slot in range(self.count(node.table)):
+            here = {system.world_parameter: Row(self.tables[WORLD].columns, world, world + self.offset)}
+            for slot, entities in self._pairs(node.view) if isinstance(node.view, Pair) else enumerate((row,) for row in self.rows(node.table)):
                 self._slot, self._births = slot, 0
                 self._stream = node.ordinal << STREAM_SHIFT | slot
-                named = {system.entity_parameter: Row(own, first + slot, slot), system.world_parameter: Row(world_columns, world, world + self.offset)}
+                named = {**dict(zip((system.entity_parameter, system.partner_parameter), entities, strict=False)), **here}
                 function(**{name: row for name, row in named.items() if name is not None})
+
+    def _pairs(self, pair: Pair) -> Iterator[tuple[int, tuple[Row, ...]]]:
+        """Every pair of the present world, with its number."""
+        one, two = (list(self.rows(table)) for table in pair.tables)
+        for number, i, j in pair.places(len(one), len(two), self.schedule.counts[pair.tables[1]]):
+            yield number, (one[i], two[j])
+
+    def _build_grid(self, build: BuildGrid) -> None:
+        grid, kept = build.grid, self.tables[WORLD]
+        source = self.tables[grid.table][grid.by].values
+        picked = range(self.num_worlds) if build.mask is None else np.flatnonzero(kept[build.mask[0]].values == build.mask[1]).tolist()
+        for self._world in picked:
+            first, count = self._first(grid.table), int(self.count(grid.table))
+            for part, values in sort_into_cells(grid, source[first : first + count]).items():
+                stored = kept[grid.column(part)].values[self._world]
+                stored[: len(values)] = values
 
     def _settle(self, population: Population) -> None:
         """Those that leave make room, and the new ones follow behind in the order they were spawned in."""
@@ -271,7 +306,7 @@ class Interpreter:
             first, most = self._first(population.table), population.limit.per_world
             dead = table[DEAD].values
             stay = [first + slot for slot in range(counts[world]) if not dead[first + slot]]
-            dead[first : first + counts[world]] = False
+            dead[first : first + max(counts[world], 1)] = False  # also where a stale reference was followed to nobody
             taken = min(int(pending[world]), population.stage, most - len(stay))
             new = [world * population.stage + k for k in range(taken)]
             for name, column in table.columns.items():
@@ -300,7 +335,7 @@ class Interpreter:
         if population.limit.overflow == "error":
             self._alarm.ring()
 
-    def _function(self, system: System, view: TableView) -> Callable[..., None]:
+    def _function(self, system: System, view: TableView | Pair) -> Callable[..., None]:
         key = (system, view.__name__)
         if key not in self._functions:
             self._functions[key] = system.python_function(view, self, self.exact)

@@ -13,6 +13,7 @@ from typing import Any
 
 from worldloom.core.entity import AGENT_FIELDS, Entity, Has, World
 from worldloom.core.fields import Field, Role, is_composite, shape_of
+from worldloom.core.grid import grid_fields
 from worldloom.core.math import FUNCTIONS, construct
 from worldloom.core.population import HOME, ROW_FIELDS, SERIAL, Population, world_fields
 from worldloom.core.registry import Definition
@@ -45,6 +46,7 @@ def views(definition: Definition, keep_final: bool) -> dict[str, TableView]:
     world.fields = {**world.fields, **(_final(world.fields) if keep_final else {})}
     for population in definition.populations.values():
         world.fields.update(world_fields(population.table, population.pooled))
+    world.fields.update(grid_fields(definition.grids.values()))
     found = {"World": TableView(world, "World", {})}
     for kind in definition.entities:
         if kind.__name__ in definition.populations:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from worldloom.core.errors import InputError
 from worldloom.core.population import DEAD, HOME, Population
 from worldloom.core.table import Column, PopulationTable
@@ -13,7 +15,8 @@ class PooledTable(PopulationTable):
     """The columns of a kind of entity whose worlds share their rows.
 
     A column has the shape (batch, ...). The entities of world 0 come first, then those of world 1, and so on, those of a world in
-    the order in which they were spawned; the rows behind the last of them mean nothing.
+    the order in which they were spawned; the rows behind the last of them mean nothing. One more row, which is never shown, is where a
+    stale reference leads that is followed in a world without entities.
     """
 
     @property
@@ -39,6 +42,11 @@ class PooledTable(PopulationTable):
 
         counts = self.counts.torch()
         return torch.arange(int(counts.max()), device=counts.device) < counts[:, None]
+
+    @property
+    def held(self) -> np.ndarray[Any, Any]:
+        """Which rows of a column hold an entity: bool of shape (batch,)."""
+        return np.asarray(np.arange(self.batch) < self.counts.numpy().sum())
 
     def rows(self, name: str) -> Any:
         """One component of all entities, world after world: a PyTorch tensor of shape (entities, ...).

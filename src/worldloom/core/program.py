@@ -15,17 +15,20 @@ from typing import Any
 import warp as wp
 from warp._src.context import get_module
 
-from worldloom.core import exact, guards, population_kernels, random
+from worldloom.core import exact, grid_kernels, guards, population_kernels, random, wide_kernels
 from worldloom.core.console import compiling
 from worldloom.core.errors import CompileError
 from worldloom.core.fields import Field, Role
+from worldloom.core.grid import PARTS
+from worldloom.core.grid_text import GridText
 from worldloom.core.operators import HELPERS
+from worldloom.core.pairs import PairText
 from worldloom.core.population import HOME, Population
 from worldloom.core.population_kernels import LANES
 from worldloom.core.rewrite import accessors
 from worldloom.core.rewrite.accessors import array_code
-from worldloom.core.rewrite.kernel_target import WORLD, Column, Sites, clean_action, column_name, variable
-from worldloom.core.schedule import FINISHED, Functions, Group, HostNode, Mask, Part, Schedule, Settle, group
+from worldloom.core.rewrite.kernel_target import WORLD, Column, Sites, barrier, clean_action, column_name, variable
+from worldloom.core.schedule import FINISHED, BuildGrid, Functions, Group, HostNode, Mask, Part, Schedule, Settle, group
 from worldloom.core.settle import SettleText
 from worldloom.core.settle_pooled import settle_kernels
 
@@ -50,6 +53,10 @@ _SPACE: dict[str, Any] = {
     "sum_up_to": population_kernels.sum_up_to,
     "of_last_lane": population_kernels.of_last_lane,
     "take_place": population_kernels.take_place,
+    "pooled_row": population_kernels.pooled_row,
+    "sync_block": wide_kernels.sync_block,
+    "later_of_pair": wide_kernels.later_of_pair,
+    **grid_kernels.FUNCTIONS,
     **{name: compiled for name, (compiled, _) in HELPERS.items()},
 }
 _ROWS = "for thread in range(rows):"
@@ -66,6 +73,8 @@ class KernelSpec:
         bytes_read, bytes_written: Bytes of columns per world and launch, masked parts left out.
         loads, stores: The columns that these bytes are of.
         reason: Why its first system did not join an earlier kernel.
+        whole_block: Whether on CUDA a block of threads shares a world, whatever its size.
+        threads: Threads that share one row; more than a warp of them are a block.
         total: Threads in all, where they are not counted by worlds.
         whole_warps: Whether its last threads have nothing to do but to make up a warp, whose threads count together.
         begins: Whether it is the first kernel of its part of the schedule: a settlement may take several.
@@ -82,17 +91,30 @@ class KernelSpec:
     loads: tuple[Column, ...]
     stores: tuple[Column, ...]
     reason: str
+    whole_block: bool = False
+    threads: int = 1
     total: int | None = None
     whole_warps: bool = False
     begins: bool = True
 
-    def threads(self, num_worlds: int) -> int:
-        """How many threads have something to do."""
-        return num_worlds * self.rows if self.total is None else self.total
+    @property
+    def is_block(self) -> bool:
+        """Whether the threads of one row are a block, whose size is then no matter of taste."""
+        return self.threads > LANES
 
-    def launched(self, num_worlds: int) -> int:
+    def block_dim(self, device: wp.Device) -> int:
+        """Threads per block for this kernel, where nobody has tuned it."""
+        return self.threads if self.is_block else block_dim(device)
+
+    def work(self, num_worlds: int, block: int) -> int:
+        """How many threads have something to do, in blocks of so many."""
+        if self.total is not None:
+            return self.total
+        return num_worlds * (block if self.whole_block else self.rows)
+
+    def launched(self, num_worlds: int, block: int) -> int:
         """How many threads CUDA starts."""
-        threads = self.threads(num_worlds)
+        threads = self.work(num_worlds, block)
         return -(-threads // LANES) * LANES if self.whole_warps else threads
 
 
@@ -134,7 +156,8 @@ class Program:
     def _compile(self, module: Any, device: wp.Device, name: str) -> None:
         try:
             with compiling(f"{name} for {device.alias}"):
-                module.load(device, block_dim(device))
+                for threads in {spec.block_dim(device): None for spec in (*self.step, *self.reset) if isinstance(spec, KernelSpec)}:
+                    module.load(device, threads)
         except Exception as error:
             kept = Path(wp.config.kernel_cache_dir or ".") / f"{module.name}.py"
             kept.write_text(self.text)
@@ -155,7 +178,7 @@ def generate(schedule: Schedule, fuse: bool, cuda: bool, exact: bool = False) ->
     other where they add real numbers into the same rows, in the order of the CPU.
     """
     sites, types = Sites(), dict[str, Any]()
-    functions = Functions(schedule, sites, types, exact)
+    functions = Functions(schedule, sites, types, exact, cuda)
     groups = {phase: group(entries, schedule, functions, fuse) for phase, entries in (("step", schedule.step), ("reset", schedule.reset))}
     writer = _Writer(schedule, types, cuda, sites, _never_kept([g for found in groups.values() for g in found if isinstance(g, Group)], schedule))
     for part in groups["step"]:
@@ -202,7 +225,8 @@ class _Writer:
         """Note what a kernel of the step loads from memory, but for worlds whose episode is over."""
         blocks = [block for block in _blocks(group) if block[0] != FINISHED]
         shared, local = self._placement(blocks)
-        self.read_again |= {*self._loads(blocks, shared), *(c for found in local for c in found)}
+        loaded = {*self._loads(blocks, shared), *(c for found in local for c in found)}
+        self.read_again |= {self.schedule.sharing.get(c, (c, 0))[0] for c in loaded}
         self.read_again |= {c for _, nodes in blocks for _, f in nodes for c in f.target.columns}
 
     def part(self, phase: str, number: int, part: Part) -> list[KernelSpec | HostNode]:
@@ -210,7 +234,18 @@ class _Writer:
             return [part]
         if isinstance(part, Settle) and part.population.pooled:
             return [*self.pooled_settlement(phase, number, part)]
+        if isinstance(part, BuildGrid):
+            return [self.grid(phase, number, part)]
         return [self.settlement(phase, number, part) if isinstance(part, Settle) else self.kernel(phase, number, part)]
+
+    def grid(self, phase: str, number: int, build: BuildGrid) -> KernelSpec:
+        text = GridText(build.grid, self.schedule.counts.populations.get(build.grid.table), build.mask, self.types)
+        lines = text.body(self.cuda)
+        if self.cuda and text.shared_build not in self.texts:
+            self.texts.append(text.shared_build)
+        name = self._write(f"{phase}_{number}", {c: self.field(c) for c in text.columns}, False, False, lines, [_ROWS])
+        moved = ([], []) if build.mask is not None else ([(build.grid.table, build.grid.by)], [(WORLD, build.grid.column(part)) for part in PARTS])
+        return self._spec(name, 1, text.columns, False, False, [build.label], moved, "it sorts all entities of a world", whole_block=True)
 
     def settlement(self, phase: str, number: int, settle: Settle) -> KernelSpec:
         population = settle.population
@@ -229,7 +264,7 @@ class _Writer:
             told = faults and made.closes, alarm and made.closes
             name = self._write(f"{phase}_{number}_{place}", {c: self.field(c) for c in made.columns}, *told, made.lines, [])
             looked = [(WORLD, f"{population.table}__{n}") for n in ("pending", "changed", "count", "first")] if place == 0 else []
-            spec = self._spec(name, made.rows, made.columns, *told, [settle.label], (looked, []), settle.reason, made.total)
+            spec = self._spec(name, made.rows, made.columns, *told, [settle.label], (looked, []), settle.reason, total=made.total)
             specs.append(replace(spec, whole_warps=made.whole_warps, begins=place == 0))
         return specs
 
@@ -238,6 +273,7 @@ class _Writer:
         blocks = _blocks(group)
         columns: dict[Column, Field] = {}
         lines, loops = self._head(group, columns, in_order)
+        once = "if lane == 0: " if group.threads > 1 else ""
         shared, local = self._placement(blocks)
         early = self._early_exit(blocks)
         if early is not None:
@@ -246,6 +282,7 @@ class _Writer:
         for column in self._loads(blocks, shared):
             lines.append(f"{variable(column)} = {self._load(column, columns)}")
             defined.add(column)
+        repeated = self._repeated(blocks)
         for index, (mask, nodes) in enumerate(blocks):
             pad = ""
             if mask is not None and early is None:
@@ -260,19 +297,23 @@ class _Writer:
                 lines.append(pad + function.call(node.ordinal))
                 known |= set(function.target.outputs)
                 columns.update(function.arrays)
-            changed = [c for c in local[index] if any(c in f.target.outputs for _, f in nodes)]
-            lines += [pad + self._store(column, columns) for column in changed]
+            if group.threads > 1:  # nobody may still be loading what the first thread now stores
+                lines.append(f"{pad}{barrier(group.threads)}()")
+            changed = [c for c in local[index] if c not in repeated and any(c in f.target.outputs for _, f in nodes)]
+            lines += [pad + once + self._store(column, columns) for column in changed]
             defined |= set() if mask is not None else known
-        written = {c for _, nodes in blocks for _, f in nodes for c in f.target.outputs} - self.never_kept
-        lines += [self._store(column, columns) for column in shared if column in written]
+        written = {c for _, nodes in blocks for _, f in nodes for c in f.target.outputs} - self.never_kept - repeated
+        lines += [once + self._store(column, columns) for column in shared if column in written]
         errors = any(f.target.faults for f in group.functions)
         if in_order:
             lines, loops = [*loops, *["    " * _depth(loops) + line for line in lines]], []
         name = self._write(f"{phase}_{number}", columns, errors, False, lines, loops)
-        rows, total = 1 if in_order else group.rows, None
-        if group.population is not None and group.population.pooled:
-            rows, total = 1, group.population.limit.batch if self.cuda and not in_order else None
-        return self._spec(name, rows, columns, errors, False, [n.label for n in group.nodes], self._moved(blocks, shared), group.reason, total)
+        threads = 1 if in_order or (group.pair is not None and not self.cuda) else group.rows * group.threads
+        labels = [n.label for n in group.nodes]
+        total = None
+        if group.population is not None and group.population.limit.batch is not None:
+            threads, total = 1, group.population.limit.batch * group.threads if self.cuda and not in_order else None
+        return self._spec(name, threads, columns, errors, False, labels, self._moved(blocks, shared), group.reason, threads=group.threads, total=total)
 
     def _spec(
         self,
@@ -284,11 +325,13 @@ class _Writer:
         labels: Iterable[str],
         moved: tuple[list[Column], list[Column]],
         reason: str,
+        whole_block: bool = False,
+        threads: int = 1,
         total: int | None = None,
     ) -> KernelSpec:
         read, written = (sum(self._bytes(column) for column in found) for found in moved)
         loads, stores = (tuple(dict.fromkeys(found)) for found in moved)
-        return KernelSpec(name, rows, tuple(columns), errors, alarm, tuple(labels), read, written, loads, stores, reason, total)
+        return KernelSpec(name, rows, tuple(columns), errors, alarm, tuple(labels), read, written, loads, stores, reason, whole_block, threads, total)
 
     def _write(self, name: str, columns: dict[Column, Field], errors: bool, alarm: bool, lines: list[str], loops: list[str]) -> str:
         """Add the text of a kernel; the name of the one that does the same where there is one already.
@@ -310,14 +353,19 @@ class _Writer:
 
     def _head(self, group: Group, columns: dict[Column, Field], in_order: bool) -> tuple[list[str], list[str]]:
         """The lines that say which row it is, and the loops around them on the CPU, or of a thread that runs all rows of its world."""
+        if group.pair is not None:
+            text = PairText(group.pair, self.schedule.counts, lambda name: self._load((WORLD, name), columns))
+            return (text.threads(), []) if self.cuda and not in_order else text.loops(one_world=in_order)
+        lanes = [f"lane = thread % {group.threads}", f"thread = thread / {group.threads}"] if group.threads > 1 else []
         if group.population is not None:
-            return self._population_head(group.population, columns, in_order)
-        if in_order:
-            loops = ["world = first + thread", f"for slot in range({group.rows}):"]
-            return [f"row = world * {group.rows} + slot"], loops
-        if group.rows == 1:
-            return ["world = first + thread", "row = world", "slot = wp.int32(0)"], [_ROWS]
-        return [f"row = first * {group.rows} + thread", f"world = row / {group.rows}", f"slot = row - world * {group.rows}"], [_ROWS]
+            lines, loops = self._population_head(group.population, columns, in_order)
+        elif in_order:
+            lines, loops = [f"row = world * {group.rows} + slot"], ["world = first + thread", f"for slot in range({group.rows}):"]
+        elif group.rows == 1:
+            lines, loops = ["world = first + thread", "row = world", "slot = wp.int32(0)"], [_ROWS]
+        else:
+            lines, loops = [f"row = first * {group.rows} + thread", f"world = row / {group.rows}", f"slot = row - world * {group.rows}"], [_ROWS]
+        return lanes + lines, loops
 
     def _population_head(self, population: Population, columns: dict[Column, Field], in_order: bool) -> tuple[list[str], list[str]]:
         """A thread for every row that there may be on CUDA; on the CPU a loop over those that there are."""
@@ -343,8 +391,30 @@ class _Writer:
         home = self._load((population.table, HOME), columns)
         return ["row = thread", f"world = {home}", "if world < 0: return", f"slot = row - {start}", f"if slot < 0 or slot >= {count}: return"], []
 
+    def _repeated(self, blocks: Blocks) -> set[Column]:
+        """Of the columns that share memory, those that a kernel need not store.
+
+        Where an observation is written last, it holds the components too; elsewhere they are stored alone, and it is not.
+        """
+        found: set[Column] = set()
+        for whole in dict.fromkeys(home for home, _ in self.schedule.sharing.values()):
+            parts = {part for part, (home, _) in self.schedule.sharing.items() if home == whole}
+            behind: set[Mask | None] = set()
+            for mask, nodes in blocks:
+                for _, function in nodes:
+                    outputs = set(function.target.outputs)
+                    if parts & outputs:
+                        behind.add(mask)
+                    elif whole in outputs:
+                        behind = set() if mask is None else behind - {mask}
+            found |= {whole} if behind else parts
+        return found
+
     def _load(self, column: Column, columns: dict[Column, Field]) -> str:
         """The value of this row in a column."""
+        if column in self.schedule.sharing:
+            whole, place = self.schedule.sharing[column]
+            return f"{self._load(whole, columns)}[{place}]"
         field, name = columns.setdefault(column, self.field(column)), column_name(column)
         shared = f"wp.min(world, {name}.shape[0] - 1)"  # a configuration holds one value for all worlds, or one for each
         row = "row" if column[0] != WORLD else shared if field.role is Role.CONFIG else "world"
@@ -353,6 +423,10 @@ class _Writer:
         return ast.unparse(clean_action(ast.parse(get, mode="eval").body, field))
 
     def _store(self, column: Column, columns: dict[Column, Field]) -> str:
+        if column in self.schedule.sharing:
+            whole, place = self.schedule.sharing[column]
+            field = columns.setdefault(whole, self.field(whole))
+            return accessors.put_part_text(column_name(whole), field, "row", place, variable(column))
         field = columns.setdefault(column, self.field(column))
         put = accessors.stream_text if self.cuda and column not in self.read_again and accessors.streams(field) else accessors.put_text
         return put(column_name(column), field, "world" if column[0] == WORLD else "row", variable(column))
@@ -401,7 +475,10 @@ class _Writer:
         if early is not None:
             return [(WORLD, early[0])], []
         loads = self._loads(blocks, shared)
-        stores = [c for c in shared if c not in self.never_kept and any(c in f.target.outputs for _, nodes in blocks for _, f in nodes)]
+        written = {c for _, nodes in blocks for _, f in nodes for c in f.target.outputs} - self.never_kept - self._repeated(blocks)
+        stores = [c for c in shared if c in written]
+        if self.schedule.sharing:
+            loads = list(dict.fromkeys(self.schedule.sharing.get(c, (c, 0))[0] for c in loads))
         for mask, nodes in blocks:
             if mask is None:
                 for _, function in nodes:

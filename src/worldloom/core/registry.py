@@ -13,8 +13,14 @@ from typing import Any
 from worldloom.core.entity import Components, Entity, Has, World
 from worldloom.core.errors import DefinitionError, InputError
 from worldloom.core.fields import Field, Role
-from worldloom.core.population import Population, UpTo, is_event
+from worldloom.core.grid import VECTORS, Grid
+from worldloom.core.pairs import MOST_PAIRS, Pair
+from worldloom.core.population import PLACE_BITS, Population, UpTo, is_event
+from worldloom.core.random import STREAM_SHIFT
 from worldloom.core.system import Helper, System
+
+_MOST_STAGED = 4096
+"""Of pairs there are many, and few of them spawn something: memory is set aside for no more than this."""
 
 Renderer = Callable[[Any, int], Any]
 Step = System | Callable[[Any], None]
@@ -68,6 +74,8 @@ class Definition:
 
     def kinds_of(self, system: System) -> list[type[Entity]]:
         """The kinds of entity that a system over entities runs for."""
+        if system.pair is not None:
+            return [k for k in self.entities if k in (system.pair.first, system.pair.second)]
         owner = system.owner
         return [k for k in self.entities if (owner.matches(k) if isinstance(owner, Has) else issubclass(k, owner))]
 
@@ -81,6 +89,12 @@ class Definition:
         """The kinds whose number varies, by name."""
         return {k.__name__: self._population(k, n) for k, n in self.entities.items() if isinstance(n, UpTo)}
 
+    @functools.cached_property
+    def grids(self) -> dict[tuple[str, str], Grid]:
+        """The grids that systems look for neighbours in, by kind and component."""
+        asked = dict.fromkeys(key for system in self.systems for key in system.access.near)
+        return {(k.__name__, by): Grid(k.__name__, by, VECTORS[k.fields[by].dtype], self.rows[k.__name__]) for k, by in asked}
+
     def _population(self, kind: type[Entity], limit: UpTo) -> Population:
         staged: set[str] = set()
         most = 0
@@ -90,7 +104,8 @@ class Definition:
                 continue
             staged |= spawning.fields
             bounded = not (entry.over_world or spawning.repeated)
-            most += spawning.sites * sum(self.rows_of(entry)) if bounded else limit.per_world
+            births = spawning.sites * sum(self.rows_of(entry)) if bounded else limit.per_world
+            most += births if entry.pair is None else min(births, max(limit.per_world, _MOST_STAGED))
         stage = max(limit.per_world, most) if limit.overflow == "drop" else limit.per_world
         return Population(kind.__name__, limit, min(stage, 2**20), tuple(n for n in kind.fields if n in staged), is_event(kind))
 
@@ -105,7 +120,9 @@ class Definition:
                 )
 
     def rows_of(self, system: System) -> list[int]:
-        """How often a system runs per world, for each kind that it runs for."""
+        """How often a system runs per world at most, for each kind that it runs for."""
+        if system.pair is not None:
+            return [system.pair.most(self.rows)]
         return [1] if system.over_world else [self.rows[k.__name__] for k in self.kinds_of(system)]
 
     def agents(self, kind: type[Entity]) -> bool:
@@ -228,6 +245,8 @@ def validate(made: Definition) -> None:
             raise made.error(f"'{kind.__name__}' is an event, whose number varies", f"say how many there may be: {kind.__name__}: wl.UpTo({count})")
         if names.count(kind.__name__) > 1 or kind.__name__ == "World":
             raise made.error(f"two tables would be called '{kind.__name__}'", "give every kind of entity a name of its own")
+    for owner in (made.world, *made.entities):
+        _validate_references(made, owner)
     if not isinstance(made.max_steps, int) or made.max_steps < 0:
         raise made.error(f"max_steps cannot be {made.max_steps!r}", "give a whole number, 0 for no limit")
     for entry in (*made.reset, *made.step, *made.observe):
@@ -246,6 +265,14 @@ def _validate_population(made: Definition, kind: type[Entity], limit: UpTo) -> N
         raise made.error(f"the number of '{kind.__name__}' {limit.problem}", "write for example wl.UpTo(64)")
     if made.agents(kind):
         raise made.error(f"entities of kind '{kind.__name__}' end their episodes one by one, but their number varies", "let them leave with despawn()")
+
+
+def _validate_references(made: Definition, owner: type[Components]) -> None:
+    """What a reference of a population holds is unique in its episode, so it must not be remembered in the next."""
+    for kept in (f for f in owner.fields.values() if f.ref is not None and f.keep):
+        kind = kept.ref if isinstance(kept.ref, str) else kept.ref.__name__
+        if kind in made.populations:
+            raise made.error(f"'{kept.name}' of {owner.__name__} outlives episodes, but no {kind} does", "declare it without wl.Persistent")
 
 
 def _validate_callable(made: Definition, entry: Any) -> None:
@@ -275,13 +302,30 @@ def _validate_system(made: Definition, system: System) -> None:
     for kind, line in system.access.kinds.items():
         if isinstance(kind, type) and issubclass(kind, Entity) and kind not in made.entities:
             raise system.source.error(f"it looks for entities of kind '{kind.__name__}', which '{made.id}' does not have", "add the kind to 'entities'", line)
+    if system.pair is not None:
+        _validate_pairs(made, system, system.pair)
     changes: dict[Any, int] = {k: s.line for k, s in system.access.spawns.items()}
     for who, line in system.access.despawns.items():
         changes.update({k: line for k in ([who] if who is not None else made.kinds_of(system))})
     for kind, line in changes.items():
+        if kind not in made.entities:
+            raise system.source.error(f"it spawns '{kind.__name__}', which '{made.id}' does not have", "add the kind to 'entities'", line)
         if not isinstance(made.entities.get(kind), UpTo):
             raise system.source.error(
                 f"it changes how many '{kind.__name__}' there are, but in '{made.id}' their number is fixed",
                 f"say how many there may be: entities={{{kind.__name__}: wl.UpTo(64)}}",
                 line,
+            )
+
+
+def _validate_pairs(made: Definition, system: System, pair: Pair) -> None:
+    """Every pair has a number, and whatever is known by it leaves only so many bits for it."""
+    most = pair.most(made.rows)
+    limits = [(MOST_PAIRS, "there are"), (2**PLACE_BITS if system.access.spawns else most, "it spawns entities from")]
+    limits.append((2**STREAM_SHIFT if system.draws else most, "it draws random numbers for"))
+    for limit, what in limits:
+        if most > limit:
+            raise system.source.error(
+                f"{what} up to {most:,} pairs of {' and '.join(pair.tables)} in a world of '{made.id}', and {limit:,} is the most",
+                "have fewer entities, or a system over one kind that loops over the few near enough",
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -9,10 +10,13 @@ from typing import Any, Literal
 from worldloom.core import lifecycle, scratch
 from worldloom.core.entity import World
 from worldloom.core.fields import Field
+from worldloom.core.grid import Grid
 from worldloom.core.lifecycle import TableView
+from worldloom.core.pairs import Pair
 from worldloom.core.population import Population, world_fields
 from worldloom.core.registry import Definition, Step
 from worldloom.core.rewrite.kernel_target import WORLD, Column, Rows, Sites
+from worldloom.core.sharing import Sharing
 from worldloom.core.system import KernelFunction, System
 
 Autoreset = Literal["same_step", "next_step", "disabled"]
@@ -28,13 +32,13 @@ STEPPING: Mask = ("resetting", False)
 
 @dataclass(frozen=True)
 class Node:
-    """One system, run over one table, for all worlds or for those that ``mask`` picks.
+    """One system, run over one table or over the pairs of two, for all worlds or for those that ``mask`` picks.
 
     ``ordinal`` tells its random numbers from those of other systems and tables.
     """
 
     system: System
-    view: TableView
+    view: TableView | Pair
     mask: Mask | None
     ordinal: int
 
@@ -43,7 +47,19 @@ class Node:
         return self.view.__name__
 
     @property
+    def tables(self) -> tuple[str, ...]:
+        """The tables whose rows it runs over."""
+        return self.view.tables if isinstance(self.view, Pair) else (self.table,)
+
+    @property
+    def what(self) -> str:
+        """What it runs for, in words."""
+        return f"pair of {' and '.join(dict.fromkeys(self.tables))}" if isinstance(self.view, Pair) else self.table
+
+    @property
     def label(self) -> str:
+        if isinstance(self.view, Pair):
+            return f"{self.system.name}({self.view.label})"
         return self.system.name if self.table == WORLD or self.system.engine else f"{self.system.name}({self.table})"
 
 
@@ -74,7 +90,27 @@ class Settle:
         return f"it settles who comes and who leaves among all {self.population.table}"
 
 
-Entry = Node | HostNode | Settle
+@dataclass(frozen=True)
+class BuildGrid:
+    """Sort the entities of a kind into the cells of a grid, in all worlds or in those that ``mask`` picks."""
+
+    grid: Grid
+    mask: Mask | None
+
+    @property
+    def label(self) -> str:
+        return self.grid.label
+
+    def touches(self, reads: set[Column], writes: set[Column]) -> bool:
+        """Whether something that reads and writes these columns must stay on its side of it."""
+        table = self.grid.table
+        mask: set[Column] = set() if self.mask is None else {(WORLD, self.mask[0])}
+        source = {(table, self.grid.by), (WORLD, f"{table}__count"), (WORLD, f"{table}__first"), *mask}
+        made = {(WORLD, name) for name in self.grid.fields}
+        return bool(made & (reads | writes) or source & writes)
+
+
+Entry = Node | HostNode | Settle | BuildGrid
 
 
 @dataclass
@@ -89,6 +125,7 @@ class Schedule:
     step: list[Entry]
     reset: list[Entry]
     scratch: dict[str, dict[str, Field]] = field(default_factory=dict)
+    sharing: Sharing = field(default_factory=dict)
 
     def field_of(self, column: Column) -> Field:
         """The field of one of the columns that kernels take."""
@@ -119,7 +156,7 @@ def plan(definition: Definition, autoreset: Autoreset, checks: bool) -> Schedule
             if not isinstance(entry, System):
                 made.append(HostNode(entry))
                 continue
-            made += [Node(entry, tables[name], mask, ordinals[phase, place, name]) for name in _tables_of(definition, entry)]
+            made += [Node(entry, _view(entry, name, tables), mask, ordinals[phase, place, name]) for name in _tables_of(definition, entry)]
         return made
 
     def begin(mask: Mask) -> list[Entry]:
@@ -175,9 +212,11 @@ def plan(definition: Definition, autoreset: Autoreset, checks: bool) -> Schedule
         *user("observe", definition.observe, CHOSEN),
         *engine([lifecycle.forget(world)], CHOSEN),
     ]
-    counts = Rows({WORLD: 1, **definition.rows, **{p.new_table: p.stage for p in populations}}, definition.populations)
+    pairs = {s.pair.__name__: s.pair.most(definition.rows) for s in definition.systems if s.pair is not None}
+    counts = Rows({WORLD: 1, **definition.rows, **{p.new_table: p.stage for p in populations}, **pairs}, definition.populations)
+    step, reset = (_with_grids(_settled(entries, definition), definition) for entries in (step, reset))
     notes = {p.scratch_table: scratch.fields(p, tables[p.table].fields) for p in populations if p.pooled}
-    return Schedule(tables, counts, _settled(step, definition), _settled(reset, definition), notes)
+    return Schedule(tables, counts, step, reset, notes)
 
 
 def _settled(entries: list[Entry], definition: Definition) -> list[Entry]:
@@ -197,7 +236,8 @@ def _settled(entries: list[Entry], definition: Definition) -> list[Entry]:
         if isinstance(entry, Node):
             access = entry.system.access
             cleared = {n for n in definition.populations if entry.system.engine and entry.system.name == f"clear_{n}"}
-            settle({entry.table, *(k.__name__ for k in access.kinds), *cleared})
+            judges = entry.system.engine and entry.system.name in _JUDGES
+            settle(definition.populations if judges else {*entry.tables, *(k.__name__ for k in access.kinds), *cleared})
             spawned = {k.__name__ for k in access.spawns}
             settle(spawned & left)  # who has left makes room for the new ones
             born |= spawned
@@ -210,7 +250,49 @@ def _settled(entries: list[Entry], definition: Definition) -> list[Entry]:
     return out
 
 
+def _with_grids(entries: list[Entry], definition: Definition) -> list[Entry]:
+    """Put in the grids: before a system that looks into one, unless it was made before and nothing it depends on has changed since.
+
+    Nothing is known of what happened before the first entry: columns may be changed from outside.
+    """
+    out: list[Entry] = []
+    made: dict[tuple[str, str], Mask | None] = {}
+    for entry in entries:
+        for kind, by in entry.system.access.near if isinstance(entry, Node) else ():
+            assert isinstance(entry, Node)
+            key = (kind.__name__, by)
+            if key not in made or made[key] not in (None, entry.mask):
+                out.append(BuildGrid(definition.grids[key], entry.mask))
+                made[key] = entry.mask
+        out.append(entry)
+        made = {key: mask for key, mask in made.items() if not _outdates(entry, key, mask, definition)}
+    return out
+
+
+def _outdates(entry: Entry, key: tuple[str, str], mask: Mask | None, definition: Definition) -> bool:
+    """Whether a grid, made for the worlds of ``mask``, may no longer be right after ``entry``."""
+    if isinstance(entry, Settle):
+        return entry.population.table == key[0]
+    if not isinstance(entry, Node):
+        return isinstance(entry, HostNode)
+    access = entry.system.access
+    written: set[Column] = {(entry.table, name) for name in access.own_write} | {(k.__name__, name) for k, name in access.other_write}
+    written |= {(WORLD, name) for name in access.world_write}
+    emptied = entry.system.engine and key[0] in definition.populations and entry.system.name == f"clear_{key[0]}"
+    return emptied or key in written or (mask is not None and (WORLD, mask[0]) in written)
+
+
+_JUDGES = ("end_step", "forget_episode")
+"""The engine's systems that ask whether a world is at fault: who did not fit must be known by then."""
+
+
+def _view(system: System, table: str, tables: dict[str, TableView]) -> TableView | Pair:
+    return tables[table] if system.pair is None else Pair(*(tables[name] for name in system.pair.tables))
+
+
 def _tables_of(definition: Definition, system: System) -> list[str]:
+    if system.pair is not None:
+        return [system.pair.__name__]
     return [WORLD] if system.over_world else [k.__name__ for k in definition.kinds_of(system)]
 
 
@@ -229,7 +311,7 @@ def _ordinals(definition: Definition) -> dict[tuple[str, int, str], int]:
 
 @dataclass
 class Group:
-    """Systems that one kernel runs one after the other, each row in a thread of its own.
+    """Systems that one kernel runs one after the other, each row in a thread of its own, or in several.
 
     ``reason`` says why the first of them did not join an earlier kernel.
     """
@@ -237,6 +319,8 @@ class Group:
     rows: int
     reason: str
     population: Population | None = None
+    pair: Pair | None = None
+    threads: int = 1
     nodes: list[Node] = field(default_factory=list)
     functions: list[KernelFunction] = field(default_factory=list)
 
@@ -248,15 +332,18 @@ class Group:
 class Functions:
     """The Warp functions of a schedule, each made once."""
 
-    def __init__(self, schedule: Schedule, sites: Sites, types: dict[str, Any], exact: bool = False) -> None:
-        self.schedule, self.sites, self.types, self.exact = schedule, sites, types, exact
+    def __init__(self, schedule: Schedule, sites: Sites, types: dict[str, Any], exact: bool = False, cuda: bool = False) -> None:
+        self.schedule, self.sites, self.types, self.exact, self.cuda = schedule, sites, types, exact, cuda
         self.made: dict[tuple[System, str], KernelFunction] = {}
         self.names: dict[str, int] = {}
 
     def of(self, node: Node) -> KernelFunction:
         key = (node.system, node.table)
         if key not in self.made:
-            function = node.system.kernel_function(node.view, self.schedule.counts, self.sites, self.types, self.exact)
+            made = functools.partial(node.system.kernel_function, node.view, self.schedule.counts, self.sites, self.types, self.exact)
+            function = made(node.system.threads if self.cuda else 1)
+            if function.target.in_order and function.target.threads > 1:
+                function = made(1)  # what must be added in order is not shared
             twins = self.names.setdefault(function.name, 0)
             self.names[function.name] += 1
             function.name += f"_{twins}" if twins else ""
@@ -264,7 +351,7 @@ class Functions:
         return self.made[key]
 
 
-Part = Group | HostNode | Settle
+Part = Group | HostNode | Settle | BuildGrid
 """What a schedule becomes: kernels, and what runs between them."""
 
 
@@ -282,7 +369,7 @@ def group(entries: list[Entry], schedule: Schedule, functions: Functions, fuse: 
         function, rows, population = functions.of(entry), schedule.counts[entry.table], schedule.counts.populations.get(entry.table)
         home = _home(out, entry, function, rows, schedule) if fuse else "fusing is off"
         if isinstance(home, str):
-            home = Group(rows, home, population)
+            home = Group(rows, home, population, entry.view if isinstance(entry.view, Pair) else None, function.target.threads)
             out.append(home)
         home.add(entry, function)
     return out
@@ -290,8 +377,8 @@ def group(entries: list[Entry], schedule: Schedule, functions: Functions, fuse: 
 
 def _home(out: list[Part], node: Node, function: KernelFunction, rows: int, schedule: Schedule) -> Group | str:
     """The kernel that a system joins, or why there is none."""
-    why = f"no kernel before it has a thread for every {node.table}" if out else "it comes first"
-    shares = rows == 1 and node.table not in schedule.counts.populations
+    why = f"no kernel before it has a thread for every {node.what}" if out else "it comes first"
+    shares = rows == 1 and node.table not in schedule.counts.populations and node.system.pair is None
     for candidate in reversed(out):
         if isinstance(candidate, HostNode):
             return f"the callable {candidate.label} comes before it"
@@ -299,7 +386,11 @@ def _home(out: list[Part], node: Node, function: KernelFunction, rows: int, sche
             if settle_columns(candidate.population, schedule) & (_reads(node, function) | _writes(function)):
                 return f"it looks at {candidate.population.table}, which must be settled before"
             continue
-        alike = candidate.rows == rows and (candidate.nodes[0].table == node.table or (shares and candidate.population is None))
+        if isinstance(candidate, BuildGrid):
+            if candidate.touches(_reads(node, function), _writes(function)):
+                return f"it must not run before the {candidate.label}"
+            continue
+        alike = candidate.rows == rows and (candidate.nodes[0].table == node.table or (shares and candidate.population is None and candidate.pair is None))
         clash = _clash(candidate, node, function) if alike else None
         if alike and clash is None:
             return candidate
@@ -328,6 +419,10 @@ def _clash(group: Group, node: Node, function: KernelFunction) -> str | None:
     kernel. Kinds with one entity per world share the world's thread.
     """
     target = function.target
+    if target.threads > 1:
+        return f"{target.threads} threads share each of its entities"
+    if group.threads > 1:
+        return f"{group.threads} threads share each entity of {group.nodes[0].label}"
     if target.in_order != group.functions[0].target.in_order:
         return "its rows run one after the other, to add real numbers in a fixed order"
     touched, written = _reads(node, function) | set(target.outputs), set(target.outputs) | target.local_write | target.remote_write
@@ -355,7 +450,7 @@ def _words(columns: set[Column], own: Node | None = None) -> str:
 
 
 def _once_per(node: Node) -> str:
-    return "once per world" if node.table == WORLD else f"for every {node.table}"
+    return "once per world" if node.table == WORLD else f"for every {node.what}"
 
 
 _TOLD: set[Column] = {(WORLD, "step"), (WORLD, "episode")}
@@ -366,8 +461,7 @@ def _reads(node: Node, function: KernelFunction) -> set[Column]:
     target = function.target
     mask: set[Column] = set() if node.mask is None else {(WORLD, node.mask[0])}
     faults = _TOLD if target.faults else set()
-    population = target.counts.populations.get(node.table)
-    places: set[Column] = {(WORLD, f"{node.table}__{n}") for n in ("count", "first")} if population is not None else set()
+    places: set[Column] = {(WORLD, f"{table}__{n}") for table in node.tables if table in target.counts.populations for n in ("count", "first")}
     return set(target.inputs) | set(target.columns) | mask | faults | places
 
 

@@ -64,7 +64,12 @@ class SettleText:
             "            if kept != slot:",
             *[f"                {m}" for m in moves],
             "            kept += 1",
+            f"    {self._forget_first()}",
         ]
+
+    def _forget_first(self) -> str:
+        """Clear the mark of the first place: where nobody is there, a stale reference that was followed may have set it."""
+        return self._put(DEAD, "base", "False")
 
     def _leave_cuda(self) -> list[str]:
         lines = [
@@ -87,7 +92,13 @@ class SettleText:
         for name, field in self._moving():
             if field.shape:
                 moved += element_loops(field.shape, [reads[name], "sync_warp()", f"if moves: {writes[name]}"])
-        return [*lines, *[f"        {line}" for line in moved], "        kept += vote_count(votes)", "        sync_warp()"]
+        return [
+            *lines,
+            *[f"        {line}" for line in moved],
+            "        kept += vote_count(votes)",
+            "        sync_warp()",
+            f"    if lane == 0: {self._forget_first()}",
+        ]
 
     def _arrive_cpu(self) -> list[str]:
         return [

@@ -26,6 +26,7 @@ from worldloom.core.random import fold_seed
 from worldloom.core.registry import Definition, definition
 from worldloom.core.rewrite.kernel_target import WORLD
 from worldloom.core.schedule import Autoreset, HostNode, plan
+from worldloom.core.sharing import shared_components
 from worldloom.core.table import Column, PopulationTable, Table, castable
 
 _NOT_EXTERNAL = (Role.ENGINE, Role.CONFIG)
@@ -51,6 +52,8 @@ class Simulation(History, Measured):
         checks: Whether actions out of range and numbers that are not finite are looked for.
         fuse: Whether neighbouring systems become one kernel.
         exact: Whether the CPU, CUDA and the interpreter give the same bits, for which they are slower; see docs/exact.md.
+        share: Whether, on a GPU, an observation that only repeats components lies in the same memory as they: writing into its
+            column then changes the world.
         tuned: Whether kernels that :meth:`tune` has measured on such a GPU before run as it found best.
         world_offset: The id of the first world.
     """
@@ -70,6 +73,7 @@ class Simulation(History, Measured):
         checks: bool = True,
         fuse: bool = True,
         exact: bool = False,
+        share: bool = True,
         tuned: bool = True,
         world_offset: int = 0,
     ) -> None:
@@ -85,17 +89,22 @@ class Simulation(History, Measured):
         self.exact = exact
         self.device, self.interpreted = devices.resolve(device)
         with shards.WARP:
-            self._build(dict(external or {}), dict(config or {}), threads, checks, fuse, tuned)
+            self._build(dict(external or {}), dict(config or {}), threads, checks, fuse, share, tuned)
         self.reset(seeds=secrets.randbits(32) if seed is None else seed)
         self.untouched = True
         """Whether nothing has happened since the first episodes began."""
 
-    def _build(self, external: dict[str, Any], config: dict[str, Any], threads: int | None, checks: bool, fuse: bool, tuned: bool) -> None:
+    def _build(self, external: dict[str, Any], config: dict[str, Any], threads: int | None, checks: bool, fuse: bool, share: bool, tuned: bool) -> None:
         """Lay out the memory, and make what runs on it."""
         num_worlds, world_offset = self.num_worlds, self.world_offset
         self.schedule = plan(self.definition, self.autoreset, checks)
-        pooled = self.schedule.counts.pooled
-        if max(pooled(table) or num_worlds * count for table, count in self.schedule.counts.items()) >= 2**31:
+        if share and self.device.is_cuda:
+            kept_apart = {tuple(name.split(".", 1)) for name in external}
+            shared = shared_components(self.definition).items()
+            apart = {whole for part, (whole, _) in shared if part in kept_apart or whole in kept_apart}
+            self.schedule.sharing = {part: home for part, home in shared if home[0] not in apart}
+        counts = self.schedule.counts
+        if max(counts.pooled(table) or num_worlds * counts[table] for table in self.schedule.tables) >= 2**31:
             raise InputError(f"{num_worlds} worlds make more than 2^31 rows in one table: use fewer worlds per simulation")
         self.tables = self._allocate(external)
         together = self.interpreted or self.device.is_cuda or any(p.pooled for p in self.definition.populations.values())
@@ -131,12 +140,15 @@ class Simulation(History, Measured):
     def _allocate(self, external: dict[str, Any]) -> dict[str, Table]:
         tables: dict[str, Table] = {}
         for name, view in self.schedule.tables.items():
-            count, total = self.schedule.counts[name], self.schedule.counts.pooled(name)
-            columns = {}
-            for f in view.fields.values():
-                given = external.pop(f"{name}.{f.name}", None) if f.role not in _NOT_EXTERNAL else None
-                columns[f.name] = Column(name, f, self.num_worlds, count, self.device, given, total)
-            population = self.schedule.counts.populations.get(name)
+            count, total, population = self.schedule.counts[name], self.schedule.counts.pooled(name), self.schedule.counts.populations.get(name)
+            beyond = 1 if population is not None and population.pooled else 0  # where a stale reference of an empty world leads
+            columns: dict[str, Column] = {}
+            for f in sorted(view.fields.values(), key=lambda f: (name, f.name) in self.schedule.sharing):  # those that lie within others come last
+                memory = external.pop(f"{name}.{f.name}", None) if f.role not in _NOT_EXTERNAL else None
+                whole, place = self.schedule.sharing.get((name, f.name), (None, 0))
+                within = None if whole is None else (columns[whole[1]], place)
+                columns[f.name] = Column(name, f, self.num_worlds, count, self.device, memory, within, total, beyond)
+            columns = {f.name: columns[f.name] for f in view.fields.values()}
             if population is None:
                 tables[name] = Table(name, columns, count)
             else:
@@ -162,8 +174,7 @@ class Simulation(History, Measured):
         if actions is not None:
             self._take(actions)
         self._run_step()
-        if self._watched and self._alarm.rung:
-            self._raise_overflow()
+        self.check_room()
 
     def enqueue_step(self) -> None:
         """Take a step, with the actions that lie in the columns, as single kernels that a graph of PyTorch's may capture."""
@@ -255,8 +266,7 @@ class Simulation(History, Measured):
             self._run_reset()
         finally:
             self._resetting = False
-        if self._watched and self._alarm.rung:
-            self._raise_overflow()
+        self.check_room()
 
     # -- looking in --------------------------------------------------------------------------------------------------
 
@@ -295,7 +305,7 @@ class Simulation(History, Measured):
     @property
     def bytes_per_world(self) -> int:
         """Memory per world, in bytes."""
-        return sum(c.nbytes for t in self.tables.values() for c in t if c.field.role is not Role.CONFIG) // self.num_worlds
+        return sum(c.nbytes for t in self.tables.values() for c in t if c.field.role is not Role.CONFIG and c.within is None) // self.num_worlds
 
     def get_config(self, name: str) -> Any:
         """The value of a configuration, or one per world where it was set so."""
@@ -352,14 +362,19 @@ class Simulation(History, Measured):
         found, self._faults = sorted(self._faults, key=lambda f: (f.episode, f.step, f.world)), []
         return found
 
-    def _raise_overflow(self) -> None:
-        """Raise what the alarm was for; the other faults are kept for :meth:`errors`."""
+    def check_room(self) -> None:
+        """Raise CapacityError where worlds spawned more than there is room for and that is an error; :meth:`step` and :meth:`reset` do it
+        by themselves. Other faults are kept for :meth:`errors`.
+        """
+        if not (self._watched and self._alarm.rung):
+            return
         self._alarm.clear()
         words = [p.overflow_message.partition("}")[2] for p in self.definition.populations.values() if p.limit.overflow == "error"]
+        lost = self.faults_lost
         found = self.errors()
         overflows = [f for f in found if f.message.endswith(tuple(words))]
         self._faults = [f for f in found if f not in overflows]
-        if overflows:
+        if overflows or self.faults_lost > lost:
             raise CapacityError(overflows)
 
     def _note_fault(self, message: str, world: int, episode: int, step: int, value: int) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import warp as wp
 
@@ -16,8 +17,9 @@ from worldloom.core.exact import INTERPRETED
 from worldloom.core.fields import FLOATS, Field, canonical, is_composite, scalar_of
 from worldloom.core.math import construct, python_math
 from worldloom.core.operators import HELPERS
+from worldloom.core.pairs import Pair
 from worldloom.core.rewrite import nodes
-from worldloom.core.rewrite.access import Access, refuse_races
+from worldloom.core.rewrite.access import Access, refuse_races, refuse_stale_grids
 from worldloom.core.rewrite.accessors import array_code, type_code
 from worldloom.core.rewrite.kernel_target import SCALAR_PARAMETERS, WORLD, Column, KernelTarget, Rows, Sites, column_name, variable
 from worldloom.core.rewrite.python_target import PythonTarget
@@ -25,6 +27,9 @@ from worldloom.core.rewrite.statements import Statements
 from worldloom.core.rewrite.target import Target
 from worldloom.core.rewrite.values import Owner, RefType, RowType, Value, WorldType, is_plain
 from worldloom.core.source import Source, read
+
+THREADS = (1, 32, 64, 128, 256)
+"""How many threads an entity may have: one, the 32 of a warp, or a block of them."""
 
 
 class Helper:
@@ -85,25 +90,33 @@ class Helper:
 
 
 class System:
-    """One rule of a world, run once per entity or once per world; made by :func:`system`.
+    """One rule of a world, run once per entity, per pair of entities or per world; made by :func:`system`.
 
     Attributes:
-        owner: What it runs over: a kind of entity, a query, or a world class.
+        owner: What it runs over: a kind of entity, a query, or a world class; of a pair the first kind.
+        pair: The two kinds of entity of a system over pairs.
+        threads: How many threads share one entity on CUDA.
         access: What it reads and writes.
+        draws: Whether it draws random numbers.
     """
 
-    def __init__(self, source: Source, engine: bool = False) -> None:
-        self.source, self.name, self.engine = source, source.name, engine
+    def __init__(self, source: Source, engine: bool = False, threads: int = 1) -> None:
+        self.source, self.name, self.engine, self.threads = source, source.name, engine, threads
         self.__doc__, self.__name__ = source.function.__doc__, source.name
         self.place = f"system '{self.name}', {Path(source.file).name}"
         self.entity_parameter: str | None = None
+        self.partner_parameter: str | None = None
         self.world_parameter: str | None = None
+        self.pair: Pair | None = None
         self.owner, self.world = self._signature()
         self.access: Access = Access()
         kinds = _AnyCount()
-        target = KernelTarget(self.table_name(self.owner), kinds, self.over_world, self.place, Sites(), {}, engine)
-        self.access = self._translate(target, self.owner).access
-        if not self.over_world:
+        over = self.pair or self.owner
+        target = KernelTarget(self.table_name(over), kinds, self.over_world, self.place, Sites(), {}, engine)
+        self.access, self.draws = self._translate(target, over).access, target.draws
+        if self.over_world:
+            refuse_stale_grids(source, self.access)
+        else:
             refuse_races(source, self.owner, self.access)
 
     @property
@@ -111,7 +124,7 @@ class System:
         """Whether it runs once per world."""
         return self.entity_parameter is None
 
-    def table_name(self, owner: Owner) -> str:
+    def table_name(self, owner: Owner | Pair) -> str:
         return WORLD if self.over_world else owner.__name__
 
     def _signature(self) -> tuple[Owner, type[World]]:
@@ -125,11 +138,20 @@ class System:
                     raise source.error("a system has one world", "remove the second world parameter", argument)
                 world, self.world_parameter = kind, argument.arg
             elif isinstance(kind, Has) or (isinstance(kind, type) and issubclass(kind, Components)):
-                if owner is not None:
-                    raise source.error("a system runs over one kind of entity", "loop over the other kind with world.all(Kind)", argument)
                 if isinstance(kind, type) and not issubclass(kind, Entity):
                     kind = Has(kind)
-                owner, self.entity_parameter = kind, argument.arg
+                if owner is None:
+                    owner, self.entity_parameter = kind, argument.arg
+                    continue
+                if self.pair is not None:
+                    raise source.error("a system runs over one entity or a pair, not three", "loop over the third kind with world.all(Kind)", argument)
+                if isinstance(kind, Has) or isinstance(owner, Has):
+                    raise source.error(
+                        "a pair is of two kinds of entity, not of what wl.Has finds",
+                        "name the kinds, in a system for every two of them; share code through a @wl.function helper",
+                        argument,
+                    )
+                self.pair, self.partner_parameter = Pair(owner, kind), argument.arg
             else:
                 raise source.error(
                     f"parameter '{argument.arg}' stands for no entity and no world",
@@ -138,13 +160,18 @@ class System:
                 )
         if owner is None and world is None:
             raise source.error("a system needs an entity or a world to run over", "add a parameter such as 'ball: Ball' or 'world: Table'", source.tree)
+        if self.threads > 1 and (owner is None or self.pair is not None):
+            what = "the world alone" if owner is None else "pairs"
+            raise source.error(f"a system over {what} has no entity whose work {self.threads} threads could share", "leave 'threads' out", source.tree)
         return owner if owner is not None else world, world or World  # type: ignore[return-value]
 
-    def _translate(self, target: Target, owner: Owner) -> Translator:
+    def _translate(self, target: Target, owner: Owner | Pair) -> Translator:
         flow = Translator(self.source, target)
         flow.world_system = self.over_world
         python = isinstance(target, PythonTarget)
-        if self.entity_parameter is not None:
+        if isinstance(owner, Pair):
+            self._translate_pair(flow, owner, python)
+        elif self.entity_parameter is not None:
             name = self.entity_parameter if python else "row"
             flow.parameters[self.entity_parameter] = Value(nodes.name(name), RowType(owner, own=True))
         if self.world_parameter is not None:
@@ -157,16 +184,27 @@ class System:
             flow.body += [ast.copy_location(last, self.source.tree.body[-1]) for last in flow.leave()]
         return flow
 
-    def _typed(self, view: Any) -> Owner:
-        """What the entity parameter stands for: the user's own class, or for the engine's systems the table with its extra columns."""
+    def _translate_pair(self, flow: Translator, pair: Pair, python: bool) -> None:
+        """Both entities of a pair are other rows: pairs meet in them, so they are only accumulated into."""
+        for parameter, kind, row in ((self.entity_parameter, pair.first, "row_a"), (self.partner_parameter, pair.second, "row_b")):
+            assert parameter is not None
+            flow.parameters[parameter] = Value(nodes.name(parameter if python else row), RowType(kind, own=False))
+            flow.access.kinds.setdefault(kind, self.source.tree.lineno)
+        if isinstance(flow.target, KernelTarget):
+            flow.target.scalars |= {"row_a", "row_b"}
+
+    def _typed(self, view: Any) -> Owner | Pair:
+        """What the entity parameters stand for: the user's own classes, or for the engine's systems the table with its extra columns."""
+        if isinstance(view, Pair):
+            return Pair(self._typed(view.first), self._typed(view.second))
         owner: Owner = view if self.engine else getattr(view, "kind", view)
         return owner
 
-    def kernel_function(self, kind: Owner, counts: Rows, sites: Sites, types: dict[str, Any], exact: bool = False) -> KernelFunction:
-        """The Warp function for one kind of entity, with ``counts`` of each kind per world."""
+    def kernel_function(self, kind: Owner | Pair, counts: Rows, sites: Sites, types: dict[str, Any], exact: bool = False, threads: int = 1) -> KernelFunction:
+        """The Warp function for one kind of entity, or one pair of kinds, with ``counts`` of each kind per world and ``threads`` per entity."""
         table = self.table_name(kind)
-        exclusive = self.over_world or (counts[table] == 1 and table not in counts.populations)
-        target = KernelTarget(table, counts, exclusive, self.place, sites, types, self.engine, exact)
+        alone = counts[table] == 1 and table not in counts.populations and self.pair is None and threads == 1
+        target = KernelTarget(table, counts, self.over_world or alone, self.place, sites, types, self.engine, exact, threads)
         flow = self._translate(target, self._typed(kind))
         outputs = list(target.outputs)
         for leave, assigned in flow.exits:
@@ -190,11 +228,14 @@ class System:
             start += ast.parse("wl_draw = wp.int32(0)\nwl_stream = (system << 20) | slot").body
         if target.births:
             start += ast.parse("wl_births = wp.int32(0)").body
+        if target.faults and threads > 1:
+            target.scalars |= {"lane", "world"}
+            start += ast.parse("wl_teller = wp.where(lane == 0, world, -1)").body
         start += flow.declarations(types)
         name = f"{self.name}_{table}"
         return KernelFunction(name, self, target, parameters, _without_head(start + flow.body))
 
-    def python_function(self, kind: Owner, runtime: Any, exact: bool = False) -> Callable[..., None]:
+    def python_function(self, kind: Owner | Pair, runtime: Any, exact: bool = False) -> Callable[..., None]:
         """The user's function with every type put in, for the interpreter ``runtime``."""
         target = PythonTarget(self.place, {}, self.engine, exact)
         flow = self._translate(target, self._typed(kind))
@@ -340,10 +381,26 @@ def _replace(vector: Any, value: Any, *indices: Any) -> Any:
     return copied
 
 
-def system(rule: Callable[..., None] | None = None) -> System:
-    """Make a function a system: a rule run once per entity, or once per world, of every world of a batch. Written ``@wl.system``, without brackets."""
+@overload
+def system(rule: Callable[..., None]) -> System: ...
+@overload
+def system(*, threads: int) -> Callable[[Callable[..., None]], System]: ...
+def system(rule: Callable[..., None] | None = None, *, threads: int | None = None) -> System | Callable[[Callable[..., None]], System]:
+    """Make a function a system: a rule run once per entity, per pair of entities or per world, of every world of a batch.
+
+    Written ``@wl.system``; ``@wl.system(threads=32)`` asks for several threads per entity, which share the turns of the loops over
+    :func:`~worldloom.core.rewrite.turns.share`.
+    """
+    if threads is None:
+        return _made(_decorated(rule, "system"), 1)
+    if isinstance(threads, bool) or threads not in THREADS:
+        raise misuse(f"an entity cannot have threads={threads!r}", f"give one of {', '.join(map(str, THREADS))}")
+    return functools.partial(_made, threads=threads)
+
+
+def _made(rule: Callable[..., None], threads: int) -> System:
     try:
-        return System(read(_decorated(rule, "system")))
+        return System(read(rule), threads=threads)
     except DefinitionError as error:  # the engine's own frames say nothing to the user
         raise error.with_traceback(None) from None
 

@@ -18,20 +18,40 @@ class Column:
 
     Its exports have the shape (num_worlds, count, ...), or (num_worlds, ...) for fields of the world, and share its memory.
     A configuration holds one value for the batch, shape (1, ...), or one per world. With ``total`` the rows are those of the whole
-    batch, shape (total, ...).
+    batch, shape (total, ...), and ``beyond`` more lie behind them, which no export shows.
     """
 
-    def __init__(self, table: str, field: Field, num_worlds: int, count: int, device: wp.Device, external: Any = None, total: int | None = None) -> None:
+    def __init__(
+        self,
+        table: str,
+        field: Field,
+        num_worlds: int,
+        count: int,
+        device: wp.Device,
+        external: Any = None,
+        within: tuple[Column, int] | None = None,
+        total: int | None = None,
+        beyond: int = 0,
+    ) -> None:
         self.table, self.field, self.num_worlds, self.count, self.device, self.total = table, field, num_worlds, count, device, total
         self.name = f"{table}.{field.name}"
-        rows = 1 if field.role is Role.CONFIG else num_worlds * count if total is None else total
+        rows = 1 if field.role is Role.CONFIG else num_worlds * count if total is None else total + beyond
         self._rows = (rows, *field.shape)
         self._values: np.ndarray[Any, Any] | None = None
         self._tensor: Any = None
         self.writes = 0
         """How often it was assigned to; what was written through its exports is not counted."""
-        if external is None:
-            self.array = wp.empty(self._rows, dtype=field.dtype, device=device)
+        self.array: Any
+        self.within = within
+        """The column of vectors that it is one number of, and which, where it has no memory of its own."""
+        if within is not None:
+            whole, place = within
+            size = shape_of(whole.field.dtype)[0] * self.dtype.itemsize
+            start = whole.array.ptr + place * self.dtype.itemsize
+            self.array = wp.array(ptr=start, dtype=field.dtype, shape=self._rows, strides=(size,), device=device)
+            self.fill(field.default)
+        elif external is None:
+            self.array = wp.empty(self._rows, dtype=field.dtype, device=device) if not beyond else wp.zeros(self._rows, dtype=field.dtype, device=device)
             self.fill(field.default)
         else:
             self.array = self._adopt(external)
@@ -59,8 +79,11 @@ class Column:
         """A NumPy view on the CPU; on a GPU a copy, since NumPy cannot see its memory."""
         if self.device.is_cuda:
             wp.synchronize_device(self.device)  # whatever stream the last step ran on
+        if self.within is not None:
+            found: np.ndarray[Any, Any] = self.torch().cpu().numpy()
+            return found
         values = self.values if self.device.is_cpu else self.array.numpy()
-        return values.reshape(self.shape)
+        return values[: self.total].reshape(self.shape)
 
     def torch(self) -> Any:
         """A PyTorch tensor that shares the column's memory."""
@@ -68,7 +91,7 @@ class Column:
             import torch
 
             with torch.inference_mode(False):  # a tensor born in inference mode could never be written to outside of it
-                self._tensor = wp.to_torch(self.array).view(self.shape)
+                self._tensor = wp.to_torch(self.array)[: self.total].view(self.shape) if self.within is None else self.within[0].torch()[..., self.within[1]]
         return self._tensor
 
     @property
@@ -123,11 +146,15 @@ class Column:
         if _narrows(array.dtype.name, self.dtype):
             info = np.iinfo(self.dtype)
             array = np.clip(array, info.min, info.max)
-        if self.device.is_cpu:
-            np.copyto(self.values.reshape(wanted), array, casting="unsafe")
+        if self.within is not None:
+            import torch
+
+            self.torch().copy_(torch.from_numpy(array.astype(self.dtype)))
+        elif self.device.is_cpu:
+            np.copyto(self.values[: self.total].reshape(wanted), array, casting="unsafe")
         else:
             plain = np.ascontiguousarray(array, dtype=self.dtype)
-            source = wp.array(plain.reshape(*self.array.shape, *shape_of(self.field.dtype)), dtype=self.field.dtype, device="cpu", copy=False)
+            source = wp.array(plain.reshape(-1, *self.array.shape[1:], *shape_of(self.field.dtype)), dtype=self.field.dtype, device="cpu", copy=False)
             wp.synchronize_device(self.device)  # whatever stream used the column last
             wp.copy(self.array, source)
             wp.synchronize_device(self.device)
@@ -143,6 +170,8 @@ class Column:
 
     def _adopt(self, external: Any) -> wp.array:
         """Memory that somebody else owns, as this column."""
+        if self.total is not None:
+            raise InputError(f"{self.name} cannot be external: the worlds share the rows of {self.table}, which is the engine's own memory")
         if isinstance(external, wp.array):
             array = external
         elif _is_torch(external):
@@ -157,7 +186,7 @@ class Column:
             array = None
         if array is None:
             raise InputError(f"the external column {self.name} must be a Warp array, a PyTorch tensor or a NumPy array, not {type(external).__name__}")
-        size = int(np.prod((self._rows[0], *self.field.value_shape)))
+        size = int(np.prod((self.num_worlds * self.count, *self.field.value_shape)))
         scalars = array.size * int(np.prod(shape_of(array.dtype)))
         if scalar_of(array.dtype) is not scalar_of(self.field.dtype) or scalars != size:
             wanted = f"{size} numbers of type {type_name(scalar_of(self.field.dtype))}"
@@ -248,6 +277,11 @@ class PopulationTable(Table):
 
         counts = self.counts.torch()
         return torch.arange(self.count, device=counts.device) < counts[:, None]
+
+    @property
+    def held(self) -> np.ndarray[Any, Any]:
+        """Which rows of a column hold an entity: bool, of the first axes of its shape."""
+        return np.asarray(np.arange(self.count) < self.counts.numpy()[:, None])
 
     def rows(self, name: str) -> Any:
         """A copy of one component of all entities, world after world: a PyTorch tensor of shape (entities, ...)."""

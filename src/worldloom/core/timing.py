@@ -18,7 +18,7 @@ from worldloom.core.compare import random_actions
 from worldloom.core.errors import InputError
 from worldloom.core.executor import Executor
 from worldloom.core.program import KernelSpec, Program, generate
-from worldloom.core.schedule import FINISHED, RESETTING, Node, Settle
+from worldloom.core.schedule import FINISHED, RESETTING, HostNode, Node
 from worldloom.core.shards import run_all
 from worldloom.core.simulation import Simulation
 
@@ -156,7 +156,7 @@ def _merge(simulation: Simulation, program: Program, seconds: list[float]) -> li
     nodes = [simulation.schedule.step[place - 1] for place in begun]
     for node, entry, taken in zip(nodes, program.step, seconds, strict=True):
         name = node.label
-        engine = isinstance(node, Settle) or (isinstance(node, Node) and node.system.engine)
+        engine = not isinstance(node, HostNode) and (not isinstance(node, Node) or node.system.engine)
         on_reset = isinstance(node, Node) and node.mask in (FINISHED, RESETTING)
         moved = (entry.bytes_read, entry.bytes_written) if isinstance(entry, KernelSpec) else (0, 0)
         total = totals.setdefault((name, engine, on_reset), [0.0, 0, 0])

@@ -106,8 +106,13 @@ class Bench:
         self.places = {phase: [entry for entry in found if isinstance(entry, KernelSpec)] for phase, found in entries.items()}
         self.specs = {spec.name: spec for phase in ("reset", "step") for spec in self.places[phase]}
         self.phases = {spec.name: phase for phase in ("reset", "step") for spec in self.places[phase]}
-        self.plain = {name: (self.executor.kernels[name], self.default.block) for name in self.specs}
+        self.plain = {name: (self.executor.kernels[name], spec.block_dim(self.device)) for name, spec in self.specs.items()}
         self.registers: dict[tuple[str, int], int] = {}
+
+    @property
+    def tunable(self) -> list[str]:
+        """The kernels whose block size is free."""
+        return [name for name, spec in self.specs.items() if not spec.is_block]
 
     def count_registers(self, name: str, block: int) -> int:
         return self.registers.get((name, block), 0)
@@ -194,7 +199,7 @@ def tune_with(simulation: Simulation, blocks: Sequence[int], limits: Sequence[in
     device, executor, default = simulation.device, simulation.executor, default_setting(simulation.device)
     with KeptState(simulation) as state:
         bench = Bench(simulation, state, tell)
-        choices = search(list(bench.specs), default, bench.measure, bench.count_registers, blocks, limits)
+        choices = search(bench.tunable, default, bench.measure, bench.count_registers, blocks, limits)
         tuned = prepare(executor.kernels, {name: choice.setting for name, choice in choices.items()}, device)
         before, after = bench.whole_step(tuned)
     note = ""

@@ -129,6 +129,7 @@ class Trainer(ABC):
                 callback.on_start(self)
             while self.steps < self.config.total_steps and not self._agreed_to_stop():
                 self.steps += self.iterate() * self.simulation.num_worlds * self.ranks.size
+                self.simulation.check_room()  # steps that a graph repeats do not look themselves
                 self.iteration += 1
                 self._reports.send(self.iteration, self.steps, torch.cat(list(self.summaries().values())))
                 self.seconds = earlier + time.perf_counter() - started

@@ -64,7 +64,7 @@ class WorldVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
             raise InputError(f"world '{made.id}' has no renderer: register it with render=..., or leave render_mode out")
         given = None if seed is None or not isinstance(seed, Sequence) else np.asarray(seed)
         first = seed if given is None else 0
-        self.simulation = Simulation(made, num_envs, device, seed=first, autoreset=autoreset, threads=threads, config=config, **options)  # type: ignore[arg-type]
+        self.simulation = Simulation(made, num_envs, device, seed=first, autoreset=autoreset, threads=threads, config=config, share=False, **options)  # type: ignore[arg-type]
         if given is not None:
             self.simulation.reset(seeds=given)
             self.simulation.untouched = True

@@ -84,7 +84,7 @@ class WorldParallelVectorEnv:
     ) -> None:
         made = definition(world) if isinstance(world, str) else world
         self.kinds = _kinds(made)
-        self.simulation = Simulation(made, num_envs, device, seed=seed, autoreset=autoreset, threads=threads, config=config, exact=exact)
+        self.simulation = Simulation(made, num_envs, device, seed=seed, autoreset=autoreset, threads=threads, config=config, exact=exact, share=False)
         self.batch = Batch(self.simulation, layout(made), backend, copy)
         self.num_envs = num_envs
         self.metadata: dict[str, Any] = {

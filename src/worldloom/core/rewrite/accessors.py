@@ -63,6 +63,11 @@ def stream_text(column: str, field: Field, row: str, value: str) -> str:
     return ast.unparse(ast.Expr(nodes.call(_name("stream", field), nodes.name(column), _parse(row), _parse(value))))
 
 
+def put_part_text(column: str, field: Field, row: str, place: int, value: str) -> str:
+    """Store one number of the vector that a row of a column holds, as text."""
+    return ast.unparse(ast.Expr(nodes.call(_name("part", field), nodes.name(column), _parse(row), nodes.constant(place), _parse(value))))
+
+
 def get_once_text(column: str, field: Field, row: str) -> str:
     """:func:`get` as text, for a value that no kernel reads soon again."""
     return ast.unparse(nodes.call(_name("once", field), nodes.name(column), _parse(row)))
@@ -83,7 +88,7 @@ def _parse(text: str) -> ast.expr:
 
 
 def _parse_all(text: str) -> list[ast.expr]:
-    return [_parse(part) for part in text.split(",") if part.strip()]
+    return [_parse(part.strip()) for part in text.split(",") if part.strip()]
 
 
 def _inner(field: Field, indices: list[ast.expr] | None) -> list[ast.expr]:
@@ -106,6 +111,11 @@ def definitions(fields: Iterable[Field], types: dict[str, Any], cuda: bool) -> s
         load, store = _native(field, place, cuda)
         texts.setdefault(_name("get", field), f'@wp.func_native(snippet="{load}")\ndef {_name("get", field)}(column: {column}, {head}) -> {kind}: ...\n')
         texts.setdefault(_name("put", field), f'@wp.func_native(snippet="{store}")\ndef {_name("put", field)}(column: {column}, {head}, value: {kind}): ...\n')
+        if not field.shape and len(shape_of(field.dtype)) == 1 and scalar_of(field.dtype) is wp.float32:
+            part, size = _name("part", field), shape_of(field.dtype)[0]
+            store = f"reinterpret_cast<float*>(column.data)[(size_t)row * {size} + place] = value;"
+            head = f"column: {column}, row: wp.int32, place: wp.int32, value: wp.float32"
+            texts.setdefault(part, f'@wp.func_native(snippet="{store}")\ndef {part}({head}): ...\n')
         if cuda and streams(field):
             load, store = _streaming(field)
             once, stream = _name("once", field), _name("stream", field)

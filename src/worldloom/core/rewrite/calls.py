@@ -14,6 +14,8 @@ from worldloom.core.fields import FLOATS, SCALARS, canonical, is_composite, scal
 from worldloom.core.math import NAMES, MathFunction, NoOverloadError, result_type
 from worldloom.core.rewrite import nodes
 from worldloom.core.rewrite.names import MISSING
+from worldloom.core.rewrite.neighbours import QUERIES
+from worldloom.core.rewrite.turns import share
 from worldloom.core.rewrite.values import INTEGERS, ArrayType, RefType, RowType, TupleType, Value, WorldType, common, describe, is_scalar
 
 if TYPE_CHECKING:
@@ -187,8 +189,9 @@ def _method(e: Expressions, node: ast.Call, function: ast.Attribute) -> Value:
             return Value(e.target.count(e.kind_argument(node, "count")), wp.int32)
         if name in _RANDOM:
             return _RANDOM[name](e, node)
-        if name == "all":
-            raise e.error("world.all(...) is there to be looped over", "write 'for other in world.all(Kind):'", node)
+        if name in ("all", *QUERIES):
+            written = QUERIES.get(name, "world.all(Kind)")
+            raise e.error(f"world.{name}(...) is there to be looped over", f"write 'for other in {written}:'", node)
         if name in (*_ENDS, "shuffle", "fail"):
             raise e.error(f"world.{name}() gives no value", "write it on a line of its own", node)
         if name == "spawn":
@@ -256,6 +259,8 @@ def _choice(e: Expressions, node: ast.Call) -> Value:
     place = e.target.random("integer", draw(e), [e.target.literal(0, wp.int32), e.target.literal(shape[0], wp.int32)])
     if isinstance(kind, ArrayType):
         assert value.base is not None
+        if e.turns is not None:
+            e.turns.see(value, None, node.lineno)
         return Value(e.target.element(value.base, kind.field, [place]), kind.field.dtype)
     return Value(e.target.component(value.node, kind, [place]), scalar_of(kind))
 
@@ -324,4 +329,8 @@ def _bool(e: Expressions, node: ast.Call) -> Value:
     return _conversion(e, wp.bool, node)
 
 
-_BUILTINS: dict[Any, Any] = {abs: _abs, min: _extreme("min"), max: _extreme("max"), round: _round, len: _len, pow: _pow, bool: _bool}
+def _share(e: Expressions, node: ast.Call) -> Value:
+    raise e.error("wl.share(...) is there to be looped over", "write 'for ray in wl.share(30):' in a system", node)
+
+
+_BUILTINS: dict[Any, Any] = {share: _share, abs: _abs, min: _extreme("min"), max: _extreme("max"), round: _round, len: _len, pow: _pow, bool: _bool}

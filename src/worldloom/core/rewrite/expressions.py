@@ -237,6 +237,8 @@ class Expressions(Names):
             )
             table.setdefault(field.name, line)
         elif row.type.own:
+            if self.turns is not None and mode == "read" and not field.is_array:
+                self.turns.seen.setdefault(field.name, line)
             (self.access.own_read if mode == "read" else self.access.own_write).setdefault(field.name, line)
         else:
             others: dict[Any, int] = self.access.other_read if mode == "read" else self.access.other_write
@@ -247,6 +249,8 @@ class Expressions(Names):
         kind, indices = self.indices(value, node)
         if isinstance(value.type, ArrayType):
             assert value.base is not None
+            if self.turns is not None:
+                self.turns.see(value, node, node.lineno)
             return Value(self.target.element(value.base, value.type.field, indices), kind)
         return Value(self.target.component(value.node, value.type, indices), kind)
 

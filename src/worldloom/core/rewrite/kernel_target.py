@@ -16,6 +16,7 @@ from worldloom.core.fields import FLOATS, Field, Role, scalar_of, shape_of
 from worldloom.core.population import DEAD, HOME, ROW_FIELDS, SERIAL, Population, place_share
 from worldloom.core.rewrite import accessors, nodes
 from worldloom.core.rewrite.accessors import type_code
+from worldloom.core.rewrite.kernel_near import GridAccess, near_loop, nearest_loop
 from worldloom.core.rewrite.target import Target
 from worldloom.core.rewrite.values import RefType, RowType, Value, WorldType, is_scalar
 from worldloom.core.scratch import CURSOR, STATE
@@ -31,7 +32,12 @@ Column = tuple[str, str]
 """A table's name and a field's."""
 
 FAULT_COLUMNS: tuple[Column, ...] = ((WORLD, "broken"), (WORLD, "step"), (WORLD, "episode"))
-SCALAR_PARAMETERS = ("row", "world", "slot", "offset", "system")
+SCALAR_PARAMETERS = ("row", "row_a", "row_b", "world", "slot", "lane", "offset", "system")
+
+
+def barrier(threads: int) -> str:
+    """What waits until all ``threads`` of a row are there, and sees what they wrote."""
+    return "sync_warp" if threads == 32 else "sync_block"
 
 
 def variable(column: Column) -> str:
@@ -80,6 +86,7 @@ class KernelTarget(Target):
         scalars: Which of :data:`SCALAR_PARAMETERS` it takes.
         faults: Whether it can report a fault.
         in_order: Whether it adds real numbers into rows that other threads add into too, whose sum depends on the order; in exact mode only.
+        threads: How many threads run it for one row, all of them computing the same but for the turns of shared loops.
     """
 
     in_order = False
@@ -94,8 +101,9 @@ class KernelTarget(Target):
         types: dict[str, Any],
         engine: bool = False,
         exact: bool = False,
+        threads: int = 1,
     ) -> None:
-        self.exact = exact
+        self.exact, self.threads = exact, threads
         self.table, self.counts, self.exclusive = table, counts, exclusive
         self.place, self.sites, self.types, self.engine = place, sites, types, engine
         self.flow: Expressions | None = None
@@ -212,7 +220,7 @@ class KernelTarget(Target):
         ]
 
     def accumulate(self, row: Value, field: Field, operator: str, value: ast.expr, indices: list[ast.expr] | None) -> list[ast.stmt]:
-        if self._in_registers(row):
+        if self._in_registers(row) and not (self.threads > 1 and self._in_turn):
             now = self.read(row, field) if indices is None else self.element(row, field, indices)
             value = self._combine(operator, now, value, field)
             return self.write(row, field, value) if indices is None else self.set_element(row, field, indices, value)
@@ -220,11 +228,11 @@ class KernelTarget(Target):
         column = self._reach(row, field, write=True)
         if operator in ("or", "and"):
             test = value if operator == "or" else ast.UnaryOp(ast.Not(), value)
-            return [ast.If(test, [accessors.put(column, field, self._row(row), nodes.constant(operator == "or"), indices)], [])]
+            return self._by_one([ast.If(test, [accessors.put(column, field, self._row(row), nodes.constant(operator == "or"), indices)], [])])
         if self.exact and scalar_of(field.dtype) in FLOATS:
             self.in_order = True
             return self._accumulate_in_order(column, place, operator, value, field)
-        return [ast.Expr(nodes.warp(f"atomic_{operator}", column, *place, value))]
+        return self._by_one([ast.Expr(nodes.warp(f"atomic_{operator}", column, *place, value))])
 
     def _accumulate_in_order(self, column: ast.expr, place: list[ast.expr], operator: str, value: ast.expr, field: Field) -> list[ast.stmt]:
         """Plain arithmetic instead of an atomic one, which on the GPU takes the smallest numbers for 0; the place is found once."""
@@ -246,7 +254,8 @@ class KernelTarget(Target):
         return clean_action(accessors.get(self._reach(row, field, write=False), field, self._row(row), indices), field)
 
     def set_element(self, row: Value, field: Field, indices: list[ast.expr], value: ast.expr) -> list[ast.stmt]:
-        return [accessors.put(self._reach(row, field, write=True), field, self._row(row), value, indices)]
+        stored = self._by_one([accessors.put(self._reach(row, field, write=True), field, self._row(row), value, indices)])
+        return stored if self.threads == 1 or self._in_turn else [self._wait(), *stored, self._wait()]
 
     def slot(self, row: Value) -> ast.expr:
         if row.type.own:
@@ -261,6 +270,9 @@ class KernelTarget(Target):
         place = self.find(reference, kind) if kind.__name__ in self.counts.populations else self.cast(reference, wp.int32)
         message = f"an empty or stale reference to {kind.__name__} was followed"
         slot = nodes.call("checked_slot", place, self.count(kind), *self._fault_arguments(message, line))
+        batch = self.counts.pooled(kind.__name__)
+        if batch is not None:  # the first row of an empty world is another's
+            return nodes.call("pooled_row", self.first_row(kind), self.count(kind), slot, nodes.constant(batch))
         return nodes.binary(self.first_row(kind), ast.Add(), slot)
 
     def find(self, reference: ast.expr, kind: Any) -> ast.expr:
@@ -311,8 +323,7 @@ class KernelTarget(Target):
         return [
             nodes.assign("wl_births", nodes.binary(nth, ast.Add(), nodes.constant(1))),
             nodes.assign(name, nodes.call("serial_number", step, nodes.name("system"), nodes.name("slot"), nodes.constant(share), nth)),
-            *taking,
-            ast.If(fits, stores, lost),
+            *self._by_one([*taking, ast.If(fits, stores, lost)]),
         ]
 
     def _take_place(self, population: Population, counted: ast.expr, room: int) -> tuple[list[ast.stmt], list[ast.stmt]]:
@@ -367,6 +378,51 @@ class KernelTarget(Target):
         row = nodes.assign(name, nodes.binary(self.first_row(kind), ast.Add(), nodes.name(counter)))
         return [ast.For(ast.Name(counter, ast.Store()), nodes.call("range", self.count(kind)), [row, *body], [], None)]
 
+    def loop_near(self, label: str, name: str, kind: Any, field: Field, point: ast.expr, radius: ast.expr, body: list[ast.stmt]) -> list[ast.stmt]:
+        return near_loop(GridAccess(self, kind, field, label), name, point, radius, body)
+
+    def loop_nearest(self, label: str, name: str, kind: Any, field: Field, point: ast.expr, k: int, body: list[ast.stmt]) -> list[ast.stmt]:
+        return nearest_loop(GridAccess(self, kind, field, label), name, point, k, body)
+
+    def reach_world(self, field: Field) -> str:
+        """The whole column of a field of the world, to be read."""
+        return self._reach(Value(nodes.name("world"), WorldType(None)), field, write=False).id  # type: ignore[arg-type]
+
+    # -- several threads ---------------------------------------------------------------------------------------------
+
+    @property
+    def _in_turn(self) -> bool:
+        """Whether the code at hand is run by one of the threads of a row, and not by all of them."""
+        return self.flow is not None and self.flow.turns is not None
+
+    def _by_one(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        """What must happen once, though all threads of a row come along."""
+        if self.threads == 1 or self._in_turn:
+            return body
+        self.scalars.add("lane")
+        return [ast.If(ast.Compare(nodes.name("lane"), [ast.Eq()], [nodes.constant(0)]), body, [])]
+
+    def _wait(self) -> ast.stmt:
+        return ast.Expr(nodes.call(barrier(self.threads)))
+
+    def share(self, counter: str, turns: str, body: list[ast.stmt], gathered: list[tuple[Value, Field]]) -> list[ast.stmt]:
+        """Every thread takes each ``threads``-th turn. What the turns gather lies in memory meanwhile, where they meet."""
+        if self.threads == 1:
+            return super().share(counter, turns, body, gathered)
+        self.scalars.add("lane")
+        out: list[ast.stmt] = [self._wait()] if gathered else []  # some may still be loading what is now stored
+        for row, held in gathered:
+            now = self.read(row, held)
+            out += self._by_one([accessors.put(self._reach(row, held, write=True), held, self._row(row), now)])
+        rounds = nodes.binary(nodes.binary(nodes.name(turns), ast.Add(), nodes.constant(self.threads - 1)), ast.Div(), nodes.constant(self.threads))
+        place = nodes.binary(nodes.binary(nodes.name(f"{counter}_round"), ast.Mult(), nodes.constant(self.threads)), ast.Add(), nodes.name("lane"))
+        taken = ast.If(ast.Compare(nodes.name(counter), [ast.Lt()], [nodes.name(turns)]), body, [])
+        loop = ast.For(ast.Name(f"{counter}_round", ast.Store()), nodes.call("range", rounds), [nodes.assign(counter, place), taken], [], None)
+        out += [self._wait(), loop, self._wait()]
+        for row, held in gathered:
+            out += self.write(row, held, accessors.get(self._reach(row, held, write=False), held, self._row(row)))
+        return out
+
     # -- random numbers, ends, faults --------------------------------------------------------------------------------
 
     def random(self, function: str, draw: ast.expr, arguments: list[ast.expr]) -> ast.expr:
@@ -386,7 +442,8 @@ class KernelTarget(Target):
         self.faults = True
         self.scalars |= {"world", "offset"}
         site = self.sites.add(self.describe_site(message, line))
-        return [nodes.name(n) for n in ("errors", *map(column_name, FAULT_COLUMNS), "world", "offset")] + [nodes.constant(site)]
+        world = "world" if self.threads == 1 or self._in_turn else "wl_teller"
+        return [nodes.name(n) for n in ("errors", *map(column_name, FAULT_COLUMNS), world, "offset")] + [nodes.constant(site)]
 
     def check_index(self, node: ast.expr, size: int, what: str, line: int) -> ast.expr:
         if not self.table:  # a helper, which knows no world

@@ -7,7 +7,7 @@ import builtins
 import difflib
 import enum
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import warp as wp
@@ -20,6 +20,9 @@ from worldloom.core.rewrite.access import Access
 from worldloom.core.rewrite.target import Target
 from worldloom.core.rewrite.values import Value
 from worldloom.core.source import Source
+
+if TYPE_CHECKING:
+    from worldloom.core.rewrite.turns import Turns
 
 MISSING: Any = object()
 """What is returned for a name that stands for no Python object."""
@@ -38,6 +41,7 @@ class Names:
         self.stored = {n.id for n in ast.walk(source.tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         self.access = Access()
         self.world_system = False
+        self.turns: Turns | None = None
         self.draws: list[tuple[ast.Constant, int]] = []
         self.draw_count = 0
 

@@ -108,6 +108,14 @@ class PythonTarget(Target):
     def loop_rows(self, name: str, kind: Any, body: list[ast.stmt]) -> list[ast.stmt]:
         return [ast.For(ast.Name(name, ast.Store()), self._runtime("rows", nodes.constant(kind.__name__)), body, [], None)]
 
+    def loop_near(self, label: str, name: str, kind: Any, field: Field, point: ast.expr, radius: ast.expr, body: list[ast.stmt]) -> list[ast.stmt]:
+        found = self._runtime("near", nodes.constant(kind.__name__), nodes.constant(field.name), point, radius)
+        return [ast.For(ast.Name(name, ast.Store()), found, body, [], None)]
+
+    def loop_nearest(self, label: str, name: str, kind: Any, field: Field, point: ast.expr, k: int, body: list[ast.stmt]) -> list[ast.stmt]:
+        found = self._runtime("nearest", nodes.constant(kind.__name__), nodes.constant(field.name), point, nodes.constant(k))
+        return [ast.For(ast.Name(name, ast.Store()), found, body, [], None)]
+
     def random(self, function: str, draw: ast.expr, arguments: list[ast.expr]) -> ast.expr:
         function = "exact_normal" if self.exact and function == "normal" else function
         return self._runtime("random", nodes.constant(function), draw, *arguments)

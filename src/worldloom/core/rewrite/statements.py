@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from typing import Any, TypeGuard
 
 import warp as wp
@@ -15,6 +16,8 @@ from worldloom.core.rewrite.access import Spawning
 from worldloom.core.rewrite.calls import draw
 from worldloom.core.rewrite.expressions import Expressions
 from worldloom.core.rewrite.names import MISSING
+from worldloom.core.rewrite.neighbours import QUERIES, understand_query
+from worldloom.core.rewrite.turns import check_size, share, understand_share
 from worldloom.core.rewrite.values import ArrayType, RefType, RowType, TupleType, Value, WorldType, describe, is_plain
 
 _ACCUMULATE: dict[type[ast.operator], str] = {ast.Add: "add", ast.Sub: "sub", ast.BitOr: "or", ast.BitAnd: "and"}
@@ -65,6 +68,8 @@ class Statements(Expressions):
                 place.value = taken - self.draw_count
             step = nodes.binary(nodes.name("wl_draw"), ast.Add(), nodes.constant(self.draw_count))
             made = [nodes.assign("wl_draw", step), *made]
+        if self.turns is not None:
+            self.turns.check_draws(self, self.draw_count, node)
         self.draws, self.draw_count = outer
         for item in made:
             ast.copy_location(item, node)
@@ -136,6 +141,8 @@ class Statements(Expressions):
     def assign_local(self, name: str, value: Value, node: ast.AST) -> list[ast.stmt]:
         if name in self.parameters:
             raise self.error(f"'{name}' is a parameter and cannot be replaced", "use another name", node)
+        if self.turns is not None:
+            self.turns.check_local(self, name, node)
         if not (is_plain(value.type) or isinstance(value.type, (RefType, RowType))):
             hint = "write 'name: wl.Ref(Kind) = None' for an empty reference" if value.type is None else "assign numbers, vectors or entities"
             raise self.error(f"{describe(value.type)} cannot be kept in a variable", hint, node)
@@ -177,8 +184,15 @@ class Statements(Expressions):
         if not isinstance(attribute, ast.Attribute) or self.static(attribute.value) is not MISSING:
             return None
         row = self.expression(_as_load(attribute.value))
-        shared = (isinstance(row.type, RowType) and not row.type.own) or isinstance(row.type, WorldType)
+        shared = (isinstance(row.type, RowType) and not self.is_own(row, attribute, subscript)) or isinstance(row.type, WorldType)
         return (row, attribute, subscript) if shared and not self.world_system else None
+
+    def is_own(self, row: Value, attribute: ast.Attribute, subscript: ast.Subscript | None) -> bool:
+        """Whether nobody else changes a place of ``row``: it is of the own row, and in a shared loop of this turn."""
+        if self.turns is None or not row.type.own:
+            return bool(row.type.own)
+        field = row.type.owner.fields.get(attribute.attr)
+        return field is not None and self.turns.own_element(field, subscript)
 
     def accumulate(self, place: tuple[Value, ast.Attribute, ast.Subscript | None], operator: str, value: Value, node: ast.AST) -> list[ast.stmt]:
         row, attribute, subscript = place
@@ -208,6 +222,8 @@ class Statements(Expressions):
         if self.access.families.setdefault((owner, field.name), family) != family:
             raise self.error(f"race: '{field.name}' is changed in two ways whose order matters", "use one of +=, |=, &=, min and max per system", node)
         self.log(row, field, "write", node)
+        if self.turns is not None and isinstance(row.type, RowType) and row.type.own:
+            self.turns.gather(self, row, field, operator, kind, node)
         return self.target.accumulate(row, field, operator, self.convert(value, kind, node, f"'{field.name}'"), indices)
 
     def extreme(self, target: ast.expr, value: ast.expr) -> list[ast.stmt] | None:
@@ -246,6 +262,8 @@ class Statements(Expressions):
         return self.target.write(holder, field, self.convert(value, self.kind_of(field, node), node, f"'{field.name}'"))
 
     def _plain_store(self, row: Value, name: str, node: ast.AST) -> Exception:
+        if self.turns is not None and isinstance(row.type, RowType) and row.type.own:
+            return self.turns.refused_store(self, name, node)
         if isinstance(row.type, WorldType):
             return self.error(
                 f"race: every entity would store its own value into 'world.{name}'",
@@ -266,6 +284,9 @@ class Statements(Expressions):
             if self.shared_place(target) is not None:
                 raise self._plain_store(holder.base, field.name, node)
             self.log(holder.base, field, "write", node)
+            if self.turns is not None:
+                check_size(self, holder, target)
+                self.turns.stored.setdefault(field.name, target.lineno)
             kind, indices = self.indices(holder, target)
             return self.target.set_element(holder.base, field, indices, self.convert(value, kind, node, f"'{field.name}'"))
         _, indices = self.indices(holder, target)
@@ -275,12 +296,16 @@ class Statements(Expressions):
         """Store one number of a vector in a local variable or in a component of one's own row."""
         number = self.convert(value, scalar_of(holder.type), node, "a component")
         if isinstance(target, ast.Name):
+            if self.turns is not None:
+                self.turns.check_local(self, target.id, node)
             return self.target.set_component(self.target.local(target.id), holder.type, indices, number)
         if isinstance(target, ast.Attribute):
             row = self.expression(_as_load(target.value))
             if isinstance(row.type, (RowType, WorldType)):
                 field = self.writable(row, target, node)
                 if self.shared_place(target) is not None:
+                    if self.turns is not None and isinstance(row.type, RowType) and row.type.own:
+                        raise self.turns.refused_part(self, field.name, node)
                     raise self.error("race: one component of a shared vector cannot be changed alone", "add a whole vector with zeros in it, with +=", node)
                 self.log(row, field, "write", node)
                 return self.target.write_component(row, field, indices, number)
@@ -310,6 +335,7 @@ class Statements(Expressions):
             return [ast.While(test, body, [])]
         made: list[ast.stmt] = self.bounded(test, body, node)
         if endless:  # nothing of the user's comes after it
+            self.refuse_leaving(node)
             made += self.leave()
             self.assigned = None
         return made
@@ -332,11 +358,14 @@ class Statements(Expressions):
         call = node.iter
         if isinstance(call, ast.Call) and self.static(call.func) is range and not call.keywords:
             return self.for_range(node.target.id, call, node)
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "all":
+        if isinstance(call, ast.Call) and self.static(call.func) is share:
+            return understand_share(self, node.target.id, call, node)
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in ("all", *QUERIES):
             holder = self.expression(call.func.value)
             if isinstance(holder.type, WorldType):
-                return self.for_rows(node.target.id, call, node)
-        raise self.unsupported(f"a loop over '{ast.unparse(call)}'", node, "loop over range(...) or world.all(Kind)")
+                understand = self.for_rows if call.func.attr == "all" else functools.partial(understand_query, self)
+                return understand(node.target.id, call, node)
+        raise self.unsupported(f"a loop over '{ast.unparse(call)}'", node, "loop over range(...), world.all(Kind), world.near(...) or world.nearest(...)")
 
     def for_range(self, name: str, call: ast.Call, node: ast.For) -> list[ast.stmt]:
         if not 1 <= len(call.args) <= 3:
@@ -353,15 +382,21 @@ class Statements(Expressions):
 
     def for_rows(self, name: str, call: ast.Call, node: ast.For) -> list[ast.stmt]:
         kind = self.kind_argument(call, "all")
+        return self.target.loop_rows(self.target.local(name), kind, self.rows_body(name, kind, node))
+
+    def rows_body(self, name: str, kind: Any, node: ast.For) -> list[ast.stmt]:
+        """The body of a loop in which ``name`` stands for one entity of ``kind`` after the other."""
         known = self.locals.setdefault(name, RowType(kind, own=False))
         if known != RowType(kind, own=False) or name in self.parameters:
             raise self.error(f"'{name}' already stands for {describe(known)}", "use another name in the loop", node)
+        if self.turns is not None:
+            self.turns.check_local(self, name, node)
         before = set(self.assigned or ())
         if self.assigned is not None:
             self.assigned.add(name)
         body = self.loop_body(node.body)
         self.assigned = before
-        return self.target.loop_rows(self.target.local(name), kind, body)
+        return body
 
     def loop_body(self, body: list[ast.stmt]) -> list[ast.stmt]:
         before = set(self.assigned or ())
@@ -371,7 +406,14 @@ class Statements(Expressions):
         self.assigned = before
         return made
 
+    def refuse_leaving(self, node: ast.AST) -> None:
+        """DefinitionError where a turn of a shared loop would end the whole loop."""
+        if self.turns is not None:
+            raise self.error("a turn of a shared loop cannot leave it, since the other turns run at the same time", "use 'continue' to end the turn", node)
+
     def stmt_Break(self, node: ast.Break) -> list[ast.stmt]:
+        if self.turns is not None and self.loops == self.turns.depth:
+            self.refuse_leaving(node)
         self.assigned = None
         return [ast.Break()]
 
@@ -386,6 +428,7 @@ class Statements(Expressions):
         if not self.in_helper:
             if node.value is not None and not (isinstance(node.value, ast.Constant) and node.value.value is None):
                 raise self.error("a system returns nothing", "write its result into a component", node)
+            self.refuse_leaving(node)
             made: list[ast.stmt] = self.leave()
         else:
             made = [self.give(node)]
@@ -441,6 +484,8 @@ class Statements(Expressions):
             if isinstance(holder.type, RowType):
                 if not holder.type.own and not self.world_system:
                     raise self.error("race: one entity cannot end the episode of another", "let that entity's own system decide", call)
+                if self.turns is not None:
+                    raise self.turns.refused_store(self, f"{function.attr}d", call)
                 self.note_agent(holder)
                 for name in (f"{function.attr}d", "active"):
                     self.log(holder, AGENT_FIELDS[name], "write", call)
@@ -466,6 +511,12 @@ class Statements(Expressions):
 
     def spawn(self, call: ast.Call) -> tuple[list[ast.stmt], Value]:
         """``world.spawn(Kind, component=value, ...)``: the code, and the reference to the new entity."""
+        if self.turns is not None:
+            raise self.error(
+                "a turn of a shared loop cannot spawn entities, whose order would be that of the turns",
+                "write what is to be spawned into an array component, and spawn in a plain loop after this one",
+                call,
+            )
         bare = ast.copy_location(ast.Call(call.func, call.args, []), call)
         kind = self.kind_argument(bare, "spawn", looks=False)
         self.unpacked += 1

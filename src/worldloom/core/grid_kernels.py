@@ -1,0 +1,136 @@
+"""What compiled systems call to look into a grid.
+
+Which cells are looked at only has to be wide enough. Whether an entity is near, and which of two is nearer, must come out alike
+everywhere: squares of distances are therefore added without the fused multiplication that a GPU would put in.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import warp as wp
+
+_ROOT = """
+#if defined(__CUDA_ARCH__)
+#define WL_ROOT(x) __fsqrt_rn(x)
+#else
+#define WL_ROOT(x) sqrtf(x)
+#endif
+"""
+
+
+@wp.func_native(
+    snippet="""
+#if defined(__CUDA_ARCH__)
+    const float x = __fsub_rn(a[0], b[0]), y = __fsub_rn(a[1], b[1]);
+    return __fadd_rn(__fmul_rn(x, x), __fmul_rn(y, y));
+#else
+    const float x = a[0] - b[0], y = a[1] - b[1];
+    return x * x + y * y;
+#endif
+"""
+)
+def square_apart_2(a: wp.vec2f, b: wp.vec2f) -> wp.float32: ...
+
+
+@wp.func_native(
+    snippet="""
+#if defined(__CUDA_ARCH__)
+    const float x = __fsub_rn(a[0], b[0]), y = __fsub_rn(a[1], b[1]), z = __fsub_rn(a[2], b[2]);
+    return __fadd_rn(__fadd_rn(__fmul_rn(x, x), __fmul_rn(y, y)), __fmul_rn(z, z));
+#else
+    const float x = a[0] - b[0], y = a[1] - b[1], z = a[2] - b[2];
+    return x * x + y * y + z * z;
+#endif
+"""
+)
+def square_apart_3(a: wp.vec3f, b: wp.vec3f) -> wp.float32: ...
+
+
+@wp.func_native(
+    snippet=_ROOT
+    + """
+    if (!(radius >= 0.0f)) return -1.0f;
+    union { float number; unsigned int bits; } square, next;
+    square.number = radius * radius;
+    while (WL_ROOT(square.number) > radius) square.bits -= 1u;
+    for (next.bits = square.bits + 1u; WL_ROOT(next.number) <= radius; next.bits += 1u) square = next;
+    return square.number;
+#undef WL_ROOT
+"""
+)
+def largest_square(radius: wp.float32) -> wp.float32:
+    """The largest number whose root is no more than ``radius``, so that no root is taken per entity; -1 where there is none."""
+    ...
+
+
+@wp.func_native(snippet="return blockDim.x;")
+def block_threads() -> wp.int32: ...
+
+
+@wp.func
+def first_cell(place: wp.float32, low: wp.float32, scale: wp.float32, cells: wp.int32):
+    """The cell along one axis; the first for what is no number."""
+    along = (place - low) * scale
+    if along > 0.0:
+        return wp.int32(wp.min(along, wp.float32(cells - 1)))
+    return wp.int32(0)
+
+
+@wp.func
+def last_cell(place: wp.float32, low: wp.float32, scale: wp.float32, cells: wp.int32):
+    """The cell along one axis; the last for what is no number."""
+    along = (place - low) * scale
+    if along < wp.float32(cells - 1):
+        return wp.int32(wp.max(along, 0.0))
+    return cells - 1
+
+
+@wp.func
+def cell_2(place: wp.vec2f, low: wp.vec2f, scale: wp.vec2f, cells: wp.int32):
+    """The number of the cell of a place."""
+    return first_cell(place[1], low[1], scale[1], cells) * cells + first_cell(place[0], low[0], scale[0], cells)
+
+
+@wp.func
+def cell_3(place: wp.vec3f, low: wp.vec3f, scale: wp.vec3f, cells: wp.int32):
+    """The number of the cell of a place."""
+    row = first_cell(place[2], low[2], scale[2], cells) * cells + first_cell(place[1], low[1], scale[1], cells)
+    return row * cells + first_cell(place[0], low[0], scale[0], cells)
+
+
+@wp.func
+def cells_around(place: wp.float32, radius: wp.float32, low: wp.float32, scale: wp.float32, cells: wp.int32):
+    """The first and the last cell along one axis that something within ``radius`` of ``place`` can be in, rounding and all."""
+    reach = radius * 1.00001 + wp.abs(place) * 1.0e-6 + 1.0e-18
+    return first_cell(place - reach, low, scale, cells), last_cell(place + reach, low, scale, cells)
+
+
+@wp.func
+def clearance(place: wp.float32, low: wp.float32, scale: wp.float32, cell: wp.int32, ring: wp.int32, cells: wp.int32):
+    """How near along one axis something can be that lies more than ``ring`` cells from ``cell``, the cell of ``place``; rather too little."""
+    along = (place - low) * scale
+    slack = 1.0e-5 * (wp.abs(along) + wp.float32(cells))
+    left = wp.float32(wp.inf)
+    right = wp.float32(wp.inf)
+    if cell - ring > 0:
+        left = (along - wp.float32(cell - ring) - slack) / scale
+    if cell + ring < cells - 1:
+        right = (wp.float32(cell + ring + 1) - along - slack) / scale
+    if left >= 0.0 and right >= 0.0:
+        return wp.min(left, right)
+    return wp.float32(0.0)
+
+
+FUNCTIONS: dict[str, Any] = {
+    "square_apart_2": square_apart_2,
+    "square_apart_3": square_apart_3,
+    "largest_square": largest_square,
+    "block_threads": block_threads,
+    "first_cell": first_cell,
+    "cell_2": cell_2,
+    "cell_3": cell_3,
+    "cells_around": cells_around,
+    "clearance": clearance,
+}
+"""What generated code finds by name."""

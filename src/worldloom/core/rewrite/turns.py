@@ -1,0 +1,172 @@
+"""Shared loops: ``for ray in wl.share(30)``, whose turns the threads of one entity share among them.
+
+Outside such loops all threads of an entity compute the same. Inside, a turn is run by one of them, in no order, so that a turn may
+only touch what no other turn does: its own element of an array, and sums and extremes whose order does not matter. The rules are
+checked whatever the number of threads, so that a loop means the same on every device.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import warp as wp
+
+from worldloom.core.errors import DefinitionError
+from worldloom.core.fields import FLOATS, Field, is_composite
+from worldloom.core.rewrite import nodes
+from worldloom.core.rewrite.values import ArrayType, RowType, Value
+
+if TYPE_CHECKING:
+    from worldloom.core.rewrite.statements import Statements
+
+
+def share(turns: int) -> range:
+    """The numbers 0 to ``turns - 1``, for a loop in a system whose turns the threads of one entity share: ``for ray in wl.share(30):``.
+
+    Without ``@wl.system(threads=...)``, on the CPU and interpreted it is a plain loop.
+    """
+    return range(turns)
+
+
+@dataclass
+class Turns:
+    """The shared loop that is being understood.
+
+    Attributes:
+        variable: The name that holds the number of the turn.
+        turns: How many turns there are, where the number is written out.
+        outside: Variables that have a value before the loop, and so belong to all threads.
+        depth: How many loops there are around its body.
+        draws: Random numbers that one turn draws at most.
+        gathered: Components of the own row that turns accumulate into, each with the line.
+        stored: Arrays of the own row whose elements turns store, likewise.
+        seen: What turns read of the own row, likewise; of arrays only what is not the turn's own element.
+    """
+
+    variable: str
+    turns: int | None
+    outside: set[Any]
+    depth: int
+    draws: int = 0
+    gathered: dict[str, tuple[Value, Field, int]] = field(default_factory=dict)
+    stored: dict[str, int] = field(default_factory=dict)
+    seen: dict[str, int] = field(default_factory=dict)
+
+    def own_element(self, array: Field, subscript: ast.Subscript | None) -> bool:
+        """Whether ``row.array[...]`` is an element that belongs to this turn: its first index is the turn's number."""
+        if subscript is None or not array.is_array:
+            return False
+        first = subscript.slice.elts[0] if isinstance(subscript.slice, ast.Tuple) and subscript.slice.elts else subscript.slice
+        return isinstance(first, ast.Name) and first.id == self.variable
+
+    def see(self, array: Value, subscript: ast.Subscript | None, line: int) -> None:
+        """Note that a turn reads an element of an array, one that another turn may write."""
+        assert array.base is not None
+        if isinstance(array.base.type, RowType) and array.base.type.own and not self.own_element(array.type.field, subscript):
+            self.seen.setdefault(array.type.field.name, line)
+
+    def check_local(self, flow: Statements, name: str, node: ast.AST) -> None:
+        """DefinitionError where a turn changes a variable that belongs to all threads."""
+        if name == self.variable:
+            raise flow.error(f"'{name}' is the number of the turn and cannot be replaced", "use another name", node)
+        if name in self.outside:
+            raise flow.error(
+                f"race: turns of a shared loop run at the same time, and all would change '{name}', which lives outside of it",
+                "write each turn's result into an array component, or accumulate into a component; or give the variable another name inside the loop",
+                node,
+            )
+
+    def check_draws(self, flow: Statements, count: int, node: ast.AST) -> None:
+        """Each turn has random numbers of its own, as many as its statements draw once."""
+        if count and flow.loops > self.depth:
+            raise flow.error(
+                "a loop inside a shared loop cannot draw random numbers, since each turn has a fixed number of its own", "draw before the inner loop", node
+            )
+        self.draws += count
+
+    def refused_part(self, flow: Statements, name: str, node: ast.AST) -> DefinitionError:
+        """What is said of a store into a part of a vector of the own row."""
+        return flow.error(
+            f"race: turns of a shared loop run at the same time, and all would store '{name}', a vector",
+            f"declare an array beside it, such as wl.Array(float, 8), and write its element [{self.variable}]",
+            node,
+        )
+
+    def refused_store(self, flow: Statements, name: str, node: ast.AST) -> DefinitionError:
+        """What is said of a plain store into the own row."""
+        return flow.error(
+            f"race: turns of a shared loop run at the same time, and all would store '{name}'",
+            f"write an array component at the turn's own place, {name}[{self.variable}], or accumulate with +=, -=, |=, &=, min or max",
+            node,
+        )
+
+    def gather(self, flow: Statements, row: Value, held: Field, operator: str, kind: Any, node: ast.AST) -> None:
+        """Note that turns accumulate into a component of the own row; DefinitionError where the order of the turns would show."""
+        if is_composite(kind) or (operator in ("add", "sub") and kind in FLOATS):
+            raise flow.error(
+                f"the sum '{held.name}' would depend on the order of the turns, which run at the same time",
+                f"write the terms into an array component, terms[{self.variable}] = ..., and add them up in a plain loop after this one",
+                node,
+            )
+        self.gathered.setdefault(held.name, (row, held, getattr(node, "lineno", 0)))
+
+    def finish(self, flow: Statements) -> None:
+        """DefinitionError where one turn reads what another writes."""
+        written = {**{name: line for name, (_, _, line) in self.gathered.items()}, **self.stored}
+        for name, line in self.seen.items():
+            if name in written:
+                raise flow.source.error(
+                    f"race: a turn reads '{name}' while other turns of the same loop write it",
+                    f"read it after the loop, or in a second shared loop (line {written[name]} writes)",
+                    line,
+                )
+        both = next((n for n in self.stored if n in self.gathered), None)
+        if both is not None:
+            raise flow.source.error(
+                f"race: turns store their own elements of '{both}' and accumulate into others", "use two loops, or two arrays", self.gathered[both][2]
+            )
+
+
+def understand_share(flow: Statements, name: str, call: ast.Call, node: ast.For) -> list[ast.stmt]:
+    """The code of ``for name in wl.share(turns)``."""
+    if flow.turns is not None:
+        raise flow.error("a shared loop inside a shared loop", "share the outer loop, and write range(...) in the inner one", node)
+    if not any(isinstance(v.type, RowType) and v.type.own for v in flow.parameters.values()):
+        raise flow.error("a shared loop stands in a system over one entity, whose threads share it", "write range(...)", node)
+    if len(call.args) != 1 or call.keywords:
+        raise flow.error("wl.share takes the number of turns", "write for example wl.share(30)", call)
+    if flow.assigned is not None and name in flow.assigned:
+        raise flow.error(f"'{name}' has a value before the shared loop", "use another name in the loop", node)
+    bound = flow.expression(call.args[0])
+    code = flow.convert(bound, wp.int32, call.args[0], "the number of turns")
+    flow.unpacked += 1
+    counter, total, base = f"wl_i_{name}", f"wl_turns{flow.unpacked}", f"wl_base{flow.unpacked}"
+    before = set(flow.assigned or ())
+    first = flow.assign_local(name, Value(flow.target.cast(nodes.name(counter), wp.int32), wp.int32), node)
+    turns = Turns(name, bound.const if isinstance(bound.const, int) else None, before, flow.loops + 1)
+    flow.turns = turns
+    body = first + flow.loop_body(node.body)
+    flow.turns, flow.assigned = None, before
+    turns.finish(flow)
+    start: list[ast.stmt] = [nodes.assign(total, flow.target.hold(code, wp.int32))]
+    end: list[ast.stmt] = []
+    if turns.draws:
+        start.append(nodes.assign(base, nodes.name("wl_draw")))
+        each = nodes.constant(turns.draws)
+        body = [nodes.assign("wl_draw", nodes.binary(nodes.name(base), ast.Add(), nodes.binary(nodes.name(counter), ast.Mult(), each))), *body]
+        taken = nodes.warp("max", nodes.name(total), flow.target.literal(0, wp.int32))
+        end.append(nodes.assign("wl_draw", nodes.binary(nodes.name(base), ast.Add(), nodes.binary(taken, ast.Mult(), each))))
+    gathered = [(row, held) for row, held, _ in turns.gathered.values() if not held.is_array]
+    return [*start, *flow.target.share(counter, total, body, gathered), *end]
+
+
+def check_size(flow: Statements, array: Value, subscript: ast.Subscript) -> None:
+    """DefinitionError where the turns of a shared loop do not fit into the array that they index."""
+    assert flow.turns is not None and isinstance(array.type, ArrayType)
+    size, turns = array.type.field.shape[0], flow.turns.turns
+    if turns is not None and turns > size and flow.turns.own_element(array.type.field, subscript):
+        raise flow.error(
+            f"overflow: {turns} turns do not fit into '{array.type.field.name}', which has {size} places", f"share {size} turns at most", subscript
+        )

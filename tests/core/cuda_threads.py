@@ -1,0 +1,212 @@
+"""Runs the text of kernels for CUDA in plain Python, with a real thread for every thread of a warp or block.
+
+It knows as much of Warp as worlds without vectors need. Threads are made to overtake each other at random, so that a barrier too
+few shows.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import random
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import worldloom as wl
+from worldloom.core.math import python_math
+from worldloom.core.operators import HELPERS
+from worldloom.core.population import serial_number
+from worldloom.core.program import KernelSpec, generate
+from worldloom.core.random import Key
+from worldloom.core.settle import LANES
+
+
+class Memory:
+    """A column as kernels see it."""
+
+    def __init__(self, values: np.ndarray) -> None:
+        self.values, self.shape = values, values.shape
+
+    def __getitem__(self, place: Any) -> Any:
+        _dawdle()
+        return self.values[place]
+
+    def __setitem__(self, place: Any, value: Any) -> None:
+        _dawdle()
+        self.values[place] = value
+
+
+def _dawdle() -> None:
+    if random.random() < 0.02:
+        time.sleep(1e-4)
+
+
+class Machine:
+    """One simulation whose steps are run by Python threads, from the text that CUDA would get."""
+
+    def __init__(self, simulation: wl.Simulation, exact: bool = False) -> None:
+        self.simulation, self.reports = simulation, []
+        self.program = generate(simulation.schedule, True, True, exact)
+        self.lock, self.here = threading.Lock(), threading.local()
+        tree = _WholeDivision().visit(ast.parse("from __future__ import annotations\n" + self.program.text))
+        self.space = {"wp": _Warp(self), "module": None, **self._functions(), **{n: python for n, (_, python) in HELPERS.items()}, "divide": _divide}
+        exec(compile(ast.fix_missing_locations(tree), "kernels", "exec"), self.space)
+
+    def step(self) -> None:
+        with np.errstate(all="ignore"):
+            for spec in self.program.step:
+                assert isinstance(spec, KernelSpec)
+                together = LANES if spec.labels[0].startswith("settle ") else spec.threads
+                for first in range(0, self.simulation.num_worlds * spec.rows, together):
+                    self._group(spec, range(first, first + together))
+
+    def _group(self, spec: KernelSpec, numbers: range) -> None:
+        """Run the threads that share a row, or a world in a settlement."""
+        barrier, votes = threading.Barrier(len(numbers), timeout=20), [False] * len(numbers)
+        failed: list[BaseException] = []
+        columns = [Memory(self.simulation.tables[t][f].values) for t, f in spec.columns]
+        extra = [None] * (spec.takes_errors + spec.takes_alarm)
+
+        def run(number: int) -> None:
+            self.here.number, self.here.barrier, self.here.votes, self.here.lane = np.int32(number), barrier, votes, number - numbers[0]
+            try:
+                with np.errstate(all="ignore"):
+                    self.space[spec.name](np.int32(0), np.int32(0), np.int32(0), *columns, *extra)
+            except BaseException as error:
+                failed.append(error)
+                barrier.abort()
+
+        if len(numbers) == 1:
+            run(numbers[0])
+        else:
+            crew = [threading.Thread(target=run, args=(n,)) for n in random.sample(numbers, len(numbers))]
+            for thread in crew:
+                thread.start()
+            for thread in crew:
+                thread.join()
+        assert not barrier.n_waiting
+        if failed:
+            raise failed[0]
+
+    def _wait(self) -> None:
+        self.here.barrier.wait()
+
+    def _vote(self, flag: Any) -> int:
+        self.here.votes[self.here.lane] = bool(flag)
+        self._wait()
+        found = sum(1 << lane for lane, vote in enumerate(self.here.votes) if vote)
+        self._wait()
+        return found
+
+    def _report(self, errors: Any, broken: Memory, steps: Memory, episodes: Memory, world: Any, offset: Any, site: int, value: Any) -> None:
+        if world >= 0:
+            broken.values[world, 0] = True
+            self.reports.append((int(world), int(episodes[world]), int(steps[world]), site, int(value)))
+
+    def _checked(self, index: Any, size: int, *where: Any) -> Any:
+        place = index + size if index < 0 else index
+        if 0 <= place < size:
+            return place
+        self._report(*where, index)
+        return 0
+
+    def _find(self, serials: Memory, first: Any, count: Any, serial: Any) -> int:
+        return next((i for i in range(int(count)) if serials.values[int(first) + i] == serial), -1)
+
+    def _functions(self) -> dict[str, Callable[..., Any]]:
+        return {
+            "thread_number": lambda: self.here.number,
+            "sync_warp": self._wait,
+            "sync_block": self._wait,
+            "warp_votes": self._vote,
+            "votes_before": lambda votes, lane: (votes & ((1 << int(lane)) - 1)).bit_count(),
+            "vote_count": lambda votes: votes.bit_count(),
+            "report_fault": self._report,
+            "checked_index": self._checked,
+            "checked_slot": self._checked,
+            "find_serial": self._find,
+            "later_of_pair": lambda number: np.int32((1 + math.isqrt(8 * int(number) + 1)) // 2),
+            "serial_number": lambda step, system, slot, share, nth: np.int64(serial_number(int(step), system, int(slot), share, int(nth) - 1)),
+            **{name: _random(name) for name in ("uniform", "integer", "normal")},
+        }
+
+
+def _random(name: str) -> Callable[..., Any]:
+    def draw(seed: Any, world: Any, episode: Any, step: Any, stream: Any, number: Any, *bounds: Any) -> Any:
+        return getattr(Key(int(seed), int(world), int(episode), int(step), int(stream)), name)(int(number), *bounds)
+
+    return draw
+
+
+class _Warp:
+    """Stands in for the module ``warp``."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(python_math, name)
+
+    def func(self, function: Any) -> Any:
+        return function
+
+    def kernel(self, **options: Any) -> Any:
+        return lambda function: function
+
+    def func_native(self, snippet: str) -> Any:
+        return lambda function: _put if function.__name__.startswith(("wl_put", "wl_stream")) else _get
+
+    def where(self, test: Any, one: Any, two: Any) -> Any:
+        return one if test else two
+
+    def min(self, one: Any, two: Any) -> Any:
+        return min(one, two)
+
+    def max(self, one: Any, two: Any) -> Any:
+        return max(one, two)
+
+    def _atomic(self, memory: Memory, place: tuple[Any, ...], change: Callable[[Any], Any]) -> Any:
+        with self.machine.lock:
+            before = memory.values[place]
+            memory.values[place] = change(before)
+        return before
+
+    def atomic_add(self, memory: Memory, *place: Any) -> Any:
+        return self._atomic(memory, place[:-1], lambda now: now + place[-1])
+
+    def atomic_sub(self, memory: Memory, *place: Any) -> Any:
+        return self._atomic(memory, place[:-1], lambda now: now - place[-1])
+
+    def atomic_min(self, memory: Memory, *place: Any) -> Any:
+        return self._atomic(memory, place[:-1], lambda now: min(now, place[-1]))
+
+    def atomic_max(self, memory: Memory, *place: Any) -> Any:
+        return self._atomic(memory, place[:-1], lambda now: max(now, place[-1]))
+
+
+def _get(column: Memory, row: Any, size: Any = 1, place: Any = 0) -> Any:
+    return column[np.unravel_index(int(row) * int(size) + int(place), column.shape)]
+
+
+def _put(column: Memory, row: Any, *rest: Any) -> None:
+    size, place = rest[:-1] or (1, 0)
+    column[np.unravel_index(int(row) * int(size) + int(place), column.shape)] = rest[-1]
+
+
+class _WholeDivision(ast.NodeTransformer):
+    """``/`` of whole numbers cuts off in kernels."""
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        self.generic_visit(node)
+        if not isinstance(node.op, ast.Div):
+            return node
+        return ast.copy_location(ast.Call(ast.Name("divide", ast.Load()), [node.left, node.right], []), node)
+
+
+def _divide(one: Any, two: Any) -> Any:
+    whole = all(isinstance(side, (int, np.integer)) for side in (one, two))
+    return type(one)(int(int(one) / int(two))) if whole else one / two

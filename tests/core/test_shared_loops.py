@@ -1,0 +1,105 @@
+"""Shared loops: the same results with one thread per entity and with many, and the threads never trip over each other."""
+
+import numpy as np
+import pytest
+from cuda_threads import Machine
+from wide_worlds import RAYS, Echo, Robot, Yard, yard
+
+import worldloom as wl
+from worldloom.core.compare import compare, first_difference, synchronise
+from worldloom.core.program import KernelSpec, generate
+
+
+def test_python_and_cpu_agree() -> None:
+    assert compare(yard(32), num_worlds=2, steps=16) is None
+
+
+def test_threads_make_no_difference_on_the_cpu() -> None:
+    one, many = (wl.Simulation(yard(threads), 5, "cpu", seed=3) for threads in (1, 256))
+    for step in range(30):
+        one.step()
+        many.step()
+        assert first_difference(one, many, step) is None
+    assert one.world.hits.numpy().any() and one[Robot].histogram.numpy().any() and (one.world.episode.numpy() > 0).any()
+
+
+@pytest.mark.parametrize("threads", [32, 64])
+def test_the_kernels_for_cuda_do_the_same_with_real_threads(threads: int) -> None:
+    """Everything that threads share: elements, sums, extremes, flags, random numbers, spawns, and early returns."""
+    cpu, machine_side = (wl.Simulation(yard(threads, robots=2), 2, "cpu", seed=5) for _ in range(2))
+    machine = Machine(machine_side)
+    echoes = 0
+    for step in range(7):
+        cpu.step()
+        machine.step()
+        assert first_difference(cpu, machine_side, step) is None
+        echoes += int(cpu[Echo].counts.numpy().sum())
+    assert echoes > 0 and cpu.world.hits.numpy().all()
+
+
+def test_faults_are_told_once() -> None:
+    """Outside shared loops by one of the threads, inside by the thread of the turn."""
+    cpu, machine_side = (wl.Simulation(yard(32, faulty=True), 3, "cpu", seed=1) for _ in range(2))
+    machine = Machine(machine_side)
+    told = []
+    cpu[Robot].age = 2  # soon a robot looks beyond its path
+    for _ in range(4):
+        synchronise(cpu, machine_side)
+        cpu.step()
+        machine.step()
+        told += cpu.errors()
+    words = machine.program.sites.messages
+    seen = sorted((w, e, s, words[site].replace("{value}", str(value))) for w, e, s, site, value in machine.reports)
+    assert seen == sorted((f.world, f.episode, f.step, f.message) for f in told)
+    assert any("path" in f.message for f in told) and any("length 7" in f.message for f in told)
+
+
+def test_a_turn_draws_numbers_of_its_own() -> None:
+    """The third turn draws the same whether there are five turns or forty, and what comes after them does not repeat them."""
+
+    @wl.system(threads=32)
+    def throw(robot: Robot, world: Yard):
+        for ray in wl.share(robot.rays):
+            robot.ranges[ray] = world.random()
+            if ray % 2 == 0:
+                robot.smooth[ray] = world.random()
+        robot.dice = world.random()
+
+    sim = wl.Simulation(wl.Definition("Throw-test", Yard, {Robot: 2}, step=(throw,)), 1, "cpu", seed=4)
+    sim[Robot].rays = np.array([[5, RAYS]])
+    sim.step()
+    first, smooth, dice = (sim[Robot][n].numpy()[0] for n in ("ranges", "smooth", "dice"))
+    assert len(np.unique(np.concatenate([first[1], smooth[1, ::2], dice]))) == RAYS + RAYS // 2 + 2
+    again = wl.Simulation(wl.Definition("Throw-test", Yard, {Robot: 2}, step=(throw,)), 1, "cpu", seed=4)
+    again[Robot].rays = np.array([[RAYS, RAYS]])
+    again.step()
+    np.testing.assert_array_equal(again[Robot].ranges.numpy()[0, 0, :5], first[0, :5])
+    np.testing.assert_array_equal(again[Robot].smooth.numpy()[0, 0, :5], smooth[0, :5])
+
+
+def test_kernels_with_several_threads_stand_alone() -> None:
+    schedule = wl.Simulation(yard(64), 1, "cpu").schedule
+    program = generate(schedule, True, True)
+    wide = [spec for spec in program.step if isinstance(spec, KernelSpec) and spec.threads > 1]
+    assert [(spec.labels, spec.rows, spec.threads) for spec in wide] == [(("look(Robot)",), 2 * 64, 64)]
+    assert "64 threads share each of its entities" in wide[0].reason
+    assert all(spec.threads == 1 for spec in generate(schedule, True, False).step if isinstance(spec, KernelSpec))
+
+
+def test_what_must_be_added_in_order_is_not_shared() -> None:
+    """In exact mode a sum of real numbers has an order, which threads would not keep."""
+
+    @wl.system(threads=32)
+    def pull(robot: Robot, world: Yard):
+        for ray in wl.share(4):
+            for other in world.all(Robot):
+                other.total += 0.1
+
+    schedule = wl.Simulation(wl.Definition("Pull-test", Yard, {Robot: 3}, step=(pull,)), 1, "cpu").schedule
+    for exact, expected in ((False, (96, 32)), (True, (1, 1))):
+        specs = [spec for spec in generate(schedule, True, True, exact).step if isinstance(spec, KernelSpec)]
+        assert [(spec.rows, spec.threads) for spec in specs if spec.labels == ("pull(Robot)",)] == [expected]
+
+
+def test_share_is_a_range_outside_of_systems() -> None:
+    assert list(wl.share(3)) == [0, 1, 2]

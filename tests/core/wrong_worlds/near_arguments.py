@@ -1,0 +1,24 @@
+"""A query without a radius."""
+
+import worldloom as wl
+
+
+class Ball(wl.Entity):
+    position: wl.vec2
+    x: float
+    spots: wl.Array(wl.vec2, 4)
+    hits: int
+
+
+class Table(wl.World):
+    total: float
+    width: wl.Config = 2.0
+
+
+@wl.system
+def rule(ball: Ball, world: Table):
+    for other in world.near(Ball, ball.position):  # WRONG: world.near takes a kind of entity, a position and a radius
+        ball.hits += 1
+
+
+wl.register("Wrong-v0", world=Table, entities={Ball: 4}, step=[rule])

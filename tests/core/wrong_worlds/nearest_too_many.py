@@ -1,0 +1,24 @@
+"""More of the nearest than there may be."""
+
+import worldloom as wl
+
+
+class Ball(wl.Entity):
+    position: wl.vec2
+    x: float
+    spots: wl.Array(wl.vec2, 4)
+    hits: int
+
+
+class Table(wl.World):
+    total: float
+    width: wl.Config = 2.0
+
+
+@wl.system
+def rule(ball: Ball, world: Table):
+    for other in world.nearest(Ball, ball.position, 65):  # WRONG: how many world.nearest gives is a number written out, from 1 to 64
+        ball.hits = other.id
+
+
+wl.register("Wrong-v0", world=Table, entities={Ball: 4}, step=[rule])

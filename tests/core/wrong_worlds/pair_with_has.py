@@ -1,0 +1,25 @@
+"""A pair with a query."""
+
+import worldloom as wl
+
+
+class Ball(wl.Entity):
+    x: float
+    hits: int
+
+
+class Wall(wl.Entity):
+    x: float
+
+
+class Table(wl.World):
+    total: float
+
+
+class Solid(wl.Components):
+    size: float
+
+
+@wl.system
+def rule(a: Ball, b: wl.Has(Solid)):  # WRONG: a pair is of two kinds of entity, not of what wl.Has finds
+    a.hits += 1

@@ -1,0 +1,26 @@
+"""A turn that ends the loop."""
+
+import worldloom as wl
+
+
+class Robot(wl.Entity):
+    x: float
+    hits: int
+    place: wl.vec2
+    ranges: wl.Array(float, 8)
+    counts: wl.Array(int, 8)
+
+
+class Spark(wl.Event):
+    x: float
+
+
+class Yard(wl.World):
+    total: float
+
+
+@wl.system(threads=32)
+def rule(robot: Robot, world: Yard):
+    for ray in wl.share(8):
+        if ray > 3:
+            break  # WRONG: a turn of a shared loop cannot leave it

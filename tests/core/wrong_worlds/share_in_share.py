@@ -1,0 +1,26 @@
+"""A shared loop inside another."""
+
+import worldloom as wl
+
+
+class Robot(wl.Entity):
+    x: float
+    hits: int
+    place: wl.vec2
+    ranges: wl.Array(float, 8)
+    counts: wl.Array(int, 8)
+
+
+class Spark(wl.Event):
+    x: float
+
+
+class Yard(wl.World):
+    total: float
+
+
+@wl.system(threads=32)
+def rule(robot: Robot, world: Yard):
+    for ray in wl.share(8):
+        for part in wl.share(2):  # WRONG: a shared loop inside a shared loop
+            robot.hits += 1

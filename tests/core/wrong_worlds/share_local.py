@@ -1,0 +1,27 @@
+"""Turns that change a variable of all threads."""
+
+import worldloom as wl
+
+
+class Robot(wl.Entity):
+    x: float
+    hits: int
+    place: wl.vec2
+    ranges: wl.Array(float, 8)
+    counts: wl.Array(int, 8)
+
+
+class Spark(wl.Event):
+    x: float
+
+
+class Yard(wl.World):
+    total: float
+
+
+@wl.system(threads=32)
+def rule(robot: Robot, world: Yard):
+    nearest = 10.0
+    for ray in wl.share(8):
+        nearest = min(nearest, float(ray))  # WRONG: all would change 'nearest'
+    robot.x = nearest

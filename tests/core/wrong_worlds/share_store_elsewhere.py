@@ -1,0 +1,25 @@
+"""A turn that stores into the element of another."""
+
+import worldloom as wl
+
+
+class Robot(wl.Entity):
+    x: float
+    hits: int
+    place: wl.vec2
+    ranges: wl.Array(float, 8)
+    counts: wl.Array(int, 8)
+
+
+class Spark(wl.Event):
+    x: float
+
+
+class Yard(wl.World):
+    total: float
+
+
+@wl.system(threads=32)
+def rule(robot: Robot, world: Yard):
+    for ray in wl.share(7):
+        robot.ranges[ray + 1] = 0.0  # WRONG: all would store 'ranges'

@@ -1,0 +1,26 @@
+"""Turns that store elements and add to others."""
+
+import worldloom as wl
+
+
+class Robot(wl.Entity):
+    x: float
+    hits: int
+    place: wl.vec2
+    ranges: wl.Array(float, 8)
+    counts: wl.Array(int, 8)
+
+
+class Spark(wl.Event):
+    x: float
+
+
+class Yard(wl.World):
+    total: float
+
+
+@wl.system(threads=32)
+def rule(robot: Robot, world: Yard):
+    for ray in wl.share(8):
+        robot.counts[ray] = 1
+        robot.counts[(ray + 1) % 8] += 1  # WRONG: turns store their own elements of 'counts'

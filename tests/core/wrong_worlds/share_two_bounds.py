@@ -1,0 +1,25 @@
+"""A shared loop from one number to another."""
+
+import worldloom as wl
+
+
+class Robot(wl.Entity):
+    x: float
+    hits: int
+    place: wl.vec2
+    ranges: wl.Array(float, 8)
+    counts: wl.Array(int, 8)
+
+
+class Spark(wl.Event):
+    x: float
+
+
+class Yard(wl.World):
+    total: float
+
+
+@wl.system(threads=32)
+def rule(robot: Robot, world: Yard):
+    for ray in wl.share(2, 8):  # WRONG: wl.share takes the number of turns
+        robot.hits += 1

@@ -1,0 +1,25 @@
+"""An array component, which is set element by element."""
+
+import worldloom as wl
+
+
+class Ship(wl.Entity):
+    fuel: float
+
+
+class Bullet(wl.Entity):
+    speed: wl.vec2
+    power: int = 1
+    trail: wl.Array(float, 3)
+    owner: wl.Ref[Ship]
+
+
+class Space(wl.World):
+    shots: int
+
+
+@wl.system
+def act(ship: Ship, world: Space):
+    world.spawn(Bullet, trail=1.0)  # WRONG: the array 'trail' cannot be set as a whole
+
+wl.register("Wrong-v0", world=Space, entities={Ship: 2, Bullet: wl.UpTo(64)}, step=[act])

@@ -1,0 +1,25 @@
+"""An entity spawned of a kind whose number is fixed."""
+
+import worldloom as wl
+
+
+class Ship(wl.Entity):
+    fuel: float
+
+
+class Bullet(wl.Entity):
+    speed: wl.vec2
+    power: int = 1
+    trail: wl.Array(float, 3)
+    owner: wl.Ref[Ship]
+
+
+class Space(wl.World):
+    shots: int
+
+
+@wl.system
+def act(ship: Ship, world: Space):
+    world.spawn(Ship, fuel=1.0)  # WRONG: changes how many 'Ship' there are, but in 'Wrong-v0' their number is fixed
+
+wl.register("Wrong-v0", world=Space, entities={Ship: 2, Bullet: wl.UpTo(64)}, step=[act])

@@ -1,0 +1,23 @@
+"""A helper, which knows no world, cannot spawn."""
+
+import worldloom as wl
+
+
+class Ship(wl.Entity):
+    fuel: float
+
+
+class Bullet(wl.Entity):
+    speed: wl.vec2
+    power: int = 1
+    trail: wl.Array(float, 3)
+    owner: wl.Ref[Ship]
+
+
+class Space(wl.World):
+    shots: int
+
+
+@wl.function
+def shoot(world: Space) -> float:  # WRONG: parameter 'world' has no component type
+    return 0.0

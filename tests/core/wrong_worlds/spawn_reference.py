@@ -1,0 +1,26 @@
+"""A reference to another kind."""
+
+import worldloom as wl
+
+
+class Ship(wl.Entity):
+    fuel: float
+
+
+class Bullet(wl.Entity):
+    speed: wl.vec2
+    power: int = 1
+    trail: wl.Array(float, 3)
+    owner: wl.Ref[Ship]
+
+
+class Space(wl.World):
+    shots: int
+
+
+@wl.system
+def act(ship: Ship, world: Space):
+    other = world.spawn(Bullet)
+    world.spawn(Bullet, owner=other)  # WRONG: 'owner' is a reference to Ship, but the value is a reference to Bullet
+
+wl.register("Wrong-v0", world=Space, entities={Ship: 2, Bullet: wl.UpTo(64)}, step=[act])

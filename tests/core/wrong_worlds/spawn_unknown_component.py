@@ -1,0 +1,25 @@
+"""A component that the new entity does not have."""
+
+import worldloom as wl
+
+
+class Ship(wl.Entity):
+    fuel: float
+
+
+class Bullet(wl.Entity):
+    speed: wl.vec2
+    power: int = 1
+    trail: wl.Array(float, 3)
+    owner: wl.Ref[Ship]
+
+
+class Space(wl.World):
+    shots: int
+
+
+@wl.system
+def act(ship: Ship, world: Space):
+    world.spawn(Bullet, velocity=wl.vec2(1.0, 0.0))  # WRONG: unknown component 'velocity': Bullet has speed, power
+
+wl.register("Wrong-v0", world=Space, entities={Ship: 2, Bullet: wl.UpTo(64)}, step=[act])
