@@ -21,7 +21,8 @@ class StepRate:
     """One row of the sweep.
 
     Attributes:
-        in_place: Steps per second with the actions already in their column: one graph launch per step.
+        in_place: Steps per second with the actions already in their column, the same at every step: one graph launch per step.
+        random: On a GPU, steps per second with other random actions at every step, which lie in its memory already.
         handed_in: Steps per second with a tensor of actions handed to every step.
         share_of_bandwidth: Bytes moved per second over the measured bandwidth of a copy.
     """
@@ -31,6 +32,8 @@ class StepRate:
     in_place: float
     microseconds_handed_in: float
     handed_in: float
+    microseconds_random: float | None
+    random: float | None
     bytes_per_step: int
     share_of_bandwidth: float
 
@@ -75,6 +78,21 @@ def random_actions(num_worlds: int, device: str, sets: int = 8) -> list[object]:
     return list(arrays)
 
 
+def seconds_at_random(sim: wl.Simulation, actions: list[object], device: str, seconds: float) -> float | None:
+    """Seconds per step of a graph of several steps, each with actions of its own that lie on the GPU; None on the CPU."""
+    if not sim.device.is_cuda:
+        return None
+    column = sim.tables["Cart"]["push"]
+    own = column.array
+    with wp.ScopedCapture(device=sim.device, force_module_load=False) as capture:
+        for taken in actions:
+            column.array = wp.from_torch(taken.reshape(-1))
+            for kernel in sim.program.step:
+                sim.executor.launch(kernel)
+    column.array = own
+    return seconds_per_call(lambda i: wp.capture_launch(capture.graph), device, seconds) / len(actions)
+
+
 def bench_sweep(device: str, worlds: list[int], seconds: float, bandwidth: float) -> list[StepRate]:
     rows = []
     for n in worlds:
@@ -82,9 +100,11 @@ def bench_sweep(device: str, worlds: list[int], seconds: float, bandwidth: float
         sim = wl.Simulation("CartPole-v1", n, device, seed=0)
         sim.step(actions[0])
         handed = seconds_per_call(lambda i, s=sim, a=actions: s.step(a[i % len(a)]), device, seconds)
+        random = seconds_at_random(sim, actions, device, seconds)
         placed = seconds_per_call(lambda i, s=sim: s.step(), device, seconds)
         moved = sum(k.bytes_read + k.bytes_written for k in sim.program.step if isinstance(k, KernelSpec)) * n
-        rows.append(StepRate(n, placed * 1e6, n / placed, handed * 1e6, n / handed, moved, moved / placed / bandwidth))
+        at_random = (None, None) if random is None else (random * 1e6, n / random)
+        rows.append(StepRate(n, placed * 1e6, n / placed, handed * 1e6, n / handed, *at_random, moved, moved / (random or placed) / bandwidth))
         sim.close()
     return rows
 

@@ -117,6 +117,12 @@ class Machine:
     def _find(self, serials: Memory, first: Any, count: Any, serial: Any) -> int:
         return next((i for i in range(int(count)) if serials.values[int(first) + i] == serial), -1)
 
+    def _birth(self, pending: Memory, world: Any) -> Any:
+        with self.lock:
+            place = pending.values[world]
+            pending.values[world] = place + 1
+        return place
+
     def _functions(self) -> dict[str, Callable[..., Any]]:
         return {
             "thread_number": lambda: self.here.number,
@@ -129,6 +135,7 @@ class Machine:
             "checked_index": self._checked,
             "checked_slot": self._checked,
             "find_serial": self._find,
+            "count_birth": self._birth,
             "later_of_pair": lambda number: np.int32((1 + math.isqrt(8 * int(number) + 1)) // 2),
             "serial_number": lambda step, system, slot, share, nth: np.int64(serial_number(int(step), system, int(slot), share, int(nth) - 1)),
             **{name: _random(name) for name in ("uniform", "integer", "normal")},

@@ -118,7 +118,7 @@ def _held(table: Table, axes: int) -> Array:
     """Which places of a table hold an entity, to go with a column of ``axes`` axes; all do where the number is fixed."""
     if not isinstance(table, PopulationTable):
         return np.ones((1,) * axes, bool)
-    held = table.held
+    held = table.held()
     return held.reshape(*held.shape, *(1,) * (axes - held.ndim))
 
 

@@ -34,7 +34,7 @@ class Executor:
         self.errors, self.alarm = simulation._fault_buffers, simulation._alarm.array
         self._simulation = weakref.ref(simulation)
         for spec in (*program.step, *program.reset):
-            if isinstance(spec, KernelSpec) and simulation.num_worlds * spec.rows >= 2**31:
+            if isinstance(spec, KernelSpec) and spec.work(simulation.num_worlds) >= 2**31:
                 raise InputError(f"{simulation.num_worlds} worlds need more than 2^31 threads for {spec.labels[0]}: use fewer worlds per simulation")
         self.kernels = program.load(self.device, simulation.definition.id)
         self.tuned = remembered(program, self.kernels, self.device, simulation.num_worlds) if tuned else dict[str, Ready]()
@@ -86,7 +86,8 @@ class Executor:
         """Launch one kernel for the worlds of one shard; on Warp's stream unless another is given, and as tuned unless told otherwise."""
         kernel, block = ready or self.tuned.get(spec.name) or (self.kernels[spec.name], spec.block_dim(self.device))
         first, end = self.slices[shard]
-        rows = spec.work(end - first, block if self.device.is_cuda else 1)
+        width = block if self.device.is_cuda else None
+        rows = spec.work(end - first, width)
         inputs: list[Any] = [first, rows, self.offset, *[self.tables[t][f].array for t, f in spec.columns]]
         if spec.takes_errors:
             inputs.append(self.errors[shard])
@@ -94,7 +95,7 @@ class Executor:
             inputs.append(self.alarm)
         wp.launch(
             kernel,
-            dim=spec.launched(end - first, block) if self.device.is_cuda else 1,
+            dim=spec.launched(end - first, width) if self.device.is_cuda else 1,
             inputs=inputs,
             device=self.device,
             stream=stream,

@@ -35,6 +35,9 @@ class PooledTable(PopulationTable):
         """Where the rows of each world begin: a PyTorch tensor, int64 of shape (num_worlds,)."""
         return self.first.torch().long()
 
+    def held(self) -> np.ndarray[Any, Any]:
+        return np.arange(self.batch) < int(self.counts.numpy().sum())
+
     @property
     def mask(self) -> Any:
         """Which places of :meth:`padded` hold an entity: a PyTorch tensor, bool of shape (num_worlds, the largest count now)."""
@@ -42,11 +45,6 @@ class PooledTable(PopulationTable):
 
         counts = self.counts.torch()
         return torch.arange(int(counts.max()), device=counts.device) < counts[:, None]
-
-    @property
-    def held(self) -> np.ndarray[Any, Any]:
-        """Which rows of a column hold an entity: bool of shape (batch,)."""
-        return np.asarray(np.arange(self.batch) < self.counts.numpy().sum())
 
     def rows(self, name: str) -> Any:
         """One component of all entities, world after world: a PyTorch tensor of shape (entities, ...).

@@ -76,6 +76,25 @@ def sum_up_to(value: wp.int32, lane: wp.int32) -> wp.int32: ...
 def of_last_lane(value: wp.int32) -> wp.int32: ...
 
 
+# The threads of a warp that spawn into the same world take their places with one addition.
+@wp.func_native(
+    snippet="""
+#if defined(__CUDA_ARCH__)
+    unsigned int same = __match_any_sync(__activemask(), world);
+    int lane = threadIdx.x & 31;
+    int leader = __ffs(same) - 1;
+    int first = 0;
+    if (lane == leader) first = atomicAdd(pending.data + world, __popc(same));
+    first = __shfl_sync(same, first, leader);
+    return first + __popc(same & ((1u << lane) - 1u));
+#else
+    return pending.data[world]++;
+#endif
+    """
+)
+def count_birth(pending: wp.array(dtype=wp.int32), world: wp.int32) -> wp.int32: ...
+
+
 # The threads of a warp that come here together take their places with one addition: a single number for the whole batch is in demand.
 @wp.func_native(
     snippet="""

@@ -29,7 +29,7 @@ from worldloom.core.rewrite import accessors
 from worldloom.core.rewrite.accessors import array_code
 from worldloom.core.rewrite.kernel_target import WORLD, Column, Sites, barrier, clean_action, column_name, variable
 from worldloom.core.schedule import FINISHED, BuildGrid, Functions, Group, HostNode, Mask, Part, Schedule, Settle, group
-from worldloom.core.settle import SettleText
+from worldloom.core.settle import WORLDS, SettleText
 from worldloom.core.settle_pooled import settle_kernels
 
 _SPACE: dict[str, Any] = {
@@ -50,13 +50,14 @@ _SPACE: dict[str, Any] = {
     "votes_before": population_kernels.votes_before,
     "vote_count": population_kernels.vote_count,
     "sync_warp": population_kernels.sync_warp,
+    "sync_block": wide_kernels.sync_block,
+    "later_of_pair": wide_kernels.later_of_pair,
+    **grid_kernels.FUNCTIONS,
     "sum_up_to": population_kernels.sum_up_to,
     "of_last_lane": population_kernels.of_last_lane,
     "take_place": population_kernels.take_place,
     "pooled_row": population_kernels.pooled_row,
-    "sync_block": wide_kernels.sync_block,
-    "later_of_pair": wide_kernels.later_of_pair,
-    **grid_kernels.FUNCTIONS,
+    "count_birth": population_kernels.count_birth,
     **{name: compiled for name, (compiled, _) in HELPERS.items()},
 }
 _ROWS = "for thread in range(rows):"
@@ -106,13 +107,13 @@ class KernelSpec:
         """Threads per block for this kernel, where nobody has tuned it."""
         return self.threads if self.is_block else block_dim(device)
 
-    def work(self, num_worlds: int, block: int) -> int:
-        """How many threads have something to do, in blocks of so many."""
+    def work(self, num_worlds: int, block: int | None = None) -> int:
+        """How many threads have something to do, in blocks of ``block`` on CUDA."""
         if self.total is not None:
             return self.total
-        return num_worlds * (block if self.whole_block else self.rows)
+        return num_worlds * (block if self.whole_block and block is not None else self.rows)
 
-    def launched(self, num_worlds: int, block: int) -> int:
+    def launched(self, num_worlds: int, block: int | None = None) -> int:
         """How many threads CUDA starts."""
         threads = self.work(num_worlds, block)
         return -(-threads // LANES) * LANES if self.whole_warps else threads
@@ -232,10 +233,10 @@ class _Writer:
     def part(self, phase: str, number: int, part: Part) -> list[KernelSpec | HostNode]:
         if isinstance(part, HostNode):
             return [part]
-        if isinstance(part, Settle) and part.population.pooled:
-            return [*self.pooled_settlement(phase, number, part)]
         if isinstance(part, BuildGrid):
             return [self.grid(phase, number, part)]
+        if isinstance(part, Settle) and part.population.pooled:
+            return [*self.pooled_settlement(phase, number, part)]
         return [self.settlement(phase, number, part) if isinstance(part, Settle) else self.kernel(phase, number, part)]
 
     def grid(self, phase: str, number: int, build: BuildGrid) -> KernelSpec:
@@ -254,7 +255,8 @@ class _Writer:
         alarm = population.limit.overflow == "error"
         name = self._write(f"{phase}_{number}", {c: self.field(c) for c in text.columns}, text.faults, alarm, lines, [_ROWS])
         looked = [(WORLD, f"{population.table}__{n}") for n in ("pending", "changed")]  # what moves beside depends on who comes and goes
-        return self._spec(name, LANES if self.cuda else 1, text.columns, text.faults, alarm, [settle.label], (looked, []), settle.reason)
+        spec = self._spec(name, LANES // WORLDS if self.cuda else 1, text.columns, text.faults, alarm, [settle.label], (looked, []), settle.reason)
+        return replace(spec, whole_warps=True)
 
     def pooled_settlement(self, phase: str, number: int, settle: Settle) -> list[KernelSpec]:
         population = settle.population
@@ -308,12 +310,12 @@ class _Writer:
         if in_order:
             lines, loops = [*loops, *["    " * _depth(loops) + line for line in lines]], []
         name = self._write(f"{phase}_{number}", columns, errors, False, lines, loops)
-        threads = 1 if in_order or (group.pair is not None and not self.cuda) else group.rows * group.threads
-        labels = [n.label for n in group.nodes]
-        total = None
-        if group.population is not None and group.population.limit.batch is not None:
-            threads, total = 1, group.population.limit.batch * group.threads if self.cuda and not in_order else None
-        return self._spec(name, threads, columns, errors, False, labels, self._moved(blocks, shared), group.reason, threads=group.threads, total=total)
+        threads, total = 1 if in_order or (group.pair is not None and not self.cuda) else group.rows * group.threads, None
+        if group.population is not None and group.population.pooled:
+            threads, total = 1, group.population.limit.batch if self.cuda and not in_order else None
+            total = total if total is None else total * group.threads
+        labels, moved = [n.label for n in group.nodes], self._moved(blocks, shared)
+        return self._spec(name, threads, columns, errors, False, labels, moved, group.reason, threads=group.threads, total=total)
 
     def _spec(
         self,
@@ -381,16 +383,6 @@ class _Writer:
         lines = [f"row = first * {most} + thread", f"world = row / {most}", f"slot = row - world * {most}"]
         return [*lines, f"if slot >= {count}: return"], []
 
-    def _pooled_head(self, population: Population, count: str, columns: dict[Column, Field], in_order: bool) -> tuple[list[str], list[str]]:
-        """A thread for every row of the batch on CUDA, which knows its world; on the CPU the rows of one world after the other."""
-        start = self._load((WORLD, f"{population.table}__first"), columns)
-        if in_order:
-            return [f"row = {start} + slot"], ["world = first + thread", f"for slot in range({count}):"]
-        if not self.cuda:
-            return [f"row = {start} + slot"], [_ROWS, "    world = first + thread", f"    for slot in range({count}):"]
-        home = self._load((population.table, HOME), columns)
-        return ["row = thread", f"world = {home}", "if world < 0: return", f"slot = row - {start}", f"if slot < 0 or slot >= {count}: return"], []
-
     def _repeated(self, blocks: Blocks) -> set[Column]:
         """Of the columns that share memory, those that a kernel need not store.
 
@@ -410,6 +402,16 @@ class _Writer:
             found |= {whole} if behind else parts
         return found
 
+    def _pooled_head(self, population: Population, count: str, columns: dict[Column, Field], in_order: bool) -> tuple[list[str], list[str]]:
+        """A thread for every row of the batch on CUDA, which knows its world; on the CPU the rows of one world after the other."""
+        start = self._load((WORLD, f"{population.table}__first"), columns)
+        if in_order:
+            return [f"row = {start} + slot"], ["world = first + thread", f"for slot in range({count}):"]
+        if not self.cuda:
+            return [f"row = {start} + slot"], [_ROWS, "    world = first + thread", f"    for slot in range({count}):"]
+        home = self._load((population.table, HOME), columns)
+        return ["row = thread", f"world = {home}", "if world < 0: return", f"slot = row - {start}", f"if slot < 0 or slot >= {count}: return"], []
+
     def _load(self, column: Column, columns: dict[Column, Field]) -> str:
         """The value of this row in a column."""
         if column in self.schedule.sharing:
@@ -418,9 +420,8 @@ class _Writer:
         field, name = columns.setdefault(column, self.field(column)), column_name(column)
         shared = f"wp.min(world, {name}.shape[0] - 1)"  # a configuration holds one value for all worlds, or one for each
         row = "row" if column[0] != WORLD else shared if field.role is Role.CONFIG else "world"
-        once = self.cuda and field.role is Role.ACTION and accessors.streams(field)  # whoever acts next writes it anew
-        get = accessors.get_once_text(name, field, row) if once else accessors.get_text(name, field, row)
-        return ast.unparse(clean_action(ast.parse(get, mode="eval").body, field))
+        get = accessors.get_once if field.role is Role.ACTION and not field.shape else accessors.get  # whoever acts next writes it anew
+        return ast.unparse(clean_action(get(ast.Name(name, ast.Load()), field, ast.parse(row, mode="eval").body), field))
 
     def _store(self, column: Column, columns: dict[Column, Field]) -> str:
         if column in self.schedule.sharing:

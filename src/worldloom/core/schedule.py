@@ -214,8 +214,8 @@ def plan(definition: Definition, autoreset: Autoreset, checks: bool) -> Schedule
     ]
     pairs = {s.pair.__name__: s.pair.most(definition.rows) for s in definition.systems if s.pair is not None}
     counts = Rows({WORLD: 1, **definition.rows, **{p.new_table: p.stage for p in populations}, **pairs}, definition.populations)
-    step, reset = (_with_grids(_settled(entries, definition), definition) for entries in (step, reset))
     notes = {p.scratch_table: scratch.fields(p, tables[p.table].fields) for p in populations if p.pooled}
+    step, reset = (_with_grids(_settled(entries, definition), definition) for entries in (step, reset))
     return Schedule(tables, counts, step, reset, notes)
 
 

@@ -15,6 +15,8 @@ from worldloom.core.population_kernels import LANES
 from worldloom.core.rewrite import accessors
 from worldloom.core.rewrite.kernel_target import FAULT_COLUMNS, WORLD, Column, KernelTarget, Rows, Sites, column_name
 
+WORLDS = 4
+"""Worlds that a warp looks after on CUDA: most often there is nothing to do in any of them."""
 _COUNTERS = ("wl_e0", "wl_e1", "wl_e2")
 
 
@@ -29,21 +31,31 @@ class SettleText:
         self.faults = population.limit.overflow != "drop"
 
     def body(self, cuda: bool) -> list[str]:
-        """The lines for one world; on CUDA for one of the threads of a warp."""
-        lines = self._head(cuda)
-        lines += self._leave_cuda() if cuda else self._leave_cpu()
-        lines += self._arrive_cuda() if cuda else self._arrive_cpu()
-        return lines
+        """The lines for one world; on CUDA for one of the threads of a warp, which looks after several worlds."""
+        if not cuda:
+            idle = f"if {self._world('pending')} == 0 and not {self._world('changed')}: continue"
+            return ["world = first + thread", idle, *self._head(), *self._leave_cpu(), *self._arrive_cpu()]
+        busy = [*self._head(), *self._leave_cuda(), *self._arrive_cuda()]
+        return [
+            f"lane = thread % {LANES}",
+            f"start = first + thread / {LANES} * {WORLDS}",
+            "world = start + lane",
+            "waits = wp.bool(False)",
+            f"if lane < {WORLDS} and world < {self._take(WORLD, f'{self.population.table}__count')}.shape[0]:",
+            f"    waits = {self._world('pending')} > 0 or {self._world('changed')}",
+            "waiting = warp_votes(waits)",
+            f"for turn_of_world in range({WORLDS}):",
+            "    if (waiting >> wp.uint32(turn_of_world)) & wp.uint32(1) == wp.uint32(1):",
+            "        world = start + turn_of_world",
+            *[f"        {line}" for line in busy],
+        ]
 
     # -- the parts ---------------------------------------------------------------------------------------------------
 
-    def _head(self, cuda: bool) -> list[str]:
-        place = [f"world = first + thread / {LANES}", f"lane = thread - (world - first) * {LANES}"] if cuda else ["world = first + thread"]
+    def _head(self) -> list[str]:
         return [
-            *place,
             f"born = {self._world('pending')}",
             f"changed = {self._world('changed')}",
-            f"if born == 0 and not changed: {'return' if cuda else 'continue'}",
             f"base = world * {self.population.limit.per_world}",
             f"stage = world * {self.population.stage}",
             f"count = {self._world('count')}",

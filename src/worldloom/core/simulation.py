@@ -147,7 +147,7 @@ class Simulation(History, Measured):
                 memory = external.pop(f"{name}.{f.name}", None) if f.role not in _NOT_EXTERNAL else None
                 whole, place = self.schedule.sharing.get((name, f.name), (None, 0))
                 within = None if whole is None else (columns[whole[1]], place)
-                columns[f.name] = Column(name, f, self.num_worlds, count, self.device, memory, within, total, beyond)
+                columns[f.name] = Column(name, f, self.num_worlds, count, self.device, memory, total, within, beyond)
             columns = {f.name: columns[f.name] for f in view.fields.values()}
             if population is None:
                 tables[name] = Table(name, columns, count)

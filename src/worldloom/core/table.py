@@ -29,8 +29,8 @@ class Column:
         count: int,
         device: wp.Device,
         external: Any = None,
-        within: tuple[Column, int] | None = None,
         total: int | None = None,
+        within: tuple[Column, int] | None = None,
         beyond: int = 0,
     ) -> None:
         self.table, self.field, self.num_worlds, self.count, self.device, self.total = table, field, num_worlds, count, device, total
@@ -51,7 +51,7 @@ class Column:
             self.array = wp.array(ptr=start, dtype=field.dtype, shape=self._rows, strides=(size,), device=device)
             self.fill(field.default)
         elif external is None:
-            self.array = wp.empty(self._rows, dtype=field.dtype, device=device) if not beyond else wp.zeros(self._rows, dtype=field.dtype, device=device)
+            self.array = (wp.zeros if beyond else wp.empty)(self._rows, dtype=field.dtype, device=device)
             self.fill(field.default)
         else:
             self.array = self._adopt(external)
@@ -270,6 +270,10 @@ class PopulationTable(Table):
         counts = self.counts.torch().long()
         return counts.cumsum(0) - counts
 
+    def held(self) -> np.ndarray[Any, Any]:
+        """Which places of a column hold an entity: a NumPy array of truth values with the first axes of the columns."""
+        return np.arange(self.count) < self.counts.numpy()[:, None]
+
     @property
     def mask(self) -> Any:
         """Which places hold an entity: a PyTorch tensor, bool of shape (num_worlds, most)."""
@@ -277,11 +281,6 @@ class PopulationTable(Table):
 
         counts = self.counts.torch()
         return torch.arange(self.count, device=counts.device) < counts[:, None]
-
-    @property
-    def held(self) -> np.ndarray[Any, Any]:
-        """Which rows of a column hold an entity: bool, of the first axes of its shape."""
-        return np.asarray(np.arange(self.count) < self.counts.numpy()[:, None])
 
     def rows(self, name: str) -> Any:
         """A copy of one component of all entities, world after world: a PyTorch tensor of shape (entities, ...)."""

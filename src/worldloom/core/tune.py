@@ -229,6 +229,6 @@ def tune_with(simulation: Simulation, blocks: Sequence[int], limits: Sequence[in
 def _remember(simulation: Simulation, spec: KernelSpec, choice: Choice) -> None:
     """Keep on disk what was found for a kernel, also where nothing was gained: it replaces what was found before."""
     device, setting = simulation.device, choice.setting
-    entry = tune_cache.Tuned(simulation.num_worlds * spec.rows, setting.block, setting.registers, choice.before, choice.after)
+    entry = tune_cache.Tuned(spec.work(simulation.num_worlds), setting.block, setting.registers, choice.before, choice.after)
     about = {"env": simulation.definition.id, "kernel": spec.name, "systems": list(spec.labels), "gpu": device.name, "warp": wp.config.version}
     tune_cache.store(kernel_key(simulation.executor.kernels[spec.name], device), entry, about)

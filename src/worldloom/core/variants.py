@@ -103,7 +103,7 @@ def remembered(program: Program, kernels: Mapping[str, Any], device: wp.Device, 
     settings = {}
     for spec in (*program.step, *program.reset):
         if isinstance(spec, KernelSpec) and spec.name not in settings:
-            entry = tune_cache.find(kernel_key(kernels[spec.name], device), num_worlds * spec.rows)
+            entry = tune_cache.find(kernel_key(kernels[spec.name], device), spec.work(num_worlds))
             if entry is not None:
                 settings[spec.name] = Setting(entry.block, entry.registers)
     return prepare(kernels, settings, device)

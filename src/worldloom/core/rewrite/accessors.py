@@ -68,9 +68,9 @@ def put_part_text(column: str, field: Field, row: str, place: int, value: str) -
     return ast.unparse(ast.Expr(nodes.call(_name("part", field), nodes.name(column), _parse(row), nodes.constant(place), _parse(value))))
 
 
-def get_once_text(column: str, field: Field, row: str) -> str:
-    """:func:`get` as text, for a value that no kernel reads soon again."""
-    return ast.unparse(nodes.call(_name("once", field), nodes.name(column), _parse(row)))
+def get_once(column: ast.expr, field: Field, row: ast.expr) -> ast.expr:
+    """:func:`get` for a value that no kernel reads soon again, such as an action: it leaves the cache to those that are."""
+    return nodes.call(_name("once" if streams(field) else "get", field), column, row)
 
 
 def get_text(column: str, field: Field, row: str, indices: str = "") -> str:
@@ -113,11 +113,11 @@ def definitions(fields: Iterable[Field], types: dict[str, Any], cuda: bool) -> s
         texts.setdefault(_name("put", field), f'@wp.func_native(snippet="{store}")\ndef {_name("put", field)}(column: {column}, {head}, value: {kind}): ...\n')
         if not field.shape and len(shape_of(field.dtype)) == 1 and scalar_of(field.dtype) is wp.float32:
             part, size = _name("part", field), shape_of(field.dtype)[0]
-            store = f"reinterpret_cast<float*>(column.data)[(size_t)row * {size} + place] = value;"
-            head = f"column: {column}, row: wp.int32, place: wp.int32, value: wp.float32"
-            texts.setdefault(part, f'@wp.func_native(snippet="{store}")\ndef {part}({head}): ...\n')
-        if cuda and streams(field):
-            load, store = _streaming(field)
+            one = f"reinterpret_cast<float*>(column.data)[(size_t)row * {size} + place] = value;"
+            taken = f"column: {column}, row: wp.int32, place: wp.int32, value: wp.float32"
+            texts.setdefault(part, f'@wp.func_native(snippet="{one}")\ndef {part}({taken}): ...\n')
+        if streams(field):
+            load, store = _streaming(field) if cuda else (load, store)
             once, stream = _name("once", field), _name("stream", field)
             texts.setdefault(once, f'@wp.func_native(snippet="{load}")\ndef {once}(column: {column}, row: wp.int32) -> {kind}: ...\n')
             texts.setdefault(stream, f'@wp.func_native(snippet="{store}")\ndef {stream}(column: {column}, row: wp.int32, value: {kind}): ...\n')
@@ -125,7 +125,7 @@ def definitions(fields: Iterable[Field], types: dict[str, Any], cuda: bool) -> s
 
 
 def streams(field: Field) -> bool:
-    """Whether :func:`stream_text` and :func:`get_once_text` know how to move ``field``."""
+    """Whether :func:`stream_text` and :func:`get_once` know how to move ``field``."""
     return not field.shape and wp.types.type_size_in_bytes(field.dtype) in _STREAMED
 
 

@@ -182,7 +182,7 @@ class KernelTarget(Target):
         return nodes.name(column_name(column))
 
     def raw(self, row: Value, field: Field) -> ast.expr:
-        return accessors.get(self._reach(row, field, write=False), field, self._row(row))
+        return accessors.get_once(self._reach(row, field, write=False), field, self._row(row))
 
     def _assigned(self, column: Column) -> bool:
         assigned = self.flow.assigned if self.flow is not None else None
@@ -302,7 +302,7 @@ class KernelTarget(Target):
         pending = self._reach(world, population.field("pending"), write=True)
         nth, place = nodes.name("wl_births"), nodes.name("wl_place")
         step = self.read(world, ENGINE_FIELDS["step"])
-        counted = nodes.warp("atomic_add", pending, nodes.name("world"), nodes.constant(1))
+        counted = nodes.call("count_birth", pending, nodes.name("world"))
         row: ast.expr = nodes.binary(nodes.binary(nodes.name("world"), ast.Mult(), nodes.constant(population.stage)), ast.Add(), place)
         room, lost = population.stage, list[ast.stmt]()
         taking: list[ast.stmt] = [nodes.assign("wl_place", counted)]
