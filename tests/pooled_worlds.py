@@ -137,3 +137,83 @@ def tally(world: Bed):
 def bed(overflow: str, per_world: int = 6, batch: int | None = 12) -> wl.Definition:
     """Every world sows ``births`` seeds in a step, numbered from 1 on, and loses those that are ``oldest`` steps old."""
     return wl.Definition("Bed-test", Bed, {Seed: wl.UpTo(per_world, batch=batch, overflow=overflow)}, step=(wither, sow, tally))
+
+
+class Ember(wl.Entity):
+    heat: float
+
+
+class Hearth(wl.World):
+    last: wl.Ref(Ember)
+
+
+@wl.system
+def light(world: Hearth):
+    world.last = world.spawn(Ember, heat=1.0)
+
+
+@wl.system
+def die_down(ember: Ember, world: Hearth):
+    if world.id == 0:
+        ember.despawn()
+
+
+@wl.system
+def poke(world: Hearth):
+    ember = world.last.get()
+    ember.heat += 0.0
+    if world.id == 0:
+        ember.heat += 5.0
+        ember.despawn()
+
+
+STALE = wl.Definition("Embers-test", Hearth, {Ember: wl.UpTo(2, batch=5)}, reset=(light,), step=(die_down, poke))
+"""The ember of world 0 leaves at once, and then somebody follows the reference to it."""
+
+
+class Gnat(wl.Entity):
+    position: wl.vec2
+    crowd: int
+    nearest: int
+    bumps: int
+
+
+class Dusk(wl.World):
+    meetings: int
+
+
+@wl.system
+def swarm(world: Dusk):
+    for _ in range(world.integer(2, 9)):
+        world.spawn(Gnat, position=wl.vec2(world.random(), world.random()))
+
+
+@wl.system
+def dance(gnat: Gnat, world: Dusk):
+    gnat.position += wl.vec2(world.random(-0.1, 0.1), world.random(-0.1, 0.1))
+    if world.random() < 0.2:
+        world.spawn(Gnat, position=gnat.position)
+    if world.random() < 0.2:
+        gnat.despawn()
+
+
+@wl.system
+def look_around(gnat: Gnat, world: Dusk):
+    gnat.crowd = 0
+    for other in world.near(Gnat, gnat.position, 0.2):
+        gnat.crowd += other.id + 1
+    for other in world.nearest(Gnat, gnat.position, 2):
+        gnat.nearest = other.id
+
+
+@wl.system
+def bump(a: Gnat, b: Gnat, world: Dusk):
+    if wl.length(a.position - b.position) < 0.1:
+        a.bumps += 1
+        b.bumps += 1
+        world.meetings += 1
+
+
+def gnats(batch: int | None) -> wl.Definition:
+    """Neighbours and pairs among entities that come and go."""
+    return wl.Definition("Gnats-test", Dusk, {Gnat: wl.UpTo(30, batch=batch, overflow="drop")}, reset=(swarm,), step=(dance, look_around, bump), max_steps=10)

@@ -71,14 +71,9 @@ def test_copies_that_do_not_fit_are_refused_and_change_nothing(sim: wl.Simulatio
     assert torch.equal(sim[Seed].rows("number"), before) and sim[Seed].counts.numpy().tolist() == [2, 0, 4, 1]
 
 
-def test_memory_of_somebody_else_has_a_row_for_every_place_too() -> None:
-    mine = torch.zeros(12, dtype=torch.int32)
-    made = wl.Simulation(bed("drop"), 4, "python", seed=0, external={"Seed.number": mine})
-    made.set_config("births", 1)
-    made.step()
-    assert mine[:4].tolist() == [1, 1, 1, 1]
-    with pytest.raises(InputError, match="must hold 12 numbers"):
-        wl.Simulation(bed("drop"), 4, "python", seed=0, external={"Seed.number": torch.zeros(24, dtype=torch.int32)})
+def test_its_columns_are_the_engines_own_memory() -> None:
+    with pytest.raises(InputError, match="cannot be external: the worlds share the rows of Seed"):
+        wl.Simulation(bed("drop"), 4, "python", seed=0, external={"Seed.number": torch.zeros(12, dtype=torch.int32)})
 
 
 def test_a_batch_is_a_whole_number_of_rows() -> None:

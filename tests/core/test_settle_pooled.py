@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from pooled_worlds import PER_WORLD, Mote, Nest, Seed, Spark, bed, pooled
+from pooled_worlds import PER_WORLD, STALE, Ember, Gnat, Mote, Nest, Seed, Spark, bed, gnats, pooled
 from warp_lanes import run_kernel
 
 import worldloom as wl
@@ -67,6 +67,19 @@ def test_interpreted_and_compiled_agree_in_every_row(mode: str) -> None:
         one.step()
         two.step()
     assert (one.world.episode.numpy() > 1).all()
+
+
+def test_neighbours_and_pairs_are_those_of_the_world() -> None:
+    one, two = wl.Simulation(gnats(None), 4, "python", seed=1), wl.Simulation(gnats(100), 4, "cpu", seed=1)
+    bumps = crowd = 0
+    for step in range(20):
+        one.step()
+        two.step()
+        for name in (SERIAL, *Gnat.fields):
+            assert torch.equal(two[Gnat].rows(name), one[Gnat].rows(name)), (name, step)
+        assert torch.equal(two.world.meetings.torch(), one.world.meetings.torch())
+        bumps, crowd = bumps + int(one[Gnat].rows("bumps").sum()), max(crowd, int(one[Gnat].rows("crowd").max()))
+    assert bumps > 0 and crowd > 5
 
 
 class OnLanes:
@@ -213,6 +226,16 @@ def test_the_rows_of_a_world_that_was_cleared_are_used_again(monkeypatch: pytest
         assert seeds(sim) == [[1, 2], [], [1], [1, 2]] and sim[Seed].offsets.tolist() == [0, 2, 2, 3]
         sow(sim, [4, 3, 0, 0])
         assert seeds(sim) == [[1, 2, 3, 4, 5, 6], [1, 2, 3], [1], [1, 2]] and not sim[Seed].dropped.numpy().any()
+
+
+@pytest.mark.parametrize("device", ["cpu", "python"])
+def test_a_stale_reference_of_an_empty_world_leads_to_nobody_elses_entities(device: str) -> None:
+    """The first row of an empty world is the first of the next one that has any."""
+    with wl.Simulation(STALE, 3, device, seed=0, autoreset="disabled") as sim:
+        for _ in range(3):
+            sim.step()
+        assert sim[Ember].rows("heat").tolist() == [1.0, 1.0] and sim[Ember].counts.numpy().tolist() == [0, 1, 1]
+        assert {f.world for f in sim.errors()} == {0}
 
 
 # -- forks -----------------------------------------------------------------------------------------------------------

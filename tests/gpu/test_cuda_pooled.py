@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from pooled_worlds import PER_WORLD, Mote, Seed, Spark, bed, pooled
+from pooled_worlds import PER_WORLD, STALE, Ember, Gnat, Mote, Seed, Spark, bed, gnats, pooled
 
 import worldloom as wl
 from worldloom.core import snapshot
@@ -151,3 +151,21 @@ def test_systems_are_timed() -> None:
     found = time_systems(sim, rounds=2)
     assert all(torch.equal(tensor.nan_to_num(), before[name].nan_to_num()) for name, tensor in snapshot.take(sim).items())
     assert [t.name for t in found].count("settle Mote") == 1
+
+
+def test_neighbours_and_pairs_in_both_layouts() -> None:
+    one, two = (wl.Simulation(gnats(batch), 200, "cuda:0", seed=1) for batch in (None, 4000))
+    for step in range(40):
+        one.step()
+        two.step()
+        for name in (SERIAL, *Gnat.fields):
+            assert torch.equal(two[Gnat].rows(name), one[Gnat].rows(name)), (name, step)
+        assert torch.equal(two.world.meetings.torch(), one.world.meetings.torch())
+
+
+def test_a_stale_reference_of_an_empty_world_leads_to_nobody_elses_entities() -> None:
+    sim = wl.Simulation(STALE, 3, "cuda:0", seed=0, autoreset="disabled")
+    for _ in range(3):
+        sim.step()
+    assert sim[Ember].rows("heat").tolist() == [1.0, 1.0] and sim[Ember].counts.numpy().tolist() == [0, 1, 1]
+    assert {f.world for f in sim.errors()} == {0}

@@ -206,7 +206,8 @@ class Interpreter:
         if not 0 <= place < self.count(table):
             self.fault(message, place)
             place = 0
-        return Row(self.tables[table].columns, self._first(table) + place, place)
+        nobody = self.schedule.counts.pooled(table) if self.count(table) == 0 else None  # the first row of an empty world is another's
+        return Row(self.tables[table].columns, self._first(table) + place if nobody is None else nobody, place)
 
     def _find(self, table: str, serial: int) -> int:
         """The place of the entity with a serial number; -1 where it is not there."""

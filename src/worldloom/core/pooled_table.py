@@ -15,7 +15,8 @@ class PooledTable(PopulationTable):
     """The columns of a kind of entity whose worlds share their rows.
 
     A column has the shape (batch, ...). The entities of world 0 come first, then those of world 1, and so on, those of a world in
-    the order in which they were spawned; the rows behind the last of them mean nothing.
+    the order in which they were spawned; the rows behind the last of them mean nothing. One more row, which is never shown, is where a
+    stale reference leads that is followed in a world without entities.
     """
 
     @property

@@ -35,6 +35,14 @@ def find_serial(serials: wp.array(dtype=wp.int64), first: wp.int32, count: wp.in
     return wp.int32(-1)
 
 
+@wp.func
+def pooled_row(first: wp.int32, count: wp.int32, slot: wp.int32, batch: wp.int32):
+    """The row of a place of a world where all worlds share the rows; in an empty world the one behind all others, which is nobody's."""
+    if count == 0:
+        return batch
+    return first + slot
+
+
 @wp.func_native(snippet="return __ballot_sync(0xffffffffu, flag);")
 def warp_votes(flag: wp.bool) -> wp.uint32: ...
 

@@ -56,6 +56,7 @@ _SPACE: dict[str, Any] = {
     "sum_up_to": population_kernels.sum_up_to,
     "of_last_lane": population_kernels.of_last_lane,
     "take_place": population_kernels.take_place,
+    "pooled_row": population_kernels.pooled_row,
     "count_birth": population_kernels.count_birth,
     **{name: compiled for name, (compiled, _) in HELPERS.items()},
 }

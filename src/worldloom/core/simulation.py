@@ -140,15 +140,15 @@ class Simulation(History, Measured):
     def _allocate(self, external: dict[str, Any]) -> dict[str, Table]:
         tables: dict[str, Table] = {}
         for name, view in self.schedule.tables.items():
-            count, total = self.schedule.counts[name], self.schedule.counts.pooled(name)
+            count, total, population = self.schedule.counts[name], self.schedule.counts.pooled(name), self.schedule.counts.populations.get(name)
+            beyond = 1 if population is not None and population.pooled else 0  # where a stale reference of an empty world leads
             columns: dict[str, Column] = {}
             for f in sorted(view.fields.values(), key=lambda f: (name, f.name) in self.schedule.sharing):  # those that lie within others come last
                 memory = external.pop(f"{name}.{f.name}", None) if f.role not in _NOT_EXTERNAL else None
                 whole, place = self.schedule.sharing.get((name, f.name), (None, 0))
                 within = None if whole is None else (columns[whole[1]], place)
-                columns[f.name] = Column(name, f, self.num_worlds, count, self.device, memory, total, within)
+                columns[f.name] = Column(name, f, self.num_worlds, count, self.device, memory, total, within, beyond)
             columns = {f.name: columns[f.name] for f in view.fields.values()}
-            population = self.schedule.counts.populations.get(name)
             if population is None:
                 tables[name] = Table(name, columns, count)
             else:

@@ -18,7 +18,7 @@ class Column:
 
     Its exports have the shape (num_worlds, count, ...), or (num_worlds, ...) for fields of the world, and share its memory.
     A configuration holds one value for the batch, shape (1, ...), or one per world. With ``total`` the rows are those of the whole
-    batch, shape (total, ...).
+    batch, shape (total, ...), and ``beyond`` more lie behind them, which no export shows.
     """
 
     def __init__(
@@ -31,10 +31,11 @@ class Column:
         external: Any = None,
         total: int | None = None,
         within: tuple[Column, int] | None = None,
+        beyond: int = 0,
     ) -> None:
         self.table, self.field, self.num_worlds, self.count, self.device, self.total = table, field, num_worlds, count, device, total
         self.name = f"{table}.{field.name}"
-        rows = 1 if field.role is Role.CONFIG else num_worlds * count if total is None else total
+        rows = 1 if field.role is Role.CONFIG else num_worlds * count if total is None else total + beyond
         self._rows = (rows, *field.shape)
         self._values: np.ndarray[Any, Any] | None = None
         self._tensor: Any = None
@@ -50,7 +51,7 @@ class Column:
             self.array = wp.array(ptr=start, dtype=field.dtype, shape=self._rows, strides=(size,), device=device)
             self.fill(field.default)
         elif external is None:
-            self.array = wp.empty(self._rows, dtype=field.dtype, device=device)
+            self.array = (wp.zeros if beyond else wp.empty)(self._rows, dtype=field.dtype, device=device)
             self.fill(field.default)
         else:
             self.array = self._adopt(external)
@@ -82,7 +83,7 @@ class Column:
             found: np.ndarray[Any, Any] = self.torch().cpu().numpy()
             return found
         values = self.values if self.device.is_cpu else self.array.numpy()
-        return values.reshape(self.shape)
+        return values[: self.total].reshape(self.shape)
 
     def torch(self) -> Any:
         """A PyTorch tensor that shares the column's memory."""
@@ -90,7 +91,7 @@ class Column:
             import torch
 
             with torch.inference_mode(False):  # a tensor born in inference mode could never be written to outside of it
-                self._tensor = wp.to_torch(self.array).view(self.shape) if self.within is None else self.within[0].torch()[..., self.within[1]]
+                self._tensor = wp.to_torch(self.array)[: self.total].view(self.shape) if self.within is None else self.within[0].torch()[..., self.within[1]]
         return self._tensor
 
     @property
@@ -150,10 +151,10 @@ class Column:
 
             self.torch().copy_(torch.from_numpy(array.astype(self.dtype)))
         elif self.device.is_cpu:
-            np.copyto(self.values.reshape(wanted), array, casting="unsafe")
+            np.copyto(self.values[: self.total].reshape(wanted), array, casting="unsafe")
         else:
             plain = np.ascontiguousarray(array, dtype=self.dtype)
-            source = wp.array(plain.reshape(*self.array.shape, *shape_of(self.field.dtype)), dtype=self.field.dtype, device="cpu", copy=False)
+            source = wp.array(plain.reshape(-1, *self.array.shape[1:], *shape_of(self.field.dtype)), dtype=self.field.dtype, device="cpu", copy=False)
             wp.synchronize_device(self.device)  # whatever stream used the column last
             wp.copy(self.array, source)
             wp.synchronize_device(self.device)
@@ -169,6 +170,8 @@ class Column:
 
     def _adopt(self, external: Any) -> wp.array:
         """Memory that somebody else owns, as this column."""
+        if self.total is not None:
+            raise InputError(f"{self.name} cannot be external: the worlds share the rows of {self.table}, which is the engine's own memory")
         if isinstance(external, wp.array):
             array = external
         elif _is_torch(external):
@@ -183,7 +186,7 @@ class Column:
             array = None
         if array is None:
             raise InputError(f"the external column {self.name} must be a Warp array, a PyTorch tensor or a NumPy array, not {type(external).__name__}")
-        size = int(np.prod((self._rows[0], *self.field.value_shape)))
+        size = int(np.prod((self.num_worlds * self.count, *self.field.value_shape)))
         scalars = array.size * int(np.prod(shape_of(array.dtype)))
         if scalar_of(array.dtype) is not scalar_of(self.field.dtype) or scalars != size:
             wanted = f"{size} numbers of type {type_name(scalar_of(self.field.dtype))}"

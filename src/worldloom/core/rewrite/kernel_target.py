@@ -270,6 +270,9 @@ class KernelTarget(Target):
         place = self.find(reference, kind) if kind.__name__ in self.counts.populations else self.cast(reference, wp.int32)
         message = f"an empty or stale reference to {kind.__name__} was followed"
         slot = nodes.call("checked_slot", place, self.count(kind), *self._fault_arguments(message, line))
+        batch = self.counts.pooled(kind.__name__)
+        if batch is not None:  # the first row of an empty world is another's
+            return nodes.call("pooled_row", self.first_row(kind), self.count(kind), slot, nodes.constant(batch))
         return nodes.binary(self.first_row(kind), ast.Add(), slot)
 
     def find(self, reference: ast.expr, kind: Any) -> ast.expr:
