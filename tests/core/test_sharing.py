@@ -71,6 +71,21 @@ def made(**changes) -> wl.Definition:
     return wl.Definition("Ball-shared", Room, **parts)
 
 
+class Old(wl.Entity):
+    height: wl.Persistent(float)
+    speed: float
+    sight: wl.Observation(2)
+
+
+@wl.system
+def look_old(old: Old):
+    old.sight = wl.vec2(old.height, old.speed)
+
+
+def test_what_outlives_a_reset_is_kept_apart():
+    assert shared_components(wl.Definition("Old-shared", Room, {Old: 1}, observe=(look_old,))) == {}
+
+
 def test_an_observation_that_repeats_components_shares_their_memory():
     assert shared_components(made()) == {("Ball", "height"): (("Ball", "sight"), 0), ("Ball", "speed"): (("Ball", "sight"), 1)}
     assert set(shared_components(wl.definition("CartPole-v1"))) == {("Cart", n) for n in ("x", "velocity", "angle", "spin")}

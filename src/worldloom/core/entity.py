@@ -62,7 +62,7 @@ class Components:
         for base in reversed(cls.__mro__[1:]):
             if issubclass(base, Components):
                 fields.update(vars(base).get("declared", {}))
-        names = {**vars(sys.modules.get(cls.__module__, sys)), **frame.f_globals, **frame.f_locals}
+        names = {**vars(sys.modules.get(cls.__module__, sys)), **frame.f_globals, **frame.f_locals, cls.__name__: cls}
         for name, annotation in inspect.get_annotations(cls).items():
             if isinstance(annotation, str):
                 try:

@@ -234,7 +234,7 @@ class Interpreter:
             room, place = population.limit.batch, self._staged[table]
             row = place
             self._staged[table] += 1
-        if place < room and self._births <= share:
+        if place < room:
             known = {SERIAL: serial, HOME: self._world, **values}
             new = self.tables[population.new_table].columns
             for name, column in new.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,13 @@ class PooledTable(PopulationTable):
     def offsets(self) -> Any:
         """Where the rows of each world begin: a PyTorch tensor, int64 of shape (num_worlds,)."""
         return self.first.torch().long()
+
+    def check_counts(self, tensors: Mapping[str, Any]) -> None:
+        super().check_counts(tensors)
+        counts, first, home = (tensors[name].long() for name in (self.counts.name, self.first.name, self[HOME].name))
+        fits = (first >= 0) & (first + counts <= self.batch)
+        if not bool(fits.all()) or bool((home >= len(counts)).any()):
+            raise InputError(f"the saved columns of {self.name} put its entities where there are no rows: take another snapshot")
 
     def held(self) -> np.ndarray[Any, Any]:
         return np.arange(self.batch) < int(self.counts.numpy().sum())

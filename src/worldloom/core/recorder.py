@@ -56,7 +56,7 @@ class Recorder:
         self._steps = self._writes = 0
         self._chunks: list[Chunk] = []
         kind = "python" if simulation.interpreted else "cuda" if simulation.device.is_cuda else "cpu"
-        self._log = ReplayLog(simulation.definition, simulation.autoreset, simulation.checks, simulation.world_offset, kind, self._ids, [])
+        self._log = ReplayLog(simulation.definition, simulation.autoreset, simulation.checks, simulation.exact, simulation.world_offset, kind, self._ids, [])
         self._run_step, self._run_reset = simulation._run_step, simulation._run_reset
         simulation._run_step, simulation._run_reset = self._step, self._reset
         simulation.recorder = self

@@ -39,6 +39,7 @@ class Replay:
             seed=0,
             autoreset=log.autoreset,
             checks=log.checks,
+            exact=log.exact,
             world_offset=log.world_offset + episode.world,
         )
         self._digest = WorldDigest(self.simulation, slice(None)) if verify and _same_bits(log, self.simulation) else None
@@ -119,7 +120,7 @@ class Replay:
 
 def _same_bits(log: ReplayLog, simulation: Simulation) -> bool:
     """Whether the device of the replay computes the same bits as that of the log."""
-    return (log.device == "cuda") == bool(simulation.device.is_cuda)
+    return log.exact or (log.device == "cuda") == bool(simulation.device.is_cuda)
 
 
 def _forgets(simulation: Simulation) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from worldloom.core import tensor_file
 from worldloom.core.errors import InputError
+from worldloom.core.population import UpTo
 from worldloom.core.registry import Definition
 from worldloom.core.registry import definition as find_definition
 from worldloom.core.schedule import Autoreset
@@ -109,7 +110,7 @@ class ReplayLog:
 
     Attributes:
         definition: The world.
-        autoreset, checks, world_offset: Those of the simulation.
+        autoreset, checks, exact, world_offset: Those of the simulation.
         device: What it ran on: ``python``, ``cpu`` or ``cuda``.
         worlds: The numbers of the worlds that were written down, shape (W,).
         chunks: The steps.
@@ -118,6 +119,7 @@ class ReplayLog:
     definition: Definition
     autoreset: Autoreset
     checks: bool
+    exact: bool
     world_offset: int
     device: str
     worlds: np.ndarray[Any, Any]
@@ -184,9 +186,10 @@ class ReplayLog:
         facts = {
             "world": made.id,
             "hash": made.hash,
-            "counts": {kind.__name__: getattr(count, "per_world", count) for kind, count in made.entities.items()},
+            "counts": {kind.__name__: asdict(count) if isinstance(count, UpTo) else count for kind, count in made.entities.items()},
             "autoreset": self.autoreset,
             "checks": self.checks,
+            "exact": self.exact,
             "world_offset": self.world_offset,
             "device": self.device,
             "shared": [sorted(chunk.state.shared) for chunk in self.chunks],
@@ -205,14 +208,15 @@ class ReplayLog:
         facts = contents.facts
         try:
             made = find_definition(facts["world"] if world is None else world) if world is None or isinstance(world, str) else world
-            made = made.with_counts(facts["counts"]) if made.id == facts["world"] else made
+            counts = {kind: UpTo(**count) if isinstance(count, dict) else count for kind, count in facts["counts"].items()}
+            made = made.with_counts(counts) if made.id == facts["world"] else made
             if made.hash != facts["hash"]:
                 raise InputError(
                     f"{path} was recorded in another '{facts['world']}' than '{made.id}' as it is now: go back to the world that it was recorded in"
                 )
             worlds = contents.tensors["worlds"].numpy()
             chunks = [_chunk(contents.tensors, number, facts, len(worlds), str(path)) for number in range(len(facts["shared"]))]
-            return cls(made, facts["autoreset"], bool(facts["checks"]), int(facts["world_offset"]), facts["device"], worlds, chunks)
+            return cls(made, facts["autoreset"], bool(facts["checks"]), bool(facts["exact"]), int(facts["world_offset"]), facts["device"], worlds, chunks)
         except InputError:
             raise
         except (KeyError, TypeError, ValueError, AttributeError):

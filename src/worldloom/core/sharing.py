@@ -57,7 +57,7 @@ def _parts(definition: Definition, kind: type[Entity], seen: Field) -> list[str]
 
 
 def _is_plain(field: Field) -> bool:
-    return field.role is Role.STATE and field.dtype is wp.float32 and not field.is_array
+    return field.role is Role.STATE and field.dtype is wp.float32 and not field.is_array and not field.keep
 
 
 def _repeated(system: System, seen: Field) -> list[str] | None:

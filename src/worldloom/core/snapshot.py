@@ -12,7 +12,7 @@ import numpy as np
 from worldloom.core import shards, tensor_file
 from worldloom.core.errors import InputError
 from worldloom.core.state import bits, is_config, put_rows, require_rows_per_world, rows_of, state_columns, world_ids
-from worldloom.core.table import Column
+from worldloom.core.table import Column, PopulationTable
 
 if TYPE_CHECKING:
     from worldloom.core.simulation import Simulation
@@ -185,6 +185,9 @@ def _check_columns(simulation: Simulation, columns: Mapping[str, Column], tensor
     for name, column in columns.items():
         if tensors[name].dtype != column.torch().dtype:
             raise InputError(f"the saved column {name} holds {tensors[name].dtype}, but this simulation holds {column.torch().dtype}")
+    for table in simulation.tables.values():
+        if isinstance(table, PopulationTable):
+            table.check_counts(tensors)
 
 
 def _resize(simulation: Simulation, column: Column, rows: int) -> None:

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 def state_columns(simulation: Simulation) -> dict[str, Column]:
     """Every column that means something between two steps, by ``Table.name``: all that a later step depends on."""
-    return {c.name: c for t in simulation.tables.values() for c in (*t, *t.extra.values())}
+    found = [c for t in simulation.tables.values() for c in (*t, *t.extra.values())]
+    return {c.name: c for c in sorted(found, key=lambda c: c.within is not None)}  # what lies within another is written after it
 
 
 def is_config(column: Column) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -269,6 +269,12 @@ class PopulationTable(Table):
         """Where the rows of each world begin in :meth:`rows`: a PyTorch tensor, int64 of shape (num_worlds,)."""
         counts = self.counts.torch().long()
         return counts.cumsum(0) - counts
+
+    def check_counts(self, tensors: Mapping[str, Any]) -> None:
+        """InputError where columns by ``Table.name``, of this or another simulation, hold numbers of entities that there cannot be."""
+        counts = tensors[self.counts.name]
+        if bool(((counts < 0) | (counts > self.count)).any()):
+            raise InputError(f"the saved column {self.counts.name} holds numbers that are not in 0 to {self.count}: take another snapshot")
 
     def held(self) -> np.ndarray[Any, Any]:
         """Which places of a column hold an entity: a NumPy array of truth values with the first axes of the columns."""

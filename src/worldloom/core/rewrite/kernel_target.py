@@ -311,7 +311,7 @@ class KernelTarget(Target):
             row, room = place, population.limit.batch
             known[HOME] = (ROW_FIELDS[HOME], nodes.name("world"))
             taking, lost = self._take_place(population, counted, room)
-        fits = ast.BoolOp(ast.And(), [ast.Compare(place, [ast.Lt()], [nodes.constant(room)]), ast.Compare(nth, [ast.LtE()], [nodes.constant(share)])])
+        fits = ast.Compare(place, [ast.Lt()], [nodes.constant(room)])
         stores: list[ast.stmt] = []
         for field_name in (*known, *population.staged):
             field, value = known[field_name] if field_name in known else (kind.fields[field_name], values.get(field_name))
