@@ -35,7 +35,9 @@ class SettleText:
         if not cuda or few:
             idle = f"if {self._world('pending')} == 0 and not {self._world('changed')}: {'return' if cuda else 'continue'}"
             return ["world = first + thread", idle, *self._head(), *self._leave_cpu(), *self._arrive_cpu()]
-        busy = [*self._head(), *self._leave_cuda(), *self._arrive_cuda()]
+        head = self._head()
+        busy = [*head[:-2], f"taken = wp.min(born, {self.population.stage})", "k = wp.int32(lane)", *self._look_ahead(), *head[-2:]]
+        busy += [*self._leave_cuda(), *self._arrive_cuda()]
         return [
             f"lane = thread % {LANES}",
             f"start = first + thread / {LANES} * {WORLDS}",
@@ -126,35 +128,36 @@ class SettleText:
     def _arrive_cuda(self) -> list[str]:
         most = self.population.limit.per_world
         return [
-            f"taken = wp.min(born, {self.population.stage})",
             f"for turn in range((taken + {LANES - 1}) / {LANES}):",
-            f"    k = turn * {LANES} + lane",
+            "    if turn > 0:",
+            f"        k = turn * {LANES} + lane",
+            *[f"        {line}" for line in self._look_ahead()],
             "    rank = wp.int32(k)",
-            "    mine = wp.int64(0)",
-            "    misplaced = wp.bool(False)",
-            "    if k < taken:",
-            f"        mine = {self._new(SERIAL, 'stage + k')}",
-            f"        if k > 0: misplaced = {self._new(SERIAL, 'stage + k - 1')} > mine",
-            "    disorder = vote_count(warp_votes(misplaced))",
+            f"    disorder = vote_count(warp_votes(k < taken and before > new_{SERIAL}))",
             "    if k < taken:",
             f"        if disorder > 0 or taken > {LANES}:",
             "            rank = wp.int32(0)",
             "            for other in range(taken):",
-            f"                if {self._new(SERIAL, 'stage + other')} < mine: rank += 1",
+            f"                if {self._new(SERIAL, 'stage + other')} < new_{SERIAL}: rank += 1",
             f"        if kept + rank < {most}:",
-            *[f"            {line}" for line in self._fill("base + kept + rank", "stage + k")],
+            *[f"            {line}" for line in self._fill("base + kept + rank", None)],
             f"filled = wp.min(kept + taken, {most})",
             "sync_warp()",
             "if lane == 0:",
             *[f"    {line}" for line in self._close("filled", "born - (filled - kept)")],
         ]
 
-    def _fill(self, row: str, new: str) -> list[str]:
-        """A new entity: what its system gave it, and defaults for the rest."""
+    def _look_ahead(self) -> list[str]:
+        """Load the new entity of this thread, and the serial number before it, long before they are needed."""
+        lines = ["at = stage + wp.max(wp.min(k, taken - 1), 0)", f"before = {self._new(SERIAL, 'wp.max(at - 1, stage)')}"]
+        return lines + [f"new_{name} = {self._new(name, 'at')}" for name in (SERIAL, *self.population.staged)]
+
+    def _fill(self, row: str, new: str | None) -> list[str]:
+        """A new entity: what its system gave it, which lies in the row ``new`` or was loaded already, and defaults for the rest."""
         lines: list[str] = []
         for name, field in self._moving():
             if name in (SERIAL, *self.population.staged):
-                lines.append(self._put(name, row, self._new(name, new)))
+                lines.append(self._put(name, row, f"new_{name}" if new is None else self._new(name, new)))
             else:
                 lines += element_loops(field.shape, [self._put(name, row, ast.unparse(self.target.default(field)))])
         return lines
