@@ -159,3 +159,22 @@ def test_members_of_enumerations_count(monkeypatch: pytest.MonkeyPatch) -> None:
     before = fingerprint(made)
     monkeypatch.setattr(Colour.RED, "_value_", 2)
     assert fingerprint(made) != before
+
+
+def test_the_second_kind_of_a_pair_counts() -> None:
+    class One(wl.Entity):
+        x: float
+
+    class Two(wl.Entity):
+        x: float
+
+    class Three(wl.Entity):
+        x: float
+
+    def made(partner: type[wl.Entity]) -> str:
+        space = {"wl": wl, "One": One, "Partner": partner}
+        source = Path(__file__).with_name("pair_of_kinds.py")
+        exec(compile(source.read_text(), str(source), "exec"), space)
+        return wl.Definition("Pair-print", wl.World, {One: 1, Two: 1, Three: 1}, step=(space["meet"],)).hash
+
+    assert made(Two) == made(Two) != made(Three)

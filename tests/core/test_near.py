@@ -156,12 +156,12 @@ def move(dot: Dot, world: Field):
     dot.point = dot.position
 
 
-MEADOW = wl.register(
+MEADOW = wl.Definition(
     "Neighbours-v0",
     world=Field,
     entities={Dot: DOTS, Bug: wl.UpTo(MOST_BUGS, overflow="drop"), Loner: 1},
-    reset=[scatter, hatch],
-    step=[look, look_deep, look_around, jump_about, survey, live, move],
+    reset=(scatter, hatch),
+    step=(look, look_deep, look_around, jump_about, survey, live, move),
     max_steps=9,
 )
 

@@ -57,6 +57,12 @@ def test_wolves_and_sheep_stay_equal_to_the_bit(monkeypatch: pytest.MonkeyPatch)
     run_long(find(str(FLOCK)))
 
 
+@pytest.mark.parametrize("name", ["predator_prey", "bullets"])
+def test_worlds_whose_entities_come_and_go_stay_equal_to_the_bit(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_REGISTRY", dict(registry._REGISTRY))
+    run_long(find(str(FLOCK.with_name(f"{name}.py"))))
+
+
 @pytest.mark.parametrize("fuse", [True, False], ids=["fused", "unfused"])
 def test_all_that_can_differ(fuse: bool) -> None:
     """Sums of real numbers into other rows and the world, rotations, matrices, normal random numbers."""

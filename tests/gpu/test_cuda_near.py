@@ -110,13 +110,13 @@ def move(dot: Dot, world: Field):
     dot.position += wl.vec2(float(world.integer(-1, 2)), float(world.integer(-1, 2))) * 0.015625
 
 
-MEADOW = wl.register(
+MEADOW = wl.Definition(
     "CudaNeighbours-v0",
     world=Field,
     entities={Dot: DOTS, Bug: wl.UpTo(MOST_BUGS, overflow="drop")},
-    reset=[hatch, scatter],
-    step=[look, look_deep, look_around, survey, live, move],
-    observe=[look],
+    reset=(hatch, scatter),
+    step=(look, look_deep, look_around, survey, live, move),
+    observe=(look,),
     max_steps=20,
 )
 

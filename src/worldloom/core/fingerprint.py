@@ -67,7 +67,8 @@ def _fields(fields: dict[str, Field]) -> list[Any]:
 
 def _system(system: System, helpers: dict[str, Any]) -> dict[str, Any]:
     owner = None if system.over_world else _kind(system.owner)
-    return {"owner": owner, "world": system.world.__name__, **_function(system.source, helpers)}
+    partner = {} if system.pair is None else {"pair": list(system.pair.tables)}
+    return {"owner": owner, **partner, "world": system.world.__name__, **_function(system.source, helpers)}
 
 
 def _function(source: Source, helpers: dict[str, Any]) -> dict[str, Any]:

@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from worldloom.core.entity import Components, Entity, Has, World
 from worldloom.core.errors import DefinitionError, InputError
 from worldloom.core.fields import Field, Role
 from worldloom.core.grid import VECTORS, Grid
 from worldloom.core.pairs import MOST_PAIRS, Pair
-from worldloom.core.population import PLACE_BITS, Population, UpTo, is_event
+from worldloom.core.population import PLACE_BITS, SYSTEM_BITS, Population, UpTo, is_event
 from worldloom.core.random import STREAM_SHIFT
 from worldloom.core.system import Helper, System
 
@@ -154,6 +156,7 @@ class Definition:
             known = names.get(kind if isinstance(kind, str) else getattr(kind, "__name__", ""))
             if known is None:
                 raise InputError(f"world '{self.id}' has no entities '{kind}': it has {', '.join(names)}")
+            count = int(count) if isinstance(count, np.integer) else count
             varies = isinstance(entities[known], UpTo)
             if varies and isinstance(count, int):
                 count = replace(entities[known], per_world=count)  # type: ignore[type-var]
@@ -254,6 +257,9 @@ def validate(made: Definition) -> None:
             _validate_callable(made, entry)
             continue
         _validate_system(made, entry)
+    systems = len([s for s in (*made.reset, *made.step, *made.observe) if isinstance(s, System)])
+    if made.populations and systems * len(made.entities) >= 2**SYSTEM_BITS:
+        raise made.error(f"{systems} systems are too many for a world whose entities come and go", f"stay below {2**SYSTEM_BITS:,} systems times kinds")
     for entry in made.observe:
         if isinstance(entry, System) and (entry.access.spawns or entry.access.despawns):
             line = next(iter([s.line for s in entry.access.spawns.values()] or entry.access.despawns.values()))

@@ -47,10 +47,11 @@ class WorldDigest:
             if tensor.is_floating_point():
                 numbers = values.view(tensor.dtype)
                 values = torch.where(numbers == numbers, numbers, torch.nan)
+            values = bits(values)
             if column.table in self.populations:  # places without an entity hold whatever was there before
                 there = self.populations[column.table].mask[self.rows]
                 values = values * there.reshape(*there.shape, *[1] * (values.ndim - 2))
-            total = total + (bits(values).reshape(len(values), -1).to(torch.int64) * weights).sum(1)
+            total = total + (values.reshape(len(values), -1).to(torch.int64) * weights).sum(1)
         return ((total ^ (total >> 32)) & 0x7FFFFFFF).to(torch.int32)
 
 
