@@ -21,7 +21,7 @@ def test_step_reports_json_and_nothing_else():
     command = [sys.executable, "-m", "worldloom.cli", "bench", "step", "CartPole-v1", "--num-worlds", "64", "--device", "cpu"]
     done = subprocess.run([*command, "--against", "gymnasium", "--seconds", "0.2", "--json"], capture_output=True, text=True, check=True)
     report = json.loads(done.stdout)
-    assert set(report) == {"env", "num_worlds", "device", "steps_per_second", "bytes_per_world", "against"}
+    assert set(report) == {"env", "num_worlds", "device", "steps_per_second", "bytes_per_world", "against", "faults", "first_fault", "dropped"}
     assert (report["env"], report["num_worlds"], report["device"]) == ("CartPole-v1", 64, "cpu")
     peer = report["against"]["gymnasium"]
     assert peer["ratio"] == pytest.approx(report["steps_per_second"] / peer["steps_per_second"])

@@ -18,6 +18,13 @@ def test_exact_mode_is_held_to_the_bit(worldloom):
     found = json.loads(out)
     assert (code, found["equal"], found["exact"]) == (0, True, True)
     assert found["tolerances"] == {"cpu": {"atol": 0.0, "rtol": 0.0}}
+    assert "(bit for bit, in exact mode)" in worldloom("check", "Pendulum-v1", "--exact", "--steps", 1, "--num-worlds", 2)[1]
+
+
+def test_a_long_wait_without_a_terminal_gets_a_line_now_and_then(worldloom, planted, monkeypatch):
+    monkeypatch.setattr("worldloom.cli.bar.PATIENCE_S", -1.0)
+    _, _, err = worldloom("check", f"{planted}:Honest-v0", "--steps", 3, "--num-worlds", 1, "--devices", "python,python")
+    assert err == "worldloom: checking Honest-v0: 0 of 3\n"
 
 
 def test_a_planted_difference_fails_and_is_named(worldloom, planted):

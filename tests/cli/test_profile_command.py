@@ -1,8 +1,11 @@
 """``worldloom profile``: a table, JSON and a trace. No test asks how long anything takes."""
 
 import json
+from pathlib import Path
 
 import pytest
+
+FAULTY = Path(__file__).parent / "faulty.py"
 
 
 def test_profile_as_a_table(worldloom):
@@ -10,6 +13,13 @@ def test_profile_as_a_table(worldloom):
     assert code == 0
     assert "swing(Cart)" in out
     assert "of bandwidth" in out
+
+
+def test_bytes_of_populations_are_the_most_there_can_be(worldloom, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    sentence = "Bytes of Spark are counted as if every place were taken"
+    assert sentence in worldloom("profile", FAULTY, "--num-worlds", 2, "--steps", 1, "--warm-up", 1)[1]
+    assert sentence in worldloom("explain", FAULTY)[1]
 
 
 def test_profile_as_json_with_a_trace(worldloom, tmp_path):

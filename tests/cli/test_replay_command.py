@@ -1,11 +1,13 @@
 """``worldloom replay``: recordings listed and played again."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import worldloom as wl
+from worldloom.core import registry
 from worldloom.core.compare import random_actions
 from worldloom.core.world_files import find
 
@@ -54,6 +56,22 @@ def test_an_episode_is_printed(worldloom, recorded):
     assert code == 0
     assert f"CartPole-v1, world 1, episode 0: {lengths[0]} steps on python, terminated" in out
     assert "Cart.push" in out
+
+
+def test_only_the_faults_of_the_episode_are_told(worldloom, tmp_path):
+    file = Path(__file__).parent / "faulty.py"
+    simulation = wl.Simulation(find(str(file)), 2, "python", seed=0)
+    with simulation.record() as recorder:
+        for _ in range(9):
+            simulation.step()
+    recorder.log.save(tmp_path / "log")
+    code, out, _ = worldloom("replay", tmp_path / "log", "--env", file, "--world", 1, "--episode", 1, "--json")
+    assert code == 0
+    assert [fault.partition(": ")[0] for fault in json.loads(out)["faults"]] == ["world 1, episode 1, step 2"]
+    registry._REGISTRY.pop("Faulty-v0")
+    code, _, err = worldloom("replay", tmp_path / "log")
+    assert code == 2
+    assert "was recorded in 'Faulty-v0', which is not registered: name its file, as in --env pond.py" in err
 
 
 def test_a_world_that_is_in_a_file(worldloom, planted, tmp_path):

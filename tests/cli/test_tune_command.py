@@ -5,7 +5,8 @@ import json
 import pytest
 
 
-def test_the_cpu_has_nothing_to_tune(worldloom):
+def test_the_cpu_has_nothing_to_tune(worldloom, monkeypatch):
+    monkeypatch.delattr("worldloom.cli.tune.Simulation")  # it is said before any is made
     code, out, _ = worldloom("tune", "CartPole-v1", "--device", "cpu", "--num-worlds", 4, "--warm-up", 1)
     assert code == 0
     assert out.startswith("There is nothing to tune on cpu: ")
@@ -17,6 +18,7 @@ def test_the_same_as_json(worldloom):
     assert code == 0
     assert set(report) == {"env", "device", "num_worlds", "kernels", "seconds_before", "seconds_after", "gain", "note"}
     assert (report["device"], report["num_worlds"], report["kernels"]) == ("cpu", 4, [])
+    assert report["seconds_before"] is report["seconds_after"] is report["gain"] is None
 
 
 @pytest.mark.parametrize("flag", ["--num-worlds", "--warm-up"])

@@ -67,6 +67,7 @@ def test_the_trace_is_one_that_perfetto_reads(cartpole: tuple[wl.Simulation, Pro
     launches = [e for e in events if e["ph"] == "X"]
     assert {e["tid"] for e in launches} == {0, 1} and len(launches) == len(found.events)
     assert all({"name", "pid", "tid", "ts", "dur", "args"} <= set(e) for e in launches)
+    assert launches[0]["name"].startswith("swing, judge") and launches[0]["args"]["kernel"].startswith("step_")
     assert "swing(Cart)" in launches[0]["args"]["systems"] and launches[0]["args"]["bytes"] > 0
     names = {e["args"]["name"] for e in events if e["ph"] == "M"}
     assert {"shard 0", "shard 1", "CartPole-v1: 40 worlds on cpu"} == names
@@ -84,6 +85,7 @@ def test_it_prints_and_makes_json(cartpole: tuple[wl.Simulation, Profile]) -> No
     _, found = cartpole
     text = str(found)
     assert text.startswith("CartPole-v1: 40 worlds on cpu, ") and "swing(Cart)" in text and "a large copy moves 1 GB/s here" in text
+    assert "The kernels, timed one by one, take " in text and "as if every place were taken" not in text
     plain = json.loads(json.dumps(found.as_dict()))
     assert set(plain) == {"env", "device", "num_worlds", "steps", "seconds_per_step", "bandwidth", "kernels", "systems"}
 

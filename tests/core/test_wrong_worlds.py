@@ -46,6 +46,22 @@ def test_wrong_world_is_refused(file: Path) -> None:
     assert not GENERATED.search(f"{error.problem} {error.fix}"), str(error)
 
 
+@pytest.mark.parametrize(
+    ("name", "fix"),
+    [
+        ("spawn_misspelt", "did you mean world.spawn?"),
+        ("entity_called", "write world.spawn(Hit, component=value)"),
+        ("entity_called_by_place", "write world.spawn(Hit, component=value)"),
+        ("despawn_reference", "follow it first: .get().despawn()"),
+        ("keyword_of_method", "give the arguments by position"),
+    ],
+)
+def test_the_mend_is_the_one_that_helps(name: str, fix: str) -> None:
+    with pytest.raises(wl.DefinitionError) as caught:
+        load(FOLDER / f"{name}.py")
+    assert caught.value.fix.startswith(fix)
+
+
 # -- worlds that go wrong while they run -----------------------------------------------------------------------------
 
 

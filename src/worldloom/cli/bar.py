@@ -1,4 +1,4 @@
-"""A progress bar on standard error, shown only when the wait is long."""
+"""A progress bar on standard error, shown only when the wait is long; a line now and then where there is no terminal."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from worldloom.cli import console
 
 PATIENCE_S = 2.0
 """How long no progress bar is shown."""
+LINE_EVERY_S = 10.0
+"""Time between two lines where there is no terminal to draw a bar on."""
 
 
 class Bar:
@@ -20,7 +22,8 @@ class Bar:
             TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=console.err(), transient=True
         )
         self.task = self.progress.add_task(what, total=total)
-        self.start = time.monotonic()
+        self.what, self.total = what, total
+        self.due = time.monotonic() + PATIENCE_S
 
     def __enter__(self) -> Bar:
         return self
@@ -31,5 +34,10 @@ class Bar:
 
     def show(self, done: int) -> None:
         self.progress.update(self.task, completed=done)
-        if not self.progress.live.is_started and self.progress.console.is_terminal and time.monotonic() - self.start > PATIENCE_S:
+        if self.progress.live.is_started or time.monotonic() < self.due:
+            return
+        if self.progress.console.is_terminal:
             self.progress.start()
+        else:
+            self.due = time.monotonic() + LINE_EVERY_S
+            self.progress.console.print(f"worldloom: {self.what}: {done:,} of {self.total:,}", soft_wrap=True, markup=False)

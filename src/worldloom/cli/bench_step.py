@@ -11,8 +11,10 @@ from rich.table import Table
 
 from worldloom.cli import bench_plot, console, peers
 from worldloom.cli.settings import Env, Json, names, require_positive
+from worldloom.core import mishaps
 from worldloom.core.compare import device_name
 from worldloom.core.errors import InputError
+from worldloom.core.mishaps import Mishaps
 from worldloom.core.registry import Definition
 from worldloom.core.simulation import Simulation
 from worldloom.core.timing import Run, make_actions, median_rates, stepping
@@ -60,12 +62,14 @@ class BenchStep:
         with console.results(self.json):
             made = find(self.env)
             reports = [self._measure(made, size) for size in sizes]
+            faults = mishaps.together(Mishaps(report["faults"], report["first_fault"], report["dropped"]) for report in reports)
         if self.plot:
             bench_plot.draw(reports, self.plot)
         if self.json:
             console.print_json(reports if self.sweep else reports[0])
         else:
             console.out().print(_sweep_table(reports) if self.sweep else _table(reports[0]))
+        console.warn(faults.lines())
         return 0
 
     def _sizes(self) -> list[int]:
@@ -87,22 +91,22 @@ class BenchStep:
             found = {name: peers.PEERS[name] for name in names(self.against)}
             able = [name for name, peer in found.items() if not peer.most or size <= peer.most]  # in a sweep, the small ones drop out
             contenders = {name: peers.open_peer(name, made.id, size, stack, self.batch_size) for name in able}
-            simulation, contenders["worldloom"] = self._open(made, size, stack, self.exact)
+            worlds, contenders["worldloom"] = self._open(made, size, stack, self.exact)
             if self.exact:
                 _, contenders[FAST] = self._open(made, size, stack, exact=False)
             rates = {name: rate * size for name, rate in median_rates(contenders, self.seconds).items()}
-            return self._report(simulation, size, rates)
+            return self._report(_at_rest(worlds), size, rates)
 
-    def _open(self, made: Definition, size: int, stack: ExitStack, exact: bool) -> tuple[Simulation, Run]:
-        """Worldloom's own contender, and one of its simulations."""
+    def _open(self, made: Definition, size: int, stack: ExitStack, exact: bool) -> tuple[Simulation | WorldPool, Run]:
+        """Worldloom's own worlds, and the contender that steps them."""
         if self.batch_size is None:
             simulation = stack.enter_context(Simulation(made, size, self.device, seed=0, exact=exact))
             return simulation, stepping(simulation, make_actions(simulation))
         pool = stack.enter_context(WorldPool(made, size, self.batch_size, device=self.device, seed=0, exact=exact))
-        return pool.simulations[0], peers.stepping_batches(pool, size, self.batch_size)
+        return pool, peers.stepping_batches(pool, size, self.batch_size)
 
-    def _report(self, simulation: Simulation, size: int, rates: dict[str, float]) -> dict[str, Any]:
-        own = rates["worldloom"]
+    def _report(self, simulations: list[Simulation], size: int, rates: dict[str, float]) -> dict[str, Any]:
+        own, simulation = rates["worldloom"], simulations[0]
         report = {
             "env": simulation.definition.id,
             "num_worlds": size,
@@ -110,9 +114,19 @@ class BenchStep:
             "steps_per_second": own,
             "bytes_per_world": simulation.bytes_per_world,
             "against": {name: {"steps_per_second": rate, "ratio": own / rate} for name, rate in rates.items() if name != "worldloom"},
+            **mishaps.read(simulations).as_dict(),
         }
         asked = {"exact": self.exact or None, "batch_size": self.batch_size}
         return {**report, **{name: value for name, value in asked.items() if value is not None}}
+
+
+def _at_rest(worlds: Simulation | WorldPool) -> list[Simulation]:
+    """The simulations of a contender, none of which is stepping."""
+    if isinstance(worlds, Simulation):
+        return [worlds]
+    for _ in worlds.simulations:
+        worlds.recv()
+    return worlds.simulations
 
 
 def _batches(report: dict[str, Any]) -> str:

@@ -10,7 +10,9 @@ import tyro
 from worldloom.cli import console
 from worldloom.cli.bar import Bar
 from worldloom.cli.settings import Env, Json, names, require_positive
+from worldloom.core import mishaps
 from worldloom.core.compare import Comparison, Difference, device_name
+from worldloom.core.mishaps import Mishaps
 from worldloom.core.world_files import find
 
 Tolerance = Annotated[float | None, tyro.conf.arg(metavar="FLOAT")]
@@ -50,15 +52,19 @@ class Check:
         require_positive(steps=self.steps, num_worlds=self.num_worlds)
         with console.results(self.json):
             made = find(self.env)
+            bar = Bar(f"checking {made.id}", self.steps)
             comparison = Comparison(
                 made, names(self.devices), self.num_worlds, seed=self.seed, atol=self.atol, rtol=self.rtol, sync=self.sync, exact=self.exact
             )
-            with comparison, Bar(f"checking {made.id}", self.steps) as bar:
+            with comparison, bar:
+                bar.show(0)
                 found = comparison.run(self.steps, bar.show)
-        self._report(comparison, found)
+                faults = mishaps.read([comparison.reference])
+        self._report(comparison, found, faults)
+        console.warn(faults.lines())
         return 0 if found is None else 1
 
-    def _report(self, comparison: Comparison, found: Difference | None) -> None:
+    def _report(self, comparison: Comparison, found: Difference | None, faults: Mishaps) -> None:
         devices = [device_name(simulation) for simulation in comparison.simulations]
         tolerances = {device_name(other): comparison.tolerances(other) for other in comparison.simulations[1:]}
         if self.json:
@@ -75,6 +81,7 @@ class Check:
                     "sync": self.sync,
                     "equal": found is None,
                     "difference": None if found is None else asdict(found),
+                    **faults.as_dict(),
                 }
             )
             return
@@ -88,5 +95,5 @@ class Check:
 
     def _how(self, atol: float, rtol: float) -> str:
         if atol == 0.0 and rtol == 0.0:
-            return "bit for bit"
+            return "bit for bit, in exact mode" if self.exact else "bit for bit"
         return f"whole numbers equal, real ones within {atol:g} + {rtol:g} * |expected|{', synchronised after each step' if self.sync else ''}"

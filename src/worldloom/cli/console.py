@@ -6,7 +6,7 @@ import contextlib
 import json
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from rich.console import Console
@@ -26,6 +26,12 @@ def err() -> Console:
 def complain(message: str) -> None:
     """Say on standard error what is wrong; lines are not broken, so that file names can be copied."""
     err().print(Text.assemble(("worldloom: ", "bold red"), message), soft_wrap=True)
+
+
+def warn(messages: Iterable[str]) -> None:
+    """Say on standard error, a line each, what the user should know about a result."""
+    for message in messages:
+        err().print(Text.assemble(("worldloom: ", "bold yellow"), message), soft_wrap=True)
 
 
 @contextlib.contextmanager

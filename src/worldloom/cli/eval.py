@@ -9,6 +9,8 @@ from typing import Any
 from worldloom.cli import console
 from worldloom.cli.bar import Bar
 from worldloom.cli.settings import Json, Run, Switch, require_positive
+from worldloom.core import mishaps
+from worldloom.core.mishaps import Mishaps
 
 
 @dataclass
@@ -35,14 +37,16 @@ class Eval:
     def run(self) -> int:
         require_positive(episodes=self.episodes)
         with console.results(self.json):
-            report = self._play()
+            report, found = self._play()
         if self.json:
-            console.print_json(report)
+            console.print_json({**report, **found.as_dict()})
         else:
             _show(report)
+        console.warn(found.lines())
         return 0
 
-    def _play(self) -> dict[str, Any]:
+    def _play(self) -> tuple[dict[str, Any], Mishaps]:
+        """What the policies got, and what went wrong in single worlds meanwhile."""
         from worldloom.learn.actors import open_run
         from worldloom.learn.evaluate import evaluate, worlds_for
 
@@ -50,9 +54,10 @@ class Eval:
         with run.worlds(worlds_for(self.episodes), self.device, self.seed) as worlds, Bar(f"playing {run.definition.id}", self.episodes) as bar:
             players = run.players(worlds, stochastic=self.stochastic, seed=self.seed)
             found = evaluate(worlds, players, self.episodes, bar.show)
+            faults = mishaps.read([worlds])
         saved = run.checkpoint
         head = {"run": str(run.folder), "env": run.definition.id, "algorithm": run.request.algorithm, "iteration": saved.iteration, "steps": saved.steps}
-        return {**head, "seed": self.seed, "stochastic": self.stochastic, **asdict(found)}
+        return {**head, "seed": self.seed, "stochastic": self.stochastic, **asdict(found)}, faults
 
 
 def _show(report: dict[str, Any]) -> None:

@@ -38,6 +38,7 @@ LABELS = {
     "episode/return": "return",
     "episode/length": "length",
     "episode/count": "episodes",
+    "episode/faults": "faults",
     "loss/policy": "policy loss",
     "loss/value": "value loss",
     "loss/entropy": "entropy",

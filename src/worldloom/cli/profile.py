@@ -8,6 +8,7 @@ from pathlib import Path
 from worldloom.cli import console
 from worldloom.cli.bar import Bar
 from worldloom.cli.settings import Env, Json, require_positive
+from worldloom.core import mishaps
 from worldloom.core.errors import InputError
 from worldloom.core.profile import parts
 from worldloom.core.simulation import Simulation
@@ -50,10 +51,12 @@ class Profile:
                 stepping(simulation, actions)(self.warm_up)
                 with Bar(f"profiling {made.id}", parts(self.steps)) as bar:
                     profile = simulation.profile(self.steps, actions, lambda done, total: bar.show(done))
+                faults = mishaps.read([simulation])
         if self.trace:
             profile.save_trace(self.trace)
         if self.json:
-            console.print_json(profile.as_dict())
+            console.print_json({**profile.as_dict(), **faults.as_dict()})
         else:
             console.out().print(profile)
+        console.warn(faults.lines())
         return 0

@@ -11,7 +11,10 @@ from rich.table import Table
 from worldloom.cli import console
 from worldloom.cli.bar import Bar
 from worldloom.cli.settings import Json
-from worldloom.core.replay_log import Episode, ReplayLog
+from worldloom.core import tensor_file
+from worldloom.core.errors import InputError
+from worldloom.core.registry import registered
+from worldloom.core.replay_log import KIND, VERSION, Episode, ReplayLog
 from worldloom.core.simulation import Simulation
 from worldloom.core.world_files import find
 
@@ -44,7 +47,7 @@ class Replay:
 
     def run(self) -> int:
         with console.results(self.json):
-            log = ReplayLog.load(self.log, None if self.env is None else find(self.env))
+            log = self._load()
             if self.episode is None:
                 episodes = log.episodes(self.world)
             else:
@@ -54,12 +57,23 @@ class Replay:
                     for simulation in replay:
                         steps.append(_told(simulation, replay.episode.first_step + len(steps)))
                         bar.show(len(steps))
-                    faults = [str(fault) for fault in replay.simulation.errors()]
+                    faults = [str(fault) for fault in replay.simulation.errors() if fault.episode == replay.episode.number]
         if self.episode is None:
             self._list(log, episodes)
         else:
             self._show(log, replay.episode, steps, faults)
         return 0
+
+    def _load(self) -> ReplayLog:
+        if self.env is not None:
+            return ReplayLog.load(self.log, find(self.env))
+        try:
+            return ReplayLog.load(self.log)
+        except InputError:
+            recorded = tensor_file.read(self.log, KIND, VERSION).facts.get("world")
+            if recorded in registered():
+                raise
+            raise InputError(f"{self.log} was recorded in '{recorded}', which is not registered: name its file, as in --env pond.py") from None
 
     def _list(self, log: ReplayLog, episodes: list[Episode]) -> None:
         if self.json:

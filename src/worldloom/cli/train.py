@@ -74,6 +74,7 @@ class Train:
             drawn = self._draw(request, outcome, video=not self.no_video and stopping.told is None) if outcome.leads else {}
         if outcome.leads:
             self._report(request, outcome, drawn, stopping)
+            console.warn(outcome.mishaps.lines())
         return stopping.code
 
     def request(self) -> Request:
@@ -148,6 +149,7 @@ class Train:
                 "mean_return": known,
                 "complete": outcome.complete,
                 "stopped_by": None if stopping.told is None else stopping.told.name,
+                **outcome.mishaps.as_dict(),
                 **{name: str(drawn[name]) if name in drawn else None for name in ("curve", "video")},
             }
             console.print_json(report)

@@ -7,9 +7,11 @@ from dataclasses import asdict, dataclass
 from worldloom.cli import console
 from worldloom.cli.bar import Bar
 from worldloom.cli.settings import Env, Json, require_positive
+from worldloom.core.device import PYTHON, resolve
+from worldloom.core.registry import Definition
 from worldloom.core.simulation import Simulation
 from worldloom.core.timing import make_actions, stepping
-from worldloom.core.tune import PARTS
+from worldloom.core.tune import PARTS, Tuning, nothing_to_tune
 from worldloom.core.world_files import find
 
 
@@ -36,12 +38,16 @@ class Tune:
         require_positive(num_worlds=self.num_worlds, warm_up=self.warm_up)
         with console.results(self.json):
             made = find(self.env)
-            with Simulation(made, self.num_worlds, self.device, seed=0) as simulation:
-                stepping(simulation, make_actions(simulation))(self.warm_up)
-                with Bar(f"tuning {made.id}", PARTS) as bar:
-                    tuning = simulation.tune(lambda done, total: bar.show(done))
+            device, interpreted = resolve(self.device)
+            tuning = self._tune(made) if device.is_cuda else nothing_to_tune(made.id, PYTHON if interpreted else "cpu", self.num_worlds)
         if self.json:
             console.print_json(asdict(tuning))
         else:
             console.out().print(tuning)
         return 0
+
+    def _tune(self, made: Definition) -> Tuning:
+        with Simulation(made, self.num_worlds, self.device, seed=0) as simulation:
+            stepping(simulation, make_actions(simulation))(self.warm_up)
+            with Bar(f"tuning {made.id}", PARTS) as bar:
+                return simulation.tune(lambda done, total: bar.show(done))

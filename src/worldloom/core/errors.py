@@ -67,9 +67,9 @@ class CapacityError(WorldloomError):
 
     def __init__(self, faults: list[WorldFault]) -> None:
         self.faults = faults
-        more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+        more = f" (and {len(faults) - 1} more such faults)" if len(faults) > 1 else ""
         named = f"{faults[0]}{more}" if faults else "worlds spawned more than there is room for; the columns 'dropped' say where"
-        super().__init__(f"{named}. The worlds were reset, so the run can go on; overflow='reset' or 'drop' makes this no error.")
+        super().__init__(f"{named}. Those worlds were reset; a program that catches this error can go on.")
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from worldloom.core.fields import Role
 from worldloom.core.program import KernelSpec, Program, generate
-from worldloom.core.report import Report
+from worldloom.core.report import Report, full_places
 from worldloom.core.rewrite.kernel_target import Column
 from worldloom.core.schedule import HostNode, Node, Schedule
 
@@ -58,6 +58,7 @@ class Explanation(Report):
         bytes_unfused: Bytes that a world moves per step with a kernel for each system.
         bytes_fused: Bytes that a world moves per step as it is.
         separate: For every kernel of a step but the first, one sentence on why it is a kernel of its own.
+        populations: Kinds whose number varies; their bytes are counted as if every place were taken.
     """
 
     env: str
@@ -68,6 +69,7 @@ class Explanation(Report):
     bytes_unfused: int
     bytes_fused: int
     separate: tuple[str, ...]
+    populations: tuple[str, ...] = ()
 
     def __rich__(self) -> Any:
         from rich.console import Group
@@ -79,6 +81,8 @@ class Explanation(Report):
             Text(f"{self.env}: the {self.systems} systems of a step run as {found} kernel{'' if found == 1 else 's'}.", style="bold"),
             Text(f"Bytes per world and step: {self.bytes_unfused:,} with a kernel for each system, {self.bytes_fused:,} as it is{less}."),
         ]
+        if self.populations:
+            lines.append(Text(full_places(self.populations)))
         if self.callables:
             lines.append(Text(f"Callables between the kernels of a step: {', '.join(self.callables)}."))
         for kernel in self.kernels:
@@ -119,6 +123,7 @@ def explain(simulation: Simulation) -> Explanation:
         bytes_unfused=step_bytes(generate(schedule, False, cuda, simulation.exact)),
         bytes_fused=step_bytes(program),
         separate=tuple(f"{k.systems[0]} starts a kernel of its own: {k.reason}" for k in kernels if k.phase == "step")[1:],
+        populations=tuple(simulation.definition.populations),
     )
 
 

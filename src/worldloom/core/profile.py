@@ -14,7 +14,7 @@ from worldloom.core import trace
 from worldloom.core.clock import KeptState
 from worldloom.core.errors import InputError
 from worldloom.core.program import KernelSpec
-from worldloom.core.report import Report, short_time
+from worldloom.core.report import Report, full_places, short_time
 from worldloom.core.timing import check_compiled, copy_bandwidth, time_entries, time_systems
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ class Profile(Report):
         kernels: The kernels and callables of a step, in the order they run in.
         systems: Every system alone, in a kernel of its own: together they take longer than the fused kernels.
         events: When each kernel ran, step by step.
+        populations: Kinds whose number varies; their bytes are counted as if every place were taken.
     """
 
     env: str
@@ -71,6 +72,7 @@ class Profile(Report):
     kernels: tuple[Cost, ...]
     systems: tuple[Cost, ...]
     events: tuple[trace.TraceEvent, ...] = field(repr=False)
+    populations: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Everything but the events, as plain values."""
@@ -87,15 +89,26 @@ class Profile(Report):
         from rich.text import Text
 
         rate = self.num_worlds / self.seconds_per_step
-        head = f"{self.env}: {self.num_worlds:,} worlds on {self.device}, {short_time(self.seconds_per_step)} per step, {rate:.3g} world steps per second"
+        head = f"{self.env}: {self.num_worlds:,} worlds on {self.device}, {short_time(self.seconds_per_step)} per step, {rate:,.0f} world steps per second"
         foot = f"Bytes are per world and step; of the bandwidth: a large copy moves {self.bandwidth / 1e9:,.0f} GB/s here."
         return Group(
             Text(head, style="bold"),
             self._table("kernel", self.kernels),
             self._table("system, alone", self.systems),
             Text(foot),
-            Text("Each system is timed in a kernel of its own, so that they add up to more than a step takes."),
+            *([Text(full_places(self.populations))] if self.populations else []),
+            Text(self._between()),
+            Text(f"Each system is timed alone, in a kernel of its own: together they take {short_time(sum(s.seconds for s in self.systems))}."),
         )
+
+    def _between(self) -> str:
+        """How the kernels' times and that of a step go together."""
+        kernels = sum(kernel.seconds for kernel in self.kernels)
+        said = f"The kernels, timed one by one, take {short_time(kernels)}"
+        if kernels >= self.seconds_per_step:
+            return f"{said}."
+        rest = short_time(self.seconds_per_step - kernels)
+        return f"{said}; the other {rest} of a step go to handing in actions, starting kernels, waiting for the slowest thread, and colder caches."
 
     def _table(self, title: str, costs: Sequence[Cost]) -> Any:
         from rich import box
@@ -157,7 +170,18 @@ def profile(simulation: Simulation, steps: int = 100, actions: Sequence[Any] | N
         for s in time_systems(simulation, ROUNDS, tell)
     ]
     device = simulation.device.alias
-    return Profile(simulation.definition.id, device, simulation.num_worlds, steps, seconds, bandwidth, tuple(kernels), tuple(systems), tuple(events))
+    return Profile(
+        simulation.definition.id,
+        device,
+        simulation.num_worlds,
+        steps,
+        seconds,
+        bandwidth,
+        tuple(kernels),
+        tuple(systems),
+        tuple(events),
+        tuple(simulation.definition.populations),
+    )
 
 
 def _seconds_per_step(simulation: Simulation, steps: int, actions: Sequence[Any] | None) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from typing import Any
 
 WIDTH = 140
@@ -29,3 +30,8 @@ def short_time(seconds: float) -> str:
         if seconds >= size:
             return f"{seconds / size:.3g} {unit}"
     return f"{seconds * 1e6:.3g} µs"
+
+
+def full_places(populations: Sequence[str]) -> str:
+    """How to read the bytes of a world with populations."""
+    return f"Bytes of {', '.join(populations)} are counted as if every place were taken, so they can exceed what is moved, and the bandwidth."

@@ -114,7 +114,7 @@ class Simulation(History, Measured):
         self._fault_buffers = [wp.zeros((1 + CAPACITY, WIDTH), dtype=wp.int32, device=self.device) for _ in self.slices]
         self._alarm = Alarm(self.device)
         self._watched = any(p.limit.overflow == "error" for p in self.definition.populations.values())
-        self.faults_lost = 0
+        self.faults_lost = self.faults_read = 0
         self._run_step: Callable[[], None]
         self._run_reset: Callable[[], None]
         self.tables[WORLD]["max_steps"].fill(self.definition.max_steps)
@@ -357,6 +357,7 @@ class Simulation(History, Measured):
             for site, world, episode, step, value in rows[1 : 1 + min(seen, CAPACITY)].tolist():
                 self._note_fault(sites[site], world, episode, step, value)
             self.faults_lost += max(0, seen - CAPACITY)
+            self.faults_read += seen
             if seen:
                 buffer.assign(np.zeros_like(rows)) if self.device.is_cuda else rows.fill(0)
         found, self._faults = sorted(self._faults, key=lambda f: (f.episode, f.step, f.world)), []

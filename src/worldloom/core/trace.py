@@ -190,16 +190,22 @@ def chrome_trace(events: Sequence[TraceEvent], what: str, cuda: bool) -> dict[st
         {
             "ph": "X",
             "cat": "kernel" if event.systems else "callable",
-            "name": event.name,
+            "name": _title(event),
             "pid": 0,
             "tid": event.shard,
             "ts": event.start * 1e6,
             "dur": event.seconds * 1e6,
-            "args": {"step": event.step, "systems": list(event.systems), "bytes": event.bytes},
+            "args": {"kernel": event.name, "step": event.step, "systems": list(event.systems), "bytes": event.bytes},
         }
         for event in events
     ]
     return {"traceEvents": named + launches, "displayTimeUnit": "ns"}
+
+
+def _title(event: TraceEvent) -> str:
+    """What stands on the timeline: the world's own systems, those of the engine where there is none, or the callable."""
+    own = [label.partition("(")[0] for label in event.systems if "(" in label]
+    return ", ".join(dict.fromkeys(own or event.systems)) or event.name
 
 
 def save(trace: dict[str, Any], path: str | Path) -> None:

@@ -60,7 +60,8 @@ class Tuning(Report):
         env, device, num_worlds: What was tuned, where, and for how many worlds.
         kernels: Each kernel, those of a step first.
         seconds_before, seconds_after: All kernels of a step, measured by turns as everybody gets them and as they are now.
-        gain: Part of a step's time saved.
+            None where nothing was measured.
+        gain: Part of a step's time saved; None likewise.
         note: Why nothing was done, or what was left as it was.
     """
 
@@ -68,9 +69,9 @@ class Tuning(Report):
     device: str
     num_worlds: int
     kernels: tuple[TunedKernel, ...]
-    seconds_before: float
-    seconds_after: float
-    gain: float
+    seconds_before: float | None
+    seconds_after: float | None
+    gain: float | None
     note: str = ""
 
     def __rich__(self) -> Any:
@@ -89,8 +90,9 @@ class Tuning(Report):
             systems = ", ".join(k.systems[:3]) + (f" and {len(k.systems) - 3} more" if len(k.systems) > 3 else "")
             style = None if k.gain > 0 else "dim"
             table.add_row(k.name, systems, short_time(k.seconds_before), short_time(k.seconds_after), f"{k.gain:.1%}", str(k.block), limit, style=style)
-        whole = f"A whole step: {short_time(self.seconds_before)} before, {short_time(self.seconds_after)} after, {self.gain:.1%} less."
-        parts: list[Any] = [table, Text(whole)] if self.kernels else []
+        parts: list[Any] = [table] if self.kernels else []
+        if self.seconds_before is not None and self.seconds_after is not None:
+            parts.append(Text(f"A whole step: {short_time(self.seconds_before)} before, {short_time(self.seconds_after)} after, {self.gain or 0.0:.1%} less."))
         return Group(*parts, *([Text(self.note)] if self.note else []))
 
 
@@ -180,10 +182,14 @@ class Bench:
 def tune(simulation: Simulation, progress: Callable[[int, int], None] | None = None) -> Tuning:
     """Tune the kernels of a simulation, use what was found, and keep it on disk."""
     if not simulation.device.is_cuda:
-        where = "python" if simulation.interpreted else "cpu"
-        note = f"There is nothing to tune on {where}: every thread runs one loop over its worlds, and block sizes and register limits are a GPU's."
-        return Tuning(simulation.definition.id, where, simulation.num_worlds, (), 0.0, 0.0, 0.0, note)
+        return nothing_to_tune(simulation.definition.id, "python" if simulation.interpreted else "cpu", simulation.num_worlds)
     return tune_with(simulation, BLOCKS, LIMITS, progress)
+
+
+def nothing_to_tune(env: str, where: str, num_worlds: int) -> Tuning:
+    """What tuning finds on a device other than a GPU."""
+    note = f"There is nothing to tune on {where}: every thread runs one loop over its worlds, and block sizes and register limits are a GPU's."
+    return Tuning(env, where, num_worlds, (), None, None, None, note)
 
 
 def tune_with(simulation: Simulation, blocks: Sequence[int], limits: Sequence[int], progress: Callable[[int, int], None] | None = None) -> Tuning:

@@ -9,6 +9,7 @@ METRICS: dict[str, str] = {
     "episode/return": "mean undiscounted return of the episodes that ended lately",
     "episode/length": "their mean length, in steps",
     "episode/count": "episodes that ended since the run began",
+    "episode/faults": "faults of single worlds since the run began; they cut episodes short",
     "loss/policy": "the policy's loss",
     "loss/value": "the value function's loss; with DQN the loss of the action values",
     "loss/entropy": "mean entropy of the policy, in nats",

@@ -14,7 +14,9 @@ from typing import Any, Literal
 
 import torch.distributed as dist
 
+from worldloom.core import mishaps
 from worldloom.core.errors import InputError
+from worldloom.core.mishaps import Mishaps
 from worldloom.core.registry import Definition
 from worldloom.core.simulation import Simulation
 from worldloom.core.world_files import find, reference
@@ -95,6 +97,7 @@ class Outcome:
         steps_per_second: World steps over wall time of this part.
         mean_return: Of the last episodes; NaN where none ended.
         complete: Whether all steps were taken.
+        mishaps: What went wrong in single worlds, in all processes.
     """
 
     folder: Path
@@ -105,6 +108,7 @@ class Outcome:
     steps_per_second: float
     mean_return: float
     complete: bool
+    mishaps: Mishaps = field(default_factory=Mishaps)
 
 
 def kinds(made: Definition) -> list[str]:
@@ -236,7 +240,8 @@ def _train(request: Request, config: TrainConfig, callbacks: list[Callback], tel
         trainer.learn(callbacks=[*watching, *callbacks])
         spent = trainer.seconds - seconds
         rate = (trainer.steps - steps) / spent if spent > 0.0 else 0.0
-        return Outcome(place, ranks.leads, trainer.iteration, trainer.steps, trainer.seconds, rate, trainer.score, trainer.steps >= config.total_steps)
+        complete, found = trainer.steps >= config.total_steps, _all_mishaps(worlds, ranks)
+        return Outcome(place, ranks.leads, trainer.iteration, trainer.steps, trainer.seconds, rate, trainer.score, complete, found)
 
 
 def _trainer(kind: Any, worlds: Simulation, config: TrainConfig, request: Request, ranks: Ranks) -> Trainer:
@@ -267,6 +272,15 @@ def _open(request: Request, made: Definition, place: Path | None, resumes: bool)
     if place is None:
         place = default_folder(made.id, request.algorithm, request.config.seed)
     return RunFolder(place, request_to_dict(request), resumes, request.keep, launch_id())
+
+
+def _all_mishaps(worlds: Simulation, ranks: Ranks) -> Mishaps:
+    """What went wrong in the worlds of all processes."""
+    found = [mishaps.read([worlds])]
+    if not ranks.alone:
+        found *= ranks.size
+        dist.all_gather_object(found, found[0], group=ranks.hosts)
+    return mishaps.together(found)
 
 
 def _told(what: Any, ranks: Ranks) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from worldloom.core import snapshot
+from worldloom.core import mishaps, snapshot
 from worldloom.core.errors import InputError
 from worldloom.core.registry import Definition, definition
 from worldloom.core.schedule import Autoreset
@@ -61,6 +61,7 @@ class Trainer(ABC):
         self._stopping = False
         self._recent: dict[str, deque[tuple[float, float, float]]] = {}
         self._finished: dict[str, float] = {}
+        self._faults = self._earlier_faults = 0.0
         self._reports = Reports(self.device)
 
     @classmethod
@@ -131,7 +132,7 @@ class Trainer(ABC):
                 self.steps += self.iterate() * self.simulation.num_worlds * self.ranks.size
                 self.simulation.check_room()  # steps that a graph repeats do not look themselves
                 self.iteration += 1
-                self._reports.send(self.iteration, self.steps, torch.cat(list(self.summaries().values())))
+                self._reports.send(self.iteration, self.steps, torch.cat([*self.summaries().values(), self._fault_count()]))
                 self.seconds = earlier + time.perf_counter() - started
                 self._tell(self._reports.arrived(), called, pace)
             self._tell(self._reports.arrived(everything=True), called, pace)
@@ -161,8 +162,14 @@ class Trainer(ABC):
             for callback in callbacks:
                 callback.on_iteration(self, progress)
 
+    def _fault_count(self) -> torch.Tensor:
+        """Faults of single worlds since this training began or went on, in all processes, shape (1,)."""
+        return self.ranks.sum_(mishaps.fault_count(self.simulation))
+
     def _metrics(self, numbers: Sequence[float]) -> dict[str, float]:
         """The numbers of an iteration by name."""
+        *numbers, faults = numbers
+        self._faults = self._earlier_faults + faults
         policies = list(self.summaries())
         width = len(numbers) // len(policies)
         metrics: dict[str, float] = {}
@@ -181,6 +188,7 @@ class Trainer(ABC):
                 "episode/return": mean,
                 "episode/length": sum(r[2] for r in recent) / episodes if episodes else math.nan,
                 "episode/count": self._finished[policy],
+                "episode/faults": self._faults,
                 "update/learning_rate": rate,
                 **dict(zip(self.metric_names, rest, strict=True)),
             }
@@ -204,6 +212,7 @@ class Trainer(ABC):
             "seconds": self.seconds,
             "recent": {k: [list(r) for r in v] for k, v in self._recent.items()},
             "finished": dict(self._finished),
+            "faults": self._faults,
         }
         return {**worlds, **self.tensors()}, plain
 
@@ -219,6 +228,7 @@ class Trainer(ABC):
         self._reports, self.score = Reports(self.device), math.nan
         self._recent = {k: deque(tuple(r) for r in v) for k, v in plain["recent"].items()}
         self._finished = dict(plain["finished"])
+        self._faults = self._earlier_faults = plain.get("faults", 0.0)
 
 
 def _callbacks(given: Iterable[Callback] | Callback) -> list[Callback]:

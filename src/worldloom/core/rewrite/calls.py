@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+import difflib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import warp as wp
 
-from worldloom.core.entity import Components
+from worldloom.core.entity import Components, Entity
 from worldloom.core.fields import FLOATS, SCALARS, canonical, is_composite, scalar_of, shape_of
 from worldloom.core.math import NAMES, MathFunction, NoOverloadError, result_type
 from worldloom.core.rewrite import nodes
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 _RENAMED: dict[str, str] = {"fabs": "abs"}
 _ENDS = ("terminate", "truncate")
+_OF_WORLDS = ("all", "count", "near", "nearest", "spawn", "random", "integer", "normal", "choice", "weighted", "shuffle", "terminate", "truncate", "fail")
+"""The methods of a world."""
 
 
 def understand_call(e: Expressions, node: ast.Call) -> Value:
@@ -32,7 +35,7 @@ def understand_call(e: Expressions, node: ast.Call) -> Value:
     if any(isinstance(argument, ast.Starred) for argument in node.args) or any(k.arg is None for k in node.keywords):
         raise e.unsupported("'*' in a call", node, "write the arguments one by one")
     if node.keywords and not (isinstance(node.func, ast.Attribute) and node.func.attr in ("spawn", "near", "nearest")):
-        raise e.unsupported("a keyword argument", node, "give the arguments by position")
+        raise keywords_refused(e, node)
     function = e.static(node.func)
     if function is MISSING:
         e.refuse_unknown_member(node.func)
@@ -52,7 +55,7 @@ def understand_call(e: Expressions, node: ast.Call) -> Value:
         understand: Callable[[Expressions, ast.Call], Value] = _BUILTINS[function]
         return understand(e, node)
     if isinstance(function, type) and issubclass(function, Components):
-        raise e.error("an entity cannot be made inside a system", "say how many there are when you register the world", node)
+        raise _made_by_hand(e, function, node)
     kind = canonical(function) if isinstance(function, type) else None
     if kind is not None:
         return _conversion(e, kind, node) if is_scalar(kind) else _constructor(e, kind, node)
@@ -63,6 +66,34 @@ def understand_call(e: Expressions, node: ast.Call) -> Value:
     if "random" in f"{getattr(function, '__module__', '')} {type(getattr(function, '__self__', None)).__module__} {ast.unparse(node.func)}":
         fix = "draw random numbers with world.random(), world.integer(n) and world.normal()"
     raise e.error(f"'{ast.unparse(node.func)}' cannot be called in a system", fix, node)
+
+
+def keywords_refused(e: Expressions, node: ast.Call) -> Exception:
+    """Why a call with keyword arguments is refused: because of them, unless something else is wrong with it."""
+    function = e.static(node.func)
+    if isinstance(function, type) and issubclass(function, Components):
+        return _made_by_hand(e, function, node)
+    if (
+        function is MISSING
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr not in _OF_WORLDS
+        and isinstance(e.expression(node.func.value).type, WorldType)
+    ):
+        return _unknown_of_world(e, node.func.attr, node)
+    return e.unsupported("a keyword argument", node, "give the arguments by position")
+
+
+def _made_by_hand(e: Expressions, kind: type[Components], node: ast.Call) -> Exception:
+    if not issubclass(kind, Entity):
+        return e.error(f"a {kind.__name__} cannot be made inside a system", "take it as a parameter of the system", node)
+    fix = f"write world.spawn({kind.__name__}, component=value), and register {kind.__name__} with wl.UpTo"
+    return e.error("an entity is not made by calling its class", fix, node)
+
+
+def _unknown_of_world(e: Expressions, name: str, node: ast.Call) -> Exception:
+    near = difflib.get_close_matches(name, _OF_WORLDS, n=1)
+    hint = f"did you mean world.{near[0]}? " if near else ""
+    return e.error(f"unknown method 'world.{name}'", f"{hint}a world has {', '.join(_OF_WORLDS[:-1])} and {_OF_WORLDS[-1]}", node)
 
 
 def _math_name(function: Any) -> str | None:
@@ -180,7 +211,8 @@ def _method(e: Expressions, node: ast.Call, function: ast.Attribute) -> Value:
     name = function.attr
     if isinstance(value.type, RefType):
         if name != "get" or node.args:
-            raise e.error(f"a reference has no method '{name}'", "follow it with .get(), or ask .alive", node)
+            fix = f"follow it first: .get().{name}()" if name in (*_ENDS, "despawn") else "follow it with .get(), or ask .alive"
+            raise e.error(f"a reference has no method '{name}'", fix, node)
         row = e.target.follow(value.node, value.type.kind, node.lineno)
         e.access.kinds.setdefault(value.type.kind, node.lineno)
         return Value(row, RowType(value.type.kind, own=False))
@@ -196,11 +228,7 @@ def _method(e: Expressions, node: ast.Call, function: ast.Attribute) -> Value:
             raise e.error(f"world.{name}() gives no value", "write it on a line of its own", node)
         if name == "spawn":
             raise e.error("world.spawn(...) stands on a line of its own, or right of '='", "keep its reference in a variable first", node)
-        raise e.error(
-            f"unknown method 'world.{name}'",
-            "a world has all, count, near, nearest, spawn, random, integer, normal, choice, weighted, shuffle, terminate, truncate and fail",
-            node,
-        )
+        raise _unknown_of_world(e, name, node)
     if isinstance(value.type, RowType):
         problem = f"'{name}()' gives no value" if name in (*_ENDS, "despawn") else f"unknown method '{name}' of {value.type.owner.__name__}"
         raise e.error(problem, "entities have terminate(), truncate() and despawn(), each on a line of its own; put shared code into a @wl.function", node)

@@ -153,7 +153,7 @@ class Expressions(Names):
         if isinstance(value.type, RefType):
             if node.attr == "alive":
                 return Value(self.follow_alive(value, node), wp.bool)
-            raise self.error(f"a reference has no '{node.attr}'", f"follow it first: .get().{node.attr}", node)
+            raise self.error(f"a reference has no '{node.attr}'", f"follow it first: .get().{node.attr}, or ask whether it leads somewhere: .alive", node)
         if is_composite(value.type):
             return Value(self.target.component(value.node, value.type, [nodes.constant(self.letter(value.type, node))]), scalar_of(value.type))
         raise self.error(f"{describe(value.type)} has no '{node.attr}'", "use a component of an entity or of the world", node)

@@ -13,7 +13,7 @@ from worldloom.core.fields import Declared, Role, canonical, is_composite, scala
 from worldloom.core.math import FUNCTIONS
 from worldloom.core.rewrite import nodes
 from worldloom.core.rewrite.access import Spawning
-from worldloom.core.rewrite.calls import draw
+from worldloom.core.rewrite.calls import draw, keywords_refused
 from worldloom.core.rewrite.expressions import Expressions
 from worldloom.core.rewrite.names import MISSING
 from worldloom.core.rewrite.neighbours import QUERIES, understand_query
@@ -475,7 +475,7 @@ class Statements(Expressions):
     def method_statement(self, call: ast.Call, function: ast.Attribute) -> list[ast.stmt] | None:
         """``world.terminate()``, ``agent.truncate()`` and ``world.shuffle(array)``; None for anything else."""
         if call.keywords:
-            raise self.unsupported("a keyword argument", call, "give the arguments by position")
+            raise keywords_refused(self, call)
         holder = self.expression(function.value)
         if function.attr in ("terminate", "truncate") and isinstance(holder.type, (WorldType, RowType)):
             if call.args:
