@@ -16,7 +16,7 @@ from worldloom.learn.progress import METRICS, Progress
 
 DETAILS = {"device": "cpu", "worlds": "64", "folder": "runs/CartPole-v1-ppo-s0-1"}
 NAMES = [name for name in METRICS if name not in ("update/epsilon", "value/mean")]
-VALUES = [400.5, 401.25, 10234.0, -0.0123, 12.31, 0.5212, 0.0081, 0.112, 2.5e-4, 0.931, math.nan]
+VALUES = [400.5, 401.25, 10234.0, 3.0, -0.0123, 12.31, 0.5212, 0.0081, 0.112, 2.5e-4, 0.931, math.nan]
 
 
 def progress(iteration, policies=("",), **changes):
