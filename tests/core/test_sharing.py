@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 import worldloom as wl
-from worldloom.core.program import KernelSpec, generate
+from worldloom.core.kernel_spec import KernelSpec
+from worldloom.core.program import generate
 from worldloom.core.schedule import plan
 from worldloom.core.sharing import shared_components
 

@@ -13,7 +13,8 @@ from warp._src.context import Module
 
 from worldloom.core import tune_cache
 from worldloom.core.console import compiling
-from worldloom.core.program import KernelSpec, Program, block_dim
+from worldloom.core.kernel_spec import KernelSpec, block_dim
+from worldloom.core.program import Program
 
 Ready = tuple[Any, int]
 """A kernel that is compiled, and the threads per block to launch it with."""
