@@ -128,3 +128,13 @@ def test_definitions_are_checked_however_they_were_made() -> None:
     kind = type("Spark__new", (wl.Entity,), {"__annotations__": {"heat": float}})
     with pytest.raises(wl.DefinitionError, match="'Spark__new' is a name that the engine keeps"):
         wl.Simulation(wl.Definition("Odd-state", Fire, {kind: 1}), 2)
+
+
+@pytest.mark.parametrize("device", ["cpu", "python"])
+@pytest.mark.parametrize("count", [-5, 1_000_000])
+def test_numbers_written_from_outside_do_no_harm(device: str, count: int) -> None:
+    sim = wl.Simulation(made(wl.UpTo(30, overflow="drop")), 4, device, seed=2)
+    sim[Spark].counts.fill(count)
+    for _ in range(14):
+        sim.step()
+    assert ((sim[Spark].counts.numpy() >= 0) & (sim[Spark].counts.numpy() <= 30)).all()

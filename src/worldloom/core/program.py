@@ -316,7 +316,7 @@ class _Writer:
     def _population_head(self, population: Population, columns: dict[Column, Field], in_order: bool) -> tuple[list[str], list[str]]:
         """A thread for every row that there may be on CUDA; on the CPU a loop over those that there are."""
         most = population.limit.per_world
-        count = self._load((WORLD, f"{population.table}__count"), columns)
+        count = f"wp.min({self._load((WORLD, f'{population.table}__count'), columns)}, {most})"
         if population.pooled:
             return self._pooled_head(population, count, columns, in_order)
         if in_order:
