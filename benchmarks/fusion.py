@@ -18,7 +18,7 @@ from rich.table import Table
 
 import worldloom as wl
 from worldloom.core.explain import step_bytes
-from worldloom.core.program import KernelSpec
+from worldloom.core.kernel_spec import KernelSpec
 from worldloom.core.timing import make_actions, median_rates, stepping
 from worldloom.core.world_files import find
 

@@ -11,7 +11,7 @@ import numpy as np
 import warp as wp
 
 import worldloom as wl
-from worldloom.core.program import KernelSpec
+from worldloom.core.kernel_spec import KernelSpec
 
 ROUNDS = 7
 

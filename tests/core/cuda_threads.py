@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 
 import worldloom as wl
+from worldloom.core.kernel_spec import KernelSpec
 from worldloom.core.math import python_math
 from worldloom.core.operators import HELPERS
 from worldloom.core.population import serial_number
-from worldloom.core.program import KernelSpec, generate
+from worldloom.core.program import generate
 from worldloom.core.random import Key
 from worldloom.core.settle import LANES
 

@@ -12,7 +12,8 @@ import worldloom as wl
 from worldloom.core import exact
 from worldloom.core.compare import compare
 from worldloom.core.errors import DefinitionError, InputError
-from worldloom.core.program import KernelSpec, generate
+from worldloom.core.kernel_spec import KernelSpec
+from worldloom.core.program import generate
 from worldloom.core.rewrite import accessors
 from worldloom.core.schedule import plan
 

@@ -92,6 +92,8 @@ SAME = {
     "docstrings": ('"""It goes down."""', '"""Down it goes."""'),
     "layout": ("quarter(SPEED) * world.wind", "(quarter(SPEED)\n        * world.wind)"),
     "bounds": ("low=-1.0", "low=-2.0"),
+    "a print": ("    if ball.height > float", "    print(ball.height)\n    if ball.height > float"),
+    "a breakpoint": ("        ball.height = 0.0\n", "        ball.height = 0.0\n        if world.step == 3:\n            breakpoint()\n"),
     "other things": ("SPEED = 2.5\n", "SPEED = 2.5\nUNUSED = 3\n"),
 }
 

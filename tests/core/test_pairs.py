@@ -10,8 +10,9 @@ from wide_worlds import PAIRS, Ball, Birth, Sheep, Table, Wolf, bump, roll, scat
 
 import worldloom as wl
 from worldloom.core.compare import compare, first_difference
+from worldloom.core.kernel_spec import KernelSpec
 from worldloom.core.pairs import MOST_PAIRS, Pair
-from worldloom.core.program import KernelSpec, generate
+from worldloom.core.program import generate
 from worldloom.core.wide_kernels import later_of_pair
 
 

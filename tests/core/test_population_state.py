@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -92,3 +93,48 @@ def test_an_episode_of_a_world_with_other_numbers_is_played_again(tmp_path: Path
     assert log.exact == exact and log.definition.entities[Spark] == wl.UpTo(40, overflow="drop")
     for device in ("cpu", "python"):
         assert len(list(log.replay(5, 1, device=device))) == 12
+
+
+def test_an_episode_that_ended_in_an_overflow_is_played_again() -> None:
+    sim = wl.Simulation(made(wl.UpTo(5)), 8, seed=2)
+    with sim.record() as recorder:
+        for _ in range(25):
+            with contextlib.suppress(wl.CapacityError):
+                sim.step()
+    episodes = [e for world in range(8) for e in recorder.log.episodes(world)]
+    assert any(e.truncated and len(e) < 12 for e in episodes)
+    for episode in episodes:
+        assert len(list(recorder.log.replay(episode.world, episode.number, device="python"))) == len(episode)
+
+
+def test_what_is_recorded_is_not_measured() -> None:
+    sim = wl.Simulation(made(wl.UpTo(30)), 2, seed=2)
+    with sim.record(), pytest.raises(InputError, match="being recorded cannot be profiled"):
+        sim.profile(2)
+    assert len(sim.profile(2).kernels) > 0
+
+
+def test_a_restore_forgets_what_a_broken_step_left() -> None:
+    sim = wl.Simulation(made(wl.UpTo(30)), 2, seed=2)
+    kept = sim.snapshot()
+    sim.world["Spark__pending"].fill(3)
+    sim.restore(kept)
+    assert not sim.world["Spark__pending"].numpy().any()
+
+
+def test_definitions_are_checked_however_they_were_made() -> None:
+    with pytest.raises(wl.DefinitionError, match="overflow='eror', which is none of error, reset, drop"):
+        wl.Simulation(made(wl.UpTo(5, overflow="eror")), 2)
+    kind = type("Spark__new", (wl.Entity,), {"__annotations__": {"heat": float}})
+    with pytest.raises(wl.DefinitionError, match="'Spark__new' is a name that the engine keeps"):
+        wl.Simulation(wl.Definition("Odd-state", Fire, {kind: 1}), 2)
+
+
+@pytest.mark.parametrize("device", ["cpu", "python"])
+@pytest.mark.parametrize("count", [-5, 1_000_000])
+def test_numbers_written_from_outside_do_no_harm(device: str, count: int) -> None:
+    sim = wl.Simulation(made(wl.UpTo(30, overflow="drop")), 4, device, seed=2)
+    sim[Spark].counts.fill(count)
+    for _ in range(14):
+        sim.step()
+    assert ((sim[Spark].counts.numpy() >= 0) & (sim[Spark].counts.numpy() <= 30)).all()

@@ -13,7 +13,8 @@ import pytest
 import worldloom as wl
 from worldloom.core import program as programs
 from worldloom.core.errors import CompileError
-from worldloom.core.program import KernelSpec, generate
+from worldloom.core.kernel_spec import KernelSpec
+from worldloom.core.program import generate
 from worldloom.core.schedule import plan
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import worldloom as wl
-from worldloom.core.program import KernelSpec
+from worldloom.core.kernel_spec import KernelSpec
 from worldloom.core.schedule import HostNode, Node, plan
 
 

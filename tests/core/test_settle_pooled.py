@@ -15,8 +15,8 @@ import worldloom as wl
 from worldloom.core import interpret, scratch, settle_pooled, snapshot
 from worldloom.core.compare import first_difference
 from worldloom.core.errors import CapacityError, InputError
+from worldloom.core.kernel_spec import KernelSpec
 from worldloom.core.population import SERIAL
-from worldloom.core.program import KernelSpec
 from worldloom.core.rewrite.kernel_target import WORLD, Sites
 from worldloom.core.timing import time_systems
 

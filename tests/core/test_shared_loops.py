@@ -7,7 +7,8 @@ from wide_worlds import RAYS, Echo, Robot, Yard, yard
 
 import worldloom as wl
 from worldloom.core.compare import compare, first_difference, synchronise
-from worldloom.core.program import KernelSpec, generate
+from worldloom.core.kernel_spec import KernelSpec
+from worldloom.core.program import generate
 
 
 def test_python_and_cpu_agree() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 import worldloom as wl
-from worldloom.core.program import KernelSpec, generate
+from worldloom.core.kernel_spec import KernelSpec
+from worldloom.core.program import generate
 from worldloom.core.schedule import plan
 from worldloom.core.sharing import shared_components
 
@@ -66,6 +67,12 @@ def move_on(ball: Ball):
     ball.height += 1.0
 
 
+@wl.system(threads=32)
+def feel(ball: Ball, world: Room):
+    for ray in wl.share(40):
+        ball.height = min(ball.height, float(ray))
+
+
 def made(**changes) -> wl.Definition:
     parts = {"entities": {Ball: 3}, "step": (fall,), "observe": (look,)} | changes
     return wl.Definition("Ball-shared", Room, **parts)
@@ -102,6 +109,7 @@ def test_an_observation_that_repeats_components_shares_their_memory():
         {"step": (fall, compare)},  # reached from other rows
         {"observe": (look, move_on)},  # written after it was seen
         {"step": (fall, look)},
+        {"step": (fall, feel)},  # gathered by the threads of one ball
         {"step": (fall, lambda sim: None)},  # a callable may look at both
     ],
 )

@@ -12,7 +12,7 @@ import worldloom as wl
 from worldloom.core import tune as tuning
 from worldloom.core import tune_cache, variants
 from worldloom.core.clock import KeptState
-from worldloom.core.program import KernelSpec
+from worldloom.core.kernel_spec import KernelSpec
 from worldloom.core.tune import PARTS, tune_with
 from worldloom.core.tune_cache import Tuned
 from worldloom.core.variants import Setting, kernel_key, prepare, remembered

@@ -9,7 +9,7 @@ from wide_worlds import PAIRS, Ball, Robot, Sheep, Table, Wolf, bump, roll, scat
 
 import worldloom as wl
 from worldloom.core.compare import first_difference
-from worldloom.core.program import KernelSpec
+from worldloom.core.kernel_spec import KernelSpec
 from worldloom.core.wide_kernels import later_of_pair
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import warp as wp
 
 from worldloom.core.executor import Executor
-from worldloom.core.program import KernelSpec
+from worldloom.core.kernel_spec import KernelSpec
 from worldloom.core.schedule import HostNode
 from worldloom.core.shards import WARP, run_all
 from worldloom.core.table import Column

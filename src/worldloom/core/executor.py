@@ -12,7 +12,8 @@ import warp as wp
 
 from worldloom.core import scratch
 from worldloom.core.errors import InputError
-from worldloom.core.program import KernelSpec, Program
+from worldloom.core.kernel_spec import KernelSpec
+from worldloom.core.program import Program
 from worldloom.core.schedule import HostNode
 from worldloom.core.shards import WARP, run_all
 from worldloom.core.table import Table

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from worldloom.core.fields import Role
-from worldloom.core.program import KernelSpec, Program, generate
+from worldloom.core.kernel_spec import KernelSpec
+from worldloom.core.program import Program, generate
 from worldloom.core.report import Report, full_places
 from worldloom.core.rewrite.kernel_target import Column
 from worldloom.core.schedule import HostNode, Node, Schedule

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import copy
 import dataclasses
 import enum
 import hashlib
@@ -82,7 +83,27 @@ def _bare(tree: ast.FunctionDef) -> ast.FunctionDef:
     first = tree.body[0]
     documented = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
     body = (tree.body[1:] if documented else tree.body) or [ast.Pass()]
-    return ast.fix_missing_locations(ast.FunctionDef(tree.name, arguments, body, [], None, None))
+    bare: ast.FunctionDef = _Silent().visit(ast.FunctionDef(tree.name, arguments, [copy.deepcopy(s) for s in body], [], None, None))
+    return ast.fix_missing_locations(bare)
+
+
+class _Silent(ast.NodeTransformer):
+    """Leaves out ``print`` and ``breakpoint``, which only interpreted systems heed, so that they can be put in to look at a recording."""
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+        called = node.value.func if isinstance(node.value, ast.Call) else None
+        return None if isinstance(called, ast.Name) and called.id in ("print", "breakpoint") else node
+
+    def visit_If(self, node: ast.If) -> ast.AST | None:
+        super().generic_visit(node)
+        node.body = node.body or [ast.Pass()]
+        return node if node.orelse or not all(isinstance(s, ast.Pass) for s in node.body) else None
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        super().generic_visit(node)
+        if isinstance(node, (ast.FunctionDef, ast.For, ast.While)) and not node.body:
+            node.body = [ast.Pass()]
+        return node
 
 
 def _constants(source: Source, helpers: dict[str, Any]) -> Iterable[tuple[str, Any]]:

@@ -186,4 +186,6 @@ class GridText:
         return f"{self._take(WORLD, f'{self.grid.table}__first')}[world]" if pooled else f"world * {self.grid.room}"
 
     def _count(self) -> str:
-        return f"{self._take(WORLD, f'{self.grid.table}__count')}[world]" if self.population is not None else f"wp.int32({self.grid.room})"
+        if self.population is None:
+            return f"wp.int32({self.grid.room})"
+        return f"wp.clamp({self._take(WORLD, f'{self.grid.table}__count')}[world], 0, {self.grid.room})"

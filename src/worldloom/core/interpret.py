@@ -146,7 +146,8 @@ class Interpreter:
 
     def count(self, table: str) -> np.int32:
         if table in self.schedule.counts.populations:
-            return np.int32(self.tables[WORLD][f"{table}__count"].values[self._world])
+            held = self.tables[WORLD][f"{table}__count"].values[self._world]
+            return np.int32(min(max(held, 0), self.schedule.counts[table]))  # whatever the outside wrote into the column
         return np.int32(self.schedule.counts[table])
 
     def rows(self, table: str) -> Iterator[Row]:
@@ -234,7 +235,7 @@ class Interpreter:
             room, place = population.limit.batch, self._staged[table]
             row = place
             self._staged[table] += 1
-        if place < room:
+        if place < room and (self._births <= share or not population.pooled):
             known = {SERIAL: serial, HOME: self._world, **values}
             new = self.tables[population.new_table].columns
             for name, column in new.items():
@@ -305,8 +306,9 @@ class Interpreter:
             self._world = world
             first, most = self._first(population.table), population.limit.per_world
             dead = table[DEAD].values
-            stay = [first + slot for slot in range(counts[world]) if not dead[first + slot]]
-            dead[first : first + max(counts[world], 1)] = False  # also where a stale reference was followed to nobody
+            count = int(self.count(population.table))
+            stay = [first + slot for slot in range(count) if not dead[first + slot]]
+            dead[first : first + max(count, 1)] = False  # also where a stale reference was followed to nobody
             taken = min(int(pending[world]), population.stage, most - len(stay))
             new = [world * population.stage + k for k in range(taken)]
             for name, column in table.columns.items():

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from worldloom.core.errors import InputError
+
 if TYPE_CHECKING:
     from worldloom.core.explain import Explanation
     from worldloom.core.profile import Profile
@@ -37,6 +39,7 @@ class Measured:
         """
         from worldloom.core.tune import tune
 
+        self._check_not_recorded("tuned")
         return tune(self._simulation(), progress)
 
     def profile(self, steps: int = 100, actions: Sequence[Any] | None = None, progress: Callable[[int, int], None] | None = None) -> Profile:
@@ -51,4 +54,10 @@ class Measured:
         """
         from worldloom.core.profile import profile
 
+        self._check_not_recorded("profiled")
         return profile(self._simulation(), steps, actions, progress)
+
+    def _check_not_recorded(self, what: str) -> None:
+        """Steps that are taken only to be measured have no place in a recording."""
+        if self._simulation().recorder is not None:
+            raise InputError(f"a simulation that is being recorded cannot be {what}: stop the recording first")

@@ -13,7 +13,7 @@ import warp as wp
 from worldloom.core import trace
 from worldloom.core.clock import KeptState
 from worldloom.core.errors import InputError
-from worldloom.core.program import KernelSpec
+from worldloom.core.kernel_spec import KernelSpec
 from worldloom.core.report import Report, full_places, short_time
 from worldloom.core.timing import check_compiled, copy_bandwidth, time_entries, time_systems
 

@@ -21,6 +21,8 @@ from worldloom.core.errors import CompileError
 from worldloom.core.fields import Field, Role
 from worldloom.core.grid import PARTS
 from worldloom.core.grid_text import GridText
+from worldloom.core.grouping import Functions, Group, Part, group
+from worldloom.core.kernel_spec import KernelSpec
 from worldloom.core.operators import HELPERS
 from worldloom.core.pairs import PairText
 from worldloom.core.population import HOME, Population
@@ -28,7 +30,7 @@ from worldloom.core.population_kernels import LANES
 from worldloom.core.rewrite import accessors
 from worldloom.core.rewrite.accessors import array_code
 from worldloom.core.rewrite.kernel_target import WORLD, Column, Sites, barrier, clean_action, column_name, variable
-from worldloom.core.schedule import FINISHED, BuildGrid, Functions, Group, HostNode, Mask, Part, Schedule, Settle, group
+from worldloom.core.schedule import FINISHED, BuildGrid, HostNode, Mask, Schedule, Settle
 from worldloom.core.settle import WORLDS, SettleText
 from worldloom.core.settle_pooled import settle_kernels
 
@@ -63,60 +65,6 @@ _SPACE: dict[str, Any] = {
 _ROWS = "for thread in range(rows):"
 _CACHE: dict[tuple[str, bool, bool], dict[str, Any]] = {}
 _LOCK = threading.Lock()
-
-
-@dataclass(frozen=True)
-class KernelSpec:
-    """One kernel: its name, its threads per world, and the columns it takes, in order.
-
-    Attributes:
-        labels: The systems it runs, in order.
-        bytes_read, bytes_written: Bytes of columns per world and launch, masked parts left out.
-        loads, stores: The columns that these bytes are of.
-        reason: Why its first system did not join an earlier kernel.
-        whole_block: Whether on CUDA a block of threads shares a world, whatever its size.
-        threads: Threads that share one row; more than a warp of them are a block.
-        total: Threads in all, where they are not counted by worlds.
-        whole_warps: Whether its last threads have nothing to do but to make up a warp, whose threads count together.
-        begins: Whether it is the first kernel of its part of the schedule: a settlement may take several.
-    """
-
-    name: str
-    rows: int
-    columns: tuple[Column, ...]
-    takes_errors: bool
-    takes_alarm: bool
-    labels: tuple[str, ...]
-    bytes_read: int
-    bytes_written: int
-    loads: tuple[Column, ...]
-    stores: tuple[Column, ...]
-    reason: str
-    whole_block: bool = False
-    threads: int = 1
-    total: int | None = None
-    whole_warps: bool = False
-    begins: bool = True
-
-    @property
-    def is_block(self) -> bool:
-        """Whether the threads of one row are a block, whose size is then no matter of taste."""
-        return self.threads > LANES
-
-    def block_dim(self, device: wp.Device) -> int:
-        """Threads per block for this kernel, where nobody has tuned it."""
-        return self.threads if self.is_block else block_dim(device)
-
-    def work(self, num_worlds: int, block: int | None = None) -> int:
-        """How many threads have something to do, in blocks of ``block`` on CUDA."""
-        if self.total is not None:
-            return self.total
-        return num_worlds * (block if self.whole_block and block is not None else self.rows)
-
-    def launched(self, num_worlds: int, block: int | None = None) -> int:
-        """How many threads CUDA starts."""
-        threads = self.work(num_worlds, block)
-        return -(-threads // LANES) * LANES if self.whole_warps else threads
 
 
 @dataclass
@@ -165,11 +113,6 @@ class Program:
             raise CompileError(
                 f"the generated code of '{name}' does not compile for {device.alias}: {error}. This is a fault of worldloom; please report it with {kept}."
             ) from error
-
-
-def block_dim(device: wp.Device) -> int:
-    """Threads per block. 128 was the fastest for CartPole on an H200, and it is what the kernels are compiled for."""
-    return 128 if device.is_cuda else 1
 
 
 def generate(schedule: Schedule, fuse: bool, cuda: bool, exact: bool = False) -> Program:
@@ -373,7 +316,7 @@ class _Writer:
     def _population_head(self, population: Population, columns: dict[Column, Field], in_order: bool) -> tuple[list[str], list[str]]:
         """A thread for every row that there may be on CUDA; on the CPU a loop over those that there are."""
         most = population.limit.per_world
-        count = self._load((WORLD, f"{population.table}__count"), columns)
+        count = f"wp.min({self._load((WORLD, f'{population.table}__count'), columns)}, {most})"
         if population.pooled:
             return self._pooled_head(population, count, columns, in_order)
         if in_order:
@@ -526,6 +469,3 @@ def _blocks(group: Group) -> Blocks:
             out.append((node.mask, []))
         out[-1][1].append((node, function))
     return out
-
-
-__all__ = ["KernelSpec", "Program", "block_dim", "generate"]

@@ -246,6 +246,8 @@ def validate(made: Definition) -> None:
             raise made.error(f"there cannot be {count!r} entities of kind '{kind.__name__}'", "give a whole number from 1 to 1,048,575, or wl.UpTo(...)")
         elif is_event(kind):
             raise made.error(f"'{kind.__name__}' is an event, whose number varies", f"say how many there may be: {kind.__name__}: wl.UpTo({count})")
+        if "__" in kind.__name__:
+            raise made.error(f"'{kind.__name__}' is a name that the engine keeps for itself", "choose a name without '__' for the kind of entity")
         if names.count(kind.__name__) > 1 or kind.__name__ == "World":
             raise made.error(f"two tables would be called '{kind.__name__}'", "give every kind of entity a name of its own")
     for owner in (made.world, *made.entities):

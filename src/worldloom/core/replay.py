@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from worldloom.core.entity import AGENT_FIELDS, ENGINE_FIELDS
-from worldloom.core.errors import InputError
+from worldloom.core.errors import CapacityError, InputError
 from worldloom.core.lifecycle import FINAL
 from worldloom.core.replay_log import Chunk, Episode, ReplayLog
 from worldloom.core.rewrite.kernel_target import WORLD
@@ -87,7 +88,8 @@ class Replay:
 
     def _take_step(self, chunk: Chunk, step: int) -> None:
         row = slice(self._row, self._row + 1)
-        self.simulation.step({name: actions[step, row] for name, actions in chunk.actions.items()} or None)
+        with suppress(CapacityError):  # as it happened: the world was reset, and the steps after it are in the log
+            self.simulation.step({name: actions[step, row] for name, actions in chunk.actions.items()} or None)
 
     def _reset_as_logged(self, chunk: Chunk, step: int) -> None:
         for seed, before in chunk.resets.at(step, self._row):
@@ -98,7 +100,8 @@ class Replay:
         world = self.simulation.tables[WORLD]
         world["seed"].fill(seed)
         world["episode"].fill(before)
-        self.simulation.reset()
+        with suppress(CapacityError):
+            self.simulation.reset()
 
     def _check(self, chunk: Chunk, step: int) -> None:
         world, row = self.simulation.tables[WORLD], self._row

@@ -60,7 +60,7 @@ class SettleText:
             f"changed = {self._world('changed')}",
             f"base = world * {self.population.limit.per_world}",
             f"stage = world * {self.population.stage}",
-            f"count = {self._world('count')}",
+            f"count = wp.clamp({self._world('count')}, 0, {self.population.limit.per_world})",
             "kept = wp.int32(0)",
             "if not changed: kept = count",
             "else:",

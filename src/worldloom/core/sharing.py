@@ -15,6 +15,7 @@ from worldloom.core.fields import Field, Role, canonical, scalar_of, shape_of
 from worldloom.core.population import UpTo
 from worldloom.core.registry import Definition
 from worldloom.core.rewrite.kernel_target import Column
+from worldloom.core.rewrite.turns import share
 from worldloom.core.system import System
 
 Sharing = dict[Column, tuple[Column, int]]
@@ -43,6 +44,8 @@ def _parts(definition: Definition, kind: type[Entity], seen: Field) -> list[str]
     if seen.role is not Role.OBSERVATION or seen.is_array or len(shape_of(seen.dtype)) != 1 or scalar_of(seen.dtype) is not wp.float32:
         return None
     over = [s for s in definition.systems if not s.over_world and kind in definition.kinds_of(s)]
+    if any(s.threads > 1 or _shares_loops(s) for s in over):  # they gather into components by the address of the column
+        return None
     writers = [s for s in over if seen.name in s.access.own_write]
     if len(writers) != 1 or writers[0] in (*definition.reset, *definition.step):
         return None
@@ -54,6 +57,12 @@ def _parts(definition: Definition, kind: type[Entity], seen: Field) -> list[str]
         return None
     reached = {name for s in definition.systems for other, name in (*s.access.other_read, *s.access.other_write) if issubclass(kind, other)}
     return None if watched & reached else parts
+
+
+def _shares_loops(system: System) -> bool:
+    """Whether it has loops over ``wl.share(...)``."""
+    calls = [node.func for node in ast.walk(system.source.tree) if isinstance(node, ast.Call)]
+    return any(_named(function, system.source.names()) is share for function in calls)
 
 
 def _is_plain(field: Field) -> bool:

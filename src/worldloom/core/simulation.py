@@ -23,7 +23,7 @@ from worldloom.core.pooled_table import PooledTable
 from worldloom.core.population import UpTo
 from worldloom.core.program import generate
 from worldloom.core.random import fold_seed
-from worldloom.core.registry import Definition, definition
+from worldloom.core.registry import Definition, definition, validate
 from worldloom.core.rewrite.kernel_target import WORLD
 from worldloom.core.schedule import Autoreset, HostNode, plan
 from worldloom.core.sharing import shared_components
@@ -84,6 +84,7 @@ class Simulation(History, Measured):
         if not isinstance(world, (str, Definition)):
             raise InputError(f"a simulation is made of a world's id or its definition, not of {type(world).__name__}")
         self.definition = (definition(world) if isinstance(world, str) else world).with_counts(counts)
+        validate(self.definition)
         self._check_arguments(num_worlds, autoreset, threads, world_offset)
         self.num_worlds, self.autoreset, self.world_offset = num_worlds, autoreset, world_offset
         self.exact = exact
@@ -400,7 +401,13 @@ class Simulation(History, Measured):
         return self
 
     def __exit__(self, *details: object) -> None:
-        self.close()
+        try:
+            if details[0] is None and self._watched and not self._closed:
+                if self.device.is_cuda:
+                    wp.synchronize_device(self.device)  # the last step may still be running
+                self.check_room()
+        finally:
+            self.close()
 
 
 def _host(value: Any) -> np.ndarray[Any, Any]:

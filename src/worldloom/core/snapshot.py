@@ -122,6 +122,10 @@ def restore(simulation: Simulation, tensors: Mapping[str, Any]) -> None:
         allowed = [(rows, *column.shape[1:]) for rows in (1, simulation.num_worlds)] if is_config(column) else [column.shape]
         if shape not in allowed:
             raise InputError(f"the saved column {name} has shape {shape}, but this simulation of {simulation.num_worlds} worlds holds {column.shape}")
+    for table in simulation.tables.values():
+        for column in table.columns.values():
+            if column.field.transient:  # left over where a step was broken off
+                column.torch().zero_()
     for name, column in columns.items():
         if is_config(column) and len(tensors[name]) != column.shape[0]:
             _resize(simulation, column, len(tensors[name]))

@@ -17,7 +17,8 @@ from worldloom.core.clock import Clock, KeptState
 from worldloom.core.compare import random_actions
 from worldloom.core.errors import InputError
 from worldloom.core.executor import Executor
-from worldloom.core.program import KernelSpec, Program, generate
+from worldloom.core.kernel_spec import KernelSpec
+from worldloom.core.program import Program, generate
 from worldloom.core.schedule import FINISHED, RESETTING, HostNode, Node
 from worldloom.core.shards import run_all
 from worldloom.core.simulation import Simulation

@@ -14,7 +14,7 @@ import warp as wp
 
 from worldloom.core import ranges
 from worldloom.core.errors import InputError
-from worldloom.core.program import KernelSpec
+from worldloom.core.kernel_spec import KernelSpec
 from worldloom.core.schedule import HostNode
 from worldloom.core.shards import WARP, run_all
 

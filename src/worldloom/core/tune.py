@@ -12,7 +12,7 @@ import warp as wp
 
 from worldloom.core import tune_cache
 from worldloom.core.clock import Clock, KeptState
-from worldloom.core.program import KernelSpec
+from worldloom.core.kernel_spec import KernelSpec
 from worldloom.core.report import Report, short_time
 from worldloom.core.rewrite.kernel_target import WORLD
 from worldloom.core.tune_search import BLOCKS, LIMITS, Choice, Samples, search

@@ -102,7 +102,7 @@ def _entry(item: Any) -> Tuned | None:
         return None
     threads, block, registers = item["threads"], item["block"], item["registers"]
     whole = all(isinstance(n, int) and not isinstance(n, bool) for n in (threads, block, 1 if registers is None else registers))
-    if not whole or threads < 1 or not 32 <= block <= 1024 or block % 32 or not (registers is None or 16 <= registers <= 255):
+    if not whole or threads < 1 or not 1 <= block <= 1024 or not (registers is None or 16 <= registers <= 255):
         return None
     times = item["seconds_before"], item["seconds_after"]
     if not all(isinstance(t, (int, float)) and not isinstance(t, bool) and math.isfinite(t) and t >= 0.0 for t in times):

@@ -13,7 +13,9 @@ from warp._src.context import Module
 
 from worldloom.core import tune_cache
 from worldloom.core.console import compiling
-from worldloom.core.program import KernelSpec, Program, block_dim
+from worldloom.core.kernel_spec import KernelSpec, block_dim
+from worldloom.core.population_kernels import LANES
+from worldloom.core.program import Program
 
 Ready = tuple[Any, int]
 """A kernel that is compiled, and the threads per block to launch it with."""
@@ -104,6 +106,6 @@ def remembered(program: Program, kernels: Mapping[str, Any], device: wp.Device, 
     for spec in (*program.step, *program.reset):
         if isinstance(spec, KernelSpec) and spec.name not in settings:
             entry = tune_cache.find(kernel_key(kernels[spec.name], device), spec.work(num_worlds))
-            if entry is not None:
+            if entry is not None and entry.block % LANES == 0:  # some kernels count on whole warps
                 settings[spec.name] = Setting(entry.block, entry.registers)
     return prepare(kernels, settings, device)

@@ -51,7 +51,7 @@ class Match:
         present = {}
         for name, (seats, actor) in self.players.items():
             present[name] = seats.active().clone()
-            actions, self._states[name] = actor.act(seats.observations(), self._states[name], seats.mask())
+            actions, self._states[name] = actor.act({key: now.clone() for key, now in seats.observations().items()}, self._states[name], seats.mask())
             taken, memory = to_world(seats.spec.action, actions), seats.action_memory()
             seats.write_actions(taken) if memory is None else memory.copy_(taken)
         self.simulation.step()

@@ -100,7 +100,8 @@ class Player:
         kept = self.storage
         self.sampler.advance(kept.steps)
         with self.autocast():
-            kept.values[-1].copy_(self.policy.value(self.seats.observations(), self.state))
+            seen = {key: now.clone() for key, now in self.seats.observations().items()}  # a policy may work in place, and this is the worlds' memory
+            kept.values[-1].copy_(self.policy.value(seen, self.state))
         if kept.finals:
             with self.autocast():
                 flat = {k: v.flatten(0, 1) for k, v in kept.final_observations.items()}

@@ -182,7 +182,7 @@ class KernelTarget(Target):
         return nodes.name(column_name(column))
 
     def raw(self, row: Value, field: Field) -> ast.expr:
-        return accessors.get_once(self._reach(row, field, write=False), field, self._row(row))
+        return accessors.get(self._reach(row, field, write=False), field, self._row(row))
 
     def _assigned(self, column: Column) -> bool:
         assigned = self.flow.assigned if self.flow is not None else None
@@ -311,7 +311,9 @@ class KernelTarget(Target):
             row, room = place, population.limit.batch
             known[HOME] = (ROW_FIELDS[HOME], nodes.name("world"))
             taking, lost = self._take_place(population, counted, room)
-        fits = ast.Compare(place, [ast.Lt()], [nodes.constant(room)])
+        fits: ast.expr = ast.Compare(place, [ast.Lt()], [nodes.constant(room)])
+        if population.pooled:
+            fits = ast.BoolOp(ast.And(), [fits, ast.Compare(nth, [ast.LtE()], [nodes.constant(share)])])
         stores: list[ast.stmt] = []
         for field_name in (*known, *population.staged):
             field, value = known[field_name] if field_name in known else (kind.fields[field_name], values.get(field_name))
@@ -363,7 +365,8 @@ class KernelTarget(Target):
         population = self.counts.populations.get(kind.__name__)
         if population is None:
             return nodes.constant(self.counts[kind.__name__])
-        return self.read(Value(nodes.name("world"), WorldType(None)), population.field("count"))  # type: ignore[arg-type]
+        found = self.read(Value(nodes.name("world"), WorldType(None)), population.field("count"))  # type: ignore[arg-type]
+        return nodes.warp("min", found, nodes.constant(population.limit.per_world))  # whatever the outside wrote into the column
 
     def first_row(self, kind: Any) -> ast.expr:
         """The first row of this world in the table of ``kind``."""

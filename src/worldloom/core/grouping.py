@@ -1,0 +1,184 @@
+"""Which systems become one kernel, and why the others do not."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, field
+from typing import Any
+
+from worldloom.core.pairs import Pair
+from worldloom.core.population import Population, world_fields
+from worldloom.core.rewrite.kernel_target import WORLD, Column, Sites
+from worldloom.core.schedule import BuildGrid, Entry, HostNode, Node, Schedule, Settle
+from worldloom.core.system import KernelFunction, System
+
+
+@dataclass
+class Group:
+    """Systems that one kernel runs one after the other, each row in a thread of its own, or in several.
+
+    ``reason`` says why the first of them did not join an earlier kernel.
+    """
+
+    rows: int
+    reason: str
+    population: Population | None = None
+    pair: Pair | None = None
+    threads: int = 1
+    nodes: list[Node] = field(default_factory=list)
+    functions: list[KernelFunction] = field(default_factory=list)
+
+    def add(self, node: Node, function: KernelFunction) -> None:
+        self.nodes.append(node)
+        self.functions.append(function)
+
+
+class Functions:
+    """The Warp functions of a schedule, each made once."""
+
+    def __init__(self, schedule: Schedule, sites: Sites, types: dict[str, Any], exact: bool = False, cuda: bool = False) -> None:
+        self.schedule, self.sites, self.types, self.exact, self.cuda = schedule, sites, types, exact, cuda
+        self.made: dict[tuple[System, str], KernelFunction] = {}
+        self.names: dict[str, int] = {}
+
+    def of(self, node: Node) -> KernelFunction:
+        key = (node.system, node.table)
+        if key not in self.made:
+            made = functools.partial(node.system.kernel_function, node.view, self.schedule.counts, self.sites, self.types, self.exact)
+            function = made(node.system.threads if self.cuda else 1)
+            if function.target.in_order and function.target.threads > 1:
+                function = made(1)  # what must be added in order is not shared
+            twins = self.names.setdefault(function.name, 0)
+            self.names[function.name] += 1
+            function.name += f"_{twins}" if twins else ""
+            self.made[key] = function
+        return self.made[key]
+
+
+Part = Group | HostNode | Settle | BuildGrid
+"""What a schedule becomes: kernels, and what runs between them."""
+
+
+def group(entries: list[Entry], schedule: Schedule, functions: Functions, fuse: bool) -> list[Part]:
+    """Put systems into kernels so that every row sees what it would have seen with a kernel for each, in order.
+
+    A system joins the latest kernel that it fits into, past kernels that it has nothing to do with. Callables stay where
+    they are.
+    """
+    out: list[Part] = []
+    for entry in entries:
+        if not isinstance(entry, Node):
+            out.append(entry)
+            continue
+        function, rows, population = functions.of(entry), schedule.counts[entry.table], schedule.counts.populations.get(entry.table)
+        home = _home(out, entry, function, rows, schedule) if fuse else "fusing is off"
+        if isinstance(home, str):
+            home = Group(rows, home, population, entry.view if isinstance(entry.view, Pair) else None, function.target.threads)
+            out.append(home)
+        home.add(entry, function)
+    return out
+
+
+def _home(out: list[Part], node: Node, function: KernelFunction, rows: int, schedule: Schedule) -> Group | str:
+    """The kernel that a system joins, or why there is none."""
+    why = f"no kernel before it has a thread for every {node.what}" if out else "it comes first"
+    shares = rows == 1 and node.table not in schedule.counts.populations and node.system.pair is None
+    for candidate in reversed(out):
+        if isinstance(candidate, HostNode):
+            return f"the callable {candidate.label} comes before it"
+        if isinstance(candidate, Settle):
+            if settle_columns(candidate.population, schedule) & (_reads(node, function) | _writes(function)):
+                return f"it looks at {candidate.population.table}, which must be settled before"
+            continue
+        if isinstance(candidate, BuildGrid):
+            if candidate.touches(_reads(node, function), _writes(function)):
+                return f"it must not run before the {candidate.label}"
+            continue
+        alike = candidate.rows == rows and (candidate.nodes[0].table == node.table or (shares and candidate.population is None and candidate.pair is None))
+        clash = _clash(candidate, node, function) if alike else None
+        if alike and clash is None:
+            return candidate
+        needs = _dependence(candidate, node, function)
+        if needs is not None:
+            return clash or f"it runs {_once_per(node)} and {needs} {_once_per(candidate.nodes[0])}"
+        why = clash or why
+    return why
+
+
+def _dependence(group: Group, node: Node, function: KernelFunction) -> str | None:
+    """Why ``node`` may not just as well run before all of ``group``; None where it may."""
+    reads, writes = _reads(node, function), _writes(function)
+    for other, earlier in zip(group.nodes, group.functions, strict=True):
+        if found := _writes(earlier) & (reads | writes):
+            return f"{'reads' if min(found) in reads else 'writes'} {_words(found, node)}, which {other.label} writes"
+        if found := _reads(other, earlier) & writes:
+            return f"writes {_words(found, node)}, which {other.label} reads"
+    return None
+
+
+def _clash(group: Group, node: Node, function: KernelFunction) -> str | None:
+    """Why ``node`` may not run in the kernel of ``group``, before other rows have finished what came earlier in it; None where it may.
+
+    Rows of one kernel run in no order, so nothing that one row writes may be read or written by another row in the same
+    kernel. Kinds with one entity per world share the world's thread.
+    """
+    target = function.target
+    if target.threads > 1:
+        return f"{target.threads} threads share each of its entities"
+    if group.threads > 1:
+        return f"{group.threads} threads share each entity of {group.nodes[0].label}"
+    if target.in_order != group.functions[0].target.in_order:
+        return "its rows run one after the other, to add real numbers in a fixed order"
+    touched, written = _reads(node, function) | set(target.outputs), set(target.outputs) | target.local_write | target.remote_write
+    for earlier_node, earlier in zip(group.nodes, group.functions, strict=True):
+        before, who = earlier.target, earlier_node.label
+        if found := before.remote_write & touched:
+            return f"it {'writes' if min(found) in written else 'reads'} {_words(found, node)}, which {who} changes from other rows"
+        if target.faults and set(before.outputs) & _TOLD:
+            return f"it can report a fault, and a fault tells the step and the episode, which {who} writes"
+        if found := (set(before.outputs) | before.local_write) & (target.remote_read | target.remote_write):
+            return f"it {'changes' if min(found) in target.remote_write else 'reads'} {_words(found)}, which {who} writes"
+        if found := before.remote_read & written:
+            return f"it writes {_words(found, node)}, which {who} reads from other rows"
+        if found := _reads(earlier_node, earlier) & target.remote_write:
+            return f"it changes {_words(found)}, which {who} reads"
+    return None
+
+
+def _words(columns: set[Column], own: Node | None = None) -> str:
+    """The first of some columns, as the user knows it; of the row of ``own``, or of any row."""
+    table, name = min(columns)
+    if table == WORLD:
+        return f"'{name}' of the world"
+    return f"its own '{name}'" if own is not None and own.table == table else f"'{name}' of any {table}"
+
+
+def _once_per(node: Node) -> str:
+    return "once per world" if node.table == WORLD else f"for every {node.what}"
+
+
+_TOLD: set[Column] = {(WORLD, "step"), (WORLD, "episode")}
+
+
+def _reads(node: Node, function: KernelFunction) -> set[Column]:
+    """Every column that a system looks at, faults included."""
+    target = function.target
+    mask: set[Column] = set() if node.mask is None else {(WORLD, node.mask[0])}
+    faults = _TOLD if target.faults else set()
+    places: set[Column] = {(WORLD, f"{table}__{n}") for table in node.tables if table in target.counts.populations for n in ("count", "first")}
+    return set(target.inputs) | set(target.columns) | mask | faults | places
+
+
+def settle_columns(population: Population, schedule: Schedule) -> set[Column]:
+    """Every column that a settlement looks at or changes."""
+    own = {(table, name) for table in (population.table, population.new_table) for name in schedule.tables[table].fields}
+    kept = {(WORLD, name) for name in world_fields(population.table, population.pooled)}
+    notes = {(population.scratch_table, name) for name in schedule.scratch.get(population.scratch_table, {})}
+    return {*own, *kept, *notes, *_TOLD, (WORLD, "broken")}
+
+
+def _writes(function: KernelFunction) -> set[Column]:
+    """Every column that a system changes, faults included."""
+    target = function.target
+    faults: set[Column] = {(WORLD, "broken")} if target.faults else set()
+    return set(target.outputs) | target.local_write | target.remote_write | faults
