@@ -446,3 +446,11 @@ def test_what_lies_in_empty_places_is_not_compared():
     two[Bee].counts.numpy()[0] = 4
     found = first_difference(one, two, 4)
     assert (found.column, found.world, found.elsewhere) == ("World.Bee__count", 0, ("Bee.place",))
+
+
+def test_what_only_populations_have_is_told() -> None:
+    with (
+        wl.Simulation("CartPole-v1", 2) as sim,
+        pytest.raises(AttributeError, match="the number of 'Cart' is fixed: 'counts' is for kinds registered with wl.UpTo"),
+    ):
+        print(sim["Cart"].counts)

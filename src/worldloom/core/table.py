@@ -206,6 +206,9 @@ class Column:
         return wp.array(ptr=array.ptr, dtype=self.field.dtype, shape=self._rows, device=self.device, deleter=None)
 
 
+_OF_POPULATIONS = ("counts", "rows", "mask", "offsets", "padded", "dropped")
+
+
 class Table:
     """Every column of one kind of entity, by name: ``table.x`` or ``table["x"]``."""
 
@@ -231,6 +234,8 @@ class Table:
 
     def __getitem__(self, name: str) -> Column:
         columns: dict[str, Column] = self.__dict__.get("columns", {})
+        if name in _OF_POPULATIONS and name not in columns:
+            raise AttributeError(f"the number of '{self.__dict__.get('name')}' is fixed: '{name}' is for kinds registered with wl.UpTo")
         if name not in columns:
             raise AttributeError(f"table '{self.__dict__.get('name')}' has no column '{name}': it has {', '.join(columns)}")
         return columns[name]
