@@ -451,6 +451,6 @@ def test_what_lies_in_empty_places_is_not_compared():
 def test_what_only_populations_have_is_told() -> None:
     with (
         wl.Simulation("CartPole-v1", 2) as sim,
-        pytest.raises(AttributeError, match="the number of 'Cart' is fixed: 'counts' is for kinds registered with wl.UpTo"),
+        pytest.raises(AttributeError, match=r"the number of 'Cart' is fixed: 'counts' is for kinds registered with wl\.UpTo"),
     ):
         print(sim["Cart"].counts)
