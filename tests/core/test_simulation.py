@@ -223,7 +223,7 @@ def resident_bytes() -> int:
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads the memory of this process from /proc")
-@pytest.mark.parametrize(("number", "closed"), [(200, True), (30, False)], ids=["closed", "dropped"])
+@pytest.mark.parametrize(("number", "closed"), [(60, True), (30, False)], ids=["closed", "dropped"])
 def test_simulations_leave_nothing_behind(race: wl.Definition, number: int, closed: bool) -> None:
     """Each holds 4 MB or more."""
     worlds = 50_000
