@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import ast
 import functools
-from typing import Any, TypeGuard
+from typing import Any
 
 import warp as wp
 
-from worldloom.core.entity import AGENT_FIELDS, Has
 from worldloom.core.fields import Declared, Role, canonical, is_composite, scalar_of
 from worldloom.core.math import FUNCTIONS
-from worldloom.core.rewrite import nodes
-from worldloom.core.rewrite.access import Spawning
-from worldloom.core.rewrite.calls import draw, keywords_refused
+from worldloom.core.rewrite import effects, nodes
 from worldloom.core.rewrite.expressions import Expressions
 from worldloom.core.rewrite.names import MISSING
 from worldloom.core.rewrite.neighbours import QUERIES, understand_query
@@ -87,8 +84,8 @@ class Statements(Expressions):
         target = node.targets[0]
         if isinstance(target, (ast.Tuple, ast.List)):
             return self.unpack(target.elts, node)
-        if self.is_spawn(node.value):
-            made, born = self.spawn(node.value)
+        if effects.is_spawn(node.value, self):
+            made, born = effects.spawn(self, node.value)
             return [*made, *self.assign(target, born, node)]
         extreme = self.extreme(target, node.value)
         if extreme is not None:
@@ -255,13 +252,13 @@ class Statements(Expressions):
             raise self.error(f"{describe(holder.type)} has no '{target.attr}' to assign to", "assign to a component of an entity or of the world", node)
         field = self.writable(holder, target, node)
         if self.shared_place(target) is not None:
-            raise self._plain_store(holder, field.name, node)
+            raise self.plain_store(holder, field.name, node)
         if field.is_array:
             raise self.error(f"wrong type: the array '{field.name}' cannot be assigned as a whole", f"assign {field.name}[i] element by element", node)
         self.log(holder, field, "write", node)
         return self.target.write(holder, field, self.convert(value, self.kind_of(field, node), node, f"'{field.name}'"))
 
-    def _plain_store(self, row: Value, name: str, node: ast.AST) -> Exception:
+    def plain_store(self, row: Value, name: str, node: ast.AST) -> Exception:
         if self.turns is not None and isinstance(row.type, RowType) and row.type.own:
             return self.turns.refused_store(self, name, node)
         if isinstance(row.type, WorldType):
@@ -282,7 +279,7 @@ class Statements(Expressions):
             assert holder.base is not None and isinstance(target.value, ast.Attribute)
             field = self.writable(holder.base, target.value, node)
             if self.shared_place(target) is not None:
-                raise self._plain_store(holder.base, field.name, node)
+                raise self.plain_store(holder.base, field.name, node)
             self.log(holder.base, field, "write", node)
             if self.turns is not None:
                 check_size(self, holder, target)
@@ -463,120 +460,14 @@ class Statements(Expressions):
         if isinstance(value, ast.Call):
             if self.static(value.func) in (print, breakpoint):
                 return self.target.debug(node)
-            if self.is_spawn(value):
-                return self.spawn(value)[0]
+            if effects.is_spawn(value, self):
+                return effects.spawn(self, value)[0]
             if isinstance(value.func, ast.Attribute) and self.static(value.func) is MISSING:
-                made = self.method_statement(value, value.func)
+                made = effects.method_statement(self, value, value.func)
                 if made is not None:
                     return made
         self.expression(value)
         raise self.error(f"'{ast.unparse(value)}' has no effect", "assign its value, or remove the line", node)
-
-    def method_statement(self, call: ast.Call, function: ast.Attribute) -> list[ast.stmt] | None:
-        """``world.terminate()``, ``agent.truncate()`` and ``world.shuffle(array)``; None for anything else."""
-        if call.keywords:
-            raise keywords_refused(self, call)
-        holder = self.expression(function.value)
-        if function.attr in ("terminate", "truncate") and isinstance(holder.type, (WorldType, RowType)):
-            if call.args:
-                raise self.error(f"{function.attr}() takes no arguments", "leave them out", call)
-            self.access.truncates |= function.attr == "truncate"
-            if isinstance(holder.type, RowType):
-                if not holder.type.own and not self.world_system:
-                    raise self.error("race: one entity cannot end the episode of another", "let that entity's own system decide", call)
-                if self.turns is not None:
-                    raise self.turns.refused_store(self, f"{function.attr}d", call)
-                self.note_agent(holder)
-                for name in (f"{function.attr}d", "active"):
-                    self.log(holder, AGENT_FIELDS[name], "write", call)
-            return self.target.end(holder, f"{function.attr}d")
-        if function.attr == "despawn" and isinstance(holder.type, RowType):
-            if call.args:
-                raise self.error("despawn() takes no arguments", "leave them out", call)
-            if isinstance(holder.type.owner, Has) and not holder.type.own:
-                raise self.error("it is not known which kind of entity this is", "loop over one kind", call)
-            self.access.despawns.setdefault(None if holder.type.own else holder.type.owner, call.lineno)  # type: ignore[arg-type]
-            return self.target.despawn(holder)
-        if function.attr == "shuffle" and isinstance(holder.type, WorldType):
-            return self.shuffle(call)
-        if function.attr == "fail" and isinstance(holder.type, WorldType):
-            return self.fail(call)
-        return None
-
-    def is_spawn(self, node: ast.expr) -> TypeGuard[ast.Call]:
-        """Whether ``node`` is a call of ``world.spawn``."""
-        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "spawn"):
-            return False
-        return self.static(node.func) is MISSING and isinstance(self.expression(node.func.value).type, WorldType)
-
-    def spawn(self, call: ast.Call) -> tuple[list[ast.stmt], Value]:
-        """``world.spawn(Kind, component=value, ...)``: the code, and the reference to the new entity."""
-        if self.turns is not None:
-            raise self.error(
-                "a turn of a shared loop cannot spawn entities, whose order would be that of the turns",
-                "write what is to be spawned into an array component, and spawn in a plain loop after this one",
-                call,
-            )
-        bare = ast.copy_location(ast.Call(call.func, call.args, []), call)
-        kind = self.kind_argument(bare, "spawn", looks=False)
-        self.unpacked += 1
-        made: list[ast.stmt] = []
-        values: dict[str, ast.expr] = {}
-        for keyword in call.keywords:
-            field = kind.fields.get(keyword.arg or "")
-            if keyword.arg is None or field is None:
-                known = ", ".join(kind.fields)
-                raise self.error(f"unknown component '{keyword.arg}': {kind.__name__} has {known or 'none'}", "correct the name, or declare it", keyword.value)
-            if field.is_array:
-                raise self.error(
-                    f"the array '{field.name}' cannot be set as a whole", "set its elements in a later system over the new entities", keyword.value
-                )
-            wanted = self.kind_of(field, keyword.value)
-            held = f"wl_spawn{self.unpacked}_{field.name}"
-            code = self.convert(self.expression(keyword.value), wanted, keyword.value, f"'{field.name}'")
-            made.append(nodes.assign(held, self.target.hold(code, wanted)))
-            values[field.name] = nodes.name(held)
-        known_spawns = self.access.spawns.setdefault(kind, Spawning(call.lineno))
-        known_spawns.fields |= set(values)
-        known_spawns.sites += 1
-        known_spawns.repeated |= self.loops > 0
-        born = f"wl_born{self.unpacked}"
-        made += self.target.spawn(born, kind, values)
-        return made, Value(nodes.name(born), RefType(kind))
-
-    def fail(self, call: ast.Call) -> list[ast.stmt]:
-        """``world.fail("message", number)``: a fault of this world, which is then reset."""
-        message = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else None
-        if not isinstance(message, str) or len(call.args) > 2:
-            raise self.error("world.fail takes a message in quotes, and at most one whole number", 'write world.fail("the ball left the table")', call)
-        value = self.number(call.args[1], wp.int32, "the number") if len(call.args) == 2 else self.target.literal(0, wp.int32)
-        return self.target.fault(message, call.lineno, value)
-
-    def shuffle(self, call: ast.Call) -> list[ast.stmt]:
-        """Fisher and Yates, over an array component of one's own row."""
-        array = self.expression(call.args[0]) if len(call.args) == 1 else None
-        if array is None or not isinstance(array.type, ArrayType) or len(array.type.field.shape) != 1 or array.base is None:
-            raise self.error("world.shuffle takes one array component of one dimension", "write world.shuffle(entity.cards)", call)
-        attribute = call.args[0]
-        assert isinstance(attribute, ast.Attribute)
-        field = self.writable(array.base, attribute, call)
-        if self.shared_place(attribute) is not None:
-            raise self._plain_store(array.base, field.name, call)
-        self.log(array.base, field, "write", call)
-        size, row = field.shape[0], array.base
-        self.unpacked += 1
-        held = f"wl_shuffle_kept{self.unpacked}"
-        here, there, kept = nodes.name("wl_shuffle_i"), nodes.name("wl_shuffle_j"), nodes.name(held)
-        place = nodes.binary(draw(self, max(size - 1, 1)), ast.Add(), here)
-        bounds: list[ast.expr] = [here, self.target.literal(size, wp.int32)]
-        body: list[ast.stmt] = [
-            nodes.assign("wl_shuffle_i", self.target.cast(nodes.name("wl_shuffle_n"), wp.int32)),
-            nodes.assign("wl_shuffle_j", self.target.random("integer", place, bounds)),
-            nodes.assign(held, self.target.element(row, field, [here])),
-            *self.target.set_element(row, field, [here], self.target.element(row, field, [there])),
-            *self.target.set_element(row, field, [there], kept),
-        ]
-        return [ast.For(ast.Name("wl_shuffle_n", ast.Store()), nodes.call("range", nodes.constant(size - 1)), body, [], None)]
 
 
 def _as_load(target: ast.expr) -> ast.expr:

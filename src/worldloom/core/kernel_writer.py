@@ -1,0 +1,346 @@
+"""The text of kernels: load what the systems need, call them, store what they changed."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import warp as wp
+
+from worldloom.core.fields import Field, Role
+from worldloom.core.grid import PARTS
+from worldloom.core.grid_text import GridText
+from worldloom.core.grouping import Group, Part
+from worldloom.core.kernel_spec import KernelSpec
+from worldloom.core.pairs import PairText
+from worldloom.core.population import HOME, Population
+from worldloom.core.population_kernels import LANES
+from worldloom.core.rewrite import accessors
+from worldloom.core.rewrite.accessors import array_code
+from worldloom.core.rewrite.kernel_target import WORLD, Column, Sites, barrier, clean_action, column_name, variable
+from worldloom.core.schedule import FINISHED, BuildGrid, HostNode, Mask, Schedule, Settle
+from worldloom.core.settle import WORLDS, SettleText
+from worldloom.core.settle_pooled import settle_kernels
+
+_ROWS = "for thread in range(rows):"
+
+
+class KernelWriter:
+    """Writes kernels: load what the systems need, call them, store what they changed."""
+
+    def __init__(self, schedule: Schedule, types: dict[str, Any], cuda: bool, sites: Sites, never_kept: set[Column]) -> None:
+        self.schedule, self.types, self.cuda, self.sites, self.never_kept = schedule, types, cuda, sites, never_kept
+        self.texts: list[str] = []
+        self.same: dict[str, str] = {}
+        self.read_again: set[Column] = set()
+        """Columns that systems read at every step, so that they are worth a place in the cache."""
+
+    def field(self, column: Column) -> Field:
+        return self.schedule.field_of(column)
+
+    def note_reads(self, group: Group) -> None:
+        """Note what a kernel of the step loads from memory, but for worlds whose episode is over."""
+        blocks = [block for block in _blocks(group) if block[0] != FINISHED]
+        shared, local = self._placement(blocks)
+        loaded = {*self._loads(blocks, shared), *(c for found in local for c in found)}
+        self.read_again |= {self.schedule.sharing.get(c, (c, 0))[0] for c in loaded}
+        self.read_again |= {c for _, nodes in blocks for _, f in nodes for c in f.target.columns}
+
+    def part(self, phase: str, number: int, part: Part) -> list[KernelSpec | HostNode]:
+        if isinstance(part, HostNode):
+            return [part]
+        if isinstance(part, BuildGrid):
+            return [self.grid(phase, number, part)]
+        if isinstance(part, Settle) and part.population.pooled:
+            return [*self.pooled_settlement(phase, number, part)]
+        return [self.settlement(phase, number, part) if isinstance(part, Settle) else self.kernel(phase, number, part)]
+
+    def grid(self, phase: str, number: int, build: BuildGrid) -> KernelSpec:
+        text = GridText(build.grid, self.schedule.counts.populations.get(build.grid.table), build.mask, self.types)
+        lines = text.body(self.cuda)
+        if self.cuda and text.shared_build not in self.texts:
+            self.texts.append(text.shared_build)
+        name = self._write(f"{phase}_{number}", {c: self.field(c) for c in text.columns}, False, False, lines, [_ROWS])
+        moved = ([], []) if build.mask is not None else ([(build.grid.table, build.grid.by)], [(WORLD, build.grid.column(part)) for part in PARTS])
+        return self._spec(name, 1, text.columns, False, False, [build.label], moved, "it sorts all entities of a world", whole_block=True)
+
+    def settlement(self, phase: str, number: int, settle: Settle) -> KernelSpec:
+        population = settle.population
+        text = SettleText(population, self.schedule.tables[population.table].fields, self.sites, self.types)
+        lines = text.body(self.cuda, settle.few)
+        alarm = population.limit.overflow == "error"
+        name = self._write(f"{phase}_{number}", {c: self.field(c) for c in text.columns}, text.faults, alarm, lines, [_ROWS])
+        looked = [(WORLD, f"{population.table}__{n}") for n in ("pending", "changed")]  # what moves beside depends on who comes and goes
+        threads = LANES // WORLDS if self.cuda and not settle.few else 1
+        spec = self._spec(name, threads, text.columns, text.faults, alarm, [settle.label], (looked, []), settle.reason)
+        return replace(spec, whole_warps=threads > 1)
+
+    def pooled_settlement(self, phase: str, number: int, settle: Settle) -> list[KernelSpec]:
+        population = settle.population
+        faults, alarm = population.limit.overflow != "drop", population.limit.overflow == "error"
+        specs: list[KernelSpec] = []
+        for place, made in enumerate(settle_kernels(population, self.schedule.tables[population.table].fields, self.sites, self.types, self.cuda)):
+            told = faults and made.closes, alarm and made.closes
+            name = self._write(f"{phase}_{number}_{place}", {c: self.field(c) for c in made.columns}, *told, made.lines, [])
+            looked = [(WORLD, f"{population.table}__{n}") for n in ("pending", "changed", "count", "first")] if place == 0 else []
+            spec = self._spec(name, made.rows, made.columns, *told, [settle.label], (looked, []), settle.reason, total=made.total)
+            specs.append(replace(spec, whole_warps=made.whole_warps, begins=place == 0))
+        return specs
+
+    def kernel(self, phase: str, number: int, group: Group) -> KernelSpec:
+        in_order = self.cuda and group.rows > 1 and group.functions[0].target.in_order
+        blocks = _blocks(group)
+        columns: dict[Column, Field] = {}
+        lines, loops = self._head(group, columns, in_order)
+        once = "if lane == 0: " if group.threads > 1 else ""
+        shared, local = self._placement(blocks)
+        early = self._early_exit(blocks)
+        if early is not None:
+            lines.append(f"if {'not ' if early[1] else ''}{self._load((WORLD, early[0]), columns)}: {'continue' if in_order or not self.cuda else 'return'}")
+        defined: set[Column] = set()
+        for column in self._loads(blocks, shared):
+            lines.append(f"{variable(column)} = {self._load(column, columns)}")
+            defined.add(column)
+        repeated = self._repeated(blocks)
+        for index, (mask, nodes) in enumerate(blocks):
+            pad = ""
+            if mask is not None and early is None:
+                lines.append(f"if {'' if mask[1] else 'not '}{variable((WORLD, mask[0]))}:")
+                pad = "    "
+            known = set(defined)
+            for node, function in nodes:
+                for column in function.target.inputs:
+                    if column not in known and column in local[index]:
+                        lines.append(f"{pad}{variable(column)} = {self._load(column, columns)}")
+                        known.add(column)
+                lines.append(pad + function.call(node.ordinal))
+                known |= set(function.target.outputs)
+                columns.update(function.arrays)
+            if group.threads > 1:  # nobody may still be loading what the first thread now stores
+                lines.append(f"{pad}{barrier(group.threads)}()")
+            changed = [c for c in local[index] if c not in repeated and any(c in f.target.outputs for _, f in nodes)]
+            lines += [pad + once + self._store(column, columns) for column in changed]
+            defined |= set() if mask is not None else known
+        written = {c for _, nodes in blocks for _, f in nodes for c in f.target.outputs} - self.never_kept - repeated
+        lines += [once + self._store(column, columns) for column in shared if column in written]
+        errors = any(f.target.faults for f in group.functions)
+        if in_order:
+            lines, loops = [*loops, *["    " * _depth(loops) + line for line in lines]], []
+        name = self._write(f"{phase}_{number}", columns, errors, False, lines, loops)
+        threads, total = 1 if in_order or (group.pair is not None and not self.cuda) else group.rows * group.threads, None
+        if group.population is not None and group.population.pooled:
+            threads, total = 1, group.population.limit.batch if self.cuda and not in_order else None
+            total = total if total is None else total * group.threads
+        labels, moved = [n.label for n in group.nodes], self._moved(blocks, shared)
+        return self._spec(name, threads, columns, errors, False, labels, moved, group.reason, threads=group.threads, total=total)
+
+    def _spec(
+        self,
+        name: str,
+        rows: int,
+        columns: Iterable[Column],
+        errors: bool,
+        alarm: bool,
+        labels: Iterable[str],
+        moved: tuple[list[Column], list[Column]],
+        reason: str,
+        whole_block: bool = False,
+        threads: int = 1,
+        total: int | None = None,
+    ) -> KernelSpec:
+        read, written = (sum(self._bytes(column) for column in found) for found in moved)
+        loads, stores = (tuple(dict.fromkeys(found)) for found in moved)
+        return KernelSpec(name, rows, tuple(columns), errors, alarm, tuple(labels), read, written, loads, stores, reason, whole_block, threads, total)
+
+    def _write(self, name: str, columns: dict[Column, Field], errors: bool, alarm: bool, lines: list[str], loops: list[str]) -> str:
+        """Add the text of a kernel; the name of the one that does the same where there is one already.
+
+        ``lines`` are run by every thread on CUDA, and on the CPU inside ``loops``.
+        """
+        head = ["first: wp.int32", "rows: wp.int32", "offset: wp.int32", *[f"{column_name(c)}: {array_code(f, self.types)}" for c, f in columns.items()]]
+        head += ["errors: wp.array2d(dtype=wp.int32)"] if errors else []
+        head += ["alarm: wp.array(dtype=wp.int32)"] if alarm else []
+        if self.cuda:
+            body = "\n".join("    " + line for line in ["thread = thread_number()", *lines])
+        else:
+            body = "\n".join("    " + line for line in [*loops, *["    " * _depth(loops) + line for line in lines]])
+        signature = f"({', '.join(head)}):\n{body}\n"
+        if signature not in self.same:
+            self.same[signature] = name
+            self.texts.append(f"@wp.kernel(module=module, enable_backward=False)\ndef {name}{signature}")
+        return self.same[signature]
+
+    def _head(self, group: Group, columns: dict[Column, Field], in_order: bool) -> tuple[list[str], list[str]]:
+        """The lines that say which row it is, and the loops around them on the CPU, or of a thread that runs all rows of its world."""
+        if group.pair is not None:
+            text = PairText(group.pair, self.schedule.counts, lambda name: self._load((WORLD, name), columns))
+            return (text.threads(), []) if self.cuda and not in_order else text.loops(one_world=in_order)
+        lanes = [f"lane = thread % {group.threads}", f"thread = thread / {group.threads}"] if group.threads > 1 else []
+        if group.population is not None:
+            lines, loops = self._population_head(group.population, columns, in_order)
+        elif in_order:
+            lines, loops = [f"row = world * {group.rows} + slot"], ["world = first + thread", f"for slot in range({group.rows}):"]
+        elif group.rows == 1:
+            lines, loops = ["world = first + thread", "row = world", "slot = wp.int32(0)"], [_ROWS]
+        else:
+            lines, loops = [f"row = first * {group.rows} + thread", f"world = row / {group.rows}", f"slot = row - world * {group.rows}"], [_ROWS]
+        return lanes + lines, loops
+
+    def _population_head(self, population: Population, columns: dict[Column, Field], in_order: bool) -> tuple[list[str], list[str]]:
+        """A thread for every row that there may be on CUDA; on the CPU a loop over those that there are."""
+        most = population.limit.per_world
+        count = f"wp.min({self._load((WORLD, f'{population.table}__count'), columns)}, {most})"
+        if population.pooled:
+            return self._pooled_head(population, count, columns, in_order)
+        if in_order:
+            return [f"row = world * {most} + slot"], ["world = first + thread", f"for slot in range({count}):"]
+        if not self.cuda:
+            loops = [f"for thread in range(rows / {most}):", "    world = first + thread", f"    for slot in range({count}):"]
+            return [f"row = world * {most} + slot"], loops
+        lines = [f"row = first * {most} + thread", f"world = row / {most}", f"slot = row - world * {most}"]
+        return [*lines, f"if slot >= {count}: return"], []
+
+    def _repeated(self, blocks: Blocks) -> set[Column]:
+        """Of the columns that share memory, those that a kernel need not store.
+
+        Where an observation is written last, it holds the components too; elsewhere they are stored alone, and it is not.
+        """
+        found: set[Column] = set()
+        for whole in dict.fromkeys(home for home, _ in self.schedule.sharing.values()):
+            parts = {part for part, (home, _) in self.schedule.sharing.items() if home == whole}
+            behind: set[Mask | None] = set()
+            for mask, nodes in blocks:
+                for _, function in nodes:
+                    outputs = set(function.target.outputs)
+                    if parts & outputs:
+                        behind.add(mask)
+                    elif whole in outputs:
+                        behind = set() if mask is None else behind - {mask}
+            found |= {whole} if behind else parts
+        return found
+
+    def _pooled_head(self, population: Population, count: str, columns: dict[Column, Field], in_order: bool) -> tuple[list[str], list[str]]:
+        """A thread for every row of the batch on CUDA, which knows its world; on the CPU the rows of one world after the other."""
+        start = self._load((WORLD, f"{population.table}__first"), columns)
+        if in_order:
+            return [f"row = {start} + slot"], ["world = first + thread", f"for slot in range({count}):"]
+        if not self.cuda:
+            return [f"row = {start} + slot"], [_ROWS, "    world = first + thread", f"    for slot in range({count}):"]
+        home = self._load((population.table, HOME), columns)
+        return ["row = thread", f"world = {home}", "if world < 0: return", f"slot = row - {start}", f"if slot < 0 or slot >= {count}: return"], []
+
+    def _load(self, column: Column, columns: dict[Column, Field]) -> str:
+        """The value of this row in a column."""
+        if column in self.schedule.sharing:
+            whole, place = self.schedule.sharing[column]
+            return f"{self._load(whole, columns)}[{place}]"
+        field, name = columns.setdefault(column, self.field(column)), column_name(column)
+        shared = f"wp.min(world, {name}.shape[0] - 1)"  # a configuration holds one value for all worlds, or one for each
+        row = "row" if column[0] != WORLD else shared if field.role is Role.CONFIG else "world"
+        get = accessors.get_once if field.role is Role.ACTION and not field.shape else accessors.get  # whoever acts next writes it anew
+        return ast.unparse(clean_action(get(ast.Name(name, ast.Load()), field, ast.parse(row, mode="eval").body), field))
+
+    def _store(self, column: Column, columns: dict[Column, Field]) -> str:
+        if column in self.schedule.sharing:
+            whole, place = self.schedule.sharing[column]
+            field = columns.setdefault(whole, self.field(whole))
+            return accessors.put_part_text(column_name(whole), field, "row", place, variable(column))
+        field = columns.setdefault(column, self.field(column))
+        put = accessors.stream_text if self.cuda and column not in self.read_again and accessors.streams(field) else accessors.put_text
+        return put(column_name(column), field, "world" if column[0] == WORLD else "row", variable(column))
+
+    def _early_exit(self, blocks: Blocks) -> Mask | None:
+        """The mask that all systems of the kernel share: neighbours with one mask are one block."""
+        return blocks[0][0] if len(blocks) == 1 else None
+
+    def _placement(self, blocks: Blocks) -> tuple[list[Column], list[list[Column]]]:
+        """Which columns live through the whole kernel, and which only inside one masked block."""
+        touched: dict[Column, set[int]] = {}
+        for index, (mask, nodes) in enumerate(blocks):
+            for _, function in nodes:
+                for column in (*function.target.inputs, *function.target.outputs):
+                    touched.setdefault(column, set()).add(index)
+            if mask is not None:
+                touched.setdefault((WORLD, mask[0]), set()).add(-1)
+        local: list[list[Column]] = [[] for _ in blocks]
+        shared: list[Column] = []
+        for column, places in touched.items():
+            only = next(iter(places))
+            if len(places) == 1 and only >= 0 and blocks[only][0] is not None:
+                local[only].append(column)
+            else:
+                shared.append(column)
+        return shared, local
+
+    def _loads(self, blocks: Blocks, shared: list[Column]) -> list[Column]:
+        """The shared columns that some system needs before any unmasked one has written them."""
+        needed: list[Column] = []
+        written: set[Column] = set()
+        for mask, nodes in blocks:
+            if mask is not None:
+                needed += [c for c in [(WORLD, mask[0])] if c not in written and c not in needed]
+            for _, function in nodes:
+                wants = [*function.target.inputs, *(function.target.outputs if mask is not None else ())]
+                needed += [c for c in wants if c in shared and c not in written and c not in needed]
+                if mask is None:
+                    written |= set(function.target.outputs)
+        early = self._early_exit(blocks)
+        return [c for c in needed if early is None or c != (WORLD, early[0]) or any(c in f.target.inputs for _, n in blocks for _, f in n)]
+
+    def _moved(self, blocks: Blocks, shared: list[Column]) -> tuple[list[Column], list[Column]]:
+        """The columns that one world loads and stores for sure at each launch, as often as it does; masked blocks count for nothing."""
+        early = self._early_exit(blocks)
+        if early is not None:
+            return [(WORLD, early[0])], []
+        loads = self._loads(blocks, shared)
+        written = {c for _, nodes in blocks for _, f in nodes for c in f.target.outputs} - self.never_kept - self._repeated(blocks)
+        stores = [c for c in shared if c in written]
+        if self.schedule.sharing:
+            loads = list(dict.fromkeys(self.schedule.sharing.get(c, (c, 0))[0] for c in loads))
+        for mask, nodes in blocks:
+            if mask is None:
+                for _, function in nodes:
+                    target = function.target
+                    loads += [c for c in target.columns if c not in target.local_write]
+                    stores += sorted(target.local_write | target.remote_write)
+        return loads, stores
+
+    def _bytes(self, column: Column) -> int:
+        """Bytes of one world's part of a column, however many of its threads look at it; configuration stays in the cache."""
+        field = self.field(column)
+        if field.role is Role.CONFIG:
+            return 0
+        each: int = wp.types.type_size_in_bytes(field.dtype)
+        for n in field.shape:
+            each *= n
+        return each * self.schedule.counts.get(column[0], 1)
+
+
+def _depth(loops: list[str]) -> int:
+    return sum(line.endswith(":") for line in loops)
+
+
+def never_kept(groups: list[Group], schedule: Schedule) -> set[Column]:
+    """Transient columns that live and die in the registers of one kernel."""
+    users: dict[Column, int] = {}
+    for each in groups:
+        masks = {(WORLD, n.mask[0]) for n in each.nodes if n.mask is not None}
+        touched = masks.union(*[{*f.target.inputs, *f.target.outputs, *f.target.columns} for f in each.functions])
+        for column in touched:
+            users[column] = users.get(column, 0) + 1
+    return {c for c, n in users.items() if n == 1 and schedule.field_of(c).transient}
+
+
+Blocks = list[tuple[Mask | None, list[tuple[Any, Any]]]]
+
+
+def _blocks(group: Group) -> Blocks:
+    """Neighbouring systems with the same mask."""
+    out: Blocks = []
+    for node, function in zip(group.nodes, group.functions, strict=True):
+        if not out or out[-1][0] != node.mask:
+            out.append((node.mask, []))
+        out[-1][1].append((node, function))
+    return out
