@@ -62,6 +62,12 @@ class Definition:
     def error(self, problem: str, fix: str) -> DefinitionError:
         return DefinitionError(f"in world '{self.id}': {problem}", fix, self.file, self.line)
 
+    @functools.cached_property
+    def checked(self) -> Definition:
+        """Itself, when its parts have been found to fit together, which is looked at once; DefinitionError otherwise."""
+        validate(self)
+        return self
+
     @property
     def systems(self) -> list[System]:
         """Every system, each once, in order of first use."""
@@ -163,9 +169,7 @@ class Definition:
             elif not varies and isinstance(count, UpTo):
                 raise InputError(f"the number of '{known.__name__}' in world '{self.id}' is fixed: give a whole number, not {count!r}")
             entities[known] = count
-        changed = replace(self, entities=entities)
-        validate(changed)
-        return changed
+        return replace(self, entities=entities).checked
 
 
 _REGISTRY: dict[str, Definition] = {}
@@ -199,8 +203,7 @@ def register(
     for name, given in {"reset": reset, "step": step, "observe": observe}.items():
         if not isinstance(given, (list, tuple)):
             raise made.error(f"'{name}' is not a list of systems", f"write {name}=[...], even for one system")
-    made = replace(made, entities=dict(entities), reset=tuple(reset), step=tuple(step), observe=tuple(observe))
-    validate(made)
+    made = replace(made, entities=dict(entities), reset=tuple(reset), step=tuple(step), observe=tuple(observe)).checked
     before = _REGISTRY.get(id)
     if before is not None and before.file != made.file:
         warnings.warn(f"world '{id}' of {before.file} is replaced by that of {made.file}", stacklevel=2)

@@ -239,7 +239,7 @@ def _settled(entries: list[Entry], definition: Definition) -> list[Entry]:
     for entry in entries:
         if isinstance(entry, Node):
             access = entry.system.access
-            cleared = {n for n in definition.populations if entry.system.engine and entry.system.name == f"clear_{n}"}
+            cleared = {n for n in definition.populations if f"{n}__count" in access.own_write}
             judges = entry.system.engine and entry.system.name in _JUDGES
             settle(definition.populations if judges else {*entry.tables, *(k.__name__ for k in access.kinds), *cleared})
             spawned = {k.__name__ for k in access.spawns}
@@ -270,11 +270,11 @@ def _with_grids(entries: list[Entry], definition: Definition) -> list[Entry]:
                 out.append(BuildGrid(definition.grids[key], entry.mask))
                 made[key] = entry.mask
         out.append(entry)
-        made = {key: mask for key, mask in made.items() if not _outdates(entry, key, mask, definition)}
+        made = {key: mask for key, mask in made.items() if not _outdates(entry, key, mask)}
     return out
 
 
-def _outdates(entry: Entry, key: tuple[str, str], mask: Mask | None, definition: Definition) -> bool:
+def _outdates(entry: Entry, key: tuple[str, str], mask: Mask | None) -> bool:
     """Whether a grid, made for the worlds of ``mask``, may no longer be right after ``entry``."""
     if isinstance(entry, Settle):
         return entry.population.table == key[0]
@@ -283,8 +283,7 @@ def _outdates(entry: Entry, key: tuple[str, str], mask: Mask | None, definition:
     access = entry.system.access
     written: set[Column] = {(entry.table, name) for name in access.own_write} | {(k.__name__, name) for k, name in access.other_write}
     written |= {(WORLD, name) for name in access.world_write}
-    emptied = entry.system.engine and key[0] in definition.populations and entry.system.name == f"clear_{key[0]}"
-    return emptied or key in written or (mask is not None and (WORLD, mask[0]) in written)
+    return (WORLD, f"{key[0]}__count") in written or key in written or (mask is not None and (WORLD, mask[0]) in written)
 
 
 _JUDGES = ("end_step", "forget_episode")

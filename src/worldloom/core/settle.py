@@ -17,6 +17,7 @@ from worldloom.core.rewrite.kernel_target import FAULT_COLUMNS, WORLD, Column, K
 
 WORLDS = 4
 """Worlds that a warp looks after on CUDA: most often there is nothing to do in any of them."""
+_UNLESS_ALL_STAY = ("if not changed: kept = count", "else:")
 _COUNTERS = ("wl_e0", "wl_e1", "wl_e2")
 
 
@@ -34,10 +35,9 @@ class SettleText:
         """The lines for one world; on CUDA for one of the threads of a warp, which looks after several worlds, unless there are ``few``."""
         if not cuda or few:
             idle = f"if {self._world('pending')} == 0 and not {self._world('changed')}: {'return' if cuda else 'continue'}"
-            return ["world = first + thread", idle, *self._head(), *self._leave_cpu(), *self._arrive_cpu()]
-        head = self._head()
-        busy = [*head[:-2], f"taken = wp.min(born, {self.population.stage})", "k = wp.int32(lane)", *self._look_ahead(), *head[-2:]]
-        busy += [*self._leave_cuda(), *self._arrive_cuda()]
+            return ["world = first + thread", idle, *self._head(), *_UNLESS_ALL_STAY, *self._leave_cpu(), *self._arrive_cpu()]
+        busy = [*self._head(), f"taken = wp.min(born, {self.population.stage})", "k = wp.int32(lane)", *self._look_ahead()]
+        busy += [*_UNLESS_ALL_STAY, *self._leave_cuda(), *self._arrive_cuda()]
         return [
             f"lane = thread % {LANES}",
             f"start = first + thread / {LANES} * {WORLDS}",
@@ -62,8 +62,6 @@ class SettleText:
             f"stage = world * {self.population.stage}",
             f"count = wp.clamp({self._world('count')}, 0, {self.population.limit.per_world})",
             "kept = wp.int32(0)",
-            "if not changed: kept = count",
-            "else:",
         ]
 
     def _leave_cpu(self) -> list[str]:

@@ -23,7 +23,7 @@ from worldloom.core.pooled_table import PooledTable
 from worldloom.core.population import UpTo
 from worldloom.core.program import generate
 from worldloom.core.random import fold_seed
-from worldloom.core.registry import Definition, definition, validate
+from worldloom.core.registry import Definition, definition
 from worldloom.core.rewrite.kernel_target import WORLD
 from worldloom.core.schedule import Autoreset, HostNode, plan
 from worldloom.core.sharing import shared_components
@@ -83,8 +83,7 @@ class Simulation(History, Measured):
         self.checks = checks
         if not isinstance(world, (str, Definition)):
             raise InputError(f"a simulation is made of a world's id or its definition, not of {type(world).__name__}")
-        self.definition = (definition(world) if isinstance(world, str) else world).with_counts(counts)
-        validate(self.definition)
+        self.definition = (definition(world) if isinstance(world, str) else world).with_counts(counts).checked
         self._check_arguments(num_worlds, autoreset, threads, world_offset)
         self.num_worlds, self.autoreset, self.world_offset = num_worlds, autoreset, world_offset
         self.exact = exact

@@ -12,12 +12,10 @@ import warp as wp
 from worldloom.core.fields import Field, vec
 from worldloom.core.grid import VECTORS, Grid
 from worldloom.core.rewrite import nodes
-from worldloom.core.rewrite.values import Value, WorldType
+from worldloom.core.rewrite.values import this_world
 
 if TYPE_CHECKING:
     from worldloom.core.rewrite.kernel_target import KernelTarget
-
-_WORLD = Value(ast.Name("world", ast.Load()), WorldType(None))  # type: ignore[arg-type]
 
 
 class GridAccess:
@@ -32,7 +30,7 @@ class GridAccess:
 
     def read(self, part: str) -> str:
         """A part that is one value per world."""
-        return ast.unparse(self.target.read(_WORLD, self.grid.field(part)))
+        return ast.unparse(self.target.read(this_world(), self.grid.field(part)))
 
     def at(self, part: str, index: str) -> str:
         """An element of a part that is an array."""

@@ -18,7 +18,7 @@ from worldloom.core.rewrite import accessors, nodes
 from worldloom.core.rewrite.accessors import type_code
 from worldloom.core.rewrite.kernel_near import GridAccess, near_loop, nearest_loop
 from worldloom.core.rewrite.target import Target
-from worldloom.core.rewrite.values import RefType, RowType, Value, WorldType, is_scalar
+from worldloom.core.rewrite.values import RefType, RowType, Value, WorldType, is_scalar, this_world
 from worldloom.core.scratch import CURSOR, STATE
 from worldloom.core.spaces import Discrete, MultiDiscrete
 
@@ -297,7 +297,7 @@ class KernelTarget(Target):
             return [nodes.assign(name, self.literal(-1, wp.int64))]
         self.births = True
         self.scalars |= {"slot", "system", "world"}
-        world = Value(nodes.name("world"), WorldType(None))  # type: ignore[arg-type]
+        world = this_world()
         share = place_share(self.counts[self.table])
         pending = self._reach(world, population.field("pending"), write=True)
         nth, place = nodes.name("wl_births"), nodes.name("wl_place")
@@ -349,7 +349,7 @@ class KernelTarget(Target):
         population = self.counts.populations.get(table)
         if population is None:
             return [ast.Pass()]
-        world = Value(nodes.name("world"), WorldType(None))  # type: ignore[arg-type]
+        world = this_world()
         self.scalars.add("world")
         dead, changed = ROW_FIELDS[DEAD], population.field("changed")
         return [
@@ -365,14 +365,14 @@ class KernelTarget(Target):
         population = self.counts.populations.get(kind.__name__)
         if population is None:
             return nodes.constant(self.counts[kind.__name__])
-        found = self.read(Value(nodes.name("world"), WorldType(None)), population.field("count"))  # type: ignore[arg-type]
+        found = self.read(this_world(), population.field("count"))
         return nodes.warp("min", found, nodes.constant(population.limit.per_world))  # whatever the outside wrote into the column
 
     def first_row(self, kind: Any) -> ast.expr:
         """The first row of this world in the table of ``kind``."""
         population = self.counts.populations.get(kind.__name__)
         if population is not None and population.pooled:
-            return self.read(Value(nodes.name("world"), WorldType(None)), population.field("first"))  # type: ignore[arg-type]
+            return self.read(this_world(), population.field("first"))
         self.scalars.add("world")
         return nodes.binary(nodes.name("world"), ast.Mult(), nodes.constant(self.counts[kind.__name__]))
 
@@ -389,7 +389,7 @@ class KernelTarget(Target):
 
     def reach_world(self, field: Field) -> str:
         """The whole column of a field of the world, to be read."""
-        return self._reach(Value(nodes.name("world"), WorldType(None)), field, write=False).id  # type: ignore[arg-type]
+        return self._reach(this_world(), field, write=False).id
 
     # -- several threads ---------------------------------------------------------------------------------------------
 
@@ -431,7 +431,7 @@ class KernelTarget(Target):
     def random(self, function: str, draw: ast.expr, arguments: list[ast.expr]) -> ast.expr:
         self.draws = True
         self.scalars |= {"slot", "system"}
-        world = Value(nodes.name("world"), WorldType(None))  # type: ignore[arg-type]
+        world = this_world()
         seed, episode, step = (self.read(world, ENGINE_FIELDS[n]) for n in ("seed", "episode", "step"))
         function = f"{EXACT}{function}" if self.exact and function == "normal" else function
         return nodes.call(function, seed, self.world_id(), episode, step, nodes.name("wl_stream"), draw, *arguments)

@@ -73,6 +73,11 @@ class Value:
         return self.const is not None and not isinstance(self.const, bool)
 
 
+def this_world() -> Value:
+    """The world of the thread that a kernel runs in, for accesses that the engine adds; they ask for no field of the user's class."""
+    return Value(ast.Name("world", ast.Load()), WorldType(World))
+
+
 def is_scalar(kind: Any) -> bool:
     return isinstance(kind, type) and kind in SCALARS
 
