@@ -1,6 +1,8 @@
 """The COVID-19 economy in plain NumPy: one world, float64, written from its rules and not from worldloom's own world.
 
-Unemployment is the full sum over the last 600 days, so that the recursive form of the world can be held against it.
+Unemployment is the full sum over the last 600 days, so that the recursive form of the world can be held against it. Step t is day
+``start_day + t`` of the histories throughout, where the published system lets real decisions act a day late; and before the first step the
+country's product is seen as it is, where the published one shows 0.
 """
 
 from __future__ import annotations
@@ -88,7 +90,7 @@ class Economy:
         self.n = p.num_states
         self.last_step = s.episode_length
         if s.mode == "real policies":
-            self.last_step = min(self.last_step, p.num_days - p.start_day)
+            self.last_step = min(self.last_step, p.num_days - 1 - p.start_day)
         elif s.mode == "replay":
             known = np.all([np.isfinite(h).all(axis=1) for h in (p.susceptible, p.infected, p.recovered, p.vaccinated, p.deaths, p.unemployed)], axis=0)
             self.last_step = min(self.last_step, int(np.argmin([*known[p.start_day :], False])) - 1)
@@ -112,9 +114,9 @@ class Economy:
         self.susceptible, self.infected, self.recovered = p.susceptible[day], p.infected[day], p.recovered[day]
         self.vaccinated, self.unemployed = p.vaccinated[day], p.unemployed[day]
         self.deaths = p.mortality * self.recovered
-        self.product = np.zeros(self.n)
         self.subsidy = np.zeros(self.n)
         self.subsidy_level = 0
+        self._produce()
         self.until = np.zeros(self.n, int)
         self.levels = np.zeros((s.episode_length + 1, self.n), int)
         self.levels[0] = p.policy[day]
@@ -142,7 +144,7 @@ class Economy:
         if self.settings.mode == "model":
             actions = np.where(self._open(t - 1), actions, 0)
         else:
-            actions = p.policy[p.start_day + t - 1]
+            actions = p.policy[p.start_day + t]
         self.levels[t] = np.where(actions == 0, self.levels[t - 1], actions)
         self.changes[p.filter_length + t - 1] = self.levels[t] - self.levels[t - 1]
         wait = np.where(actions != 0, self.settings.cooldown, 1)
@@ -164,9 +166,9 @@ class Economy:
         """The level nearest to what was paid in the last 90 days, each payment spread over the 90 days that follow it."""
         p, s = self.parameters, self.settings
         per_level = p.population.sum() * s.subsidy_per_person / s.subsidy_levels * s.subsidy_interval / YEAR
-        today = p.start_day + self.t - 1
+        today = p.start_day + self.t
         recent = p.subsidy[max(p.start_day, today - s.subsidy_interval + 1) : today + 1]
-        return int(np.round(recent / per_level).sum())
+        return min(int(np.round(recent / per_level).sum()), s.subsidy_levels)
 
     def _spread(self) -> None:
         """Infections, recoveries, vaccinations and deaths of the day."""
