@@ -13,7 +13,7 @@ import numpy as np
 
 import worldloom as wl
 from worldloom import cw_mul, exp, floor
-from worldloom.envs.covid.data import LEVELS, Parameters, load_synthetic
+from worldloom.envs.covid.data import LEVELS, Parameters
 from worldloom.envs.covid.models import YEAR, decided, next_delivery, scaled, share_of_health, softplus, utility, workers
 
 EPISODE = 540  # days
@@ -357,6 +357,3 @@ def paid_levels(parameters: Parameters, subsidy_levels: int = SUBSIDY_LEVELS) ->
 
 def _single(values: np.ndarray) -> np.ndarray:
     return np.asarray(values, np.float32)
-
-
-economy(load_synthetic(), "CovidEconomySynthetic-v0")
