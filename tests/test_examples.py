@@ -16,6 +16,7 @@ PRINTED = {
     "run_many": r"^4096 worlds, 1228800 steps rewarded, [1-9]\d* episodes ended, \d+ bytes per world$",
     "config_per_world": r"force 10 N everywhere: 9\.\d .*\nforce 2 N everywhere: 19\.\d .*\n.*\nmax_steps 5: 1000 episodes cut off at step 5$",
     "columns_to_torch": r"shared: True\n.*finite: True\ncarts in the middle: 256$",
+    "tag_grid": r"at_random: [12]\.\d runners .*\ntowards_the_nearest: \d\d\.\d runners tagged",
     "agents_that_leave": r"step 3: .*active \[False  True  True\] terminated \[ True False False\] world False\n(.*\n)+"
     r"step 6: .*terminated \[False False  True\] world True$",
     "reset_some": r"steps after the reset: \[0 0 5 5 5 5\]\nepisodes: \[1 1 0 0 0 0\]\n(.*: True\n){3}seeds: \[0 1 2 3 4 5\]$",
