@@ -61,7 +61,7 @@ class Machine:
         with np.errstate(all="ignore"):
             for spec in self.program.step:
                 assert isinstance(spec, KernelSpec)
-                together = LANES if spec.whole_warps else spec.threads
+                together = LANES if spec.whole_warps else spec.team or spec.threads
                 for first in range(0, spec.launched(self.simulation.num_worlds), together):
                     self._group(spec, range(first, first + together))
 
@@ -76,7 +76,7 @@ class Machine:
             self.here.number, self.here.barrier, self.here.votes, self.here.lane = np.int32(number), barrier, votes, number - numbers[0]
             try:
                 with np.errstate(all="ignore"):
-                    self.space[spec.name](np.int32(0), np.int32(0), np.int32(0), *columns, *extra)
+                    self.space[spec.name](np.int32(0), np.int32(spec.work(self.simulation.num_worlds)), np.int32(0), *columns, *extra)
             except BaseException as error:
                 failed.append(error)
                 barrier.abort()
@@ -135,6 +135,7 @@ class Machine:
             "report_fault": self._report,
             "checked_index": self._checked,
             "checked_slot": self._checked,
+            "clean_choice": lambda choice, choices: choice if 0 <= choice < choices else np.int32(0),
             "find_serial": self._find,
             "count_birth": self._birth,
             "later_of_pair": lambda number: np.int32((1 + math.isqrt(8 * int(number) + 1)) // 2),

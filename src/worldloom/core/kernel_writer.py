@@ -62,7 +62,7 @@ class KernelWriter:
         lines = text.body(self.cuda)
         if self.cuda and text.shared_build not in self.texts:
             self.texts.append(text.shared_build)
-        name = self._write(f"{phase}_{number}", {c: self.field(c) for c in text.columns}, False, False, lines, [_ROWS])
+        name = self.write(f"{phase}_{number}", {c: self.field(c) for c in text.columns}, False, False, lines, [_ROWS])
         moved = ([], []) if build.mask is not None else ([(build.grid.table, build.grid.by)], [(WORLD, build.grid.column(part)) for part in PARTS])
         return self._spec(name, 1, text.columns, False, False, [build.label], moved, "it sorts all entities of a world", whole_block=True)
 
@@ -71,7 +71,7 @@ class KernelWriter:
         text = SettleText(population, self.schedule.tables[population.table].fields, self.sites, self.types)
         lines = text.body(self.cuda, settle.few)
         alarm = population.limit.overflow == "error"
-        name = self._write(f"{phase}_{number}", {c: self.field(c) for c in text.columns}, text.faults, alarm, lines, [_ROWS])
+        name = self.write(f"{phase}_{number}", {c: self.field(c) for c in text.columns}, text.faults, alarm, lines, [_ROWS])
         looked = [(WORLD, f"{population.table}__{n}") for n in ("pending", "changed")]  # what moves beside depends on who comes and goes
         threads = LANES // WORLDS if self.cuda and not settle.few else 1
         spec = self._spec(name, threads, text.columns, text.faults, alarm, [settle.label], (looked, []), settle.reason)
@@ -83,22 +83,46 @@ class KernelWriter:
         specs: list[KernelSpec] = []
         for place, made in enumerate(settle_kernels(population, self.schedule.tables[population.table].fields, self.sites, self.types, self.cuda)):
             told = faults and made.closes, alarm and made.closes
-            name = self._write(f"{phase}_{number}_{place}", {c: self.field(c) for c in made.columns}, *told, made.lines, [])
+            name = self.write(f"{phase}_{number}_{place}", {c: self.field(c) for c in made.columns}, *told, made.lines, [])
             looked = [(WORLD, f"{population.table}__{n}") for n in ("pending", "changed", "count", "first")] if place == 0 else []
             spec = self._spec(name, made.rows, made.columns, *told, [settle.label], (looked, []), settle.reason, total=made.total)
             specs.append(replace(spec, whole_warps=made.whole_warps, begins=place == 0))
         return specs
 
     def kernel(self, phase: str, number: int, group: Group) -> KernelSpec:
-        in_order = self.cuda and group.rows > 1 and group.functions[0].target.in_order
-        blocks = _blocks(group)
+        in_order = self.in_order(group)
         columns: dict[Column, Field] = {}
         lines, loops = self._head(group, columns, in_order)
+        lines += self.body(group, columns, "continue" if in_order or not self.cuda else "return")
+        errors = any(f.target.faults for f in group.functions)
+        if in_order:
+            lines, loops = [*loops, *["    " * _depth(loops) + line for line in lines]], []
+        name = self.write(f"{phase}_{number}", columns, errors, False, lines, loops)
+        threads, total = 1 if in_order or (group.pair is not None and not self.cuda) else group.rows * group.threads, None
+        if group.population is not None and group.population.pooled:
+            threads, total = 1, group.population.limit.batch if self.cuda and not in_order else None
+            total = total if total is None else total * group.threads
+        return self.described(group, name, threads, columns, errors, threads=group.threads, total=total)
+
+    def in_order(self, group: Group) -> bool:
+        """Whether on CUDA one thread runs all rows of its world, one after the other."""
+        return self.cuda and group.rows > 1 and group.functions[0].target.in_order
+
+    def described(self, group: Group, name: str, rows: int, columns: Iterable[Column], errors: bool, threads: int = 1, total: int | None = None) -> KernelSpec:
+        """What is known of the kernel of a group."""
+        blocks = _blocks(group)
+        labels, moved = [n.label for n in group.nodes], self._moved(blocks, self._placement(blocks)[0])
+        return self._spec(name, rows, columns, errors, False, labels, moved, group.reason, threads=threads, total=total)
+
+    def body(self, group: Group, columns: dict[Column, Field], leave: str) -> list[str]:
+        """The lines that run the systems of a group for one row, once ``world``, ``row`` and ``slot`` are known; ``leave`` is how to be done with it."""
+        blocks = _blocks(group)
+        lines: list[str] = []
         once = "if lane == 0: " if group.threads > 1 else ""
         shared, local = self._placement(blocks)
         early = self._early_exit(blocks)
         if early is not None:
-            lines.append(f"if {'not ' if early[1] else ''}{self._load((WORLD, early[0]), columns)}: {'continue' if in_order or not self.cuda else 'return'}")
+            lines.append(f"if {'not ' if early[1] else ''}{self._load((WORLD, early[0]), columns)}: {leave}")
         defined: set[Column] = set()
         for column in self._loads(blocks, shared):
             lines.append(f"{variable(column)} = {self._load(column, columns)}")
@@ -124,17 +148,7 @@ class KernelWriter:
             lines += [pad + once + self._store(column, columns) for column in changed]
             defined |= set() if mask is not None else known
         written = {c for _, nodes in blocks for _, f in nodes for c in f.target.outputs} - self.never_kept - repeated
-        lines += [once + self._store(column, columns) for column in shared if column in written]
-        errors = any(f.target.faults for f in group.functions)
-        if in_order:
-            lines, loops = [*loops, *["    " * _depth(loops) + line for line in lines]], []
-        name = self._write(f"{phase}_{number}", columns, errors, False, lines, loops)
-        threads, total = 1 if in_order or (group.pair is not None and not self.cuda) else group.rows * group.threads, None
-        if group.population is not None and group.population.pooled:
-            threads, total = 1, group.population.limit.batch if self.cuda and not in_order else None
-            total = total if total is None else total * group.threads
-        labels, moved = [n.label for n in group.nodes], self._moved(blocks, shared)
-        return self._spec(name, threads, columns, errors, False, labels, moved, group.reason, threads=group.threads, total=total)
+        return lines + [once + self._store(column, columns) for column in shared if column in written]
 
     def _spec(
         self,
@@ -154,13 +168,12 @@ class KernelWriter:
         loads, stores = (tuple(dict.fromkeys(found)) for found in moved)
         return KernelSpec(name, rows, tuple(columns), errors, alarm, tuple(labels), read, written, loads, stores, reason, whole_block, threads, total)
 
-    def _write(self, name: str, columns: dict[Column, Field], errors: bool, alarm: bool, lines: list[str], loops: list[str]) -> str:
+    def write(self, name: str, columns: dict[Column, Field], errors: bool, alarm: bool, lines: list[str], loops: list[str]) -> str:
         """Add the text of a kernel; the name of the one that does the same where there is one already.
 
         ``lines`` are run by every thread on CUDA, and on the CPU inside ``loops``.
         """
-        head = ["first: wp.int32", "rows: wp.int32", "offset: wp.int32", *[f"{column_name(c)}: {array_code(f, self.types)}" for c, f in columns.items()]]
-        head += ["errors: wp.array2d(dtype=wp.int32)"] if errors else []
+        head = ["first: wp.int32", "rows: wp.int32", "offset: wp.int32", *self.taken(columns, errors)]
         head += ["alarm: wp.array(dtype=wp.int32)"] if alarm else []
         if self.cuda:
             body = "\n".join("    " + line for line in ["thread = thread_number()", *lines])
@@ -171,6 +184,11 @@ class KernelWriter:
             self.same[signature] = name
             self.texts.append(f"@wp.kernel(module=module, enable_backward=False)\ndef {name}{signature}")
         return self.same[signature]
+
+    def taken(self, columns: dict[Column, Field], errors: bool) -> list[str]:
+        """The parameters for columns, and for where faults are noted."""
+        found = [f"{column_name(c)}: {array_code(f, self.types)}" for c, f in columns.items()]
+        return [*found, "errors: wp.array2d(dtype=wp.int32)"] if errors else found
 
     def _head(self, group: Group, columns: dict[Column, Field], in_order: bool) -> tuple[list[str], list[str]]:
         """The lines that say which row it is, and the loops around them on the CPU, or of a thread that runs all rows of its world."""
