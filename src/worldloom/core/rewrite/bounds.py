@@ -45,11 +45,17 @@ def _bounds(flow: Expressions, node: ast.expr) -> Bounds | None:
     if isinstance(node, ast.Name) and node.id in flow.counters:
         return flow.counters[node.id]
     constant = node.value if isinstance(node, ast.Constant) else flow.static(node)
-    if isinstance(constant, (int, np.integer)) and not isinstance(constant, bool):
+    if isinstance(constant, (int, np.int32, np.int64)) and not isinstance(constant, bool):  # narrower ones wrap round earlier
         return int(constant), int(constant)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        inner = bounds_of(flow, node.operand)
+        return None if inner is None else (-inner[1], -inner[0])
     if isinstance(node, ast.BinOp):
         left, right = bounds_of(flow, node.left), bounds_of(flow, node.right)
         return None if right is None else _combined(node.op, left, right)
+    if isinstance(node, ast.Call) and flow.static(node.func) is len:
+        size: int = flow.expression(node).const  # of arrays and vectors, whose length never changes
+        return size, size
     if isinstance(node, ast.Call) and not node.keywords:
         return _limited(flow, node)
     return None
@@ -73,7 +79,7 @@ def _combined(operator: ast.operator, left: Bounds | None, right: Bounds) -> Bou
 
 
 def _limited(flow: Expressions, node: ast.Call) -> Bounds | None:
-    """Those of ``min``, ``max`` and ``clamp``; one known bound suffices on its side."""
+    """The bounds of ``min``, ``max`` and ``clamp``; what is clamped need have none."""
     function = flow.static(node.func)
     name = function.name if isinstance(function, MathFunction) else {min: "min", max: "max"}.get(function) if callable(function) else None
     known = [bounds_of(flow, argument) for argument in node.args]
