@@ -1,5 +1,5 @@
-"""Tag: taggers chase runners, on a grid and on a plane."""
+"""Tag: taggers chase runners, over the cells of a grid or over a plane."""
 
-from worldloom.envs.tag import continuous
+from worldloom.envs.tag import continuous, grid
 
-__all__ = ["continuous"]
+__all__ = ["continuous", "grid"]
