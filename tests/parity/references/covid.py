@@ -115,6 +115,7 @@ class Economy:
         self.vaccinated, self.unemployed = p.vaccinated[day], p.unemployed[day]
         self.deaths = p.mortality * self.recovered
         self.subsidy = np.zeros(self.n)
+        self._produce()
         self.subsidy_level = 0
         self._produce()
         self.until = np.zeros(self.n, int)
