@@ -53,7 +53,9 @@ def economy(
         subsidy_levels: The greatest level of subsidies.
     """
     if not 1 <= episode_length <= parameters.filter_length:
-        raise wl.InputError(f"an episode of the economy has 1 to {parameters.filter_length} days, which is how long changes of level are felt, not {episode_length}")
+        raise wl.InputError(
+            f"an episode of the economy has 1 to {parameters.filter_length} days, which is how long changes of level are felt, not {episode_length}"
+        )
     if subsidy_levels < 1:
         raise wl.InputError(f"there must be at least one level of subsidies, not {subsidy_levels}")
     states, delay, filters = parameters.num_states, parameters.beta_delay, len(parameters.lambdas)
