@@ -11,7 +11,6 @@ from worldloom.core.errors import InputError
 from worldloom.view import economy
 from worldloom.view.economy import NOTICE, draw_country, draw_states
 
-
 pytest.importorskip("matplotlib")
 
 

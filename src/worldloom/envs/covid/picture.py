@@ -49,7 +49,7 @@ def picture(postal: Sequence[str], level: Sequence[float], infected_share: Seque
     for code, strict, share, (row, column) in zip(postal, level, infected_share, places, strict=True):
         left, top = MARGIN + column * pitch, MARGIN + HEAD + row * pitch
         shade = float(np.clip((strict - 1.0) / (HIGHEST - 1.0), 0.0, 1.0))
-        red, green, blue = (int(round(value)) for value in OPEN + (SHUT - OPEN) * shade)
+        red, green, blue = (round(float(value)) for value in OPEN + (SHUT - OPEN) * shade)
         canvas.rectangle(left, top, TILE, TILE, (red, green, blue))
         ink = LIGHT if shade > 0.45 else DARK
         canvas.text(left + (TILE - text_width(code)) / 2.0, top + 8.0, code, ink, 2.0)
