@@ -38,8 +38,8 @@ def test_the_country_over_time(tmp_path, drawn):
     np.testing.assert_allclose(infections.lines[0].get_ydata(), (300.0 * np.arange(1, 6) + 3.0) / 6e4 * 100.0)
     np.testing.assert_allclose(deaths.lines[1].get_ydata()[-1], 903.0 / 6e4 * 1e5)
     np.testing.assert_allclose(unemployment.lines[1].get_ydata()[0], 303.0 / 6e4 * 100.0)
-    np.testing.assert_allclose(productivity.lines[0].get_ydata()[0], 303.0 / 6e4)
-    assert list(subsidies.lines[0].get_ydata()) == [10.0, 20.0, 30.0, 40.0, 50.0]
+    np.testing.assert_allclose(productivity.lines[0].get_ydata()[0], (303.0 - 60.0) / 6e4)
+    assert list(subsidies.lines[0].get_ydata()) == pytest.approx([6e-8, 12e-8, 18e-8, 24e-8, 30e-8])
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["strict", "free"]
     assert figure.get_suptitle() == "Two policies" and figure.get_supxlabel() == NOTICE
     assert all(axes.get_title() for axes in figure.axes)

@@ -29,11 +29,13 @@ class Quantity:
         title: What stands above, with its unit.
         country: Its course for the country, shape (T,).
         states: Its course in every state, shape (T, n); None where only the country has it.
+        limits: Of the axis; None for those of the courses.
     """
 
     title: str
     country: Callable[[History], Array]
     states: Callable[[History], Array] | None
+    limits: tuple[float, float] | None = None
 
 
 def _mean_level(history: History) -> Array:
@@ -41,7 +43,7 @@ def _mean_level(history: History) -> Array:
 
 
 QUANTITIES: dict[str, Quantity] = {
-    "stringency": Quantity("stringency level, 1 to 10", _mean_level, lambda h: h.level),
+    "stringency": Quantity("stringency level, 1 to 10", _mean_level, lambda h: h.level, (0.5, 10.5)),
     "infections": Quantity(
         "infected, % of the people",
         lambda h: h.infected.sum(1) / h.population.sum() * 100.0,
@@ -53,9 +55,7 @@ QUANTITIES: dict[str, Quantity] = {
         lambda h: h.unemployed.sum(1) / h.population.sum() * 100.0,
         lambda h: h.unemployed / h.population * 100.0,
     ),
-    "productivity": Quantity(
-        "product and subsidies, $ per head a day", lambda h: h.productivity.sum(1) / h.population.sum(), lambda h: h.productivity / h.population
-    ),
+    "productivity": Quantity("product without subsidies, $ per head a day", lambda h: h.earned.sum(1) / h.population.sum(), lambda h: h.earned / h.population),
     "subsidies": Quantity("subsidies so far, billion $", lambda h: np.cumsum(h.subsidy) / 1e9, None),
 }
 """By the name that a figure's file gets. The country's stringency is the mean over its people."""
@@ -76,6 +76,7 @@ def draw_country(histories: Sequence[History], target: Path, title: str = "") ->
         for i, history in enumerate(histories):
             panel.plot(history.dates, quantity.country(history), color=f"C{i}", linewidth=1.6, label=history.label)
         panel.set_title(quantity.title, fontsize=10)
+        panel.set_ylim(quantity.limits)
         panel.grid(alpha=0.3)
     _dates(panels[-1])
     _finish(figure, panels[0, 0], title, target)
@@ -113,6 +114,7 @@ def draw_states(histories: Sequence[History], name: str, target: Path, title: st
             panel.plot(history.dates, courses[i][:, place], color=f"C{i}", linewidth=1.5 if few else 1.0, label=history.label)
         panel.set_title(names[place] if few else postal[place], fontsize=10 if few else 8, pad=3)
         panel.tick_params(labelsize=8 if few else 6)
+        panel.set_ylim(quantity.limits)
         panel.grid(alpha=0.3)
     _dates([panels[row, column] for column in range(columns) for row in [(len(postal) - 1 - column) // columns]])
     _finish(figure, panels[0, 0], f"{title}: {quantity.title}" if title else quantity.title, target)

@@ -33,6 +33,7 @@ class History:
         label: What it is called in pictures and tables.
         states, postal: Names and two-letter codes, n of each.
         population: Shape (n,).
+        country: People of the whole country, also where some of its states are left out.
         start: The date of day 0, the state in which the episode begins.
         days: Days since ``start``, shape (T,).
         level: Stringency, 1 to 10, shape (T, n).
@@ -47,6 +48,7 @@ class History:
     states: tuple[str, ...]
     postal: tuple[str, ...]
     population: Array
+    country: float
     start: datetime.date
     days: Array
     level: Array
@@ -74,6 +76,11 @@ class History:
     def dates(self) -> list[datetime.date]:
         """The date of every day."""
         return [self.start + datetime.timedelta(int(day)) for day in self.days]
+
+    @property
+    def earned(self) -> Array:
+        """Productivity without subsidies, which are shared by population, shape (T, n)."""
+        return self.productivity - self.subsidy[:, None] * (self.population / self.country)
 
     def totals(self) -> dict[str, float]:
         """The episode in a few numbers.
@@ -139,6 +146,7 @@ def real_history(parameters: Parameters, label: str = "real") -> History:
         tuple(parameters.states),
         tuple(parameters.postal),
         population,
+        float(population.sum()),
         start_date(parameters),
         np.arange(1.0, length + 1.0),
         level,
