@@ -3,7 +3,7 @@
 Every number comes from a formula of the state's number i and of the day d, so it is the same on every machine. States differ by
 ``u_k(i)``, the fractional part of ``(i + 1) * sqrt(k)`` for a prime k: spread evenly over 0 to 1, and unrelated from one k to the next.
 
-    population       5 million * exp(z), with z = ln(u / (1 - u)) / 1.8 about normally distributed: log-normal; whole hundreds
+    population       5 million * exp(z), with z = ln(u / (1 - u)) / 1.8 about normally distributed: log-normal; whole hundreds and 50
     infections       at level 1 an infected person infects 1.6 to 2.4 others in the 14 days of the disease, at level 10 only 0.3 to 0.7:
                      level 1 spreads, level 10 contains; beta_slope and beta_intercept are the line through both
     unemployment     3 to 4.5 percent and a softplus; a step from level 1 to 10 adds 4 to 9 percent, which grow at first and then fade
@@ -29,7 +29,7 @@ DOSES = 3000.0 / 1e6  # per person and day
 def synthetic() -> Parameters:
     """The made-up country."""
     u = _spread(11)
-    population = np.round(5e4 * np.exp(np.log(u / (1.0 - u)) / 1.8)) * 100.0
+    population = np.round(5e4 * np.exp(np.log(u / (1.0 - u)) / 1.8)) * 100.0 + 50.0
     at_one, at_ten = GAMMA * (1.6 + 0.8 * _spread(2)), GAMMA * (0.3 + 0.4 * _spread(3))
     slope = (at_ten - at_one) / (LEVELS - 1)
     weights = (4.0 + 5.0 * _spread(5))[:, None] / (LEVELS - 1) * SHAPE
