@@ -6,7 +6,6 @@ python benchmarks/coplay.py --device cuda:0 --seconds 45 --out coplay
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -71,20 +70,33 @@ class Settings:
 
 
 class Curve(Callback):
-    """Keeps the returns of both policies, and tells of them now and then."""
+    """Keeps the returns of both policies, a point for every length of an episode, and tells of them.
+
+    Worlds that began together end together, and runners that are caught end before: only a whole length shows all of them.
+    """
 
     def __init__(self, phase: str) -> None:
         self.phase = phase
         self.rows: list[dict[str, float]] = []
-        self._said = 0.0
+        self._counted = dict.fromkeys(KINDS, 0.0)
+        self._sums = {kind: [0.0, 0.0] for kind in KINDS}
+        self._iterations = 0
 
     def on_iteration(self, trainer: Trainer, progress: Progress) -> None:
-        returns = {kind: progress.metrics[f"episode/return/{kind}"] for kind in KINDS}
-        self.rows.append({"steps": progress.steps, "seconds": progress.seconds, **{k: v for k, v in returns.items() if math.isfinite(v)}})
-        if progress.seconds - self._said >= 5.0:
-            self._said = progress.seconds
-            told = ", ".join(f"{kind} {value:.3g}" for kind, value in returns.items())
-            console.print(f"{self.phase}: {progress.seconds:.0f} s, {progress.steps:,} steps, {progress.steps_per_second:,.0f} steps/s, return {told}")
+        for kind in KINDS:
+            mean, count = progress.metrics[f"episode/return/{kind}"], progress.metrics[f"episode/count/{kind}"]
+            new, self._counted[kind] = count - self._counted[kind], count
+            if new > 0:
+                self._sums[kind][0] += new
+                self._sums[kind][1] += new * mean
+        self._iterations += 1
+        if self._iterations * trainer.config.num_steps < trainer.simulation.definition.max_steps:  # type: ignore[attr-defined]
+            return
+        returns = {kind: total / count for kind, (count, total) in self._sums.items() if count}
+        self.rows.append({"steps": progress.steps, "seconds": progress.seconds, **returns})
+        self._iterations, self._sums = 0, {kind: [0.0, 0.0] for kind in KINDS}
+        told = ", ".join(f"{kind} {value:.4g}" for kind, value in returns.items())
+        console.print(f"{self.phase}: {progress.seconds:.0f} s, {progress.steps:,} steps, {progress.steps_per_second:,.0f} steps/s, return {told}")
 
 
 def train(phase: str, settings: Settings) -> tuple[PPO, list[dict[str, float]]]:
