@@ -14,8 +14,8 @@ from worldloom.core.errors import InputError
 
 NOTICE = "This is a simulation for research on learning. It is no tool for policy making, and its outcomes are no forecasts."
 MISSING = (
-    "the data of the COVID-19 economy is not here yet: get it with `pip download --no-deps ai-economist` "
-    "and `worldloom fetch covid --from FILE`, or use CovidEconomySynthetic-v0, which needs none"
+    "the data of the COVID-19 economy must be fetched first, with `pip download --no-deps ai-economist` and `worldloom fetch covid --from FILE`; "
+    "CovidEconomySynthetic-v0 needs none"
 )
 LEVELS = 10
 """Stringency has levels 1 (nothing is closed) to this."""
