@@ -16,9 +16,9 @@ from rich.console import Console
 from worldloom.cli.economy import best, table_of
 from worldloom.core.registry import definition
 from worldloom.core.simulation import Simulation
-from worldloom.envs.covid.constant import play_constant, sweep_constant
 from worldloom.envs.covid.economy import parameters_of
 from worldloom.envs.covid.history import History, real_history
+from worldloom.envs.covid.policies import play_constant, sweep_constant
 from worldloom.learn import PPO, Callback, PolicyConfig, PPOConfig, Progress, StopAfter, Team
 from worldloom.learn.actors import seated
 from worldloom.learn.economy import play_policies

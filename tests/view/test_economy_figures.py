@@ -69,7 +69,7 @@ def test_what_cannot_be_drawn_is_refused(tmp_path, monkeypatch):
         draw_states([history, history.of_states(["AA"])], "deaths", tmp_path / "x.png")
     with pytest.raises(InputError, match="nothing to draw"):
         draw_country([], tmp_path / "x.png")
-    with pytest.raises(InputError, match="no state 'ZZ' in the history 'made': there are AA, AB, AC"):
+    with pytest.raises(InputError, match="no state 'ZZ': there are AA, AB, AC"):
         history.of_states(["AA", "ZZ"])
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(InputError, match="a figure of the economy needs matplotlib"):

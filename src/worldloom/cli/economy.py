@@ -20,10 +20,10 @@ from worldloom.core.registry import Definition, registered
 from worldloom.core.world_files import find
 
 if TYPE_CHECKING:
-    from worldloom.envs.covid.constant import Constant
     from worldloom.envs.covid.history import History
+    from worldloom.envs.covid.policies import Constant
 
-WORDS = ("constant", "real", "sweep")
+WORDS = ("constant", "real", "decided", "sweep")
 SHOWN = 8
 """Constant policies in the table of a sweep."""
 WORLDS = ("CovidEconomy-v0", "CovidEconomySynthetic-v0")
@@ -38,10 +38,11 @@ class Economy:
     instead, 11 levels of stringency times 21 of subsidies, and lists the best.
     """
 
-    what: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="RUN|constant|real|sweep")]
-    """The folder of a run; constant for --level and --subsidy; real for what happened; sweep for all constant policies."""
+    what: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="RUN|constant|real|decided|sweep")]
+    """The folder of a run; constant for --level and --subsidy; real for what happened; decided for what was decided then, with the models' answer;
+    sweep for all constant policies."""
     against: str = "real"
-    """What is drawn and listed beside it, with commas between: real, constant, folders of runs; empty for nothing."""
+    """What is drawn and listed beside it, with commas between: real, decided, constant, folders of runs; empty for nothing."""
     level: int = 5
     """With constant: the stringency that every state holds, 1 to 10, or 0 for that of its first day."""
     subsidy: int = 0
@@ -80,13 +81,18 @@ class Economy:
     # -- figures -----------------------------------------------------------------------------------------------------
 
     def _figures(self) -> dict[str, Any]:
+        from worldloom.envs.covid.economy import parameters_of
+        from worldloom.envs.covid.history import places_of
         from worldloom.view.economy import QUANTITIES, draw_country, draw_states
 
+        made = self._definition()
+        data = parameters_of(made)
+        places_of(names(self.states), data.states, data.postal)  # before anything is played
         histories = [self._history(what) for what in [self.what, *(name for name in names(self.against) if name != self.what)]]
         histories = _told_apart(histories)
         chosen = [history.of_states(names(self.states)) for history in histories] if self.states else histories
         folder = Path(self.out).expanduser()
-        title = self._definition().id
+        title = made.id
         files = {"country": folder / f"country.{self.format}"}
         files |= {name: folder / f"{name}.{self.format}" for name, quantity in QUANTITIES.items() if quantity.states is not None}
         with Bar("drawing", len(files)) as bar:
@@ -102,9 +108,9 @@ class Economy:
         return {**report, "files": [*report["files"], "totals.json"]}
 
     def _history(self, what: str) -> History:
-        from worldloom.envs.covid.constant import play_constant
         from worldloom.envs.covid.economy import parameters_of
         from worldloom.envs.covid.history import real_history
+        from worldloom.envs.covid.policies import play_constant, play_decided
 
         if what == "sweep":
             raise InputError("a sweep has no history to draw: `worldloom economy sweep --against RUN` lists a run among constant policies")
@@ -115,6 +121,9 @@ class Economy:
         if what == "constant":
             with Bar(f"playing {made.id}", made.max_steps) as bar:
                 return play_constant(made, parameters_of(made), self.level, self.subsidy, self.device, bar.show)
+        if what == "decided":
+            with Bar(f"playing {made.id}", made.max_steps) as bar:
+                return play_decided(made, parameters_of(made), self.device, bar.show)
         return self._play_run(what)
 
     def _play_run(self, folder: str) -> History:
@@ -144,8 +153,8 @@ class Economy:
     # -- the sweep ---------------------------------------------------------------------------------------------------
 
     def _sweep(self) -> dict[str, Any]:
-        from worldloom.envs.covid.constant import sweep_constant
         from worldloom.envs.covid.economy import parameters_of
+        from worldloom.envs.covid.policies import sweep_constant
 
         made = self._definition()
         with Bar(f"playing {made.id}", made.max_steps) as bar:
@@ -177,20 +186,23 @@ def best(found: list[Constant]) -> dict[str, dict[str, Any]]:
 
 
 def table_of(rows: list[dict[str, Any]], title: str) -> Table:
-    """Policies and their totals for people to read."""
+    """Policies and their totals for people to read: the welfare of planner and governors, and what they paid for it."""
     columns = {
-        "planner's\nwelfare": lambda row: _number(row["planner_welfare"], ".2f"),
-        "governors'\nwelfare": lambda row: _number(row["governor_welfare"], ".2f"),
+        "planner": lambda row: _number(row["planner_welfare"], ".2f"),
+        "governors": lambda row: _number(row["governor_welfare"], ".2f"),
         "deaths": lambda row: f"{row['deaths']:,.0f}",
-        "unemployed\n%": lambda row: f"{row['unemployment']:.2f}",
-        "productivity\nbn $ a day": lambda row: f"{row['productivity'] / 1e9:.2f}",
-        "subsidies\nbn $": lambda row: f"{row['subsidies'] / 1e9:,.0f}",
+        "jobless\n%": lambda row: f"{row['unemployment']:.2f}",
+        "bn $\na day": lambda row: f"{row['productivity'] / 1e9:.2f}",
+        "paid\nbn $": lambda row: f"{row['subsidies'] / 1e9:,.0f}",
         "mean\nlevel": lambda row: f"{row['level']:.2f}",
         "days": lambda row: f"{row['days']:.0f}",
     }
-    table = Table("policy", title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    if len({row["days"] for row in rows}) == 1:
+        del columns["days"]
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
+    table.add_column("policy", no_wrap=True)
     for name in columns:
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(row["label"], *(text(row) for text in columns.values()))
     return table

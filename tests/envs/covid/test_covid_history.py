@@ -55,5 +55,10 @@ def test_productivity_is_that_of_the_workers_and_the_payments():
 
 def test_totals():
     totals = real_history(made_data()).totals()
-    assert {name: totals[name] for name in ("days", "deaths", "subsidies", "level")} == {"days": 3, "deaths": 15.0, "subsidies": 6e5, "level": pytest.approx(5.0)}
+    assert {name: totals[name] for name in ("days", "deaths", "subsidies", "level")} == {
+        "days": 3,
+        "deaths": 15.0,
+        "subsidies": 6e5,
+        "level": pytest.approx(5.0),
+    }
     assert totals["unemployment"] == pytest.approx(2000.0 / 3e4 * 100.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -106,14 +107,19 @@ class History:
 
         What the country gives, and the planner's reward, stay those of the whole country.
         """
-        names = {name.upper(): i for i, name in enumerate(self.states)} | {code.upper(): i for i, code in enumerate(self.postal)}
-        unknown = [name for name in chosen if name.upper() not in names]
-        if unknown:
-            raise InputError(f"there is no state '{unknown[0]}' in the history '{self.label}': there are {', '.join(self.postal)}")
-        places = [names[name.upper()] for name in chosen]
+        places = places_of(chosen, self.states, self.postal)
         parts: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
         parts |= {name: parts[name][:, places] for name in PER_STATE} | {"population": self.population[places]}
         return History(**{**parts, "states": tuple(self.states[i] for i in places), "postal": tuple(self.postal[i] for i in places)})
+
+
+def places_of(chosen: Sequence[str], states: Sequence[str], postal: Sequence[str]) -> list[int]:
+    """Where the chosen states stand among all, by their two letters or in full; InputError where one is not there."""
+    known = {name.upper(): i for i, name in enumerate(states)} | {code.upper(): i for i, code in enumerate(postal)}
+    unknown = [name for name in chosen if name.upper() not in known]
+    if unknown:
+        raise InputError(f"there is no state '{unknown[0]}': there are {', '.join(postal)}")
+    return [known[name.upper()] for name in chosen]
 
 
 def start_date(parameters: Parameters) -> datetime.date:

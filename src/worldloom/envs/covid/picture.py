@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Sequence
 
 import numpy as np
 
 from worldloom.core.canvas import Canvas, Color, Image, text_width
+from worldloom.core.registry import Renderer
+from worldloom.core.simulation import Simulation
+from worldloom.envs.covid.data import Parameters
+from worldloom.envs.covid.history import start_date
 
 MAP = (
     "AK . . . . . . . . . . ME",
@@ -57,3 +62,23 @@ def picture(postal: Sequence[str], level: Sequence[float], infected_share: Seque
         canvas.text(left + (TILE - text_width(number, 1.5)) / 2.0, top + 28.0, number, ink, 1.5)
         canvas.rectangle(left, top + TILE - 7.0, TILE * float(np.clip(share / FULL_BAR, 0.0, 1.0)), 7.0, SICK)
     return canvas.image()
+
+
+def renderer(parameters: Parameters) -> Renderer:
+    """What draws a world of the economy of ``parameters``: the map, the date, and the country in a few numbers."""
+    population = np.asarray(parameters.population, np.float64)
+    made_up = "made-up data   " if parameters.synthetic else ""
+
+    def draw(sim: Simulation, world: int) -> Image:
+        governor = sim["Governor"]
+        level, infected, deaths, unemployed = (governor[name].numpy()[world] for name in ("level", "infected", "deaths", "unemployed"))
+        day = int(sim.world.step.numpy()[world])
+        date, subsidy = start_date(parameters) + datetime.timedelta(day), int(sim["Planner"].level.numpy()[world, 0])
+        people = population.sum() / 100.0  # for percent
+        lines = (
+            f"{date}   {made_up}subsidy {subsidy}",
+            f"infected {infected.sum() / people:.2f} %   unemployed {unemployed.sum() / people:.1f} %   deaths {deaths.sum():,.0f}",
+        )
+        return picture(parameters.postal, level, infected / population, lines)
+
+    return draw

@@ -44,7 +44,7 @@ class Recording:
     def note(self) -> None:
         """After a step: keep this day."""
         day = {name: _read(self.simulation, "Governor", component, self.world) for name, component in GOVERNOR.items()}
-        day["subsidy"] = _read(self.simulation, "Planner", "paid", self.world)[0]
+        day["subsidy"] = _read(self.simulation, "Planner", "spending", self.world)[0]
         day["planner_rewards"] = _read(self.simulation, "Planner", "reward", self.world)[0]
         self._days.append(day)
 
@@ -80,7 +80,7 @@ class Tally:
             "governor_welfare": governor["reward"].mean(1),
             "unemployment": governor["unemployed"].sum(1) / people * 100.0,
             "productivity": governor["productivity"].sum(1),
-            "subsidies": _read(self.simulation, "Planner", "paid", every)[:, 0],
+            "subsidies": _read(self.simulation, "Planner", "spending", every)[:, 0],
             "level": governor["level"] @ self.population / people,
         }
         self._sums = {name: self._sums.get(name, 0.0) + value for name, value in today.items()}

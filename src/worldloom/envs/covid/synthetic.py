@@ -18,6 +18,10 @@ of ``policy``, with 3,000 doses of vaccine per million people and day from day 3
 
 from __future__ import annotations
 
+import numpy as np
+
+from worldloom.envs.covid.data import LEVELS, Parameters
+
 STATES, DAYS, START_DAY = 51, 518, 81
 FIRST_KNOWN, LAST_KNOWN, FIRST_VACCINES = 50, 485, 377
 GAMMA, DELAY, MORTALITY = 1.0 / 14.0, 29, 0.02

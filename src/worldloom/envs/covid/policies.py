@@ -1,4 +1,4 @@
-"""Constant policies: every governor holds one level and the planner one subsidy. The best of all is what learned policies are compared with."""
+"""Policies that nobody learned: constant ones, the best of which learned policies are compared with, and what was decided then."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from worldloom.core.errors import InputError
 from worldloom.core.registry import Definition
 from worldloom.core.simulation import Simulation
 from worldloom.envs.covid.data import LEVELS, Parameters
+from worldloom.envs.covid.economy import Mode
 from worldloom.envs.covid.history import History
 from worldloom.envs.covid.recording import Recording, Tally
 
@@ -77,14 +78,27 @@ def play_constant(
         if not 0 <= given <= highest:
             raise InputError(f"a constant {name} lies between 0 and {highest}, not at {given}")
     with Simulation(definition, 1, device, seed=0, autoreset="disabled") as worlds:
-        recording = Recording(worlds, parameters)
         _hold(worlds, np.array([level]), np.array([subsidy]))
-        for day in range(definition.max_steps):
-            worlds.step()
-            recording.note()
-            if tell is not None:
-                tell(day + 1)
-        return recording.history(label_of(level, subsidy))
+        return _recorded(worlds, parameters, label_of(level, subsidy), tell)
+
+
+def play_decided(definition: Definition, parameters: Parameters, device: str = "cpu", tell: Callable[[int], None] | None = None) -> History:
+    """What was decided then, as far as it is known, and what the fitted models make of it; the arguments are those of :func:`sweep_constant`."""
+    with Simulation(definition, 1, device, seed=0, autoreset="disabled", config={"mode": int(Mode.REAL_POLICIES)}) as worlds:
+        return _recorded(worlds, parameters, "decided then", tell)
+
+
+def _recorded(worlds: Simulation, parameters: Parameters, label: str, tell: Callable[[int], None] | None) -> History:
+    """An episode of world 0 with the actions that lie in its columns."""
+    recording = Recording(worlds, parameters)
+    for day in range(worlds.definition.max_steps):
+        worlds.step()
+        recording.note()
+        if tell is not None:
+            tell(day + 1)
+        if worlds.terminated.numpy()[0] or worlds.truncated.numpy()[0]:
+            break
+    return recording.history(label)
 
 
 def _hold(worlds: Simulation, level: np.ndarray, subsidy: np.ndarray) -> None:
