@@ -189,7 +189,7 @@ def table_of(rows: list[dict[str, Any]], title: str) -> Table:
     """Policies and their totals for people to read: the welfare of planner and governors, and what they paid for it."""
     columns = {
         "planner": lambda row: _number(row["planner_welfare"], ".2f"),
-        "governors": lambda row: _number(row["governor_welfare"], ".2f"),
+        "gover-\nnors": lambda row: _number(row["governor_welfare"], ".2f"),
         "deaths": lambda row: f"{row['deaths']:,.0f}",
         "jobless\n%": lambda row: f"{row['unemployment']:.2f}",
         "bn $\na day": lambda row: f"{row['productivity'] / 1e9:.2f}",

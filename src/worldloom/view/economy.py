@@ -130,7 +130,7 @@ def _dates(bottom: Sequence[Any]) -> None:
     from matplotlib.dates import AutoDateLocator, DateFormatter
 
     for panel in bottom:
-        panel.xaxis.set_major_locator(AutoDateLocator(minticks=2, maxticks=4))
+        panel.xaxis.set_major_locator(AutoDateLocator(minticks=2, maxticks=6))
         panel.xaxis.set_major_formatter(DateFormatter("%b %Y"))
         panel.tick_params(axis="x", labelrotation=30, labelbottom=True)
 
