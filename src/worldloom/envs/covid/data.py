@@ -208,9 +208,7 @@ def _check(p: Parameters) -> None:
         if name not in _HISTORIES and not np.isfinite(found).all():
             raise InputError(f"'{name}' must hold finite numbers only")
     if not p.beta_delay >= 1 or not p.beta_delay - 1 <= p.start_day < days:
-        raise InputError(
-            f"'start_day' is {p.start_day}, but must lie from day {p.beta_delay - 1}, when the first level acts, to day {days - 1}, the last known"
-        )
+        raise InputError(f"'start_day' is {p.start_day}, but must lie from day {p.beta_delay - 1}, when the first level acts, to day {days - 1}")
     for name in _HISTORIES:
         row = getattr(p, name)[p.start_day]
         if not (np.isfinite(row) & (row >= 0.0)).all():
