@@ -203,7 +203,11 @@ class Interpreter:
         return place
 
     def follow(self, table: str, slot: Any, message: str) -> Row:
-        place = self._find(table, int(slot)) if table in self.schedule.counts.populations else int(slot)
+        return self.at(table, self._find(table, int(slot)) if table in self.schedule.counts.populations else int(slot), message)
+
+    def at(self, table: str, place: Any, message: str) -> Row:
+        """The entity at a place among its kind; the first, and a fault, where there is none."""
+        place = int(place)
         if not 0 <= place < self.count(table):
             self.fault(message, place)
             place = 0

@@ -268,7 +268,13 @@ class KernelTarget(Target):
 
     def follow(self, reference: ast.expr, kind: Any, line: int) -> ast.expr:
         place = self.find(reference, kind) if kind.__name__ in self.counts.populations else self.cast(reference, wp.int32)
-        message = f"an empty or stale reference to {kind.__name__} was followed"
+        return self._row_at(place, kind, f"an empty or stale reference to {kind.__name__} was followed", line)
+
+    def at(self, place: ast.expr, kind: Any, line: int) -> ast.expr:
+        return self._row_at(place, kind, f"there is no {kind.__name__} {{value}}", line)
+
+    def _row_at(self, place: ast.expr, kind: Any, message: str, line: int) -> ast.expr:
+        """The row of the entity at a place among its kind; the first row, and a fault with ``message``, where there is none."""
         slot = nodes.call("checked_slot", place, self.count(kind), *self._fault_arguments(message, line))
         batch = self.counts.pooled(kind.__name__)
         if batch is not None:  # the first row of an empty world is another's

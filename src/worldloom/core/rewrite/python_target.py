@@ -85,6 +85,10 @@ class PythonTarget(Target):
         message = self.describe_site(f"an empty or stale reference to {kind.__name__} was followed", line)
         return self._runtime("follow", nodes.constant(kind.__name__), reference, nodes.constant(message))
 
+    def at(self, place: ast.expr, kind: Any, line: int) -> ast.expr:
+        message = self.describe_site(f"there is no {kind.__name__} {{value}}", line)
+        return self._runtime("at", nodes.constant(kind.__name__), place, nodes.constant(message))
+
     def alive(self, reference: ast.expr, kind: Any) -> ast.expr:
         return self._runtime("alive", nodes.constant(kind.__name__), reference)
 

@@ -115,6 +115,10 @@ class Target(ABC):
         """The row that a reference refers to."""
 
     @abstractmethod
+    def at(self, place: ast.expr, kind: Any, line: int) -> ast.expr:
+        """The row of the entity of ``kind`` whose id is ``place``; the first and a fault of this world where there is none."""
+
+    @abstractmethod
     def alive(self, reference: ast.expr, kind: Any) -> ast.expr:
         """Whether a reference refers to an entity that is there."""
 
