@@ -1,5 +1,5 @@
-"""Tag, on a grid and in the open."""
+"""Tag: taggers chase runners, on a grid and on a plane."""
 
-from worldloom.envs.tag import grid
+from worldloom.envs.tag import continuous, grid
 
-__all__ = ["grid"]
+__all__ = ["continuous", "grid"]
