@@ -173,7 +173,7 @@ class RandomPlayer:
 def _numbers(column: Column) -> wp.array:
     """A column as numbers of one row per agent, shape (rows, numbers)."""
     rows = column.num_worlds * column.count
-    kind = {"bool": wp.bool, "int32": wp.int32, "float32": wp.float32}[column.dtype.name]
+    kind = {"bool": wp.bool, "int8": wp.int8, "int32": wp.int32, "float32": wp.float32}[column.dtype.name]
     return wp.array(ptr=column.array.ptr, dtype=kind, shape=(rows, int(np.prod(column.field.value_shape))), device=column.device)
 
 

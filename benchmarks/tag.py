@@ -41,6 +41,7 @@ WORLDS = ("grid", "continuous")
 FEW = 5
 """Agents of the sweep over worlds."""
 MOST_NEIGHBOURS = 10
+PUBLISHED_FIELD = {"grid_length": 20.0, "max_acceleration": 0.1, "min_acceleration": -0.1, "max_turn": 2.356, "min_turn": -2.356, "tagging_distance": 0.02}
 MOST_ROWS = 20_000_000
 """Agents of all worlds together in the sweep over agents."""
 FREE_SHARE = 0.9
@@ -66,13 +67,15 @@ class Case:
 
     @property
     def name(self) -> str:
-        return f"{self.world}-{self.agents}-{f'nearest-{self.neighbours}' if self.neighbours else 'full'}"
+        return f"{self.world}-{self.agents}-{f'k{self.neighbours}' if self.neighbours else 'full'}"
 
     def definition(self) -> wl.Definition:
-        """The world: the grid of the published training, 101 by 101 cells, and the published field of 20 by 20; episodes of 100 steps."""
+        """The world, with episodes of 100 steps: on the grid of the published training, 101 by 101 cells, or on its square of 20 by 20."""
+        name = f"Bench-{self.name}-v0"
         if self.world == "grid":
-            return grid_tag(taggers=self.taggers, runners=1, full_observation=not self.neighbours, grid_length=100, episode_length=100)
-        return continuous_tag(taggers=self.taggers, runners=self.agents - self.taggers, neighbours=self.neighbours, grid_length=20.0, episode_length=100)
+            return grid_tag(name, taggers=self.taggers, runners=1, full_observation=not self.neighbours, grid_length=100, episode_length=100)
+        players = {"taggers": self.taggers, "runners": self.agents - self.taggers, "neighbours": self.neighbours}
+        return continuous_tag(name, **players, episode_length=100, **PUBLISHED_FIELD)
 
 
 def grid(agents: int, full: bool = False) -> Case:
