@@ -15,6 +15,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@echo "installing worldloom and its tools into $(VENV) (a minute or two the first time)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 2>&1 | grep -v '^WARNING: Location' || true
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,compat,jax,view,cluster]' 2>&1 | grep -v '^WARNING: Location' || true
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps ai-economist==1.7.1 || true  # data files for tests; none of its code is run
 	@$(BIN)/python -c 'import torch, warp, worldloom'
 	@touch $@
 

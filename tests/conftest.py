@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
@@ -157,6 +157,14 @@ CROWD = wl.Definition(
     observe=(gaze,),
     max_steps=40,
 )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_fetched_data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Tests see the same worlds whether this machine's user has fetched data or not."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WORLDLOOM_DATA", str(tmp_path_factory.mktemp("data")))
+        yield
 
 
 @pytest.fixture(scope="session")

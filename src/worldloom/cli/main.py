@@ -19,6 +19,7 @@ from worldloom.cli.console import complain
 from worldloom.cli.doctor import Doctor
 from worldloom.cli.eval import Eval
 from worldloom.cli.explain import Explain
+from worldloom.cli.fetch import Fetch
 from worldloom.cli.list import List
 from worldloom.cli.new import New
 from worldloom.cli.play import Play
@@ -43,6 +44,7 @@ Commands = (
     | Annotated[Eval, tyro.conf.subcommand("eval")]
     | Annotated[Play, tyro.conf.subcommand("play")]
     | Annotated[List, tyro.conf.subcommand("list")]
+    | Annotated[Fetch, tyro.conf.subcommand("fetch")]
     | Annotated[Doctor, tyro.conf.subcommand("doctor")]
     | Annotated[Check, tyro.conf.subcommand("check")]
     | Annotated[Replay, tyro.conf.subcommand("replay")]

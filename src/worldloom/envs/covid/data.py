@@ -14,8 +14,8 @@ from worldloom.core.errors import InputError
 
 NOTICE = "This is a simulation for research on learning. It is no tool for policy making, and its outcomes are no forecasts."
 MISSING = (
-    "the data of the COVID-19 economy is not here yet: get it with `pip download --no-deps ai-economist` "
-    "and `worldloom fetch covid --from FILE`, or use CovidEconomySynthetic-v0, which needs none"
+    "the data of the COVID-19 economy must be fetched first, with `pip download --no-deps ai-economist` and `worldloom fetch covid --from FILE`; "
+    "CovidEconomySynthetic-v0 needs none"
 )
 LEVELS = 10
 """Stringency has levels 1 (nothing is closed) to this."""
@@ -208,7 +208,7 @@ def _check(p: Parameters) -> None:
         if name not in _HISTORIES and not np.isfinite(found).all():
             raise InputError(f"'{name}' must hold finite numbers only")
     if not p.beta_delay >= 1 or not p.beta_delay - 1 <= p.start_day < days:
-        raise InputError(f"'start_day' is {p.start_day}, but must lie from day {p.beta_delay - 1}, when the first level acts, to day {days - 1}, the last known")
+        raise InputError(f"'start_day' is {p.start_day}, but must lie from day {p.beta_delay - 1}, when the first level acts, to day {days - 1}")
     for name in _HISTORIES:
         row = getattr(p, name)[p.start_day]
         if not (np.isfinite(row) & (row >= 0.0)).all():

@@ -31,16 +31,15 @@ _MOST_ARCHIVE_BYTES = 64 << 20
 _DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError, OSError, ValueError)
 """What reading a spoilt, encrypted or odd archive may raise."""
 
-_POSTAL = dict(
-    pair.split("=")
-    for pair in (
-        "Alabama=AL,Alaska=AK,Arizona=AZ,Arkansas=AR,California=CA,Colorado=CO,Connecticut=CT,Delaware=DE,District of Columbia=DC,Florida=FL,Georgia=GA,"
-        "Hawaii=HI,Idaho=ID,Illinois=IL,Indiana=IN,Iowa=IA,Kansas=KS,Kentucky=KY,Louisiana=LA,Maine=ME,Maryland=MD,Massachusetts=MA,Michigan=MI,Minnesota=MN,"
-        "Mississippi=MS,Missouri=MO,Montana=MT,Nebraska=NE,Nevada=NV,New Hampshire=NH,New Jersey=NJ,New Mexico=NM,New York=NY,North Carolina=NC,"
-        "North Dakota=ND,Ohio=OH,Oklahoma=OK,Oregon=OR,Pennsylvania=PA,Rhode Island=RI,South Carolina=SC,South Dakota=SD,Tennessee=TN,Texas=TX,Utah=UT,"
-        "Vermont=VT,Virginia=VA,Washington=WA,West Virginia=WV,Wisconsin=WI,Wyoming=WY"
-    ).split(",")
+_CODES = (
+    "Alabama=AL,Alaska=AK,Arizona=AZ,Arkansas=AR,California=CA,Colorado=CO,Connecticut=CT,Delaware=DE,District of Columbia=DC,Florida=FL,Georgia=GA,"
+    "Hawaii=HI,Idaho=ID,Illinois=IL,Indiana=IN,Iowa=IA,Kansas=KS,Kentucky=KY,Louisiana=LA,Maine=ME,Maryland=MD,Massachusetts=MA,Michigan=MI,Minnesota=MN,"
+    "Mississippi=MS,Missouri=MO,Montana=MT,Nebraska=NE,Nevada=NV,New Hampshire=NH,New Jersey=NJ,New Mexico=NM,New York=NY,North Carolina=NC,"
+    "North Dakota=ND,Ohio=OH,Oklahoma=OK,Oregon=OR,Pennsylvania=PA,Rhode Island=RI,South Carolina=SC,South Dakota=SD,Tennessee=TN,Texas=TX,Utah=UT,"
+    "Vermont=VT,Virginia=VA,Washington=WA,West Virginia=WV,Wisconsin=WI,Wyoming=WY"
 )
+POSTAL = dict(pair.split("=") for pair in _CODES.split(","))
+"""The code of two letters of each state, by its name."""
 
 Read = Callable[[str], bytes]
 """Gives the bytes of one of the three files by its name."""
@@ -130,7 +129,7 @@ def _assemble(constants: dict[str, Any], fitted: dict[str, Any], history: dict[s
     first, start = (datetime.date.fromisoformat(day) for day in (fitted["POLICY_START_DATE"], fitted["settings"]["env"]["start_date"]))
     return Parameters(
         states=states,
-        postal=tuple(_POSTAL[name] for name in states),
+        postal=tuple(POSTAL[name] for name in states),
         population=constants["US_STATE_POPULATION"],
         beta_slope=fitted["BETA_SLOPES"],
         beta_intercept=fitted["BETA_INTERCEPTS"],
