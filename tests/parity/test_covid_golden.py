@@ -51,7 +51,7 @@ def test_constant_policies(parameters, policy):
 
 
 def test_what_was_decided_then_runs_to_the_last_day_that_is_known(parameters):
-    for mode, last in (("real policies", 437), ("replay", 404)):
+    for mode, last in (("real policies", 436), ("replay", 404)):
         economy = Economy(parameters, Settings(mode=mode))
         outcome = economy.reset()
         while not outcome.done:

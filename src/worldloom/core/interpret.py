@@ -55,7 +55,7 @@ class Row:
     def __getattr__(self, name: str) -> Any:
         column = self._find(name)
         if column.field.is_array:
-            return Elements(column, self._index)
+            return Elements(column, _place(column, self._index))
         return _clean(_get(column.values, (_place(column, self._index),), column.field), column.field)
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -88,7 +88,7 @@ class Economy:
         self.n = p.num_states
         self.last_step = s.episode_length
         if s.mode == "real policies":
-            self.last_step = min(self.last_step, p.num_days - p.start_day)
+            self.last_step = min(self.last_step, p.num_days - 1 - p.start_day)
         elif s.mode == "replay":
             known = np.all([np.isfinite(h).all(axis=1) for h in (p.susceptible, p.infected, p.recovered, p.vaccinated, p.deaths, p.unemployed)], axis=0)
             self.last_step = min(self.last_step, int(np.argmin([*known[p.start_day :], False])) - 1)
@@ -112,8 +112,8 @@ class Economy:
         self.susceptible, self.infected, self.recovered = p.susceptible[day], p.infected[day], p.recovered[day]
         self.vaccinated, self.unemployed = p.vaccinated[day], p.unemployed[day]
         self.deaths = p.mortality * self.recovered
-        self.product = np.zeros(self.n)
         self.subsidy = np.zeros(self.n)
+        self._produce()
         self.subsidy_level = 0
         self.until = np.zeros(self.n, int)
         self.levels = np.zeros((s.episode_length + 1, self.n), int)
@@ -142,7 +142,7 @@ class Economy:
         if self.settings.mode == "model":
             actions = np.where(self._open(t - 1), actions, 0)
         else:
-            actions = p.policy[p.start_day + t - 1]
+            actions = p.policy[p.start_day + t]
         self.levels[t] = np.where(actions == 0, self.levels[t - 1], actions)
         self.changes[p.filter_length + t - 1] = self.levels[t] - self.levels[t - 1]
         wait = np.where(actions != 0, self.settings.cooldown, 1)
@@ -164,7 +164,7 @@ class Economy:
         """The level nearest to what was paid in the last 90 days, each payment spread over the 90 days that follow it."""
         p, s = self.parameters, self.settings
         per_level = p.population.sum() * s.subsidy_per_person / s.subsidy_levels * s.subsidy_interval / YEAR
-        today = p.start_day + self.t - 1
+        today = p.start_day + self.t
         recent = p.subsidy[max(p.start_day, today - s.subsidy_interval + 1) : today + 1]
         return int(np.round(recent / per_level).sum())
 

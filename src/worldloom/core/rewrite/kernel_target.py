@@ -163,9 +163,12 @@ class KernelTarget(Target):
             return self.exclusive or self.table == WORLD
         return bool(row.type.own)
 
-    def _row(self, row: Value) -> ast.expr:
+    def _row(self, row: Value, field: Field | None = None) -> ast.expr:
         if isinstance(row.type, WorldType):
             self.scalars.add("world")
+            if field is not None and field.role is Role.CONFIG:  # one for all worlds, or one for each
+                rows = nodes.index(nodes.attribute(nodes.name(column_name(self._column(row, field))), "shape"), nodes.constant(0))
+                return nodes.warp("min", nodes.name("world"), nodes.binary(rows, ast.Sub(), nodes.constant(1)))
             return nodes.name("world")
         if row.type.own:
             self.scalars.add("row")
@@ -175,7 +178,9 @@ class KernelTarget(Target):
         """The whole column, for access in memory."""
         column = self._column(row, field)
         self.columns[column] = field
-        if not self._in_registers(row):
+        if field.role is Role.CONFIG:
+            pass  # no system writes it
+        elif not self._in_registers(row):
             (self.remote_write if write else self.remote_read).add(column)
         elif write:
             self.local_write.add(column)
@@ -251,7 +256,7 @@ class KernelTarget(Target):
         return nodes.name(column_name(self._column(row, field)))
 
     def element(self, row: Value, field: Field, indices: list[ast.expr]) -> ast.expr:
-        return clean_action(accessors.get(self._reach(row, field, write=False), field, self._row(row), indices), field)
+        return clean_action(accessors.get(self._reach(row, field, write=False), field, self._row(row, field), indices), field)
 
     def set_element(self, row: Value, field: Field, indices: list[ast.expr], value: ast.expr) -> list[ast.stmt]:
         stored = self._by_one([accessors.put(self._reach(row, field, write=True), field, self._row(row), value, indices)])

@@ -4,9 +4,9 @@
 """
 
 from worldloom.core.registry import Definition, announce
-from worldloom.envs.covid.data import load_real
+from worldloom.envs.covid.data import load_real, load_synthetic
 
-REAL = "CovidEconomy-v0"
+REAL, SYNTHETIC = "CovidEconomy-v0", "CovidEconomySynthetic-v0"
 
 
 def announce_real() -> None:
@@ -21,4 +21,11 @@ def _make_real() -> Definition:
     return economy(parameters, id=REAL)
 
 
+def _make_synthetic() -> Definition:
+    from worldloom.envs.covid.economy import economy
+
+    return economy(load_synthetic(), id=SYNTHETIC)
+
+
 announce_real()
+announce(SYNTHETIC, _make_synthetic)
