@@ -7,20 +7,16 @@ weights. Networks, batches and the algorithm's settings are those of the other s
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 import statistics
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
+from processes import split, workers
 from torch import nn
 
 from worldloom.envs.covid.data import Parameters
@@ -48,35 +44,6 @@ class Training:
     epochs: int
     minibatches: int
     hidden: tuple[int, ...]
-
-
-def split(total: int, parts: int) -> list[int]:
-    """``total`` as ``parts`` numbers that differ by one at most; none is 0."""
-    return [total * (i + 1) // parts - total * i // parts for i in range(min(total, parts))]
-
-
-@contextmanager
-def workers(function: Any, arguments: Sequence[tuple[Any, ...]]) -> Iterator[list[Connection]]:
-    """A process for each of ``arguments``, which ``function`` gets after the process's end of a pipe; our ends of them."""
-    context = multiprocessing.get_context("spawn")
-    os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"  # the processes fill the cores already
-    pipes, processes = [], []
-    for given in arguments:
-        ours, theirs = context.Pipe()
-        process = context.Process(target=function, args=(theirs, *given), daemon=True)
-        process.start()
-        pipes.append(ours)
-        processes.append(process)
-    try:
-        for pipe in pipes:
-            pipe.recv()  # ready
-        yield pipes
-    finally:
-        for pipe in pipes:
-            pipe.close()
-        for process in processes:
-            process.terminate()
-            process.join()
 
 
 def drawn(masks: np.ndarray, rng: np.random.Generator) -> np.ndarray:

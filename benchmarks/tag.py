@@ -28,14 +28,14 @@ from plots import Labels, log_log
 from random_player import RandomPlayer
 from rich.console import Console
 from run import describe_machine, show
-from worldloom.envs.tag.continuous import continuous_tag
-from worldloom.envs.tag.grid import grid_tag
 
 import worldloom as wl
 from worldloom.core.device import resolve
 from worldloom.core.fields import Role
 from worldloom.core.kernel_spec import KernelSpec
 from worldloom.core.timing import copy_bandwidth, median_rates
+from worldloom.envs.tag.continuous import continuous_tag
+from worldloom.envs.tag.grid import grid_tag
 
 WORLDS = ("grid", "continuous")
 FEW = 5
