@@ -110,6 +110,27 @@ class TrainingRate:
     times: float
 
 
+STEPS_SHOWN = {
+    "worlds": "worlds",
+    "microseconds": "us",
+    "world_steps_per_second": "steps/s",
+    "kernels": "kernels",
+    "share_of_copy": "copy",
+    "reference": "NumPy, steps/s",
+    "times": "times",
+}
+TRAINING_SHOWN = {
+    "algorithm": "by",
+    "worlds": "worlds",
+    "world_steps_per_second": "steps/s",
+    "rollout": "roll-out",
+    "reference": "NumPy, steps/s",
+    "reference_rollout": "roll-out",
+    "times": "times",
+}
+"""What is printed of a row, and above it; the file has all of it."""
+
+
 def step_rate(settings: Settings, device: wp.Device, worlds: int, bandwidth: float, reference: float | None) -> EconomyRate:
     with wl.Simulation(IDS[settings.data], worlds, device.alias, seed=0) as sim:
         each = RandomPlayer(sim).seconds_per_step(settings.seconds)
@@ -179,7 +200,7 @@ def main(settings: Settings) -> None:
             held = reference_rate(parameters, worlds, settings.processes, settings.seconds) if worlds in settings.training_worlds else None
             results["steps"].append(asdict(step_rate(settings, device, worlds, bandwidth, held)))
             _keep(settings, results)
-        show(console, f"Steps, against NumPy in {settings.processes} processes", results["steps"])
+        show(console, f"Steps, against NumPy in {settings.processes} processes", results["steps"], STEPS_SHOWN)
         if settings.plots is not None:
             draw(results["steps"], settings.plots, results["machine"]["hardware"], settings.processes)
     if "training" in settings.parts:
@@ -190,7 +211,7 @@ def main(settings: Settings) -> None:
                 results["training"].append(asdict(training_rate(settings, device, parameters, algorithm, worlds)))
                 console.print(f"{algorithm}, {worlds:,} worlds: measured in {time.perf_counter() - start:.0f} s")
                 _keep(settings, results)
-        show(console, f"Training, against NumPy and PyTorch in {settings.processes} processes", results["training"])
+        show(console, f"Training, against NumPy and PyTorch in {settings.processes} processes", results["training"], TRAINING_SHOWN)
 
 
 def _keep(settings: Settings, results: dict[str, Any]) -> None:

@@ -15,21 +15,29 @@ def split(total: int, parts: int) -> list[int]:
     return [total * (i + 1) // parts - total * i // parts for i in range(min(total, parts))]
 
 
+ALONE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+"""What a process is told that shares the cores with others: it has one, and no GPU."""
+
+
 @contextmanager
 def workers(function: Callable[..., None], arguments: Sequence[tuple[Any, ...]]) -> Iterator[list[Connection]]:
-    """A process for each of ``arguments``, which ``function`` gets after the process's end of a pipe; our ends of them."""
+    """A process for each of ``arguments``, which ``function`` gets after the process's end of a pipe; our ends, once each has sent a first message."""
     context = multiprocessing.get_context("spawn")
-    os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"  # the processes fill the cores already
     pipes, processes = [], []
+    before = dict(os.environ)
+    os.environ.update(ALONE)
     for given in arguments:
         ours, theirs = context.Pipe()
         process = context.Process(target=function, args=(theirs, *given), daemon=True)
         process.start()
+        theirs.close()  # so that the end of the process is seen here
         pipes.append(ours)
         processes.append(process)
+    os.environ.clear()
+    os.environ.update(before)
     try:
         for pipe in pipes:
-            pipe.recv()  # ready
+            pipe.recv()
         yield pipes
     finally:
         for pipe in pipes:

@@ -14,6 +14,7 @@ version 2.7.1 measured on an H200.
 from __future__ import annotations
 
 import concurrent.futures
+import gc
 import json
 import multiprocessing
 from collections.abc import Iterable
@@ -197,6 +198,8 @@ def fitting(definition: wl.Definition, worlds: int, device: wp.Device) -> int:
     """``worlds``, or as many as fit into the memory of a GPU."""
     if not device.is_cuda:
         return worlds
+    gc.collect()  # graphs of the case before hold its columns
+    wp.synchronize_device(device)
     with wl.Simulation(definition, 1, device.alias, seed=0) as one:
         each = one.bytes_per_world
     return max(1, min(worlds, int(FREE_SHARE * device.free_memory / each)))
@@ -299,7 +302,7 @@ def main(settings: Settings) -> None:
             console.print(f"{row['case']}, {row['worlds']:,} worlds: {row['microseconds']:,.1f} us, {row['world_steps_per_second']:.3g} world steps/s")
             if settings.out is not None:
                 settings.out.write_text(json.dumps(results, indent=1))  # what is known so far, should time run out
-        show(console, f"Tag: {part}", [{head: row[name] for name, head in SHOWN.items()} for row in results[part]])
+        show(console, f"Tag: {part}", results[part], SHOWN)
     if "cases" in plan:
         results["against"] = against(results["cases"], [case for case, _ in plan["cases"]])
         show(console, "Against published figures (2,000 worlds)", results["against"])

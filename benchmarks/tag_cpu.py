@@ -157,7 +157,9 @@ def main(settings: Settings) -> None:
     console.print(results["machine"])
     for name in settings.cases:
         results["rates"].append(asdict(measure(name, settings)))
-    show(console, f"{settings.worlds} worlds of {settings.agents} agents: world steps/s, NumPy in 1 and {settings.cores} processes", results["rates"])
+    heads = dict(zip(results["rates"][0], ("case", "worldloom", "NumPy", "times", f"in {settings.cores}", "times"), strict=True))
+    title = f"{settings.worlds} worlds of {settings.agents} agents, world steps/s, against NumPy in 1 and in {settings.cores} processes"
+    show(console, title, results["rates"], heads)
     if settings.out is not None:
         settings.out.write_text(json.dumps(results, indent=1))
 

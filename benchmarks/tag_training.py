@@ -197,8 +197,7 @@ def main(settings: Settings) -> None:
         gc.collect()  # the trainer of this case, so that the next has the memory
         if device.is_cuda:
             torch.cuda.empty_cache()
-    rows = [{head: row[name] for name, head in SHOWN.items()} for row in results["training"]]
-    show(console, f"A2C on Tag, {settings.worlds:,} worlds, {settings.precision}", rows)
+    show(console, f"A2C on Tag, {settings.worlds:,} worlds, {settings.precision}", results["training"], SHOWN)
     if results["against"]:
         show(console, "Against published figures", results["against"])
 
