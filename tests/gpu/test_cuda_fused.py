@@ -18,12 +18,13 @@ def reference(policy, observations):
     return parameters, value, *torch.autograd.grad(parameters.sin().mean() + value.square().mean(), list(twin.parameters()))
 
 
+@pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize("rows", [1, 31, 5000])
 @pytest.mark.parametrize(("activation", "inputs", "outputs", "hidden"), [("tanh", 4, 2, 64), ("elu", 7, 5, 32), ("selu", 3, 1, 16), ("relu", 20, 18, 64)])
-def test_the_fused_pair_agrees_with_the_plain_layers(rows, activation, inputs, outputs, hidden):
+def test_the_fused_pair_agrees_with_the_plain_layers(rows, activation, inputs, outputs, hidden, shared):
     torch.manual_seed(0)
     spec = PolicySpec({"sight": ObservationSpec((inputs,))}, ActionSpec("categorical", sizes=(outputs,)))
-    policy = Policy(spec, PolicyConfig(hidden=(hidden, hidden), activation=activation)).cuda()
+    policy = Policy(spec, PolicyConfig(hidden=(hidden, hidden), activation=activation, shared=shared)).cuda()
     for parameter in policy.parameters():
         parameter.data += 0.1 * torch.randn_like(parameter)
     observations = {"sight": torch.randn(rows, inputs, device="cuda")}
@@ -33,7 +34,8 @@ def test_the_fused_pair_agrees_with_the_plain_layers(rows, activation, inputs, o
     for found, wanted in zip((parameters, value, *slopes), reference(policy, observations), strict=True):
         # Over all numbers, and loosely for rectifiers: near its kink, rounding switches one on or off.
         near = 0.1 if activation == "relu" else 0.01
-        assert float((found.detach().cpu() - wanted.detach()).norm()) < near * float(wanted.detach().norm()) + 1e-6
+        least = 3e-4 if rows == 1 else 1e-6  # a single number may come out near 0 from terms that do not
+        assert float((found.detach().cpu() - wanted.detach()).norm()) < near * float(wanted.detach().norm()) + least
 
 
 def test_a_compiler_that_fails_leaves_the_plain_layers(monkeypatch):

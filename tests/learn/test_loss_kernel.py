@@ -6,8 +6,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from worldloom.learn import ActionSpec, ObservationSpec, Policy, PolicyConfig, PolicySpec, PPOConfig, Storage
-from worldloom.learn import a2c
+from worldloom.learn import ActionSpec, ObservationSpec, Policy, PolicyConfig, PolicySpec, PPOConfig, Storage, a2c
 from worldloom.learn.a2c import A2C, A2CConfig
 from worldloom.learn.actions import log_prob_entropy
 from worldloom.learn.means import Mean

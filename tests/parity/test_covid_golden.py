@@ -58,5 +58,5 @@ def test_what_was_decided_then_runs_to_the_last_day_that_is_known(parameters):
             outcome = economy.step(np.zeros(economy.n, int), 0)
             assert np.isfinite(outcome.governors).all() and np.isfinite(outcome.planner).all()
         assert economy.t == last
-        assert (economy.levels[last] == parameters.policy[parameters.start_day + last - 1]).all()
+        assert (economy.levels[last] == parameters.policy[parameters.start_day + last]).all()
         assert economy.subsidy_level == 5  # 386 billion dollars, 81 billion to the level

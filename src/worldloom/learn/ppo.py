@@ -12,10 +12,10 @@ from worldloom.learn.actions import log_prob_entropy
 from worldloom.learn.advantages import gae
 from worldloom.learn.config import RolloutConfig
 from worldloom.learn.learner import Learner
+from worldloom.learn.loss_kernel import Slopes, loss_slopes, weights_of
 from worldloom.learn.means import Mean
 from worldloom.learn.on_policy import OnPolicy, explained_variance
 from worldloom.learn.policy import Policy
-from worldloom.learn.loss_kernel import Slopes, loss_slopes, weights_of
 from worldloom.learn.storage import Batch, Storage
 from worldloom.learn.take import take
 

@@ -1,6 +1,8 @@
 """The COVID-19 economy in plain NumPy: one world, float64, written from its rules and not from worldloom's own world.
 
-Unemployment is the full sum over the last 600 days, so that the recursive form of the world can be held against it.
+Unemployment is the full sum over the last 600 days, so that the recursive form of the world can be held against it. Step t is day
+``start_day + t`` of the histories throughout, where the published system lets real decisions act a day late; and before the first step the
+country's product is seen as it is, where the published one shows 0.
 """
 
 from __future__ import annotations
@@ -115,6 +117,7 @@ class Economy:
         self.subsidy = np.zeros(self.n)
         self._produce()
         self.subsidy_level = 0
+        self._produce()
         self.until = np.zeros(self.n, int)
         self.levels = np.zeros((s.episode_length + 1, self.n), int)
         self.levels[0] = p.policy[day]
@@ -166,7 +169,7 @@ class Economy:
         per_level = p.population.sum() * s.subsidy_per_person / s.subsidy_levels * s.subsidy_interval / YEAR
         today = p.start_day + self.t
         recent = p.subsidy[max(p.start_day, today - s.subsidy_interval + 1) : today + 1]
-        return int(np.round(recent / per_level).sum())
+        return min(int(np.round(recent / per_level).sum()), s.subsidy_levels)
 
     def _spread(self) -> None:
         """Infections, recoveries, vaccinations and deaths of the day."""

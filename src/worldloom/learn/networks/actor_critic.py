@@ -48,10 +48,18 @@ class SharedLayers(ActorCritic):
         last = self.memory or self.encoder
         self.actor = linear(last.features, spec.action.parameters, ACTOR_GAIN)
         self.critic = linear(last.features, 1, CRITIC_GAIN)
+        self._fused: FusedPair | None = None
         if self.memory is not None:
             self.state_size = self.memory.state_size
+        elif FusedPair.fits(getattr(self.encoder, "network", None), self.actor):
+            self._fused = FusedPair(self.encoder.network, self.actor, self.encoder.network, self.critic)
 
     def forward(self, observations: Observations, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        if self._fused is not None:
+            values = self.encoder.inputs(observations)
+            if self._fused.usable(values):
+                parameters, value = self._fused(values)
+                return parameters, value.view(-1), state
         features, state = self._features(observations, state)
         return self.actor(features), self.critic(features).squeeze(-1), state
 
