@@ -305,7 +305,7 @@ def main(settings: Settings) -> None:
         show(console, f"Tag: {part}", results[part], SHOWN)
     if "cases" in plan:
         results["against"] = against(results["cases"], [case for case, _ in plan["cases"]])
-        show(console, "Against published figures (2,000 worlds)", results["against"])
+        show(console, f"Against published figures (of 2,000 worlds; here {settings.worlds:,})", results["against"])
     if settings.plots is not None:
         draw(results, settings.plots, results["machine"]["hardware"])
     if settings.out is not None:
