@@ -15,7 +15,7 @@ import numpy as np
 from worldloom.core.entity import Components, Entity, Has, World
 from worldloom.core.errors import DefinitionError, InputError
 from worldloom.core.fields import Field, Role
-from worldloom.core.grid import VECTORS, Grid
+from worldloom.core.grid import VECTORS, Grid, asks_all
 from worldloom.core.pairs import MOST_PAIRS, Pair
 from worldloom.core.population import PLACE_BITS, SYSTEM_BITS, Population, UpTo, is_event
 from worldloom.core.random import STREAM_SHIFT
@@ -100,8 +100,13 @@ class Definition:
     @functools.cached_property
     def grids(self) -> dict[tuple[str, str], Grid]:
         """The grids that systems look for neighbours in, by kind and component."""
-        asked = dict.fromkeys(key for system in self.systems for key in system.access.near)
-        return {(k.__name__, by): Grid(k.__name__, by, VECTORS[k.fields[by].dtype], self.rows[k.__name__]) for k, by in asked}
+        return {grid.key: grid for system in self.systems for grid in self.grids_of(system)}
+
+    def grids_of(self, system: System) -> list[Grid]:
+        """The grids that a system looks into: whose cells ``world.near`` goes through, and where ``world.nearest`` does not ask everybody."""
+        near, nearest = system.access.near, system.access.nearest
+        asked = [*near, *(key for key in nearest if key not in near and not asks_all(self.rows[key[0].__name__]))]
+        return [Grid(kind.__name__, by, VECTORS[kind.fields[by].dtype], self.rows[kind.__name__]) for kind, by in asked]
 
     def _population(self, kind: type[Entity], limit: UpTo) -> Population:
         staged: set[str] = set()

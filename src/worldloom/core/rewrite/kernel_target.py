@@ -400,11 +400,15 @@ class KernelTarget(Target):
         return near_loop(GridAccess(self, kind, field, label), name, point, radius, body)
 
     def loop_nearest(self, label: str, name: str, kind: Any, field: Field, point: ast.expr, k: int, body: list[ast.stmt]) -> list[ast.stmt]:
-        return nearest_loop(GridAccess(self, kind, field, label), name, point, k, body)
+        return nearest_loop(self, label, name, kind, field, point, k, body)
 
     def reach_world(self, field: Field) -> str:
         """The whole column of a field of the world, to be read."""
         return self._reach(this_world(), field, write=False).id
+
+    def reach_others(self, kind: Any, field: Field) -> str:
+        """The whole column of a component of other rows, to be read."""
+        return self._reach(Value(nodes.name("row"), RowType(kind, own=False)), field, write=False).id
 
     # -- several threads ---------------------------------------------------------------------------------------------
 
