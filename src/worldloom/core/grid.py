@@ -25,7 +25,7 @@ PARTS = ("low", "scale", "starts", "slots", "places")
 """What a world keeps of a grid: the lower corner of the box, cells per unit of length, where each cell begins in the order of the
 cells (and where the last one ends), the entities in that order, and their places."""
 
-FEW = 1024
+FEW = 256
 """Of kinds with up to so many entities per world the nearest are found by asking every one of them: that needs no grid, and threads that ask the
 same entities in the same order stay together."""
 
