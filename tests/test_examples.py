@@ -22,6 +22,7 @@ PRINTED = {
     r"step 6: .*terminated \[False False  True\] world True$",
     "reset_some": r"steps after the reset: \[0 0 5 5 5 5\]\nepisodes: \[1 1 0 0 0 0\]\n(.*: True\n){3}seeds: \[0 1 2 3 4 5\]$",
     "autoreset_modes": r"same_step: 1, 2, 0 over \(last 3\), 1, 2\nnext_step: 1, 2, 3 over, 0, 1\ndisabled: 1, 2, 3 over, 4, 5$",
+    "covid_economy": r"^level 1: 1\.\d+% died, 4\.\d% without work, welfare 1\d\d\n(level .*\n){3}as it was: .*\n1 of 11 actions .* faults: \[\]$",
     "external_columns": r"in place: True\npositions: \[\[1\.0, 0\.0\], \[0\.0, 2\.0\]\]$",
     "callable_in_schedule": r"buyers per world: \[5\] prices differ: True$",
     "component_groups": r"boat: \[0\.5, 0\.0\]\nrocket: \[0\.0, 3\.5\] fuel 0\.5\nlamp: fuel 0\.0$",

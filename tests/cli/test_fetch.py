@@ -85,3 +85,12 @@ def test_a_folder_that_cannot_be_made_is_named(worldloom, wheel, tmp_path, monke
     monkeypatch.setenv("WORLDLOOM_DATA", str(tmp_path / "file" / "kept"))
     code, _, err = worldloom("fetch", "covid", "--from", wheel)
     assert code == 2 and "cannot be made" in err and "WORLDLOOM_DATA" in err
+
+
+def test_after_fetch_the_world_is_there_in_the_same_process(worldloom, wheel):
+    pytest.importorskip("worldloom.envs.covid.economy")
+    worldloom("fetch", "covid", "--from", wheel)
+    first = wl.definition(COVID)
+    assert wl.registered()[COVID] is first and COVID in wl.list_all_envs() and first.rows["Governor"] == 51
+    worldloom("fetch", "covid", "--from", wheel)
+    assert wl.definition(COVID) is not first

@@ -29,8 +29,7 @@ class KernelSpec:
         total: Threads in all, where they are not counted by worlds.
         whole_warps: Whether its last threads have nothing to do but to make up a warp, whose threads count together.
         begins: Whether it is the first kernel of its part of the schedule: a settlement may take several.
-        team: Threads of a block that runs whole worlds from part to part, waiting in between; 0 for kernels of one part.
-        worlds: Worlds of such a block.
+        stages: What its threads run one after the other, waiting for each other in between, where it is several kernels in one.
     """
 
     name: str
@@ -49,29 +48,29 @@ class KernelSpec:
     total: int | None = None
     whole_warps: bool = False
     begins: bool = True
-    team: int = 0
-    worlds: int = 1
+    stages: tuple[KernelSpec, ...] = ()
+
+    @property
+    def parts(self) -> tuple[KernelSpec, ...]:
+        """Its stages, or itself."""
+        return self.stages or (self,)
 
     @property
     def is_block(self) -> bool:
-        """Whether the threads of one row, or of some worlds, are a block, whose size is then no matter of taste."""
-        return self.threads > LANES or self.team > 0
+        """Whether the threads of one row are a block, whose size is then no matter of taste."""
+        return self.threads > LANES
 
     def block_dim(self, device: wp.Device) -> int:
         """Threads per block for this kernel, where nobody has tuned it."""
-        return self.team or (self.threads if self.is_block else block_dim(device))
+        return self.threads if self.is_block else block_dim(device)
 
     def work(self, num_worlds: int, block: int | None = None) -> int:
-        """How many threads have something to do, in blocks of ``block`` on CUDA; how many worlds, where blocks run whole worlds."""
+        """How many threads have something to do, in blocks of ``block`` on CUDA."""
         if self.total is not None:
             return self.total
-        if self.team:
-            return num_worlds
         return num_worlds * (block if self.whole_block and block is not None else self.rows)
 
     def launched(self, num_worlds: int, block: int | None = None) -> int:
         """How many threads CUDA starts."""
-        if self.team:
-            return -(-num_worlds // self.worlds) * self.team
         threads = self.work(num_worlds, block)
         return -(-threads // LANES) * LANES if self.whole_warps else threads

@@ -13,6 +13,8 @@ from worldloom.core.fields import Field, Role
 from worldloom.core.grid import PARTS
 from worldloom.core.grid_text import GridText
 from worldloom.core.grouping import Group, Part
+from worldloom.core.joined import joined, runs, width
+from worldloom.core.joined import lines as lines_of
 from worldloom.core.kernel_spec import KernelSpec
 from worldloom.core.pairs import PairText
 from worldloom.core.population import HOME, Population
@@ -34,6 +36,8 @@ class KernelWriter:
         self.schedule, self.types, self.cuda, self.sites, self.never_kept = schedule, types, cuda, sites, never_kept
         self.texts: list[str] = []
         self.same: dict[str, str] = {}
+        self.as_functions = False
+        """Whether kernels are written as functions of their thread's number, for others to call."""
         self.read_again: set[Column] = set()
         """Columns that systems read at every step, so that they are worth a place in the cache."""
 
@@ -47,6 +51,32 @@ class KernelWriter:
         loaded = {*self._loads(blocks, shared), *(c for found in local for c in found)}
         self.read_again |= {self.schedule.sharing.get(c, (c, 0))[0] for c in loaded}
         self.read_again |= {c for _, nodes in blocks for _, f in nodes for c in f.target.columns}
+
+    def parts(self, phase: str, parts: list[Part], join: bool) -> list[KernelSpec | HostNode]:
+        """The kernels of some parts of a schedule, in order; ``join`` makes one kernel of neighbours where a world's threads are few."""
+        found: list[KernelSpec | HostNode] = []
+        number = 0
+        for run in runs(parts, self._threads) if join and self.cuda else [[part] for part in parts]:
+            groups = [part for part in run if isinstance(part, Group)]
+            if len(groups) > 1:
+                found.append(self.joined(phase, number, groups))
+            else:
+                found += self.part(phase, number, run[0])
+            number += len(run)
+        return found
+
+    def joined(self, phase: str, number: int, groups: list[Group]) -> KernelSpec:
+        self.as_functions = True
+        stages = [self.kernel(phase, number + place, group) for place, group in enumerate(groups)]
+        self.as_functions = False
+        threads = width(stages)
+        whole = joined(f"{phase}_{number}", stages, threads)
+        name = self._write(whole.name, {c: self.field(c) for c in whole.columns}, whole.takes_errors, False, lines_of(stages, threads), [])
+        return replace(whole, name=name)
+
+    def _threads(self, group: Group) -> int:
+        """Threads per world of a group's kernel on CUDA."""
+        return 1 if group.rows > 1 and group.functions[0].target.in_order else group.rows * group.threads
 
     def part(self, phase: str, number: int, part: Part) -> list[KernelSpec | HostNode]:
         if isinstance(part, HostNode):
@@ -62,7 +92,7 @@ class KernelWriter:
         lines = text.body(self.cuda)
         if self.cuda and text.shared_build not in self.texts:
             self.texts.append(text.shared_build)
-        name = self.write(f"{phase}_{number}", {c: self.field(c) for c in text.columns}, False, False, lines, [_ROWS])
+        name = self._write(f"{phase}_{number}", {c: self.field(c) for c in text.columns}, False, False, lines, [_ROWS])
         moved = ([], []) if build.mask is not None else ([(build.grid.table, build.grid.by)], [(WORLD, build.grid.column(part)) for part in PARTS])
         return self._spec(name, 1, text.columns, False, False, [build.label], moved, "it sorts all entities of a world", whole_block=True)
 
@@ -71,7 +101,7 @@ class KernelWriter:
         text = SettleText(population, self.schedule.tables[population.table].fields, self.sites, self.types)
         lines = text.body(self.cuda, settle.few)
         alarm = population.limit.overflow == "error"
-        name = self.write(f"{phase}_{number}", {c: self.field(c) for c in text.columns}, text.faults, alarm, lines, [_ROWS])
+        name = self._write(f"{phase}_{number}", {c: self.field(c) for c in text.columns}, text.faults, alarm, lines, [_ROWS])
         looked = [(WORLD, f"{population.table}__{n}") for n in ("pending", "changed")]  # what moves beside depends on who comes and goes
         threads = LANES // WORLDS if self.cuda and not settle.few else 1
         spec = self._spec(name, threads, text.columns, text.faults, alarm, [settle.label], (looked, []), settle.reason)
@@ -83,46 +113,22 @@ class KernelWriter:
         specs: list[KernelSpec] = []
         for place, made in enumerate(settle_kernels(population, self.schedule.tables[population.table].fields, self.sites, self.types, self.cuda)):
             told = faults and made.closes, alarm and made.closes
-            name = self.write(f"{phase}_{number}_{place}", {c: self.field(c) for c in made.columns}, *told, made.lines, [])
+            name = self._write(f"{phase}_{number}_{place}", {c: self.field(c) for c in made.columns}, *told, made.lines, [])
             looked = [(WORLD, f"{population.table}__{n}") for n in ("pending", "changed", "count", "first")] if place == 0 else []
             spec = self._spec(name, made.rows, made.columns, *told, [settle.label], (looked, []), settle.reason, total=made.total)
             specs.append(replace(spec, whole_warps=made.whole_warps, begins=place == 0))
         return specs
 
     def kernel(self, phase: str, number: int, group: Group) -> KernelSpec:
-        in_order = self.in_order(group)
+        in_order = self.cuda and group.rows > 1 and group.functions[0].target.in_order
+        blocks = _blocks(group)
         columns: dict[Column, Field] = {}
         lines, loops = self._head(group, columns, in_order)
-        lines += self.body(group, columns, "continue" if in_order or not self.cuda else "return")
-        errors = any(f.target.faults for f in group.functions)
-        if in_order:
-            lines, loops = [*loops, *["    " * _depth(loops) + line for line in lines]], []
-        name = self.write(f"{phase}_{number}", columns, errors, False, lines, loops)
-        threads, total = 1 if in_order or (group.pair is not None and not self.cuda) else group.rows * group.threads, None
-        if group.population is not None and group.population.pooled:
-            threads, total = 1, group.population.limit.batch if self.cuda and not in_order else None
-            total = total if total is None else total * group.threads
-        return self.described(group, name, threads, columns, errors, threads=group.threads, total=total)
-
-    def in_order(self, group: Group) -> bool:
-        """Whether on CUDA one thread runs all rows of its world, one after the other."""
-        return self.cuda and group.rows > 1 and group.functions[0].target.in_order
-
-    def described(self, group: Group, name: str, rows: int, columns: Iterable[Column], errors: bool, threads: int = 1, total: int | None = None) -> KernelSpec:
-        """What is known of the kernel of a group."""
-        blocks = _blocks(group)
-        labels, moved = [n.label for n in group.nodes], self._moved(blocks, self._placement(blocks)[0])
-        return self._spec(name, rows, columns, errors, False, labels, moved, group.reason, threads=threads, total=total)
-
-    def body(self, group: Group, columns: dict[Column, Field], leave: str) -> list[str]:
-        """The lines that run the systems of a group for one row, once ``world``, ``row`` and ``slot`` are known; ``leave`` is how to be done with it."""
-        blocks = _blocks(group)
-        lines: list[str] = []
         once = "if lane == 0: " if group.threads > 1 else ""
         shared, local = self._placement(blocks)
         early = self._early_exit(blocks)
         if early is not None:
-            lines.append(f"if {'not ' if early[1] else ''}{self._load((WORLD, early[0]), columns)}: {leave}")
+            lines.append(f"if {'not ' if early[1] else ''}{self._load((WORLD, early[0]), columns)}: {'continue' if in_order or not self.cuda else 'return'}")
         defined: set[Column] = set()
         for column in self._loads(blocks, shared):
             lines.append(f"{variable(column)} = {self._load(column, columns)}")
@@ -148,7 +154,17 @@ class KernelWriter:
             lines += [pad + once + self._store(column, columns) for column in changed]
             defined |= set() if mask is not None else known
         written = {c for _, nodes in blocks for _, f in nodes for c in f.target.outputs} - self.never_kept - repeated
-        return lines + [once + self._store(column, columns) for column in shared if column in written]
+        lines += [once + self._store(column, columns) for column in shared if column in written]
+        errors = any(f.target.faults for f in group.functions)
+        if in_order:
+            lines, loops = [*loops, *["    " * _depth(loops) + line for line in lines]], []
+        name = self._write(f"{phase}_{number}", columns, errors, False, lines, loops)
+        threads, total = 1 if group.pair is not None and not self.cuda else self._threads(group) if self.cuda else group.rows * group.threads, None
+        if group.population is not None and group.population.pooled:
+            threads, total = 1, group.population.limit.batch if self.cuda and not in_order else None
+            total = total if total is None else total * group.threads
+        labels, moved = [n.label for n in group.nodes], self._moved(blocks, shared)
+        return self._spec(name, threads, columns, errors, False, labels, moved, group.reason, threads=group.threads, total=total)
 
     def _spec(
         self,
@@ -168,27 +184,30 @@ class KernelWriter:
         loads, stores = (tuple(dict.fromkeys(found)) for found in moved)
         return KernelSpec(name, rows, tuple(columns), errors, alarm, tuple(labels), read, written, loads, stores, reason, whole_block, threads, total)
 
-    def write(self, name: str, columns: dict[Column, Field], errors: bool, alarm: bool, lines: list[str], loops: list[str]) -> str:
+    def _write(self, name: str, columns: dict[Column, Field], errors: bool, alarm: bool, lines: list[str], loops: list[str]) -> str:
         """Add the text of a kernel; the name of the one that does the same where there is one already.
 
         ``lines`` are run by every thread on CUDA, and on the CPU inside ``loops``.
         """
-        head = ["first: wp.int32", "rows: wp.int32", "offset: wp.int32", *self.taken(columns, errors)]
+        head = ["first: wp.int32", "rows: wp.int32", "offset: wp.int32", *[f"{column_name(c)}: {array_code(f, self.types)}" for c, f in columns.items()]]
+        head += ["errors: wp.array2d(dtype=wp.int32)"] if errors else []
         head += ["alarm: wp.array(dtype=wp.int32)"] if alarm else []
         if self.cuda:
             body = "\n".join("    " + line for line in ["thread = thread_number()", *lines])
         else:
             body = "\n".join("    " + line for line in [*loops, *["    " * _depth(loops) + line for line in lines]])
         signature = f"({', '.join(head)}):\n{body}\n"
+        made = "@wp.kernel(module=module, enable_backward=False)"
+        if self.as_functions:
+            name, made, signature = (
+                f"{name}_part",
+                "@wp.func",
+                f"(number: wp.int32, {', '.join(head)}):\n{body.replace('thread_number()', 'wp.int32(number)', 1)}\n",
+            )
         if signature not in self.same:
             self.same[signature] = name
-            self.texts.append(f"@wp.kernel(module=module, enable_backward=False)\ndef {name}{signature}")
+            self.texts.append(f"{made}\ndef {name}{signature}")
         return self.same[signature]
-
-    def taken(self, columns: dict[Column, Field], errors: bool) -> list[str]:
-        """The parameters for columns, and for where faults are noted."""
-        found = [f"{column_name(c)}: {array_code(f, self.types)}" for c, f in columns.items()]
-        return [*found, "errors: wp.array2d(dtype=wp.int32)"] if errors else found
 
     def _head(self, group: Group, columns: dict[Column, Field], in_order: bool) -> tuple[list[str], list[str]]:
         """The lines that say which row it is, and the loops around them on the CPU, or of a thread that runs all rows of its world."""

@@ -13,7 +13,7 @@ from typing import Any
 import warp as wp
 from warp._src.context import get_module
 
-from worldloom.core import chain, exact, grid_kernels, guards, population_kernels, random, wide_kernels
+from worldloom.core import exact, grid_kernels, guards, population_kernels, random, wide_kernels
 from worldloom.core.console import compiling
 from worldloom.core.errors import CompileError
 from worldloom.core.grouping import Functions, Group, group
@@ -117,7 +117,7 @@ def generate(schedule: Schedule, fuse: bool, cuda: bool, exact: bool = False) ->
     for part in groups["step"]:
         if isinstance(part, Group):
             writer.note_reads(part)
-    step, reset = (chain.kernels(writer, phase, found, chained=fuse and cuda) for phase, found in groups.items())
+    step, reset = (writer.parts(phase, found, fuse) for phase, found in groups.items())
     helpers: dict[str, Any] = {}
     texts: list[str] = []
 
