@@ -17,6 +17,7 @@ from worldloom.cli.bench import Bench
 from worldloom.cli.check import Check
 from worldloom.cli.console import complain
 from worldloom.cli.doctor import Doctor
+from worldloom.cli.economy import Economy
 from worldloom.cli.eval import Eval
 from worldloom.cli.explain import Explain
 from worldloom.cli.fetch import Fetch
@@ -52,6 +53,7 @@ Commands = (
     | Annotated[Explain, tyro.conf.subcommand("explain")]
     | Annotated[Profile, tyro.conf.subcommand("profile")]
     | Annotated[Tune, tyro.conf.subcommand("tune")]
+    | Annotated[Economy, tyro.conf.subcommand("economy")]
     | Annotated[New, tyro.conf.subcommand("new")]
 )
 

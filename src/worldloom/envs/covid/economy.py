@@ -15,6 +15,7 @@ import worldloom as wl
 from worldloom import cw_mul, exp, floor
 from worldloom.envs.covid.data import LEVELS, Parameters
 from worldloom.envs.covid.models import YEAR, decided, next_delivery, scaled, share_of_health, softplus, utility, workers
+from worldloom.envs.covid.picture import renderer
 
 EPISODE = 540  # days
 SUBSIDY_LEVELS = 20
@@ -22,6 +23,10 @@ SUBSIDY_DAYS = 90
 SUBSIDY_PER_PERSON = 20_000.0  # dollars a year at the greatest level
 AT_LEVEL_ONE = log(2.0)  # softplus(0): percent of unemployment, beside the bias, where no level ever changed
 OWN = 13  # numbers that a governor sees of its own state and of the time, behind the one that says which state it is
+FRAMES_PER_SECOND = 15  # days, in a video
+
+_COUNTRIES: dict[str, Parameters] = {}
+"""What worlds were made of, by id."""
 
 
 class Mode(enum.IntEnum):
@@ -327,6 +332,7 @@ def economy(
                 part = place - 9 * states
                 planner.sight[place] = world.at(Governor, 0).sight[states + 8 + part + (1 if part > 0 else 0)]
 
+    _COUNTRIES[id] = parameters
     return wl.register(
         id,
         world=Country,
@@ -336,7 +342,16 @@ def economy(
         observe=[look, look_over],
         max_steps=episode_length,
         doc=f"{states} governors and a planner in a pandemic ({'synthetic data' if parameters.synthetic else 'real data'}); no tool for policy making.",
+        render=renderer(parameters),
+        frames_per_second=FRAMES_PER_SECOND,
     )
+
+
+def parameters_of(made: wl.Definition) -> Parameters:
+    """The country that :func:`economy` made a world of; InputError for a world of another kind."""
+    if made.id not in _COUNTRIES:
+        raise wl.InputError(f"world '{made.id}' is no COVID-19 economy: name one, such as CovidEconomySynthetic-v0")
+    return _COUNTRIES[made.id]
 
 
 def last_known_day(parameters: Parameters) -> int:

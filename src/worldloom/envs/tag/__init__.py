@@ -1,4 +1,4 @@
-"""Tag: taggers chase runners, over the cells of a grid or over a plane."""
+"""Tag: taggers chase runners, on a grid and on a plane."""
 
 from worldloom.envs.tag import continuous, grid
 
