@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import tyro
 from rich.console import Console
@@ -45,7 +45,9 @@ class Settings:
     total_steps: int = 1_000_000_000
     """World steps after which it ends before that."""
     learning_rate: float = 1e-3
-    """Step size."""
+    """Step size at the start."""
+    schedule: Literal["constant", "linear", "kl"] = "constant"
+    """How it changes; linear falls to 0 over the total steps."""
     gamma: float = 0.997
     """How much a reward counts that comes a day later."""
     lam: float = 0.99
@@ -130,6 +132,7 @@ def train(settings: Settings, judge: Judge) -> None:
         gamma=settings.gamma,
         lam=settings.lam,
         learning_rate=settings.learning_rate,
+        schedule=settings.schedule,
         entropy_weight=settings.entropy_weight,
         epochs=settings.epochs,
         minibatches=settings.minibatches,

@@ -44,7 +44,12 @@ def test_two_runs_give_the_same_bits() -> None:
             rng = np.random.default_rng(9)
             for _ in range(30):
                 sim.step(random_actions(sim, rng))
-            seen.append([sim[table][name].torch().clone() for table, name in (("Governor", "sight"), ("Governor", "reward"), ("Planner", "sight"), ("Planner", "reward"))])
+            seen.append(
+                [
+                    sim[table][name].torch().clone()
+                    for table, name in (("Governor", "sight"), ("Governor", "reward"), ("Planner", "sight"), ("Planner", "reward"))
+                ]
+            )
     assert all(torch.equal(one, two) for one, two in zip(*seen, strict=True))
 
 

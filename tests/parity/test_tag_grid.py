@@ -11,7 +11,7 @@ from worldloom.core import registry
 from worldloom.envs.tag.grid import Start, grid_tag
 
 WORLDS, STEPS = 67, 500
-SHAPES = [(3, 2, True), (70, 1, False), (3, 5, False)]
+SHAPES = [(4, 1, True), (70, 1, False), (3, 5, False)]
 """Taggers, runners, and whether observations are full; each with a compiled world of its own. Seventy taggers are looked through together."""
 
 

@@ -117,7 +117,7 @@ def generate(schedule: Schedule, fuse: bool, cuda: bool, exact: bool = False) ->
     for part in groups["step"]:
         if isinstance(part, Group):
             writer.note_reads(part)
-    step, reset = ([spec for i, e in enumerate(found) for spec in writer.part(phase, i, e)] for phase, found in groups.items())
+    step, reset = (writer.parts(phase, found, fuse) for phase, found in groups.items())
     helpers: dict[str, Any] = {}
     texts: list[str] = []
 

@@ -14,6 +14,7 @@ from worldloom.core.entity import Components, Entity
 from worldloom.core.fields import FLOATS, SCALARS, canonical, is_composite, scalar_of, shape_of
 from worldloom.core.math import NAMES, MathFunction, NoOverloadError, result_type
 from worldloom.core.rewrite import nodes
+from worldloom.core.rewrite.bounds import bounds_of
 from worldloom.core.rewrite.names import MISSING
 from worldloom.core.rewrite.neighbours import QUERIES
 from worldloom.core.rewrite.turns import share
@@ -243,7 +244,7 @@ def _at(e: Expressions, node: ast.Call) -> Value:
         raise e.error("world.at takes a kind of entity and the entity's id", "write world.at(Kind, id)", node)
     kind = e.kind_argument(ast.copy_location(ast.Call(node.func, node.args[:1], []), node), "at")
     place = e.number(node.args[1], wp.int32, "the id of an entity")
-    return Value(e.target.at(place, kind, node.lineno), RowType(kind, own=False))
+    return Value(e.target.at(place, kind, node.lineno, bounds_of(e, node.args[1])), RowType(kind, own=False))
 
 
 # -- random numbers --------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from worldloom.core.fields import FLOATS, Field, Role, scalar_of, shape_of
 from worldloom.core.population import DEAD, HOME, ROW_FIELDS, SERIAL, Population, place_share
 from worldloom.core.rewrite import accessors, nodes
 from worldloom.core.rewrite.accessors import type_code
+from worldloom.core.rewrite.bounds import Bounds
 from worldloom.core.rewrite.kernel_near import GridAccess, near_loop, nearest_loop
 from worldloom.core.rewrite.target import Target
 from worldloom.core.rewrite.values import RefType, RowType, Value, WorldType, is_scalar, this_world
@@ -275,7 +276,10 @@ class KernelTarget(Target):
         place = self.find(reference, kind) if kind.__name__ in self.counts.populations else self.cast(reference, wp.int32)
         return self._row_at(place, kind, f"an empty or stale reference to {kind.__name__} was followed", line)
 
-    def at(self, place: ast.expr, kind: Any, line: int) -> ast.expr:
+    def at(self, place: ast.expr, kind: Any, line: int, known: Bounds | None) -> ast.expr:
+        sure = kind.__name__ not in self.counts.populations and known is not None and 0 <= known[0] <= known[1] < self.counts[kind.__name__]
+        if sure:
+            return nodes.binary(self.first_row(kind), ast.Add(), place)
         return self._row_at(place, kind, f"there is no {kind.__name__} {{value}}", line)
 
     def _row_at(self, place: ast.expr, kind: Any, message: str, line: int) -> ast.expr:

@@ -11,6 +11,7 @@ from worldloom.core.entity import Has
 from worldloom.core.fields import Field, canonical
 from worldloom.core.rewrite import nodes
 from worldloom.core.rewrite.accessors import type_code
+from worldloom.core.rewrite.bounds import Bounds
 from worldloom.core.rewrite.target import Target
 from worldloom.core.rewrite.values import Value
 
@@ -85,7 +86,7 @@ class PythonTarget(Target):
         message = self.describe_site(f"an empty or stale reference to {kind.__name__} was followed", line)
         return self._runtime("follow", nodes.constant(kind.__name__), reference, nodes.constant(message))
 
-    def at(self, place: ast.expr, kind: Any, line: int) -> ast.expr:
+    def at(self, place: ast.expr, kind: Any, line: int, known: Bounds | None) -> ast.expr:
         message = self.describe_site(f"there is no {kind.__name__} {{value}}", line)
         return self._runtime("at", nodes.constant(kind.__name__), place, nodes.constant(message))
 

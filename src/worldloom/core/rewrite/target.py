@@ -11,6 +11,7 @@ import warp as wp
 from worldloom.core import exact
 from worldloom.core.fields import Field
 from worldloom.core.rewrite import nodes
+from worldloom.core.rewrite.bounds import Bounds
 from worldloom.core.rewrite.values import Value
 
 
@@ -115,8 +116,11 @@ class Target(ABC):
         """The row that a reference refers to."""
 
     @abstractmethod
-    def at(self, place: ast.expr, kind: Any, line: int) -> ast.expr:
-        """The row of the entity of ``kind`` whose id is ``place``; the first and a fault of this world where there is none."""
+    def at(self, place: ast.expr, kind: Any, line: int, known: Bounds | None) -> ast.expr:
+        """The row of the entity of ``kind`` whose id is ``place``; the first and a fault of this world where there is none.
+
+        ``known`` are the bounds of ``place``, where it has some.
+        """
 
     @abstractmethod
     def alive(self, reference: ast.expr, kind: Any) -> ast.expr:

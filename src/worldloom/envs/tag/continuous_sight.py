@@ -5,7 +5,7 @@ from math import nan, sqrt
 from typing import Any
 
 import worldloom as wl
-from worldloom import length_sq
+from worldloom import clamp, length_sq
 
 FEATURES = 7
 """What is seen of another agent: its x, y, speed, acceleration, direction, type, and whether it is in the game."""
@@ -97,28 +97,27 @@ def choose_of(kind: Any, first: int, kinds: tuple[Any, Any], counts: tuple[int, 
 def look_of(kind: Any, first: int, kinds: tuple[Any, Any], counts: tuple[int, int], field: Any, neighbours: int) -> Any:
     """The system that writes the observations of a kind: feature by feature of the others in order of their number, or of the nearest, then the time."""
     first_kind, second_kind = kinds
-    before, others = counts[0], neighbours or sum(counts) - 1
+    before, behind = counts
+    others = neighbours or sum(counts) - 1
     size, everyone = FEATURES * others + 1, neighbours == 0
     turns = wl.share if size > 16 else range  # up to 16 numbers are a vector, which one thread writes
 
     @wl.system(threads=32 if size > LONG else 1)
     def look(player: kind, world: field):
         there = player.shown[IN_GAME] > 0.0
-        for place in turns(size):
+        for place in turns(FEATURES * others):
             feature, other, value = place // others, place % others, 0.0
-            if feature == FEATURES:
-                if there and world.max_steps > 0:
-                    value = float(world.clock) / float(world.max_steps)
-            elif there or (everyone and feature >= RELATIVE):
-                number = player.nearest[min(other, neighbours)]
-                if everyone:
-                    number = other + 1 if other >= first + player.id else other
+            if there or (everyone and feature >= RELATIVE):
+                number = other + int(other >= first + player.id)
+                if not everyone:
+                    number = player.nearest[place % others % (neighbours + 1)]
                 if number >= before:
-                    value = world.at(second_kind, number - before).shown[feature]
+                    value = world.at(second_kind, clamp(number - before, 0, behind - 1)).shown[place // others]
                 elif number >= 0:
-                    value = world.at(first_kind, number).shown[feature]
+                    value = world.at(first_kind, clamp(number, 0, before - 1)).shown[place // others]
                 if number >= 0 and feature < RELATIVE:
-                    value -= player.shown[feature]
+                    value -= player.shown[place // others]
             player.sight[place] = value
+        player.sight[size - 1] = float(world.clock) / float(world.max_steps) if there and world.max_steps > 0 else 0.0
 
     return look
