@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import tyro
 from rich.console import Console
@@ -36,23 +36,25 @@ class Settings:
     """The economy; CovidEconomySynthetic-v0 needs no data."""
     device: str = "auto"
     """Where to train."""
-    num_envs: int = 2000
+    num_envs: int = 1000
     """Worlds."""
-    num_steps: int = 90
+    num_steps: int = 180
     """Days of a roll-out."""
     seconds: float = 120.0
     """How long to train."""
     total_steps: int = 1_000_000_000
     """World steps after which it ends before that."""
     learning_rate: float = 1e-3
-    """Step size at the start; it falls to 0 over the total steps."""
-    gamma: float = 0.995
+    """Step size at the start."""
+    schedule: Literal["constant", "linear", "kl"] = "constant"
+    """How it changes; linear falls to 0 over the total steps."""
+    gamma: float = 0.997
     """How much a reward counts that comes a day later."""
-    lam: float = 0.98
+    lam: float = 0.99
     """How far advantages look ahead."""
     entropy_weight: float = 0.01
     """How much governors that try more count."""
-    planner_entropy_weight: float = 0.02
+    planner_entropy_weight: float = 0.005
     """The same of the planner."""
     epochs: int = 2
     """How often a roll-out is learned from."""
@@ -130,6 +132,7 @@ def train(settings: Settings, judge: Judge) -> None:
         gamma=settings.gamma,
         lam=settings.lam,
         learning_rate=settings.learning_rate,
+        schedule=settings.schedule,
         entropy_weight=settings.entropy_weight,
         epochs=settings.epochs,
         minibatches=settings.minibatches,

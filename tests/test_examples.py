@@ -55,6 +55,9 @@ PRINTED = {
     "custom_policy": r"^solved with 4865 parameters: True$",
     "several_policies": r"pair: 2 of 4 runners, (\d+) parameters\nsingle: 1 of 4 runners, 84 parameters\nidle: 1 of 4 runners, \1 parameters\n"
     r"metres run by those who learn: (9\.\d|10\.0) of 10; the idle one's policy is as it was: True$",
+    "tag_coplay": r"^random players: \d+% caught\na trained tagger: \d+% caught, more than at first\nboth trained: \d+%; .* runners: \d+%$",
+    "two_levels": r"^governors: 51 agents see 64 numbers, \d+% of choices open\nplanner: 1 agents see 463 numbers, \d+% of choices open\n"
+    r"540 days: planner [34]\d\d, governors \d\d\d, finite: True$",
     "own_loop_with_parts": r"iteration 0: [5-9]\d poles fell in 2048 steps\n(.*\n)+iteration 39: \d poles fell in 2048 steps$",
     "resume_run": r"in the folder: checkpoints, config\.json, .*metrics\.jsonl\n20 iterations noted, \d+ tensors, equal bit for bit: True$",
     "callbacks": r"^training 64 worlds on cpu\niteration 5: return \d+\n(iteration \d+: return \d+\n)+ended before its time: True$",
