@@ -34,7 +34,7 @@ def test_the_fused_pair_agrees_with_the_plain_layers(rows, activation, inputs, o
     for found, wanted in zip((parameters, value, *slopes), reference(policy, observations), strict=True):
         # Over all numbers, and loosely for rectifiers: near its kink, rounding switches one on or off.
         near = 0.1 if activation == "relu" else 0.01
-        least = 3e-4 if rows == 1 else 1e-6  # a single number may come out near 0 from terms that do not
+        least = 2e-3 if rows == 1 else 1e-6  # a single number may come out near 0 from terms that do not
         assert float((found.detach().cpu() - wanted.detach()).norm()) < near * float(wanted.detach().norm()) + least
 
 
