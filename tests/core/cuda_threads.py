@@ -7,6 +7,7 @@ few shows.
 from __future__ import annotations
 
 import ast
+import functools
 import math
 import random
 import threading
@@ -24,6 +25,7 @@ from worldloom.core.population import serial_number
 from worldloom.core.program import generate
 from worldloom.core.random import Key
 from worldloom.core.settle import LANES
+from worldloom.core.wide_kernels import ACROSS
 
 
 class Memory:
@@ -68,6 +70,7 @@ class Machine:
     def _group(self, spec: KernelSpec, numbers: range) -> None:
         """Run the threads that share a row, or a world in a settlement."""
         barrier, votes = threading.Barrier(len(numbers), timeout=20), [False] * len(numbers)
+        held: list[Any] = [None] * len(numbers)
         warps = [threading.Barrier(min(LANES, len(numbers)), timeout=20) for _ in range(0, len(numbers), LANES)]
         rows = np.int32(spec.work(self.simulation.num_worlds))
         failed: list[BaseException] = []
@@ -76,6 +79,7 @@ class Machine:
 
         def run(number: int) -> None:
             self.here.number, self.here.barrier, self.here.votes, self.here.lane = np.int32(number), barrier, votes, number - numbers[0]
+            self.here.held = held
             self.here.warp = warps[self.here.lane // LANES]
             try:
                 with np.errstate(all="ignore"):
@@ -110,6 +114,15 @@ class Machine:
         self._wait_in_warp()
         return found
 
+    def _across(self, operator: str, value: Any) -> Any:
+        """What the threads of a warp hold together."""
+        first = self.here.lane // LANES * LANES
+        self.here.held[self.here.lane] = value
+        self._wait_in_warp()
+        found = {"add": sum, "min": min, "max": max}[operator](self.here.held[first : first + LANES])
+        self._wait_in_warp()
+        return type(value)(found)
+
     def _report(self, errors: Any, broken: Memory, steps: Memory, episodes: Memory, world: Any, offset: Any, site: int, value: Any) -> None:
         if world >= 0:
             broken.values[world, 0] = True
@@ -139,6 +152,7 @@ class Machine:
             "warp_votes": self._vote,
             "votes_before": lambda votes, lane: (votes & ((1 << int(lane)) - 1)).bit_count(),
             "vote_count": lambda votes: votes.bit_count(),
+            **{name: functools.partial(self._across, name.split("_")[1]) for name in ACROSS},
             "report_fault": self._report,
             "clean_choice": lambda choice, count: choice if 0 <= choice < count else np.int32(0),
             "checked_index": self._checked,

@@ -43,6 +43,7 @@ _SPACE: dict[str, Any] = {
     "vote_count": population_kernels.vote_count,
     "sync_warp": population_kernels.sync_warp,
     "sync_block": wide_kernels.sync_block,
+    **wide_kernels.ACROSS,
     "later_of_pair": wide_kernels.later_of_pair,
     **grid_kernels.FUNCTIONS,
     "sum_up_to": population_kernels.sum_up_to,

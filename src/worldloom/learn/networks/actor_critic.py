@@ -66,7 +66,9 @@ class SharedLayers(ActorCritic):
         return parameters, value, state
 
     def _heads(self, features: Tensor) -> tuple[Tensor, Tensor]:
-        """Parameters and value from [N, features]; both heads are one layer, since reading the features is most of their cost."""
+        """Parameters and value from [N, features]. On a GPU both heads are one layer, since reading the features is most of their cost."""
+        if not features.is_cuda:
+            return self.actor(features), self.critic(features).squeeze(-1)
         weight, bias = torch.cat([self.actor.weight, self.critic.weight]), torch.cat([self.actor.bias, self.critic.bias])
         parameters, value = nn.functional.linear(features, weight, bias).split([self.actor.out_features, 1], -1)
         return parameters, value.squeeze(-1)
