@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import worldloom as wl
+
+sys.path.insert(0, str(Path(__file__).parent / "parity"))  # the references in NumPy, which tests of several folders use
 
 
 class Runner(wl.Entity):
