@@ -58,7 +58,7 @@ class Settings:
     """The same of the planner."""
     epochs: int = 2
     """How often a roll-out is learned from."""
-    minibatches: int = 10
+    minibatches: int = 20
     """Into how many parts it is divided each time."""
     hidden: tuple[int, ...] = (128, 128)
     """Units of each layer."""
