@@ -17,6 +17,8 @@ PRINTED = {
     "config_per_world": r"force 10 N everywhere: 9\.\d .*\nforce 2 N everywhere: 19\.\d .*\n.*\nmax_steps 5: 1000 episodes cut off at step 5$",
     "config_arrays": r"day 0: \[3\. 5\.\]\non day 1, twice as dear: \[ 8\. 10\.\]\n.*\[\[0\.0, 0\.0\], \[6\.0, 2\.0\], \[12\.0, 4\.0\], \[18\.0, 6\.0\]\]$",
     "columns_to_torch": r"shared: True\n.*finite: True\ncarts in the middle: 256$",
+    "tag_continuous": r"^fast taggers caught all 5 runners in \d+ steps, slow ones [0-4] in that time\neach tag was paid once: True\n"
+    r"the picture of a world: \(540, 512, 3\)$",
     "tag_grid": r"at_random: [12]\.\d runners .*\ntowards_the_nearest: \d\d\.\d runners tagged",
     "agents_that_leave": r"step 3: .*active \[False  True  True\] terminated \[ True False False\] world False\n(.*\n)+"
     r"step 6: .*terminated \[False False  True\] world True$",

@@ -132,6 +132,11 @@ def test_what_is_no_game(name: str, value: float) -> None:
         grid_tag("No-v0", **{name: value})
 
 
+def test_no_such_start() -> None:
+    with pytest.raises(wl.InputError, match=r"cannot begin with start=3; give one of Start\.RANDOM, Start\.PUBLISHED, Start\.INNER"):
+        grid_tag("No-v0", start=3)
+
+
 def test_long_observations_are_the_references() -> None:
     """With these numbers several threads share the work on a GPU."""
     sim = wl.Simulation(grid_tag("Long-v0", taggers=2, runners=31), 1, "python", seed=0)
