@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+import torch
 import tyro
 from rich.console import Console
 
@@ -88,6 +89,8 @@ class Judge(Callback):
 
     def judge(self, trainer: Any, steps: int, seconds: float) -> None:
         made = trainer.simulation.definition
+        if trainer.device.type == "cuda":
+            torch.cuda.synchronize()  # the training goes on in graphs of its own, and its policies must stand still meanwhile
         with Simulation(made, 1, trainer.config.device, seed=0, autoreset="disabled") as worlds:
             history = play_policies(worlds, seated(trainer.learners, worlds), parameters_of(made), "learned by PPO on two levels")
         totals = history.totals()
