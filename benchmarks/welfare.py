@@ -113,7 +113,8 @@ class Judge(Callback):
 
 
 def rows_of(report: dict[str, Any]) -> list[dict[str, Any]]:
-    found = {row["label"]: row for row in [report.get("last"), report.get("learned"), *report["constant"][:3], report["best"]["governor_welfare"]] if row is not None}
+    rows = [report.get("last"), report.get("learned"), *report["constant"][:3], report["best"]["governor_welfare"]]
+    found = {row["label"]: row for row in rows if row is not None}
     return list(found.values())
 
 
