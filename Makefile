@@ -4,6 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
+# Processes that share the tests, file by file. `pytest` alone runs them in one.
+TESTERS ?= 2
+
+# Bytecode is written whatever the shell says: tests start many processes that would compile every module again.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test check bench docs format clean
 
@@ -26,7 +32,7 @@ demo: $(STAMP)  ## Train CartPole on the CPU into runs/demo, with a curve and a 
 	@$(BIN)/worldloom eval runs/demo
 
 test: $(STAMP)  ## Run the tests
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest --numprocesses $(TESTERS) --dist loadfile --no-loadscope-reorder
 
 check: $(STAMP)  ## Lint, formatting and types
 	@$(BIN)/ruff check .

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import gc
+import os
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 import worldloom as wl
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # of torch, here and in the processes that tests start: small networks only lose time with more
 
 
 class Runner(wl.Entity):
@@ -157,6 +161,12 @@ CROWD = wl.Definition(
     observe=(gaze,),
     max_steps=40,
 )
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays: the garbage collector need not look through a million objects again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
