@@ -90,6 +90,7 @@ class KernelTarget(Target):
         faults: Whether it can report a fault.
         in_order: Whether it adds real numbers into rows that other threads add into too, whose sum depends on the order; in exact mode only.
         threads: How many threads run it for one row, all of them computing the same but for the turns of shared loops.
+        across: What it gathers over the threads of a warp: how, and numbers of which type.
     """
 
     in_order = False
@@ -120,6 +121,7 @@ class KernelTarget(Target):
         self.helpers: dict[str, Any] = {}
         self.faults = False
         self.draws = self.births = False
+        self.across: dict[tuple[str, Any], None] = {}
         self._gathering: dict[Column, str] = {}
         """How the turns of the shared loop at hand accumulate into components of the own row."""
 
@@ -456,6 +458,7 @@ class KernelTarget(Target):
             operator, mine = operators[self._column(row, held)], _gathered(self._column(row, held))
             if not operator:
                 continue
+            self.across[_joint(operator), held.dtype] = None
             out.append(nodes.assign(mine, nodes.call(across_name(_joint(operator), held.dtype), nodes.name(mine))))
             if self.threads > LANES:
                 meet = nodes.warp(f"atomic_{operator}", self._reach(row, held, write=True), self._row(row), nodes.name(mine))
