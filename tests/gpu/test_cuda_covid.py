@@ -11,6 +11,7 @@ from worldloom.envs.covid.data import load_synthetic
 from worldloom.envs.covid.economy import Mode
 
 ID = "CovidEconomySynthetic-v0"
+SEEN = (("Governor", "sight"), ("Governor", "reward"), ("Planner", "sight"), ("Planner", "reward"))
 
 
 def test_every_mode_is_that_of_the_cpu() -> None:
@@ -30,7 +31,7 @@ def test_whole_episodes_are_those_of_the_cpu() -> None:
         actions = random_actions(sims[0], rng)
         for sim in sims:
             sim.step(actions)
-        for table, name in (("Governor", "reward"), ("Governor", "sight"), ("Planner", "reward"), ("Planner", "sight")):
+        for table, name in SEEN:
             cpu, gpu = (sim[table][name].numpy() for sim in sims)
             np.testing.assert_allclose(gpu, cpu, rtol=1e-4, atol=1e-4, err_msg=f"{table}.{name}, step {step}")
         for table in ("Governor", "Planner"):
@@ -44,12 +45,7 @@ def test_two_runs_give_the_same_bits() -> None:
             rng = np.random.default_rng(9)
             for _ in range(30):
                 sim.step(random_actions(sim, rng))
-            seen.append(
-                [
-                    sim[table][name].torch().clone()
-                    for table, name in (("Governor", "sight"), ("Governor", "reward"), ("Planner", "sight"), ("Planner", "reward"))
-                ]
-            )
+            seen.append([sim[table][name].torch().clone() for table, name in SEEN])
     assert all(torch.equal(one, two) for one, two in zip(*seen, strict=True))
 
 

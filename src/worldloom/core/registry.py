@@ -43,6 +43,7 @@ class Definition:
         max_steps: Steps after which an episode is truncated; 0 for none.
         doc: One sentence on what it is.
         frames_per_second: How many steps make a second of video.
+        notice: A sentence that whoever trains in it is shown.
         render: Draws one world: given the simulation and the world's number, it returns an image, uint8 of shape (height, width, 3).
     """
 
@@ -56,6 +57,7 @@ class Definition:
     doc: str = ""
     render: Renderer | None = field(default=None, compare=False)
     frames_per_second: int = 30
+    notice: str = field(default="", compare=False)
     file: str = field(default="", compare=False)
     line: int = field(default=0, compare=False)
 
@@ -194,6 +196,7 @@ def register(
     doc: str | None = None,
     render: Renderer | None = None,
     frames_per_second: int = 30,
+    notice: str = "",
 ) -> Definition:
     """Register a world under ``id`` and return its definition. A second registration replaces the first.
 
@@ -202,7 +205,16 @@ def register(
     frame = sys._getframe(1)
     text = doc if doc is not None else (frame.f_globals.get("__doc__") or "").strip().split("\n")[0]
     made = Definition(
-        id, world, {}, max_steps=max_steps, doc=text, render=render, frames_per_second=frames_per_second, file=frame.f_code.co_filename, line=frame.f_lineno
+        id,
+        world,
+        {},
+        max_steps=max_steps,
+        doc=text,
+        render=render,
+        frames_per_second=frames_per_second,
+        notice=notice,
+        file=frame.f_code.co_filename,
+        line=frame.f_lineno,
     )
     if not isinstance(entities, Mapping):
         raise made.error("'entities' does not say how many there are of each kind", "write for example entities={Ball: 2}")

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from references.tag_grid import Rules, TagGrid
 
 import worldloom as wl
-from tests.parity.references.tag_grid import Rules, TagGrid
 from worldloom.core import registry
 from worldloom.core.compare import compare
 from worldloom.envs.tag.grid import DOWN, LEFT, RIGHT, STAY, UP, Start, grid_tag
@@ -130,6 +130,11 @@ def test_the_three_starts() -> None:
 def test_what_is_no_game(name: str, value: float) -> None:
     with pytest.raises(wl.InputError, match=f"cannot have {name}={value}; give a whole number from 1"):
         grid_tag("No-v0", **{name: value})
+
+
+def test_no_such_start() -> None:
+    with pytest.raises(wl.InputError, match=r"cannot begin with start=3; give one of Start\.RANDOM, Start\.PUBLISHED, Start\.INNER"):
+        grid_tag("No-v0", start=3)
 
 
 def test_long_observations_are_the_references() -> None:

@@ -67,6 +67,8 @@ def grid_tag(
     for name, count in (("taggers", taggers), ("runners", runners), ("grid_length", grid_length), ("episode_length", episode_length)):
         if isinstance(count, bool) or not isinstance(count, int) or count < 1:
             raise wl.InputError(f"Tag on a grid cannot have {name}={count!r}; give a whole number from 1")
+    if start not in list(Start):
+        raise wl.InputError(f"Tag on a grid cannot begin with start={start!r}; give one of {', '.join(f'Start.{one.name}' for one in Start)}")
     players = taggers + runners
     length = 4 * players + 1 if full_observation else 6
     side, bump, prize, fine, cost, first = grid_length, wall_hit_penalty, tag_reward_for_tagger, tag_penalty_for_runner, step_cost_for_tagger, int(start)
@@ -94,12 +96,10 @@ def grid_tag(
         step_cost_for_tagger: wl.Config = float(cost)
         start: wl.Config = first
         caught: int  # runners tagged in this step
-        clock: int  # steps that observations tell of; apart from world.step, so that taggers need not wait for the world to begin anew
 
     @wl.system
-    def tick(world: Grid):
+    def begin(world: Grid):
         world.caught = 0
-        world.clock = world.step + 1
 
     @wl.system
     def leave(runner: Runner):
@@ -169,7 +169,7 @@ def grid_tag(
         world=Grid,
         entities={Tagger: taggers, Runner: runners},
         reset=[place_taggers, place_runners],
-        step=[tick, leave, walk, tag, judge, pay_taggers, pay_runners],
+        step=[begin, leave, walk, tag, judge, pay_taggers, pay_runners],
         observe=observe,
         max_steps=episode_length,
         render=draw,
@@ -206,16 +206,16 @@ def away(dx: int, dy: int, tagged: bool) -> int:
 
 
 @wl.function
-def time_of(clock: int, limit: int) -> float:
+def time_of(step: int, limit: int) -> float:
     """The part of the episode that is over; 0 where it has no end."""
-    return float(clock) / float(limit) if limit > 0 else 0.0
+    return float(step) / float(limit) if limit > 0 else 0.0
 
 
 @wl.function
-def told(x: int, y: int, target_x: int, target_y: int, role: float, side: int, clock: int, limit: int):
+def told(x: int, y: int, target_x: int, target_y: int, role: float, side: int, step: int, limit: int):
     """The observation of one player and its nearest opponent."""
     length = float(side)
-    return Six(float(x) / length, float(y) / length, float(target_x) / length, float(target_y) / length, role, time_of(clock, limit))
+    return Six(float(x) / length, float(y) / length, float(target_x) / length, float(target_y) / length, role, time_of(step, limit))
 
 
 def _look_at_nearest(kind, opponent, grid, role: float, players: int, others: int) -> System:
@@ -228,7 +228,7 @@ def _look_at_nearest(kind, opponent, grid, role: float, players: int, others: in
             distance = away(other.x - player.x, other.y - player.y, other.tagged)
             if other.x != OFF and distance < nearest:
                 nearest, x, y = distance, other.x, other.y
-        player.sight = told(player.x, player.y, x, y, role, world.grid_length, world.clock, world.max_steps)
+        player.sight = told(player.x, player.y, x, y, role, world.grid_length, world.step, world.max_steps)
 
     @wl.system(threads=256 if others >= 512 else 32)
     def look_together(player: kind, world: grid):
@@ -242,7 +242,7 @@ def _look_at_nearest(kind, opponent, grid, role: float, players: int, others: in
         if player.nearest // others < NOBODY:
             other = world.at(opponent, int(player.nearest % others))
             x, y = other.x, other.y
-        player.sight = told(player.x, player.y, x, y, role, world.grid_length, world.clock, world.max_steps)
+        player.sight = told(player.x, player.y, x, y, role, world.grid_length, world.step, world.max_steps)
 
     return look if others <= FEW or players >= MANY else look_together
 
@@ -261,7 +261,7 @@ def _look_at_all(kind, first: int, tagger_kind, runner_kind, grid, taggers: int,
             who = place % players
             value = 0.0
             if block == 4:
-                value = time_of(world.clock, world.max_steps)
+                value = time_of(world.step, world.max_steps)
             elif block == 3:
                 value = 1.0 if who == first + player.id else 0.0
             elif block == 2:
