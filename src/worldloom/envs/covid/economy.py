@@ -284,6 +284,8 @@ def economy(
             last = (world.last_known_day if world.mode == Mode.REPLAY else len(world.policy) - 1) - world.start_day
         if t >= last:
             world.truncate()
+        if t == world.max_steps:
+            world.terminate()  # the horizon belongs to the game, and agents see the time: nothing counts that would come after it
         free = world.mode != Mode.MODEL or t % world.subsidy_interval == 0
         if free != planner.free:
             planner.free = free
