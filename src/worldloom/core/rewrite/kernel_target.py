@@ -423,7 +423,7 @@ class KernelTarget(Target):
     def _wait(self) -> ast.stmt:
         return ast.Expr(nodes.call(barrier(self.threads)))
 
-    def share(self, counter: str, turns: str, body: list[ast.stmt], gathered: list[tuple[Value, Field]]) -> list[ast.stmt]:
+    def share(self, counter: str, turns: ast.expr, body: list[ast.stmt], gathered: list[tuple[Value, Field]]) -> list[ast.stmt]:
         """Every thread takes each ``threads``-th turn. What the turns gather lies in memory meanwhile, where they meet."""
         if self.threads == 1:
             return super().share(counter, turns, body, gathered)
@@ -432,9 +432,12 @@ class KernelTarget(Target):
         for row, held in gathered:
             now = self.read(row, held)
             out += self._by_one([accessors.put(self._reach(row, held, write=True), held, self._row(row), now)])
-        rounds = nodes.binary(nodes.binary(nodes.name(turns), ast.Add(), nodes.constant(self.threads - 1)), ast.Div(), nodes.constant(self.threads))
+        if isinstance(turns, ast.Constant):
+            rounds: ast.expr = nodes.constant(-(-turns.value // self.threads))
+        else:
+            rounds = nodes.binary(nodes.binary(turns, ast.Add(), nodes.constant(self.threads - 1)), ast.Div(), nodes.constant(self.threads))
         place = nodes.binary(nodes.binary(nodes.name(f"{counter}_round"), ast.Mult(), nodes.constant(self.threads)), ast.Add(), nodes.name("lane"))
-        taken = ast.If(ast.Compare(nodes.name(counter), [ast.Lt()], [nodes.name(turns)]), body, [])
+        taken = ast.If(ast.Compare(nodes.name(counter), [ast.Lt()], [turns]), body, [])
         loop = ast.For(ast.Name(f"{counter}_round", ast.Store()), nodes.call("range", rounds), [nodes.assign(counter, place), taken], [], None)
         out += [self._wait(), loop, self._wait()]
         for row, held in gathered:
