@@ -164,7 +164,7 @@ class Turns:
             if self.turns is None or high - low < self.turns:
                 apart = "as many turns as they differ by, at most" if self.turns is not None else "a number of turns that is known beforehand"
                 raise flow.source.error(
-                    f"race: '{name}[{self.variable} + {low}]' of one turn is '{name}[{self.variable} + {high}]' of another",
+                    f"race: a turn's element of '{name}' is another turn's too, {high - low} places behind its own",
                     f"share {apart}, or use two loops",
                     max(offsets[low], offsets[high]),
                 )
