@@ -61,7 +61,8 @@ def choose_of(kind: Any, first: int, kinds: tuple[Any, Any], counts: tuple[int, 
     Agents are numbered, ``kinds`` one after the other; ``first`` is the number of the first of ``kind``.
     """
     first_kind, second_kind = kinds
-    before, asked = counts[0], neighbours + 1  # the agent itself is found, too
+    before, last = counts[0], neighbours - 1
+    of_first, of_second = (neighbours + int(kind is one) for one in kinds)  # the agent itself is found, too
     Distances, Numbers, inserted = _list_of(neighbours)  # noqa: N806 - types
 
     @wl.system
@@ -78,15 +79,25 @@ def choose_of(kind: Any, first: int, kinds: tuple[Any, Any], counts: tuple[int, 
 
     @wl.system
     def ask(player: kind, world: field):
-        distances, numbers = Distances(FAR), Numbers(-1)
-        for tagger in world.nearest(first_kind, player.position, asked, by="place"):
-            if tagger.id != first + player.id:
-                distances, numbers = inserted(distances, numbers, length_sq(tagger.place - player.position), tagger.id)
-        for runner in world.nearest(second_kind, player.position, asked, by="place"):
-            if before + runner.id != first + player.id:
-                distances, numbers = inserted(distances, numbers, length_sq(runner.place - player.position), before + runner.id)
+        """Both kinds come in order, so that it is enough to take the nearer of the two that are next, again and again."""
+        tagger_distances, tagger_numbers, taggers = Distances(FAR), Numbers(-1), 0
+        for tagger in world.nearest(first_kind, player.position, of_first, by="place"):
+            if tagger.id != first + player.id and taggers < neighbours:
+                tagger_distances[clamp(taggers, 0, last)] = length_sq(tagger.place - player.position)
+                tagger_numbers[clamp(taggers, 0, last)] = tagger.id
+                taggers += 1
+        runner_distances, runner_numbers, runners = Distances(FAR), Numbers(-1), 0
+        for runner in world.nearest(second_kind, player.position, of_second, by="place"):
+            if before + runner.id != first + player.id and runners < neighbours:
+                runner_distances[clamp(runners, 0, last)] = length_sq(runner.place - player.position)
+                runner_numbers[clamp(runners, 0, last)] = before + runner.id
+                runners += 1
+        taggers, runners = 0, 0
         for i in range(neighbours):
-            player.nearest[i] = numbers[i]
+            is_tagger = tagger_distances[clamp(taggers, 0, last)] <= runner_distances[clamp(runners, 0, last)]
+            player.nearest[i] = tagger_numbers[clamp(taggers, 0, last)] if is_tagger else runner_numbers[clamp(runners, 0, last)]
+            taggers += int(is_tagger)
+            runners += int(not is_tagger)
 
     return ask if sum(counts) >= MANY else choose
 
@@ -131,20 +142,24 @@ def look_at_all_of(kind: Any, rival: Any, is_tagger: bool, counts: tuple[int, in
         there = player.shown_in_game > 0.0
         for who in turns(mates):
             mate = world.at(kind, who + int(who >= player.id))
-            player.sight[X * others + own_side + who] = apart(there, mate.shown_x, player.shown_x)
-            player.sight[Y * others + own_side + who] = apart(there, mate.shown_y, player.shown_y)
-            player.sight[SPEED * others + own_side + who] = apart(there, mate.shown_speed, player.shown_speed)
-            player.sight[ACCELERATION * others + own_side + who] = apart(there, mate.shown_acceleration, player.shown_acceleration)
-            player.sight[DIRECTION * others + own_side + who] = apart(there, mate.shown_direction, player.shown_direction)
-            player.sight[IN_GAME * others + own_side + who] = mate.shown_in_game
+            x, y, speed = mate.shown_x, mate.shown_y, mate.shown_speed  # all are read before one is written, so that they come together
+            acceleration, direction, in_game = mate.shown_acceleration, mate.shown_direction, mate.shown_in_game
+            player.sight[X * others + own_side + who] = apart(there, x, player.shown_x)
+            player.sight[Y * others + own_side + who] = apart(there, y, player.shown_y)
+            player.sight[SPEED * others + own_side + who] = apart(there, speed, player.shown_speed)
+            player.sight[ACCELERATION * others + own_side + who] = apart(there, acceleration, player.shown_acceleration)
+            player.sight[DIRECTION * others + own_side + who] = apart(there, direction, player.shown_direction)
+            player.sight[IN_GAME * others + own_side + who] = in_game
         for who in turns(rivals):
             foe = world.at(rival, who)
-            player.sight[X * others + other_side + who] = apart(there, foe.shown_x, player.shown_x)
-            player.sight[Y * others + other_side + who] = apart(there, foe.shown_y, player.shown_y)
-            player.sight[SPEED * others + other_side + who] = apart(there, foe.shown_speed, player.shown_speed)
-            player.sight[ACCELERATION * others + other_side + who] = apart(there, foe.shown_acceleration, player.shown_acceleration)
-            player.sight[DIRECTION * others + other_side + who] = apart(there, foe.shown_direction, player.shown_direction)
-            player.sight[IN_GAME * others + other_side + who] = foe.shown_in_game
+            x, y, speed = foe.shown_x, foe.shown_y, foe.shown_speed
+            acceleration, direction, in_game = foe.shown_acceleration, foe.shown_direction, foe.shown_in_game
+            player.sight[X * others + other_side + who] = apart(there, x, player.shown_x)
+            player.sight[Y * others + other_side + who] = apart(there, y, player.shown_y)
+            player.sight[SPEED * others + other_side + who] = apart(there, speed, player.shown_speed)
+            player.sight[ACCELERATION * others + other_side + who] = apart(there, acceleration, player.shown_acceleration)
+            player.sight[DIRECTION * others + other_side + who] = apart(there, direction, player.shown_direction)
+            player.sight[IN_GAME * others + other_side + who] = in_game
         player.sight[size - 1] = time_of(there, world.clock, world.max_steps)
 
     return look

@@ -274,11 +274,13 @@ def _look_at_all(kind, first: int, tagger_kind, runner_kind, grid, taggers: int,
     @wl.system(threads=32 if wide else 1)
     def look(player: kind, world: grid):
         for who in turns(taggers):
-            player.sight[who] = world.at(tagger_kind, who).across
-            player.sight[players + who] = world.at(tagger_kind, who).along
+            x, y = world.at(tagger_kind, who).across, world.at(tagger_kind, who).along  # both are read before one is written, so that they come together
+            player.sight[who] = x
+            player.sight[players + who] = y
         for who in turns(runners):
-            player.sight[taggers + who] = world.at(runner_kind, who).across
-            player.sight[players + taggers + who] = world.at(runner_kind, who).along
+            x, y = world.at(runner_kind, who).across, world.at(runner_kind, who).along
+            player.sight[taggers + who] = x
+            player.sight[players + taggers + who] = y
         player.sight[4 * players] = time_of(world.step, world.max_steps)
 
     return introduce, look
