@@ -140,7 +140,7 @@ def everyone_left(definition: Definition, tables: dict[str, TableView]) -> Syste
         lines += [f"for e{number} in world.all({name}):", f"    if e{number}.active:", "        here = 1", "    if here > 0:", "        break"]
         lines += [f"    if e{number}.terminated:", "        terminated = 1"]
     lines += ["if here == 0:", "    if terminated > 0:", "        world.terminate()", "    else:", "        world.truncate()"]
-    return _system("everyone_left", lines, None, definition.world, **kinds)
+    return _system("everyone_left", lines, None, definition.world, 1, **kinds)
 
 
 def agent_flags(view: TableView, world: type[World]) -> tuple[System, System, System]:

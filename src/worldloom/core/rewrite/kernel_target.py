@@ -432,7 +432,7 @@ class KernelTarget(Target):
         for row, held in gathered:
             now = self.read(row, held)
             out += self._by_one([accessors.put(self._reach(row, held, write=True), held, self._row(row), now)])
-        if isinstance(turns, ast.Constant):
+        if isinstance(turns, ast.Constant) and isinstance(turns.value, int):
             rounds: ast.expr = nodes.constant(-(-turns.value // self.threads))
         else:
             rounds = nodes.binary(nodes.binary(turns, ast.Add(), nodes.constant(self.threads - 1)), ast.Div(), nodes.constant(self.threads))

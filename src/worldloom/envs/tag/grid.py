@@ -18,8 +18,8 @@ FAR = 2**30
 FEW = 64
 """Opponents that one thread looks through; more of them are shared by several threads, unless the players are many themselves."""
 MANY = 256
-LONGEST_PLAIN = 128
-"""Numbers of an observation that one thread writes; a longer one is written by a warp, whose lanes write neighbouring numbers."""
+LONGEST_PLAIN = 64
+"""Numbers that one thread writes at every step; more are written by a warp, whose lanes write neighbouring numbers."""
 
 
 class Start(enum.IntEnum):
