@@ -4,6 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
+# Processes that share the tests, file by file. `pytest` alone runs them in one.
+TESTERS ?= 2
+
+# Bytecode is written whatever the shell says: tests start many processes that would compile every module again.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test check bench docs format clean
 
@@ -13,9 +19,10 @@ help:  ## List the targets
 $(STAMP): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing worldloom and its tools into $(VENV) (a minute or two the first time)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 2>&1 | grep -v '^WARNING: Location' || true
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,compat,jax,view,cluster]' 2>&1 | grep -v '^WARNING: Location' || true
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps ai-economist==1.7.1 || true  # data files for tests; none of its code is run
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile torch==2.13.0 2>&1 | grep -v '^WARNING: Location' || true
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt --editable '.[dev,compat,jax,view,cluster]' 2>&1 | grep -v '^WARNING: Location' || true
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps ai-economist==1.7.1 2>&1 | grep -v '^WARNING: Location' || true  # data files for tests; none of its code is run
+	@$(BIN)/python -m compileall -qq -j 0 -x '/tests/' $(VENV)/lib || true  # what pip was kept from, on all cores; a template of some package is no Python
 	@$(BIN)/python -c 'import torch, warp, worldloom'
 	@touch $@
 
@@ -27,7 +34,7 @@ demo: $(STAMP)  ## Train CartPole on the CPU into runs/demo, with a curve and a 
 	@$(BIN)/worldloom eval runs/demo
 
 test: $(STAMP)  ## Run the tests
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest --numprocesses $(TESTERS) --dist loadfile --no-loadscope-reorder
 
 check: $(STAMP)  ## Lint, formatting and types
 	@$(BIN)/ruff check .

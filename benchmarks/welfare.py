@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+import torch
 import tyro
 from rich.console import Console
 
@@ -58,7 +59,7 @@ class Settings:
     """The same of the planner."""
     epochs: int = 2
     """How often a roll-out is learned from."""
-    minibatches: int = 10
+    minibatches: int = 20
     """Into how many parts it is divided each time."""
     hidden: tuple[int, ...] = (128, 128)
     """Units of each layer."""
@@ -88,13 +89,17 @@ class Judge(Callback):
 
     def judge(self, trainer: Any, steps: int, seconds: float) -> None:
         made = trainer.simulation.definition
+        if trainer.device.type == "cuda":
+            torch.cuda.synchronize()  # the training goes on in graphs of its own, and its policies must stand still meanwhile
         with Simulation(made, 1, trainer.config.device, seed=0, autoreset="disabled") as worlds:
-            history = play_policies(worlds, seated(trainer.learners, worlds), parameters_of(made), "learned by PPO on two levels")
+            history = play_policies(worlds, seated(trainer.learners, worlds), parameters_of(made), "learned, best judged")
         totals = history.totals()
         self.report["curve"].append({"steps": steps, "seconds": seconds, **totals})
+        self.report["last"] = {"label": "learned, at the end", "steps": steps, "seconds": seconds, **totals}
         if self.best is None or totals["planner_welfare"] > self.best.totals()["planner_welfare"]:
             self.best = history
-            self.report["learned"] = {"label": history.label, "steps": steps, "seconds": seconds, **totals}
+            self.report["learned"] = {"steps": steps, "seconds": seconds, **totals}
+        self.report["learned"]["label"] = f"learned, best of {len(self.report['curve'])} judged"
         against = self.report["best"]["planner_welfare"]["planner_welfare"]
         told = f"planner {totals['planner_welfare']:.2f} (best constant {against:.2f}), governors {totals['governor_welfare']:.2f}"
         console.print(f"{seconds:.0f} s, {steps:,} steps: {told}, deaths {totals['deaths']:,.0f}, mean level {totals['level']:.2f}")
@@ -108,7 +113,8 @@ class Judge(Callback):
 
 
 def rows_of(report: dict[str, Any]) -> list[dict[str, Any]]:
-    found = {row["label"]: row for row in [report.get("learned"), *report["constant"][:3], report["best"]["governor_welfare"]] if row is not None}
+    rows = [report.get("last"), report.get("learned"), *report["constant"][:3], report["best"]["governor_welfare"]]
+    found = {row["label"]: row for row in rows if row is not None}
     return list(found.values())
 
 

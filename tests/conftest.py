@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import gc
+import os
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import worldloom as wl
+
+sys.path.insert(0, str(Path(__file__).parent / "parity"))  # the references in NumPy, which tests of several folders use
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # of torch, here and in the processes that tests start: small networks only lose time with more
 
 
 class Runner(wl.Entity):
@@ -165,6 +172,12 @@ def no_fetched_data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WORLDLOOM_DATA", str(tmp_path_factory.mktemp("data")))
         yield
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays: the garbage collector need not look through a million objects again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

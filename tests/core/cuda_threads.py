@@ -7,6 +7,7 @@ few shows.
 from __future__ import annotations
 
 import ast
+import functools
 import math
 import random
 import threading
@@ -68,6 +69,7 @@ class Machine:
     def _group(self, spec: KernelSpec, numbers: range) -> None:
         """Run the threads that share a row, or a world in a settlement."""
         barrier, votes = threading.Barrier(len(numbers), timeout=20), [False] * len(numbers)
+        held: list[Any] = [None] * len(numbers)
         warps = [threading.Barrier(min(LANES, len(numbers)), timeout=20) for _ in range(0, len(numbers), LANES)]
         rows = np.int32(spec.work(self.simulation.num_worlds))
         failed: list[BaseException] = []
@@ -76,6 +78,7 @@ class Machine:
 
         def run(number: int) -> None:
             self.here.number, self.here.barrier, self.here.votes, self.here.lane = np.int32(number), barrier, votes, number - numbers[0]
+            self.here.held = held
             self.here.warp = warps[self.here.lane // LANES]
             try:
                 with np.errstate(all="ignore"):
@@ -109,6 +112,15 @@ class Machine:
         found = sum(1 << lane for lane, vote in enumerate(self.here.votes) if vote)
         self._wait_in_warp()
         return found
+
+    def _across(self, operator: str, value: Any) -> Any:
+        """What the threads of a warp hold together."""
+        first = self.here.lane // LANES * LANES
+        self.here.held[self.here.lane] = value
+        self._wait_in_warp()
+        found = {"add": sum, "min": min, "max": max}[operator](self.here.held[first : first + LANES])
+        self._wait_in_warp()
+        return type(value)(found)
 
     def _report(self, errors: Any, broken: Memory, steps: Memory, episodes: Memory, world: Any, offset: Any, site: int, value: Any) -> None:
         if world >= 0:
@@ -174,7 +186,13 @@ class _Warp:
         return lambda function: function
 
     def func_native(self, snippet: str) -> Any:
-        return lambda function: _put if function.__name__.startswith(("wl_put", "wl_stream")) else _get
+        def stand_in(function: Any) -> Any:
+            what, operator, *_ = function.__name__.split("_")
+            if what == "across":
+                return functools.partial(self.machine._across, operator)
+            return _put if operator in ("put", "stream") else _get
+
+        return stand_in
 
     def where(self, test: Any, one: Any, two: Any) -> Any:
         return one if test else two

@@ -7,8 +7,7 @@ import pytest
 from cuda_threads import Machine
 
 import worldloom as wl
-from worldloom.core import joined
-from worldloom.core.joined import MOST_ROWS, MOST_THREADS
+from worldloom.core.joined import MOST_THREADS
 from worldloom.core.kernel_spec import KernelSpec
 from worldloom.core.program import generate
 
@@ -77,7 +76,7 @@ def kernels(definition: wl.Definition, fuse: bool = True) -> list[KernelSpec]:
     return [spec for spec in generate(schedule, fuse, True).step if isinstance(spec, KernelSpec)]
 
 
-@pytest.mark.parametrize(("bees", "queens", "threads"), [(5, 2, 8), (32, 1, 32), (33, 1, 64), (4, MOST_ROWS, MOST_THREADS)])
+@pytest.mark.parametrize(("bees", "queens", "threads"), [(5, 2, 8), (32, 1, 32), (33, 1, 64), (4, MOST_THREADS, MOST_THREADS)])
 def test_few_entities_make_one_kernel_in_stages(bees: int, queens: int, threads: int) -> None:
     (whole,) = kernels(hive(bees, queens))
     assert (whole.rows, whole.is_block, whole.whole_warps) == (threads, threads > 32, threads <= 32)
@@ -87,17 +86,16 @@ def test_few_entities_make_one_kernel_in_stages(bees: int, queens: int, threads:
 
 
 def test_many_entities_keep_kernels_of_their_own() -> None:
-    found = kernels(hive(MOST_ROWS + 1, 1))
-    assert any(spec.rows == MOST_ROWS + 1 and not spec.stages for spec in found)
+    found = kernels(hive(MOST_THREADS + 1, 1))
+    assert any(spec.rows == MOST_THREADS + 1 and not spec.stages for spec in found)
 
 
 def test_nothing_is_joined_where_nothing_is_fused() -> None:
     assert not any(spec.stages for spec in kernels(hive(5, 2), fuse=False))
 
 
-@pytest.mark.parametrize(("bees", "worlds", "most"), [(5, 3, 256), (40, 2, 256), (70, 1, 64)], ids=["several worlds in a warp", "a block per world", "turns"])
-def test_stages_do_what_kernels_do(bees: int, worlds: int, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(joined, "MOST_THREADS", most)
+@pytest.mark.parametrize(("bees", "worlds"), [(5, 3), (40, 2)], ids=["several worlds in a warp", "a block per world"])
+def test_stages_do_what_kernels_do(bees: int, worlds: int) -> None:
     definition = hive(bees, 2)
     plain, staged = (wl.Simulation(definition, worlds, "cpu", seed=4) for _ in range(2))
     machine = Machine(staged)

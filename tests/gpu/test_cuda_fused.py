@@ -38,6 +38,20 @@ def test_the_fused_pair_agrees_with_the_plain_layers(rows, activation, inputs, o
         assert float((found.detach().cpu() - wanted.detach()).norm()) < near * float(wanted.detach().norm()) + least
 
 
+@pytest.mark.parametrize("shared", [False, True])
+def test_wide_layers_with_rectifiers_agree_with_the_plain_ones(shared):
+    torch.manual_seed(1)
+    spec = PolicySpec({"sight": ObservationSpec((9,))}, ActionSpec("categorical", sizes=(4, 3)))
+    policy = Policy(spec, PolicyConfig(hidden=(96, 80), activation="relu", shared=shared)).cuda()
+    for parameter in policy.parameters():
+        parameter.data += 0.1 * torch.randn_like(parameter)
+    observations = {"sight": torch.randn(700, 9, device="cuda")}
+    parameters, value, _ = policy(observations, policy.initial_state(0, "cuda"))
+    slopes = torch.autograd.grad(parameters.sin().mean() + value.square().mean(), list(policy.parameters()))
+    for found, wanted in zip((parameters, value, *slopes), reference(policy, observations), strict=True):
+        torch.testing.assert_close(found.cpu(), wanted, rtol=1e-3, atol=1e-5)
+
+
 def test_a_compiler_that_fails_leaves_the_plain_layers(monkeypatch):
     spec = PolicySpec({"sight": ObservationSpec((4,))}, ActionSpec("categorical", sizes=(2,)))
     policy = Policy(spec, PolicyConfig()).cuda()

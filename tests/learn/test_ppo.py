@@ -168,7 +168,7 @@ def log_probs_of(policy: Policy, batch: Batch) -> tuple[Tensor, Tensor]:
 
 
 @pytest.mark.parametrize("memory", ["none", "lstm", "gru"])
-@pytest.mark.parametrize("world", ["CartPole-v1", "Pendulum-v1", KITCHEN, CORRIDOR, CLOCK], ids=str)
+@pytest.mark.parametrize("world", ["CartPole-v1", "Pendulum-v1", KITCHEN, CORRIDOR, CLOCK], ids=lambda world: getattr(world, "id", world))
 def test_the_update_finds_the_policy_that_acted(world: object, memory: str) -> None:
     """Episodes begin and end within the roll-outs, so a memory that is not reset in both, or a mask of another step, is seen."""
     config = PPOConfig(num_envs=6, num_steps=9, minibatches=3, seed=4, device="cpu", policy=PolicyConfig(hidden=(16,), memory=memory, memory_size=8))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from references.tag_continuous import TagContinuous
 
 import worldloom as wl
-from tests.parity.references.tag_continuous import TagContinuous
 from worldloom.envs.tag.continuous import continuous_tag
 
 WORLDS, STEPS, NEAR = 100, 500, 1e-5

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from references.tag_grid import Rules, TagGrid
 
 import worldloom as wl
-from tests.parity.references.tag_grid import Rules, TagGrid
 from worldloom.core import registry
 from worldloom.envs.tag.grid import Start, grid_tag
 

@@ -5,6 +5,8 @@ Coordinates are pixels, x to the right and y down, from the upper left corner of
 
 from __future__ import annotations
 
+import functools
+import re
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from math import ceil
@@ -144,10 +146,8 @@ class Canvas:
         """
         for place, character in enumerate(text.upper()):
             left = x + place * (GLYPH_WIDTH + 1) * dot
-            for row, bits in enumerate(bytes.fromhex(_GLYPHS.get(character, _GLYPHS["?"]))):
-                for column in range(GLYPH_WIDTH):
-                    if bits >> (GLYPH_WIDTH - 1 - column) & 1:
-                        self.rectangle(left + column * dot, y + row * dot, dot, dot, color)
+            for row, first, count in _runs(character):
+                self.rectangle(left + first * dot, y + row * dot, count * dot, dot, color)
 
     def _window(self, left: float, top: float, right: float, bottom: float) -> tuple[slice, slice]:
         """The rows and columns of samples that may lie inside these bounds, cut at the edges of the image."""
@@ -164,6 +164,13 @@ class Canvas:
 
     def _paint(self, rows: slice, columns: slice, inside: Mask, color: Color) -> None:
         self._samples[rows, columns][inside] = _packed(color)
+
+
+@functools.cache
+def _runs(character: str) -> tuple[tuple[int, int, int], ...]:
+    """The dots of a character as rows of neighbours: the row, the first dot and how many."""
+    rows = (f"{bits:0{GLYPH_WIDTH}b}" for bits in bytes.fromhex(_GLYPHS.get(character, _GLYPHS["?"])))
+    return tuple((row, found.start(), len(found[0])) for row, dots in enumerate(rows) for found in re.finditer("1+", dots))
 
 
 def text_width(text: str, dot: float = 2.0) -> float:

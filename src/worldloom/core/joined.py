@@ -16,11 +16,9 @@ from worldloom.core.population_kernels import LANES
 from worldloom.core.rewrite.kernel_target import barrier, column_name
 
 MOST_THREADS = 256
-"""Threads of a world in a joined kernel at most."""
-MOST_ROWS = 1024
-"""Rows of a world that they take turns with at most: more do better with all threads of the device."""
+"""The most that a world may need for a kernel that is joined with others: more rows do better with all threads of the device."""
 MOST_SHARED = 2 * LANES
-"""Threads of a world where several share a row: the other stages would leave most of more than these idle."""
+"""The same where several threads share a row: the other kernels would leave most of more than these idle."""
 
 
 def runs(parts: Iterable[Part], threads_of: Callable[[Group], int]) -> list[list[Part]]:
@@ -37,15 +35,12 @@ def runs(parts: Iterable[Part], threads_of: Callable[[Group], int]) -> list[list
 def _fits(part: Part, threads_of: Callable[[Group], int]) -> bool:
     if not isinstance(part, Group) or (part.population is not None and part.population.pooled):
         return False
-    threads = threads_of(part)
-    if part.threads == LANES:
-        return threads <= MOST_SHARED
-    return threads <= MOST_ROWS if part.threads == 1 else threads == MOST_THREADS
+    return part.threads in (1, LANES) and threads_of(part) <= (MOST_THREADS if part.threads == 1 else MOST_SHARED)
 
 
 def width(stages: list[KernelSpec]) -> int:
     """Threads per world of a joined kernel: a power of two that holds those of every stage, so that worlds lie evenly in warps."""
-    return min(MOST_THREADS, 1 << (max(stage.rows for stage in stages) - 1).bit_length())
+    return 1 << (max(stage.rows for stage in stages) - 1).bit_length()
 
 
 def lines(stages: list[KernelSpec], threads: int) -> list[str]:
@@ -53,15 +48,10 @@ def lines(stages: list[KernelSpec], threads: int) -> list[str]:
     found = [f"lane = thread % {threads}", f"place = thread / {threads}"]
     for number, stage in enumerate(stages):
         given = ["first", "rows", "offset", *(column_name(c) for c in stage.columns), *(["errors"] if stage.takes_errors else [])]
+        whose = "place" if stage.rows == 1 else f"place * {stage.rows} + lane"
         if number:
             found.append(f"{barrier(max(threads, LANES))}()")
-        if stage.rows > threads:
-            turn = f"turn_{number}"
-            found.append(f"for {turn} in range(lane, {stage.rows}, {threads}):")
-        else:
-            turn = "lane"
-            found.append(f"if thread < rows and lane < {stage.rows}:")
-        whose = "place" if stage.rows == 1 else f"place * {stage.rows} + {turn}"
+        found.append(f"if thread < rows and lane < {stage.rows}:")
         found.append(f"    {stage.name}({', '.join([whose, *given])})")
     return found
 

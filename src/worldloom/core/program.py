@@ -133,6 +133,8 @@ def generate(schedule: Schedule, fuse: bool, cuda: bool, exact: bool = False) ->
             texts.append(text)
 
     done: set[Any] = set()
+    across = dict.fromkeys(gathered for function in functions.made.values() for gathered in function.target.across)
+    texts += [wide_kernels.across_text(*gathered) for gathered in across]
     for function in functions.made.values():
         add(function.target.helpers)
         texts.append(function.code(types))

@@ -269,12 +269,11 @@ def _with_grids(entries: list[Entry], definition: Definition) -> list[Entry]:
     out: list[Entry] = []
     made: dict[tuple[str, str], Mask | None] = {}
     for entry in entries:
-        for kind, by in entry.system.access.near if isinstance(entry, Node) else ():
+        for grid in definition.grids_of(entry.system) if isinstance(entry, Node) else ():
             assert isinstance(entry, Node)
-            key = (kind.__name__, by)
-            if key not in made or made[key] not in (None, entry.mask):
-                out.append(BuildGrid(definition.grids[key], entry.mask))
-                made[key] = entry.mask
+            if grid.key not in made or made[grid.key] not in (None, entry.mask):
+                out.append(BuildGrid(grid, entry.mask))
+                made[grid.key] = entry.mask
         out.append(entry)
         made = {key: mask for key, mask in made.items() if not _outdates(entry, key, mask)}
     return out

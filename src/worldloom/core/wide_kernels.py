@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import warp as wp
 
 
@@ -18,3 +20,19 @@ def later_of_pair(number: wp.int32):
 
 @wp.func_native(snippet="__syncthreads();")
 def sync_block(): ...
+
+
+_GATHERED = {"add": "value += other;", "min": "value = other < value ? other : value;", "max": "value = value < other ? other : value;"}
+
+
+def across_name(operator: str, dtype: Any) -> str:
+    """The function that gathers numbers of a type over the 32 threads of a warp."""
+    return f"across_{operator}_{dtype.__name__}"
+
+
+def across_text(operator: str, dtype: Any) -> str:
+    """Its definition: every thread gets the sum, the least or the greatest of what all of them hold."""
+    step = f"auto other = __shfl_xor_sync(0xffffffffu, value, apart); {_GATHERED[operator]}"
+    snippet = f"for (int apart = 16; apart > 0; apart /= 2) {{ {step} }} return value;"
+    code = f"wp.{dtype.__name__}"
+    return f'@wp.func_native(snippet="{snippet}")\ndef {across_name(operator, dtype)}(value: {code}) -> {code}: ...\n'

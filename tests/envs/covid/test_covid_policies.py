@@ -32,6 +32,8 @@ def test_every_constant_policy_is_played_once_and_the_best_stands_first(short):
     alone = play_constant(short, DATA, 10, 3)
     assert (alone.label, alone.states, len(alone.days)) == (strict.label, DATA.states, 30) == ("level 10, subsidy 3", DATA.states, 30)
     assert alone.totals() == pytest.approx(strict.totals, rel=1e-6)
+    days = {name: np.diff(getattr(alone, name), axis=0) for name in ("susceptible", "infected", "recovered", "deaths", "unemployed", "productivity")}
+    assert all((change != 0.0).any() for change in days.values()), "every day is kept as it was"
     assert (alone.level == 10.0).all() and alone.governor_rewards.shape == (30, 51)
     np.testing.assert_allclose(alone.subsidy, 3 / 20 * DATA.population.sum() * 20000 / 365, rtol=1e-6)
     first = DATA.policy[DATA.start_day] @ DATA.population / DATA.population.sum()

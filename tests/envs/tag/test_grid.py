@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from references.tag_grid import Rules, TagGrid
 
 import worldloom as wl
-from tests.parity.references.tag_grid import Rules, TagGrid
 from worldloom.core import registry, snapshot
 from worldloom.core.compare import compare
 from worldloom.envs.tag.grid import DOWN, LEFT, RIGHT, STAY, UP, Start, grid_tag

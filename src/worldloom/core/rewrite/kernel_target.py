@@ -14,6 +14,7 @@ from worldloom.core.entity import AGENT_FIELDS, ENGINE_FIELDS
 from worldloom.core.exact import PREFIX as EXACT
 from worldloom.core.fields import FLOATS, Field, Role, scalar_of, shape_of
 from worldloom.core.population import DEAD, HOME, ROW_FIELDS, SERIAL, Population, place_share
+from worldloom.core.population_kernels import LANES
 from worldloom.core.rewrite import accessors, nodes
 from worldloom.core.rewrite.accessors import type_code
 from worldloom.core.rewrite.bounds import Bounds
@@ -22,6 +23,7 @@ from worldloom.core.rewrite.target import Target
 from worldloom.core.rewrite.values import RefType, RowType, Value, WorldType, is_scalar, this_world
 from worldloom.core.scratch import CURSOR, STATE
 from worldloom.core.spaces import Discrete, MultiDiscrete
+from worldloom.core.wide_kernels import across_name
 
 if TYPE_CHECKING:
     from worldloom.core.rewrite.expressions import Expressions
@@ -38,7 +40,7 @@ SCALAR_PARAMETERS = ("row", "row_a", "row_b", "world", "slot", "lane", "offset",
 
 def barrier(threads: int) -> str:
     """What waits until all ``threads`` of a row are there, and sees what they wrote."""
-    return "sync_warp" if threads == 32 else "sync_block"
+    return "sync_warp" if threads == LANES else "sync_block"
 
 
 def variable(column: Column) -> str:
@@ -88,6 +90,7 @@ class KernelTarget(Target):
         faults: Whether it can report a fault.
         in_order: Whether it adds real numbers into rows that other threads add into too, whose sum depends on the order; in exact mode only.
         threads: How many threads run it for one row, all of them computing the same but for the turns of shared loops.
+        across: What it gathers over the threads of a warp: how, and numbers of which type.
     """
 
     in_order = False
@@ -118,6 +121,9 @@ class KernelTarget(Target):
         self.helpers: dict[str, Any] = {}
         self.faults = False
         self.draws = self.births = False
+        self.across: dict[tuple[str, Any], None] = {}
+        self._gathering: dict[Column, str] = {}
+        """How the turns of the shared loop at hand accumulate into components of the own row."""
 
     # -- numbers -----------------------------------------------------------------------------------------------------
 
@@ -230,6 +236,10 @@ class KernelTarget(Target):
             now = self.read(row, field) if indices is None else self.element(row, field, indices)
             value = self._combine(operator, now, value, field)
             return self.write(row, field, value) if indices is None else self.set_element(row, field, indices, value)
+        if self._in_registers(row) and indices is None and operator not in ("or", "and"):
+            self._gathering[self._column(row, field)] = operator
+            mine = _gathered(self._column(row, field))
+            return [nodes.assign(mine, self._combine(_joint(operator), nodes.name(mine), value, field))]
         place = [self._row(row), *(indices or [])]
         column = self._reach(row, field, write=True)
         if operator in ("or", "and"):
@@ -400,11 +410,15 @@ class KernelTarget(Target):
         return near_loop(GridAccess(self, kind, field, label), name, point, radius, body)
 
     def loop_nearest(self, label: str, name: str, kind: Any, field: Field, point: ast.expr, k: int, body: list[ast.stmt]) -> list[ast.stmt]:
-        return nearest_loop(GridAccess(self, kind, field, label), name, point, k, body)
+        return nearest_loop(self, label, name, kind, field, point, k, body)
 
     def reach_world(self, field: Field) -> str:
         """The whole column of a field of the world, to be read."""
         return self._reach(this_world(), field, write=False).id
+
+    def reach_others(self, kind: Any, field: Field) -> str:
+        """The whole column of a component of other rows, to be read."""
+        return self._reach(Value(nodes.name("row"), RowType(kind, own=False)), field, write=False).id
 
     # -- several threads ---------------------------------------------------------------------------------------------
 
@@ -424,14 +438,20 @@ class KernelTarget(Target):
         return ast.Expr(nodes.call(barrier(self.threads)))
 
     def share(self, counter: str, turns: ast.expr, body: list[ast.stmt], gathered: list[tuple[Value, Field]]) -> list[ast.stmt]:
-        """Every thread takes each ``threads``-th turn. What the turns gather lies in memory meanwhile, where they meet."""
+        """Every thread takes each ``threads``-th turn, and gathers on its own. Those of a warp then gather over all its threads; warps meet in memory."""
         if self.threads == 1:
             return super().share(counter, turns, body, gathered)
         self.scalars.add("lane")
-        out: list[ast.stmt] = [self._wait()] if gathered else []  # some may still be loading what is now stored
+        operators = {self._column(row, held): self._gathering.pop(self._column(row, held), "") for row, held in gathered}
+        meeting = [(row, held) for row, held in gathered if self.threads > LANES or not operators[self._column(row, held)]]
+        out: list[ast.stmt] = [self._wait()] if meeting else []  # some may still be loading what is now stored
         for row, held in gathered:
-            now = self.read(row, held)
-            out += self._by_one([accessors.put(self._reach(row, held, write=True), held, self._row(row), now)])
+            operator, now = operators[self._column(row, held)], self.read(row, held)
+            if (row, held) in meeting:
+                out += self._by_one([accessors.put(self._reach(row, held, write=True), held, self._row(row), now)])
+            if operator:
+                start = now if operator in ("min", "max") else self.literal(0, held.dtype)
+                out.append(nodes.assign(_gathered(self._column(row, held)), self.hold(start, held.dtype)))
         if isinstance(turns, ast.Constant) and isinstance(turns.value, int):
             rounds: ast.expr = nodes.constant(-(-turns.value // self.threads))
         else:
@@ -439,9 +459,24 @@ class KernelTarget(Target):
         place = nodes.binary(nodes.binary(nodes.name(f"{counter}_round"), ast.Mult(), nodes.constant(self.threads)), ast.Add(), nodes.name("lane"))
         taken = ast.If(ast.Compare(nodes.name(counter), [ast.Lt()], [turns]), body, [])
         loop = ast.For(ast.Name(f"{counter}_round", ast.Store()), nodes.call("range", rounds), [nodes.assign(counter, place), taken], [], None)
-        out += [self._wait(), loop, self._wait()]
+        out += [self._wait(), loop]
+        leads = ast.Compare(nodes.binary(nodes.name("lane"), ast.Mod(), nodes.constant(LANES)), [ast.Eq()], [nodes.constant(0)])
         for row, held in gathered:
-            out += self.write(row, held, accessors.get(self._reach(row, held, write=False), held, self._row(row)))
+            operator, mine = operators[self._column(row, held)], _gathered(self._column(row, held))
+            if not operator:
+                continue
+            self.across[_joint(operator), held.dtype] = None
+            out.append(nodes.assign(mine, nodes.call(across_name(_joint(operator), held.dtype), nodes.name(mine))))
+            if self.threads > LANES:
+                meet = nodes.warp(f"atomic_{operator}", self._reach(row, held, write=True), self._row(row), nodes.name(mine))
+                out.append(ast.If(leads, [ast.Expr(meet)], []))
+        out.append(self._wait())
+        for row, held in gathered:
+            if (row, held) in meeting:
+                out += self.write(row, held, accessors.get(self._reach(row, held, write=False), held, self._row(row)))
+            else:
+                operator, total = operators[self._column(row, held)], nodes.name(_gathered(self._column(row, held)))
+                out += self.write(row, held, total if operator in ("min", "max") else self._combine(operator, self.read(row, held), total, held))
         return out
 
     # -- random numbers, ends, faults --------------------------------------------------------------------------------
@@ -480,6 +515,16 @@ class KernelTarget(Target):
 
     def debug(self, statement: ast.Expr) -> list[ast.stmt]:
         return []
+
+
+def _gathered(column: Column) -> str:
+    """The variable in which a thread gathers what its turns bring to a component."""
+    return f"wl_gathered_{variable(column)}"
+
+
+def _joint(operator: str) -> str:
+    """How threads gather what ``operator`` then brings to a component."""
+    return "add" if operator == "sub" else operator
 
 
 def clean_action(node: ast.expr, field: Field) -> ast.expr:

@@ -13,7 +13,7 @@ import numpy as np
 
 import worldloom as wl
 from worldloom import cw_mul, exp, floor
-from worldloom.envs.covid.data import LEVELS, Parameters
+from worldloom.envs.covid.data import LEVELS, NOTICE, Parameters
 from worldloom.envs.covid.models import YEAR, decided, next_delivery, scaled, share_of_health, softplus, utility, workers
 from worldloom.envs.covid.picture import renderer
 
@@ -343,6 +343,7 @@ def economy(
         max_steps=episode_length,
         doc=f"{states} governors and a planner in a pandemic ({'synthetic data' if parameters.synthetic else 'real data'}); no tool for policy making.",
         render=renderer(parameters),
+        notice=NOTICE,
         frames_per_second=FRAMES_PER_SECOND,
     )
 

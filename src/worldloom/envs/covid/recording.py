@@ -25,7 +25,7 @@ GOVERNOR = {
 
 
 def _read(simulation: Simulation, table: str, name: str, world: slice | int) -> Array:
-    return np.asarray(simulation[table][name].numpy()[world], np.float64)
+    return np.array(simulation[table][name].numpy()[world], np.float64)  # a copy: the column itself goes on changing
 
 
 class Recording:
