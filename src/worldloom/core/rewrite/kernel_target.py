@@ -437,7 +437,7 @@ class KernelTarget(Target):
     def _wait(self) -> ast.stmt:
         return ast.Expr(nodes.call(barrier(self.threads)))
 
-    def share(self, counter: str, turns: str, body: list[ast.stmt], gathered: list[tuple[Value, Field]]) -> list[ast.stmt]:
+    def share(self, counter: str, turns: ast.expr, body: list[ast.stmt], gathered: list[tuple[Value, Field]]) -> list[ast.stmt]:
         """Every thread takes each ``threads``-th turn, and gathers on its own. Those of a warp then gather over all its threads; warps meet in memory."""
         if self.threads == 1:
             return super().share(counter, turns, body, gathered)
@@ -452,9 +452,12 @@ class KernelTarget(Target):
             if operator:
                 start = now if operator in ("min", "max") else self.literal(0, held.dtype)
                 out.append(nodes.assign(_gathered(self._column(row, held)), self.hold(start, held.dtype)))
-        rounds = nodes.binary(nodes.binary(nodes.name(turns), ast.Add(), nodes.constant(self.threads - 1)), ast.Div(), nodes.constant(self.threads))
+        if isinstance(turns, ast.Constant) and isinstance(turns.value, int):
+            rounds: ast.expr = nodes.constant(-(-turns.value // self.threads))
+        else:
+            rounds = nodes.binary(nodes.binary(turns, ast.Add(), nodes.constant(self.threads - 1)), ast.Div(), nodes.constant(self.threads))
         place = nodes.binary(nodes.binary(nodes.name(f"{counter}_round"), ast.Mult(), nodes.constant(self.threads)), ast.Add(), nodes.name("lane"))
-        taken = ast.If(ast.Compare(nodes.name(counter), [ast.Lt()], [nodes.name(turns)]), body, [])
+        taken = ast.If(ast.Compare(nodes.name(counter), [ast.Lt()], [turns]), body, [])
         loop = ast.For(ast.Name(f"{counter}_round", ast.Store()), nodes.call("range", rounds), [nodes.assign(counter, place), taken], [], None)
         out += [self._wait(), loop]
         leads = ast.Compare(nodes.binary(nodes.name("lane"), ast.Mod(), nodes.constant(LANES)), [ast.Eq()], [nodes.constant(0)])
