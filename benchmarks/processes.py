@@ -19,6 +19,10 @@ ALONE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "CUDA_VISIBLE_DEVI
 """What a process is told that shares the cores with others: it has one, and no GPU."""
 
 
+def _begin(pipe: Connection, function: Callable[..., None]) -> None:
+    function(pipe, *pipe.recv())
+
+
 @contextmanager
 def workers(function: Callable[..., None], arguments: Sequence[tuple[Any, ...]]) -> Iterator[list[Connection]]:
     """A process for each of ``arguments``, which ``function`` gets after the process's end of a pipe; our ends, once each has sent a first message."""
@@ -26,9 +30,9 @@ def workers(function: Callable[..., None], arguments: Sequence[tuple[Any, ...]])
     pipes, processes = [], []
     before = dict(os.environ)
     os.environ.update(ALONE)
-    for given in arguments:
+    for _ in arguments:
         ours, theirs = context.Pipe()
-        process = context.Process(target=function, args=(theirs, *given), daemon=True)
+        process = context.Process(target=_begin, args=(theirs, function), daemon=True)
         process.start()
         theirs.close()  # so that the end of the process is seen here
         pipes.append(ours)
@@ -36,6 +40,8 @@ def workers(function: Callable[..., None], arguments: Sequence[tuple[Any, ...]])
     os.environ.clear()
     os.environ.update(before)
     try:
+        for pipe, given in zip(pipes, arguments, strict=True):  # when all have begun: a large message waits until its reader has imported everything
+            pipe.send(given)
         for pipe in pipes:
             pipe.recv()
         yield pipes
