@@ -10,6 +10,7 @@ import json
 import os
 import platform
 import subprocess
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import date
 from pathlib import Path
@@ -72,13 +73,15 @@ def main(settings: Settings) -> None:
         settings.out.write_text(json.dumps(results, indent=1))
 
 
-def show(console: Console, title: str, rows: list[dict[str, Any]]) -> None:
-    """Print the rows of one table."""
+def show(console: Console, title: str, rows: list[dict[str, Any]], heads: Mapping[str, str] | None = None) -> None:
+    """Print the rows of one table: all of their columns, or those of ``heads``, which says what stands above them."""
     table = Table(title=title)
-    for name in rows[0]:
-        table.add_column(name.replace("_", " "), justify="right")
+    heads = heads or {name: name.replace("_", " ") for name in rows[0]}
+    for head in heads.values():
+        table.add_column(head, justify="right")
     for row in rows:
-        table.add_row(*[f"{v:,.4g}" if isinstance(v, float) else f"{v:,}" if isinstance(v, int) and not isinstance(v, bool) else str(v) for v in row.values()])
+        values = [row[name] for name in heads]
+        table.add_row(*[f"{v:,.4g}" if isinstance(v, float) else f"{v:,}" if isinstance(v, int) and not isinstance(v, bool) else str(v) for v in values])
     console.print(table)
 
 

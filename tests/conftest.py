@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import worldloom as wl
 
+sys.path.insert(0, str(Path(__file__).parent / "parity"))  # the references in NumPy, which tests of several folders use
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # of torch, here and in the processes that tests start: small networks only lose time with more
 
 
@@ -161,6 +164,14 @@ CROWD = wl.Definition(
     observe=(gaze,),
     max_steps=40,
 )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_fetched_data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Tests see the same worlds whether this machine's user has fetched data or not."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WORLDLOOM_DATA", str(tmp_path_factory.mktemp("data")))
+        yield
 
 
 def pytest_collection_finish() -> None:

@@ -15,11 +15,16 @@ PRINTED = {
     "write_a_world": r"^[1-9]\d* flocks caught, 0 faults$",
     "run_many": r"^4096 worlds, 1228800 steps rewarded, [1-9]\d* episodes ended, \d+ bytes per world$",
     "config_per_world": r"force 10 N everywhere: 9\.\d .*\nforce 2 N everywhere: 19\.\d .*\n.*\nmax_steps 5: 1000 episodes cut off at step 5$",
+    "config_arrays": r"day 0: \[3\. 5\.\]\non day 1, twice as dear: \[ 8\. 10\.\]\n.*\[\[0\.0, 0\.0\], \[6\.0, 2\.0\], \[12\.0, 4\.0\], \[18\.0, 6\.0\]\]$",
     "columns_to_torch": r"shared: True\n.*finite: True\ncarts in the middle: 256$",
+    "tag_continuous": r"^fast taggers caught all 5 runners in \d+ steps, slow ones [0-4] in that time\neach tag was paid once: True\n"
+    r"the picture of a world: \(540, 512, 3\)$",
+    "tag_grid": r"at_random: [12]\.\d runners .*\ntowards_the_nearest: \d\d\.\d runners tagged",
     "agents_that_leave": r"step 3: .*active \[False  True  True\] terminated \[ True False False\] world False\n(.*\n)+"
     r"step 6: .*terminated \[False False  True\] world True$",
     "reset_some": r"steps after the reset: \[0 0 5 5 5 5\]\nepisodes: \[1 1 0 0 0 0\]\n(.*: True\n){3}seeds: \[0 1 2 3 4 5\]$",
     "autoreset_modes": r"same_step: 1, 2, 0 over \(last 3\), 1, 2\nnext_step: 1, 2, 3 over, 0, 1\ndisabled: 1, 2, 3 over, 4, 5$",
+    "covid_economy": r"^level 1: 1\.\d+% died, 4\.\d% without work, welfare 1\d\d\n(level .*\n){3}as it was: .*\n1 of 11 actions .* faults: \[\]$",
     "external_columns": r"in place: True\npositions: \[\[1\.0, 0\.0\], \[0\.0, 2\.0\]\]$",
     "callable_in_schedule": r"buyers per world: \[5\] prices differ: True$",
     "component_groups": r"boat: \[0\.5, 0\.0\]\nrocket: \[0\.0, 3\.5\] fuel 0\.5\nlamp: fuel 0\.0$",
@@ -50,6 +55,9 @@ PRINTED = {
     "custom_policy": r"^solved with 4865 parameters: True$",
     "several_policies": r"pair: 2 of 4 runners, (\d+) parameters\nsingle: 1 of 4 runners, 84 parameters\nidle: 1 of 4 runners, \1 parameters\n"
     r"metres run by those who learn: (9\.\d|10\.0) of 10; the idle one's policy is as it was: True$",
+    "tag_coplay": r"^random players: \d+% caught\na trained tagger: \d+% caught, more than at first\nboth trained: \d+%; .* runners: \d+%$",
+    "two_levels": r"^governors: 51 agents see 64 numbers, \d+% of choices open\nplanner: 1 agents see 463 numbers, \d+% of choices open\n"
+    r"540 days: planner [34]\d\d, governors \d\d\d, finite: True$",
     "own_loop_with_parts": r"iteration 0: [5-9]\d poles fell in 2048 steps\n(.*\n)+iteration 39: \d poles fell in 2048 steps$",
     "resume_run": r"in the folder: checkpoints, config\.json, .*metrics\.jsonl\n20 iterations noted, \d+ tensors, equal bit for bit: True$",
     "callbacks": r"^training 64 worlds on cpu\niteration 5: return \d+\n(iteration \d+: return \d+\n)+ended before its time: True$",

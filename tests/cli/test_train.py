@@ -69,6 +69,14 @@ def test_worlds_of_files_are_kept_by_their_path(monkeypatch):
     assert {name: team.train for name, team in request.teams().items()} == {"a": True, "b": False}
 
 
+def test_players_of_a_world_may_share_a_policy_unless_others_are_named():
+    assert train_form.parse(["TagGrid-v0", "--algo", "a2c"]).request().policies == {"players": "Tagger,Runner"}
+    named = train_form.parse(["TagGrid-v0", "--policies", "a=Tagger;b=Runner", "--frozen", "b"]).request()
+    assert {name: team.train for name, team in named.teams().items()} == {"a": True, "b": False}
+    alone = train_form.parse(["TagContinuousDemo-v0", "--frozen", "Runner"]).request()
+    assert alone.policies == {} and {name: team.train for name, team in alone.teams().items()} == {"Tagger": True, "Runner": False}
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

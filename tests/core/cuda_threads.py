@@ -7,6 +7,7 @@ few shows.
 from __future__ import annotations
 
 import ast
+import functools
 import math
 import random
 import threading
@@ -24,6 +25,7 @@ from worldloom.core.population import serial_number
 from worldloom.core.program import generate
 from worldloom.core.random import Key
 from worldloom.core.settle import LANES
+from worldloom.core.wide_kernels import ACROSS
 
 
 class Memory:
@@ -68,18 +70,24 @@ class Machine:
     def _group(self, spec: KernelSpec, numbers: range) -> None:
         """Run the threads that share a row, or a world in a settlement."""
         barrier, votes = threading.Barrier(len(numbers), timeout=20), [False] * len(numbers)
+        held: list[Any] = [None] * len(numbers)
+        warps = [threading.Barrier(min(LANES, len(numbers)), timeout=20) for _ in range(0, len(numbers), LANES)]
+        rows = np.int32(spec.work(self.simulation.num_worlds))
         failed: list[BaseException] = []
         columns = [Memory(self.simulation.tables[t][f].values) for t, f in spec.columns]
         extra = [None] * (spec.takes_errors + spec.takes_alarm)
 
         def run(number: int) -> None:
             self.here.number, self.here.barrier, self.here.votes, self.here.lane = np.int32(number), barrier, votes, number - numbers[0]
+            self.here.held = held
+            self.here.warp = warps[self.here.lane // LANES]
             try:
                 with np.errstate(all="ignore"):
-                    self.space[spec.name](np.int32(0), np.int32(0), np.int32(0), *columns, *extra)
+                    self.space[spec.name](np.int32(0), rows, np.int32(0), *columns, *extra)
             except BaseException as error:
                 failed.append(error)
-                barrier.abort()
+                for waiting in (barrier, *warps):
+                    waiting.abort()
 
         if len(numbers) == 1:
             run(numbers[0])
@@ -89,19 +97,31 @@ class Machine:
                 thread.start()
             for thread in crew:
                 thread.join()
-        assert not barrier.n_waiting
+        assert not any(waiting.n_waiting for waiting in (barrier, *warps))
         if failed:
             raise failed[0]
 
     def _wait(self) -> None:
         self.here.barrier.wait()
 
+    def _wait_in_warp(self) -> None:
+        self.here.warp.wait()
+
     def _vote(self, flag: Any) -> int:
         self.here.votes[self.here.lane] = bool(flag)
-        self._wait()
+        self._wait_in_warp()
         found = sum(1 << lane for lane, vote in enumerate(self.here.votes) if vote)
-        self._wait()
+        self._wait_in_warp()
         return found
+
+    def _across(self, operator: str, value: Any) -> Any:
+        """What the threads of a warp hold together."""
+        first = self.here.lane // LANES * LANES
+        self.here.held[self.here.lane] = value
+        self._wait_in_warp()
+        found = {"add": sum, "min": min, "max": max}[operator](self.here.held[first : first + LANES])
+        self._wait_in_warp()
+        return type(value)(found)
 
     def _report(self, errors: Any, broken: Memory, steps: Memory, episodes: Memory, world: Any, offset: Any, site: int, value: Any) -> None:
         if world >= 0:
@@ -127,12 +147,14 @@ class Machine:
     def _functions(self) -> dict[str, Callable[..., Any]]:
         return {
             "thread_number": lambda: self.here.number,
-            "sync_warp": self._wait,
+            "sync_warp": self._wait_in_warp,
             "sync_block": self._wait,
             "warp_votes": self._vote,
             "votes_before": lambda votes, lane: (votes & ((1 << int(lane)) - 1)).bit_count(),
             "vote_count": lambda votes: votes.bit_count(),
+            **{name: functools.partial(self._across, name.split("_")[1]) for name in ACROSS},
             "report_fault": self._report,
+            "clean_choice": lambda choice, count: choice if 0 <= choice < count else np.int32(0),
             "checked_index": self._checked,
             "checked_slot": self._checked,
             "find_serial": self._find,

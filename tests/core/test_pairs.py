@@ -25,7 +25,7 @@ def test_the_kernels_for_cuda_do_the_same(exact: bool) -> None:
     """Also where real numbers are added in a fixed order, by one thread per world."""
     cpu, machine_side = (wl.Simulation(PAIRS, 2, "cpu", seed=2) for _ in range(2))
     machine = Machine(machine_side, exact)
-    rows = {spec.labels[0]: spec.rows for spec in machine.program.step if isinstance(spec, KernelSpec)}
+    rows = {stage.labels[0]: stage.rows for spec in machine.program.step if isinstance(spec, KernelSpec) for stage in spec.parts}
     assert (rows["bump(Ball, Ball)"], rows["hunt(Wolf, Sheep)"]) == (1 if exact else 36, 84)
     for step in range(7):
         cpu.step()
@@ -138,7 +138,7 @@ def test_the_later_of_a_pair_is_found_up_to_the_last() -> None:
 def test_a_thread_for_every_pair_on_cuda_and_loops_on_the_cpu() -> None:
     schedule = wl.Simulation(PAIRS, 1, "cpu").schedule
     for cuda, expected in ((True, [36, 6 * 14, 14 * 13 // 2]), (False, [1, 1, 1])):
-        specs = [s for s in generate(schedule, True, cuda).step if isinstance(s, KernelSpec)]
+        specs = [part for s in generate(schedule, True, cuda).step if isinstance(s, KernelSpec) for part in s.parts]
         rows = {s.labels[0]: s.rows for s in specs}
         assert [rows[f"{name}"] for name in ("bump(Ball, Ball)", "hunt(Wolf, Sheep)", "meet(Sheep, Sheep)")] == expected
 

@@ -151,3 +151,26 @@ def test_other_counts_are_another_definition() -> None:
         made.with_counts({"Goat": 1})
     with pytest.raises(wl.WorldloomError, match="there cannot be 0 entities of kind 'Sheep'"):
         made.with_counts({Sheep: 0})
+
+
+def test_an_announced_world_is_made_when_it_is_asked_for(monkeypatch) -> None:
+    monkeypatch.setattr(registry, "_ANNOUNCED", dict(registry._ANNOUNCED))
+    here: list[bool] = []
+
+    def make() -> wl.Definition:
+        if not here:
+            raise wl.InputError("there are no sheep")
+        return register()
+
+    registry.announce("Meadow-test", make)
+    with pytest.raises(wl.InputError, match="world 'Meadow-test' cannot be made: there are no sheep"):
+        wl.definition("Meadow-test")
+    assert "Meadow-test" not in wl.registered() and registry.unavailable()["Meadow-test"] == "there are no sheep"
+    with pytest.raises(wl.InputError, match="did you mean Meadow-test"):
+        wl.definition("Meadow-tset")
+    here.append(True)
+    made = wl.definition("Meadow-test")
+    assert wl.registered()["Meadow-test"] is made and wl.definition("Meadow-test") is made
+    assert "Meadow-test" not in registry.unavailable()
+    registry.announce("Meadow-test", make)
+    assert wl.definition("Meadow-test") is not made

@@ -98,7 +98,7 @@ def test_what_must_be_added_in_order_is_not_shared() -> None:
 
     schedule = wl.Simulation(wl.Definition("Pull-test", Yard, {Robot: 3}, step=(pull,)), 1, "cpu").schedule
     for exact, expected in ((False, (96, 32)), (True, (1, 1))):
-        specs = [spec for spec in generate(schedule, True, True, exact).step if isinstance(spec, KernelSpec)]
+        specs = [part for spec in generate(schedule, True, True, exact).step if isinstance(spec, KernelSpec) for part in spec.parts]
         assert [(spec.rows, spec.threads) for spec in specs if spec.labels == ("pull(Robot)",)] == [expected]
 
 

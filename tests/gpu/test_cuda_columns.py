@@ -50,6 +50,16 @@ def make(**options) -> wl.Simulation:
     return wl.Simulation(SHOP, 4, "cuda:0", seed=0, **options)
 
 
+def test_every_type_of_column_is_filled() -> None:
+    sim = make()
+    assert (sim[Gadget].frame.numpy() == 2.0).all()
+    assert (sim[Gadget].tiny.numpy() == 3).all()
+    for name, value in (("on", True), ("tiny", 7), ("wide", -1), ("exact", 0.25), ("half", 1.5), ("place", 3.0), ("frame", -1.0), ("grid", 5), ("sight", 2.5)):
+        column = sim[Gadget][name]
+        column.fill(value)
+        assert (column.numpy() == value).all(), name
+
+
 def test_shapes_and_types_are_those_of_the_cpu() -> None:
     gpu, cpu = make(), wl.Simulation(SHOP, 4, "python", seed=0)
     for table in cpu.tables.values():

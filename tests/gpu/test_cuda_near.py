@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import worldloom as wl
+from worldloom.core import kernel_spec
 from worldloom.core.grid import PARTS
 
 WORLDS, DOTS, MOST_BUGS, BEST = 48, 1000, 300, 8
@@ -184,12 +185,9 @@ def test_places_of_all_kinds(name: str):
 
 
 def test_any_size_of_block_makes_the_same_grid(monkeypatch: pytest.MonkeyPatch):
-    from worldloom.core import executor, program
-
     found = []
     for threads in (32, 128, 512):
-        for module in (executor, program):
-            monkeypatch.setattr(module, "block_dim", lambda device, threads=threads: threads if device.is_cuda else 1)
+        monkeypatch.setattr(kernel_spec, "block_dim", lambda device, threads=threads: threads if device.is_cuda else 1)
         with wl.Simulation(MEADOW, 5, "cuda:0", seed=1) as simulation:
             simulation.step()
             found.append([simulation.world[grid.column(part)].numpy() for grid in MEADOW.grids.values() if grid.table == "Dot" for part in PARTS])

@@ -55,7 +55,8 @@ def test_shared_loops(threads: int) -> None:
     cpu, gpu = run_both(yard(threads), 1000, 60)
     assert cpu.errors() == gpu.errors() == []
     assert cpu.world.hits.numpy().any() and (cpu.world.episode.numpy() > 0).any()
-    assert [s.threads for s in gpu.program.step if isinstance(s, KernelSpec) and s.labels == ("look(Robot)",)] == [threads]
+    parts = [part for spec in gpu.program.step if isinstance(spec, KernelSpec) for part in spec.parts]
+    assert [part.threads for part in parts if part.labels == ("look(Robot)",)] == [threads]
 
 
 def test_one_thread_and_many_are_the_same_on_the_gpu() -> None:

@@ -1,14 +1,17 @@
 """Finished policies from a folder: they act as they did in the training."""
 
 import json
+from dataclasses import replace
 
 import pytest
 import torch
 
 from worldloom.core.errors import InputError
+from worldloom.core.simulation import Simulation
 from worldloom.learn.actions import mode
-from worldloom.learn.actors import PolicyActor, QActor, open_run
+from worldloom.learn.actors import PolicyActor, QActor, open_run, seated
 from worldloom.learn.algorithms import ALGORITHMS
+from worldloom.learn.callbacks import StopAfter
 from worldloom.learn.policy_config import PolicyConfig
 from worldloom.learn.ppo import PPO, PPOConfig
 from worldloom.learn.recorder import Recorder
@@ -36,6 +39,24 @@ def test_a_policy_acts_as_it_did(run):
         actions, _ = actor.act(seen, actor.initial_state(5, "cpu"), None)
     policy = trainer.learners[name].policy
     assert torch.equal(actions, mode(seats.spec.action, policy(seen, policy.initial_state(5, "cpu"))[0]))
+
+
+@pytest.mark.parametrize("algorithm", ["ppo", "dqn"])
+def test_policies_of_a_training_play_elsewhere(algorithm):
+    trainer_of, config = ALGORITHMS[algorithm]
+    trainer = trainer_of("CartPole-v1", config(num_envs=4, device="cpu"))
+    with Simulation("CartPole-v1", 3, "cpu", seed=5) as worlds:
+        ((name, (seats, actor)),) = seated(trainer.learners, worlds).items()
+        assert (name, seats.rows, seats.simulation) == ("Cart", 3, worlds)
+        actions, _ = actor.act(seats.observations(), actor.initial_state(3, "cpu"), seats.mask())
+        assert actions.shape == (3, 1) and actor.act(seats.observations(), actor.initial_state(3, "cpu"), None)[0].equal(actions)
+    assert type(actor) is (QActor if algorithm == "dqn" else PolicyActor)
+
+
+def test_a_training_ends_after_a_while():
+    trainer = PPO("CartPole-v1", replace(PPO_SMALL, total_steps=10**9))
+    trainer.learn(callbacks=[StopAfter(0.0)])
+    assert trainer.iteration == 1
 
 
 def test_drawn_actions_follow_the_seed(run):

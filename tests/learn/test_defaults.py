@@ -2,11 +2,12 @@
 
 import pytest
 
-from worldloom.core.registry import registered
+from worldloom.core.registry import definition, registered, unavailable
 from worldloom.learn import defaults
 from worldloom.learn.algorithms import ALGORITHMS
-from worldloom.learn.defaults import TUNED, tuned
+from worldloom.learn.defaults import SHARED, TUNED, tuned
 from worldloom.learn.ppo import PPOConfig
+from worldloom.learn.seats import acting_kinds, parse_members
 
 
 def test_settings_change_as_the_entry_says(monkeypatch):
@@ -24,6 +25,12 @@ def test_worlds_without_an_entry_get_the_algorithms_own():
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_every_entry_can_be_used(algorithm):
     for world, name in TUNED:
-        assert world in registered() and name in ALGORITHMS
+        assert world in {**registered(), **unavailable()} and name in ALGORITHMS
         if name == algorithm:
             tuned(world, algorithm, ALGORITHMS[algorithm][1])
+
+
+def test_whoever_shares_a_policy_is_there_and_everybody_has_one():
+    for world, policies in SHARED.items():
+        made = definition(world)
+        assert {member.table for agents in policies.values() for member in parse_members(agents, made)} == set(acting_kinds(made))

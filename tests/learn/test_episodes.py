@@ -42,7 +42,7 @@ def played(simulation: wl.Simulation, steps: int, finals: int = 0) -> Played:
 
 def test_returns_and_lengths_are_added_up_over_finished_episodes() -> None:
     episodes, rewards, dones, *_ = played(wl.Simulation(CLOCK, 3, seed=0, config={"max_steps": np.array([2, 5, 0], np.int32)}), 7)
-    assert episodes.sums.tolist() == [4.0, 11.0, 11.0]  # three of 2 steps, one of 5
+    assert episodes.total().tolist() == [4.0, 11.0, 11.0]  # three of 2 steps, one of 5
     assert episodes.running.tolist() == [[1.0, 2.0, 7.0], [1.0, 2.0, 7.0]]
     assert torch.equal(rewards, torch.ones(7, 3))
     assert dones.nonzero().tolist() == [[1, 0], [3, 0], [4, 1], [5, 0]]
@@ -51,7 +51,7 @@ def test_returns_and_lengths_are_added_up_over_finished_episodes() -> None:
 def test_an_agent_that_left_counts_no_further() -> None:
     simulation = wl.Simulation(PARTY, 1, seed=0, config={"dies_at": 2, "over_at": 5})
     episodes, _, dones, *_ = played(simulation, 6)
-    assert episodes.sums.tolist() == [3.0, 2.0 + 5.0 + 5.0, 12.0]
+    assert episodes.total().tolist() == [3.0, 2.0 + 5.0 + 5.0, 12.0]
     assert episodes.running[1].tolist() == [1.0, 1.0, 1.0]
     assert dones.nonzero().tolist() == [[1, 0], [4, 0], [4, 1], [4, 2]]  # its next episode begins with the world's
 

@@ -20,8 +20,7 @@ from worldloom.learn.means import Mean
 from worldloom.learn.on_policy import explained_variance
 from worldloom.learn.policy import Policy
 from worldloom.learn.policy_config import PolicyConfig
-from worldloom.learn.ppo import PPO, PPOConfig, ppo_loss
-from worldloom.learn.ppo_kernel import ppo_slopes
+from worldloom.learn.ppo import PPO, PPOConfig, ppo_loss, ppo_slopes
 from worldloom.learn.ranks import Ranks
 from worldloom.learn.spec import ActionSpec, ObservationSpec, PolicySpec
 from worldloom.learn.storage import Batch, Storage
@@ -109,13 +108,10 @@ def test_the_loss_and_its_gradient_are_those_of_the_paper(kind: str, masked: boo
     mean = Mean(batch.weights, Ranks())
     if fused:
         parameters, values, _ = policy(batch.observations, torch.zeros(len(places), 0))
-        slopes = ppo_slopes(policy.spec.action, config, kept, places, batch.advantages, returns, parameters, values, policy.log_std, mean.count)
+        slopes = ppo_slopes(policy, config, kept, places, batch.advantages, returns, parameters, values, mean.count)
         told = slopes.statistics.sum(1)
         total = told[0] + config.value_weight * told[1] - config.entropy_weight * told[2]
-        outputs, by_outputs = [parameters, values], [slopes.parameters, slopes.values]
-        if policy.log_std is not None:
-            outputs.append(policy.log_std.view_as(policy.log_std))
-            by_outputs.append(slopes.log_std.sum(0))
+        outputs, by_outputs = slopes.by_outputs(parameters, values, policy.log_std)
         found = torch.autograd.grad(outputs, list(policy.parameters()), by_outputs)
     else:
         total = ppo_loss(policy, batch, config, mean).total
@@ -134,7 +130,7 @@ def test_what_is_told_of_the_loss_is_what_it_is_made_of() -> None:
     mean = Mean(batch.weights, Ranks())
     losses = ppo_loss(policy, batch, config, mean)
     parameters, values, _ = policy(batch.observations, torch.zeros(len(places), 0))
-    slopes = ppo_slopes(policy.spec.action, config, kept, places, batch.advantages, returns, parameters, values, None, mean.count)
+    slopes = ppo_slopes(policy, config, kept, places, batch.advantages, returns, parameters, values, mean.count)
     torch.testing.assert_close(slopes.statistics.sum(1), torch.stack(losses[1:]))
     assert losses.divergence > 0.0
     here = batch.weights > 0.0

@@ -17,8 +17,8 @@ TWO = [{"steps": i, "seconds": i, "episode/return/hider": i, "episode/return/see
 def drawn(monkeypatch):
     """The figures that were drawn."""
     pytest.importorskip("matplotlib")
-    figures, save = [], curve._save
-    monkeypatch.setattr(curve, "_save", lambda figure, target: (figures.append(figure), save(figure, target)))
+    figures, save = [], curve.save_figure
+    monkeypatch.setattr(curve, "save_figure", lambda figure, target: (figures.append(figure), save(figure, target)))
     return figures
 
 

@@ -18,6 +18,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from worldloom.cli import console
+from worldloom.cli.fetch import fetched
 from worldloom.cli.settings import Json
 
 PACKAGES = {"worldloom": "worldloom", "warp": "warp-lang", "torch": "torch", "gymnasium": "gymnasium", "numpy": "numpy"}
@@ -73,6 +74,7 @@ class Examination:
         driver: The driver, in words; what is wrong with it where there is no GPU.
         cache: The folder of compiled kernels.
         cache_bytes: Its size.
+        covid: Whether the data of the COVID-19 economy is fetched: where it lies, or how to get it.
         extras: Every extra.
     """
 
@@ -82,12 +84,13 @@ class Examination:
     driver: str
     cache: str
     cache_bytes: int
+    covid: str
     extras: tuple[Extra, ...]
 
 
 @dataclass
 class Doctor:
-    """Show versions, devices, the cache of compiled kernels, and which extras are missing."""
+    """Show versions, devices, the cache of compiled kernels, the data that is fetched, and which extras are missing."""
 
     json: Json = False
     """Print JSON."""
@@ -121,7 +124,7 @@ def examine() -> Examination:
     size = _folder_size(cache)
     versions = {"python": platform.python_version(), **{name: _version(package) for name, package in PACKAGES.items()}}
     extras = tuple(Extra(name, purpose, tuple(p for p in packages if _version(p) is None)) for name, (purpose, packages) in EXTRAS.items())
-    return Examination(versions, cores, gpus, _driver(bool(gpus)), str(cache), size, extras)
+    return Examination(versions, cores, gpus, _driver(bool(gpus)), str(cache), size, fetched(), extras)
 
 
 def _version(package: str) -> str | None:
@@ -160,6 +163,7 @@ def _show(found: Examination, screen: Console) -> None:
         table.add_row(gpu.device, f"{gpu.name}, {console.size(gpu.memory)}")
     table.add_row("driver", found.driver)
     table.add_row("kernel cache", f"{found.cache}, {console.size(found.cache_bytes)}")
+    table.add_row("covid data", escape(found.covid))
     table.add_row("", "")
     for extra in found.extras:
         state = f"missing {', '.join(extra.missing)}: {extra.command}" if extra.missing else "installed"

@@ -12,22 +12,26 @@ from worldloom.cli import console
 from worldloom.cli.settings import Json
 from worldloom.core.fields import Field, type_name
 from worldloom.core.population import UpTo
-from worldloom.core.registry import Definition, registered
+from worldloom.core.registry import Definition, registered, unavailable
 
 
 @dataclass
 class List:
-    """List every registered world: what it is, its entities, its actions and its observations."""
+    """List every world: what it is, its entities, its actions and its observations, or what it lacks."""
 
     json: Json = False
     """Print JSON."""
 
     def run(self) -> int:
         worlds = [describe(made) for made in registered().values()]
+        worlds += [_lacking(id, reason) for id, reason in unavailable().items()]
         if self.json:
             console.print_json(worlds)
-        else:
-            console.out().print(_table(worlds))
+            return 0
+        console.out().print(_table([world for world in worlds if world["available"]]))
+        for world in worlds:
+            if not world["available"]:
+                console.out().print(f"{world['id']}: {world['doc']}", soft_wrap=True, markup=False)
         return 0
 
 
@@ -40,7 +44,13 @@ def describe(made: Definition) -> dict[str, Any]:
         "actions": {name: repr(field.space) for name, (_, field) in made.actions().items()},
         "observations": {name: _shape(field) for name, (_, field) in made.observations().items()},
         "max_steps": made.max_steps,
+        "available": True,
     }
+
+
+def _lacking(id: str, reason: str) -> dict[str, Any]:
+    """One world that cannot be made yet, in the same words; what it lacks stands in the place of what it is."""
+    return {"id": id, "doc": f"not available: {reason}", "entities": {}, "actions": {}, "observations": {}, "max_steps": 0, "available": False}
 
 
 def _shape(field: Field) -> str:

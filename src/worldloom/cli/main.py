@@ -17,8 +17,10 @@ from worldloom.cli.bench import Bench
 from worldloom.cli.check import Check
 from worldloom.cli.console import complain
 from worldloom.cli.doctor import Doctor
+from worldloom.cli.economy import Economy
 from worldloom.cli.eval import Eval
 from worldloom.cli.explain import Explain
+from worldloom.cli.fetch import Fetch
 from worldloom.cli.list import List
 from worldloom.cli.new import New
 from worldloom.cli.play import Play
@@ -43,6 +45,7 @@ Commands = (
     | Annotated[Eval, tyro.conf.subcommand("eval")]
     | Annotated[Play, tyro.conf.subcommand("play")]
     | Annotated[List, tyro.conf.subcommand("list")]
+    | Annotated[Fetch, tyro.conf.subcommand("fetch")]
     | Annotated[Doctor, tyro.conf.subcommand("doctor")]
     | Annotated[Check, tyro.conf.subcommand("check")]
     | Annotated[Replay, tyro.conf.subcommand("replay")]
@@ -50,6 +53,7 @@ Commands = (
     | Annotated[Explain, tyro.conf.subcommand("explain")]
     | Annotated[Profile, tyro.conf.subcommand("profile")]
     | Annotated[Tune, tyro.conf.subcommand("tune")]
+    | Annotated[Economy, tyro.conf.subcommand("economy")]
     | Annotated[New, tyro.conf.subcommand("new")]
 )
 

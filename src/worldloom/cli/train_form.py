@@ -18,7 +18,7 @@ from worldloom.core.registry import registered
 from worldloom.core.world_files import find
 from worldloom.learn.algorithms import algorithm
 from worldloom.learn.config import TrainConfig
-from worldloom.learn.defaults import TUNED, tuned
+from worldloom.learn.defaults import SHARED, TUNED, tuned
 from worldloom.learn.run_folder import holds_run, read_config
 from worldloom.learn.runs import Request, in_world, request_from_dict
 
@@ -44,7 +44,8 @@ def parse(arguments: Sequence[str]) -> Train:
 
 def _fresh(algo: str, kind: type[TrainConfig], env: str) -> Train:
     """The form of a new training with its defaults."""
-    form: Train = _form(kind)(algo=algo, settings=tuned(find(env).id if env else "", algo, kind))
+    world = find(env).id if env else ""
+    form: Train = _form(kind)(algo=algo, settings=tuned(world, algo, kind), policies=_agents_text(SHARED.get(world, {})))
     return form
 
 
@@ -88,7 +89,7 @@ def _as_form(run: Request) -> Train:
     form: Train = _form(type(run.config))(
         algo=run.algorithm,
         config=tuple(f"{name}={value!r}" for name, value in run.world_config.items()),
-        policies=";".join(f"{name}={agents}" for name, agents in run.policies.items()),
+        policies=_agents_text(run.policies),
         frozen=",".join(run.frozen),
         stop_at=run.stop_at,
         checkpoint_every=run.checkpoint_every,
@@ -160,6 +161,11 @@ def values_of(texts: Sequence[str]) -> dict[str, Any]:
         except (ValueError, SyntaxError):
             raise InputError(f"--config takes a name and a value, such as force=5.0, is_slippery=False or wind=(0.1,0.2), not '{text}'") from None
     return found
+
+
+def _agents_text(policies: dict[str, str]) -> str:
+    """What :func:`agents_by_policy` reads."""
+    return ";".join(f"{name}={agents}" for name, agents in policies.items())
 
 
 def agents_by_policy(text: str) -> dict[str, str]:

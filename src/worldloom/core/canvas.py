@@ -5,8 +5,11 @@ Coordinates are pixels, x to the right and y down, from the upper left corner of
 
 from __future__ import annotations
 
+import functools
+import re
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -88,30 +91,34 @@ class Canvas:
 
     def __init__(self, width: int, height: int, background: Color = WHITE) -> None:
         self.width, self.height = width, height
-        self._samples: Image = np.empty((height * SAMPLES, width * SAMPLES, 3), np.uint8)
-        self._samples[:] = background
+        self._samples = np.full((height * SAMPLES, width * SAMPLES), _packed(background), np.uint32)  # one word each, which is faster to fill than three bytes
 
     def image(self) -> Image:
         """What was drawn, uint8 of shape (height, width, 3); each pixel is the mean of its samples."""
-        total = np.full((self.height, self.width, 3), SAMPLES**2 // 2, np.uint16)
-        for row in range(SAMPLES):
-            for column in range(SAMPLES):
-                total += self._samples[row::SAMPLES, column::SAMPLES]
-        return (total // SAMPLES**2).astype(np.uint8)
+        image = np.empty((self.height, self.width, 3), np.uint8)
+        for shift, channels in ((0, (0, 2)), (8, (1,))):  # red and blue are summed in the two halves of one word
+            total = np.full((self.height, self.width), SAMPLES**2 // 2 * 0x00010001, np.uint32)
+            for row in range(SAMPLES):
+                for column in range(SAMPLES):
+                    total += self._samples[row::SAMPLES, column::SAMPLES] >> shift & 0x00FF00FF
+            for channel in channels:
+                image[..., channel] = (total >> (8 * channel - shift) & 0xFFFF) // SAMPLES**2
+        return image
 
     def rectangle(self, left: float, top: float, width: float, height: float, color: Color) -> None:
         """A filled rectangle."""
         rows = slice(_first(top, self.height), _first(top + height, self.height))
         columns = slice(_first(left, self.width), _first(left + width, self.width))
-        self._samples[rows, columns] = color
+        self._samples[rows, columns] = _packed(color)
 
     def polygon(self, points: Iterable[Point], color: Color) -> None:
         """A filled polygon; where its outline crosses itself, what lies inside twice stays empty."""
-        corners = np.asarray(list(points), float)
-        rows, columns = self._window(*corners.min(axis=0), *corners.max(axis=0))
+        corners = [(float(x), float(y)) for x, y in points]
+        across, down = zip(*corners, strict=True)
+        rows, columns = self._window(min(across), min(down), max(across), max(down))
         x, y = self._centres(rows, columns)
         inside = np.zeros((y.shape[0], x.shape[1]), bool)
-        for (x0, y0), (x1, y1) in zip(corners, np.roll(corners, -1, axis=0), strict=True):
+        for (x0, y0), (x1, y1) in pairwise([*corners, corners[0]]):
             if y0 != y1:
                 inside ^= ((y0 <= y) != (y1 <= y)) & (x < x0 + (y - y0) * ((x1 - x0) / (y1 - y0)))
         self._paint(rows, columns, inside, color)
@@ -139,10 +146,8 @@ class Canvas:
         """
         for place, character in enumerate(text.upper()):
             left = x + place * (GLYPH_WIDTH + 1) * dot
-            for row, bits in enumerate(bytes.fromhex(_GLYPHS.get(character, _GLYPHS["?"]))):
-                for column in range(GLYPH_WIDTH):
-                    if bits >> (GLYPH_WIDTH - 1 - column) & 1:
-                        self.rectangle(left + column * dot, y + row * dot, dot, dot, color)
+            for row, first, count in _runs(character):
+                self.rectangle(left + first * dot, y + row * dot, count * dot, dot, color)
 
     def _window(self, left: float, top: float, right: float, bottom: float) -> tuple[slice, slice]:
         """The rows and columns of samples that may lie inside these bounds, cut at the edges of the image."""
@@ -158,7 +163,14 @@ class Canvas:
         return x[None, :], y[:, None]
 
     def _paint(self, rows: slice, columns: slice, inside: Mask, color: Color) -> None:
-        self._samples[rows, columns][inside] = color
+        self._samples[rows, columns][inside] = _packed(color)
+
+
+@functools.cache
+def _runs(character: str) -> tuple[tuple[int, int, int], ...]:
+    """The dots of a character as rows of neighbours: the row, the first dot and how many."""
+    rows = (f"{bits:0{GLYPH_WIDTH}b}" for bits in bytes.fromhex(_GLYPHS.get(character, _GLYPHS["?"])))
+    return tuple((row, found.start(), len(found[0])) for row, dots in enumerate(rows) for found in re.finditer("1+", dots))
 
 
 def text_width(text: str, dot: float = 2.0) -> float:
@@ -174,4 +186,10 @@ def rotated(points: Iterable[Point], angle: float, x: float = 0.0, y: float = 0.
 
 def _first(place: float, size: int) -> int:
     """The first sample whose centre does not lie before ``place``, along an axis of ``size`` pixels; 0 to ``size * SAMPLES``."""
-    return int(np.ceil(min(max(place, -1.0), size + 1.0) * SAMPLES - 0.5).clip(0, size * SAMPLES))
+    return min(max(ceil(min(max(place, -1.0), size + 1.0) * SAMPLES - 0.5), 0), size * SAMPLES)
+
+
+def _packed(color: Color) -> int:
+    """A color as one number: red in the lowest byte, then green, then blue."""
+    red, green, blue = color
+    return red | green << 8 | blue << 16

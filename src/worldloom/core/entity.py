@@ -17,6 +17,7 @@ _RESERVED_ENTITY = {"id", "ref", "terminate", "truncate", "active", "terminated"
 _RESERVED_WORLD = {
     "id",
     "all",
+    "at",
     "count",
     "random",
     "integer",
@@ -125,7 +126,7 @@ class Event(Entity):
 class World(Components):
     """What there is once per world: its own fields, and its configuration.
 
-    In systems a world also has ``id``, ``step`` (steps since the reset), ``episode`` (from 0), ``all(Kind)``,
+    In systems a world also has ``id``, ``step`` (steps since the reset), ``episode`` (from 0), ``all(Kind)``, ``at(Kind, id)``,
     ``near(Kind, position, radius)``, ``nearest(Kind, position, k)``, ``count(Kind)``, ``terminate()``, ``truncate()``, and random
     numbers: ``random``, ``integer``, ``normal``, ``choice``, ``weighted`` and ``shuffle``.
     """

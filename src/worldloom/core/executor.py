@@ -35,7 +35,7 @@ class Executor:
         self.errors, self.alarm = simulation._fault_buffers, simulation._alarm.array
         self._simulation = weakref.ref(simulation)
         for spec in (*program.step, *program.reset):
-            if isinstance(spec, KernelSpec) and spec.work(simulation.num_worlds) >= 2**31:
+            if isinstance(spec, KernelSpec) and spec.launched(simulation.num_worlds) >= 2**31:
                 raise InputError(f"{simulation.num_worlds} worlds need more than 2^31 threads for {spec.labels[0]}: use fewer worlds per simulation")
         self.kernels = program.load(self.device, simulation.definition.id)
         self.tuned = remembered(program, self.kernels, self.device, simulation.num_worlds) if tuned else dict[str, Ready]()

@@ -31,6 +31,8 @@ class ExplainedKernel:
         bytes_read, bytes_written: Bytes per world and launch; what only some worlds move is left out.
         reason: Why its first system did not join an earlier kernel.
         threads: How many threads there are in all, where they are not counted by worlds.
+        stages: The same systems in the stages that the threads of a world run one after the other, waiting for each other in between.
+        waits: Why the first system of each stage but the first waits.
     """
 
     phase: str
@@ -44,6 +46,8 @@ class ExplainedKernel:
     bytes_written: int
     reason: str
     threads: int | None = None
+    stages: tuple[tuple[str, ...], ...] = ()
+    waits: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -101,8 +105,11 @@ class Explanation(Report):
         grid = Table.grid(padding=(0, 2))
         grid.add_column(style="dim", no_wrap=True)
         grid.add_column(overflow="fold")
-        systems = Text(", ").join(Text(name, style="dim" if name in self.engine else "") for name in kernel.systems)
-        grid.add_row("systems", systems)
+        for number, names in enumerate(kernel.stages):
+            systems = Text(", ").join(Text(name, style="dim" if name in self.engine else "") for name in names)
+            grid.add_row("then" if number else "systems", systems)
+            if number:
+                grid.add_row("", Text(f"after a barrier: {kernel.waits[number - 1]}", style="dim"))
         for title, names in (("loads", kernel.loads), ("stores", kernel.stores), ("sometimes", kernel.sometimes)):
             if names:
                 grid.add_row(title, Text(", ".join(names)))
@@ -142,7 +149,9 @@ def _explained(schedule: Schedule, phase: str, spec: KernelSpec) -> ExplainedKer
     shown = [c for c in spec.columns if c[0] not in schedule.scratch]
     sometimes = [c for c in shown if c not in moved and schedule.field_of(c).role is not Role.CONFIG]
     loads, stores, rare = (tuple(_name(c) for c in columns) for columns in (spec.loads, spec.stores, sometimes))
-    return ExplainedKernel(phase, spec.name, spec.labels, spec.rows, loads, stores, rare, spec.bytes_read, spec.bytes_written, spec.reason, spec.total)
+    moved_bytes, parts = (spec.bytes_read, spec.bytes_written), spec.parts
+    stages, waits = tuple(part.labels for part in parts), tuple(part.reason for part in parts[1:])
+    return ExplainedKernel(phase, spec.name, spec.labels, spec.rows, loads, stores, rare, *moved_bytes, spec.reason, spec.total, stages, waits)
 
 
 def _name(column: Column) -> str:

@@ -118,7 +118,7 @@ class Field:
         dtype: A Warp scalar, vector, matrix or quaternion type.
         shape: Dimensions beside those of ``dtype``; ``()`` for a value, ``(n, ...)`` for an array component.
         role: Who writes it.
-        default: What a reset puts into it; a number, or one value of ``dtype``.
+        default: What a reset puts into it; a number, or one value of ``dtype``. For an array of configuration all its elements.
         space: The action space, for actions.
         finite: Whether a NaN or an infinity in it is a fault of its world.
         keep: Whether it outlives a reset.
@@ -256,7 +256,25 @@ class Reward:
 
 
 class Config:
-    """A value of the world that is changed from outside at run time, for the batch or per world: ``force: wl.Config = 10.0``."""
+    """A value of the world that is changed from outside at run time, for the batch or per world: ``force: wl.Config = 10.0``.
+
+    A NumPy array of one to three dimensions declares an array of its shape and type, read element by element from memory.
+    """
+
+
+def _configured(name: str, default: Any) -> Declared:
+    """The configuration that ``name: wl.Config = default`` declares."""
+    dtype = canonical(type(default))
+    if dtype is not None:
+        return Declared(dtype, role=Role.CONFIG)
+    if not isinstance(default, np.ndarray):
+        raise TypeError(f"configuration '{name}' has a default of type {type(default).__name__}, which no component can hold")
+    element = next((kind for kind, twin in SCALARS.items() if default.dtype == twin), None)
+    if element is None:
+        raise TypeError(f"configuration '{name}' is an array of {default.dtype.name}, which no component can hold")
+    if not 1 <= default.ndim <= 3 or default.size == 0:
+        raise ValueError(f"configuration '{name}' is an array of shape {default.shape}: it takes one to three dimensions of 1 or more")
+    return Declared(element, default.shape, Role.CONFIG)
 
 
 def declare(name: str, annotation: Any, default: Any, has_default: bool) -> Field:
@@ -266,10 +284,7 @@ def declare(name: str, annotation: Any, default: Any, has_default: bool) -> Fiel
     elif annotation is Config:
         if not has_default:
             raise ValueError(f"configuration '{name}' needs a default value, such as '{name}: wl.Config = 1.0'")
-        dtype = canonical(type(default))
-        if dtype is None:
-            raise TypeError(f"configuration '{name}' has a default of type {type(default).__name__}, which no component can hold")
-        declared = Declared(dtype, role=Role.CONFIG)
+        declared = _configured(name, default)
     elif isinstance(annotation, Declared):
         declared = annotation
     else:
@@ -291,7 +306,7 @@ def declare(name: str, annotation: Any, default: Any, has_default: bool) -> Fiel
         declared.dtype,
         declared.shape,
         declared.role,
-        check_value(name, declared.dtype, value),
+        default.copy() if declared.role is Role.CONFIG and declared.shape else check_value(name, declared.dtype, value),
         declared.space,
         declared.finite,
         declared.keep,

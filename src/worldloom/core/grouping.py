@@ -109,11 +109,17 @@ def _dependence(group: Group, node: Node, function: KernelFunction) -> str | Non
     """Why ``node`` may not just as well run before all of ``group``; None where it may."""
     reads, writes = _reads(node, function), _writes(function)
     for other, earlier in zip(group.nodes, group.functions, strict=True):
-        if found := _writes(earlier) & (reads | writes):
+        if found := (_writes(earlier) & (reads | writes)) - _told_by_both(earlier, function):
             return f"{'reads' if min(found) in reads else 'writes'} {_words(found, node)}, which {other.label} writes"
         if found := _reads(other, earlier) & writes:
             return f"writes {_words(found, node)}, which {other.label} reads"
     return None
+
+
+def _told_by_both(one: KernelFunction, two: KernelFunction) -> set[Column]:
+    """The mark of a world at fault, where two systems only ever set it, so that their order does not matter."""
+    only = [f.target.faults and _BROKEN not in {*f.target.inputs, *f.target.columns, *f.target.outputs} for f in (one, two)]
+    return {_BROKEN} if all(only) else set()
 
 
 def _clash(group: Group, node: Node, function: KernelFunction) -> str | None:
@@ -157,6 +163,7 @@ def _once_per(node: Node) -> str:
     return "once per world" if node.table == WORLD else f"for every {node.what}"
 
 
+_BROKEN: Column = (WORLD, "broken")
 _TOLD: set[Column] = {(WORLD, "step"), (WORLD, "episode")}
 
 
@@ -180,5 +187,5 @@ def settle_columns(population: Population, schedule: Schedule) -> set[Column]:
 def _writes(function: KernelFunction) -> set[Column]:
     """Every column that a system changes, faults included."""
     target = function.target
-    faults: set[Column] = {(WORLD, "broken")} if target.faults else set()
+    faults: set[Column] = {_BROKEN} if target.faults else set()
     return set(target.outputs) | target.local_write | target.remote_write | faults

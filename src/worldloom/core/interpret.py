@@ -55,7 +55,7 @@ class Row:
     def __getattr__(self, name: str) -> Any:
         column = self._find(name)
         if column.field.is_array:
-            return Elements(column, self._index)
+            return Elements(column, _place(column, self._index))
         return _clean(_get(column.values, (_place(column, self._index),), column.field), column.field)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -203,7 +203,11 @@ class Interpreter:
         return place
 
     def follow(self, table: str, slot: Any, message: str) -> Row:
-        place = self._find(table, int(slot)) if table in self.schedule.counts.populations else int(slot)
+        return self.at(table, self._find(table, int(slot)) if table in self.schedule.counts.populations else int(slot), message)
+
+    def at(self, table: str, place: Any, message: str) -> Row:
+        """The entity at a place among its kind; the first, and a fault, where there is none."""
+        place = int(place)
         if not 0 <= place < self.count(table):
             self.fault(message, place)
             place = 0

@@ -29,6 +29,7 @@ class KernelSpec:
         total: Threads in all, where they are not counted by worlds.
         whole_warps: Whether its last threads have nothing to do but to make up a warp, whose threads count together.
         begins: Whether it is the first kernel of its part of the schedule: a settlement may take several.
+        stages: What its threads run one after the other, waiting for each other in between, where it is several kernels in one.
     """
 
     name: str
@@ -47,6 +48,12 @@ class KernelSpec:
     total: int | None = None
     whole_warps: bool = False
     begins: bool = True
+    stages: tuple[KernelSpec, ...] = ()
+
+    @property
+    def parts(self) -> tuple[KernelSpec, ...]:
+        """Its stages, or itself."""
+        return self.stages or (self,)
 
     @property
     def is_block(self) -> bool:

@@ -13,6 +13,8 @@ from worldloom.core.fields import Field, Role
 from worldloom.core.grid import PARTS
 from worldloom.core.grid_text import GridText
 from worldloom.core.grouping import Group, Part
+from worldloom.core.joined import joined, runs, width
+from worldloom.core.joined import lines as lines_of
 from worldloom.core.kernel_spec import KernelSpec
 from worldloom.core.pairs import PairText
 from worldloom.core.population import HOME, Population
@@ -34,6 +36,8 @@ class KernelWriter:
         self.schedule, self.types, self.cuda, self.sites, self.never_kept = schedule, types, cuda, sites, never_kept
         self.texts: list[str] = []
         self.same: dict[str, str] = {}
+        self.as_functions = False
+        """Whether kernels are written as functions of their thread's number, for others to call."""
         self.read_again: set[Column] = set()
         """Columns that systems read at every step, so that they are worth a place in the cache."""
 
@@ -47,6 +51,32 @@ class KernelWriter:
         loaded = {*self._loads(blocks, shared), *(c for found in local for c in found)}
         self.read_again |= {self.schedule.sharing.get(c, (c, 0))[0] for c in loaded}
         self.read_again |= {c for _, nodes in blocks for _, f in nodes for c in f.target.columns}
+
+    def parts(self, phase: str, parts: list[Part], join: bool) -> list[KernelSpec | HostNode]:
+        """The kernels of some parts of a schedule, in order; ``join`` makes one kernel of neighbours where a world's threads are few."""
+        found: list[KernelSpec | HostNode] = []
+        number = 0
+        for run in runs(parts, self._threads) if join and self.cuda else [[part] for part in parts]:
+            groups = [part for part in run if isinstance(part, Group)]
+            if len(groups) > 1:
+                found.append(self.joined(phase, number, groups))
+            else:
+                found += self.part(phase, number, run[0])
+            number += len(run)
+        return found
+
+    def joined(self, phase: str, number: int, groups: list[Group]) -> KernelSpec:
+        self.as_functions = True
+        stages = [self.kernel(phase, number + place, group) for place, group in enumerate(groups)]
+        self.as_functions = False
+        threads = width(stages)
+        whole = joined(f"{phase}_{number}", stages, threads)
+        name = self._write(whole.name, {c: self.field(c) for c in whole.columns}, whole.takes_errors, False, lines_of(stages, threads), [])
+        return replace(whole, name=name)
+
+    def _threads(self, group: Group) -> int:
+        """Threads per world of a group's kernel on CUDA."""
+        return 1 if group.rows > 1 and group.functions[0].target.in_order else group.rows * group.threads
 
     def part(self, phase: str, number: int, part: Part) -> list[KernelSpec | HostNode]:
         if isinstance(part, HostNode):
@@ -129,7 +159,7 @@ class KernelWriter:
         if in_order:
             lines, loops = [*loops, *["    " * _depth(loops) + line for line in lines]], []
         name = self._write(f"{phase}_{number}", columns, errors, False, lines, loops)
-        threads, total = 1 if in_order or (group.pair is not None and not self.cuda) else group.rows * group.threads, None
+        threads, total = 1 if group.pair is not None and not self.cuda else self._threads(group) if self.cuda else group.rows * group.threads, None
         if group.population is not None and group.population.pooled:
             threads, total = 1, group.population.limit.batch if self.cuda and not in_order else None
             total = total if total is None else total * group.threads
@@ -167,9 +197,16 @@ class KernelWriter:
         else:
             body = "\n".join("    " + line for line in [*loops, *["    " * _depth(loops) + line for line in lines]])
         signature = f"({', '.join(head)}):\n{body}\n"
+        made = "@wp.kernel(module=module, enable_backward=False)"
+        if self.as_functions:
+            name, made, signature = (
+                f"{name}_part",
+                "@wp.func",
+                f"(number: wp.int32, {', '.join(head)}):\n{body.replace('thread_number()', 'wp.int32(number)', 1)}\n",
+            )
         if signature not in self.same:
             self.same[signature] = name
-            self.texts.append(f"@wp.kernel(module=module, enable_backward=False)\ndef {name}{signature}")
+            self.texts.append(f"{made}\ndef {name}{signature}")
         return self.same[signature]
 
     def _head(self, group: Group, columns: dict[Column, Field], in_order: bool) -> tuple[list[str], list[str]]:

@@ -122,14 +122,17 @@ def settle(world: type[World]) -> System:
 
 
 def everyone_left(definition: Definition, tables: dict[str, TableView]) -> System | None:
-    """A world that all its agents have left is over: terminated if the last of them was, and truncated otherwise."""
+    """A world that all its agents have left is over: terminated if the last of them was, and truncated otherwise.
+
+    The first one that is still there settles it, so that of thousands few are looked at.
+    """
     kinds = {k.__name__: tables[k.__name__] for k in definition.entities if definition.agents(k)}
     if not kinds:
         return None
     lines = ["here = 0", "terminated = 0"]
     for number, name in enumerate(kinds):
-        lines += [f"for e{number} in world.all({name}):", f"    if e{number}.active:", "        here += 1"]
-        lines += [f"    if e{number}.terminated:", "        terminated += 1"]
+        lines += [f"for e{number} in world.all({name}):", f"    if e{number}.active:", "        here = 1", "    if here > 0:", "        break"]
+        lines += [f"    if e{number}.terminated:", "        terminated = 1"]
     lines += ["if here == 0:", "    if terminated > 0:", "        world.terminate()", "    else:", "        world.truncate()"]
     return _system("everyone_left", lines, None, definition.world, **kinds)
 

@@ -43,6 +43,7 @@ _SPACE: dict[str, Any] = {
     "vote_count": population_kernels.vote_count,
     "sync_warp": population_kernels.sync_warp,
     "sync_block": wide_kernels.sync_block,
+    **wide_kernels.ACROSS,
     "later_of_pair": wide_kernels.later_of_pair,
     **grid_kernels.FUNCTIONS,
     "sum_up_to": population_kernels.sum_up_to,
@@ -117,7 +118,7 @@ def generate(schedule: Schedule, fuse: bool, cuda: bool, exact: bool = False) ->
     for part in groups["step"]:
         if isinstance(part, Group):
             writer.note_reads(part)
-    step, reset = ([spec for i, e in enumerate(found) for spec in writer.part(phase, i, e)] for phase, found in groups.items())
+    step, reset = (writer.parts(phase, found, fuse) for phase, found in groups.items())
     helpers: dict[str, Any] = {}
     texts: list[str] = []
 

@@ -173,7 +173,8 @@ class Definition:
 
 
 _REGISTRY: dict[str, Definition] = {}
-_LISTENERS: list[Callable[[Definition], None]] = []
+_ANNOUNCED: dict[str, Callable[[], Definition]] = {}
+_LISTENERS: list[Callable[[str], None]] = []
 
 
 def register(
@@ -209,30 +210,59 @@ def register(
         warnings.warn(f"world '{id}' of {before.file} is replaced by that of {made.file}", stacklevel=2)
     _REGISTRY[id] = made
     for tell in _LISTENERS:
-        tell(made)
+        tell(id)
     return made
 
 
-def on_register(tell: Callable[[Definition], None]) -> None:
-    """Have ``tell`` called with every world that is registered, and with those that are already."""
+def announce(id: str, make: Callable[[], Definition]) -> None:
+    """Make a world known that can only be made where something else is there, such as data that is fetched.
+
+    ``make`` is called when the world is first asked for. It registers the world under ``id``, or raises an InputError that says
+    what is missing. Announcing a world anew forgets the one that was made before.
+    """
+    _ANNOUNCED[id] = make
+    _REGISTRY.pop(id, None)
+    for tell in _LISTENERS:
+        tell(id)
+
+
+def on_register(tell: Callable[[str], None]) -> None:
+    """Have ``tell`` called with the id of every world that is registered or announced, and of those that are already."""
     _LISTENERS.append(tell)
-    for made in _REGISTRY.values():
-        tell(made)
+    for id in (*_REGISTRY, *_ANNOUNCED):
+        tell(id)
 
 
 def definition(id: str) -> Definition:
-    """The definition registered under ``id``; InputError with the nearest names where there is none."""
+    """The definition registered under ``id``; InputError where it cannot be made yet, or with the nearest names where there is none."""
+    if id not in _REGISTRY and id in _ANNOUNCED:
+        try:
+            return _ANNOUNCED[id]()
+        except InputError as error:
+            raise InputError(f"world '{id}' cannot be made: {error}") from None
     found = _REGISTRY.get(id)
     if found is None:
-        near = difflib.get_close_matches(id, _REGISTRY, n=3, cutoff=0.5)
+        near = difflib.get_close_matches(id, {**_REGISTRY, **_ANNOUNCED}, n=3, cutoff=0.5)
         hint = f"did you mean {' or '.join(near)}?" if near else "`worldloom list` shows the worlds there are."
         raise InputError(f"there is no world '{id}'; {hint}")
     return found
 
 
 def registered() -> dict[str, Definition]:
-    """Every registered world by id, in alphabetical order."""
+    """Every world that is registered, or announced and able to be made, by id and in alphabetical order."""
+    unavailable()
     return dict(sorted(_REGISTRY.items()))
+
+
+def unavailable() -> dict[str, str]:
+    """What is missing for each announced world that cannot be made, by id. Those that can be are made."""
+    reasons: dict[str, str] = {}
+    for id in sorted(_ANNOUNCED.keys() - _REGISTRY.keys()):
+        try:
+            _ANNOUNCED[id]()
+        except InputError as error:
+            reasons[id] = str(error)
+    return reasons
 
 
 def validate(made: Definition) -> None:

@@ -180,6 +180,12 @@ def plan(definition: Definition, autoreset: Autoreset, checks: bool) -> Schedule
         """Raise the flags of all tables, then find words for those that are up."""
         return [*engine([find for find, _ in pairs], mask, every), *engine([name for _, name in pairs], FAULTY, every)]
 
+    def check_at_once(pairs: list[tuple[System | None, System | None]], mask: Mask | None) -> list[Entry]:
+        """The same, but of several entities each says itself what is wrong: a flag that all of them share would cost kernels of its own."""
+        alone = [definition.rows.get(v.__name__, 1) == 1 for v in every]
+        shared = [pair if one else (None, None) for pair, one in zip(pairs, alone, strict=True)]
+        return [*check(shared, mask), *engine([None if one else name for (_, name), one in zip(pairs, alone, strict=True)], mask, every)]
+
     def look() -> list[Entry]:
         """The observations of all worlds, and the end of those that are not finite."""
         found = check(seen, None)
@@ -194,9 +200,9 @@ def plan(definition: Definition, autoreset: Autoreset, checks: bool) -> Schedule
         *engine([lifecycle.clear_population(p, world) for p in populations if p.event]),
         *engine([lifecycle.clear_rewards(v, world) for v in every], None, every),
         *engine([clear for _, clear, *_ in agents], None, [v for v, *_ in agents]),
-        *check(actions, stepping),
+        *check_at_once(actions, stepping),
         *user("step", definition.step, stepping),
-        *check(numbers, stepping),
+        *check_at_once(numbers, stepping),
         *engine([lifecycle.everyone_left(definition, tables)], stepping),
         *engine([lifecycle.advance(world)], stepping),
         *engine([tell for _, _, tell, _ in agents], stepping, [v for v, *_ in agents]),

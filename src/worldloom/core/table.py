@@ -122,7 +122,15 @@ class Column:
 
     def fill(self, value: Any) -> None:
         """Set every element to ``value``."""
-        self.assign(np.broadcast_to(np.asarray(value, dtype=self.dtype), self.shape))
+        given = np.asarray(value, dtype=self.dtype)
+        if self.device.is_cuda and self.within is None and given.ndim == 0:  # there, since the host may have no room for a column of a GPU
+            self.writes += 1
+            wp.synchronize_device(self.device)  # whatever stream used the column last
+            numbers = (self.total or self.array.shape[0], int(np.prod(self.field.value_shape)))
+            wp.array(ptr=self.array.ptr, dtype=scalar_of(self.field.dtype), shape=numbers, device=self.device).fill_(given.item())
+            wp.synchronize_device(self.device)
+            return
+        self.assign(np.broadcast_to(given, self.shape))
 
     def assign(self, values: Any) -> None:
         """Copy ``values`` in: an array or a tensor of the column's shape, on any device; InputError where it does not fit."""

@@ -6,7 +6,7 @@ actions, :func:`gae`, :func:`n_step_returns` and :func:`vtrace` say how good the
 
 from worldloom.learn.a2c import A2C, A2CConfig
 from worldloom.learn.advantages import gae, n_step_returns
-from worldloom.learn.callbacks import Callback, StopAt
+from worldloom.learn.callbacks import Callback, StopAfter, StopAt
 from worldloom.learn.dqn import DQN, DQNConfig
 from worldloom.learn.learner import Team
 from worldloom.learn.policy import Policy
@@ -34,6 +34,7 @@ __all__ = [
     "PolicySpec",
     "Progress",
     "Sampler",
+    "StopAfter",
     "StopAt",
     "Storage",
     "Team",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -11,8 +11,13 @@ from worldloom.learn.actions import log_prob_entropy
 from worldloom.learn.advantages import n_step_returns
 from worldloom.learn.config import RolloutConfig
 from worldloom.learn.learner import Learner
+from worldloom.learn.loss_kernel import loss_slopes, weights_of
 from worldloom.learn.means import Mean
 from worldloom.learn.on_policy import OnPolicy, explained_variance
+from worldloom.learn.storage import Batch
+
+NUMBERS_AT_ONCE = 1 << 29
+"""On a GPU: about how many numbers of one layer are kept at a time for the way back."""
 
 
 @dataclass(frozen=True)
@@ -48,13 +53,43 @@ class A2C(OnPolicy):
         returns = n_step_returns(kept.rewards, kept.values, kept.dones, config.gamma, config.n_steps or config.num_steps)
         batch = kept.everything(returns - kept.values[:-1], returns)
         mean = Mean(batch.weights, learner.ranks)
-        advantages = mean.standardize(batch.advantages) if config.normalize_advantages else batch.advantages
+        if config.normalize_advantages:
+            batch = replace(batch, advantages=mean.standardize(batch.advantages))
+        in_parts = learner.device.type == "cuda" and not policy.recurrent
+        losses = self._step_in_parts(learner, batch, mean) if in_parts else self._step(learner, batch, mean)
+        explained = explained_variance(batch.values, batch.returns, mean)
+        learner.metrics.copy_(torch.cat([losses, torch.stack([learner.optimizer.gradient_norm, explained])]))
+
+    def _step(self, learner: Learner, batch: Batch, mean: Mean) -> torch.Tensor:
+        """Learn from a roll-out. Returns policy loss, value loss and entropy."""
+        config, policy = learner.config, learner.policy
         with learner.player.autocast():
             parameters, values = batch.evaluate(policy)
             log_probs, entropies = log_prob_entropy(policy.spec.action, parameters, batch.actions, batch.masks, policy.log_std)
-        policy_loss = -mean(log_probs * advantages)
+        policy_loss = -mean(log_probs * batch.advantages)
         value_loss = 0.5 * mean((values - batch.returns).square())
         entropy = mean(entropies)
         learner.optimizer.step(policy_loss + config.value_weight * value_loss - config.entropy_weight * entropy)
-        explained = explained_variance(batch.values, batch.returns, mean)
-        learner.metrics.copy_(torch.stack([policy_loss, value_loss, entropy, learner.optimizer.gradient_norm, explained]).detach())
+        return torch.stack([policy_loss, value_loss, entropy]).detach()
+
+    def _step_in_parts(self, learner: Learner, batch: Batch, mean: Mean) -> torch.Tensor:
+        """The same with the loss and its slopes as one kernel, on as many samples at a time as leave room for what the network remembers of them."""
+        config, policy, optimizer = learner.config, learner.policy, learner.optimizer
+        settings = weights_of(0.0, 0.0, config.value_weight, config.entropy_weight)
+        samples = len(batch.values)
+        count = mean.count if mean.count is not None else torch.full((), float(samples), device=learner.device)
+        most = max(1, NUMBERS_AT_ONCE // policy.width)
+        losses = torch.zeros(3, device=learner.device)
+        optimizer.gradient.zero_()
+        for start in range(0, samples, most):
+            part = batch.part(start, start + most)
+            with learner.player.autocast():
+                parameters, values = part.evaluate(policy)
+            places = torch.arange(len(values), device=learner.device)
+            slopes = loss_slopes(
+                policy.spec.action, settings, part, places, part.advantages, parameters, values, policy.log_std, learner.player.storage.starts, count
+            )
+            optimizer.add(*slopes.by_outputs(parameters, values, policy.log_std))
+            losses += slopes.statistics[:3].sum(1)
+        optimizer.go()
+        return losses

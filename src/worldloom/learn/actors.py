@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import torch
 
@@ -15,6 +16,7 @@ from worldloom.core.simulation import Simulation
 from worldloom.core.world_files import find
 from worldloom.learn.actions import mode
 from worldloom.learn.checkpoints import Checkpoint, Checkpoints
+from worldloom.learn.config import TrainConfig
 from worldloom.learn.evaluate import Acts
 from worldloom.learn.policy import Policy
 from worldloom.learn.qnetwork import QNetwork
@@ -57,6 +59,35 @@ class QActor:
 
     def act(self, observations: Mapping[str, torch.Tensor], state: torch.Tensor, mask: torch.Tensor | None) -> tuple[torch.Tensor, torch.Tensor]:
         return mode(self.network.spec.action, self.network(dict(observations)), mask), state
+
+
+class Trained(Protocol):
+    """A policy in training, or after it: what it plays with, and whom."""
+
+    seats: Seats
+    policy: torch.nn.Module
+    config: TrainConfig
+
+
+def seated(learners: Mapping[str, Trained], simulation: Simulation, *, stochastic: bool = False, seed: int = 0) -> dict[str, tuple[Seats, Acts]]:
+    """The policies of a training (``trainer.learners``), as they are now, with their seats in other worlds.
+
+    Args:
+        learners: The policies by name; of several trainings too, as long as everybody in ``simulation`` is played by one.
+        simulation: Worlds of the same kinds of agents, on the policies' device.
+        stochastic: Draw actions as in the training, instead of the likeliest ones.
+        seed: Where those draws start.
+    """
+    found: dict[str, tuple[Seats, Acts]] = {}
+    for number, (name, learner) in enumerate(learners.items()):
+        seats = Seats(simulation, learner.seats.members, learner.config.action_masks)
+        if isinstance(learner.policy, QNetwork):
+            found[name] = seats, QActor(learner.policy)
+        else:
+            assert isinstance(learner.policy, Policy)
+            sampler = Sampler(seats.spec.action, seats.rows, seats.device, seed, stream=number) if stochastic else None
+            found[name] = seats, PolicyActor(learner.policy, sampler)
+    return found
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from typing import TYPE_CHECKING
 
 from worldloom.learn.progress import Progress
@@ -31,4 +33,19 @@ class StopAt(Callback):
 
     def on_iteration(self, trainer: Trainer, progress: Progress) -> None:
         if trainer.score >= self.score:
+            trainer.stop()
+
+
+class StopAfter(Callback):
+    """Ends the training ``seconds`` after it began."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._over = math.inf
+
+    def on_start(self, trainer: Trainer) -> None:
+        self._over = time.perf_counter() + self.seconds
+
+    def on_iteration(self, trainer: Trainer, progress: Progress) -> None:
+        if time.perf_counter() >= self._over:
             trainer.stop()

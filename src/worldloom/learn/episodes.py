@@ -8,8 +8,8 @@ import warp as wp
 from worldloom.learn.launch import launch
 from worldloom.learn.seats import Seats
 
-COUNT, RETURN, LENGTH = 0, 1, 2
-"""Places in the sums over finished episodes."""
+PARTS = 1024
+"""On a GPU, sums over finished episodes are kept in so many parts: where thousands end at once, each would wait for all before it."""
 
 
 @wp.kernel(enable_backward=False)
@@ -24,7 +24,7 @@ def _record(
     kept_reward: wp.array(dtype=wp.float32),
     kept_done: wp.array(dtype=wp.bool),
     running: wp.array2d(dtype=wp.float32),
-    sums: wp.array(dtype=wp.float64),
+    parts: wp.array2d(dtype=wp.float64),
     final_steps: wp.array2d(dtype=wp.int32),
     final_count: wp.array(dtype=wp.int32),
     keep: wp.array(dtype=wp.int32),
@@ -48,9 +48,10 @@ def _record(
         running[0, row] = running[0, row] + reward
         running[1, row] = running[1, row] + 1.0
         if over:
-            wp.atomic_add(sums, 0, wp.float64(1.0))
-            wp.atomic_add(sums, 1, wp.float64(running[0, row]))
-            wp.atomic_add(sums, 2, wp.float64(running[1, row]))
+            part = row % parts.shape[0]
+            wp.atomic_add(parts, part, 0, wp.float64(1.0))
+            wp.atomic_add(parts, part, 1, wp.float64(running[0, row]))
+            wp.atomic_add(parts, part, 2, wp.float64(running[1, row]))
             running[0, row] = 0.0
             running[1, row] = 0.0
     if final_count.shape[0] > 0:
@@ -67,13 +68,20 @@ class Episodes:
 
     Attributes:
         running: Return and length so far, shape (2, rows).
-        sums: Count, return and length summed over the episodes that finished since the sums were last cleared, shape (3,), float64.
+        sums: Count, return and length summed over the episodes that finished since the sums were last cleared, shape (3,), float64; see :meth:`total`.
     """
 
     def __init__(self, rows: int, device: torch.device) -> None:
         self.running = torch.zeros((2, rows), device=device)
         self.sums = torch.zeros(3, dtype=torch.float64, device=device)
+        self._parts = torch.zeros((PARTS if device.type == "cuda" else 1, 3), dtype=torch.float64, device=device)
         self.device = device
+
+    def total(self) -> torch.Tensor:
+        """``sums``, brought up to date."""
+        self.sums += self._parts.sum(0)
+        self._parts.zero_()
+        return self.sums
 
     def record(self, seats: Seats, step: int, weights: torch.Tensor, reward: torch.Tensor, done: torch.Tensor, finals: tuple[torch.Tensor, ...]) -> None:
         """Take in one step.
@@ -90,5 +98,5 @@ class Episodes:
             flags = (seats.terminated(), seats.truncated(), seats.world_ended())
         else:
             flags = (world.terminated.torch(), world.truncated.torch(), torch.empty(0, dtype=torch.bool, device=self.device))
-        arguments = [seats.rewards().float(), *flags, weights, seats.agents, step, reward, done, self.running, self.sums, *finals]
+        arguments = [seats.rewards().float(), *flags, weights, seats.agents, step, reward, done, self.running, self._parts, *finals]
         launch(_record, seats.rows, arguments, self.device)

@@ -130,7 +130,7 @@ class Learner:
 
     def summarize(self) -> None:
         """Put together what the host is told of the iteration."""
-        sums = self.player.episodes.sums
+        sums = self.player.episodes.total()
         self.ranks.sum_(sums)
         self.summary[:3].copy_(sums)
         self.summary[3].copy_(self.optimizer.learning_rate)

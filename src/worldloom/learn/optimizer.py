@@ -79,14 +79,24 @@ class FlatAdam:
             outputs: A loss; or what a network gave, with the slopes of the loss by each of them.
             slopes: Those slopes.
         """
-        gradients = torch.autograd.grad(outputs, self.parameters, slopes, materialize_grads=True)
-        torch.cat([g.reshape(-1) for g in gradients], out=self.gradient)
+        torch.cat(self._slopes(outputs, slopes), out=self.gradient)
+        self.go()
+
+    def add(self, outputs: torch.Tensor | Sequence[torch.Tensor], slopes: Sequence[torch.Tensor] | None = None) -> None:
+        """Add to ``gradient`` what one part of a batch brings; :meth:`go` takes the step when all parts are in it, and ``gradient`` is then to be cleared."""
+        self.gradient += torch.cat(self._slopes(outputs, slopes))
+
+    def go(self) -> None:
+        """Take one step down ``gradient``, averaged over all processes."""
         self.ranks.mean_(self.gradient)
         torch.linalg.vector_norm(self.gradient, out=self.gradient_norm)
         self._powers *= self._betas
         norm, rate = self.gradient_norm.view(1), self.learning_rate.view(1)
         arguments = (self.gradient, norm, self.max_gradient_norm, rate, self._powers, self.flat, self._first, self._second)
         launch(_adam, self.flat.numel(), arguments, self.flat.device)
+
+    def _slopes(self, outputs: torch.Tensor | Sequence[torch.Tensor], slopes: Sequence[torch.Tensor] | None) -> list[torch.Tensor]:
+        return [g.reshape(-1) for g in torch.autograd.grad(outputs, self.parameters, slopes, materialize_grads=True)]
 
     def tensors(self) -> dict[str, torch.Tensor]:
         """What a later step depends on, beside the parameters."""

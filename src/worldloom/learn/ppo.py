@@ -12,11 +12,11 @@ from worldloom.learn.actions import log_prob_entropy
 from worldloom.learn.advantages import gae
 from worldloom.learn.config import RolloutConfig
 from worldloom.learn.learner import Learner
+from worldloom.learn.loss_kernel import Slopes, loss_slopes, weights_of
 from worldloom.learn.means import Mean
 from worldloom.learn.on_policy import OnPolicy, explained_variance
 from worldloom.learn.policy import Policy
-from worldloom.learn.ppo_kernel import ppo_slopes
-from worldloom.learn.storage import Batch
+from worldloom.learn.storage import Batch, Storage
 from worldloom.learn.take import take
 
 
@@ -84,6 +84,23 @@ def ppo_loss(policy: Policy, batch: Batch, config: PPOConfig, mean: Mean) -> Los
         divergence = mean(ratio - 1.0 - log_ratio)
         clipped = mean((ratio != bounded).float())
     return Losses(total, policy_loss, value_loss, entropy, divergence, clipped)
+
+
+def ppo_slopes(
+    policy: Policy,
+    config: PPOConfig,
+    kept: Storage,
+    places: torch.Tensor,
+    advantages: torch.Tensor,
+    returns: torch.Tensor,
+    parameters: torch.Tensor,
+    values: torch.Tensor,
+    count: torch.Tensor | None,
+) -> Slopes:
+    """The slopes of :func:`ppo_loss` on the steps at ``places`` of a roll-out, with their ``advantages`` and the ``returns`` of all."""
+    settings = weights_of(config.clip, config.value_clip, config.value_weight, config.entropy_weight)
+    steps = kept.everything(returns, returns)
+    return loss_slopes(policy.spec.action, settings, steps, places, advantages, parameters, values, policy.log_std, kept.starts, count)
 
 
 class PPO(OnPolicy):
@@ -165,12 +182,8 @@ class PPO(OnPolicy):
             chosen = mean.standardize(chosen)
         with learner.player.autocast():
             parameters, values, _ = policy({k: take(v, places) for k, v in kept.observations.items()}, learner.player.state)
-        slopes = ppo_slopes(policy.spec.action, config, kept, places, chosen, returns, parameters, values, policy.log_std, mean.count)
-        outputs, by_outputs = [parameters, values], [slopes.parameters, slopes.values]
-        if policy.log_std is not None:
-            outputs.append(policy.log_std.view_as(policy.log_std))
-            by_outputs.append(slopes.log_std.sum(0))
-        learner.optimizer.step(outputs, by_outputs)
+        slopes = ppo_slopes(policy, config, kept, places, chosen, returns, parameters, values, mean.count)
+        learner.optimizer.step(*slopes.by_outputs(parameters, values, policy.log_std))
         return slopes.statistics.sum(1)
 
 

@@ -176,7 +176,7 @@ class QLearner:
         """Put together what the host is told of the iteration, and take what was seen last into the statistics of observations."""
         if self.policy.normalizer is not None and self.train:
             self.policy.normalizer.update(self.observed(), self._weights, self.ranks.sum_)
-        sums = self.episodes.sums
+        sums = self.episodes.total()
         self.ranks.sum_(sums)
         self.summary[:3].copy_(sums)
         self.summary[3].copy_(self.optimizer.learning_rate)

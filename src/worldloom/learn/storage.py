@@ -38,6 +38,15 @@ class Batch:
     state: torch.Tensor | None = None
     resets: torch.Tensor | None = None
 
+    def part(self, start: int, end: int) -> Batch:
+        """Some of its steps, where it is flat."""
+
+        def cut(tensor: torch.Tensor | None) -> torch.Tensor | None:
+            return None if tensor is None else tensor[start:end]
+
+        kept = {name: cut(getattr(self, name)) for name in ("actions", "log_probs", "values", "advantages", "returns", "masks", "weights")}
+        return Batch({k: v[start:end] for k, v in self.observations.items()}, **kept)  # type: ignore[arg-type]
+
     def evaluate(self, policy: Policy) -> tuple[torch.Tensor, torch.Tensor]:
         """What ``policy`` gives for these steps: parameters of its action, and values."""
         if self.resets is not None and self.state is not None:

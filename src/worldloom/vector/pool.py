@@ -65,7 +65,7 @@ class WorldPool:
                 seed=seed if given is None else 0,  # type: ignore[arg-type]
                 autoreset=autoreset,
                 threads=1,
-                config=_rows(config, first, batch_size, num_envs),
+                config=_rows(made, config, first, batch_size, num_envs),
                 exact=exact,
                 world_offset=first,
             )
@@ -208,6 +208,11 @@ class WorldPool:
         self.close()
 
 
-def _rows(config: Mapping[str, Any] | None, first: int, size: int, whole: int) -> dict[str, Any]:
+def _rows(made: Definition, config: Mapping[str, Any] | None, first: int, size: int, whole: int) -> dict[str, Any]:
     """The configuration of one group: values per world are cut, values for all stay."""
-    return {k: v[first : first + size] if np.ndim(v) and len(v) == whole else v for k, v in (config or {}).items()}
+    found = dict(config or {})
+    for name, value in found.items():
+        field = made.world.fields.get(name)
+        if field is not None and np.shape(value) == (whole, *field.value_shape):
+            found[name] = value[first : first + size]
+    return found

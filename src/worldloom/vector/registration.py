@@ -7,22 +7,22 @@ from typing import Any
 import gymnasium
 from gymnasium.envs.registration import registry
 
-from worldloom.core.registry import Definition, on_register
+from worldloom.core.registry import on_register
 from worldloom.core.schedule import Autoreset
 
 NAMESPACE = "worldloom"
 
 
-def announce(made: Definition) -> None:
+def announce(id: str) -> None:
     """Let Gymnasium know a world."""
-    name = f"{NAMESPACE}/{made.id}"
+    name = f"{NAMESPACE}/{id}"
     try:
         registry.pop(name, None)
         gymnasium.register(
             name,
             entry_point="worldloom.vector.registration:make_one",
             vector_entry_point="worldloom.vector.registration:make_many",
-            kwargs={"world": made.id},
+            kwargs={"world": id},
             disable_env_checker=True,
             order_enforce=False,
         )

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import importlib.util
 import math
-import os
 from pathlib import Path
 from typing import Any
 
-from worldloom.core.errors import InputError
+from worldloom.view.figure import new_figure, save_figure
 
 RETURN, LENGTH = "episode/return", "episode/length"
 SMOOTHED_OVER = 0.02
@@ -28,14 +25,9 @@ def draw_curve(rows: list[dict[str, Any]], target: Path, title: str, threshold: 
         title: What stands above.
         threshold: The return at which the world counts as solved, drawn as a broken line.
     """
-    if importlib.util.find_spec("matplotlib") is None:
-        raise InputError("a curve needs matplotlib: pip install 'worldloom[view]' adds it")
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    figure = new_figure("a curve", 9.0, 5.5)
     from matplotlib.ticker import EngFormatter
 
-    figure = Figure(figsize=(9.0, 5.5), layout="constrained")
-    FigureCanvasAgg(figure)
     figure.suptitle(title)
     panels: Any = figure.subplots(2, 2, sharex="col", sharey="row", height_ratios=[3, 1])
     for panels_of_row, name, label in ((panels[0], RETURN, "return"), (panels[1], LENGTH, "episode length")):
@@ -51,7 +43,7 @@ def draw_curve(rows: list[dict[str, Any]], target: Path, title: str, threshold: 
     handles, _ = panels[0, 0].get_legend_handles_labels()
     if len(handles) > 1:
         panels[0, 0].legend(loc="best")
-    _save(figure, Path(target).expanduser())
+    save_figure(figure, target)
 
 
 def series(rows: list[dict[str, Any]], name: str, over: str) -> dict[str, Points]:
@@ -85,15 +77,3 @@ def _draw_lines(axes: Any, rows: list[dict[str, Any]], name: str, over: str) -> 
     if not lines:
         axes.text(0.5, 0.7, "no episode has ended", transform=axes.transAxes, ha="center", va="center", alpha=0.6)
     axes.grid(which="major", alpha=0.3)
-
-
-def _save(figure: Any, target: Path) -> None:
-    part = target.with_name(f".writing_{target.name}")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(part, dpi=150)
-        os.replace(part, target)
-    except (OSError, ValueError) as error:  # a folder that cannot be written, a format that matplotlib does not know
-        with contextlib.suppress(OSError):
-            part.unlink()
-        raise InputError(f"cannot draw {target}: {error}") from None

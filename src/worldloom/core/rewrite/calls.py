@@ -14,6 +14,7 @@ from worldloom.core.entity import Components, Entity
 from worldloom.core.fields import FLOATS, SCALARS, canonical, is_composite, scalar_of, shape_of
 from worldloom.core.math import NAMES, MathFunction, NoOverloadError, result_type
 from worldloom.core.rewrite import nodes
+from worldloom.core.rewrite.bounds import bounds_of
 from worldloom.core.rewrite.names import MISSING
 from worldloom.core.rewrite.neighbours import QUERIES
 from worldloom.core.rewrite.turns import share
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 _RENAMED: dict[str, str] = {"fabs": "abs"}
 _ENDS = ("terminate", "truncate")
-_OF_WORLDS = ("all", "count", "near", "nearest", "spawn", "random", "integer", "normal", "choice", "weighted", "shuffle", "terminate", "truncate", "fail")
+_OF_WORLDS = ("all", "at", "count", "near", "nearest", "spawn", "random", "integer", "normal", "choice", "weighted", "shuffle", "terminate", "truncate", "fail")
 """The methods of a world."""
 
 
@@ -219,6 +220,8 @@ def _method(e: Expressions, node: ast.Call, function: ast.Attribute) -> Value:
     if isinstance(value.type, WorldType):
         if name == "count":
             return Value(e.target.count(e.kind_argument(node, "count")), wp.int32)
+        if name == "at":
+            return _at(e, node)
         if name in _RANDOM:
             return _RANDOM[name](e, node)
         if name in ("all", *QUERIES):
@@ -233,6 +236,15 @@ def _method(e: Expressions, node: ast.Call, function: ast.Attribute) -> Value:
         problem = f"'{name}()' gives no value" if name in (*_ENDS, "despawn") else f"unknown method '{name}' of {value.type.owner.__name__}"
         raise e.error(problem, "entities have terminate(), truncate() and despawn(), each on a line of its own; put shared code into a @wl.function", node)
     raise e.error(f"{describe(value.type)} has no method '{name}'", "use worldloom's functions, such as wl.length(v)", node)
+
+
+def _at(e: Expressions, node: ast.Call) -> Value:
+    """``world.at(Kind, place)``: the entity with that id."""
+    if len(node.args) != 2:
+        raise e.error("world.at takes a kind of entity and the entity's id", "write world.at(Kind, id)", node)
+    kind = e.kind_argument(ast.copy_location(ast.Call(node.func, node.args[:1], []), node), "at")
+    place = e.number(node.args[1], wp.int32, "the id of an entity")
+    return Value(e.target.at(place, kind, node.lineno, bounds_of(e, node.args[1])), RowType(kind, own=False))
 
 
 # -- random numbers --------------------------------------------------------------------------------------------------

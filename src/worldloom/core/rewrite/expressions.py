@@ -15,6 +15,7 @@ from worldloom.core.exact import NoExactVersionError
 from worldloom.core.fields import FLOATS, SCALARS, Field, Role, is_composite, scalar_of, shape_of
 from worldloom.core.math import NoOverloadError, result_type
 from worldloom.core.rewrite import nodes
+from worldloom.core.rewrite.bounds import bounds_of
 from worldloom.core.rewrite.names import MISSING, Names
 from worldloom.core.rewrite.values import (
     INTEGERS,
@@ -276,9 +277,11 @@ class Expressions(Names):
                 if not -size <= place.const < size:
                     raise self.error(f"overflow: index {place.const} is outside {describe(value.type)} of {size}", f"use 0 to {size - 1}", item)
                 checked.append(nodes.constant(place.const % size))
-            else:
-                what = f"index of {ast.unparse(node.value)} (size {size})"
-                checked.append(self.target.check_index(self.convert(place, wp.int32, item, "an index"), size, what, item.lineno))
+                continue
+            index, known = self.convert(place, wp.int32, item, "an index"), bounds_of(self, item)
+            if known is None or not 0 <= known[0] <= known[1] < size:
+                index = self.target.check_index(index, size, f"index of {ast.unparse(node.value)} (size {size})", item.lineno)
+            checked.append(index)
         return kind, checked
 
     def expr_BinOp(self, node: ast.BinOp) -> Value:

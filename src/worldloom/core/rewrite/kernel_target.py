@@ -14,13 +14,16 @@ from worldloom.core.entity import AGENT_FIELDS, ENGINE_FIELDS
 from worldloom.core.exact import PREFIX as EXACT
 from worldloom.core.fields import FLOATS, Field, Role, scalar_of, shape_of
 from worldloom.core.population import DEAD, HOME, ROW_FIELDS, SERIAL, Population, place_share
+from worldloom.core.population_kernels import LANES
 from worldloom.core.rewrite import accessors, nodes
 from worldloom.core.rewrite.accessors import type_code
+from worldloom.core.rewrite.bounds import Bounds
 from worldloom.core.rewrite.kernel_near import GridAccess, near_loop, nearest_loop
 from worldloom.core.rewrite.target import Target
 from worldloom.core.rewrite.values import RefType, RowType, Value, WorldType, is_scalar, this_world
 from worldloom.core.scratch import CURSOR, STATE
 from worldloom.core.spaces import Discrete, MultiDiscrete
+from worldloom.core.wide_kernels import across_name
 
 if TYPE_CHECKING:
     from worldloom.core.rewrite.expressions import Expressions
@@ -37,7 +40,7 @@ SCALAR_PARAMETERS = ("row", "row_a", "row_b", "world", "slot", "lane", "offset",
 
 def barrier(threads: int) -> str:
     """What waits until all ``threads`` of a row are there, and sees what they wrote."""
-    return "sync_warp" if threads == 32 else "sync_block"
+    return "sync_warp" if threads == LANES else "sync_block"
 
 
 def variable(column: Column) -> str:
@@ -117,6 +120,8 @@ class KernelTarget(Target):
         self.helpers: dict[str, Any] = {}
         self.faults = False
         self.draws = self.births = False
+        self._gathering: dict[Column, str] = {}
+        """How the turns of the shared loop at hand accumulate into components of the own row."""
 
     # -- numbers -----------------------------------------------------------------------------------------------------
 
@@ -163,9 +168,12 @@ class KernelTarget(Target):
             return self.exclusive or self.table == WORLD
         return bool(row.type.own)
 
-    def _row(self, row: Value) -> ast.expr:
+    def _row(self, row: Value, field: Field | None = None) -> ast.expr:
         if isinstance(row.type, WorldType):
             self.scalars.add("world")
+            if field is not None and field.role is Role.CONFIG:  # one for all worlds, or one for each
+                rows = nodes.index(nodes.attribute(nodes.name(column_name(self._column(row, field))), "shape"), nodes.constant(0))
+                return nodes.warp("min", nodes.name("world"), nodes.binary(rows, ast.Sub(), nodes.constant(1)))
             return nodes.name("world")
         if row.type.own:
             self.scalars.add("row")
@@ -175,7 +183,9 @@ class KernelTarget(Target):
         """The whole column, for access in memory."""
         column = self._column(row, field)
         self.columns[column] = field
-        if not self._in_registers(row):
+        if field.role is Role.CONFIG:
+            pass  # no system writes it
+        elif not self._in_registers(row):
             (self.remote_write if write else self.remote_read).add(column)
         elif write:
             self.local_write.add(column)
@@ -224,6 +234,10 @@ class KernelTarget(Target):
             now = self.read(row, field) if indices is None else self.element(row, field, indices)
             value = self._combine(operator, now, value, field)
             return self.write(row, field, value) if indices is None else self.set_element(row, field, indices, value)
+        if self._in_registers(row) and indices is None and operator not in ("or", "and"):
+            self._gathering[self._column(row, field)] = operator
+            mine = _gathered(self._column(row, field))
+            return [nodes.assign(mine, self._combine(_joint(operator), nodes.name(mine), value, field))]
         place = [self._row(row), *(indices or [])]
         column = self._reach(row, field, write=True)
         if operator in ("or", "and"):
@@ -251,7 +265,7 @@ class KernelTarget(Target):
         return nodes.name(column_name(self._column(row, field)))
 
     def element(self, row: Value, field: Field, indices: list[ast.expr]) -> ast.expr:
-        return clean_action(accessors.get(self._reach(row, field, write=False), field, self._row(row), indices), field)
+        return clean_action(accessors.get(self._reach(row, field, write=False), field, self._row(row, field), indices), field)
 
     def set_element(self, row: Value, field: Field, indices: list[ast.expr], value: ast.expr) -> list[ast.stmt]:
         stored = self._by_one([accessors.put(self._reach(row, field, write=True), field, self._row(row), value, indices)])
@@ -268,7 +282,16 @@ class KernelTarget(Target):
 
     def follow(self, reference: ast.expr, kind: Any, line: int) -> ast.expr:
         place = self.find(reference, kind) if kind.__name__ in self.counts.populations else self.cast(reference, wp.int32)
-        message = f"an empty or stale reference to {kind.__name__} was followed"
+        return self._row_at(place, kind, f"an empty or stale reference to {kind.__name__} was followed", line)
+
+    def at(self, place: ast.expr, kind: Any, line: int, known: Bounds | None) -> ast.expr:
+        sure = kind.__name__ not in self.counts.populations and known is not None and 0 <= known[0] <= known[1] < self.counts[kind.__name__]
+        if sure:
+            return nodes.binary(self.first_row(kind), ast.Add(), place)
+        return self._row_at(place, kind, f"there is no {kind.__name__} {{value}}", line)
+
+    def _row_at(self, place: ast.expr, kind: Any, message: str, line: int) -> ast.expr:
+        """The row of the entity at a place among its kind; the first row, and a fault with ``message``, where there is none."""
         slot = nodes.call("checked_slot", place, self.count(kind), *self._fault_arguments(message, line))
         batch = self.counts.pooled(kind.__name__)
         if batch is not None:  # the first row of an empty world is another's
@@ -409,21 +432,41 @@ class KernelTarget(Target):
         return ast.Expr(nodes.call(barrier(self.threads)))
 
     def share(self, counter: str, turns: str, body: list[ast.stmt], gathered: list[tuple[Value, Field]]) -> list[ast.stmt]:
-        """Every thread takes each ``threads``-th turn. What the turns gather lies in memory meanwhile, where they meet."""
+        """Every thread takes each ``threads``-th turn, and gathers on its own. Those of a warp then gather over all its threads; warps meet in memory."""
         if self.threads == 1:
             return super().share(counter, turns, body, gathered)
         self.scalars.add("lane")
-        out: list[ast.stmt] = [self._wait()] if gathered else []  # some may still be loading what is now stored
+        operators = {self._column(row, held): self._gathering.pop(self._column(row, held), "") for row, held in gathered}
+        meeting = [(row, held) for row, held in gathered if self.threads > LANES or not operators[self._column(row, held)]]
+        out: list[ast.stmt] = [self._wait()] if meeting else []  # some may still be loading what is now stored
         for row, held in gathered:
-            now = self.read(row, held)
-            out += self._by_one([accessors.put(self._reach(row, held, write=True), held, self._row(row), now)])
+            operator, now = operators[self._column(row, held)], self.read(row, held)
+            if (row, held) in meeting:
+                out += self._by_one([accessors.put(self._reach(row, held, write=True), held, self._row(row), now)])
+            if operator:
+                start = now if operator in ("min", "max") else self.literal(0, held.dtype)
+                out.append(nodes.assign(_gathered(self._column(row, held)), self.hold(start, held.dtype)))
         rounds = nodes.binary(nodes.binary(nodes.name(turns), ast.Add(), nodes.constant(self.threads - 1)), ast.Div(), nodes.constant(self.threads))
         place = nodes.binary(nodes.binary(nodes.name(f"{counter}_round"), ast.Mult(), nodes.constant(self.threads)), ast.Add(), nodes.name("lane"))
         taken = ast.If(ast.Compare(nodes.name(counter), [ast.Lt()], [nodes.name(turns)]), body, [])
         loop = ast.For(ast.Name(f"{counter}_round", ast.Store()), nodes.call("range", rounds), [nodes.assign(counter, place), taken], [], None)
-        out += [self._wait(), loop, self._wait()]
+        out += [self._wait(), loop]
+        leads = ast.Compare(nodes.binary(nodes.name("lane"), ast.Mod(), nodes.constant(LANES)), [ast.Eq()], [nodes.constant(0)])
         for row, held in gathered:
-            out += self.write(row, held, accessors.get(self._reach(row, held, write=False), held, self._row(row)))
+            operator, mine = operators[self._column(row, held)], _gathered(self._column(row, held))
+            if not operator:
+                continue
+            out.append(nodes.assign(mine, nodes.call(across_name(_joint(operator), held.dtype), nodes.name(mine))))
+            if self.threads > LANES:
+                meet = nodes.warp(f"atomic_{operator}", self._reach(row, held, write=True), self._row(row), nodes.name(mine))
+                out.append(ast.If(leads, [ast.Expr(meet)], []))
+        out.append(self._wait())
+        for row, held in gathered:
+            if (row, held) in meeting:
+                out += self.write(row, held, accessors.get(self._reach(row, held, write=False), held, self._row(row)))
+            else:
+                operator, total = operators[self._column(row, held)], nodes.name(_gathered(self._column(row, held)))
+                out += self.write(row, held, total if operator in ("min", "max") else self._combine(operator, self.read(row, held), total, held))
         return out
 
     # -- random numbers, ends, faults --------------------------------------------------------------------------------
@@ -462,6 +505,16 @@ class KernelTarget(Target):
 
     def debug(self, statement: ast.Expr) -> list[ast.stmt]:
         return []
+
+
+def _gathered(column: Column) -> str:
+    """The variable in which a thread gathers what its turns bring to a component."""
+    return f"wl_gathered_{variable(column)}"
+
+
+def _joint(operator: str) -> str:
+    """How threads gather what ``operator`` then brings to a component."""
+    return "add" if operator == "sub" else operator
 
 
 def clean_action(node: ast.expr, field: Field) -> ast.expr:

@@ -22,6 +22,7 @@ from worldloom.core.rewrite.values import Value
 from worldloom.core.source import Source
 
 if TYPE_CHECKING:
+    from worldloom.core.rewrite.bounds import Bounds
     from worldloom.core.rewrite.turns import Turns
 
 MISSING: Any = object()
@@ -42,6 +43,8 @@ class Names:
         self.access = Access()
         self.world_system = False
         self.turns: Turns | None = None
+        self.counters: dict[str, Bounds] = {}
+        """The counters of the loops around the statement at hand, where it is known which numbers they run through."""
         self.draws: list[tuple[ast.Constant, int]] = []
         self.draw_count = 0
 

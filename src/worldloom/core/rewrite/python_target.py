@@ -11,6 +11,7 @@ from worldloom.core.entity import Has
 from worldloom.core.fields import Field, canonical
 from worldloom.core.rewrite import nodes
 from worldloom.core.rewrite.accessors import type_code
+from worldloom.core.rewrite.bounds import Bounds
 from worldloom.core.rewrite.target import Target
 from worldloom.core.rewrite.values import Value
 
@@ -84,6 +85,10 @@ class PythonTarget(Target):
     def follow(self, reference: ast.expr, kind: Any, line: int) -> ast.expr:
         message = self.describe_site(f"an empty or stale reference to {kind.__name__} was followed", line)
         return self._runtime("follow", nodes.constant(kind.__name__), reference, nodes.constant(message))
+
+    def at(self, place: ast.expr, kind: Any, line: int, known: Bounds | None) -> ast.expr:
+        message = self.describe_site(f"there is no {kind.__name__} {{value}}", line)
+        return self._runtime("at", nodes.constant(kind.__name__), place, nodes.constant(message))
 
     def alive(self, reference: ast.expr, kind: Any) -> ast.expr:
         return self._runtime("alive", nodes.constant(kind.__name__), reference)

@@ -11,6 +11,7 @@ import warp as wp
 from worldloom.core.fields import Declared, Role, canonical, is_composite, scalar_of
 from worldloom.core.math import FUNCTIONS
 from worldloom.core.rewrite import effects, nodes
+from worldloom.core.rewrite.bounds import range_bounds, replaced
 from worldloom.core.rewrite.expressions import Expressions
 from worldloom.core.rewrite.names import MISSING
 from worldloom.core.rewrite.neighbours import QUERIES, understand_query
@@ -373,7 +374,7 @@ class Statements(Expressions):
         counter = f"wl_i_{name}"
         before = set(self.assigned or ())
         first = self.assign_local(name, Value(self.target.cast(nodes.name(counter), wp.int32), wp.int32), node)
-        body = first + self.loop_body(node.body)
+        body = first + self.counted_body(name, call.args, node.body)
         self.assigned = before
         return [ast.For(ast.Name(counter, ast.Store()), nodes.call("range", *bounds), body, [], None)]
 
@@ -394,6 +395,18 @@ class Statements(Expressions):
         body = self.loop_body(node.body)
         self.assigned = before
         return body
+
+    def counted_body(self, name: str, bounds: list[ast.expr], body: list[ast.stmt]) -> list[ast.stmt]:
+        """The body of a loop over ``range(*bounds)``, with what is known of the numbers that ``name`` runs through."""
+        known = None if replaced(body, name) else range_bounds(self, bounds)
+        outer = self.counters.pop(name, None)
+        if known is not None:
+            self.counters[name] = known
+        made = self.loop_body(body)
+        self.counters.pop(name, None)
+        if outer is not None:
+            self.counters[name] = outer
+        return made
 
     def loop_body(self, body: list[ast.stmt]) -> list[ast.stmt]:
         before = set(self.assigned or ())

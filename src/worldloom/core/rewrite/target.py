@@ -11,6 +11,7 @@ import warp as wp
 from worldloom.core import exact
 from worldloom.core.fields import Field
 from worldloom.core.rewrite import nodes
+from worldloom.core.rewrite.bounds import Bounds
 from worldloom.core.rewrite.values import Value
 
 
@@ -113,6 +114,13 @@ class Target(ABC):
     @abstractmethod
     def follow(self, reference: ast.expr, kind: Any, line: int) -> ast.expr:
         """The row that a reference refers to."""
+
+    @abstractmethod
+    def at(self, place: ast.expr, kind: Any, line: int, known: Bounds | None) -> ast.expr:
+        """The row of the entity of ``kind`` whose id is ``place``; the first and a fault of this world where there is none.
+
+        ``known`` are the bounds of ``place``, where it has some.
+        """
 
     @abstractmethod
     def alive(self, reference: ast.expr, kind: Any) -> ast.expr:

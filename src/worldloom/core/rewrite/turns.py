@@ -147,7 +147,7 @@ def understand_share(flow: Statements, name: str, call: ast.Call, node: ast.For)
     first = flow.assign_local(name, Value(flow.target.cast(nodes.name(counter), wp.int32), wp.int32), node)
     turns = Turns(name, bound.const if isinstance(bound.const, int) else None, before, flow.loops + 1)
     flow.turns = turns
-    body = first + flow.loop_body(node.body)
+    body = first + flow.counted_body(name, call.args, node.body)
     flow.turns, flow.assigned = None, before
     turns.finish(flow)
     start: list[ast.stmt] = [nodes.assign(total, flow.target.hold(code, wp.int32))]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import torch
 from torch import Tensor, nn
 
 from worldloom.core.errors import InputError
@@ -48,12 +49,29 @@ class SharedLayers(ActorCritic):
         last = self.memory or self.encoder
         self.actor = linear(last.features, spec.action.parameters, ACTOR_GAIN)
         self.critic = linear(last.features, 1, CRITIC_GAIN)
+        self._fused: FusedPair | None = None
         if self.memory is not None:
             self.state_size = self.memory.state_size
+        elif FusedPair.fits(getattr(self.encoder, "network", None), self.actor):
+            self._fused = FusedPair(self.encoder.network, self.actor, self.encoder.network, self.critic)
 
     def forward(self, observations: Observations, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        if self._fused is not None:
+            values = self.encoder.inputs(observations)
+            if self._fused.usable(values):
+                parameters, value = self._fused(values)
+                return parameters, value.view(-1), state
         features, state = self._features(observations, state)
-        return self.actor(features), self.critic(features).squeeze(-1), state
+        parameters, value = self._heads(features)
+        return parameters, value, state
+
+    def _heads(self, features: Tensor) -> tuple[Tensor, Tensor]:
+        """Parameters and value from [N, features]. On a GPU both heads are one layer, since reading the features is most of their cost."""
+        if not features.is_cuda:
+            return self.actor(features), self.critic(features).squeeze(-1)
+        weight, bias = torch.cat([self.actor.weight, self.critic.weight]), torch.cat([self.actor.bias, self.critic.bias])
+        parameters, value = nn.functional.linear(features, weight, bias).split([self.actor.out_features, 1], -1)
+        return parameters, value.squeeze(-1)
 
     def value(self, observations: Observations, state: Tensor) -> Tensor:
         return self.critic(self._features(observations, state)[0]).squeeze(-1)
@@ -63,7 +81,7 @@ class SharedLayers(ActorCritic):
             return super().sequence(observations, state, resets)
         encoded = self.encoder(flattened(observations)).unflatten(0, resets.shape)
         features, _ = self.memory.scan(encoded, state, resets)
-        return self.actor(features), self.critic(features).squeeze(-1)
+        return self._heads(features)
 
     def _features(self, observations: Observations, state: Tensor) -> tuple[Tensor, Tensor]:
         features = self.encoder(observations)

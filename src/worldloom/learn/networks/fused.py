@@ -1,4 +1,4 @@
-"""An actor and a critic of two hidden layers each as one kernel forward and one back, on a GPU.
+"""An actor and a critic of two hidden layers, their own or shared ones, as one kernel forward and one back, on a GPU.
 
 PyTorch writes every activation of these small networks to memory and reads it again, which is nearly all that they cost. Here they stay on
 the chip, and are computed again on the way back. The numbers are those of PyTorch with TF32 products, but for rounding.
@@ -39,12 +39,13 @@ class FusedPair:
     """Runs two networks that are alike but for their last layer.
 
     Args:
-        first, second: Their hidden layers.
+        first, second: Their hidden layers, which may be the same.
         first_head, second_head: Their last layers.
     """
 
     def __init__(self, first: MLP, first_head: nn.Linear, second: MLP, second_head: nn.Linear) -> None:
         self._modules = (first, first_head, second, second_head)
+        self.shared = first is second
         self._table: tuple[tuple[int, ...], Tensor] | None = None
         self._proved: bool | None = None
 
@@ -78,9 +79,9 @@ class FusedPair:
         return True
 
     def parameters(self) -> list[Tensor]:
-        """Weights and biases of the first network's layers, and of the second's."""
+        """Weights and biases of the first network's layers, and of those that only the second has."""
         first, first_head, second, second_head = self._modules
-        return [*first.parameters(), *first_head.parameters(), *second.parameters(), *second_head.parameters()]
+        return [*first.parameters(), *first_head.parameters(), *(() if self.shared else second.parameters()), *second_head.parameters()]
 
     def __call__(self, values: Tensor) -> tuple[Tensor, Tensor]:
         """[N, inputs] -> outputs of the first network [N, P0] and of the second [N, P1]."""
@@ -103,12 +104,12 @@ class FusedPair:
 class _Pair(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
     def forward(ctx: Any, values: Tensor, pair: FusedPair, *parameters: Tensor) -> tuple[Tensor, Tensor]:
-        inputs, hidden, outputs0, outputs1, activation = pair.sizes()
+        _, _, outputs0, outputs1, _ = pair.sizes()
         rows = len(values)
         first, second = values.new_empty((rows, outputs0)), values.new_empty((rows, outputs1))
         table = pair.table(parameters)
         block, warps = FORWARD_TILE
-        grid = (min(math.ceil(rows / block), FORWARD_PROGRAMS), 2)
+        grid = (min(math.ceil(rows / block), FORWARD_PROGRAMS), 1 if pair.shared else 2)
         kernels().forward_kernel[grid](
             values,
             parameters[0],
@@ -116,7 +117,7 @@ class _Pair(torch.autograd.Function):  # type: ignore[misc]
             first,
             second,
             rows,
-            **_constants(inputs, hidden, outputs0, outputs1, activation, block),
+            **_constants(pair, block),
             num_warps=warps,
             num_stages=1,
         )
@@ -127,22 +128,23 @@ class _Pair(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
     def backward(ctx: Any, first_slope: Tensor, second_slope: Tensor) -> tuple[Tensor | None, ...]:
         values, *parameters = ctx.saved_tensors
-        inputs, hidden, outputs0, outputs1, activation = ctx.pair.sizes()
         rows = len(values)
         block, warps = BACKWARD_TILE
         tiles = math.ceil(rows / block)
         programs = min(tiles, max(BACKWARD_PROGRAMS[0], min(tiles // 4, BACKWARD_PROGRAMS[1])))
         parts = values.new_empty((programs, sum(p.numel() for p in parameters)))
-        kernels().backward_kernel[(programs, 2)](
+        kernels().backward_kernel[(programs, 1 if ctx.pair.shared else 2)](
             values, parameters[0], ctx.pair.table(tuple(parameters)), first_slope.contiguous(), second_slope.contiguous(), parts, rows,
-            **_constants(inputs, hidden, outputs0, outputs1, activation, block), num_warps=warps, num_stages=1,
+            **_constants(ctx.pair, block), num_warps=warps, num_stages=1,
         )  # fmt: skip
         total = parts.sum(0)
         slopes = total.split([p.numel() for p in parameters])
         return None, None, *[s.view(p.shape) for s, p in zip(slopes, parameters, strict=True)]
 
 
-def _constants(inputs: int, hidden: int, outputs0: int, outputs1: int, activation: str, block: int) -> dict[str, Any]:
+def _constants(pair: FusedPair, block: int) -> dict[str, Any]:
+    inputs, hidden, outputs0, outputs1, activation = pair.sizes()
+
     def padded(size: int) -> int:
         return max(16, 1 << (size - 1).bit_length())
 
@@ -152,8 +154,9 @@ def _constants(inputs: int, hidden: int, outputs0: int, outputs1: int, activatio
         "H": hidden,
         "P0": outputs0,
         "P1": outputs1,
-        "PP": padded(max(outputs0, outputs1)),
+        "PP": padded(outputs0 + outputs1 if pair.shared else max(outputs0, outputs1)),
         "BM": block,
         "KIND": activation,
         "PRECISION": "tf32",
+        "SHARED": pair.shared,
     }

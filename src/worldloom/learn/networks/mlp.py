@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from worldloom.learn.networks.layers import activation_gain, activation_module, linear
+from worldloom.learn.networks.rectified import rectified, usable
 from worldloom.learn.policy_config import Activation
 
 
@@ -21,4 +22,8 @@ class MLP(nn.Module):  # type: ignore[misc]
 
     def forward(self, values: Tensor) -> Tensor:
         """[..., inputs] -> [..., features]."""
-        return self.layers(values)
+        if self.activation != "relu" or not usable(values):
+            return self.layers(values)
+        for layer in self.layers[::2]:
+            values = rectified(layer, values)
+        return values

@@ -1,4 +1,4 @@
-"""PPO's loss and its gradient in one kernel: a thread per sample, from logits and value to the slopes by both.
+"""The loss of PPO or A2C and its gradient in one kernel: a thread per sample, from logits and value to the slopes by both.
 
 Written out in PyTorch (:func:`worldloom.learn.ppo.ppo_loss`) this is some sixty small kernels, which cost more than the network.
 """
@@ -6,17 +6,14 @@ Written out in PyTorch (:func:`worldloom.learn.ppo.ppo_loss`) this is some sixty
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import torch
 import warp as wp
 
 from worldloom.learn.launch import launch
 from worldloom.learn.spec import ActionSpec
-
-if TYPE_CHECKING:
-    from worldloom.learn.ppo import PPOConfig
-    from worldloom.learn.storage import Storage
+from worldloom.learn.storage import Batch
 
 HALF_LOG_TWO_PI = wp.constant(0.5 * math.log(2.0 * math.pi))
 STATISTICS = 5
@@ -27,7 +24,7 @@ STATISTICS = 5
 class Weights:
     """The settings of the loss."""
 
-    clip: wp.float32
+    clip: wp.float32  # 0 for no ratio at all: the log-probability times the advantage, as in A2C
     value_clip: wp.float32
     value: wp.float32
     entropy: wp.float32
@@ -43,13 +40,22 @@ class Slopes(NamedTuple):
     log_std: torch.Tensor
     statistics: torch.Tensor
 
+    def by_outputs(self, parameters: torch.Tensor, values: torch.Tensor, log_std: torch.Tensor | None) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+        """What a policy gave, and the slope of the loss by each."""
+        if log_std is None:
+            return [parameters, values], [self.parameters, self.values]
+        return [parameters, values, log_std.view_as(log_std)], [self.parameters, self.values, self.log_std.sum(0)]
+
 
 @wp.func
 def _share(weights: wp.array(dtype=wp.float32), count: wp.array(dtype=wp.float32), place: wp.int64, samples: int):
     """What one sample counts in a mean."""
-    if weights.shape[0] == 0:
-        return 1.0 / wp.float32(samples)
-    return weights[place] / count[0]
+    weight = float(1.0)
+    if weights.shape[0] > 0:
+        weight = weights[place]
+    if count.shape[0] == 0:
+        return weight / wp.float32(samples)
+    return weight / count[0]
 
 
 @wp.func
@@ -57,7 +63,8 @@ def _finish(
     sample: int,
     share: wp.float32,
     advantage: wp.float32,
-    log_ratio: wp.float32,
+    log_prob: wp.float32,
+    old_log_prob: wp.float32,
     entropy: wp.float32,
     value: wp.float32,
     old_value: wp.float32,
@@ -67,11 +74,16 @@ def _finish(
     statistics: wp.array2d(dtype=wp.float32),
 ):
     """The part that does not depend on the kind of action. Returns the slope of the loss by the action's log-probability."""
+    log_ratio = log_prob - old_log_prob
     ratio = wp.exp(log_ratio)
     bounded = wp.clamp(ratio, 1.0 - settings.clip, 1.0 + settings.clip)
     plain, limited = ratio * advantage, bounded * advantage
-    slope = 0.0
-    if plain <= limited:
+    slope = float(0.0)
+    if settings.clip == 0.0:
+        slope = -advantage * share
+        limited = log_prob * advantage
+        plain = limited
+    elif plain <= limited:
         slope = -plain * share
     error = value - target
     squared = error * error
@@ -137,7 +149,7 @@ def _of_choices(
         for choice in range(first, end):  # its log-probability, which the slopes below are made of
             slopes[sample, choice] = logits[sample, choice] - greatest - norm
     slope = _finish(
-        sample, share, advantages[sample], log_prob - log_probs[place], entropy, values[sample], old_values[place], returns[place],
+        sample, share, advantages[sample], log_prob, log_probs[place], entropy, values[sample], old_values[place], returns[place],
         settings, value_slopes, statistics,
     )  # fmt: skip
     for part in range(starts.shape[0] - 1):
@@ -189,7 +201,7 @@ def _of_numbers(
         log_prob += -0.5 * distance * distance - log_std[k] - HALF_LOG_TWO_PI
         entropy += log_std[k] + HALF_LOG_TWO_PI + 0.5
     slope = _finish(
-        sample, share, advantages[sample], log_prob - log_probs[place], entropy, values[sample], old_values[place], returns[place],
+        sample, share, advantages[sample], log_prob, log_probs[place], entropy, values[sample], old_values[place], returns[place],
         settings, value_slopes, statistics,
     )  # fmt: skip
     for k in range(means.shape[1]):
@@ -199,46 +211,50 @@ def _of_numbers(
         spread_slopes[sample, k] = slope * (distance * distance - 1.0) - settings.entropy * share
 
 
-def ppo_slopes(
+def loss_slopes(
     spec: ActionSpec,
-    config: PPOConfig,
-    storage: Storage,
+    settings: Weights,
+    kept: Batch,
     places: torch.Tensor,
     advantages: torch.Tensor,
-    returns: torch.Tensor,
     parameters: torch.Tensor,
     values: torch.Tensor,
     log_std: torch.Tensor | None,
+    starts: torch.Tensor,
     count: torch.Tensor | None,
 ) -> Slopes:
-    """The slopes of PPO's loss on some steps of a roll-out.
+    """The slopes of the loss on some steps of a roll-out.
 
     Args:
         spec: The action.
-        config: The settings.
-        storage: The roll-out.
-        places: Which steps, as places in its flat (steps, rows) tensors, [B].
-        advantages: Of these steps, as they count, [B].
-        returns: Of the whole roll-out, [T, N].
-        parameters, values: What the policy gives for these steps now, [B, P] and [B].
+        settings: What counts how much.
+        kept: Steps of a roll-out, flat.
+        places: Which of them, [B].
+        advantages: Of those, as they count, [B].
+        parameters, values: What the policy gives for them now, [B, P] and [B].
         log_std: Logarithm of the standard deviation, [width]; gaussian only.
-        count: What the weights of these steps add up to, []; None where all count.
+        starts: Where the choices of each part of an action begin, and where the last ends.
+        count: What all weights add up to, []; None where these steps are all that count, and all count the same.
     """
     samples = len(places)
     statistics = parameters.new_empty((STATISTICS, samples))
     slopes, value_slopes = torch.empty_like(parameters), torch.empty_like(values)
     nothing = parameters.new_empty(0)
-    weights = nothing if storage.weights is None else storage.weights.flatten()
-    kept = (storage.log_probs.flatten(), storage.values[:-1].flatten(), advantages, returns.flatten(), weights, nothing if count is None else count.view(1))
-    settings = Weights()
-    settings.clip, settings.value_clip, settings.value, settings.entropy = config.clip, config.value_clip, config.value_weight, config.entropy_weight
+    weights = nothing if kept.weights is None else kept.weights
+    old = (kept.log_probs, kept.values, advantages, kept.returns, weights, nothing if count is None else count.view(1))
     given = (parameters.detach(), values.detach(), places)
-    actions = storage.actions.flatten(0, 1)
     if spec.kind == "categorical":
-        masks = parameters.new_empty((0, 0), dtype=torch.bool) if storage.masks is None else storage.masks.flatten(0, 1)
-        launch(_of_choices, samples, (*given, storage.starts, actions, masks, *kept, settings, slopes, value_slopes, statistics), parameters.device)
+        masks = parameters.new_empty((0, 0), dtype=torch.bool) if kept.masks is None else kept.masks
+        launch(_of_choices, samples, (*given, starts, kept.actions, masks, *old, settings, slopes, value_slopes, statistics), parameters.device)
         return Slopes(slopes, value_slopes, nothing, statistics)
     assert log_std is not None
     spread = parameters.new_empty((samples, spec.width))
-    launch(_of_numbers, samples, (*given, log_std.detach(), actions, *kept, settings, slopes, value_slopes, spread, statistics), parameters.device)
+    launch(_of_numbers, samples, (*given, log_std.detach(), kept.actions, *old, settings, slopes, value_slopes, spread, statistics), parameters.device)
     return Slopes(slopes, value_slopes, spread, statistics)
+
+
+def weights_of(clip: float, value_clip: float, value: float, entropy: float) -> Weights:
+    """The settings of the loss as the kernel takes them."""
+    settings = Weights()
+    settings.clip, settings.value_clip, settings.value, settings.entropy = clip, value_clip, value, entropy
+    return settings

@@ -1,13 +1,17 @@
-"""The kernel's loss and slopes are those of PyTorch's autograd on the loss written out."""
+"""The kernel's loss and slopes are those of PyTorch's autograd on the loss written out, for PPO and for A2C."""
+
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import pytest
 import torch
 
-from worldloom.learn import ActionSpec, ObservationSpec, Policy, PolicyConfig, PolicySpec, PPOConfig, Storage
+from worldloom.learn import ActionSpec, ObservationSpec, Policy, PolicyConfig, PolicySpec, PPOConfig, Storage, a2c
+from worldloom.learn.a2c import A2C, A2CConfig
 from worldloom.learn.actions import log_prob_entropy
 from worldloom.learn.means import Mean
-from worldloom.learn.ppo import ppo_loss
-from worldloom.learn.ppo_kernel import ppo_slopes
+from worldloom.learn.optimizer import FlatAdam
+from worldloom.learn.ppo import ppo_loss, ppo_slopes
 from worldloom.learn.ranks import Ranks
 
 STEPS, ROWS, SAMPLES = 8, 16, 64
@@ -59,14 +63,30 @@ def test_the_kernel_agrees_with_autograd(kind, masked, leave, value_clip):
     wanted = torch.autograd.grad(losses.total, list(policy.parameters()))
 
     parameters, values = batch.evaluate(policy)
-    slopes = ppo_slopes(policy.spec.action, config, storage, places, batch.advantages, returns, parameters, values, policy.log_std, mean.count)
-    outputs, by_outputs = [parameters, values], [slopes.parameters, slopes.values]
-    if policy.log_std is not None:
-        outputs.append(policy.log_std.view_as(policy.log_std))
-        by_outputs.append(slopes.log_std.sum(0))
+    slopes = ppo_slopes(policy, config, storage, places, batch.advantages, returns, parameters, values, mean.count)
+    outputs, by_outputs = slopes.by_outputs(parameters, values, policy.log_std)
     found = torch.autograd.grad(outputs, list(policy.parameters()), by_outputs)
 
     for one, other in zip(wanted, found, strict=True):
         torch.testing.assert_close(other, one, rtol=1e-4, atol=1e-6)
     torch.testing.assert_close(slopes.statistics.sum(1), torch.stack(losses[1:]).detach(), rtol=1e-5, atol=1e-5)
     assert 0.0 < slopes.statistics.sum(1)[4] < 1.0, "some ratios, not all, are to be clipped"
+
+
+@pytest.mark.parametrize("leave", [False, True])
+@pytest.mark.parametrize("kind", ["one choice", "several choices", "numbers"])
+def test_parts_of_a_batch_add_up_to_the_gradient_of_a2c(monkeypatch, kind, leave):
+    monkeypatch.setattr(a2c, "NUMBERS_AT_ONCE", 64 * 50)  # parts of 50 of 128 steps
+    torch.manual_seed(7)
+    policy, storage = rolled_out(ACTIONS[kind], kind == "one choice", leave)
+    optimizer = FlatAdam(policy.parameters(), 0.0)
+    player = SimpleNamespace(storage=storage, autocast=nullcontext)
+    config = A2CConfig(entropy_weight=0.02, value_weight=0.7)
+    learner = SimpleNamespace(config=config, policy=policy, optimizer=optimizer, player=player, device=torch.device("cpu"))
+    batch = storage.everything(torch.randn(STEPS, ROWS), torch.randn(STEPS, ROWS))
+    mean = Mean(batch.weights, Ranks())
+    told = A2C._step(None, learner, batch, mean)
+    wanted = optimizer.gradient.clone()
+    found = A2C._step_in_parts(None, learner, batch, mean)
+    torch.testing.assert_close(optimizer.gradient, wanted, rtol=1e-4, atol=1e-6)
+    torch.testing.assert_close(found, told, rtol=1e-5, atol=1e-5)

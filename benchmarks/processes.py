@@ -1,0 +1,47 @@
+"""Processes that share the cores of a machine: each does its part when it is told to, and they all are waited for."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+from typing import Any
+
+
+def split(total: int, parts: int) -> list[int]:
+    """``total`` as ``parts`` numbers that differ by one at most; none is 0."""
+    return [total * (i + 1) // parts - total * i // parts for i in range(min(total, parts))]
+
+
+ALONE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+"""What a process is told that shares the cores with others: it has one, and no GPU."""
+
+
+@contextmanager
+def workers(function: Callable[..., None], arguments: Sequence[tuple[Any, ...]]) -> Iterator[list[Connection]]:
+    """A process for each of ``arguments``, which ``function`` gets after the process's end of a pipe; our ends, once each has sent a first message."""
+    context = multiprocessing.get_context("spawn")
+    pipes, processes = [], []
+    before = dict(os.environ)
+    os.environ.update(ALONE)
+    for given in arguments:
+        ours, theirs = context.Pipe()
+        process = context.Process(target=function, args=(theirs, *given), daemon=True)
+        process.start()
+        theirs.close()  # so that the end of the process is seen here
+        pipes.append(ours)
+        processes.append(process)
+    os.environ.clear()
+    os.environ.update(before)
+    try:
+        for pipe in pipes:
+            pipe.recv()
+        yield pipes
+    finally:
+        for pipe in pipes:
+            pipe.close()
+        for process in processes:
+            process.terminate()
+            process.join()

@@ -1,0 +1,203 @@
+"""Reads the published data of the COVID-19 economy from the user's own copy of the package ai-economist: a wheel, a zip or a folder.
+
+Only three data files are read: two of JSON and one of NumPy arrays. None of the package's code is run or imported, archives are read
+member by member and never unpacked, and no member may be larger than what such a file can reasonably be.
+"""
+
+from __future__ import annotations
+
+import datetime
+import importlib.metadata
+import io
+import json
+import zipfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from worldloom.core.errors import InputError
+from worldloom.envs.covid.data import LEVELS, Parameters
+
+PACKAGE = "ai-economist"
+HOW = f"`pip download --no-deps {PACKAGE}` gets the wheel that holds it"
+CONSTANTS, FITTED, HISTORY = "model_constants.json", "fitted_params.json", "real_world_data.npz"
+FOLDER = "ai_economist/datasets/covid19_datasets/data_and_fitted_params"
+
+_MOST_BYTES = {CONSTANTS: 1 << 20, FITTED: 1 << 20, HISTORY: 32 << 20}
+_MOST_ARCHIVE_BYTES = 64 << 20
+_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError, OSError, ValueError)
+"""What reading a spoilt, encrypted or odd archive may raise."""
+
+_CODES = (
+    "Alabama=AL,Alaska=AK,Arizona=AZ,Arkansas=AR,California=CA,Colorado=CO,Connecticut=CT,Delaware=DE,District of Columbia=DC,Florida=FL,Georgia=GA,"
+    "Hawaii=HI,Idaho=ID,Illinois=IL,Indiana=IN,Iowa=IA,Kansas=KS,Kentucky=KY,Louisiana=LA,Maine=ME,Maryland=MD,Massachusetts=MA,Michigan=MI,Minnesota=MN,"
+    "Mississippi=MS,Missouri=MO,Montana=MT,Nebraska=NE,Nevada=NV,New Hampshire=NH,New Jersey=NJ,New Mexico=NM,New York=NY,North Carolina=NC,"
+    "North Dakota=ND,Ohio=OH,Oklahoma=OK,Oregon=OR,Pennsylvania=PA,Rhode Island=RI,South Carolina=SC,South Dakota=SD,Tennessee=TN,Texas=TX,Utah=UT,"
+    "Vermont=VT,Virginia=VA,Washington=WA,West Virginia=WV,Wisconsin=WI,Wyoming=WY"
+)
+POSTAL = dict(pair.split("=") for pair in _CODES.split(","))
+"""The code of two letters of each state, by its name."""
+
+Read = Callable[[str], bytes]
+"""Gives the bytes of one of the three files by its name."""
+
+
+def read_published(path: str | Path) -> Parameters:
+    """The parameters in a wheel, a zip, the folder of the installed package, or a folder that holds the data files or the wheel."""
+    place = Path(path).expanduser()
+    if place.is_dir():
+        folder = _data_folder(place)
+        if folder is not None:
+            return _parameters(lambda name: _read_file(folder / name), str(folder))
+        wheels = sorted(place.glob("ai_economist-*.whl"))
+        if not wheels:
+            raise InputError(f"the folder {place} holds no data of the COVID-19 economy ({FITTED} and two more): {HOW}")
+        place = wheels[-1]
+    if not place.is_file():
+        raise InputError(f"there is no file or folder {place}: {HOW}")
+    try:
+        if place.stat().st_size > _MOST_ARCHIVE_BYTES:
+            raise InputError(f"{place} is larger than {_MOST_ARCHIVE_BYTES >> 20} MiB, which the wheel of {PACKAGE} is not: {HOW}")
+        with zipfile.ZipFile(place) as archive:
+            return _parameters(lambda name: _read_member(archive, name, place), place.name)
+    except InputError:
+        raise
+    except _DAMAGED:
+        raise InputError(f"{place} is no wheel or zip that can be read: {HOW}") from None
+
+
+def installed() -> Path | None:
+    """The data folder of the installed package, found without importing it; None where it is not installed."""
+    try:
+        found = Path(str(importlib.metadata.distribution(PACKAGE).locate_file(FOLDER)))
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    return found if (found / FITTED).is_file() else None
+
+
+def _data_folder(place: Path) -> Path | None:
+    """Where in ``place`` the files lie: there, or below it at any of the levels of the package."""
+    parts = Path(FOLDER).parts
+    candidates = [place, *(place.joinpath(*parts[start:]) for start in range(len(parts)))]
+    return next((folder for folder in candidates if (folder / FITTED).is_file()), None)
+
+
+def _read_file(path: Path) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            data = file.read(_MOST_BYTES[path.name] + 1)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}): {HOW}") from None
+    return _bounded(path.name, data)
+
+
+def _read_member(archive: zipfile.ZipFile, name: str, place: Path) -> bytes:
+    found = [info for info in archive.infolist() if info.filename.split("/")[-1] == name]
+    if len(found) != 1:
+        raise InputError(f"{place} holds {'no' if not found else 'more than one'} {name}: {HOW}")
+    with archive.open(found[0]) as member:
+        return _bounded(name, member.read(_MOST_BYTES[name] + 1))
+
+
+def _bounded(name: str, data: bytes) -> bytes:
+    if len(data) > _MOST_BYTES[name]:
+        raise InputError(f"{name} is larger than {_MOST_BYTES[name] >> 20} MiB, which the published one is not: {HOW}")
+    return data
+
+
+def _parameters(read: Read, source: str) -> Parameters:
+    constants, fitted = _json(read, CONSTANTS), _json(read, FITTED)
+    history = _arrays(read(HISTORY))
+    try:
+        return _assemble(constants, fitted, history, source)
+    except InputError:
+        raise
+    except KeyError as error:
+        raise InputError(f"the data in {source} lacks {error}: {HOW}") from None
+    except (TypeError, ValueError, IndexError, AttributeError) as error:
+        raise InputError(f"the data in {source} has another form than the published one ({error}): {HOW}") from None
+
+
+def _assemble(constants: dict[str, Any], fitted: dict[str, Any], history: dict[str, np.ndarray], source: str) -> Parameters:
+    if constants["NUM_STRINGENCY_LEVELS"] != LEVELS:
+        raise InputError(f"the data in {source} has {constants['NUM_STRINGENCY_LEVELS']!r} levels of stringency, and not {LEVELS}")
+    named = constants["US_STATE_IDX_TO_STATE_NAME"]
+    states = tuple(named[str(number)] for number in range(len(named)))
+    first, start = (datetime.date.fromisoformat(day) for day in (fitted["POLICY_START_DATE"], fitted["settings"]["env"]["start_date"]))
+    return Parameters(
+        states=states,
+        postal=tuple(POSTAL[name] for name in states),
+        population=constants["US_STATE_POPULATION"],
+        beta_slope=fitted["BETA_SLOPES"],
+        beta_intercept=fitted["BETA_INTERCEPTS"],
+        gamma=constants["SIR_GAMMA"],
+        beta_delay=fitted["BETA_DELAY"],
+        mortality=constants["SIR_MORTALITY"],
+        lambdas=fitted["CONV_LAMBDAS"],
+        filter_weights=np.asarray(fitted["GROUPED_CONVOLUTIONAL_FILTER_WEIGHTS"], np.float64).reshape(len(states), len(fitted["CONV_LAMBDAS"])),
+        unemployment_bias=fitted["UNEMPLOYMENT_BIAS"],
+        filter_length=fitted["FILTER_LEN"],
+        gdp_per_capita=constants["GDP_PER_CAPITA"],
+        value_of_life=fitted["VALUE_OF_LIFE"],
+        alphas=fitted["INFERRED_WEIGHTAGE_ON_AGENT_HEALTH_INDEX"],
+        planner_alpha=fitted["INFERRED_WEIGHTAGE_ON_PLANNER_HEALTH_INDEX"],
+        health_min=fitted["MIN_MARGINAL_AGENT_HEALTH_INDEX"],
+        health_max=fitted["MAX_MARGINAL_AGENT_HEALTH_INDEX"],
+        economy_min=fitted["MIN_MARGINAL_AGENT_ECONOMIC_INDEX"],
+        economy_max=fitted["MAX_MARGINAL_AGENT_ECONOMIC_INDEX"],
+        planner_health_min=fitted["MIN_MARGINAL_PLANNER_HEALTH_INDEX"],
+        planner_health_max=fitted["MAX_MARGINAL_PLANNER_HEALTH_INDEX"],
+        planner_economy_min=fitted["MIN_MARGINAL_PLANNER_ECONOMIC_INDEX"],
+        planner_economy_max=fitted["MAX_MARGINAL_PLANNER_ECONOMIC_INDEX"],
+        policy=history["policy"],
+        subsidy=history["subsidy"].reshape(-1),
+        susceptible=history["susceptible"],
+        infected=history["infected"],
+        recovered=history["recovered"],
+        vaccinated=history["vaccinated"],
+        deaths=history["smoothed_deaths"],  # what susceptible, infected and recovered were derived from
+        unemployed=history["unemployed"],
+        start_day=(start - first).days,
+        synthetic=False,
+        source=f"{PACKAGE}: {source}",
+    )
+
+
+def _json(read: Read, name: str) -> dict[str, Any]:
+    try:
+        found = json.loads(read(name))
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise InputError(f"{name} holds no JSON object: {HOW}")
+    return found
+
+
+def _arrays(data: bytes) -> dict[str, np.ndarray]:
+    """The arrays in the bytes of an .npz file, none of them larger than the file's own limit and none of them of objects."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            members: dict[str, np.ndarray] = {}
+            for info in archive.infolist()[:64]:
+                with archive.open(info) as member:
+                    members[info.filename.removesuffix(".npy")] = _array(_bounded(HISTORY, member.read(_MOST_BYTES[HISTORY] + 1)))
+            return members
+    except InputError:
+        raise
+    except _DAMAGED:
+        raise InputError(f"{HISTORY} holds no plain arrays of numbers: {HOW}") from None
+
+
+def _array(data: bytes) -> np.ndarray:
+    """One .npy file. Its header is looked at before NumPy sets memory aside for as much as it says."""
+    file = io.BytesIO(data)
+    reader = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}.get(np.lib.format.read_magic(file))
+    if reader is None:
+        raise ValueError("an unknown version of .npy")
+    shape, _, kind = reader(file)
+    if kind.kind not in "iuf" or int(np.prod(shape, dtype=object)) * kind.itemsize != len(data) - file.tell():
+        raise ValueError("no plain numbers, or not as many as it says")
+    return np.asarray(np.load(io.BytesIO(data), allow_pickle=False))

@@ -1,0 +1,281 @@
+"""TagGrid: taggers chase runners over the cells of a square grid."""
+
+import enum
+
+import numpy as np
+
+import worldloom as wl
+from worldloom import clamp
+from worldloom.core.system import System
+from worldloom.envs.tag.picture import Image, picture
+
+STAY, RIGHT, LEFT, UP, DOWN = range(5)
+OFF = -1
+"""Both coordinates of a runner that has left."""
+NOBODY = 2**31 - 1
+FAR = 2**30
+"""Added to the squared distance of a runner that was tagged in this step, so that it is looked at only where nobody else is in the game."""
+FEW = 64
+"""Opponents that one thread looks through; more of them are shared by several threads, unless the players are many themselves."""
+MANY = 256
+LONGEST_PLAIN = 128
+"""Numbers of an observation that one thread writes; a longer one is written by a warp, whose lanes write neighbouring numbers."""
+
+
+class Start(enum.IntEnum):
+    """Where an episode begins."""
+
+    RANDOM = 0  # everybody anywhere
+    PUBLISHED = 1  # taggers in the middle, runners in the corner (0, 0)
+    INNER = 2  # taggers anywhere but at the lower and upper edges, runners in the corner (0, 0)
+
+
+Six = wl.vec(6)
+
+
+def grid_tag(
+    id: str = "TagGridOf-v0",
+    *,
+    taggers: int = 10,
+    runners: int = 1,
+    full_observation: bool = True,
+    grid_length: int = 10,
+    episode_length: int = 100,
+    wall_hit_penalty: float = 0.1,
+    tag_reward_for_tagger: float = 10.0,
+    tag_penalty_for_runner: float = 2.0,
+    step_cost_for_tagger: float = 0.01,
+    start: Start = Start.RANDOM,
+) -> wl.Definition:
+    """Register Tag on a grid as ``id`` and return its definition.
+
+    Only the numbers of players and the form of the observation are fixed; the rest is the first value of a configuration.
+
+    Args:
+        id: Its name.
+        taggers: Taggers in a world.
+        runners: Runners in a world.
+        full_observation: Whether everybody sees everybody, 4 x players + 1 numbers, or only the nearest opponent, 6 numbers.
+        grid_length: The largest coordinate of a cell; a side has ``grid_length + 1`` cells.
+        episode_length: Steps after which an episode is truncated (the configuration ``max_steps``).
+        wall_hit_penalty: What running into a wall costs.
+        tag_reward_for_tagger: What every tagger gets for each runner that is tagged.
+        tag_penalty_for_runner: What being tagged costs.
+        step_cost_for_tagger: What a step in which nobody is tagged costs each tagger, and brings each runner.
+        start: Where an episode begins.
+    """
+    for name, count in (("taggers", taggers), ("runners", runners), ("grid_length", grid_length), ("episode_length", episode_length)):
+        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+            raise wl.InputError(f"Tag on a grid cannot have {name}={count!r}; give a whole number from 1")
+    if start not in list(Start):
+        raise wl.InputError(f"Tag on a grid cannot begin with start={start!r}; give one of {', '.join(f'Start.{one.name}' for one in Start)}")
+    players = taggers + runners
+    length = 4 * players + 1 if full_observation else 6
+    side, bump, prize, fine, cost, first = grid_length, wall_hit_penalty, tag_reward_for_tagger, tag_penalty_for_runner, step_cost_for_tagger, int(start)
+
+    class Player(wl.Entity):
+        x: int  # 0 to grid_length, or OFF
+        y: int
+        tagged: bool  # only ever a runner
+        nearest: wl.int64  # which opponent is nearest, where several threads look for it: squared distance x opponents + id
+        move: wl.Action(wl.Discrete(5))  # 0 stay, 1 x + 1, 2 x - 1, 3 y + 1, 4 y - 1
+        sight: wl.Observation(length)
+        reward: wl.Reward
+
+    class Tagger(Player):
+        pass
+
+    class Runner(Player):
+        pass
+
+    class Grid(wl.World):
+        grid_length: wl.Config = side
+        wall_hit_penalty: wl.Config = float(bump)
+        tag_reward_for_tagger: wl.Config = float(prize)
+        tag_penalty_for_runner: wl.Config = float(fine)
+        step_cost_for_tagger: wl.Config = float(cost)
+        start: wl.Config = first
+        caught: int  # runners tagged in this step
+
+    @wl.system
+    def begin(world: Grid):
+        world.caught = 0
+
+    @wl.system
+    def leave(runner: Runner):
+        if not runner.active:
+            runner.x = OFF
+            runner.y = OFF
+
+    @wl.system
+    def walk(player: Player, world: Grid):
+        if player.x == OFF:
+            return
+        x = player.x + int(player.move == RIGHT) - int(player.move == LEFT)
+        y = player.y + int(player.move == UP) - int(player.move == DOWN)
+        player.x = clamp(x, 0, world.grid_length)
+        player.y = clamp(y, 0, world.grid_length)
+        if player.x != x or player.y != y:
+            player.reward -= world.wall_hit_penalty
+
+    @wl.system
+    def judge(runner: Runner, world: Grid):
+        if runner.tagged and runner.active:
+            runner.reward -= world.tag_penalty_for_runner
+            runner.terminate()
+            world.caught += 1
+
+    @wl.system
+    def pay_taggers(tagger: Tagger, world: Grid):
+        tagger.reward += world.tag_reward_for_tagger * float(world.caught) if world.caught > 0 else -world.step_cost_for_tagger
+
+    @wl.system
+    def pay_runners(runner: Runner, world: Grid):
+        if runner.active and world.caught == 0:
+            runner.reward += world.step_cost_for_tagger
+
+    @wl.system
+    def place_taggers(tagger: Tagger, world: Grid):
+        tagger.x = world.grid_length // 2
+        tagger.y = world.grid_length // 2
+        if world.start == Start.RANDOM:
+            tagger.x = world.integer(world.grid_length + 1)
+            tagger.y = world.integer(world.grid_length + 1)
+        elif world.start == Start.INNER:
+            tagger.x = world.integer(1, world.grid_length)
+            tagger.y = world.integer(1, world.grid_length)
+
+    @wl.system
+    def place_runners(runner: Runner, world: Grid):
+        if world.start == Start.RANDOM:
+            runner.x = world.integer(world.grid_length + 1)
+            runner.y = world.integer(world.grid_length + 1)
+
+    tag = _tag_by_taggers(Tagger, Runner, Grid) if runners <= taggers else _tag_by_runners(Tagger, Runner, Grid)
+    if full_observation:
+        observe = [_look_at_all(kind, first, Tagger, Runner, Grid, taggers, runners) for kind, first in ((Tagger, 0), (Runner, taggers))]
+    else:
+        observe = [_look_at_nearest(Tagger, Runner, Grid, 0.0, taggers, runners), _look_at_nearest(Runner, Tagger, Grid, 1.0, runners, taggers)]
+
+    def draw(sim: wl.Simulation, world: int) -> Image:
+        lengths, limits = sim.world.grid_length.numpy(), sim.world.max_steps.numpy()
+        cells = int(lengths[world % len(lengths)]) + 1
+        places = [np.stack([sim[kind].x.numpy()[world], sim[kind].y.numpy()[world]], axis=1) + 0.5 for kind in ("Tagger", "Runner")]
+        text = f"STEP {int(sim.world.step.numpy()[world])}/{int(limits[world % len(limits)])}"
+        return picture(*places, cells, out=~sim["Runner"].active.numpy()[world], text=text, cells=cells)
+
+    return wl.register(
+        id,
+        world=Grid,
+        entities={Tagger: taggers, Runner: runners},
+        reset=[place_taggers, place_runners],
+        step=[begin, leave, walk, tag, judge, pay_taggers, pay_runners],
+        observe=observe,
+        max_steps=episode_length,
+        render=draw,
+        frames_per_second=10,
+    )
+
+
+def _tag_by_taggers(taggers, runners, grid) -> System:
+    """Who is tagged, for few runners and many taggers: every tagger looks at the runners."""
+
+    @wl.system
+    def tag(tagger: taggers, world: grid):
+        for runner in world.all(runners):
+            runner.tagged |= runner.x == tagger.x and runner.y == tagger.y
+
+    return tag
+
+
+def _tag_by_runners(taggers, runners, grid) -> System:
+    """Who is tagged, for few taggers and many runners: every runner looks at the taggers."""
+
+    @wl.system
+    def tag(runner: runners, world: grid):
+        for tagger in world.all(taggers):
+            runner.tagged |= runner.x == tagger.x and runner.y == tagger.y
+
+    return tag
+
+
+@wl.function
+def away(dx: int, dy: int, tagged: bool) -> int:
+    """The squared distance by which the nearest opponent is chosen."""
+    return dx**2 + dy**2 + (FAR if tagged else 0)
+
+
+@wl.function
+def time_of(step: int, limit: int) -> float:
+    """The part of the episode that is over; 0 where it has no end."""
+    return float(step) / float(limit) if limit > 0 else 0.0
+
+
+@wl.function
+def told(x: int, y: int, target_x: int, target_y: int, role: float, side: int, step: int, limit: int):
+    """The observation of one player and its nearest opponent."""
+    length = float(side)
+    return Six(float(x) / length, float(y) / length, float(target_x) / length, float(target_y) / length, role, time_of(step, limit))
+
+
+def _look_at_nearest(kind, opponent, grid, role: float, players: int, others: int) -> System:
+    """The observation of the nearest opponent; ``role`` is 0 for a tagger and 1 for a runner."""
+
+    @wl.system
+    def look(player: kind, world: grid):
+        nearest, x, y = NOBODY, OFF, OFF
+        for other in world.all(opponent):
+            distance = away(other.x - player.x, other.y - player.y, other.tagged)
+            if other.x != OFF and distance < nearest:
+                nearest, x, y = distance, other.x, other.y
+        player.sight = told(player.x, player.y, x, y, role, world.grid_length, world.step, world.max_steps)
+
+    @wl.system(threads=256 if others >= 512 else 32)
+    def look_together(player: kind, world: grid):
+        player.nearest = wl.int64(NOBODY) * others
+        for place in wl.share(others):
+            other = world.at(opponent, place)
+            if other.x != OFF:
+                distance = away(other.x - player.x, other.y - player.y, other.tagged)
+                player.nearest = min(player.nearest, wl.int64(distance) * others + place)  # the lowest id of those equally near
+        x, y = OFF, OFF
+        if player.nearest // others < NOBODY:
+            other = world.at(opponent, int(player.nearest % others))
+            x, y = other.x, other.y
+        player.sight = told(player.x, player.y, x, y, role, world.grid_length, world.step, world.max_steps)
+
+    return look if others <= FEW or players >= MANY else look_together
+
+
+def _look_at_all(kind, first: int, tagger_kind, runner_kind, grid, taggers: int, runners: int) -> System:
+    """The observation of everybody: all x, all y, all roles, who one is, and the time; ``first`` is the place of the first of the kind."""
+    players = taggers + runners
+    wide = 4 * players + 1 > LONGEST_PLAIN
+    turns = wl.share if wide else range
+
+    @wl.system(threads=32 if wide else 1)
+    def look(player: kind, world: grid):
+        length = float(world.grid_length)
+        for place in turns(4 * players + 1):
+            block = place // players
+            who = place % players
+            value = 0.0
+            if block == 4:
+                value = time_of(world.step, world.max_steps)
+            elif block == 3:
+                value = 1.0 if who == first + player.id else 0.0
+            elif block == 2:
+                value = 1.0 if who >= taggers else 0.0
+            elif who < taggers:
+                tagger = world.at(tagger_kind, who)
+                value = float(tagger.x if block == 0 else tagger.y) / length
+            else:
+                runner = world.at(runner_kind, who - taggers)
+                value = float(runner.x if block == 0 else runner.y) / length
+            player.sight[place] = value
+
+    return look
+
+
+grid_tag("TagGrid-v0")
+grid_tag("TagGridTraining-v0", taggers=4, grid_length=100, tag_penalty_for_runner=5.0)

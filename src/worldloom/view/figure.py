@@ -1,0 +1,37 @@
+"""Figures of matplotlib, an extra: made without a screen, and written whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+from pathlib import Path
+from typing import Any
+
+from worldloom.core.errors import InputError
+
+
+def new_figure(what: str, width: float, height: float) -> Any:
+    """An empty figure, its size in inches; InputError, which names ``what`` was to be drawn, where matplotlib is missing."""
+    if importlib.util.find_spec("matplotlib") is None:
+        raise InputError(f"{what} needs matplotlib: pip install 'worldloom[view]' adds it")
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def save_figure(figure: Any, target: Path) -> None:
+    """Write ``figure`` into ``target``, whose ending says which format, such as ``.png`` or ``.svg``."""
+    target = Path(target).expanduser()
+    part = target.with_name(f".writing_{target.name}")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(part, dpi=150)
+        os.replace(part, target)
+    except (OSError, ValueError) as error:  # a folder that cannot be written, a format that matplotlib does not know
+        with contextlib.suppress(OSError):
+            part.unlink()
+        raise InputError(f"cannot draw {target}: {error}") from None

@@ -1,0 +1,117 @@
+"""Kernels that are joined: whose threads run in stages, and that they do what the kernels did one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from cuda_threads import Machine
+
+import worldloom as wl
+from worldloom.core.joined import MOST_THREADS
+from worldloom.core.kernel_spec import KernelSpec
+from worldloom.core.program import generate
+
+
+class Bee(wl.Entity):
+    fly: wl.Action(wl.Discrete(3))
+    height: int
+    lead: int  # of the highest, less its own
+    sight: wl.Observation(wl.Discrete(100))
+    reward: wl.Reward
+
+
+class Queen(wl.Entity):
+    court: int  # bees at her height
+    height: int = 3
+
+
+class Hive(wl.World):
+    top: int
+    turns: wl.Config = 5
+
+
+@wl.system
+def fly(bee: Bee, world: Hive):
+    bee.height += bee.fly + world.integer(2)
+    world.top = max(world.top, bee.height)
+
+
+@wl.system
+def rise(queen: Queen, world: Hive):
+    queen.court = 0
+    queen.height = world.top - 1
+
+
+@wl.system
+def attend(bee: Bee, world: Hive):
+    bee.lead = world.top - bee.height
+    for queen in world.all(Queen):
+        if queen.height == bee.height:
+            queen.court += 1
+
+
+@wl.system
+def praise(bee: Bee, world: Hive):
+    for queen in world.all(Queen):
+        bee.reward += float(queen.court * bee.lead)
+
+
+@wl.system
+def swarm(world: Hive):
+    if world.step + 1 >= world.turns:
+        world.terminate()
+
+
+@wl.system
+def look(bee: Bee, world: Hive):
+    bee.sight = 2 * bee.height + world.top
+
+
+def hive(bees: int, queens: int) -> wl.Definition:
+    return wl.Definition("Hive-test", Hive, {Bee: bees, Queen: queens}, step=(fly, rise, attend, praise, swarm), observe=(look,))
+
+
+def kernels(definition: wl.Definition, fuse: bool = True) -> list[KernelSpec]:
+    schedule = wl.Simulation(definition, 1, "python").schedule
+    return [spec for spec in generate(schedule, fuse, True).step if isinstance(spec, KernelSpec)]
+
+
+@pytest.mark.parametrize(("bees", "queens", "threads"), [(5, 2, 8), (32, 1, 32), (33, 1, 64), (4, MOST_THREADS, MOST_THREADS)])
+def test_few_entities_make_one_kernel_in_stages(bees: int, queens: int, threads: int) -> None:
+    (whole,) = kernels(hive(bees, queens))
+    assert (whole.rows, whole.is_block, whole.whole_warps) == (threads, threads > 32, threads <= 32)
+    assert len(whole.stages) > 3
+    assert whole.labels == tuple(label for stage in whole.stages for label in stage.labels)
+    assert whole.launched(3) % 32 == 0
+
+
+def test_many_entities_keep_kernels_of_their_own() -> None:
+    found = kernels(hive(MOST_THREADS + 1, 1))
+    assert any(spec.rows == MOST_THREADS + 1 and not spec.stages for spec in found)
+
+
+def test_nothing_is_joined_where_nothing_is_fused() -> None:
+    assert not any(spec.stages for spec in kernels(hive(5, 2), fuse=False))
+
+
+@pytest.mark.parametrize(("bees", "worlds"), [(5, 3), (40, 2)], ids=["several worlds in a warp", "a block per world"])
+def test_stages_do_what_kernels_do(bees: int, worlds: int) -> None:
+    definition = hive(bees, 2)
+    plain, staged = (wl.Simulation(definition, worlds, "cpu", seed=4) for _ in range(2))
+    machine = Machine(staged)
+    assert len(machine.program.step) == 1
+    rng = np.random.default_rng(0)
+    for _ in range(7):
+        moves = rng.integers(0, 3, (worlds, bees)).astype(np.int32)
+        plain.step(moves)
+        staged[Bee].fly = moves
+        machine.step()
+        for table in ("Bee", "Queen", "World"):
+            for column in plain.tables[table]:
+                np.testing.assert_array_equal(column.numpy(), staged.tables[table][column.field.name].numpy(), column.name)
+
+
+def test_an_explanation_tells_the_stages() -> None:
+    schedule = wl.Simulation(hive(5, 2), 1, "python")
+    kernel = next(k for k in schedule.explain().kernels if k.phase == "step")
+    assert kernel.stages and len(kernel.waits) == len(kernel.stages) - 1
