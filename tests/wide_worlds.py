@@ -20,6 +20,7 @@ class Robot(wl.Entity):
     echoes: wl.Array(int, RAYS, 2)
     histogram: wl.Array(int, 4)
     path: wl.Array(int, 4)
+    halves: wl.Array(int, 2 * RAYS)
     nearest: float
     farthest: int
     hits: int
@@ -133,6 +134,9 @@ def yard(threads: int, faulty: bool = False, robots: int = 2) -> wl.Definition:
         if robot.hits > 0:
             for ray in wl.share(4):
                 robot.path[ray] += robot.hits
+        for ray in wl.share(RAYS):
+            robot.halves[ray] += ray
+            robot.halves[RAYS + ray] = robot.halves[ray] - robot.halves[ray + RAYS] + robot.x
         if robot.nearest < 3.0:
             world.spawn(Echo, robot=robot.ref, strength=robot.hits)
         if robot.farthest > 50:

@@ -25,7 +25,6 @@ from worldloom.core.population import serial_number
 from worldloom.core.program import generate
 from worldloom.core.random import Key
 from worldloom.core.settle import LANES
-from worldloom.core.wide_kernels import ACROSS
 
 
 class Memory:
@@ -152,7 +151,6 @@ class Machine:
             "warp_votes": self._vote,
             "votes_before": lambda votes, lane: (votes & ((1 << int(lane)) - 1)).bit_count(),
             "vote_count": lambda votes: votes.bit_count(),
-            **{name: functools.partial(self._across, name.split("_")[1]) for name in ACROSS},
             "report_fault": self._report,
             "clean_choice": lambda choice, count: choice if 0 <= choice < count else np.int32(0),
             "checked_index": self._checked,
@@ -188,7 +186,13 @@ class _Warp:
         return lambda function: function
 
     def func_native(self, snippet: str) -> Any:
-        return lambda function: _put if function.__name__.startswith(("wl_put", "wl_stream")) else _get
+        def stand_in(function: Any) -> Any:
+            what, operator, *_ = function.__name__.split("_")
+            if what == "across":
+                return functools.partial(self.machine._across, operator)
+            return _put if operator in ("put", "stream") else _get
+
+        return stand_in
 
     def where(self, test: Any, one: Any, two: Any) -> Any:
         return one if test else two

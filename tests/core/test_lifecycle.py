@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from cuda_threads import Machine
 
 import worldloom as wl
 from worldloom.core import lifecycle
+from worldloom.core.compare import first_difference
+from worldloom.core.kernel_spec import KernelSpec
 
 DEVICES = ["python", "cpu"]
 MODES = ["same_step", "next_step", "disabled"]
@@ -177,3 +180,45 @@ def test_interpreted_as_compiled_in_every_mode(race: wl.Definition, columns, mod
         for name, values in slow.items():
             np.testing.assert_array_equal(fast[name], values, err_msg=f"{name}, step {step}")
     assert (fast["World.episode"] > 0).all() or mode == "disabled"
+
+
+class Scroll(wl.Entity):
+    text: wl.Observation(lifecycle.LONG + 3)
+    notes: wl.Array(int, 3, lifecycle.LONG) = 5
+    short: wl.Array(int, 20) = 6
+
+
+class Library(wl.World):
+    shelf: wl.Array(int, lifecycle.LONG + 1) = 4
+
+
+@wl.system
+def write(scroll: Scroll, world: Library):
+    scroll.notes[2, world.step] += 1
+    scroll.short[world.step] += 1
+
+
+@wl.system
+def note(world: Library):
+    world.shelf[world.step] += 1
+
+
+@wl.system
+def copy_out(scroll: Scroll, world: Library):
+    scroll.text[lifecycle.LONG + 2] = float(world.step + 10 * scroll.id)
+
+
+def test_long_arrays_are_kept_and_cleared() -> None:
+    """By several threads on a GPU, whose kernels are run here by those of Python."""
+    made = wl.Definition("Library-test", Library, {Scroll: 2}, step=(write, note), observe=(copy_out,), max_steps=2)
+    cpu, threads = (wl.Simulation(made, 2, "cpu", seed=0) for _ in range(2))
+    machine = Machine(threads)
+    wide = {label for spec in machine.program.step if isinstance(spec, KernelSpec) for part in spec.parts if part.threads == 32 for label in part.labels}
+    assert wide == {"keep_Scroll_arrays", "clear_Scroll_arrays_state"}
+    for step in range(3):
+        cpu.step()
+        machine.step()
+        assert first_difference(cpu, threads, step) is None
+        changed = [int((sim_column.numpy() != value).sum()) for sim_column, value in ((cpu[Scroll].notes, 5), (cpu[Scroll].short, 6), (cpu.world.shelf, 4))]
+        assert changed == ([0, 0, 0] if step == 1 else [4, 4, 2])
+    np.testing.assert_array_equal(cpu[Scroll].final_text.numpy()[:, :, -2:], [[[0.0, 2.0], [0.0, 12.0]]] * 2)

@@ -4,10 +4,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import worldloom as wl
+from worldloom.core import grid as grids
 from worldloom.core import kernel_spec
 from worldloom.core.grid import PARTS
 
@@ -139,8 +142,15 @@ def assert_same(one: wl.Simulation, two: wl.Simulation, when: str) -> None:
                 assert one.world[name].numpy().tobytes() == two.world[name].numpy().tobytes(), f"{name}, {when}"
 
 
-def test_moving_worlds_find_the_same_neighbours():
-    with wl.Simulation(MEADOW, WORLDS, "cpu", seed=7) as cpu, wl.Simulation(MEADOW, WORLDS, "cuda:0", seed=7) as cuda:
+@pytest.fixture(params=[0, 10**6], ids=["in cells", "of all"])
+def meadow(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> wl.Definition:
+    """The world whose nearest are found in the cells of a grid, or among all."""
+    monkeypatch.setattr(grids, "FEW", request.param)
+    return replace(MEADOW)
+
+
+def test_moving_worlds_find_the_same_neighbours(meadow: wl.Definition):
+    with wl.Simulation(meadow, WORLDS, "cpu", seed=7) as cpu, wl.Simulation(meadow, WORLDS, "cuda:0", seed=7) as cuda:
         for step in range(45):
             cpu.step()
             cuda.step()
@@ -169,12 +179,12 @@ def places_of(name: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", ["random", "all equal", "few places", "huge", "tiny", "not finite", "outliers"])
-def test_places_of_all_kinds(name: str):
+def test_places_of_all_kinds(name: str, meadow: wl.Definition):
     places = places_of(name)
     size = float(np.nanmedian(np.abs(places[np.isfinite(places)])))
     reach = np.random.default_rng(2).uniform(0.0, 0.5 * size, (WORLDS, DOTS)).astype(np.float32)
     reach[:, :4] = 0.0, np.inf, np.nan, -1.0
-    with wl.Simulation(MEADOW, WORLDS, "cpu", seed=7) as cpu, wl.Simulation(MEADOW, WORLDS, "cuda:0", seed=7) as cuda:
+    with wl.Simulation(meadow, WORLDS, "cpu", seed=7) as cpu, wl.Simulation(meadow, WORLDS, "cuda:0", seed=7) as cuda:
         for simulation in (cpu, cuda):
             simulation[Dot].position, simulation[Dot].deep, simulation[Dot].reach = places[..., :2], places, reach
             simulation[Bug].position = places[:, :MOST_BUGS, :2]

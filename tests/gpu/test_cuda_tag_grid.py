@@ -21,6 +21,7 @@ def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
         (4, 1, True, 200),
         (1, 1, True, 100),
         (30, 10, True, 100),
+        (270, 10, True, 30),
         (3, 5, False, 200),
         (70, 1, False, 100),
         (999, 1, False, 60),

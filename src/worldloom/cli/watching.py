@@ -56,6 +56,8 @@ class Shown(Callback):
                 details["processes"] = str(trainer.ranks.size)
             if any(learner.seats.mask() is not None for learner in getattr(trainer, "learners", {}).values()):
                 details["actions"] = "masked by the world"
+            if trainer.simulation.definition.notice:
+                details["notice"] = trainer.simulation.definition.notice
             if trainer.steps:
                 details["from step"] = f"{trainer.steps:,}"
             self.begin(trainer.config.num_envs, details, trainer.device)

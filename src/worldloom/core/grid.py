@@ -25,10 +25,19 @@ PARTS = ("low", "scale", "starts", "slots", "places")
 """What a world keeps of a grid: the lower corner of the box, cells per unit of length, where each cell begins in the order of the
 cells (and where the last one ends), the entities in that order, and their places."""
 
+FEW = 256
+"""Of kinds with up to so many entities per world the nearest are found by asking every one of them: that needs no grid, and threads that ask the
+same entities in the same order stay together."""
+
 VECTORS: dict[Any, int] = {wp.vec2f: 2, wp.vec3f: 3}
 """The types of component that a grid can be made of, with their number of axes."""
 
 Array = np.ndarray[Any, Any]
+
+
+def asks_all(room: int) -> bool:
+    """Whether ``world.nearest`` asks all of up to ``room`` entities instead of looking into a grid."""
+    return room <= FEW
 
 
 @dataclass(frozen=True)
@@ -63,6 +72,11 @@ class Grid:
     @property
     def vector(self) -> Any:
         return wp.vec2f if self.axes == 2 else wp.vec3f
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What tells it from the other grids of a world."""
+        return self.table, self.by
 
     @property
     def label(self) -> str:
@@ -120,9 +134,9 @@ def near_slots(slots: Array, places: Array, point: Array, radius: np.float32) ->
     return found
 
 
-def nearest_slots(slots: Array, places: Array, point: Array, k: int) -> list[int]:
-    """The ``k`` entities nearest to ``point``, nearest first, and by their slot where two are equally near."""
+def nearest_slots(places: Array, point: Array, k: int) -> list[int]:
+    """The ``k`` of ``places`` nearest to ``point``, nearest first, and by their slot where two are equally near."""
     apart = squares(places, point)
     known = np.flatnonzero(apart == apart)
-    found: list[int] = slots[known[np.lexsort((slots[known], apart[known]))][:k]].tolist()
+    found: list[int] = known[np.argsort(apart[known], kind="stable")][:k].tolist()
     return found

@@ -19,8 +19,8 @@ _ROOT = """
 """
 
 
-@wp.func_native(
-    snippet="""
+SQUARE_APART = {
+    2: """
 #if defined(__CUDA_ARCH__)
     const float x = __fsub_rn(a[0], b[0]), y = __fsub_rn(a[1], b[1]);
     return __fadd_rn(__fmul_rn(x, x), __fmul_rn(y, y));
@@ -28,13 +28,8 @@ _ROOT = """
     const float x = a[0] - b[0], y = a[1] - b[1];
     return x * x + y * y;
 #endif
-"""
-)
-def square_apart_2(a: wp.vec2f, b: wp.vec2f) -> wp.float32: ...
-
-
-@wp.func_native(
-    snippet="""
+""",
+    3: """
 #if defined(__CUDA_ARCH__)
     const float x = __fsub_rn(a[0], b[0]), y = __fsub_rn(a[1], b[1]), z = __fsub_rn(a[2], b[2]);
     return __fadd_rn(__fadd_rn(__fmul_rn(x, x), __fmul_rn(y, y)), __fmul_rn(z, z));
@@ -42,8 +37,16 @@ def square_apart_2(a: wp.vec2f, b: wp.vec2f) -> wp.float32: ...
     const float x = a[0] - b[0], y = a[1] - b[1], z = a[2] - b[2];
     return x * x + y * y + z * z;
 #endif
-"""
-)
+""",
+}
+"""The body of the native function that gives the square of the distance between ``a`` and ``b``, by the number of axes."""
+
+
+@wp.func_native(snippet=SQUARE_APART[2])
+def square_apart_2(a: wp.vec2f, b: wp.vec2f) -> wp.float32: ...
+
+
+@wp.func_native(snippet=SQUARE_APART[3])
 def square_apart_3(a: wp.vec3f, b: wp.vec3f) -> wp.float32: ...
 
 
@@ -106,22 +109,6 @@ def cells_around(place: wp.float32, radius: wp.float32, low: wp.float32, scale: 
     return first_cell(place - reach, low, scale, cells), last_cell(place + reach, low, scale, cells)
 
 
-@wp.func
-def clearance(place: wp.float32, low: wp.float32, scale: wp.float32, cell: wp.int32, ring: wp.int32, cells: wp.int32):
-    """How near along one axis something can be that lies more than ``ring`` cells from ``cell``, the cell of ``place``; rather too little."""
-    along = (place - low) * scale
-    slack = 1.0e-5 * (wp.abs(along) + wp.float32(cells))
-    left = wp.float32(wp.inf)
-    right = wp.float32(wp.inf)
-    if cell - ring > 0:
-        left = (along - wp.float32(cell - ring) - slack) / scale
-    if cell + ring < cells - 1:
-        right = (wp.float32(cell + ring + 1) - along - slack) / scale
-    if left >= 0.0 and right >= 0.0:
-        return wp.min(left, right)
-    return wp.float32(0.0)
-
-
 FUNCTIONS: dict[str, Any] = {
     "square_apart_2": square_apart_2,
     "square_apart_3": square_apart_3,
@@ -131,6 +118,5 @@ FUNCTIONS: dict[str, Any] = {
     "cell_2": cell_2,
     "cell_3": cell_3,
     "cells_around": cells_around,
-    "clearance": clearance,
 }
 """What generated code finds by name."""

@@ -158,7 +158,8 @@ class Interpreter:
         return self._rows_at(table, near_slots(*self._grid(table, by), np.asarray(point), np.float32(radius)))
 
     def nearest(self, table: str, by: str, point: Any, k: int) -> Iterator[Row]:
-        return self._rows_at(table, nearest_slots(*self._grid(table, by), np.asarray(point), k))
+        first, count = self._first(table), int(self.count(table))
+        return self._rows_at(table, nearest_slots(self.tables[table][by].values[first : first + count], np.asarray(point), k))
 
     def _rows_at(self, table: str, slots: list[int]) -> Iterator[Row]:
         columns, first = self.tables[table].columns, self._first(table)

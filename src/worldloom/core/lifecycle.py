@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import math
 import textwrap
 from dataclasses import replace
 from typing import Any
@@ -16,7 +17,9 @@ from worldloom.core.fields import Field, Role, is_composite, shape_of
 from worldloom.core.grid import grid_fields
 from worldloom.core.math import FUNCTIONS, construct
 from worldloom.core.population import HOME, ROW_FIELDS, SERIAL, Population, world_fields
+from worldloom.core.population_kernels import LANES
 from worldloom.core.registry import Definition
+from worldloom.core.rewrite.turns import share
 from worldloom.core.source import Source
 from worldloom.core.spaces import Box, Discrete, MultiDiscrete
 from worldloom.core.system import System
@@ -24,6 +27,9 @@ from worldloom.core.system import System
 FINAL = "final_"
 """What the columns that keep an episode's last observation are called, before the observation's own name."""
 
+
+LONG = 1024
+"""Numbers of an array that on a GPU one thread copies or clears; longer ones are shared by a warp, whose threads write side by side."""
 
 _TOLD = (Role.OBSERVATION, Role.INFO)
 """What the outside is shown, and kept of the last step of an episode."""
@@ -69,15 +75,15 @@ def _final(fields: dict[str, Field]) -> dict[str, Field]:
     return {FINAL + f.name: Field(FINAL + f.name, f.dtype, f.shape, Role.ENGINE, keep=True) for f in kept}
 
 
-def _system(name: str, lines: list[str], over: TableView | None, world: type[World], **names: Any) -> System:
+def _system(name: str, lines: list[str], over: TableView | None, world: type[World], threads: int = 1, **names: Any) -> System:
     """A system from its lines; ``e`` is the entity, ``world`` the world."""
     head = f"def {name}(world: World):" if over is None else f"def {name}(e: Kind, world: World):"
     text = head + "\n" + textwrap.indent("\n".join(lines), "    ")
-    space: dict[str, Any] = {"World": world, "Kind": over, "isfinite": FUNCTIONS["isfinite"], "dot": FUNCTIONS["dot"], **names}
+    space: dict[str, Any] = {"World": world, "Kind": over, "isfinite": FUNCTIONS["isfinite"], "dot": FUNCTIONS["dot"], "share": share, **names}
     exec(text, space)  # noqa: S102 - the engine's own text
     tree = ast.parse(text).body[0]
     assert isinstance(tree, ast.FunctionDef)
-    return System(Source(space[name], tree, "worldloom"), engine=True)
+    return System(Source(space[name], tree, "worldloom"), engine=True, threads=threads)
 
 
 def begin_step(world: type[World]) -> System:
@@ -134,7 +140,7 @@ def everyone_left(definition: Definition, tables: dict[str, TableView]) -> Syste
         lines += [f"for e{number} in world.all({name}):", f"    if e{number}.active:", "        here = 1", "    if here > 0:", "        break"]
         lines += [f"    if e{number}.terminated:", "        terminated = 1"]
     lines += ["if here == 0:", "    if terminated > 0:", "        world.terminate()", "    else:", "        world.truncate()"]
-    return _system("everyone_left", lines, None, definition.world, **kinds)
+    return _system("everyone_left", lines, None, definition.world, 1, **kinds)
 
 
 def agent_flags(view: TableView, world: type[World]) -> tuple[System, System, System]:
@@ -155,8 +161,14 @@ def _loops(shape: tuple[int, ...], body: str) -> list[str]:
     return [*lines, "    " * len(shape) + body.replace("{}", "[" + ", ".join(names) + "]")]
 
 
-def _copy(target: str, field: Field, value: str) -> list[str]:
-    return _loops(field.shape, f"{target}{{}} = {value}")
+def _copy(target: str, field: Field, value: str, shared: bool) -> list[str]:
+    lines = _loops(field.shape, f"{target}{{}} = {value}")
+    return [lines[0].replace("range(", "share("), *lines[1:]] if shared else lines
+
+
+def _is_long(field: Field, view: TableView) -> bool:
+    """Whether ``field`` is an array that the threads of an entity share where it is copied or cleared."""
+    return math.prod(field.shape) > LONG and view.__name__ != "World"
 
 
 def clear_population(population: Population, world: type[World]) -> System:
@@ -164,14 +176,14 @@ def clear_population(population: Population, world: type[World]) -> System:
     return _system(f"clear_{population.table}", [f"world.{population.table}__count = 0"], None, world)
 
 
-def keep_final(view: TableView, world: type[World]) -> System | None:
-    """Keep what a finished episode showed last."""
+def keep_final(view: TableView, world: type[World], long: bool) -> System | None:
+    """Keep what a finished episode showed last: long arrays, or all else."""
     me = _me(view)
     lines: list[str] = []
     for field in view.fields.values():
-        if field.role in _TOLD:
-            lines += _copy(f"{me}.{FINAL}{field.name}", field, f"{me}.{field.name}{{}}")
-    return _for_table(f"keep_{view.__name__}", lines, view, world)
+        if field.role in _TOLD and _is_long(field, view) == long:
+            lines += _copy(f"{me}.{FINAL}{field.name}", field, f"{me}.{field.name}{{}}", long)
+    return _for_table(f"keep_{_part(view, long)}", lines, view, world, LANES if long else 1)
 
 
 def clear_rewards(view: TableView, world: type[World]) -> System | None:
@@ -180,13 +192,13 @@ def clear_rewards(view: TableView, world: type[World]) -> System | None:
     return _for_table(f"clear_reward_{view.__name__}", lines, view, world)
 
 
-def clear_state(view: TableView, world: type[World]) -> System | None:
-    """Put every component back to its default, so that no episode depends on the one before."""
+def clear_state(view: TableView, world: type[World], long: bool) -> System | None:
+    """Put every component back to its default, long arrays or all else, so that no episode depends on the one before."""
     me = _me(view)
     lines: list[str] = []
     defaults: dict[str, Any] = {}
     for field in view.fields.values():
-        if field.role not in (Role.STATE, Role.OBSERVATION, Role.INFO) or field.keep:
+        if field.role not in (Role.STATE, Role.OBSERVATION, Role.INFO) or field.keep or _is_long(field, view) != long:
             continue
         if field.ref is not None:
             lines.append(f"{me}.{field.name} = None")
@@ -194,8 +206,12 @@ def clear_state(view: TableView, world: type[World]) -> System | None:
         defaults[f"default_{field.name}"] = (
             construct(field.dtype, list(field.default.ravel()) if field.default.shape else [field.default]) if is_composite(field.dtype) else field.default
         )
-        lines += _copy(f"{me}.{field.name}", field, f"default_{field.name}")
-    return _for_table(f"clear_{view.__name__}_state", lines, view, world, **defaults)
+        lines += _copy(f"{me}.{field.name}", field, f"default_{field.name}", long)
+    return _for_table(f"clear_{_part(view, long)}_state", lines, view, world, LANES if long else 1, **defaults)
+
+
+def _part(view: TableView, long: bool) -> str:
+    return f"{view.__name__}_arrays" if long else view.__name__
 
 
 def check_actions(view: TableView, world: type[World]) -> tuple[System | None, System | None]:
@@ -285,7 +301,7 @@ def _me(view: TableView) -> str:
     return "world" if view.__name__ == "World" else "e"
 
 
-def _for_table(name: str, lines: list[str], view: TableView, world: type[World], **names: Any) -> System | None:
+def _for_table(name: str, lines: list[str], view: TableView, world: type[World], threads: int = 1, **names: Any) -> System | None:
     if not lines:
         return None
-    return _system(name, lines, None if view.__name__ == "World" else view, world, **names)
+    return _system(name, lines, None if view.__name__ == "World" else view, world, threads, **names)

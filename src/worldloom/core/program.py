@@ -43,7 +43,6 @@ _SPACE: dict[str, Any] = {
     "vote_count": population_kernels.vote_count,
     "sync_warp": population_kernels.sync_warp,
     "sync_block": wide_kernels.sync_block,
-    **wide_kernels.ACROSS,
     "later_of_pair": wide_kernels.later_of_pair,
     **grid_kernels.FUNCTIONS,
     "sum_up_to": population_kernels.sum_up_to,
@@ -134,6 +133,8 @@ def generate(schedule: Schedule, fuse: bool, cuda: bool, exact: bool = False) ->
             texts.append(text)
 
     done: set[Any] = set()
+    across = dict.fromkeys(gathered for function in functions.made.values() for gathered in function.target.across)
+    texts += [wide_kernels.across_text(*gathered) for gathered in across]
     for function in functions.made.values():
         add(function.target.helpers)
         texts.append(function.code(types))

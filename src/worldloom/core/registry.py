@@ -15,7 +15,7 @@ import numpy as np
 from worldloom.core.entity import Components, Entity, Has, World
 from worldloom.core.errors import DefinitionError, InputError
 from worldloom.core.fields import Field, Role
-from worldloom.core.grid import VECTORS, Grid
+from worldloom.core.grid import VECTORS, Grid, asks_all
 from worldloom.core.pairs import MOST_PAIRS, Pair
 from worldloom.core.population import PLACE_BITS, SYSTEM_BITS, Population, UpTo, is_event
 from worldloom.core.random import STREAM_SHIFT
@@ -43,6 +43,7 @@ class Definition:
         max_steps: Steps after which an episode is truncated; 0 for none.
         doc: One sentence on what it is.
         frames_per_second: How many steps make a second of video.
+        notice: A sentence that whoever trains in it is shown.
         render: Draws one world: given the simulation and the world's number, it returns an image, uint8 of shape (height, width, 3).
     """
 
@@ -56,6 +57,7 @@ class Definition:
     doc: str = ""
     render: Renderer | None = field(default=None, compare=False)
     frames_per_second: int = 30
+    notice: str = field(default="", compare=False)
     file: str = field(default="", compare=False)
     line: int = field(default=0, compare=False)
 
@@ -100,8 +102,13 @@ class Definition:
     @functools.cached_property
     def grids(self) -> dict[tuple[str, str], Grid]:
         """The grids that systems look for neighbours in, by kind and component."""
-        asked = dict.fromkeys(key for system in self.systems for key in system.access.near)
-        return {(k.__name__, by): Grid(k.__name__, by, VECTORS[k.fields[by].dtype], self.rows[k.__name__]) for k, by in asked}
+        return {grid.key: grid for system in self.systems for grid in self.grids_of(system)}
+
+    def grids_of(self, system: System) -> list[Grid]:
+        """The grids that a system looks into: whose cells ``world.near`` goes through, and where ``world.nearest`` does not ask everybody."""
+        near, nearest = system.access.near, system.access.nearest
+        asked = [*near, *(key for key in nearest if key not in near and not asks_all(self.rows[key[0].__name__]))]
+        return [Grid(kind.__name__, by, VECTORS[kind.fields[by].dtype], self.rows[kind.__name__]) for kind, by in asked]
 
     def _population(self, kind: type[Entity], limit: UpTo) -> Population:
         staged: set[str] = set()
@@ -189,6 +196,7 @@ def register(
     doc: str | None = None,
     render: Renderer | None = None,
     frames_per_second: int = 30,
+    notice: str = "",
 ) -> Definition:
     """Register a world under ``id`` and return its definition. A second registration replaces the first.
 
@@ -197,7 +205,16 @@ def register(
     frame = sys._getframe(1)
     text = doc if doc is not None else (frame.f_globals.get("__doc__") or "").strip().split("\n")[0]
     made = Definition(
-        id, world, {}, max_steps=max_steps, doc=text, render=render, frames_per_second=frames_per_second, file=frame.f_code.co_filename, line=frame.f_lineno
+        id,
+        world,
+        {},
+        max_steps=max_steps,
+        doc=text,
+        render=render,
+        frames_per_second=frames_per_second,
+        notice=notice,
+        file=frame.f_code.co_filename,
+        line=frame.f_lineno,
     )
     if not isinstance(entities, Mapping):
         raise made.error("'entities' does not say how many there are of each kind", "write for example entities={Ball: 2}")

@@ -166,7 +166,7 @@ def plan(definition: Definition, autoreset: Autoreset, checks: bool) -> Schedule
         """A new episode for the worlds of ``mask``."""
         return [
             *engine([lifecycle.begin_episode(world)], mask),
-            *engine([lifecycle.clear_state(v, world) for v in lasting], mask, lasting),
+            *(entry for long in (True, False) for entry in engine([lifecycle.clear_state(v, world, long) for v in lasting], mask, lasting)),
             *engine([lifecycle.clear_population(p, world) for p in populations], mask),
             *engine([back for *_, back in agents], mask, [v for v, *_ in agents]),
             *user("reset", definition.reset, mask),
@@ -212,7 +212,7 @@ def plan(definition: Definition, autoreset: Autoreset, checks: bool) -> Schedule
     else:
         step += look()
     if autoreset == "same_step":
-        kept = engine([lifecycle.keep_final(v, world) for v in lasting], FINISHED, lasting)
+        kept = [entry for long in (True, False) for entry in engine([lifecycle.keep_final(v, world, long) for v in lasting], FINISHED, lasting)]
         step += [*kept, *begin(FINISHED), *user("observe", definition.observe, FINISHED)]
     reset = [
         *begin(CHOSEN),
@@ -269,12 +269,11 @@ def _with_grids(entries: list[Entry], definition: Definition) -> list[Entry]:
     out: list[Entry] = []
     made: dict[tuple[str, str], Mask | None] = {}
     for entry in entries:
-        for kind, by in entry.system.access.near if isinstance(entry, Node) else ():
+        for grid in definition.grids_of(entry.system) if isinstance(entry, Node) else ():
             assert isinstance(entry, Node)
-            key = (kind.__name__, by)
-            if key not in made or made[key] not in (None, entry.mask):
-                out.append(BuildGrid(definition.grids[key], entry.mask))
-                made[key] = entry.mask
+            if grid.key not in made or made[grid.key] not in (None, entry.mask):
+                out.append(BuildGrid(grid, entry.mask))
+                made[grid.key] = entry.mask
         out.append(entry)
         made = {key: mask for key, mask in made.items() if not _outdates(entry, key, mask)}
     return out

@@ -25,24 +25,14 @@ def sync_block(): ...
 _GATHERED = {"add": "value += other;", "min": "value = other < value ? other : value;", "max": "value = value < other ? other : value;"}
 
 
-def _across(operator: str, dtype: Any) -> Any:
-    """What all 32 threads of a warp hold together: their sum, least or greatest number, which each of them gets."""
-
-    def across(value): ...
-
-    across.__name__ = across.__qualname__ = across_name(operator, dtype)
-    across.__annotations__ = {"value": dtype, "return": dtype}
-    step = f"auto other = __shfl_xor_sync(0xffffffffu, value, apart); {_GATHERED[operator]}"
-    return wp.func_native(snippet=f"for (int apart = 16; apart > 0; apart /= 2) {{ {step} }} return value;")(across)
-
-
 def across_name(operator: str, dtype: Any) -> str:
-    """The function that gathers numbers of a type over a warp."""
+    """The function that gathers numbers of a type over the 32 threads of a warp."""
     return f"across_{operator}_{dtype.__name__}"
 
 
-ACROSS = {
-    across_name(operator, dtype): _across(operator, dtype)
-    for operator in _GATHERED
-    for dtype in (wp.int32, wp.uint32, wp.int64, wp.uint64, wp.float32, wp.float64)
-}
+def across_text(operator: str, dtype: Any) -> str:
+    """Its definition: every thread gets the sum, the least or the greatest of what all of them hold."""
+    step = f"auto other = __shfl_xor_sync(0xffffffffu, value, apart); {_GATHERED[operator]}"
+    snippet = f"for (int apart = 16; apart > 0; apart /= 2) {{ {step} }} return value;"
+    code = f"wp.{dtype.__name__}"
+    return f'@wp.func_native(snippet="{snippet}")\ndef {across_name(operator, dtype)}(value: {code}) -> {code}: ...\n'

@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+import gc
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 
 import torch
+
+
+@contextmanager
+def _nothing_collected() -> Iterator[None]:
+    """While a graph is captured no memory of a GPU can be given back, which the garbage collector would do for simulations that are no longer used."""
+    gc.collect()
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 class Repeated:
@@ -38,7 +53,7 @@ class Repeated:
         else:
             if self._graph is None:
                 self._graph = torch.cuda.CUDAGraph()
-                with torch.cuda.graph(self._graph):
+                with _nothing_collected(), torch.cuda.graph(self._graph):
                     self.body()
             self._graph.replay()
 

@@ -22,4 +22,4 @@ class Yard(wl.World):
 @wl.system(threads=32)
 def rule(robot: Robot, world: Yard):
     for ray in wl.share(7):
-        robot.ranges[ray + 1] = 0.0  # WRONG: all would store 'ranges'
+        robot.ranges[7 - ray] = 0.0  # WRONG: all would store 'ranges'

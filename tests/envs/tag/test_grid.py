@@ -9,7 +9,7 @@ import pytest
 from references.tag_grid import Rules, TagGrid
 
 import worldloom as wl
-from worldloom.core import registry
+from worldloom.core import registry, snapshot
 from worldloom.core.compare import compare
 from worldloom.envs.tag.grid import DOWN, LEFT, RIGHT, STAY, UP, Start, grid_tag
 
@@ -104,6 +104,28 @@ def test_a_full_observation_in_its_order() -> None:
     seen = [0.2, 0.6, 1.0, 0.4, 0.8, 0.0, 0.0, 0.0, 1.0]
     for kind, place, one_hot in (("Tagger", 0, [1, 0, 0]), ("Tagger", 1, [0, 1, 0]), ("Runner", 0, [0, 0, 1])):
         np.testing.assert_allclose(sim[kind].sight.numpy()[0, place], [*seen, *one_hot, 0.25], atol=1e-6)
+
+
+@pytest.mark.parametrize("autoreset", ["same_step", "next_step", "disabled"])
+def test_what_stays_in_a_full_observation_stays(autoreset: Any) -> None:
+    """Roles and who one is are written when an episode begins; no reset of some worlds loses or mixes them, and a snapshot keeps them."""
+    made = grid_tag("Stays-v0", taggers=2, runners=3, grid_length=3)
+    sim, other = (wl.Simulation(made, 3, "python", seed=seed, autoreset=autoreset, config={"max_steps": np.int32([2, 3, 50])}) for seed in (0, 1))
+    rng, ended = np.random.default_rng(0), 0
+    stays = np.hstack([np.tile([0.0, 0.0, 1.0, 1.0, 1.0], (5, 1)), np.eye(5)])
+    for step in range(8):
+        if autoreset == "disabled":
+            sim.reset(sim.terminated.numpy() | sim.truncated.numpy())
+        sim.step({f"{kind}.move": rng.integers(0, 5, (3, sim[kind].count), dtype=np.int32) for kind in ("Tagger", "Runner")})
+        over = sim.terminated.numpy() | sim.truncated.numpy()
+        ended += int(over.sum())
+        if step == 4:
+            snapshot.restore(other, snapshot.take(sim))
+            sim = other
+        for column in ("sight", "final_sight") if autoreset == "same_step" else ("sight",):
+            seen = np.concatenate([sim[kind][column].numpy() for kind in ("Tagger", "Runner")], axis=1)[over if column == "final_sight" else slice(None)]
+            np.testing.assert_array_equal(seen[..., 10:20], np.broadcast_to(stays, (len(seen), 5, 10)))
+    assert ended >= 4
 
 
 def test_ties_go_to_the_lowest_id() -> None:

@@ -30,7 +30,7 @@ class Access:
         other_read, other_write: Components of other rows, by kind and name; all writes accumulate.
         world_read, world_write: Fields of the world, for systems over entities; all writes accumulate.
         kinds: Kinds of entity that it looks for in its world.
-        near: Kinds whose neighbours it looks for, with the component that holds their places.
+        near, nearest: Kinds whose neighbours it looks for with these queries, with the component that holds their places.
         families: How each shared component is accumulated into.
         agents: Kinds whose entities it ends or asks whether they are active; None stands for the one that it runs for.
         truncates: Whether it cuts episodes off.
@@ -46,6 +46,7 @@ class Access:
     world_write: dict[str, int] = field(default_factory=dict)
     kinds: dict[type[Components], int] = field(default_factory=dict)
     near: dict[Key, int] = field(default_factory=dict)
+    nearest: dict[Key, int] = field(default_factory=dict)
     agents: set[type[Components] | None] = field(default_factory=set)
     families: dict[tuple[Owner, str], str] = field(default_factory=dict)
     truncates: bool = False
@@ -55,7 +56,7 @@ class Access:
 
 def refuse_stale_grids(source: Source, access: Access) -> None:
     """Raise DefinitionError where a system over the world moves entities and looks for neighbours among them: it would see the places before."""
-    for (kind, component), line in access.near.items():
+    for (kind, component), line in (*access.near.items(), *access.nearest.items()):
         for (moved, changed), moves in access.other_write.items():
             if changed == component and (issubclass(moved, kind) or issubclass(kind, moved)):
                 raise source.error(

@@ -56,6 +56,8 @@ def _bounds(flow: Expressions, node: ast.expr) -> Bounds | None:
     if isinstance(node, ast.Call) and flow.static(node.func) is len:
         size: int = flow.expression(node).const  # of arrays and vectors, whose length never changes
         return size, size
+    if isinstance(node, ast.Call) and flow.static(node.func) is int and len(node.args) == 1 and isinstance(node.args[0], (ast.Compare, ast.BoolOp)):
+        return 0, 1  # a truth value
     if isinstance(node, ast.Call) and not node.keywords:
         return _limited(flow, node)
     return None

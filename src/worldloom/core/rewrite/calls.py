@@ -300,7 +300,7 @@ def _choice(e: Expressions, node: ast.Call) -> Value:
     if isinstance(kind, ArrayType):
         assert value.base is not None
         if e.turns is not None:
-            e.turns.see(value, None, node.lineno)
+            e.turns.see(e, value, None, node.lineno)
         return Value(e.target.element(value.base, kind.field, [place]), kind.field.dtype)
     return Value(e.target.component(value.node, kind, [place]), scalar_of(kind))
 

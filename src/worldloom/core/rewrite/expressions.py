@@ -251,7 +251,7 @@ class Expressions(Names):
         if isinstance(value.type, ArrayType):
             assert value.base is not None
             if self.turns is not None:
-                self.turns.see(value, node, node.lineno)
+                self.turns.see(self, value, node, node.lineno)
             return Value(self.target.element(value.base, value.type.field, indices), kind)
         return Value(self.target.component(value.node, value.type, indices), kind)
 

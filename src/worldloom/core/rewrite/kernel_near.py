@@ -1,17 +1,14 @@
-"""Loops over neighbours in compiled systems: one flat loop over the rows of cells that a query touches, and the search for the nearest."""
+"""Loops over neighbours in compiled systems: one flat loop over the rows of cells that a query touches, and one over the nearest that a search found."""
 
 from __future__ import annotations
 
 import ast
-import functools
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import warp as wp
-
-from worldloom.core.fields import Field, vec
-from worldloom.core.grid import VECTORS, Grid
+from worldloom.core.fields import Field
+from worldloom.core.grid import VECTORS, Grid, asks_all
 from worldloom.core.rewrite import nodes
+from worldloom.core.rewrite.nearest_text import first_ring, nearest_search
 from worldloom.core.rewrite.values import this_world
 
 if TYPE_CHECKING:
@@ -82,122 +79,25 @@ def near_loop(access: GridAccess, name: str, point: ast.expr, radius: ast.expr, 
     return [nodes.assign(f"{w}_point", point), nodes.assign(f"{w}_radius", radius), *made]
 
 
-def nearest_loop(access: GridAccess, name: str, point: ast.expr, k: int, body: list[ast.stmt]) -> list[ast.stmt]:
+def nearest_loop(target: KernelTarget, label: str, name: str, kind: Any, field: Field, point: ast.expr, k: int, body: list[ast.stmt]) -> list[ast.stmt]:
     """``body`` for the ``k`` entities nearest to ``point``."""
-    w, search = access.label, nearest_search(access.grid.axes, access.grid.cells, k)
-    access.target.use_helper(search)
-    columns = ", ".join(access.column(part) for part in ("starts", "slots", "places"))
+    access = GridAccess(target, kind, field, label)
+    grid = access.grid
+    if asks_all(grid.room):
+        search = nearest_search(grid.axes, k)
+        given = f"{target.reach_others(kind, field)}, {access.row('0')}, {ast.unparse(target.count(kind))}"
+    else:
+        search = nearest_search(grid.axes, k, grid.cells, first_ring(grid, k))
+        given = ", ".join([access.read("low"), access.read("scale"), *(access.column(part) for part in ("starts", "slots", "places")), "world"])
+    target.use_helper(search)
     lines = [
-        f"{w}_found = {search.function}({w}_point, {access.read('low')}, {access.read('scale')}, {columns}, world)",
-        f"for {w}_i in range({k}):",
-        f"    if {w}_found[{w}_i] < 0: break",
-        f"    {name} = {access.row(f'{w}_found[{w}_i]')}",
+        f"{label}_found = {search.function}({label}_point, {given})",
+        f"for {label}_i in range({k}):",
+        f"    if {label}_found[{label}_i] < 0: break",
+        f"    {name} = {access.row(f'{label}_found[{label}_i]')}",
     ]
     made = ast.parse("\n".join(lines)).body
     loop = made[-1]
     assert isinstance(loop, ast.For)
     loop.body += body
-    return [nodes.assign(f"{w}_point", point), *made]
-
-
-@dataclass(frozen=True)
-class NearestSearch:
-    """The Warp function that finds the ``k`` nearest, ring by ring of cells around the cell of the query.
-
-    It keeps the best so far in order, and stops when ``k`` are found and nothing outside the ring can be as near as the last of them.
-    """
-
-    axes: int
-    cells: int
-    k: int
-
-    @property
-    def name(self) -> str:
-        """A name that no helper of a user's has."""
-        return f"nearest({self.axes}, {self.cells}, {self.k})"
-
-    @property
-    def function(self) -> str:
-        return f"wl_nearest_{self.axes}_{self.cells}_{self.k}"
-
-    def kernel_code(self, types: dict[str, Any], exact: bool = False) -> tuple[str, dict[str, Any]]:
-        """The text of the function, and the helpers it calls."""
-        from worldloom.core.rewrite.accessors import type_code
-
-        axes, cells, k = self.axes, self.cells, self.k
-        vector = f"wp.vec{axes}f"
-        letters = "xyz"[:axes]
-        head = f"point: {vector}, low: {vector}, scale: {vector}, starts: wp.array2d(dtype=wp.int32), slots: wp.array2d(dtype=wp.int32)"
-        lines = [
-            f"found = {type_code(vec(k, wp.int32), types)}(-1)",
-            f"squares = {type_code(vec(k, wp.float32), types)}(wp.inf)",
-            "count = wp.int32(0)",
-            f"everyone = starts[world, {cells**axes}]",
-            *[f"c{x} = first_cell(point[{a}], low[{a}], scale[{a}], {cells})" for a, x in enumerate(letters)],
-            "ring = wp.int32(0)",
-            f"while ring < {cells}:",
-            *[f"    {x}0 = wp.max(c{x} - ring, 0)" for x in letters],
-            *[f"    {x}1 = wp.min(c{x} + ring, {cells - 1})" for x in letters],
-            *[f"    {line}" for line in self._rows()],
-            f"    far = {self._clearance()} * 0.9999",
-            f"    if count == everyone or (count == {k} and far * far > squares[{k - 1}]): ring = wp.int32({cells})",
-            "    ring = ring + 1",
-            "return found",
-        ]
-        body = "\n".join(f"    {line}" for line in lines)
-        return f"@wp.func\ndef {self.function}({head}, places: wp.array2d(dtype={vector}), world: wp.int32):\n{body}\n", {}
-
-    def _rows(self) -> list[str]:
-        """All rows of cells of a ring: whole ones at its faces, and the two ends of those between."""
-        outer = ["for y in range(y0, y1 + 1):"] if self.axes == 2 else ["for z in range(z0, z1 + 1):", "    for y in range(y0, y1 + 1):"]
-        face = "wp.abs(y - cy) == ring" + (" or wp.abs(z - cz) == ring" if self.axes == 3 else "")
-        inner = [
-            f"row = {'y' if self.axes == 2 else f'(z * {self.cells} + y)'} * {self.cells}",
-            "for side in range(2):",
-            "    at = wp.int32(0)",
-            "    end = wp.int32(0)",
-            f"    if {face}:",
-            "        if side == 0:",
-            "            at = starts[world, row + x0]",
-            "            end = starts[world, row + x1 + 1]",
-            "    else:",
-            "        x = cx - ring + 2 * ring * side",
-            f"        if x >= 0 and x < {self.cells}:",
-            "            at = starts[world, row + x]",
-            "            end = starts[world, row + x + 1]",
-            "    for i in range(at, end):",
-            *[f"        {line}" for line in self._insert()],
-        ]
-        pad = "    " * len(outer)
-        return [*outer, *[pad + line for line in inner]]
-
-    def _insert(self) -> list[str]:
-        """Put an entity where it belongs among the best, if it does; one whose distance is no number never does."""
-        last = self.k - 1
-        return [
-            f"square = square_apart_{self.axes}(places[world, i], point)",
-            "slot = slots[world, i]",
-            f"if square < squares[{last}] or (square == squares[{last}] and (count < {self.k} or slot < found[{last}])):",
-            f"    place = wp.min(count, {last})",
-            "    moving = place > 0",
-            "    while moving:",
-            "        moving = square < squares[place - 1] or (square == squares[place - 1] and slot < found[place - 1])",
-            "        if moving:",
-            "            squares[place] = squares[place - 1]",
-            "            found[place] = found[place - 1]",
-            "            place = place - 1",
-            "            moving = place > 0",
-            "    squares[place] = square",
-            "    found[place] = slot",
-            f"    count = wp.min(count + 1, {self.k})",
-        ]
-
-    def _clearance(self) -> str:
-        each = [f"clearance(point[{a}], low[{a}], scale[{a}], c{x}, ring, {self.cells})" for a, x in enumerate("xyz"[: self.axes])]
-        return functools.reduce(lambda one, two: f"wp.min({one}, {two})", each)
-
-
-@functools.cache
-def nearest_search(axes: int, cells: int, k: int) -> NearestSearch:
-    """The one search for these numbers: programs tell functions of one name apart by identity."""
-    return NearestSearch(axes, cells, k)
+    return [nodes.assign(f"{label}_point", point), *made]

@@ -90,6 +90,7 @@ class KernelTarget(Target):
         faults: Whether it can report a fault.
         in_order: Whether it adds real numbers into rows that other threads add into too, whose sum depends on the order; in exact mode only.
         threads: How many threads run it for one row, all of them computing the same but for the turns of shared loops.
+        across: What it gathers over the threads of a warp: how, and numbers of which type.
     """
 
     in_order = False
@@ -120,6 +121,7 @@ class KernelTarget(Target):
         self.helpers: dict[str, Any] = {}
         self.faults = False
         self.draws = self.births = False
+        self.across: dict[tuple[str, Any], None] = {}
         self._gathering: dict[Column, str] = {}
         """How the turns of the shared loop at hand accumulate into components of the own row."""
 
@@ -408,11 +410,15 @@ class KernelTarget(Target):
         return near_loop(GridAccess(self, kind, field, label), name, point, radius, body)
 
     def loop_nearest(self, label: str, name: str, kind: Any, field: Field, point: ast.expr, k: int, body: list[ast.stmt]) -> list[ast.stmt]:
-        return nearest_loop(GridAccess(self, kind, field, label), name, point, k, body)
+        return nearest_loop(self, label, name, kind, field, point, k, body)
 
     def reach_world(self, field: Field) -> str:
         """The whole column of a field of the world, to be read."""
         return self._reach(this_world(), field, write=False).id
+
+    def reach_others(self, kind: Any, field: Field) -> str:
+        """The whole column of a component of other rows, to be read."""
+        return self._reach(Value(nodes.name("row"), RowType(kind, own=False)), field, write=False).id
 
     # -- several threads ---------------------------------------------------------------------------------------------
 
@@ -431,7 +437,7 @@ class KernelTarget(Target):
     def _wait(self) -> ast.stmt:
         return ast.Expr(nodes.call(barrier(self.threads)))
 
-    def share(self, counter: str, turns: str, body: list[ast.stmt], gathered: list[tuple[Value, Field]]) -> list[ast.stmt]:
+    def share(self, counter: str, turns: ast.expr, body: list[ast.stmt], gathered: list[tuple[Value, Field]]) -> list[ast.stmt]:
         """Every thread takes each ``threads``-th turn, and gathers on its own. Those of a warp then gather over all its threads; warps meet in memory."""
         if self.threads == 1:
             return super().share(counter, turns, body, gathered)
@@ -446,9 +452,12 @@ class KernelTarget(Target):
             if operator:
                 start = now if operator in ("min", "max") else self.literal(0, held.dtype)
                 out.append(nodes.assign(_gathered(self._column(row, held)), self.hold(start, held.dtype)))
-        rounds = nodes.binary(nodes.binary(nodes.name(turns), ast.Add(), nodes.constant(self.threads - 1)), ast.Div(), nodes.constant(self.threads))
+        if isinstance(turns, ast.Constant) and isinstance(turns.value, int):
+            rounds: ast.expr = nodes.constant(-(-turns.value // self.threads))
+        else:
+            rounds = nodes.binary(nodes.binary(turns, ast.Add(), nodes.constant(self.threads - 1)), ast.Div(), nodes.constant(self.threads))
         place = nodes.binary(nodes.binary(nodes.name(f"{counter}_round"), ast.Mult(), nodes.constant(self.threads)), ast.Add(), nodes.name("lane"))
-        taken = ast.If(ast.Compare(nodes.name(counter), [ast.Lt()], [nodes.name(turns)]), body, [])
+        taken = ast.If(ast.Compare(nodes.name(counter), [ast.Lt()], [turns]), body, [])
         loop = ast.For(ast.Name(f"{counter}_round", ast.Store()), nodes.call("range", rounds), [nodes.assign(counter, place), taken], [], None)
         out += [self._wait(), loop]
         leads = ast.Compare(nodes.binary(nodes.name("lane"), ast.Mod(), nodes.constant(LANES)), [ast.Eq()], [nodes.constant(0)])
@@ -456,6 +465,7 @@ class KernelTarget(Target):
             operator, mine = operators[self._column(row, held)], _gathered(self._column(row, held))
             if not operator:
                 continue
+            self.across[_joint(operator), held.dtype] = None
             out.append(nodes.assign(mine, nodes.call(across_name(_joint(operator), held.dtype), nodes.name(mine))))
             if self.threads > LANES:
                 meet = nodes.warp(f"atomic_{operator}", self._reach(row, held, write=True), self._row(row), nodes.name(mine))

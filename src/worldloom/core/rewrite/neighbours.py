@@ -40,7 +40,8 @@ def understand_query(s: Statements, name: str, call: ast.Call, node: ast.For) ->
     else:
         how = _written_out(s, call.args[2])
     s.log(Value(nodes.name(name), RowType(kind, own=False)), field, "read", call)
-    s.access.near.setdefault((kind, field.name), call.lineno)
+    asked = s.access.near if method == "near" else s.access.nearest
+    asked.setdefault((kind, field.name), call.lineno)
     s.unpacked += 1
     label = f"wl_near{s.unpacked}"
     body = s.rows_body(name, kind, node)

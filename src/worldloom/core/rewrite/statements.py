@@ -11,7 +11,7 @@ import warp as wp
 from worldloom.core.fields import Declared, Role, canonical, is_composite, scalar_of
 from worldloom.core.math import FUNCTIONS
 from worldloom.core.rewrite import effects, nodes
-from worldloom.core.rewrite.bounds import range_bounds, replaced
+from worldloom.core.rewrite.bounds import bounds_of, range_bounds, replaced
 from worldloom.core.rewrite.expressions import Expressions
 from worldloom.core.rewrite.names import MISSING
 from worldloom.core.rewrite.neighbours import QUERIES, understand_query
@@ -190,7 +190,7 @@ class Statements(Expressions):
         if self.turns is None or not row.type.own:
             return bool(row.type.own)
         field = row.type.owner.fields.get(attribute.attr)
-        return field is not None and self.turns.own_element(field, subscript)
+        return field is not None and self.turns.own(self, field, subscript)
 
     def accumulate(self, place: tuple[Value, ast.Attribute, ast.Subscript | None], operator: str, value: Value, node: ast.AST) -> list[ast.stmt]:
         row, attribute, subscript = place
@@ -368,7 +368,7 @@ class Statements(Expressions):
     def for_range(self, name: str, call: ast.Call, node: ast.For) -> list[ast.stmt]:
         if not 1 <= len(call.args) <= 3:
             raise self.error("range() takes one to three numbers", "give it a bound", node)
-        bounds = [self.number(a, wp.int32, "a bound of range()") for a in call.args]
+        bounds = [self.bound(a) for a in call.args]
         if len(call.args) == 3 and self.expression(call.args[2]).const in (None, 0):
             raise self.error("the step of range() is a number written out, and not 0", "write for example range(10, 0, -1)", call.args[2])
         counter = f"wl_i_{name}"
@@ -377,6 +377,11 @@ class Statements(Expressions):
         body = first + self.counted_body(name, call.args, node.body)
         self.assigned = before
         return [ast.For(ast.Name(counter, ast.Store()), nodes.call("range", *bounds), body, [], None)]
+
+    def bound(self, node: ast.expr) -> ast.expr:
+        """A bound of range(), as a plain number where it is known: compilers make much more of a loop whose turns they can count."""
+        code, known = self.number(node, wp.int32, "a bound of range()"), bounds_of(self, node)
+        return nodes.constant(known[0]) if known is not None and known[0] == known[1] else code
 
     def for_rows(self, name: str, call: ast.Call, node: ast.For) -> list[ast.stmt]:
         kind = self.kind_argument(call, "all")

@@ -150,12 +150,12 @@ class Target(ABC):
     def loop_rows(self, name: str, kind: Any, body: list[ast.stmt]) -> list[ast.stmt]:
         """Run ``body`` for every entity of ``kind`` in this world."""
 
-    def share(self, counter: str, turns: str, body: list[ast.stmt], gathered: list[tuple[Value, Field]]) -> list[ast.stmt]:
-        """Run ``body`` for the numbers below the variable ``turns``, which several threads may share.
+    def share(self, counter: str, turns: ast.expr, body: list[ast.stmt], gathered: list[tuple[Value, Field]]) -> list[ast.stmt]:
+        """Run ``body`` for the numbers below ``turns``, a variable or a number, which several threads may share.
 
         ``gathered`` are the components of the own row that the turns accumulate into.
         """
-        return [ast.For(ast.Name(counter, ast.Store()), nodes.call("range", nodes.name(turns)), body, [], None)]
+        return [ast.For(ast.Name(counter, ast.Store()), nodes.call("range", turns), body, [], None)]
 
     @abstractmethod
     def loop_near(self, label: str, name: str, kind: Any, field: Field, point: ast.expr, radius: ast.expr, body: list[ast.stmt]) -> list[ast.stmt]:

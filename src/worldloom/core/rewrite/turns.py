@@ -8,6 +8,7 @@ checked whatever the number of threads, so that a loop means the same on every d
 from __future__ import annotations
 
 import ast
+import itertools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +17,11 @@ import warp as wp
 from worldloom.core.errors import DefinitionError
 from worldloom.core.fields import FLOATS, Field, is_composite
 from worldloom.core.rewrite import nodes
+from worldloom.core.rewrite.bounds import bounds_of
 from worldloom.core.rewrite.values import ArrayType, RowType, Value
 
 if TYPE_CHECKING:
+    from worldloom.core.rewrite.expressions import Expressions
     from worldloom.core.rewrite.statements import Statements
 
 
@@ -36,13 +39,14 @@ class Turns:
 
     Attributes:
         variable: The name that holds the number of the turn.
-        turns: How many turns there are, where the number is written out.
+        turns: How many turns there are, where that is known beforehand.
         outside: Variables that have a value before the loop, and so belong to all threads.
         depth: How many loops there are around its body.
         draws: Random numbers that one turn draws at most.
         gathered: Components of the own row that turns accumulate into, each with the line.
         stored: Arrays of the own row whose elements turns store, likewise.
         seen: What turns read of the own row, likewise; of arrays only what is not the turn's own element.
+        offsets: How far the turns' own elements of an array lie behind their numbers, each with the line: ``row.array[8 + ray]``.
     """
 
     variable: str
@@ -53,18 +57,41 @@ class Turns:
     gathered: dict[str, tuple[Value, Field, int]] = field(default_factory=dict)
     stored: dict[str, int] = field(default_factory=dict)
     seen: dict[str, int] = field(default_factory=dict)
+    offsets: dict[str, dict[int, int]] = field(default_factory=dict)
 
-    def own_element(self, array: Field, subscript: ast.Subscript | None) -> bool:
-        """Whether ``row.array[...]`` is an element that belongs to this turn: its first index is the turn's number."""
+    def own_offset(self, flow: Expressions, array: Field, subscript: ast.Subscript | None) -> int | None:
+        """How far behind the turn's number the element ``row.array[...]`` lies that belongs to this turn; None where it need not.
+
+        It does where the first index is the turn's number, or that and a number known beforehand that is not negative.
+        """
         if subscript is None or not array.is_array:
-            return False
+            return None
         first = subscript.slice.elts[0] if isinstance(subscript.slice, ast.Tuple) and subscript.slice.elts else subscript.slice
-        return isinstance(first, ast.Name) and first.id == self.variable
+        return self._offset(flow, first)
 
-    def see(self, array: Value, subscript: ast.Subscript | None, line: int) -> None:
+    def _offset(self, flow: Expressions, index: ast.expr) -> int | None:
+        if isinstance(index, ast.Name) and index.id == self.variable:
+            return 0
+        if not (isinstance(index, ast.BinOp) and isinstance(index.op, ast.Add)):
+            return None
+        for turn, more in ((index.left, index.right), (index.right, index.left)):
+            inner, known = self._offset(flow, turn), bounds_of(flow, more)
+            if inner is not None and known is not None and known[0] == known[1] >= 0:
+                return inner + known[0]
+        return None
+
+    def own(self, flow: Expressions, array: Field, subscript: ast.Subscript | None) -> bool:
+        """Whether an element belongs to this turn, which is noted."""
+        offset = self.own_offset(flow, array, subscript)
+        if offset is None or subscript is None:
+            return False
+        self.offsets.setdefault(array.name, {}).setdefault(offset, subscript.lineno)
+        return True
+
+    def see(self, flow: Expressions, array: Value, subscript: ast.Subscript | None, line: int) -> None:
         """Note that a turn reads an element of an array, one that another turn may write."""
         assert array.base is not None
-        if isinstance(array.base.type, RowType) and array.base.type.own and not self.own_element(array.type.field, subscript):
+        if isinstance(array.base.type, RowType) and array.base.type.own and not self.own(flow, array.type.field, subscript):
             self.seen.setdefault(array.type.field.name, line)
 
     def check_local(self, flow: Statements, name: str, node: ast.AST) -> None:
@@ -127,6 +154,20 @@ class Turns:
             raise flow.source.error(
                 f"race: turns store their own elements of '{both}' and accumulate into others", "use two loops, or two arrays", self.gathered[both][2]
             )
+        for name in self.stored:
+            self._check_apart(flow, name)
+
+    def _check_apart(self, flow: Statements, name: str) -> None:
+        """DefinitionError where the element of one turn is that of another too, since they lie too close behind each other."""
+        offsets = self.offsets[name]
+        for low, high in itertools.pairwise(sorted(offsets)):
+            if self.turns is None or high - low < self.turns:
+                apart = "as many turns as they differ by, at most" if self.turns is not None else "a number of turns that is known beforehand"
+                raise flow.source.error(
+                    f"race: a turn's element of '{name}' is another turn's too, {high - low} places behind its own",
+                    f"share {apart}, or use two loops",
+                    max(offsets[low], offsets[high]),
+                )
 
 
 def understand_share(flow: Statements, name: str, call: ast.Call, node: ast.For) -> list[ast.stmt]:
@@ -145,28 +186,34 @@ def understand_share(flow: Statements, name: str, call: ast.Call, node: ast.For)
     counter, total, base = f"wl_i_{name}", f"wl_turns{flow.unpacked}", f"wl_base{flow.unpacked}"
     before = set(flow.assigned or ())
     first = flow.assign_local(name, Value(flow.target.cast(nodes.name(counter), wp.int32), wp.int32), node)
-    turns = Turns(name, bound.const if isinstance(bound.const, int) else None, before, flow.loops + 1)
+    known = bounds_of(flow, call.args[0])
+    turns = Turns(name, known[0] if known is not None and known[0] == known[1] else None, before, flow.loops + 1)
     flow.turns = turns
     body = first + flow.counted_body(name, call.args, node.body)
     flow.turns, flow.assigned = None, before
     turns.finish(flow)
-    start: list[ast.stmt] = [nodes.assign(total, flow.target.hold(code, wp.int32))]
+    count: ast.expr = nodes.name(total) if turns.turns is None else nodes.constant(turns.turns)
+    start: list[ast.stmt] = [nodes.assign(total, flow.target.hold(code, wp.int32))] if turns.turns is None else []
     end: list[ast.stmt] = []
     if turns.draws:
         start.append(nodes.assign(base, nodes.name("wl_draw")))
         each = nodes.constant(turns.draws)
         body = [nodes.assign("wl_draw", nodes.binary(nodes.name(base), ast.Add(), nodes.binary(nodes.name(counter), ast.Mult(), each))), *body]
-        taken = nodes.warp("max", nodes.name(total), flow.target.literal(0, wp.int32))
+        taken = nodes.warp("max", count, flow.target.literal(0, wp.int32))
         end.append(nodes.assign("wl_draw", nodes.binary(nodes.name(base), ast.Add(), nodes.binary(taken, ast.Mult(), each))))
     gathered = [(row, held) for row, held, _ in turns.gathered.values() if not held.is_array]
-    return [*start, *flow.target.share(counter, total, body, gathered), *end]
+    return [*start, *flow.target.share(counter, count, body, gathered), *end]
 
 
 def check_size(flow: Statements, array: Value, subscript: ast.Subscript) -> None:
     """DefinitionError where the turns of a shared loop do not fit into the array that they index."""
     assert flow.turns is not None and isinstance(array.type, ArrayType)
     size, turns = array.type.field.shape[0], flow.turns.turns
-    if turns is not None and turns > size and flow.turns.own_element(array.type.field, subscript):
+    offset = flow.turns.own_offset(flow, array.type.field, subscript)
+    if turns is not None and offset is not None and offset + turns > size:
+        behind = f" from {offset} on" if offset else ""
         raise flow.error(
-            f"overflow: {turns} turns do not fit into '{array.type.field.name}', which has {size} places", f"share {size} turns at most", subscript
+            f"overflow: {turns} turns{behind} do not fit into '{array.type.field.name}', which has {size} places",
+            f"share {max(size - offset, 0)} turns at most",
+            subscript,
         )

@@ -13,7 +13,7 @@ import numpy as np
 
 import worldloom as wl
 from worldloom import cw_mul, exp, floor
-from worldloom.envs.covid.data import LEVELS, Parameters
+from worldloom.envs.covid.data import LEVELS, NOTICE, Parameters
 from worldloom.envs.covid.models import YEAR, decided, next_delivery, scaled, share_of_health, softplus, utility, workers
 from worldloom.envs.covid.picture import renderer
 
@@ -284,6 +284,8 @@ def economy(
             last = (world.last_known_day if world.mode == Mode.REPLAY else len(world.policy) - 1) - world.start_day
         if t >= last:
             world.truncate()
+        if t == world.max_steps:
+            world.terminate()  # the horizon belongs to the game, and agents see the time: nothing counts that would come after it
         free = world.mode != Mode.MODEL or t % world.subsidy_interval == 0
         if free != planner.free:
             planner.free = free
@@ -343,6 +345,7 @@ def economy(
         max_steps=episode_length,
         doc=f"{states} governors and a planner in a pandemic ({'synthetic data' if parameters.synthetic else 'real data'}); no tool for policy making.",
         render=renderer(parameters),
+        notice=NOTICE,
         frames_per_second=FRAMES_PER_SECOND,
     )
 

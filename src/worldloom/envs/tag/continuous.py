@@ -8,7 +8,18 @@ import worldloom as wl
 from worldloom import clamp, cos, length, sin
 from worldloom.core.canvas import Image
 from worldloom.core.errors import InputError
-from worldloom.envs.tag.continuous_sight import FAR, FEATURES, MANY, MOST_NEIGHBOURS, TURN, choose_of, look_of, show_of
+from worldloom.envs.tag.continuous_sight import (
+    FAR,
+    FEATURES,
+    MANY,
+    MOST_NEIGHBOURS,
+    TURN,
+    choose_of,
+    introduce_of,
+    look_at_all_of,
+    look_at_nearest_of,
+    show_of,
+)
 from worldloom.envs.tag.picture import picture
 
 
@@ -88,7 +99,12 @@ def continuous_tag(
         acceleration: float  # what a step adds to the speed
         in_game: bool = True
         place: wl.vec2  # the position of those whom others see in the game, nowhere for the rest
-        shown: wl.Array(float, FEATURES)  # what others see of it, as it was before the tags of this step
+        shown_x: float  # this and those below are what others see of it, as it was before the tags of this step
+        shown_y: float
+        shown_speed: float
+        shown_acceleration: float
+        shown_direction: float
+        shown_in_game: float
         nearest: wl.Array(int, neighbours + 1)  # the numbers of the agents it sees, if not all: taggers first, -1 for none
         steer: wl.Action(wl.MultiDiscrete(acceleration_levels + 1, turn_levels + 1))
         sight: wl.Observation(FEATURES * others + 1)
@@ -182,16 +198,21 @@ def continuous_tag(
 
     counts, firsts = {Tagger: taggers, Runner: runners}, {Tagger: 0, Runner: taggers}
     start, move = zip(*[moving(kind, firsts[kind], kind is Tagger) for kind in counts], strict=True)
-    show = [show_of(kind, Game, kind is Tagger) for kind in counts]
-    seeing = [(kind, firsts[kind], tuple(counts), (taggers, runners), Game, neighbours) for kind in counts]
-    choose = [choose_of(*given) for given in seeing] if neighbours else []
+    show, shape = [show_of(kind, Game) for kind in counts], (taggers, runners)
+    if neighbours:
+        introduce = []
+        observe = [choose_of(kind, firsts[kind], tuple(counts), shape, Game, neighbours) for kind in counts]
+        observe += [look_at_nearest_of(kind, tuple(counts), shape, Game, neighbours) for kind in counts]
+    else:
+        introduce = [introduce_of(kind, kind is Tagger, shape) for kind in counts]
+        observe = [look_at_all_of(kind, rival, kind is Tagger, shape, Game) for kind, rival in ((Tagger, Runner), (Runner, Tagger))]
     return wl.register(
         id,
         world=Game,
         entities=counts,
-        reset=[gather, *start, *show],
+        reset=[gather, *start, *show, *introduce],
         step=[tick, put_down, *move, *show, meet_nearest if taggers >= MANY else meet, tag, pay],
-        observe=[*choose, *[look_of(*given) for given in seeing]],
+        observe=observe,
         max_steps=episode_length,
         render=draw,
     )

@@ -18,8 +18,8 @@ FAR = 2**30
 FEW = 64
 """Opponents that one thread looks through; more of them are shared by several threads, unless the players are many themselves."""
 MANY = 256
-LONGEST_PLAIN = 128
-"""Numbers of an observation that one thread writes; a longer one is written by a warp, whose lanes write neighbouring numbers."""
+LONGEST_PLAIN = 64
+"""Numbers that one thread writes at every step; more are written by a warp, whose lanes write neighbouring numbers."""
 
 
 class Start(enum.IntEnum):
@@ -77,6 +77,8 @@ def grid_tag(
         x: int  # 0 to grid_length, or OFF
         y: int
         tagged: bool  # only ever a runner
+        across: float  # what everybody sees of x, in parts of grid_length, where everybody sees everybody
+        along: float  # likewise of y
         nearest: wl.int64  # which opponent is nearest, where several threads look for it: squared distance x opponents + id
         move: wl.Action(wl.Discrete(5))  # 0 stay, 1 x + 1, 2 x - 1, 3 y + 1, 4 y - 1
         sight: wl.Observation(length)
@@ -151,9 +153,16 @@ def grid_tag(
             runner.x = world.integer(world.grid_length + 1)
             runner.y = world.integer(world.grid_length + 1)
 
+    @wl.system
+    def show(player: Player, world: Grid):
+        player.across = float(player.x) / float(world.grid_length)
+        player.along = float(player.y) / float(world.grid_length)
+
     tag = _tag_by_taggers(Tagger, Runner, Grid) if runners <= taggers else _tag_by_runners(Tagger, Runner, Grid)
+    introduce: list[System] = []
     if full_observation:
-        observe = [_look_at_all(kind, first, Tagger, Runner, Grid, taggers, runners) for kind, first in ((Tagger, 0), (Runner, taggers))]
+        both = [_look_at_all(kind, first, Tagger, Runner, Grid, taggers, runners) for kind, first in ((Tagger, 0), (Runner, taggers))]
+        introduce, observe = [one for one, _ in both], [show, *(look for _, look in both)]
     else:
         observe = [_look_at_nearest(Tagger, Runner, Grid, 0.0, taggers, runners), _look_at_nearest(Runner, Tagger, Grid, 1.0, runners, taggers)]
 
@@ -168,7 +177,7 @@ def grid_tag(
         id,
         world=Grid,
         entities={Tagger: taggers, Runner: runners},
-        reset=[place_taggers, place_runners],
+        reset=[place_taggers, place_runners, *introduce],
         step=[begin, leave, walk, tag, judge, pay_taggers, pay_runners],
         observe=observe,
         max_steps=episode_length,
@@ -247,34 +256,34 @@ def _look_at_nearest(kind, opponent, grid, role: float, players: int, others: in
     return look if others <= FEW or players >= MANY else look_together
 
 
-def _look_at_all(kind, first: int, tagger_kind, runner_kind, grid, taggers: int, runners: int) -> System:
-    """The observation of everybody: all x, all y, all roles, who one is, and the time; ``first`` is the place of the first of the kind."""
+def _look_at_all(kind, first: int, tagger_kind, runner_kind, grid, taggers: int, runners: int) -> tuple[System, System]:
+    """The observation of everybody: all x, all y, all roles, who one is, and the time; ``first`` is the place of the first of the kind.
+
+    Returns the system that writes what stays the same all through an episode, and the one that writes the rest at every step.
+    """
     players = taggers + runners
-    wide = 4 * players + 1 > LONGEST_PLAIN
+    wide = 2 * players > LONGEST_PLAIN
     turns = wl.share if wide else range
+
+    @wl.system
+    def introduce(player: kind):
+        for who in range(runners):
+            player.sight[2 * players + taggers + who] = 1.0
+        player.sight[3 * players + first + player.id] = 1.0
 
     @wl.system(threads=32 if wide else 1)
     def look(player: kind, world: grid):
-        length = float(world.grid_length)
-        for place in turns(4 * players + 1):
-            block = place // players
-            who = place % players
-            value = 0.0
-            if block == 4:
-                value = time_of(world.step, world.max_steps)
-            elif block == 3:
-                value = 1.0 if who == first + player.id else 0.0
-            elif block == 2:
-                value = 1.0 if who >= taggers else 0.0
-            elif who < taggers:
-                tagger = world.at(tagger_kind, who)
-                value = float(tagger.x if block == 0 else tagger.y) / length
-            else:
-                runner = world.at(runner_kind, who - taggers)
-                value = float(runner.x if block == 0 else runner.y) / length
-            player.sight[place] = value
+        for who in turns(taggers):
+            x, y = world.at(tagger_kind, who).across, world.at(tagger_kind, who).along  # both are read before one is written, so that they come together
+            player.sight[who] = x
+            player.sight[players + who] = y
+        for who in turns(runners):
+            x, y = world.at(runner_kind, who).across, world.at(runner_kind, who).along
+            player.sight[taggers + who] = x
+            player.sight[players + taggers + who] = y
+        player.sight[4 * players] = time_of(world.step, world.max_steps)
 
-    return look
+    return introduce, look
 
 
 grid_tag("TagGrid-v0")
