@@ -81,9 +81,9 @@ def test_many_agents_fit_and_run(taggers: int, runners: int, worlds: int) -> Non
     assert (left < runners).any()
     position = sim["Runner"].position.numpy()[0]
     gaps = np.hypot(*(position - position[0]).T)
-    gaps[(np.arange(runners) == 0) | ~np.isfinite(sim["Runner"].place.numpy()[0, :, 0])] = np.inf
+    gaps[(np.arange(runners) == 0) | ~np.isfinite(sim["Sign"].place.numpy()[0, taggers:, 0])] = np.inf
     others = np.hypot(*(sim["Tagger"].position.numpy()[0] - position[0]).T)
     nearest = np.sort(np.concatenate([others, gaps]))[:10]
     seen = sim["Runner"].sight.numpy()[0, 0]
-    if sim["Runner"].place.numpy()[0, 0, 0] == position[0, 0]:
+    if sim["Sign"].place.numpy()[0, taggers, 0] == position[0, 0]:
         np.testing.assert_allclose(np.hypot(seen[:10], seen[10:20]) * np.sqrt(2.0) * 20.0, nearest, atol=1e-4)

@@ -9,11 +9,11 @@ from worldloom import clamp, cos, length, sin
 from worldloom.core.canvas import Image
 from worldloom.core.errors import InputError
 from worldloom.envs.tag.continuous_sight import (
-    FAR,
     FEATURES,
     MANY,
     MOST_NEIGHBOURS,
     TURN,
+    Sign,
     choose_of,
     introduce_of,
     look_at_all_of,
@@ -98,13 +98,6 @@ def continuous_tag(
         direction: float  # rad, 0 to 2 pi
         acceleration: float  # what a step adds to the speed
         in_game: bool = True
-        place: wl.vec2  # the position of those whom others see in the game, nowhere for the rest
-        shown_x: float  # this and those below are what others see of it, as it was before the tags of this step
-        shown_y: float
-        shown_speed: float
-        shown_acceleration: float
-        shown_direction: float
-        shown_in_game: float
         nearest: wl.Array(int, neighbours + 1)  # the numbers of the agents it sees, if not all: taggers first, -1 for none
         steer: wl.Action(wl.MultiDiscrete(acceleration_levels + 1, turn_levels + 1))
         sight: wl.Observation(FEATURES * others + 1)
@@ -165,7 +158,7 @@ def continuous_tag(
 
     @wl.system
     def meet(runner: Runner, world: Game):
-        runner.gap = FAR
+        runner.gap = 1.0e30
         for tagger in world.all(Tagger):
             gap = length(tagger.position - runner.position)
             if gap < runner.gap:
@@ -174,7 +167,7 @@ def continuous_tag(
 
     @wl.system
     def meet_nearest(runner: Runner, world: Game):
-        for tagger in world.nearest(Tagger, runner.position, 1, by="place"):
+        for tagger in world.nearest(Tagger, runner.position, 1):
             runner.gap = length(tagger.position - runner.position)
             runner.chaser = tagger.id
 
@@ -198,20 +191,21 @@ def continuous_tag(
 
     counts, firsts = {Tagger: taggers, Runner: runners}, {Tagger: 0, Runner: taggers}
     start, move = zip(*[moving(kind, firsts[kind], kind is Tagger) for kind in counts], strict=True)
-    show, shape = [show_of(kind, Game) for kind in counts], (taggers, runners)
+    shape, agents = (taggers, runners), taggers + runners
+    show = show_of(tuple(counts), shape, Game)
     if neighbours:
         introduce = []
-        observe = [choose_of(kind, firsts[kind], tuple(counts), shape, Game, neighbours) for kind in counts]
-        observe += [look_at_nearest_of(kind, tuple(counts), shape, Game, neighbours) for kind in counts]
+        observe = [choose_of(kind, firsts[kind], Game, neighbours) for kind in counts]
+        observe += [look_at_nearest_of(kind, firsts[kind], shape, Game, neighbours) for kind in counts]
     else:
         introduce = [introduce_of(kind, kind is Tagger, shape) for kind in counts]
-        observe = [look_at_all_of(kind, rival, kind is Tagger, shape, Game) for kind, rival in ((Tagger, Runner), (Runner, Tagger))]
+        observe = [look_at_all_of(kind, firsts[kind], agents - 1, Game) for kind in counts]
     return wl.register(
         id,
         world=Game,
-        entities=counts,
-        reset=[gather, *start, *show, *introduce],
-        step=[tick, put_down, *move, *show, meet_nearest if taggers >= MANY else meet, tag, pay],
+        entities={**counts, Sign: agents},
+        reset=[gather, *start, show, *introduce],
+        step=[tick, put_down, *move, show, meet_nearest if taggers >= MANY else meet, tag, pay],
         observe=observe,
         max_steps=episode_length,
         render=draw,
