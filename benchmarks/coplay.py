@@ -1,6 +1,7 @@
 """Continuous Tag learned: taggers against random runners, runners against random taggers, and both together; who is caught when, and a video.
 
 python benchmarks/coplay.py --device cuda:0 --seconds 45 --out coplay
+python benchmarks/coplay.py --device cpu --film-from coplay/policies.safetensors --out coplay
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 import torch
 import tyro
 from rich.console import Console
+from safetensors.torch import load_file, save_file
 
 from worldloom.core.simulation import Simulation
 from worldloom.learn import PPO, Callback, PolicyConfig, PPOConfig, Progress, StopAfter, Team
@@ -65,6 +67,8 @@ class Settings:
     """Where random numbers start."""
     judged: int = 200
     """Worlds in which policies are judged."""
+    film_from: Path | None = None
+    """Train nothing, and film the policies of such a file: policies.safetensors of an earlier run."""
     out: Path = Path("coplay")
     """The folder for coplay.json, coplay.png and coplay.mp4."""
 
@@ -139,6 +143,21 @@ def film(learners: dict[str, Any], settings: Settings, device: str, target: Path
         write_video(pictures(worlds, seated(learners, worlds, stochastic=True)), target, worlds.definition.frames_per_second)
 
 
+def keep(learners: dict[str, Any], target: Path) -> None:
+    """The weights of both policies, to film them elsewhere."""
+    save_file({f"{name}/{key}": value.cpu() for name, learner in learners.items() for key, value in learner.policy.state_dict().items()}, target)
+
+
+def kept(settings: Settings) -> dict[str, Any]:
+    """Learners with the weights of a file."""
+    policy = PolicyConfig(hidden=settings.hidden, memory=settings.memory)  # type: ignore[arg-type]
+    learners = PPO(settings.env, PPOConfig(num_envs=1, num_steps=2, minibatches=1, device=settings.device, policy=policy)).learners
+    tensors = load_file(settings.film_from)
+    for name, learner in learners.items():
+        learner.policy.load_state_dict({key.removeprefix(f"{name}/"): value for key, value in tensors.items() if key.startswith(f"{name}/")})
+    return dict(learners)
+
+
 def draw(found: dict[str, Any], target: Path) -> None:
     """Returns over the steps of each training, and who is caught when."""
     figure = new_figure("the picture", 13.0, 6.5)
@@ -163,6 +182,9 @@ def draw(found: dict[str, Any], target: Path) -> None:
 
 def main(settings: Settings) -> None:
     settings.out.mkdir(parents=True, exist_ok=True)
+    if settings.film_from is not None:
+        film(kept(settings), settings, settings.device, settings.out / "coplay.mp4")
+        return
     found: dict[str, Any] = {"settings": {**vars(settings), "out": str(settings.out)}, "random": [], "phases": {}}
     random: dict[str, Any] = {}
     for phase, learning in PHASES.items():
@@ -182,6 +204,7 @@ def main(settings: Settings) -> None:
         console.print(f"{phase}: {trainer.steps:,} steps in {trainer.seconds:.0f} s; runners caught at the end: {ends}")
         (settings.out / "coplay.json").write_text(json.dumps(found))  # after each, so that a run that is cut off leaves what it has
         draw(found, settings.out / "coplay.png")
+    keep(learners, settings.out / "policies.safetensors")
     film(learners, settings, device, settings.out / "coplay.mp4")
     console.print(f"wrote coplay.json, coplay.png and coplay.mp4 into {settings.out}")
 

@@ -39,7 +39,7 @@ class Settings:
     """Where to train."""
     num_envs: int = 1000
     """Worlds."""
-    num_steps: int = 180
+    num_steps: int = 540
     """Days of a roll-out."""
     seconds: float = 120.0
     """How long to train."""
@@ -49,19 +49,19 @@ class Settings:
     """Step size at the start."""
     schedule: Literal["constant", "linear", "kl"] = "constant"
     """How it changes; linear falls to 0 over the total steps."""
-    gamma: float = 0.997
+    gamma: float = 0.999
     """How much a reward counts that comes a day later."""
-    lam: float = 0.99
+    lam: float = 0.995
     """How far advantages look ahead."""
     entropy_weight: float = 0.01
     """How much governors that try more count."""
     planner_entropy_weight: float = 0.005
     """The same of the planner."""
-    epochs: int = 2
+    epochs: int = 4
     """How often a roll-out is learned from."""
     minibatches: int = 20
     """Into how many parts it is divided each time."""
-    hidden: tuple[int, ...] = (128, 128)
+    hidden: tuple[int, ...] = (64, 64)
     """Units of each layer."""
     seed: int = 0
     """Where random numbers start."""

@@ -29,10 +29,11 @@ class ExplainedKernel:
         loads, stores: The columns that every world loads and stores once, as ``Table.name``.
         sometimes: The columns that only some worlds touch, such as those that begin a new episode.
         bytes_read, bytes_written: Bytes per world and launch; what only some worlds move is left out.
-        reason: Why its first system did not join an earlier kernel.
+        reason: Why one of its systems did not join an earlier kernel.
         threads: How many threads there are in all, where they are not counted by worlds.
         stages: The same systems in the stages that the threads of a world run one after the other, waiting for each other in between.
-        waits: Why the first system of each stage but the first waits.
+        waits: Why a system of each stage but the first waits.
+        whose: The system that ``reason`` is about.
     """
 
     phase: str
@@ -48,6 +49,7 @@ class ExplainedKernel:
     threads: int | None = None
     stages: tuple[tuple[str, ...], ...] = ()
     waits: tuple[str, ...] = ()
+    whose: str = ""
 
 
 @dataclass(frozen=True)
@@ -113,7 +115,7 @@ class Explanation(Report):
         for title, names in (("loads", kernel.loads), ("stores", kernel.stores), ("sometimes", kernel.sometimes)):
             if names:
                 grid.add_row(title, Text(", ".join(names)))
-        grid.add_row("own kernel", Text(f"{kernel.systems[0]}: {kernel.reason}"))
+        grid.add_row("own kernel", Text(f"{kernel.whose}: {kernel.reason}"))
         return [Text(head, style="bold"), Padding(grid, (0, 0, 0, 2))]
 
 
@@ -130,7 +132,7 @@ def explain(simulation: Simulation) -> Explanation:
         callables=tuple(entry.label for entry in schedule.step if isinstance(entry, HostNode)),
         bytes_unfused=step_bytes(generate(schedule, False, cuda, simulation.exact)),
         bytes_fused=step_bytes(program),
-        separate=tuple(f"{k.systems[0]} starts a kernel of its own: {k.reason}" for k in kernels if k.phase == "step")[1:],
+        separate=tuple(f"{k.whose} starts a kernel of its own: {k.reason}" for k in kernels if k.phase == "step")[1:],
         populations=tuple(simulation.definition.populations),
     )
 
@@ -150,8 +152,8 @@ def _explained(schedule: Schedule, phase: str, spec: KernelSpec) -> ExplainedKer
     sometimes = [c for c in shown if c not in moved and schedule.field_of(c).role is not Role.CONFIG]
     loads, stores, rare = (tuple(_name(c) for c in columns) for columns in (spec.loads, spec.stores, sometimes))
     moved_bytes, parts = (spec.bytes_read, spec.bytes_written), spec.parts
-    stages, waits = tuple(part.labels for part in parts), tuple(part.reason for part in parts[1:])
-    return ExplainedKernel(phase, spec.name, spec.labels, spec.rows, loads, stores, rare, *moved_bytes, spec.reason, spec.total, stages, waits)
+    stages, waits = tuple(part.labels for part in parts), tuple(f"{part.whose}: {part.reason}" for part in parts[1:])
+    return ExplainedKernel(phase, spec.name, spec.labels, spec.rows, loads, stores, rare, *moved_bytes, spec.reason, spec.total, stages, waits, spec.whose)
 
 
 def _name(column: Column) -> str:

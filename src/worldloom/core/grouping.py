@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +18,7 @@ from worldloom.core.system import KernelFunction, System
 class Group:
     """Systems that one kernel runs one after the other, each row in a thread of its own, or in several.
 
-    ``reason`` says why the first of them did not join an earlier kernel.
+    ``reason`` says why one of them, called ``whose``, did not join an earlier kernel: the first, but for those that waited for it.
     """
 
     rows: int
@@ -27,10 +28,12 @@ class Group:
     threads: int = 1
     nodes: list[Node] = field(default_factory=list)
     functions: list[KernelFunction] = field(default_factory=list)
+    whose: str = ""
 
     def add(self, node: Node, function: KernelFunction) -> None:
         self.nodes.append(node)
         self.functions.append(function)
+        self.whose = self.whose or node.label
 
 
 class Functions:
@@ -55,6 +58,8 @@ class Functions:
         return self.made[key]
 
 
+_FIRST = "it comes first"
+
 Part = Group | HostNode | Settle | BuildGrid
 """What a schedule becomes: kernels, and what runs between them."""
 
@@ -76,12 +81,41 @@ def group(entries: list[Entry], schedule: Schedule, functions: Functions, fuse: 
             home = Group(rows, home, population, entry.view if isinstance(entry.view, Pair) else None, function.target.threads)
             out.append(home)
         home.add(entry, function)
+    return _sunk(out) if fuse else out
+
+
+def _sunk(parts: list[Part]) -> list[Part]:
+    """The same kernels, but for those that may as well wait for a later one over the same rows, and become its first systems."""
+    out = list(parts)
+    place = len(out) - 1
+    while place >= 0:
+        early = out[place]
+        later = next(_later_homes(early, out[place + 1 :]), None) if isinstance(early, Group) else None
+        if isinstance(early, Group) and later is not None:
+            later.nodes[:0], later.functions[:0] = early.nodes, early.functions
+            del out[place]
+        place -= 1
+    if out and isinstance(out[0], Group):
+        out[0].reason = _FIRST
     return out
+
+
+def _later_homes(early: Group, behind: list[Part]) -> Iterator[Group]:
+    """The kernels that could take in the systems of ``early``, which then run after all that comes before them."""
+    for part in behind:
+        if not isinstance(part, Group):
+            return
+        alike = part.rows == early.rows and part.nodes[0].table == early.nodes[0].table and early.pair is None and part.pair is None
+        systems = list(zip(part.nodes, part.functions, strict=True))
+        if alike and all(_clash(early, node, function) is None for node, function in systems):
+            yield part
+        if any(_dependence(early, node, function) is not None for node, function in systems):
+            return
 
 
 def _home(out: list[Part], node: Node, function: KernelFunction, rows: int, schedule: Schedule) -> Group | str:
     """The kernel that a system joins, or why there is none."""
-    why = f"no kernel before it has a thread for every {node.what}" if out else "it comes first"
+    why = f"no kernel before it has a thread for every {node.what}" if out else _FIRST
     shares = rows == 1 and node.table not in schedule.counts.populations and node.system.pair is None
     for candidate in reversed(out):
         if isinstance(candidate, HostNode):

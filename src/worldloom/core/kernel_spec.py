@@ -23,12 +23,13 @@ class KernelSpec:
         labels: The systems it runs, in order.
         bytes_read, bytes_written: Bytes of columns per world and launch, masked parts left out.
         loads, stores: The columns that these bytes are of.
-        reason: Why its first system did not join an earlier kernel.
+        reason: Why one of its systems did not join an earlier kernel.
         whole_block: Whether on CUDA a block of threads shares a world, whatever its size.
         threads: Threads that share one row; more than a warp of them are a block.
         total: Threads in all, where they are not counted by worlds.
         whole_warps: Whether its last threads have nothing to do but to make up a warp, whose threads count together.
         begins: Whether it is the first kernel of its part of the schedule: a settlement may take several.
+        whose: The system that ``reason`` is about.
         stages: What its threads run one after the other, waiting for each other in between, where it is several kernels in one.
     """
 
@@ -49,6 +50,7 @@ class KernelSpec:
     whole_warps: bool = False
     begins: bool = True
     stages: tuple[KernelSpec, ...] = ()
+    whose: str = ""
 
     @property
     def parts(self) -> tuple[KernelSpec, ...]:

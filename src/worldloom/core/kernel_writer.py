@@ -164,7 +164,8 @@ class KernelWriter:
             threads, total = 1, group.population.limit.batch if self.cuda and not in_order else None
             total = total if total is None else total * group.threads
         labels, moved = [n.label for n in group.nodes], self._moved(blocks, shared)
-        return self._spec(name, threads, columns, errors, False, labels, moved, group.reason, threads=group.threads, total=total)
+        spec = self._spec(name, threads, columns, errors, False, labels, moved, group.reason, threads=group.threads, total=total)
+        return replace(spec, whose=group.whose)
 
     def _spec(
         self,
@@ -182,7 +183,8 @@ class KernelWriter:
     ) -> KernelSpec:
         read, written = (sum(self._bytes(column) for column in found) for found in moved)
         loads, stores = (tuple(dict.fromkeys(found)) for found in moved)
-        return KernelSpec(name, rows, tuple(columns), errors, alarm, tuple(labels), read, written, loads, stores, reason, whole_block, threads, total)
+        given = tuple(labels)
+        return KernelSpec(name, rows, tuple(columns), errors, alarm, given, read, written, loads, stores, reason, whole_block, threads, total, whose=given[0])
 
     def _write(self, name: str, columns: dict[Column, Field], errors: bool, alarm: bool, lines: list[str], loops: list[str]) -> str:
         """Add the text of a kernel; the name of the one that does the same where there is one already.

@@ -67,12 +67,13 @@ ECONOMY: dict[str, dict[str, Any]] = {
         "policy.normalize_observations": True,
     },
     "ppo": {
-        "num_envs": 60,
-        "num_steps": 90,
-        "total_steps": 5_000_000,
-        "minibatches": 6,
-        # What is closed today is felt in deaths months later.
-        "gamma": 0.995,
+        "num_envs": 16,
+        "num_steps": 540,
+        "total_steps": 500_000,
+        "minibatches": 10,
+        # What is closed today is felt in deaths months later: whole episodes, of which hardly anything is left to guess.
+        "gamma": 0.999,
+        "lam": 0.995,
         "learning_rate": 1e-3,
         "schedule": "linear",
         "entropy_weight": 0.01,

@@ -98,10 +98,12 @@ def grid_tag(
         step_cost_for_tagger: wl.Config = float(cost)
         start: wl.Config = first
         caught: int  # runners tagged in this step
+        clock: int  # steps of the episode, this one included: looking need not wait until the engine has counted it
 
     @wl.system
     def begin(world: Grid):
         world.caught = 0
+        world.clock = world.step + 1
 
     @wl.system
     def leave(runner: Runner):
@@ -237,7 +239,7 @@ def _look_at_nearest(kind, opponent, grid, role: float, players: int, others: in
             distance = away(other.x - player.x, other.y - player.y, other.tagged)
             if other.x != OFF and distance < nearest:
                 nearest, x, y = distance, other.x, other.y
-        player.sight = told(player.x, player.y, x, y, role, world.grid_length, world.step, world.max_steps)
+        player.sight = told(player.x, player.y, x, y, role, world.grid_length, world.clock, world.max_steps)
 
     @wl.system(threads=256 if others >= 512 else 32)
     def look_together(player: kind, world: grid):
@@ -251,7 +253,7 @@ def _look_at_nearest(kind, opponent, grid, role: float, players: int, others: in
         if player.nearest // others < NOBODY:
             other = world.at(opponent, int(player.nearest % others))
             x, y = other.x, other.y
-        player.sight = told(player.x, player.y, x, y, role, world.grid_length, world.step, world.max_steps)
+        player.sight = told(player.x, player.y, x, y, role, world.grid_length, world.clock, world.max_steps)
 
     return look if others <= FEW or players >= MANY else look_together
 
@@ -281,7 +283,7 @@ def _look_at_all(kind, first: int, tagger_kind, runner_kind, grid, taggers: int,
             x, y = world.at(runner_kind, who).across, world.at(runner_kind, who).along
             player.sight[taggers + who] = x
             player.sight[players + taggers + who] = y
-        player.sight[4 * players] = time_of(world.step, world.max_steps)
+        player.sight[4 * players] = time_of(world.clock, world.max_steps)
 
     return introduce, look
 
