@@ -106,7 +106,7 @@ def test_the_kernels_for_cuda_add_in_the_order_of_the_cpu(columns, monkeypatch) 
     """Run on the CPU, thread by thread, they give the bits of those for the CPU."""
     monkeypatch.setattr(joined, "MOST_THREADS", 0)  # threads that come one after the other cannot wait for each other
     one, two = (wl.Simulation(PROBE, 4, "cpu", seed=3, threads=1, exact=True) for _ in range(2))
-    program = generate(two.schedule, fuse=False, cuda=True, exact=True)  # fused, kernels that wait for each other would become one
+    program = generate(two.schedule, fuse=True, cuda=True, exact=True)
     reach = accessors.definitions([f for view in two.schedule.tables.values() for f in view.fields.values()], program.types, cuda=False)
     body = program.text[program.text.index("@wp.func\n") :]
     program.text = reach + "\n" + body.replace("thread_number()", "wp.tid()").replace("wl_stream_", "wl_put_").replace("wl_once_", "wl_get_")
