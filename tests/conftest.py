@@ -174,8 +174,9 @@ def no_fetched_data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
-def pytest_collection_finish() -> None:
-    """What was imported stays: the garbage collector need not look through a million objects again and again."""
+@pytest.fixture(scope="module", autouse=True)
+def leave_what_stays_alone() -> None:
+    """What was imported, and what other files keep, stays: the garbage collector need not look through a million objects again and again."""
     gc.collect()
     gc.freeze()
 

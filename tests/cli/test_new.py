@@ -48,18 +48,18 @@ def test_a_folder_that_cannot_be_made(worldloom, tmp_path):
     assert err.count("\n") == 1
 
 
-def test_the_new_world_runs_is_tested_and_checked(worldloom, tmp_path):
+def test_the_new_world_is_checked_runs_and_is_tested(worldloom, tmp_path):
     folder = tmp_path / "worlds"
     code, out, _ = worldloom("new", "my-pond", "--into", folder)
     assert code == 0
     assert sorted(file.name for file in folder.iterdir()) == ["my_pond.py", "run_my_pond.py", "test_my_pond.py"]
     assert "worldloom check" in out
     assert len((folder / "my_pond.py").read_text().splitlines()) < 80
+    code, out, _ = worldloom("check", folder / "my_pond.py", "--steps", 20, "--num-worlds", 3)
+    assert code == 0
+    assert "MyPond-v0 on python and cpu: no difference" in out
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(os.path.abspath(p) for p in sys.path if p)}
     ran = subprocess.run([sys.executable, "run_my_pond.py"], cwd=folder, env=environment, capture_output=True, text=True, check=True)
     assert "world steps per second" in ran.stdout
     tested = subprocess.run([sys.executable, "-m", "pytest", "-q", "test_my_pond.py"], cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert tested.returncode == 0, tested.stdout
-    code, out, _ = worldloom("check", folder / "my_pond.py", "--steps", 20, "--num-worlds", 3)
-    assert code == 0
-    assert "MyPond-v0 on python and cpu: no difference" in out

@@ -114,13 +114,14 @@ def test_what_cannot_be_done_is_refused_in_a_sentence(worldloom, tmp_path, monke
 
 def test_a_training_leaves_everything(worldloom, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    code, out, err = worldloom("train", "CartPole-v1", "--device", "cpu", "--num-envs", "16", "--total-steps", "2000", "--seed", "3", "--json")
+    short = ("--config", "max_steps=100")  # so is the film
+    code, out, err = worldloom("train", "CartPole-v1", "--device", "cpu", "--num-envs", "16", "--total-steps", "2000", "--seed", "3", *short, "--json")
     assert code == 0
     report = json.loads(out)
     folder = tmp_path / "runs" / "CartPole-v1-ppo-s3-1"
     assert tmp_path / report["folder"] == folder
     assert report["steps"] >= 2000 and report["complete"] and report["stopped_by"] is None
-    assert report["steps_per_second"] > 0 and 9 < report["mean_return"] < 500
+    assert report["steps_per_second"] > 0 and 9 < report["mean_return"] < 100
     assert (folder / "curve.png").read_bytes().startswith(b"\x89PNG") and b"ftyp" in (folder / "video.mp4").read_bytes()[:12]
     assert read_metrics(folder)[-1]["steps"] == report["steps"]
     assert read_config(folder)["config"]["seed"] == 3

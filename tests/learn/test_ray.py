@@ -22,7 +22,7 @@ from worldloom.learn.launch_ray import StopFile, _Rows, train_with_ray
 from worldloom.learn.run_folder import read_metrics
 from worldloom.learn.runs import Request, run_training
 
-PATIENCE_S = 180.0
+PATIENCE_S = 270.0
 ITERATIONS = 120
 needs_ray = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed: pip install 'worldloom[cluster]'")
 
