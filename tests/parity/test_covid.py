@@ -112,7 +112,7 @@ def test_every_step_is_that_of_the_reference() -> None:
         close(governors.reward.numpy(), np.stack([o.governor_reward for o in outcomes]), f"step {step}: governors' rewards")
         close(planner.reward.numpy()[:, 0], np.array([o.planner_reward for o in outcomes]), f"step {step}: the planner's reward")
         np.testing.assert_array_equal(sim.truncated.numpy(), over, f"step {step}")
-        assert not sim.terminated.numpy().any()
+        np.testing.assert_array_equal(sim.terminated.numpy(), [r.t == r.settings.episode_length for r in references], f"step {step}")
         for w in np.flatnonzero(over):
             close(governors.final_sight.numpy()[w], outcomes[w].governors, f"step {step}: the last that governors see")
             close(planner.final_sight.numpy()[w, 0], outcomes[w].planner, f"step {step}: the last that the planner sees")
