@@ -233,7 +233,7 @@ def _field_with(settings: dict[str, float]) -> type[Field]:
 
 def draw(sim: wl.Simulation, world: int) -> Image:
     tagger, runner = sim["Tagger"], sim["Runner"]
-    sides, left = np.atleast_1d(sim.world.grid_length.numpy()), int(sim.world.runners_left.numpy()[world])
+    sides = np.atleast_1d(sim.world.grid_length.numpy())
     return picture(
         tagger.position.numpy()[world],
         runner.position.numpy()[world],
@@ -241,7 +241,7 @@ def draw(sim: wl.Simulation, world: int) -> Image:
         out=~runner.in_game.numpy()[world],
         tagger_headings=tagger.direction.numpy()[world],
         runner_headings=runner.direction.numpy()[world],
-        text=f"step {int(sim.world.step.numpy()[world])}, {left} of {runner.count} runners left",
+        text=f"step {int(sim.world.step.numpy()[world])}",
     )
 
 
