@@ -102,5 +102,25 @@ def test_what_must_be_added_in_order_is_not_shared() -> None:
         assert [(spec.rows, spec.threads) for spec in specs if spec.labels == ("pull(Robot)",)] == [expected]
 
 
+@pytest.mark.parametrize("threads", [32, 64])
+def test_sums_that_are_added_to_and_taken_from(threads: int) -> None:
+    @wl.system(threads=threads)
+    def weigh(robot: Robot, world: Yard):
+        for ray in wl.share(RAYS):
+            if ray % 3 == 0:
+                robot.hits -= ray
+            else:
+                robot.hits += 2 * ray
+
+    made = wl.Definition("Weigh-test", Yard, {Robot: 2}, step=(weigh,))
+    cpu, machine_side = (wl.Simulation(made, 1, "cpu", seed=0) for _ in range(2))
+    machine = Machine(machine_side)
+    for _ in range(2):
+        cpu.step()
+        machine.step()
+    expected = 2 * sum(-ray if ray % 3 == 0 else 2 * ray for ray in range(RAYS))
+    assert (cpu[Robot].hits.numpy() == expected).all() and (machine_side[Robot].hits.numpy() == expected).all()
+
+
 def test_share_is_a_range_outside_of_systems() -> None:
     assert list(wl.share(3)) == [0, 1, 2]

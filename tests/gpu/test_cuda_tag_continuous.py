@@ -79,11 +79,11 @@ def test_many_agents_fit_and_run(taggers: int, runners: int, worlds: int) -> Non
     assert sim.errors() == []
     np.testing.assert_array_equal(left, sim["Runner"].in_game.numpy().sum(axis=1))
     assert (left < runners).any()
-    position = sim["Runner"].position.numpy()[0]
-    gaps = np.hypot(*(position - position[0]).T)
-    gaps[(np.arange(runners) == 0) | ~np.isfinite(sim["Sign"].place.numpy()[0, taggers:, 0])] = np.inf
-    others = np.hypot(*(sim["Tagger"].position.numpy()[0] - position[0]).T)
+    position, there = sim["Runner"].position.numpy()[0], np.isfinite(sim["Sign"].place.numpy()[0, taggers:, 0])
+    one = int(np.flatnonzero(there)[0])
+    gaps = np.hypot(*(position - position[one]).T)
+    gaps[(np.arange(runners) == one) | ~there] = np.inf
+    others = np.hypot(*(sim["Tagger"].position.numpy()[0] - position[one]).T)
     nearest = np.sort(np.concatenate([others, gaps]))[:10]
-    seen = sim["Runner"].sight.numpy()[0, 0]
-    if sim["Sign"].place.numpy()[0, taggers, 0] == position[0, 0]:
-        np.testing.assert_allclose(np.hypot(seen[:10], seen[10:20]) * np.sqrt(2.0) * 20.0, nearest, atol=1e-4)
+    seen = sim["Runner"].sight.numpy()[0, one]
+    np.testing.assert_allclose(np.hypot(seen[:10], seen[10:20]) * np.sqrt(2.0) * 20.0, nearest, atol=1e-4)

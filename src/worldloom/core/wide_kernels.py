@@ -22,7 +22,11 @@ def later_of_pair(number: wp.int32):
 def sync_block(): ...
 
 
-_GATHERED = {"add": "value += other;", "min": "value = other < value ? other : value;", "max": "value = value < other ? other : value;"}
+_GATHERED = {
+    "add": "value += other;",
+    "min": "value = (value != value || other < value) ? other : value;",  # what is not a number gives way to any other
+    "max": "value = (value != value || value < other) ? other : value;",
+}
 
 
 def across_name(operator: str, dtype: Any) -> str:
@@ -33,6 +37,6 @@ def across_name(operator: str, dtype: Any) -> str:
 def across_text(operator: str, dtype: Any) -> str:
     """Its definition: every thread gets the sum, the least or the greatest of what all of them hold."""
     step = f"auto other = __shfl_xor_sync(0xffffffffu, value, apart); {_GATHERED[operator]}"
-    snippet = f"for (int apart = 16; apart > 0; apart /= 2) {{ {step} }} return value;"
+    snippet = f"for (int apart = 16; apart > 0; apart /= 2) {{ {step} }} return __shfl_sync(0xffffffffu, value, 0);"
     code = f"wp.{dtype.__name__}"
     return f'@wp.func_native(snippet="{snippet}")\ndef {across_name(operator, dtype)}(value: {code}) -> {code}: ...\n'

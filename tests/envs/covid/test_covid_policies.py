@@ -53,7 +53,21 @@ def test_a_picture_of_a_day(short):
     assert after.dtype == np.uint8 and after.shape == before.shape and after.mean() < before.mean(), "stricter is darker"
 
 
+def test_an_economy_of_few_subsidies_that_plays_the_past_by_default():
+    other = economy(DATA, "CovidFew-v0", episode_length=30, subsidy_levels=2, mode=Mode.REPLAY)
+    try:
+        found = sweep_constant(other, DATA)
+        assert {policy.subsidy for policy in found} == {0, 1, 2}
+        assert len({policy.totals["planner_welfare"] for policy in found if policy.level == 3}) == 3, "policies decide"
+        with pytest.raises(InputError, match="a constant subsidy lies between 0 and 2, not at 3"):
+            play_constant(other, DATA, 1, 3)
+    finally:
+        registry._REGISTRY.pop("CovidFew-v0")
+
+
 def test_what_is_no_such_policy_or_world_is_refused(short):
+    with pytest.raises(InputError, match=r"there is no mode 7 of the economy: take one of Mode\.MODEL"):
+        economy(DATA, mode=7)
     with pytest.raises(InputError, match="a constant level lies between 0 and 10, not at 11"):
         play_constant(short, DATA, 11, 0)
     with pytest.raises(InputError, match="world 'CartPole-v1' is no COVID-19 economy"):

@@ -61,6 +61,8 @@ def test_level_1_spreads_and_level_10_contains(made_up):
         ({"infected": np.full((518, 51), np.nan)}, "'infected' must be known and not negative on the start day 81"),
         ({"start_day": 518}, "'start_day' is 518"),
         ({"start_day": 27}, "'start_day' is 27"),
+        ({"filter_length": 81}, "'filter_length' is 81, but what happened up to the start day 81 must not be forgotten yet"),
+        ({"alphas": [10**400] * 51}, "'alphas' must be an array of numbers"),
         ({"alphas": np.ones(51)}, "'alphas' must lie between 0 and 1"),
         ({"health_min": np.zeros(51)}, "'health_min' must be less than 'health_max' everywhere"),
         ({"gamma": float("inf")}, "'gamma' must be a finite number, not inf"),
@@ -146,7 +148,8 @@ def changed(files, name, **values):
         (lambda f: {**f, HISTORY: b"nothing"}, "holds no plain arrays of numbers"),
         (lambda f: {**f, HISTORY: npz(policy=np.array([{}], object))}, "holds no plain arrays of numbers"),
         (lambda f: {**f, HISTORY: npz(policy=np.zeros((33 << 20) // 8))}, "real_world_data.npz is larger than 32 MiB"),
-        (lambda f: {**f, HISTORY: npz(policy=np.ones((2, 51)))}, "lacks 'subsidy'"),
+        (lambda f: {**f, HISTORY: npz(policy=np.ones((2, 51)))}, "real_world_data.npz lacks an array"),
+        (lambda f: {**f, CONSTANTS: b'{"SIR_GAMMA": ' + b"1" * 5000 + b"}"}, "model_constants.json holds no JSON object"),
     ],
 )
 def test_spoilt_files_are_refused_in_a_sentence(files, tmp_path, spoil, words):

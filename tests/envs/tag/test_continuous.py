@@ -185,6 +185,9 @@ def test_named_configurations(id: str) -> None:
         ({"episode_length": -1}, "episode_length of continuous Tag is a whole number of 0 or more"),
         ({"grid_lenght": 3.0}, "has no setting 'grid_lenght'"),
         ({"runners_left": 3}, "has no setting 'runners_left'"),
+        ({"grid_length": "a"}, "grid_length of continuous Tag is a number, not 'a'"),
+        ({"start_seed": 2.7}, "start_seed of continuous Tag is a whole number, not 2.7"),
+        ({"fixed_start": "False"}, "fixed_start of continuous Tag is a truth value, not 'False'"),
     ],
 )
 def test_wrong_arguments_are_refused(given: dict, words: str) -> None:

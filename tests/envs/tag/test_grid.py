@@ -154,6 +154,12 @@ def test_what_is_no_game(name: str, value: float) -> None:
         grid_tag("No-v0", **{name: value})
 
 
+@pytest.mark.parametrize(("given", "words"), [({"grid_length": 20_001}, "up to 20,000, not 20,001"), ({"wall_hit_penalty": "a"}, "is a number, not 'a'")])
+def test_what_would_not_fit(given: dict, words: str) -> None:
+    with pytest.raises(wl.InputError, match=words):
+        grid_tag("No-v0", **given)
+
+
 def test_no_such_start() -> None:
     with pytest.raises(wl.InputError, match=r"cannot begin with start=3; give one of Start\.RANDOM, Start\.PUBLISHED, Start\.INNER"):
         grid_tag("No-v0", start=3)

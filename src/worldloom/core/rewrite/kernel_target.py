@@ -237,9 +237,9 @@ class KernelTarget(Target):
             value = self._combine(operator, now, value, field)
             return self.write(row, field, value) if indices is None else self.set_element(row, field, indices, value)
         if self._in_registers(row) and indices is None and operator not in ("or", "and"):
-            self._gathering[self._column(row, field)] = operator
+            self._gathering[self._column(row, field)] = "add" if operator == "sub" else operator  # what is taken away is a sum less than 0
             mine = _gathered(self._column(row, field))
-            return [nodes.assign(mine, self._combine(_joint(operator), nodes.name(mine), value, field))]
+            return [nodes.assign(mine, self._combine(operator, nodes.name(mine), value, field))]
         place = [self._row(row), *(indices or [])]
         column = self._reach(row, field, write=True)
         if operator in ("or", "and"):
@@ -465,8 +465,8 @@ class KernelTarget(Target):
             operator, mine = operators[self._column(row, held)], _gathered(self._column(row, held))
             if not operator:
                 continue
-            self.across[_joint(operator), held.dtype] = None
-            out.append(nodes.assign(mine, nodes.call(across_name(_joint(operator), held.dtype), nodes.name(mine))))
+            self.across[operator, held.dtype] = None
+            out.append(nodes.assign(mine, nodes.call(across_name(operator, held.dtype), nodes.name(mine))))
             if self.threads > LANES:
                 meet = nodes.warp(f"atomic_{operator}", self._reach(row, held, write=True), self._row(row), nodes.name(mine))
                 out.append(ast.If(leads, [ast.Expr(meet)], []))
@@ -520,11 +520,6 @@ class KernelTarget(Target):
 def _gathered(column: Column) -> str:
     """The variable in which a thread gathers what its turns bring to a component."""
     return f"wl_gathered_{variable(column)}"
-
-
-def _joint(operator: str) -> str:
-    """How threads gather what ``operator`` then brings to a component."""
-    return "add" if operator == "sub" else operator
 
 
 def clean_action(node: ast.expr, field: Field) -> ast.expr:

@@ -126,14 +126,22 @@ def cache_path() -> Path:
     """The file that holds the published data once it is fetched: in ``$WORLDLOOM_DATA``, or in the user's folder of caches."""
     own = os.environ.get("WORLDLOOM_DATA")
     folder = Path(own) if own else Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "worldloom"
-    return folder.expanduser() / "covid.safetensors"
+    return home_expanded(folder) / "covid.safetensors"
+
+
+def home_expanded(path: str | Path) -> Path:
+    """``path`` with ``~`` as the home it stands for; InputError where there is no such user."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        raise InputError(f"the path {path} begins with the home of a user who is not known here: write it out") from None
 
 
 def save(parameters: Parameters, path: str | Path) -> Path:
     """Write ``parameters`` to ``path``, whole or not at all, and return the path. Folders are made where they lack."""
     import torch
 
-    target = Path(path).expanduser()
+    target = home_expanded(path)
     values = {field.name: getattr(parameters, field.name) for field in fields(parameters)}
     tensors = {name: torch.tensor(value) for name, value in values.items() if isinstance(value, np.ndarray)}
     facts = {name: value for name, value in values.items() if name not in tensors}
@@ -147,7 +155,7 @@ def save(parameters: Parameters, path: str | Path) -> Path:
 
 def load(path: str | Path) -> Parameters:
     """What :func:`save` wrote; InputError where the file is missing, altered or does not hold together."""
-    target = Path(path).expanduser()
+    target = home_expanded(path)
     if target.is_file() and target.stat().st_size > _MOST_BYTES:
         raise InputError(f"{target} is too large for a {_KIND}: take another file")
     contents = tensor_file.read(target, _KIND, _VERSION)
@@ -155,7 +163,10 @@ def load(path: str | Path) -> Parameters:
     wanted = {field.name for field in fields(Parameters)}
     if set(values) != wanted:
         raise InputError(f"{target} cannot be used, since it lacks or has too much of {', '.join(sorted(wanted ^ set(values)))}: take another file")
-    return Parameters(**values)
+    try:
+        return Parameters(**values)
+    except (TypeError, ValueError, OverflowError, IndexError) as error:
+        raise InputError(f"{target} cannot be used ({error}): take another file") from None
 
 
 def _typed(name: str, declared: Any, value: Any) -> Any:
@@ -180,7 +191,7 @@ def _typed(name: str, declared: Any, value: Any) -> Any:
 def _array(name: str, value: Any) -> np.ndarray:
     try:
         found = np.array(value, np.float64, order="C")
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"'{name}' must be an array of numbers") from None
     if name == "policy":
         if not (np.isfinite(found) & (found == np.floor(found)) & (found >= 1) & (found <= LEVELS)).all():
@@ -209,6 +220,8 @@ def _check(p: Parameters) -> None:
             raise InputError(f"'{name}' must hold finite numbers only")
     if not p.beta_delay >= 1 or not p.beta_delay - 1 <= p.start_day < days:
         raise InputError(f"'start_day' is {p.start_day}, but must lie from day {p.beta_delay - 1}, when the first level acts, to day {days - 1}")
+    if p.start_day >= p.filter_length:
+        raise InputError(f"'filter_length' is {p.filter_length}, but what happened up to the start day {p.start_day} must not be forgotten yet: make it longer")
     for name in _HISTORIES:
         row = getattr(p, name)[p.start_day]
         if not (np.isfinite(row) & (row >= 0.0)).all():

@@ -54,13 +54,15 @@ def economy(
         parameters: The country: n states, the fitted models and what happened.
         id: Its name.
         mode: The default of the configuration ``mode``.
-        episode_length: Days after which an episode is truncated.
+        episode_length: Days of an episode.
         subsidy_levels: The greatest level of subsidies.
     """
     if not 1 <= episode_length <= parameters.filter_length:
         raise wl.InputError(
             f"an episode of the economy has 1 to {parameters.filter_length} days, which is how long changes of level are felt, not {episode_length}"
         )
+    if mode not in set(Mode):
+        raise wl.InputError(f"there is no mode {mode!r} of the economy: take one of {', '.join(f'Mode.{known.name}' for known in Mode)}")
     if subsidy_levels < 1:
         raise wl.InputError(f"there must be at least one level of subsidies, not {subsidy_levels}")
     states, delay, filters = parameters.num_states, parameters.beta_delay, len(parameters.lambdas)

@@ -10,13 +10,12 @@ import numpy as np
 from worldloom.core.errors import InputError
 from worldloom.core.registry import Definition
 from worldloom.core.simulation import Simulation
+from worldloom.core.spaces import Discrete
 from worldloom.envs.covid.data import LEVELS, Parameters
 from worldloom.envs.covid.economy import Mode
 from worldloom.envs.covid.history import History
 from worldloom.envs.covid.recording import Recording, Tally
 
-SUBSIDIES = 20
-"""Subsidies have levels 0 to this."""
 KEPT = 0
 """As a level: every state stays as strict as it was on the first day."""
 
@@ -27,7 +26,7 @@ class Constant:
 
     Attributes:
         level: Stringency, 1 to 10; 0 where every state kept the level of its first day.
-        subsidy: 0 to 20.
+        subsidy: 0 to the greatest level of the economy, 20 in the published one.
         totals: As ``History.totals``.
     """
 
@@ -46,7 +45,7 @@ def label_of(level: int, subsidy: int) -> str:
 
 
 def sweep_constant(definition: Definition, parameters: Parameters, device: str = "cpu", tell: Callable[[int], None] | None = None) -> list[Constant]:
-    """An episode of every constant policy, all in one batch: 11 levels (with that of the first day kept) times 21 subsidies.
+    """An episode of every constant policy, all in one batch: 11 levels (with that of the first day kept) times all subsidies, 21 in the published economy.
 
     Args:
         definition: The economy.
@@ -57,8 +56,8 @@ def sweep_constant(definition: Definition, parameters: Parameters, device: str =
     Returns:
         The policies, the planner's welfare highest first.
     """
-    level, subsidy = (axis.reshape(-1) for axis in np.meshgrid(np.arange(LEVELS + 1), np.arange(SUBSIDIES + 1), indexing="ij"))
-    with Simulation(definition, len(level), device, seed=0, autoreset="disabled") as worlds:
+    level, subsidy = (axis.reshape(-1) for axis in np.meshgrid(np.arange(LEVELS + 1), np.arange(_greatest_subsidy(definition) + 1), indexing="ij"))
+    with Simulation(definition, len(level), device, seed=0, autoreset="disabled", config=_DECIDING) as worlds:
         tally = Tally(worlds, parameters)
         _hold(worlds, level, subsidy)
         for day in range(definition.max_steps):
@@ -74,10 +73,10 @@ def play_constant(
     definition: Definition, parameters: Parameters, level: int, subsidy: int, device: str = "cpu", tell: Callable[[int], None] | None = None
 ) -> History:
     """The history of one constant policy; the arguments are those of :func:`sweep_constant`, and a level and a subsidy as in :class:`Constant`."""
-    for name, given, highest in (("level", level, LEVELS), ("subsidy", subsidy, SUBSIDIES)):
+    for name, given, highest in (("level", level, LEVELS), ("subsidy", subsidy, _greatest_subsidy(definition))):
         if not 0 <= given <= highest:
             raise InputError(f"a constant {name} lies between 0 and {highest}, not at {given}")
-    with Simulation(definition, 1, device, seed=0, autoreset="disabled") as worlds:
+    with Simulation(definition, 1, device, seed=0, autoreset="disabled", config=_DECIDING) as worlds:
         _hold(worlds, np.array([level]), np.array([subsidy]))
         return _recorded(worlds, parameters, label_of(level, subsidy), tell)
 
@@ -86,6 +85,16 @@ def play_decided(definition: Definition, parameters: Parameters, device: str = "
     """What was decided then, as far as it is known, and what the fitted models make of it; the arguments are those of :func:`sweep_constant`."""
     with Simulation(definition, 1, device, seed=0, autoreset="disabled", config={"mode": int(Mode.REAL_POLICIES)}) as worlds:
         return _recorded(worlds, parameters, "decided then", tell)
+
+
+_DECIDING = {"mode": int(Mode.MODEL)}
+"""Policies count where they decide, whatever an economy plays by default."""
+
+
+def _greatest_subsidy(definition: Definition) -> int:
+    space = definition.actions()["Planner.subsidy"][1].space
+    assert isinstance(space, Discrete)
+    return space.n - 1
 
 
 def _recorded(worlds: Simulation, parameters: Parameters, label: str, tell: Callable[[int], None] | None) -> History:

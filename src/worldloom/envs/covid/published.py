@@ -10,6 +10,8 @@ import datetime
 import importlib.metadata
 import io
 import json
+import lzma
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -19,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from worldloom.core.errors import InputError
-from worldloom.envs.covid.data import LEVELS, Parameters
+from worldloom.envs.covid.data import LEVELS, Parameters, home_expanded
 
 PACKAGE = "ai-economist"
 HOW = f"`pip download --no-deps {PACKAGE}` gets the wheel that holds it"
@@ -28,7 +30,9 @@ FOLDER = "ai_economist/datasets/covid19_datasets/data_and_fitted_params"
 
 _MOST_BYTES = {CONSTANTS: 1 << 20, FITTED: 1 << 20, HISTORY: 32 << 20}
 _MOST_ARCHIVE_BYTES = 64 << 20
-_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError, OSError, ValueError)
+_HISTORIES = ("policy", "subsidy", "susceptible", "infected", "recovered", "vaccinated", "smoothed_deaths", "unemployed")
+"""The arrays that are read; others of the file are left alone."""
+_DAMAGED = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, tokenize.TokenError, EOFError, RuntimeError, NotImplementedError, OSError, ValueError)
 """What reading a spoilt, encrypted or odd archive may raise."""
 
 _CODES = (
@@ -47,7 +51,7 @@ Read = Callable[[str], bytes]
 
 def read_published(path: str | Path) -> Parameters:
     """The parameters in a wheel, a zip, the folder of the installed package, or a folder that holds the data files or the wheel."""
-    place = Path(path).expanduser()
+    place = home_expanded(path)
     if place.is_dir():
         folder = _data_folder(place)
         if folder is not None:
@@ -117,7 +121,7 @@ def _parameters(read: Read, source: str) -> Parameters:
         raise
     except KeyError as error:
         raise InputError(f"the data in {source} lacks {error}: {HOW}") from None
-    except (TypeError, ValueError, IndexError, AttributeError) as error:
+    except (TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
         raise InputError(f"the data in {source} has another form than the published one ({error}): {HOW}") from None
 
 
@@ -167,9 +171,10 @@ def _assemble(constants: dict[str, Any], fitted: dict[str, Any], history: dict[s
 
 
 def _json(read: Read, name: str) -> dict[str, Any]:
+    data = read(name)
     try:
-        found = json.loads(read(name))
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
+        found = json.loads(data)
+    except (ValueError, RecursionError):  # no text, no JSON, or a number of thousands of digits
         found = None
     if not isinstance(found, dict):
         raise InputError(f"{name} holds no JSON object: {HOW}")
@@ -181,10 +186,12 @@ def _arrays(data: bytes) -> dict[str, np.ndarray]:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             members: dict[str, np.ndarray] = {}
-            for info in archive.infolist()[:64]:
-                with archive.open(info) as member:
-                    members[info.filename.removesuffix(".npy")] = _array(_bounded(HISTORY, member.read(_MOST_BYTES[HISTORY] + 1)))
+            for name in _HISTORIES:
+                with archive.open(f"{name}.npy") as member:
+                    members[name] = _array(_bounded(HISTORY, member.read(_MOST_BYTES[HISTORY] + 1)))
             return members
+    except KeyError as error:
+        raise InputError(f"{HISTORY} lacks an array ({error}): {HOW}") from None
     except InputError:
         raise
     except _DAMAGED:

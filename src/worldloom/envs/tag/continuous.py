@@ -5,7 +5,7 @@ from math import pi
 import numpy as np
 
 import worldloom as wl
-from worldloom import clamp, cos, length, sin
+from worldloom import clamp, cos, length, length_sq, sin
 from worldloom.core.canvas import Image
 from worldloom.core.errors import InputError
 from worldloom.envs.tag.continuous_sight import (
@@ -158,11 +158,12 @@ def continuous_tag(
 
     @wl.system
     def meet(runner: Runner, world: Game):
-        runner.gap = 1.0e30
+        nearest = 1.0e30
         for tagger in world.all(Tagger):
-            gap = length(tagger.position - runner.position)
-            if gap < runner.gap:
-                runner.gap = gap
+            apart = length_sq(tagger.position - runner.position)
+            if apart < nearest:
+                nearest = apart
+                runner.gap = length(tagger.position - runner.position)
                 runner.chaser = tagger.id
 
     @wl.system
@@ -213,7 +214,15 @@ def continuous_tag(
 
 
 def _check_shapes(taggers: int, runners: int, neighbours: int, acceleration_levels: int, turn_levels: int, episode_length: int) -> None:
-    for name, given in locals().items():
+    given_by_name = {
+        "taggers": taggers,
+        "runners": runners,
+        "neighbours": neighbours,
+        "acceleration_levels": acceleration_levels,
+        "turn_levels": turn_levels,
+        "episode_length": episode_length,
+    }
+    for name, given in given_by_name.items():
         least = 0 if name in ("neighbours", "episode_length") else 1
         if isinstance(given, bool) or not isinstance(given, int) or given < least:
             raise InputError(f"{name} of continuous Tag is a whole number of {least} or more, not {given!r}")
@@ -227,7 +236,12 @@ def _field_with(settings: dict[str, float]) -> type[Field]:
     wrong = next((name for name in settings if name not in known), None)
     if wrong is not None:
         raise InputError(f"continuous Tag has no setting '{wrong}'; it has {', '.join(sorted(known))}")
-    values = {name: type(getattr(Field, name))(value) for name, value in settings.items()}
+    values = {}
+    for name, value in settings.items():
+        kind = type(getattr(Field, name))
+        if isinstance(value, bool) != (kind is bool) or not isinstance(value, (int, float)) or (kind is int and value != int(value)):
+            raise InputError(f"{name} of continuous Tag is a {'truth value' if kind is bool else 'whole number' if kind is int else 'number'}, not {value!r}")
+        values[name] = kind(value)
     return type("Field", (Field,), {"__annotations__": dict.fromkeys(values, wl.Config), "__module__": __name__, **values})
 
 

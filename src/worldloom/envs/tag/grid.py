@@ -12,6 +12,7 @@ from worldloom.envs.tag.picture import Image, picture
 STAY, RIGHT, LEFT, UP, DOWN = range(5)
 OFF = -1
 """Both coordinates of a runner that has left."""
+MOST_LENGTH = 20_000
 NOBODY = 2**31 - 1
 FAR = 2**30
 """Added to the squared distance of a runner that was tagged in this step, so that it is looked at only where nobody else is in the game."""
@@ -69,6 +70,16 @@ def grid_tag(
             raise wl.InputError(f"Tag on a grid cannot have {name}={count!r}; give a whole number from 1")
     if start not in list(Start):
         raise wl.InputError(f"Tag on a grid cannot begin with start={start!r}; give one of {', '.join(f'Start.{one.name}' for one in Start)}")
+    if grid_length > MOST_LENGTH:
+        raise wl.InputError(f"Tag on a grid has coordinates up to {MOST_LENGTH:,}, not {grid_length:,}: squares of distances would not fit")
+    for name, value in (
+        ("wall_hit_penalty", wall_hit_penalty),
+        ("tag_reward_for_tagger", tag_reward_for_tagger),
+        ("tag_penalty_for_runner", tag_penalty_for_runner),
+        ("step_cost_for_tagger", step_cost_for_tagger),
+    ):
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise wl.InputError(f"{name} of Tag on a grid is a number, not {value!r}")
     players = taggers + runners
     length = 4 * players + 1 if full_observation else 6
     side, bump, prize, fine, cost, first = grid_length, wall_hit_penalty, tag_reward_for_tagger, tag_penalty_for_runner, step_cost_for_tagger, int(start)
