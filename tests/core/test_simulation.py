@@ -347,3 +347,27 @@ def test_large_whole_numbers_do_not_wrap_into_actions() -> None:
     sim = wl.Simulation("CartPole-v1", 2, "cpu", seed=0)
     sim.step(np.array([[2**32 + 1], [1]]))
     assert [f.world for f in sim.errors()] == [0]
+
+
+class Pond(wl.World):
+    depth: wl.Config = 2.0
+
+
+@wl.system
+def freeze(world: Pond):
+    world.truncate()
+
+
+def test_configurations_have_limits_where_the_world_says_so() -> None:
+    made = wl.Definition("Pond-test", Pond, {}, step=(freeze,), limits={"depth": (1.0, 9.0), "max_steps": (0, 5)}).checked
+    sim = wl.Simulation(made, 2, "python")
+    for name, value, words in (
+        ("depth", 0.5, "configuration 'depth' of world 'Pond-test' lies between 1 and 9, not at 0.5"),
+        ("depth", np.array([3.0, np.nan]), "not at nan"),
+        ("max_steps", 6, "lies between 0 and 5, not at 6"),
+    ):
+        with pytest.raises(wl.InputError, match=words):
+            sim.set_config(name, value)
+    sim.set_config("depth", np.array([1.0, 9.0]))
+    with pytest.raises(wl.DefinitionError, match="there are limits for 'width', which is no configuration of Pond"):
+        wl.Definition("Pond-test", Pond, {}, step=(freeze,), limits={"width": (0.0, 1.0)}).checked

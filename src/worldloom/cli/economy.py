@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 WORDS = ("constant", "real", "decided", "sweep")
 SHOWN = 8
 """Constant policies in the table of a sweep."""
+WIDE = 100
+"""Columns of a terminal that a table needs."""
 WORLDS = ("CovidEconomy-v0", "CovidEconomySynthetic-v0")
 """Where constant policies are played: the first of these that there is."""
 
@@ -156,6 +158,11 @@ class Economy:
         from worldloom.envs.covid.economy import parameters_of
         from worldloom.envs.covid.policies import sweep_constant
 
+        spoken = [name for name in names(self.against) if name in WORDS and name != "real"]
+        if spoken or self.level != Economy.level or self.subsidy != Economy.subsidy or self.states:
+            raise InputError(
+                "a sweep plays every level and subsidy for the whole country: leave out --level, --subsidy and --states, and give --against runs only"
+            )
         made = self._definition()
         with Bar(f"playing {made.id}", made.max_steps) as bar:
             found = sweep_constant(made, parameters_of(made), self.device, bar.show)
@@ -175,7 +182,7 @@ class Economy:
             title = f"{report['env']}: the best of {len(report['constant'])} constant policies for the planner, and last the best for the governors"
         else:
             rows, title = [{"label": label, **totals} for label, totals in report["totals"].items()], report["env"]
-        console.out().print(table_of(rows, title))
+        console.out().print(table_of(rows, title), width=max(WIDE, console.out().width), crop=False)
         console.out().print(f"{report['folder']}: {', '.join(report['files'])}", soft_wrap=True, markup=False)
 
 

@@ -61,7 +61,8 @@ def _shape(field: Field) -> str:
 
 def _table(worlds: list[dict[str, Any]]) -> Table:
     table = Table(box=box.SIMPLE_HEAD)
-    for heading in ("world", "what it is", "entities per world", "actions", "observations"):
+    table.add_column("world", no_wrap=True)  # to be copied
+    for heading in ("what it is", "entities per world", "actions", "observations"):
         table.add_column(heading, overflow="fold")
     for world in worlds:
         entities = "\n".join(f"{count} {kind}" for kind, count in world["entities"].items())

@@ -154,7 +154,7 @@ class Train:
             }
             console.print_json(report)
             return
-        gained = "no episode has ended" if known is None else f"return {known:.4g}"
+        gained = "not every policy has finished an episode" if known is None else f"return {known:.4g}"
         pace = f"{outcome.steps:,} steps in {outcome.seconds:.1f} s ({console.number(outcome.steps_per_second)} steps/s)"
         files = [*(path.name for path in drawn.values()), "config.json", "metrics.jsonl", "events", "checkpoints"]
         ended = (

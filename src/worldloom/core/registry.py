@@ -44,6 +44,7 @@ class Definition:
         doc: One sentence on what it is.
         frames_per_second: How many steps make a second of video.
         notice: A sentence that whoever trains in it is shown.
+        limits: The least and the greatest value of configurations, by name; others are refused.
         render: Draws one world: given the simulation and the world's number, it returns an image, uint8 of shape (height, width, 3).
     """
 
@@ -58,6 +59,7 @@ class Definition:
     render: Renderer | None = field(default=None, compare=False)
     frames_per_second: int = 30
     notice: str = field(default="", compare=False)
+    limits: Mapping[str, tuple[float, float]] = field(default_factory=dict, compare=False)
     file: str = field(default="", compare=False)
     line: int = field(default=0, compare=False)
 
@@ -197,6 +199,7 @@ def register(
     render: Renderer | None = None,
     frames_per_second: int = 30,
     notice: str = "",
+    limits: Mapping[str, tuple[float, float]] | None = None,
 ) -> Definition:
     """Register a world under ``id`` and return its definition. A second registration replaces the first.
 
@@ -213,6 +216,7 @@ def register(
         render=render,
         frames_per_second=frames_per_second,
         notice=notice,
+        limits=dict(limits or {}),
         file=frame.f_code.co_filename,
         line=frame.f_lineno,
     )
@@ -302,6 +306,9 @@ def validate(made: Definition) -> None:
             raise made.error(f"two tables would be called '{kind.__name__}'", "give every kind of entity a name of its own")
     for owner in (made.world, *made.entities):
         _validate_references(made, owner)
+    for name in made.limits:
+        if name != "max_steps" and (name not in made.world.fields or made.world.fields[name].role is not Role.CONFIG):
+            raise made.error(f"there are limits for '{name}', which is no configuration of {made.world.__name__}", "name a component that is a wl.Config")
     if not isinstance(made.max_steps, int) or made.max_steps < 0:
         raise made.error(f"max_steps cannot be {made.max_steps!r}", "give a whole number, 0 for no limit")
     for entry in (*made.reset, *made.step, *made.observe):

@@ -328,6 +328,7 @@ class Simulation(History, Measured):
         per_world = array.shape == (self.num_worlds, *column.field.value_shape)
         if not per_world and array.shape != column.field.value_shape:
             raise InputError(f"configuration '{name}' is one value of shape {column.field.value_shape}, or {self.num_worlds} of them, not shape {array.shape}")
+        self._check_limits(name, array)
         rows = self.num_worlds if per_world and array.ndim > len(column.field.value_shape) else 1
         if column.array.shape[0] != rows:
             with shards.WARP:
@@ -335,6 +336,15 @@ class Simulation(History, Measured):
             self._rebind()
         column.assign(array.reshape(column.shape))
         self.configured += 1
+
+    def _check_limits(self, name: str, values: Any) -> None:
+        """InputError where the world says that a configuration cannot be so."""
+        if name not in self.definition.limits:
+            return
+        low, high = self.definition.limits[name]
+        wrong = values[~((low <= values) & (values <= high))]
+        if wrong.size:
+            raise InputError(f"configuration '{name}' of world '{self.definition.id}' lies between {low:g} and {high:g}, not at {wrong.flat[0]:g}")
 
     def _rebind(self) -> None:
         executor = getattr(self, "executor", None)

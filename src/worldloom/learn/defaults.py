@@ -67,9 +67,9 @@ ECONOMY: dict[str, dict[str, Any]] = {
         "policy.normalize_observations": True,
     },
     "ppo": {
-        "num_envs": 16,
+        "num_envs": 8,
         "num_steps": 540,
-        "total_steps": 500_000,
+        "total_steps": 200_000,
         "minibatches": 10,
         # What is closed today is felt in deaths months later: whole episodes, of which hardly anything is left to guess.
         "gamma": 0.999,

@@ -7,7 +7,7 @@ whose money comes back with interest. The models of infections and of unemployme
 """
 
 import enum
-from math import log
+from math import inf, log
 
 import numpy as np
 
@@ -27,6 +27,17 @@ FRAMES_PER_SECOND = 15  # days, in a video
 
 _COUNTRIES: dict[str, Parameters] = {}
 """What worlds were made of, by id."""
+
+
+LIMITS = {
+    **{name: (0.0, 1.0) for name in ("gamma", "mortality", "too_sick_to_work", "working_share", "planner_alpha", "alphas")},
+    **{name: (1.0, inf) for name in ("subsidy_interval", "vaccine_interval", "filter_length", "population")},
+    **{name: (0.0, inf) for name in ("action_cooldown_period", "subsidy_per_person", "vaccines_per_million", "health_weight", "planner_health_weight")},
+    **{name: (1.0e-6, inf) for name in ("reward_scale", "gdp_per_capita", "value_of_life", "lambdas")},
+    "mode": (0, 2),
+    "policy": (1, LEVELS),
+}
+"""The least and the greatest value of configurations."""
 
 
 class Mode(enum.IntEnum):
@@ -348,6 +359,7 @@ def economy(
         doc=f"{states} governors and a planner in a pandemic ({'synthetic data' if parameters.synthetic else 'real data'}); no tool for policy making.",
         render=renderer(parameters),
         notice=NOTICE,
+        limits=LIMITS | {"max_steps": (1, parameters.filter_length), "start_day": (delay - 1, min(parameters.num_days, parameters.filter_length) - 1)},
         frames_per_second=FRAMES_PER_SECOND,
     )
 

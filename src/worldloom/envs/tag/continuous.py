@@ -1,6 +1,6 @@
 """Tag on a plane: taggers chase runners over a square, and everyone steers by acceleration and turn."""
 
-from math import pi
+from math import inf, pi
 
 import numpy as np
 
@@ -44,6 +44,10 @@ class Field(wl.World):
     start_seed: wl.Config = 0  # which start that is
     runners_left: int  # in the game
     clock: int  # steps of the episode, this one included: looking need not wait until the engine has counted it
+
+
+LIMITS = {name: (0.0, inf) for name in ("max_speed", "skill_level_tagger", "skill_level_runner", "tagging_distance", "max_steps")}
+LIMITS["grid_length"] = (1.0e-6, 1.0e6)
 
 
 @wl.function
@@ -210,6 +214,7 @@ def continuous_tag(
         observe=observe,
         max_steps=episode_length,
         render=draw,
+        limits=LIMITS,
     )
 
 

@@ -13,6 +13,7 @@ STAY, RIGHT, LEFT, UP, DOWN = range(5)
 OFF = -1
 """Both coordinates of a runner that has left."""
 MOST_LENGTH = 20_000
+MOST_STEPS = 2**30
 NOBODY = 2**31 - 1
 FAR = 2**30
 """Added to the squared distance of a runner that was tagged in this step, so that it is looked at only where nobody else is in the game."""
@@ -58,16 +59,16 @@ def grid_tag(
         runners: Runners in a world.
         full_observation: Whether everybody sees everybody, 4 x players + 1 numbers, or only the nearest opponent, 6 numbers.
         grid_length: The largest coordinate of a cell; a side has ``grid_length + 1`` cells.
-        episode_length: Steps after which an episode is truncated (the configuration ``max_steps``).
+        episode_length: Steps after which an episode is truncated, 0 for none (the configuration ``max_steps``).
         wall_hit_penalty: What running into a wall costs.
         tag_reward_for_tagger: What every tagger gets for each runner that is tagged.
         tag_penalty_for_runner: What being tagged costs.
         step_cost_for_tagger: What a step in which nobody is tagged costs each tagger, and brings each runner.
         start: Where an episode begins.
     """
-    for name, count in (("taggers", taggers), ("runners", runners), ("grid_length", grid_length), ("episode_length", episode_length)):
-        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-            raise wl.InputError(f"Tag on a grid cannot have {name}={count!r}; give a whole number from 1")
+    for name, count, least in (("taggers", taggers, 1), ("runners", runners, 1), ("grid_length", grid_length, 1), ("episode_length", episode_length, 0)):
+        if isinstance(count, bool) or not isinstance(count, int) or count < least:
+            raise wl.InputError(f"Tag on a grid cannot have {name}={count!r}; give a whole number from {least}")
     if start not in list(Start):
         raise wl.InputError(f"Tag on a grid cannot begin with start={start!r}; give one of {', '.join(f'Start.{one.name}' for one in Start)}")
     if grid_length > MOST_LENGTH:
@@ -196,6 +197,7 @@ def grid_tag(
         max_steps=episode_length,
         render=draw,
         frames_per_second=10,
+        limits={"grid_length": (1, MOST_LENGTH), "start": (min(Start), max(Start)), "max_steps": (0, MOST_STEPS)},
     )
 
 
