@@ -27,6 +27,8 @@ from worldloom.core.settle import WORLDS, SettleText
 from worldloom.core.settle_pooled import settle_kernels
 
 _ROWS = "for thread in range(rows):"
+_WORLD = "    world = first + thread"
+"""Within a loop over the worlds of a shard."""
 
 
 class KernelWriter:
@@ -128,7 +130,11 @@ class KernelWriter:
         shared, local = self._placement(blocks)
         early = self._early_exit(blocks)
         if early is not None:
-            lines.append(f"if {'not ' if early[1] else ''}{self._load((WORLD, early[0]), columns)}: {'continue' if in_order or not self.cuda else 'return'}")
+            leave = f"if {'not ' if early[1] else ''}{self._load((WORLD, early[0]), columns)}: {'continue' if in_order or not self.cuda else 'return'}"
+            if _WORLD in loops:  # all rows of a world at once
+                loops.insert(loops.index(_WORLD) + 1, f"    {leave}")
+            else:
+                lines.append(leave)
         defined: set[Column] = set()
         for column in self._loads(blocks, shared):
             lines.append(f"{variable(column)} = {self._load(column, columns)}")
@@ -223,8 +229,13 @@ class KernelWriter:
             lines, loops = [f"row = world * {group.rows} + slot"], ["world = first + thread", f"for slot in range({group.rows}):"]
         elif group.rows == 1:
             lines, loops = ["world = first + thread", "row = world", "slot = wp.int32(0)"], [_ROWS]
+        elif not self.cuda:
+            lines, loops = (
+                [f"row = world * {group.rows} + slot"],
+                [f"for thread in range(rows / {group.rows}):", _WORLD, f"    for slot in range({group.rows}):"],
+            )
         else:
-            lines, loops = [f"row = first * {group.rows} + thread", f"world = row / {group.rows}", f"slot = row - world * {group.rows}"], [_ROWS]
+            lines, loops = [f"row = first * {group.rows} + thread", f"world = row / {group.rows}", f"slot = row - world * {group.rows}"], []
         return lanes + lines, loops
 
     def _population_head(self, population: Population, columns: dict[Column, Field], in_order: bool) -> tuple[list[str], list[str]]:
@@ -236,7 +247,7 @@ class KernelWriter:
         if in_order:
             return [f"row = world * {most} + slot"], ["world = first + thread", f"for slot in range({count}):"]
         if not self.cuda:
-            loops = [f"for thread in range(rows / {most}):", "    world = first + thread", f"    for slot in range({count}):"]
+            loops = [f"for thread in range(rows / {most}):", _WORLD, f"    for slot in range({count}):"]
             return [f"row = world * {most} + slot"], loops
         lines = [f"row = first * {most} + thread", f"world = row / {most}", f"slot = row - world * {most}"]
         return [*lines, f"if slot >= {count}: return"], []
@@ -266,7 +277,7 @@ class KernelWriter:
         if in_order:
             return [f"row = {start} + slot"], ["world = first + thread", f"for slot in range({count}):"]
         if not self.cuda:
-            return [f"row = {start} + slot"], [_ROWS, "    world = first + thread", f"    for slot in range({count}):"]
+            return [f"row = {start} + slot"], [_ROWS, _WORLD, f"    for slot in range({count}):"]
         home = self._load((population.table, HOME), columns)
         return ["row = thread", f"world = {home}", "if world < 0: return", f"slot = row - {start}", f"if slot < 0 or slot >= {count}: return"], []
 
