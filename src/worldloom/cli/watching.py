@@ -7,6 +7,7 @@ from types import TracebackType
 
 import torch
 
+from worldloom.cli import console
 from worldloom.cli.live import TrainingConsole, open_console
 from worldloom.core.compare import device_name
 from worldloom.learn.callbacks import Callback
@@ -56,10 +57,10 @@ class Shown(Callback):
                 details["processes"] = str(trainer.ranks.size)
             if any(learner.seats.mask() is not None for learner in getattr(trainer, "learners", {}).values()):
                 details["actions"] = "masked by the world"
-            if trainer.simulation.definition.notice:
-                details["notice"] = trainer.simulation.definition.notice
             if trainer.steps:
                 details["from step"] = f"{trainer.steps:,}"
+            if trainer.simulation.definition.notice:
+                console.err().print(trainer.simulation.definition.notice, soft_wrap=True, markup=False)
             self.begin(trainer.config.num_envs, details, trainer.device)
 
     def on_iteration(self, trainer: Trainer, progress: Progress) -> None:
