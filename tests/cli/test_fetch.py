@@ -94,3 +94,9 @@ def test_after_fetch_the_world_is_there_in_the_same_process(worldloom, wheel):
     assert wl.registered()[COVID] is first and COVID in wl.list_all_envs() and first.rows["Governor"] == 51
     worldloom("fetch", "covid", "--from", wheel)
     assert wl.definition(COVID) is not first
+
+
+@pytest.mark.parametrize(("source", "words"), [("https://example.org/a.whl", "is an address, and worldloom downloads nothing"), ("", "say where the data")])
+def test_what_names_no_file(worldloom, source, words):
+    code, out, err = worldloom("fetch", "covid", "--from", source)
+    assert (code, out) == (2, "") and words in err and err.count("\n") == 1
