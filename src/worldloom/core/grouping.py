@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -90,7 +89,7 @@ def _sunk(parts: list[Part]) -> list[Part]:
     place = len(out) - 1
     while place >= 0:
         early = out[place]
-        later = next(_later_homes(early, out[place + 1 :]), None) if isinstance(early, Group) else None
+        later = _later_home(early, out[place + 1 :]) if isinstance(early, Group) else None
         if isinstance(early, Group) and later is not None:
             later.nodes[:0], later.functions[:0] = early.nodes, early.functions
             del out[place]
@@ -100,17 +99,18 @@ def _sunk(parts: list[Part]) -> list[Part]:
     return out
 
 
-def _later_homes(early: Group, behind: list[Part]) -> Iterator[Group]:
-    """The kernels that could take in the systems of ``early``, which then run after all that comes before them."""
+def _later_home(early: Group, behind: list[Part]) -> Group | None:
+    """The first kernel that can take in the systems of ``early``, which then run after all that comes before it."""
     for part in behind:
         if not isinstance(part, Group):
-            return
+            return None
         alike = part.rows == early.rows and part.nodes[0].table == early.nodes[0].table and early.pair is None and part.pair is None
         systems = list(zip(part.nodes, part.functions, strict=True))
         if alike and all(_clash(early, node, function) is None for node, function in systems):
-            yield part
+            return part
         if any(_dependence(early, node, function) is not None for node, function in systems):
-            return
+            return None
+    return None
 
 
 def _home(out: list[Part], node: Node, function: KernelFunction, rows: int, schedule: Schedule) -> Group | str:

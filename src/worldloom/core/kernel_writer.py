@@ -38,8 +38,6 @@ class KernelWriter:
         self.schedule, self.types, self.cuda, self.sites, self.never_kept = schedule, types, cuda, sites, never_kept
         self.texts: list[str] = []
         self.same: dict[str, str] = {}
-        self.as_functions = False
-        """Whether kernels are written as functions of their thread's number, for others to call."""
         self.read_again: set[Column] = set()
         """Columns that systems read at every step, so that they are worth a place in the cache."""
 
@@ -68,17 +66,19 @@ class KernelWriter:
         return found
 
     def joined(self, phase: str, number: int, groups: list[Group]) -> KernelSpec:
-        self.as_functions = True
-        stages = [self.kernel(phase, number + place, group) for place, group in enumerate(groups)]
-        self.as_functions = False
+        stages = [self.kernel(phase, number + place, group, as_stage=True) for place, group in enumerate(groups)]
         threads = width(stages)
         whole = joined(f"{phase}_{number}", stages, threads)
         name = self._write(whole.name, {c: self.field(c) for c in whole.columns}, whole.takes_errors, False, lines_of(stages, threads), [])
         return replace(whole, name=name)
 
+    def _in_order(self, group: Group) -> bool:
+        """Whether one thread of CUDA runs all rows of a world, one after the other."""
+        return self.cuda and group.rows > 1 and group.functions[0].target.in_order
+
     def _threads(self, group: Group) -> int:
-        """Threads per world of a group's kernel on CUDA."""
-        return 1 if group.rows > 1 and group.functions[0].target.in_order else group.rows * group.threads
+        """Threads per world of a group's kernel; on the CPU the rows that its loop counts, which for pairs are the worlds."""
+        return 1 if self._in_order(group) or (group.pair is not None and not self.cuda) else group.rows * group.threads
 
     def part(self, phase: str, number: int, part: Part) -> list[KernelSpec | HostNode]:
         if isinstance(part, HostNode):
@@ -121,8 +121,9 @@ class KernelWriter:
             specs.append(replace(spec, whole_warps=made.whole_warps, begins=place == 0))
         return specs
 
-    def kernel(self, phase: str, number: int, group: Group) -> KernelSpec:
-        in_order = self.cuda and group.rows > 1 and group.functions[0].target.in_order
+    def kernel(self, phase: str, number: int, group: Group, as_stage: bool = False) -> KernelSpec:
+        """The kernel of a group; ``as_stage`` makes it a function of its thread's number, for a joined kernel to call."""
+        in_order = self._in_order(group)
         blocks = _blocks(group)
         columns: dict[Column, Field] = {}
         lines, loops = self._head(group, columns, in_order)
@@ -164,8 +165,8 @@ class KernelWriter:
         errors = any(f.target.faults for f in group.functions)
         if in_order:
             lines, loops = [*loops, *["    " * _depth(loops) + line for line in lines]], []
-        name = self._write(f"{phase}_{number}", columns, errors, False, lines, loops)
-        threads, total = 1 if group.pair is not None and not self.cuda else self._threads(group) if self.cuda else group.rows * group.threads, None
+        name = self._write(f"{phase}_{number}", columns, errors, False, lines, loops, as_stage)
+        threads, total = self._threads(group), None
         if group.population is not None and group.population.pooled:
             threads, total = 1, group.population.limit.batch if self.cuda and not in_order else None
             total = total if total is None else total * group.threads
@@ -192,26 +193,22 @@ class KernelWriter:
         given = tuple(labels)
         return KernelSpec(name, rows, tuple(columns), errors, alarm, given, read, written, loads, stores, reason, whole_block, threads, total, whose=given[0])
 
-    def _write(self, name: str, columns: dict[Column, Field], errors: bool, alarm: bool, lines: list[str], loops: list[str]) -> str:
-        """Add the text of a kernel; the name of the one that does the same where there is one already.
+    def _write(self, name: str, columns: dict[Column, Field], errors: bool, alarm: bool, lines: list[str], loops: list[str], as_stage: bool = False) -> str:
+        """Add the text of a kernel, or of a stage of one; the name of the one that does the same where there is one already.
 
         ``lines`` are run by every thread on CUDA, and on the CPU inside ``loops``.
         """
         head = ["first: wp.int32", "rows: wp.int32", "offset: wp.int32", *[f"{column_name(c)}: {array_code(f, self.types)}" for c, f in columns.items()]]
         head += ["errors: wp.array2d(dtype=wp.int32)"] if errors else []
         head += ["alarm: wp.array(dtype=wp.int32)"] if alarm else []
+        thread, made = "thread_number()", "@wp.kernel(module=module, enable_backward=False)"
+        if as_stage:
+            name, head, thread, made = f"{name}_part", ["number: wp.int32", *head], "wp.int32(number)", "@wp.func"
         if self.cuda:
-            body = "\n".join("    " + line for line in ["thread = thread_number()", *lines])
+            body = "\n".join("    " + line for line in [f"thread = {thread}", *lines])
         else:
             body = "\n".join("    " + line for line in [*loops, *["    " * _depth(loops) + line for line in lines]])
         signature = f"({', '.join(head)}):\n{body}\n"
-        made = "@wp.kernel(module=module, enable_backward=False)"
-        if self.as_functions:
-            name, made, signature = (
-                f"{name}_part",
-                "@wp.func",
-                f"(number: wp.int32, {', '.join(head)}):\n{body.replace('thread_number()', 'wp.int32(number)', 1)}\n",
-            )
         if signature not in self.same:
             self.same[signature] = name
             self.texts.append(f"{made}\ndef {name}{signature}")
