@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -40,12 +40,8 @@ class Batch:
 
     def part(self, start: int, end: int) -> Batch:
         """Some of its steps, where it is flat."""
-
-        def cut(tensor: torch.Tensor | None) -> torch.Tensor | None:
-            return None if tensor is None else tensor[start:end]
-
-        kept = {name: cut(getattr(self, name)) for name in ("actions", "log_probs", "values", "advantages", "returns", "masks", "weights")}
-        return Batch({k: v[start:end] for k, v in self.observations.items()}, **kept)  # type: ignore[arg-type]
+        cut = {name: tensor[start:end] for name, tensor in vars(self).items() if isinstance(tensor, torch.Tensor)}
+        return replace(self, observations={k: v[start:end] for k, v in self.observations.items()}, **cut)
 
     def evaluate(self, policy: Policy) -> tuple[torch.Tensor, torch.Tensor]:
         """What ``policy`` gives for these steps: parameters of its action, and values."""

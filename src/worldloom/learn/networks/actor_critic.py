@@ -25,9 +25,20 @@ class ActorCritic(nn.Module):  # type: ignore[misc]
     """
 
     state_size = 0
+    _fused: FusedPair | None = None
 
     def forward(self, observations: Observations, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         raise NotImplementedError
+
+    def _at_once(self, encoder: nn.Module, observations: Observations) -> tuple[Tensor, Tensor] | None:
+        """Parameters and value by one kernel; None where there is none for these networks, or not on this device."""
+        if self._fused is None:
+            return None
+        values = encoder.inputs(observations)
+        if not self._fused.usable(values):
+            return None
+        parameters, value = self._fused(values)
+        return parameters, value.view(-1)
 
     def value(self, observations: Observations, state: Tensor) -> Tensor:
         """The value alone, [N]."""
@@ -49,18 +60,15 @@ class SharedLayers(ActorCritic):
         last = self.memory or self.encoder
         self.actor = linear(last.features, spec.action.parameters, ACTOR_GAIN)
         self.critic = linear(last.features, 1, CRITIC_GAIN)
-        self._fused: FusedPair | None = None
         if self.memory is not None:
             self.state_size = self.memory.state_size
         elif FusedPair.fits(getattr(self.encoder, "network", None), self.actor):
             self._fused = FusedPair(self.encoder.network, self.actor, self.encoder.network, self.critic)
 
     def forward(self, observations: Observations, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        if self._fused is not None:
-            values = self.encoder.inputs(observations)
-            if self._fused.usable(values):
-                parameters, value = self._fused(values)
-                return parameters, value.view(-1), state
+        found = self._at_once(self.encoder, observations)
+        if found is not None:
+            return *found, state
         features, state = self._features(observations, state)
         parameters, value = self._heads(features)
         return parameters, value, state
@@ -101,11 +109,9 @@ class OwnLayers(ActorCritic):
         self._fused = FusedPair(actor, self.actor, critic, self.critic) if FusedPair.fits(actor, self.actor) else None
 
     def forward(self, observations: Observations, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        if self._fused is not None:
-            values = self.actor_encoder.inputs(observations)
-            if self._fused.usable(values):
-                parameters, value = self._fused(values)
-                return parameters, value.view(-1), state
+        found = self._at_once(self.actor_encoder, observations)
+        if found is not None:
+            return *found, state
         return self.actor(self.actor_encoder(observations)), self.value(observations, state), state
 
     def value(self, observations: Observations, state: Tensor) -> Tensor:
