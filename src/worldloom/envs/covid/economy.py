@@ -7,21 +7,20 @@ whose money comes back with interest. The models of infections and of unemployme
 """
 
 import enum
-from math import inf, log
+from math import inf
 
 import numpy as np
 
 import worldloom as wl
 from worldloom import cw_mul, exp, floor
 from worldloom.envs.covid.data import LEVELS, NOTICE, Parameters
-from worldloom.envs.covid.models import YEAR, decided, next_delivery, scaled, share_of_health, softplus, utility, workers
+from worldloom.envs.covid.models import YEAR, decided, next_delivery, scaled, share_at_work, share_of_health, softplus, utility, workers
 from worldloom.envs.covid.picture import renderer
 
 EPISODE = 540  # days
 SUBSIDY_LEVELS = 20
 SUBSIDY_DAYS = 90
 SUBSIDY_PER_PERSON = 20_000.0  # dollars a year at the greatest level
-AT_LEVEL_ONE = log(2.0)  # softplus(0): percent of unemployment, beside the bias, where no level ever changed
 OWN = 13  # numbers that a governor sees of its own state and of the time, behind the one that says which state it is
 FRAMES_PER_SECOND = 15  # days, in a video
 
@@ -169,7 +168,7 @@ def economy(
         people, open_workers = wl.float64(0.0), wl.float64(0.0)
         for i in range(states):
             people += world.population[i]
-            open_workers += world.population[i] * wl.float64(world.working_share - (AT_LEVEL_ONE + world.unemployment_bias[i]) / 100.0)
+            open_workers += world.population[i] * wl.float64(share_at_work(world.unemployment_bias[i], world.working_share))
         world.people = float(people)
         world.worker_product = world.gdp_per_capita / float(open_workers / people) / YEAR
         world.full_product = float(open_workers) * world.worker_product
@@ -281,7 +280,7 @@ def economy(
         subsidy = float(level) / float(subsidy_levels) * people * world.subsidy_per_person / YEAR
         sick = world.too_sick_to_work * float(governor.infected) + governor.deaths
         governor.productivity = workers(people, sick, governor.unemployed, world.working_share) * world.worker_product + subsidy
-        full = (world.working_share - (AT_LEVEL_ONE + world.unemployment_bias[i]) / 100.0) * people * world.worker_product
+        full = share_at_work(world.unemployment_bias[i], world.working_share) * people * world.worker_product
         health = scaled(-governor.new_deaths * world.value_of_life / (YEAR * full), world.health_min[i], world.health_max[i])
         wealth = scaled(utility(governor.productivity / full, world.eta), world.economy_min[i], world.economy_max[i])
         alpha = share_of_health(world.health_weight, world.alphas[i])
@@ -319,8 +318,7 @@ def economy(
     @wl.system
     def look(governor: Governor, world: Country):
         t, people = world.step, float(world.population[governor.id])
-        bias = world.unemployment_bias[governor.id]
-        full = (world.working_share - (AT_LEVEL_ONE + bias) / 100.0) * people * world.worker_product
+        full = share_at_work(world.unemployment_bias[governor.id], world.working_share) * people * world.worker_product
         governor.sight[states] = float(governor.susceptible) / people
         governor.sight[states + 1] = float(governor.infected) / people
         governor.sight[states + 2] = float(governor.recovered) / people

@@ -1,9 +1,12 @@
 """The formulas of the economy, in numbers alone: decisions that hold, deliveries, unemployment, utility and rewards."""
 
+import math
+
 import worldloom as wl
 from worldloom import clamp, exp, log
 
 YEAR = 365.0  # days
+AT_LEVEL_ONE = math.log(2.0)  # softplus(0): percent of unemployment, beside the bias, where no level ever changed
 
 
 @wl.function
@@ -28,6 +31,12 @@ def softplus(x: float) -> float:
 def workers(people: float, sick: float, unemployed: float, working_share: float) -> float:
     """How many of ``people`` work, where ``sick`` of all ages are too ill or dead."""
     return max(0.0, working_share * people - (sick * working_share + unemployed))
+
+
+@wl.function
+def share_at_work(bias: float, working_share: float) -> float:
+    """The share of the people who work at level 1 without a disease; ``bias`` is that of their unemployment, in percent."""
+    return working_share - (AT_LEVEL_ONE + bias) / 100.0
 
 
 @wl.function

@@ -1,6 +1,7 @@
 """TagGrid: taggers chase runners over the cells of a square grid."""
 
 import enum
+from math import inf
 
 import numpy as np
 
@@ -13,7 +14,6 @@ STAY, RIGHT, LEFT, UP, DOWN = range(5)
 OFF = -1
 """Both coordinates of a runner that has left."""
 MOST_LENGTH = 20_000
-MOST_STEPS = 2**30
 NOBODY = 2**31 - 1
 FAR = 2**30
 """Added to the squared distance of a runner that was tagged in this step, so that it is looked at only where nobody else is in the game."""
@@ -197,7 +197,7 @@ def grid_tag(
         max_steps=episode_length,
         render=draw,
         frames_per_second=10,
-        limits={"grid_length": (1, MOST_LENGTH), "start": (min(Start), max(Start)), "max_steps": (0, MOST_STEPS)},
+        limits={"grid_length": (1, MOST_LENGTH), "start": (min(Start), max(Start)), "max_steps": (0, inf)},
     )
 
 
