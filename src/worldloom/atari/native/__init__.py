@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 
-MEMBERS = ("state", "cartridge", "riot", "controls", "m6507")
+MEMBERS = ("state", "dpc", "cartridge", "riot", "controls", "bus", "undocumented", "polling", "m6507")
 """The headers inside of the struct, in the order of the text; members may name those that come after them."""
 
 
