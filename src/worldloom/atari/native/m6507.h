@@ -101,7 +101,7 @@ NOINLINE CUDA_CALLABLE u32 subtract_decimal(u32 one, u32 other, u32 carried) {
 CUDA_CALLABLE void start_cpu() {
     a = x = y = 0;
     s = 0xFF;
-    p = 0x34;
+    p = 0x30;
     cycles = 0;
     if (kind == KIND_FE) slices = whole_bank(0);
     pc = (u16)(peek(0xFFFC, 0, 0) | peek(0xFFFD, 0, 0) << 8);
