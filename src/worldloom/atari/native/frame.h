@@ -36,3 +36,23 @@ CUDA_CALLABLE void frame() {
     phase = line_phase;
     for (s32 i = 0; i < KINDS; i++) kept[i] = view.now[i];
 }
+
+CUDA_CALLABLE void start_tia() {
+    for (s32 i = 0; i < KINDS; i++) kept[i] = 0;
+    vsync_end = NEVER;
+    phase = hmove_clock = dump_cycle = looked = marked_line = 0;
+    collided = partial = vblank = 0;
+    for (s32 i = 0; i < 2; i++) grp[i] = grp_old[i] = reflected[i] = delayed[i] = enam[i] = resmp[i] = 0;
+    enabl = enabl_old = delayed_ball = 0;
+    for (s32 i = 0; i < 5; i++) motion[i] = 0;
+}
+
+// Switch the console on, with `timer` in the timer, which is by chance. RAM is left alone: it holds anything.
+CUDA_CALLABLE void power_on(u32 timer) {
+    cycles = 0;
+    start_tia();
+    start_riot(timer);
+    start_controls();
+    start_cartridge();
+    start_cpu();
+}
