@@ -54,7 +54,7 @@ u16 pc;
 u16 collided;        // a bit per pair of objects, see collisions.h
 u8 a, x, y, s, p;    // p: N V 1 B D I Z C from bit 7 to 0
 u8 timer_value, timer_shift, timer_expired;
-u8 swcha_out, swcha_ddr, swchb_out, swchb_ddr;
+u8 swacnt;           // directions of port A, which can be read back and do nothing else
 u8 sticks;           // the pins of SWCHA
 u8 switches;         // the pins of SWCHB
 u8 fire[2];          // 1: the button of the stick in the left, right port is pressed

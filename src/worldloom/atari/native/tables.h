@@ -28,6 +28,9 @@ enum : u32 {
 static const u32 LENGTHS[16] = {0xFF99AA99u, 0xFFDDAA9Au, 0xFF99AA9Bu, 0xFFDDAA9Au, 0xFF99AA99u, 0xFFDDAA9Au, 0xFF99AA99u, 0xFFDDAA9Au,
                                 0xFF99AAAAu, 0xFFDDAA9Au, 0xFF99AAAAu, 0xFFDDAA9Au, 0xFF99AAAAu, 0xFFDDAA9Au, 0xFF99AAAAu, 0xFFDDAA9Au};
 
+// Intervals of the timer as powers of two: 1, 8, 64 and 1,024 cycles, 8 bits each.
+enum : u32 { TIMER_SHIFTS = 0x0A060300u };
+
 // A frame ends after so many instructions, whatever the program does.
 enum : s32 { MOST_INSTRUCTIONS = 25000 };
 
