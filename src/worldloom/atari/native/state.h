@@ -61,6 +61,7 @@ u8 fire[2];          // 1: the button of the stick in the left, right port is pr
 u8 bank;             // E7: which 256 bytes of RAM are shown
 u8 kept[28];         // the display between two frames
 u8 faded;            // 1: this frame has no colours
+u8 comb_due;         // the first line shown is to have its blank: bit 0 in this frame, bit 1 in the next
 u8 buffer;           // which of the two pictures this frame goes to
 u8 partial;          // 1: the last frame was cut off by its number of instructions, and goes on
 u8 vblank;

@@ -24,6 +24,7 @@ CUDA_CALLABLE void head_log(s32 clock) {
     reach(clock);
     log[1] = clock;
     log[10] = buffer;
+    if (clock <= first_clock) view.now[COMB] = comb_due & 1;
     for (s32 i = 0; i < KINDS / 4; i++) log[3 + i] = ((const u32*)view.now)[i];
     logged = 0;
     headed = 1;
@@ -128,7 +129,11 @@ CUDA_CALLABLE NOINLINE void move(s32 clock) {
     reach(effect);
     show(STARS, 0, effect);
     u32 early = cycle <= 20;  // the blank is eight pixels longer, so that everything moves right by as much
-    if (early && combs && log) log_event(COMB, 1, effect);
+    if (early && combs) {  // a blank that comes due where nothing is drawn waits for the first line that is
+        if (effect <= first_clock) comb_due |= 1;
+        else if (effect >= last_clock) comb_due |= 2;
+        else if (log) log_event(COMB, 1, effect);
+    }
     s32 most = early ? (cycle < 3 ? 15 : 15 - ((3 * cycle - 7) >> 2)) : 15;
     s32 lost = early ? 0 : (219 - 3 * cycle + 3) >> 2;  // those that come before the next line's blank
     if (lost < 0) lost = 0;
