@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 
-MEMBERS = ("state", "dpc", "cartridge", "riot", "controls", "bus", "undocumented", "polling", "m6507")
+MEMBERS = ("state", "dpc", "cartridge", "riot", "controls", "bus", "undocumented", "polling", "m6507", "collisions", "tia", "frame", "record")
 """The headers inside of the struct, in the order of the text; members may name those that come after them."""
 
 
@@ -18,11 +18,16 @@ def header(name: str) -> str:
 
 
 @cache
-def source(*more: str) -> str:
+def painter() -> str:
+    """The struct ``Painter``, which draws pictures of logs, as C++ text for the body of a function."""
+    return "\n".join(header(name) for name in ("tables", "display", "picture"))
+
+
+@cache
+def machine(rules: str) -> str:
     """The struct ``Machine`` as C++ text for the body of a function: tables, state and members.
 
     Args:
-        more: Texts of further members, such as the rules of games or a stand-in for a part.
+        rules: The members ``begin_rules`` and ``judge``.
     """
-    members = [header(name) for name in MEMBERS]
-    return "\n".join([header("tables"), "struct Machine {", *members, *more, "};\n"])
+    return "\n".join([painter(), "struct Machine {", *(header(name) for name in MEMBERS), rules, "};\n"])

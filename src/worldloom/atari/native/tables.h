@@ -37,8 +37,8 @@ enum : s32 { MOST_INSTRUCTIONS = 25000 };
 // What each action pushes: up 1, down 2, left 4, right 8, fire 16.
 static const u8 ACTIONS[18] = {0, 16, 1, 8, 4, 2, 9, 5, 10, 6, 17, 24, 20, 18, 25, 21, 26, 22};
 
-// Resistances of a paddle: where it starts, and what one frame of left or right changes.
-enum : s32 { PADDLE_START = 408823, PADDLE_STEP = 23000 };
+// What one frame of left or right changes the resistance of a paddle by.
+enum : s32 { PADDLE_STEP = 23000 };
 
 // Loudness of the DPC for each set of its three notes, 4 bits each.
 enum : u32 { DPC_LOUDNESS = 0xFBA69540u };
