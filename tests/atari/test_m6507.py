@@ -18,7 +18,7 @@ CORRECTED = {0xCE: 6}
 ORIGIN = 0xF000
 
 
-class Touched(Exception):
+class TouchedError(Exception):
     """An address that belongs to a chip was touched."""
 
 
@@ -33,13 +33,13 @@ class Board:
             return self.rom[address & 0xFFF]
         if address & 0x280 == 0x80:
             return self.ram[address & 0x7F]
-        raise Touched
+        raise TouchedError
 
     def __setitem__(self, address: int, value: int) -> None:
         if address & 0x1280 == 0x80:
             self.ram[address & 0x7F] = value
         elif not address & 0x1000:
-            raise Touched
+            raise TouchedError
 
 
 def documented() -> dict[int, int]:
@@ -60,7 +60,7 @@ def case_of(opcode: int, length: int, place: int, image: bytearray, chance: rand
         registers = [ORIGIN + place, *(chance.choice([chance.randrange(256), 0, 255, 127, 128]) for _ in range(3)), chance.randrange(0x83, 0xFD), flags]
         try:
             after = step(registers, ram, image)[0][0]
-        except Touched:
+        except TouchedError:
             continue
         if after == ORIGIN + place + length or (after & 0x1000 and after & 0xFFF < 0xFF0 and not 7 <= after & 15 < 10):
             return registers, ram
