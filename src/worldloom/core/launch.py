@@ -39,7 +39,7 @@ class Shard:
     Attributes:
         first, count: The worlds ``first`` to ``first + count - 1`` of the batch.
         mask: A truth value for every world of the batch, shape (num_worlds,); None, which a kernel may be given too, where all are meant.
-        value: What a world has in ``mask`` if it is meant. The others are to be left as they are.
+        value: What a world has in ``mask`` if it is meant. The others are to be left as they are: kernels ask ``wl.picked(mask, value, world)``.
         device: Where to launch.
         stream: The stream to launch on; None for Warp's own.
     """

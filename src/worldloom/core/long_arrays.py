@@ -16,9 +16,9 @@ import warp as wp
 
 from worldloom.core.fields import SCALARS, Field, scalar_of
 from worldloom.core.launch import Launch, LaunchNode, Mask, Shard
+from worldloom.core.launch_kernels import copy_rows
 from worldloom.core.population_kernels import LANES
 from worldloom.core.rewrite.kernel_target import WORLD, Column
-from worldloom.core.row_kernels import copy_rows
 
 if TYPE_CHECKING:
     from worldloom.core.simulation import Simulation

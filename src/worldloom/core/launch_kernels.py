@@ -1,8 +1,17 @@
-"""The kernel that copies whole rows of a column, many bytes at a time."""
+"""What the kernels of launches call, and the kernel that copies whole rows of a column, many bytes at a time."""
 
 from __future__ import annotations
 
 import warp as wp
+
+
+@wp.func
+def picked(mask: wp.array(dtype=wp.bool), value: wp.bool, world: wp.int32):
+    """Whether a kernel is launched for ``world``, given the mask of its shard, which may be None, and the value that counts."""
+    if mask:
+        return mask[world] == value
+    return True
+
 
 _COPY = """
 const unsigned char* from = source.data + (size_t)source_row * size;
@@ -48,6 +57,6 @@ def copy_rows(
 ):
     """Fill the rows of the worlds from ``first`` on that ``mask`` picks, ``rows`` of each, with those of ``source``, or with its only one."""
     number, lane = wp.tid()  # type: ignore[misc]
-    if mask[first + number / rows] == value:
+    if picked(mask, value, first + number / rows):
         row = first * rows + number
         copy_row(target, row, source, wp.min(row, source.shape[0] - 1), target.shape[1], width, lane)
