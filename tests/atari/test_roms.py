@@ -118,7 +118,7 @@ def test_a_namesake_is_told_about(folder, image, said):
 
 def test_the_variable_must_name_a_folder(folder, monkeypatch):
     monkeypatch.setenv(roms.VARIABLE, str(folder / "nowhere"))
-    with pytest.raises(InputError, match="ALE_ROMS_DIR names .*nowhere, which is no folder"):
+    with pytest.raises(InputError, match=r"ALE_ROMS_DIR names .*nowhere, which is no folder"):
         roms.find("pong")
 
 

@@ -145,7 +145,7 @@ def folders() -> list[Path]:
     Raises:
         InputError: Where the environment variable names no folder.
     """
-    chosen = os.environ.get(VARIABLE)
+    chosen = os.environ.get(VARIABLE, "")
     own = [home_expanded(chosen)] if chosen else []
     if own and not os.path.isdir(own[0]):
         raise InputError(f"{VARIABLE} names {shown(chosen)}, which is no folder: name the folder that holds your ROMs, or unset the variable")
