@@ -1,0 +1,1 @@
+"""The Atari 2600: consoles as worlds, many thousands at once."""
