@@ -9,14 +9,15 @@ What the kernels take, for N consoles and G games:
   RAM from ``RAM``, and then the RAM of the cartridge. Nothing else outlives a launch.
 - ``game``: int32 (N,): which game a console plays: a row of ``table``.
 - ``images``: uint8: the ROMs of the games, one after the other. ``table``: int32 (G, len(Slot)): what is known of each game.
-- ``pressed``: uint8 (N, F, 2): what is held in each frame: the action of player A, with ``RESET``, ``SELECT`` and ``BEGIN`` added to it;
-  the action of player B.
-- ``frames``: int32 (N,): how many of the F frames to emulate; 0 leaves a console alone.
+- ``pressed``: uint8 (P, F, 2): programs of what is held in each frame: the action of player A, with ``RESET``, ``SELECT`` and ``BEGIN``
+  added to it; the action of player B.
+- ``frames``: int32 (P,): how many of the F frames to emulate; 0 leaves a console alone.
+- ``program``: int32 (N,): which program a console follows, -1 leaves it alone; without it console k follows program k, and P is N.
 - ``earned``, ``lives``: int32 (N,), ``over``: bool (N,), ``ran``: int32 (N,): the points of the frames, the lives left and whether the
   game is over, after ``ran`` frames: a console stops behind the frame in which its game ends, and does not go on where it has ended.
 - ``pictures``: uint8 (N, 2, height, 160): colours (indices into the palette) of the last frame but one of a window, and of the last.
   A frame that was not reached leaves its picture as it was: of F frames, frame F - 2 goes to picture 0 and frame F - 1 to picture 1.
-- ``mask``: bool (N,), and ``wanted``: worlds whose mask is otherwise are left alone. ``first`` and ``count``: the range of consoles.
+- ``mask``: bool (N,) or nothing, and ``value``: consoles whose mask is otherwise are left alone. ``first``: the first of the range of consoles.
 
 ``emulate`` writes the accesses of those two frames to the television chip into a log of its own, and ``draw`` makes the pictures of it.
 Both only launch kernels, so that they may be recorded into graphs, and neither allocates.
@@ -31,6 +32,8 @@ from typing import Any
 
 import numpy as np
 import warp as wp
+
+from worldloom.core.launch import Shard
 
 STATE_BYTES = 256
 RAM = 0
@@ -109,22 +112,18 @@ def shelve(entries: Sequence[Entry]) -> Shelf:
     return Shelf(np.frombuffer(bytes(images), np.uint8), table, record, int(table[:, Slot.HEIGHT].max()), power_on)
 
 
-ALL, WHERE, WHERE_NOT = 0, 1, 2
-"""Whether a mask counts: for nobody, where it is true, where it is false."""
-
-
 @wp.kernel(enable_backward=False)
 def _emulate(
     first: int,
-    count: int,
     mask: wp.array(dtype=wp.bool),
-    masked: int,
+    value: bool,
     machine: wp.array2d(dtype=wp.uint8),
     game: wp.array(dtype=wp.int32),
     images: wp.array(dtype=wp.uint8),
     table: wp.array2d(dtype=wp.int32),
     pressed: wp.array3d(dtype=wp.uint8),
     frames: wp.array(dtype=wp.int32),
+    program: wp.array(dtype=wp.int32),
     earned: wp.array(dtype=wp.int32),
     lives: wp.array(dtype=wp.int32),
     over: wp.array(dtype=wp.bool),
@@ -133,15 +132,21 @@ def _emulate(
 ):
     """Stand-in. RAM: 0 frames (low), 1 frames (high), 2 the last action, 3 place, 4 lives, 5 over."""
     k = first + wp.tid()
-    if wp.tid() >= count or (masked == 1 and not mask[k]) or (masked == 2 and mask[k]):
+    if mask:
+        if mask[k] != value:
+            return
+    r = k
+    if program:
+        r = program[k]
+    if r < 0:
         return
     points = int(0)
     done = int(0)
     log[k, 0] = -1
     log[k, 1] = -1
-    for f in range(frames[k]):
+    for f in range(frames[r]):
         if machine[k, 5] == wp.uint8(0):
-            held = int(pressed[k, f, 0])
+            held = int(pressed[r, f, 0])
             if held >= 128:
                 machine[k, 4] = wp.uint8(3)
             number = int(machine[k, 0]) + 256 * int(machine[k, 1]) + 1
@@ -155,8 +160,8 @@ def _emulate(
                 machine[k, 4] = wp.uint8(int(machine[k, 4]) - 1)
                 if machine[k, 4] == wp.uint8(0):
                     machine[k, 5] = wp.uint8(1)
-            if frames[k] - f <= 2:
-                log[k, 2 - (frames[k] - f)] = int(machine[k, 3])
+            if frames[r] - f <= 2:
+                log[k, 2 - (frames[r] - f)] = int(machine[k, 3])
             done += 1
     earned[k] = points
     lives[k] = int(machine[k, 4])
@@ -167,17 +172,17 @@ def _emulate(
 @wp.kernel(enable_backward=False)
 def _draw(
     first: int,
-    count: int,
     mask: wp.array(dtype=wp.bool),
-    masked: int,
+    value: bool,
     game: wp.array(dtype=wp.int32),
     table: wp.array2d(dtype=wp.int32),
     log: wp.array2d(dtype=wp.int32),
     pictures: wp.array4d(dtype=wp.uint8),
 ):
     k = first + wp.tid()
-    if wp.tid() >= count or (masked == 1 and not mask[k]) or (masked == 2 and mask[k]):
-        return
+    if mask:
+        if mask[k] != value:
+            return
     for plane in range(2):
         if log[k, plane] >= 0:
             for y in range(table[game[k], 8]):
@@ -200,34 +205,25 @@ class Bench:
         self.images = wp.array(shelf.images, dtype=wp.uint8, device=device)
         self.table = wp.array(shelf.table, dtype=wp.int32, device=device)
         self._log = wp.full((num_consoles, 2), -1, dtype=wp.int32, device=device)
-        self._nobody = wp.zeros(1, dtype=wp.bool, device=device)
 
     def emulate(
         self,
+        shard: Shard,
         machine: wp.array,
         game: wp.array,
         pressed: wp.array,
         frames: wp.array,
+        program: wp.array | None,
         earned: wp.array,
         lives: wp.array,
         over: wp.array,
         ran: wp.array,
-        *,
-        first: int,
-        count: int,
-        mask: wp.array | None = None,
-        wanted: bool = True,
-        stream: wp.Stream | None = None,
     ) -> None:
-        """Emulate up to F frames in the consoles from ``first`` on; the module says what the arrays hold."""
-        masked = ALL if mask is None else WHERE if wanted else WHERE_NOT
-        inputs = [first, count, self._nobody if mask is None else mask, masked, machine, game, self.images, self.table, pressed, frames]
-        wp.launch(_emulate, count, [*inputs, earned, lives, over, ran, self._log], device=self.device, stream=stream, record_tape=False)
+        """Emulate frames in the consoles of ``shard``; the module says what the arrays hold."""
+        inputs = [shard.first, shard.mask, shard.value, machine, game, self.images, self.table, pressed, frames, program, earned, lives, over, ran, self._log]
+        wp.launch(_emulate, shard.count, inputs, device=self.device, stream=shard.stream, record_tape=False)
 
-    def draw(
-        self, game: wp.array, pictures: wp.array, *, first: int, count: int, mask: wp.array | None = None, wanted: bool = True, stream: wp.Stream | None = None
-    ) -> None:
+    def draw(self, shard: Shard, game: wp.array, pictures: wp.array) -> None:
         """Draw what the last call of :meth:`emulate` logged for the same consoles."""
-        masked = ALL if mask is None else WHERE if wanted else WHERE_NOT
-        inputs = [first, count, self._nobody if mask is None else mask, masked, game, self.table, self._log, pictures]
-        wp.launch(_draw, count, inputs, device=self.device, stream=stream, record_tape=False)
+        inputs = [shard.first, shard.mask, shard.value, game, self.table, self._log, pictures]
+        wp.launch(_draw, shard.count, inputs, device=self.device, stream=shard.stream, record_tape=False)
