@@ -108,7 +108,7 @@ class Simulation(History, Measured):
             raise InputError(f"{num_worlds} worlds make more than 2^31 rows in one table: use fewer worlds per simulation")
         self.tables = self._allocate(external)
         together = self.interpreted or self.device.is_cuda or any(p.pooled for p in self.definition.populations.values())
-        self.slices = [(0, num_worlds)] if together else shards.slices(num_worlds, threads)
+        self.slices = [(0, num_worlds)] if together else shards.slices(num_worlds, threads, self.definition.worlds_per_thread)
         self._actions = [self.tables[t][f.name] for t, f in self.definition.actions().values()]
         self._faults: list[WorldFault] = []
         self._fault_buffers = [wp.zeros((1 + CAPACITY, WIDTH), dtype=wp.int32, device=self.device) for _ in self.slices]
@@ -120,6 +120,8 @@ class Simulation(History, Measured):
         self.tables[WORLD]["max_steps"].fill(self.definition.max_steps)
         for name, value in config.items():
             self.set_config(name, value)
+        self.prepared = {id(launch): launch.prepare(self) for launch in self.definition.launches}
+        """What the launches of the schedule keep for this simulation, by their identity."""
         if self.interpreted:
             interpreter = Interpreter(self.schedule, self.tables, num_worlds, world_offset, self._note_fault, self._alarm, self.exact)
             self.program = None
@@ -399,7 +401,7 @@ class Simulation(History, Measured):
             self._closed = True
             self.__dict__.pop("executor", None)
             self._run_step = self._run_reset = lambda: None
-            self.tables, self._actions, self._fault_buffers = {}, [], []
+            self.tables, self._actions, self._fault_buffers, self.prepared = {}, [], [], {}
 
     def __repr__(self) -> str:
         return (
