@@ -102,7 +102,7 @@ class Shelf:
 def shelve(entries: Sequence[Entry]) -> Shelf:
     """Put games side by side for the kernels."""
     images, table = bytearray(), np.zeros((len(entries), len(Slot)), np.int32)
-    record = STATE_BYTES + max(entry.numbers.get(Slot.RAM_BYTES, 0) for entry in entries)
+    record = -(-(STATE_BYTES + max(entry.numbers.get(Slot.RAM_BYTES, 0) for entry in entries)) // 16) * 16
     power_on = np.zeros((len(entries), record), np.uint8)
     for row, entry in enumerate(entries):
         for slot, value in {**entry.numbers, Slot.IMAGE: len(images), Slot.BYTES: len(entry.image)}.items():

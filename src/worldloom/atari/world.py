@@ -1,0 +1,165 @@
+"""An Atari world: one console per world, its games, and what an agent sees of them and does in them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import worldloom as wl
+from worldloom.atari import launches
+from worldloom.atari.console import RAM
+from worldloom.atari.lineup import Title, on_shelf, titles
+from worldloom.atari.settings import Like, Settings, settle, written
+from worldloom.atari.starts import starts
+from worldloom.core.system import System
+
+WORLDS_PER_THREAD = 4
+NOOP, FIRE = 0, 1
+
+
+def atari(games: str | Sequence[str], *, like: Like = "envpool", **settings: Any) -> wl.Definition:
+    """Register an Atari world and return its definition.
+
+    Args:
+        games: A game as ``ms_pacman`` or ``MsPacman-v5``, or the path of a ROM; or several of them: world k then plays game k modulo
+            their number, and all have the 18 actions.
+        like: Whose defaults the settings have: EnvPool's, those of ale-py's vector environment, or Gymnasium's.
+        settings: As :class:`worldloom.atari.settings.Settings` has them.
+    """
+    chosen = settle({**settings, "like": like})
+    found = titles([games] if isinstance(games, str) else list(games), chosen)
+    return define(found, chosen)
+
+
+def define(found: tuple[Title, ...], settings: Settings) -> wl.Definition:
+    """Register the world of these games, with these settings."""
+    shelf, begins = on_shelf(found), starts(found, settings)
+    choices = [title.choices(settings, len(found) > 1) for title in found]
+    table = np.array(choices, np.int32)
+    number, begin_count, noops = len(found), begins.count, begins.noops
+    least, most = settings.skips
+    stack, height, width = settings.stack_num, settings.img_height or shelf.height, settings.img_width or 160
+    clip, sticky, limit = settings.reward_clip, float(settings.repeat_action_probability), settings.max_num_frames_per_episode
+    exact, lifelike, discounts = settings.exact_start, settings.episodic_life, settings.zero_discount_on_life_loss
+    fired = np.array(begins.fires, np.int32)
+
+    class Console(wl.Entity):
+        machine: wl.Persistent(wl.Array(wl.uint8, shelf.record))
+        pictures: wl.Persistent(wl.Array(wl.uint8, 2, shelf.height, 160))  # colours in the last frame but one of a step, and in the last
+        pressed: wl.Array(wl.uint8, most, 2)  # what both players do in each frame of a step
+        span: int  # frames of the step
+        game: int
+        held: int  # what player A held in the last frame
+        record: int  # the start that an episode begins with; -1 for none
+        program: int  # what is pressed before an episode begins; -1 for nothing
+        wait: int  # which number of no-ops an episode begins with
+        fresh: bool  # whether a game begins
+        over: wl.Persistent(bool)
+        going_on: wl.Persistent(bool)  # whether the next episode is another life of the same game
+        elapsed: wl.Persistent(int)  # steps of the game
+        before: int  # lives before the step
+        ran: int  # frames of the step that were emulated
+        earned: wl.Info(int)  # points of the step, never clipped
+        lives: wl.Persistent(wl.Info(int))
+        frames: wl.Persistent(wl.Info(int))  # of the game
+        discount: wl.Info(float) = 1.0
+        stick: wl.Action(wl.Discrete(len(choices[0])))
+        screen: wl.Persistent(wl.Observation(stack, height, width, dtype=wl.uint8, low=0, high=255))
+        reward: wl.Reward
+
+    class Cabinet(wl.World):
+        buttons: wl.Config = table  # what each choice presses, by game
+        fires: wl.Config = fired  # whether the button is pressed before an episode begins, by game
+        repeat_action_probability: wl.Config = sticky
+        reward_clip: wl.Config = clip
+        max_num_frames_per_episode: wl.Config = limit
+
+    @wl.system
+    def choose(console: Console, world: Cabinet):
+        console.game = world.id % number
+        goes_on = console.going_on and world.episode > 0
+        pressed = world.fires[console.game] > 0 and world.random() >= world.repeat_action_probability
+        console.wait = world.integer(noops)
+        start = (console.game * noops + console.wait) * 2 + int(pressed)
+        console.fresh = not goes_on
+        console.record = -1 if goes_on else start
+        console.program = begin_count + start if goes_on else -1
+        if exact and not goes_on:
+            console.record = console.game
+            console.program = start
+        console.held = FIRE if pressed else NOOP
+        console.going_on = False
+        if not goes_on:
+            console.elapsed = 0
+            console.frames = 0
+
+    @wl.system
+    def begin_again(console: Console, world: Cabinet):
+        """A game that ended among the no-ops is begun anew, with those that are left."""
+        console.record = -1
+        if console.over and console.program >= begin_count:
+            left = max(console.wait - console.ran, 0)
+            console.record = (console.game * noops + left) * 2 + (console.program - begin_count) % 2
+            console.fresh = True
+            console.elapsed = 0
+            console.frames = 0
+
+    @wl.system
+    def press(console: Console, world: Cabinet):
+        console.fresh = False
+        console.before = console.lives
+        console.span = most if least == most else world.integer(least, most + 1)
+        for frame in range(most):
+            if world.repeat_action_probability <= 0.0 or world.random() >= world.repeat_action_probability:
+                console.held = world.buttons[console.game, console.stick]
+            console.pressed[frame, 0] = wl.uint8(console.held)
+
+    @wl.system
+    def judge(console: Console, world: Cabinet):
+        console.frames += console.ran
+        console.elapsed += 1
+        points = float(console.earned)
+        console.reward = clamp_sign(points) if world.reward_clip else points
+        lost = console.lives < console.before
+        late = world.max_steps > 0 and console.elapsed >= world.max_steps
+        late = late or (world.max_num_frames_per_episode > 0 and console.frames >= world.max_num_frames_per_episode)
+        console.discount = 0.0 if console.over or (discounts and lost) else 1.0
+        if late:
+            world.truncate()
+        if console.over:
+            world.terminate()
+        elif lifelike and lost and console.lives > 0:
+            world.terminate()
+            console.going_on = not late
+
+    workshop = launches.Workshop(shelf, begins, "Console")
+    reset: list[System | wl.Launch] = [choose]
+    reset.append((launches.PowerOn if exact else launches.Restore)(workshop, Console))
+    if exact or lifelike:
+        reset += [launches.Follow(workshop, Console), launches.Draw(workshop, Console)]
+    if lifelike:
+        reset += [begin_again, launches.Restore(workshop, Console)]
+    return wl.register(
+        _id(found, settings),
+        world=Cabinet,
+        entities={Console: 1},
+        reset=reset,
+        step=[press, launches.Emulate(workshop, Console), launches.Draw(workshop, Console), judge],
+        observe=[launches.Look(workshop, Console)],
+        max_steps=settings.max_episode_steps,
+        frames_per_second=max(1, 60 // most),
+        worlds_per_thread=WORLDS_PER_THREAD,
+    )
+
+
+@wl.function
+def clamp_sign(points: float) -> float:
+    return 1.0 if points > 0.0 else -1.0 if points < 0.0 else 0.0
+
+
+def _id(found: tuple[Title, ...], settings: Settings) -> str:
+    """``Pong-v5``, ``ALE/Pong-v5``, ``Pong-v5+Breakout-v5``, each with its unusual settings behind a colon."""
+    like: Like = "gymnasium" if settings.like == "gymnasium" else "envpool"
+    prefix = "ALE/" if like == "gymnasium" else ""
+    more = written(settings, like)
+    return "+".join(f"{prefix}{title.name}-v5" if title.game else str(title.rom.source) for title in found) + (f":{more}" if more else "")
