@@ -186,23 +186,23 @@ class Emulate(AtariLaunch):
     """Emulate the frames of a step."""
 
     read = ("machine", "game", "pressed", "span")
-    written = ("machine", "earned", "lives", "over", "ran")
+    written = ("machine", "points", "lives", "over", "ran")
 
     def launch(self, prepared: Prepared, shard: Shard) -> None:
         column = prepared.column
         inputs = [column[name] for name in ("machine", "game", "pressed", "span")]
-        prepared.bench.emulate(shard, *inputs, None, *(column[name] for name in ("earned", "lives", "over", "ran")))
+        prepared.bench.emulate(shard, *inputs, None, *(column[name] for name in ("points", "lives", "over", "ran")))
 
 
 class Follow(AtariLaunch):
     """Emulate the frames of the program that ``program`` names; -1 leaves a console alone."""
 
     read = ("machine", "game", "program")
-    written = ("machine", "earned", "lives", "over", "ran")
+    written = ("machine", "points", "lives", "over", "ran")
 
     def launch(self, prepared: Prepared, shard: Shard) -> None:
         column = prepared.column
-        outputs = [column[name] for name in ("earned", "lives", "over", "ran")]
+        outputs = [column[name] for name in ("points", "lives", "over", "ran")]
         prepared.bench.emulate(shard, column["machine"], column["game"], prepared.pressed, prepared.frames, column["program"], *outputs)
 
 

@@ -15,6 +15,8 @@ from worldloom.core.system import System
 
 WORLDS_PER_THREAD = 4
 NOOP, FIRE = 0, 1
+SAME, LAST_BUT_ONE, LAST, BRIGHTER = range(4)
+"""Which pictures make the newest one of an observation: none, so that the one before is shown again, one of the two, or the brighter pixels of both."""
 
 
 def atari(games: str | Sequence[str], *, like: Like = "envpool", **settings: Any) -> wl.Definition:
@@ -41,6 +43,7 @@ def define(found: tuple[Title, ...], settings: Settings) -> wl.Definition:
     stack, height, width = settings.stack_num, settings.img_height or shelf.height, settings.img_width or 160
     clip, sticky, limit = settings.reward_clip, float(settings.repeat_action_probability), settings.max_num_frames_per_episode
     exact, lifelike, discounts = settings.exact_start, settings.episodic_life, settings.zero_discount_on_life_loss
+    pooled, always = settings.max_pool, settings.like == "gymnasium"
     fired = np.array(begins.fires, np.int32)
 
     class Console(wl.Entity):
@@ -59,10 +62,11 @@ def define(found: tuple[Title, ...], settings: Settings) -> wl.Definition:
         elapsed: wl.Persistent(int)  # steps of the game
         before: int  # lives before the step
         ran: int  # frames of the step that were emulated
-        earned: wl.Info(int)  # points of the step, never clipped
+        points: wl.Info(int)  # of the step, never clipped
         lives: wl.Persistent(wl.Info(int))
         frames: wl.Persistent(wl.Info(int))  # of the game
-        discount: wl.Info(float) = 1.0
+        discount: (wl.Info(float) if discounts else float) = 1.0
+        show: int  # which pictures make the newest one of an observation: 0 it stays, 1 the last but one, 2 the last, 3 the brighter of both
         stick: wl.Action(wl.Discrete(len(choices[0])))
         screen: wl.Persistent(wl.Observation(stack, height, width, dtype=wl.uint8, low=0, high=255))
         reward: wl.Reward
@@ -87,6 +91,7 @@ def define(found: tuple[Title, ...], settings: Settings) -> wl.Definition:
         if exact and not goes_on:
             console.record = console.game
             console.program = start
+        console.show = LAST
         console.held = FIRE if pressed else NOOP
         console.going_on = False
         if not goes_on:
@@ -117,9 +122,9 @@ def define(found: tuple[Title, ...], settings: Settings) -> wl.Definition:
     @wl.system
     def judge(console: Console, world: Cabinet):
         console.frames += console.ran
+        console.show = shown(console.ran, console.span, pooled, always)
         console.elapsed += 1
-        points = float(console.earned)
-        console.reward = clamp_sign(points) if world.reward_clip else points
+        console.reward = sign_of(console.points) if world.reward_clip else float(console.points)
         lost = console.lives < console.before
         late = world.max_steps > 0 and console.elapsed >= world.max_steps
         late = late or (world.max_num_frames_per_episode > 0 and console.frames >= world.max_num_frames_per_episode)
@@ -153,8 +158,18 @@ def define(found: tuple[Title, ...], settings: Settings) -> wl.Definition:
 
 
 @wl.function
-def clamp_sign(points: float) -> float:
-    return 1.0 if points > 0.0 else -1.0 if points < 0.0 else 0.0
+def shown(ran: int, span: int, pooled: bool, always: bool) -> int:
+    """Which pictures an observation shows after ``ran`` of ``span`` frames; ``always`` is whether that is the last one, however early the game ended."""
+    if ran == span:
+        return BRIGHTER if pooled and span > 1 else LAST
+    if always and ran > 0:
+        return LAST if (span - ran) % 2 == 0 else LAST_BUT_ONE
+    return LAST_BUT_ONE if ran == span - 1 and ran > 0 else SAME
+
+
+@wl.function
+def sign_of(points: int) -> float:
+    return 1.0 if points > 0 else -1.0 if points < 0 else 0.0
 
 
 def _id(found: tuple[Title, ...], settings: Settings) -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
+
+from worldloom.core.errors import InputError
 
 if TYPE_CHECKING:
     from worldloom.core.registry import Definition
@@ -64,8 +67,14 @@ def on_family(tell: Callable[[str], None]) -> None:
 
 
 def split(id: str, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Of ``arguments``, those that are settings of the world ``id``, and the others."""
+    """Of ``arguments``, those that are settings of the world ``id``, and the others; InputError where one is nearly a setting."""
     family = family_of(id)
-    names = frozenset[str]() if family is None else family.settings
-    chosen = {name: value for name, value in arguments.items() if name in names}
-    return chosen, {name: value for name, value in arguments.items() if name not in names}
+    if family is None:
+        return {}, dict(arguments)
+    chosen = {name: value for name, value in arguments.items() if name in family.settings}
+    rest = {name: value for name, value in arguments.items() if name not in family.settings}
+    for name in rest:
+        near = difflib.get_close_matches(name, family.settings, n=1, cutoff=0.75)
+        if near and name != "max_steps":
+            raise InputError(f"world '{id}' has no setting '{name}'; did you mean {near[0]}?")
+    return chosen, rest

@@ -287,7 +287,7 @@ def definition(id: str, **settings: Any) -> Definition:
             raise InputError(f"world '{id}' cannot be made: {error}") from None
     found = _REGISTRY.get(id)
     if found is None:
-        near = difflib.get_close_matches(id, [*_REGISTRY, *_ANNOUNCED, *family_ids()], n=3, cutoff=0.5)
+        near = difflib.get_close_matches(id, {*_REGISTRY, *_ANNOUNCED, *family_ids()}, n=3, cutoff=0.5)
         hint = f"did you mean {' or '.join(near)}?" if near else "`worldloom list` shows the worlds there are."
         raise InputError(f"there is no world '{id}'; {hint}")
     return found
