@@ -1,0 +1,28 @@
+// The body of the native function that runs the frames of program `row` in console k; none where it is negative.
+u32* logs = log.data + (long long)k * 2 * log_words;
+logs[0] = logs[log_words] = NOTHING_LOGGED;
+if (row < 0) return;
+const s32* facts = &table.data[game.data[k] * SLOTS];
+u8* bytes = (u8*)machine.data + (long long)k * machine.strides[0];
+Machine m;
+m.load((const u32*)bytes);
+m.plug_in(facts, words.data, bytes + 4 * RECORD_WORDS);
+s32 points = 0, done = 0, wanted = frames.data[row], most = pressed.shape[1];
+for (s32 f = 0; f < wanted && f < most && !m.over; f++) {
+    const u8* held = pressed.data + ((long long)row * most + f) * 2;
+    s32 plane = (wanted - f) & 1;  // 1 for the last frame, 0 for the one before it
+    m.log = f + window < wanted ? 0 : logs + plane * log_words;
+    m.log_room = log_words - LOG_HEAD;
+    m.picture = pictures.data + k * (long long)pictures.strides[0] + plane * (long long)pictures.strides[1];
+    if (held[0] & 128) m.begin_rules(facts[4]);
+    m.press(held[0] & 31, held[1], held[0] >> 5 & 1, held[0] >> 6 & 1);
+    m.frame();
+    m.judge(facts[4]);
+    points += m.reward;
+    done++;
+}
+earned.data[k] = points;
+lives.data[k] = m.lives;
+over.data[k] = m.over;
+ran.data[k] = done;
+m.save((u32*)bytes);
