@@ -124,9 +124,9 @@ CUDA_CALLABLE void run() {
                     word = fetch(pc, t);
                     RESUME
                 } else {
-                    u32 rounds = poll_rounds(pc, t, left);
-                    t += (s32)((rounds & 0xFFFF) * (rounds >> 24));
-                    left -= (s32)((rounds & 0xFFFF) * (rounds >> 16 & 255));
+                    s32 rounds = poll_rounds(pc, t, left);
+                    t += rounds * poll_cycles(pc);
+                    left -= rounds * 2;
                 }
             }
             switch (word & 255) {

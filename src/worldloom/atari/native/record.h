@@ -1,13 +1,13 @@
 // The state of a machine as a block of words in memory, and the row of the table of games that says what is plugged in.
 
 CUDA_CALLABLE void load(const u32* from) {
-    u32* to = (u32*)&record_begin;
+    u32* to = (u32*)&cycles;
 #pragma unroll 1
     for (u32 i = 0; i < RECORD_WORDS; i++) to[i] = from[i];
 }
 
 CUDA_CALLABLE void save(u32* to) const {
-    const u32* from = (const u32*)&record_begin;
+    const u32* from = (const u32*)&cycles;
 #pragma unroll 1
     for (u32 i = 0; i < RECORD_WORDS; i++) to[i] = from[i];
 }

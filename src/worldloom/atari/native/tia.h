@@ -37,7 +37,7 @@ CUDA_CALLABLE void end_log(s32 clock) {
     log[2] = clock < last_clock ? clock : last_clock;
 }
 
-CUDA_CALLABLE void note(u32 kind, u32 value, s32 clock) {
+CUDA_CALLABLE void log_event(u32 kind, u32 value, s32 clock) {
     if (clock <= first_clock || clock >= last_clock) return;
     if (!headed) head_log(first_clock);
     if (logged == log_room) spill_log(clock);
@@ -49,7 +49,7 @@ CUDA_CALLABLE void show(u32 kind, u32 value, s32 clock) {
     if (view.now[kind] == value) return;
     u32 touched = view.touched(kind);
     if (touched || kind == VBLANK) collide(clock);
-    if (log) note(kind, value, clock);
+    if (log) log_event(kind, value, clock);
     view.now[kind] = value;
     view.stale |= touched;
 }
@@ -110,7 +110,7 @@ CUDA_CALLABLE NOINLINE void move(s32 clock) {
     u32 early = cycle <= 20;  // the blank is eight pixels longer, so that everything moves right by as much
     if (early && combs) {
         settle(effect);
-        if (log) note(COMB, 1, effect);
+        if (log) log_event(COMB, 1, effect);
     }
     s32 most = early ? (cycle < 3 ? 15 : 15 - ((3 * cycle - 7) >> 2)) : 15;
     s32 lost = early ? 0 : (219 - 3 * cycle + 3) >> 2;  // those that come before the next line's blank
