@@ -6,7 +6,7 @@ For N consoles and G games:
 - ``game``: int32 (N,): which game a console plays: a row of ``table``.
 - ``words``: uint32: the ROMs of the games, one after the other, a word per byte. ``table``: int32 (G, len(Slot)): what is known of each game.
 - ``pressed``: uint8 (P, F, 2): programs of what is held in each frame: the action of player A, with ``RESET``, ``SELECT`` and ``BEGIN``
-  added to it; the action of player B.
+  added to it; the action of player B, with ``WARM_UP``.
 - ``frames``: int32 (P,): how many of its F frames a program has.
 - ``program``: int32 (N,) or nothing: which program a console follows, -1 leaves it alone; without it console k follows program k.
 - ``earned``, ``lives``: int32 (N,), ``over``: bool (N,), ``ran``: int32 (N,): the points of the frames, the lives left and whether the
@@ -43,6 +43,8 @@ RESET, SELECT = 32, 64
 """The switches of the console, added to the action of player A."""
 BEGIN = 128
 """Before this frame the score and the lives are taken anew: what came before was not the game yet."""
+WARM_UP = 128
+"""Added to the action of player B: the frame is emulated whatever the rules make of it, since the game is not there yet."""
 WIDTH = 160
 BLOCK = 128
 """Threads of a block on a GPU."""

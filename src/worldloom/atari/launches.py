@@ -130,7 +130,7 @@ class Workshop:
     def digest(self) -> str:
         """A hash over the games and the starts."""
         found = hashlib.sha256()
-        for part in (self.shelf.images, self.shelf.table, self.shelf.power_on, self.starts.pressed, self.starts.frames):
+        for part in (self.shelf.words, self.shelf.table, self.shelf.power_on, self.starts.pressed, self.starts.frames):
             found.update(part.tobytes())
         return found.hexdigest()
 
@@ -183,27 +183,39 @@ class PowerOn(Restore):
 
 
 class Emulate(AtariLaunch):
-    """Emulate the frames of a step."""
+    """Emulate the frames of a step.
+
+    Args:
+        window: How many of its last frames are kept, to be drawn.
+    """
 
     read = ("machine", "game", "pressed", "span")
-    written = ("machine", "points", "lives", "over", "ran")
+    written = ("machine", "points", "lives", "over", "ran", "pictures")
+
+    def __init__(self, workshop: Workshop, kind: type, window: int) -> None:
+        super().__init__(workshop, kind)
+        self.window = window
+
+    def digest(self) -> str:
+        return f"{super().digest()} {self.window}"
 
     def launch(self, prepared: Prepared, shard: Shard) -> None:
         column = prepared.column
         inputs = [column[name] for name in ("machine", "game", "pressed", "span")]
-        prepared.bench.emulate(shard, *inputs, None, *(column[name] for name in ("points", "lives", "over", "ran")))
+        outputs = [column[name] for name in ("points", "lives", "over", "ran", "pictures")]
+        prepared.bench.emulate(shard, self.window, *inputs, None, *outputs)
 
 
 class Follow(AtariLaunch):
     """Emulate the frames of the program that ``program`` names; -1 leaves a console alone."""
 
     read = ("machine", "game", "program")
-    written = ("machine", "points", "lives", "over", "ran")
+    written = ("machine", "points", "lives", "over", "ran", "pictures")
 
     def launch(self, prepared: Prepared, shard: Shard) -> None:
         column = prepared.column
-        outputs = [column[name] for name in ("points", "lives", "over", "ran")]
-        prepared.bench.emulate(shard, column["machine"], column["game"], prepared.pressed, prepared.frames, column["program"], *outputs)
+        outputs = [column[name] for name in ("points", "lives", "over", "ran", "pictures")]
+        prepared.bench.emulate(shard, 1, column["machine"], column["game"], prepared.pressed, prepared.frames, column["program"], *outputs)
 
 
 class Draw(AtariLaunch):

@@ -6,11 +6,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from worldloom.atari import roms
+from worldloom.atari.cartridge import cartridge
 from worldloom.atari.console import Entry, Shelf, Slot, shelve
 from worldloom.atari.games import ALL_ACTIONS, Game, find_game, game_of_rom
 from worldloom.atari.settings import Settings
 from worldloom.core.errors import InputError
+
+MOST_LINES, MOST_LINES_PAL = 290, 342
+LEAST_RESISTANCE = 27_450
+SWITCHES = 0x3F
+"""The console's switches as bits of a port: colour, nothing pressed, both difficulties at B."""
+PADDLES_AT_THE_RIGHT = ("pong", "warlords")
+_CHANCE = np.random.RandomState(4753849).randint(0, 2**32, size=256, dtype=np.uint64)
+"""The numbers that ALE fills memory with when a console is switched on."""
+TIMER_DRAW = 132
 
 
 @dataclass(frozen=True)
@@ -77,17 +89,26 @@ def on_shelf(found: Sequence[Title]) -> Shelf:
 
 
 def _entry(title: Title) -> Entry:
-    game = title.game
-    numbers = {Slot.RULES: -1, Slot.FIRST_LINE: 34, Slot.HEIGHT: 210, Slot.PADDLE_MOST: 790_196}
-    if game is not None:
-        numbers = {
-            Slot.RULES: game.number,
-            Slot.FORMAT: int(game.television == "PAL"),
-            Slot.FIRST_LINE: game.top,
-            Slot.HEIGHT: game.height,
-            Slot.FLAGS: int(not game.blanks) + 2 * int(game.swapped_ports) + 4 * int(game.swapped_paddles),
-            Slot.LEFT: int(game.paddles),
-            Slot.PADDLE_MOST: game.paddle_limit,
-        }
-    numbers[Slot.SWITCHES] = title.difficulty
-    return Entry(title.rom.image, numbers)
+    game, board = title.game, cartridge(title.rom.image)
+    pal = game is not None and game.television == "PAL"
+    numbers = {
+        Slot.SLICES: board.slices,
+        Slot.KIND: int(board.kind),
+        Slot.RAM_BYTES: board.ram_bytes,
+        Slot.RULES: -1 if game is None else game.number,
+        Slot.FIRST_LINE: 34 if game is None else game.top,
+        Slot.HEIGHT: 210 if game is None else game.height,
+        Slot.MOST_LINES: MOST_LINES_PAL if pal else MOST_LINES,
+        Slot.COMBS: int(game is None or game.blanks),
+        Slot.LEFT: int(game is not None and game.paddles),
+        Slot.RIGHT: int(game is not None and game.name in PADDLES_AT_THE_RIGHT),
+        Slot.SWAP_PORTS: int(game is not None and game.swapped_ports),
+        Slot.SWAP_PADDLES: int(game is not None and game.swapped_paddles),
+        Slot.SWITCHES: SWITCHES + 64 * title.difficulty,
+        Slot.PADDLE_LEAST: LEAST_RESISTANCE,
+        Slot.PADDLE_MOST: 790_196 if game is None else game.paddle_limit,
+        Slot.TIMER: 25 + int(_CHANCE[TIMER_DRAW]) % 75,
+        Slot.FORMAT: int(pal),
+    }
+    power_on = _CHANCE[:128].astype(np.uint8).tobytes() + bytes(board.ram_bytes)
+    return Entry(board.words, numbers, power_on)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from worldloom.atari.console import BEGIN, RESET, Bench, Shelf
+from worldloom.atari.console import BEGIN, RESET, WARM_UP, Bench, Shelf
 from worldloom.atari.games import RESET as PRESS_RESET
 from worldloom.atari.lineup import Title
 from worldloom.atari.settings import Settings
@@ -70,6 +70,8 @@ def starts(found: Sequence[Title], settings: Settings) -> Starts:
     held = np.zeros((len(programs), max(map(len, programs)), 2), np.uint8)
     for row, program in enumerate(programs):
         held[row, : len(program), 0] = program
+        if row < len(boots):
+            held[row, : len(program) - len(rests[row]), 1] = WARM_UP
     return Starts(held, np.array([len(program) for program in programs], np.int32), np.array(fires), noops)
 
 
@@ -93,7 +95,7 @@ class StartStates:
         over = wp.zeros(count, dtype=wp.bool, device=device)
         everyone = Shard(0, count, None, True, device, None)
         pressed, frames = (wp.array(values, device=device) for values in (chosen.pressed[:count], chosen.frames[:count]))
-        bench.emulate(everyone, machine, games, pressed, frames, None, earned, self.lives, over, ran)
+        bench.emulate(everyone, 2, machine, games, pressed, frames, None, earned, self.lives, over, ran, pictures)
         bench.draw(everyone, games, pictures)
         wp.synchronize_device(device)
         self.machine, self.pictures = words(machine), words(pictures)

@@ -149,7 +149,7 @@ def define(found: tuple[Title, ...], settings: Settings) -> wl.Definition:
         world=Cabinet,
         entities={Console: 1},
         reset=reset,
-        step=[press, launches.Emulate(workshop, Console), launches.Draw(workshop, Console), judge],
+        step=[press, launches.Emulate(workshop, Console, most if always else 2 if pooled else 1), launches.Draw(workshop, Console), judge],
         observe=[launches.Look(workshop, Console)],
         max_steps=settings.max_episode_steps,
         frames_per_second=max(1, 60 // most),
