@@ -50,7 +50,8 @@ def boot(title: Title) -> list[int]:
     """What player A and the switches do from power-on until the game is there, frame by frame."""
     start = () if title.game is None else title.game.start
     actions = [RESET if action == PRESS_RESET else action for action in start]
-    return [NOOP] * SETTLING + [RESET] * RESETTING + [RESET + BEGIN] + [RESET] * (RESETTING - 1) + actions
+    again = 2 if title.game is not None and len(title.game.modes) > 1 else 1  # choosing a mode presses it once more
+    return [NOOP] * SETTLING + [RESET] * RESETTING + [RESET + BEGIN] + [RESET] * (again * RESETTING - 1) + actions
 
 
 def starts(found: Sequence[Title], settings: Settings) -> Starts:
