@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from worldloom.atari import settings as choices
 from worldloom.atari.games import GAMES
+from worldloom.atari.roms import is_path
 from worldloom.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class AtariFamily:
         if id in self._known:
             return True
         head, _, _ = _parts(id)
-        return all(name in self._known or _is_path(name) for name in head)
+        return all(name in self._known or is_path(name) for name in head)
 
     def make(self, id: str, settings: Mapping[str, Any]) -> Definition:
         names, like, text = _parts(id)
@@ -65,11 +66,6 @@ class AtariFamily:
 
             self._made[key] = define(found, chosen)
         return self._made[key]
-
-
-def _is_path(name: str) -> bool:
-    """Whether ``name`` is the path of a ROM, and no name of a game."""
-    return name.lower().endswith((".bin", ".a26", ".rom"))
 
 
 def _parts(id: str) -> tuple[list[str], choices.Like, str]:

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
+import warp as wp
 
 from worldloom.atari import roms
 from worldloom.atari.cartridge import cartridge
-from worldloom.atari.console import Entry, Shelf, Slot, shelve
-from worldloom.atari.games import ALL_ACTIONS, Game, find_game, game_of_rom
+from worldloom.atari.console import Bench, Entry, Shelf, Slot, shelve
+from worldloom.atari.games import ALL_ACTIONS, Game
 from worldloom.atari.settings import Settings
+from worldloom.atari.television import TRIAL_FRAMES, Format, Television, television_of
 from worldloom.core.errors import InputError
+from worldloom.core.launch import Shard
 
-MOST_LINES, MOST_LINES_PAL = 290, 342
-LEAST_RESISTANCE = 27_450
+MOST_LINES = {Format.NTSC: 290, Format.PAL: 342, Format.SECAM: 342}
+"""Lines after which a frame ends that nothing else ends."""
+LEAST_RESISTANCE, MOST_RESISTANCE = 27_450, 790_196
 SWITCHES = 0x3F
 """The console's switches as bits of a port: colour, nothing pressed, both difficulties at B."""
+DIFFICULTY = 6
+"""The place of the left difficulty switch among those bits; the right one follows."""
 PADDLES_AT_THE_RIGHT = ("pong", "warlords")
-_CHANCE = np.random.RandomState(4753849).randint(0, 2**32, size=256, dtype=np.uint64)
-"""The numbers that ALE fills memory with when a console is switched on."""
 TIMER_DRAW = 132
+CYCLES_IN_LINE = 76
 
 
 @dataclass(frozen=True)
@@ -32,18 +36,20 @@ class Title:
     Attributes:
         rom: The file.
         game: Its row in the table of games; None for a ROM that is not in it, which has no rules.
+        television: What it is shown on.
         mode, difficulty: The variant that is played.
     """
 
     rom: roms.Rom
     game: Game | None
+    television: Television
     mode: int
     difficulty: int
 
     @property
-    def name(self) -> str:
-        """Its id without the version, such as ``MsPacman``; the name of the file for a ROM that is not in the table."""
-        return Path(self.rom.name).stem if self.game is None else self.game.id
+    def id(self) -> str:
+        """What finds it: ``MsPacman-v5``, or the path of a ROM that is not in the table."""
+        return str(self.rom.source.resolve()) if self.game is None else f"{self.game.id}-v5"
 
     def choices(self, settings: Settings, several: bool) -> tuple[int, ...]:
         """What the agent's choices press, as actions of the console; ``several`` games share one list of all 18."""
@@ -58,57 +64,70 @@ def titles(names: Sequence[str], settings: Settings) -> tuple[Title, ...]:
     """The games that ``names`` name: as ``ms_pacman`` or ``MsPacman-v5``, or by the path of a ROM."""
     if not names:
         raise InputError("an Atari world plays one game or more: name them")
-    return tuple(_title(name, settings) for name in names)
+    return tuple(_title(roms.find(name), settings) for name in names)
 
 
-def _title(name: str, settings: Settings) -> Title:
-    rom = roms.find(name if is_path(name) else find_game(name).name)
-    game = game_of_rom(rom.md5)
-    mode, difficulty = _variant("mode", settings.mode, () if game is None else game.modes, rom), 0
+def _title(rom: roms.Rom, settings: Settings) -> Title:
+    game = rom.game
+    mode = _variant("mode", settings.mode, (0,) if game is None else game.modes, rom)
     difficulty = _variant("difficulty", settings.difficulty, range(4) if game is None else game.difficulties, rom)
-    return Title(rom, game, mode, difficulty)
-
-
-def is_path(name: str) -> bool:
-    """Whether ``name`` is the path of a ROM, and no name of a game."""
-    return Path(name).suffix.lower() in (".bin", ".a26", ".rom")
+    return Title(rom, game, television_of(game, _line_counts(rom) if game is None else ()), mode, difficulty)
 
 
 def _variant(what: str, wanted: int | None, there: Sequence[int], rom: roms.Rom) -> int:
     """The mode or difficulty that is asked for, or the first that there is."""
     if wanted is None:
-        return there[0] if there else 0
+        return there[0]
     if wanted not in there:
-        raise InputError(f"{rom.name} has no {what} {wanted}: choose one of {', '.join(map(str, there)) or 'none'}, or leave it out")
+        raise InputError(f"{rom.name} has no {what} {wanted}: choose one of {', '.join(map(str, there))}, or leave it out")
     return wanted
 
 
 def on_shelf(found: Sequence[Title]) -> Shelf:
     """The games as the kernels take them."""
-    return shelve([_entry(title) for title in found])
+    return shelve([_entry(title.rom, title.game, title.television, title.difficulty) for title in found])
 
 
-def _entry(title: Title) -> Entry:
-    game, board = title.game, cartridge(title.rom.image)
-    pal = game is not None and game.television == "PAL"
+def _entry(rom: roms.Rom, game: Game | None, television: Television, difficulty: int) -> Entry:
+    board, chance = cartridge(rom.image), power_on_numbers()
     numbers = {
         Slot.SLICES: board.slices,
         Slot.KIND: int(board.kind),
         Slot.RAM_BYTES: board.ram_bytes,
         Slot.RULES: -1 if game is None else game.number,
-        Slot.FIRST_LINE: 34 if game is None else game.top,
-        Slot.HEIGHT: 210 if game is None else game.height,
-        Slot.MOST_LINES: MOST_LINES_PAL if pal else MOST_LINES,
+        Slot.FIRST_LINE: television.first_line,
+        Slot.HEIGHT: television.height,
+        Slot.MOST_LINES: MOST_LINES[television.format],
         Slot.COMBS: int(game is None or game.blanks),
         Slot.LEFT: int(game is not None and game.paddles),
         Slot.RIGHT: int(game is not None and game.name in PADDLES_AT_THE_RIGHT),
         Slot.SWAP_PORTS: int(game is not None and game.swapped_ports),
         Slot.SWAP_PADDLES: int(game is not None and game.swapped_paddles),
-        Slot.SWITCHES: SWITCHES + 64 * title.difficulty,
+        Slot.SWITCHES: SWITCHES | difficulty << DIFFICULTY,
         Slot.PADDLE_LEAST: LEAST_RESISTANCE,
-        Slot.PADDLE_MOST: 790_196 if game is None else game.paddle_limit,
-        Slot.TIMER: 25 + int(_CHANCE[TIMER_DRAW]) % 75,
-        Slot.FORMAT: int(pal),
+        Slot.PADDLE_MOST: MOST_RESISTANCE if game is None else game.paddle_limit,
+        Slot.TIMER: 25 + int(chance[TIMER_DRAW]) % 75,
+        Slot.FORMAT: int(television.format),
     }
-    power_on = _CHANCE[:128].astype(np.uint8).tobytes() + bytes(board.ram_bytes)
-    return Entry(board.words, numbers, power_on)
+    return Entry(board.words, numbers, chance[:128].astype(np.uint8).tobytes() + bytes(board.ram_bytes))
+
+
+def power_on_numbers() -> np.ndarray:
+    """What ALE's memory and timer are filled with when a console is switched on: the first numbers of its generator, whose seed is fixed."""
+    found: np.ndarray = np.random.RandomState(4753849).randint(0, 2**32, size=256, dtype=np.uint64)
+    return found
+
+
+def _line_counts(rom: roms.Rom) -> list[int]:
+    """The lines of each of the first frames of a ROM that nobody has described."""
+    shelf = shelve([_entry(rom, None, Television(Format.PAL, 34, 250), 0)])
+    device = wp.get_device("cpu")
+    bench, machine = Bench(shelf, 1, device), wp.array(shelf.power_on, dtype=wp.uint8, device=device)
+    game, *told = (wp.zeros(1, dtype=wp.int32, device=device) for _ in range(4))
+    over, pressed = wp.zeros(1, dtype=wp.bool, device=device), wp.zeros((1, 1, 2), dtype=wp.uint8, device=device)
+    pictures, frames = wp.zeros((1, 2, shelf.height, 160), dtype=wp.uint8, device=device), wp.ones(1, dtype=wp.int32, device=device)
+    counts = []
+    for _ in range(TRIAL_FRAMES):
+        bench.emulate(Shard(0, 1, None, True, device, None), 0, machine, game, pressed, frames, None, told[0], told[1], over, told[2], pictures)
+        counts.append(int(machine.numpy()[0, :4].view(np.int32)[0]) // CYCLES_IN_LINE)
+    return counts

@@ -9,6 +9,7 @@ import worldloom as wl
 from worldloom.atari import launches
 from worldloom.atari.console import RAM
 from worldloom.atari.lineup import Title, on_shelf, titles
+from worldloom.atari.palettes import colours
 from worldloom.atari.settings import Like, Settings, settle, written
 from worldloom.atari.starts import starts
 from worldloom.core.system import System
@@ -152,7 +153,10 @@ def define(found: tuple[Title, ...], settings: Settings) -> wl.Definition:
         step=[press, launches.Emulate(workshop, Console, most if always else 2 if pooled else 1), launches.Draw(workshop, Console), judge],
         observe=[launches.Look(workshop, Console)],
         max_steps=settings.max_episode_steps,
+        doc=_doc(found),
+        render=_renderer(found),
         frames_per_second=max(1, 60 // most),
+        notice="; ".join(title.rom.notice for title in found if title.rom.notice),
         worlds_per_thread=WORLDS_PER_THREAD,
     )
 
@@ -177,4 +181,20 @@ def _id(found: tuple[Title, ...], settings: Settings) -> str:
     like: Like = "gymnasium" if settings.like == "gymnasium" else "envpool"
     prefix = "ALE/" if like == "gymnasium" else ""
     more = written(settings, like)
-    return "+".join(f"{prefix}{title.name}-v5" if title.game else str(title.rom.source) for title in found) + (f":{more}" if more else "")
+    return "+".join(title.id if title.game is None else prefix + title.id for title in found) + (f":{more}" if more else "")
+
+
+def _doc(found: tuple[Title, ...]) -> str:
+    names = [title.rom.name if title.game is None else title.game.id for title in found]
+    return f"{names[0]} of the Atari 2600." if len(names) == 1 else f"{len(names)} games of the Atari 2600: {', '.join(names)}."
+
+
+def _renderer(found: tuple[Title, ...]):
+    """Shows the last picture of a console as it is on a television."""
+    palettes, heights = [colours(title.television.format) for title in found], [title.television.height for title in found]
+
+    def draw(sim: wl.Simulation, world: int) -> np.ndarray:
+        game = (sim.world_offset + world) % len(found)
+        return palettes[game][sim["Console"].pictures.numpy()[world, 0, 1, : heights[game]]]
+
+    return draw
