@@ -9,11 +9,10 @@ For N consoles and G games:
   added to it; the action of player B, with ``WARM_UP``.
 - ``frames``: int32 (P,): how many of its F frames a program has.
 - ``program``: int32 (N,) or nothing: which program a console follows, -1 leaves it alone; without it console k follows program k.
-- ``earned``, ``lives``: int32 (N,), ``over``: bool (N,), ``ran``: int32 (N,): the points of the frames, the lives left and whether the
-  game is over, after ``ran`` frames: a console stops behind the frame in which its game ends, and does not go on where it has ended.
-- ``pictures``: uint8 (N, 2, height, 160): colours (indices into the palette) of the last frame but one of a program, and of the last.
-  Of F frames those from F - ``window`` on are kept, in turns: frame F - 1 in picture 1, F - 2 in picture 0, F - 3 in picture 1. What the
-  game did not reach before its end leaves pictures as they were.
+- ``outcome``: the points of the frames, the lives left and whether the game is over. A console stops behind the frame in which its game
+  ends, or with ``one_life`` a life is lost, and does not go on where it has ended.
+- ``pictures``: uint8 (N, 2, height, 160): colours (indices into the palette). Frames go to the two pictures in turns, ``newest`` is where
+  the last one went. Of F frames those from F - ``window`` on are logged, in two logs in turns, so that at most the last two can be drawn.
 - ``shard``: the range of consoles, and a mask: those whose mask is otherwise are left alone.
 
 ``emulate`` keeps a log of what those frames show, and ``draw`` makes the pictures of it, so that frames that nobody looks at are
@@ -147,6 +146,7 @@ def _emulate_one(
     k: int,
     row: int,
     window: int,
+    one_life: bool,
     log_words: int,
     machine: wp.array2d(dtype=wp.uint8),
     game: wp.array(dtype=wp.int32),
@@ -158,6 +158,7 @@ def _emulate_one(
     lives: wp.array(dtype=wp.int32),
     over: wp.array(dtype=wp.bool),
     ran: wp.array(dtype=wp.int32),
+    newest: wp.array(dtype=wp.int32),
     log: wp.array(dtype=wp.uint32),
     pictures: wp.array4d(dtype=wp.uint8),
 ): ...
@@ -205,6 +206,7 @@ def kernels() -> Kernels:
         mask: wp.array(dtype=wp.bool),
         value: bool,
         window: int,
+        one_life: bool,
         log_words: int,
         machine: wp.array2d(dtype=wp.uint8),
         game: wp.array(dtype=wp.int32),
@@ -217,6 +219,7 @@ def kernels() -> Kernels:
         lives: wp.array(dtype=wp.int32),
         over: wp.array(dtype=wp.bool),
         ran: wp.array(dtype=wp.int32),
+        newest: wp.array(dtype=wp.int32),
         log: wp.array(dtype=wp.uint32),
         pictures: wp.array4d(dtype=wp.uint8),
     ):
@@ -227,7 +230,7 @@ def kernels() -> Kernels:
         row = k
         if program:
             row = program[k]
-        emulate_one(k, row, window, log_words, machine, game, words, table, pressed, frames, earned, lives, over, ran, log, pictures)
+        emulate_one(k, row, window, one_life, log_words, machine, game, words, table, pressed, frames, earned, lives, over, ran, newest, log, pictures)
 
     @wp.kernel(enable_backward=False, module="unique")
     def draw(
@@ -250,6 +253,31 @@ def kernels() -> Kernels:
         draw_one(k, part, parts, log_words, game, table, log, pictures)
 
     return Kernels(power_on, emulate, draw)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of the programs that N consoles followed.
+
+    Attributes:
+        earned: int32 (N,): the points.
+        lives: int32 (N,): the lives left.
+        over: bool (N,): whether the game is over.
+        ran: int32 (N,): the frames that were emulated.
+        newest: int32 (N,): the picture that the last of them goes to.
+    """
+
+    earned: wp.array
+    lives: wp.array
+    over: wp.array
+    ran: wp.array
+    newest: wp.array
+
+
+def outcome(count: int, device: wp.Device) -> Outcome:
+    """Memory for what becomes of ``count`` consoles."""
+    earned, lives, ran, newest = (wp.zeros(count, dtype=wp.int32, device=device) for _ in range(4))
+    return Outcome(earned, lives, wp.zeros(count, dtype=wp.bool, device=device), ran, newest)
 
 
 class Bench:
@@ -277,21 +305,20 @@ class Bench:
     def emulate(
         self,
         shard: Shard,
-        window: int,
         machine: wp.array,
         game: wp.array,
         pressed: wp.array,
         frames: wp.array,
         program: wp.array | None,
-        earned: wp.array,
-        lives: wp.array,
-        over: wp.array,
-        ran: wp.array,
+        outcome: Outcome,
         pictures: wp.array,
+        *,
+        window: int,
+        one_life: bool = False,
     ) -> None:
         """Emulate the frames of programs in the consoles of ``shard``; the module says what the arrays hold."""
-        inputs = [shard.first, shard.mask, shard.value, window, LOG, machine, game, self.words, self.table, pressed, frames, program]
-        outputs = [earned, lives, over, ran, self._log, pictures]
+        inputs = [shard.first, shard.mask, shard.value, window, one_life, LOG, machine, game, self.words, self.table, pressed, frames, program]
+        outputs = [outcome.earned, outcome.lives, outcome.over, outcome.ran, outcome.newest, self._log, pictures]
         wp.launch(self._kernels.emulate, shard.count, [*inputs, *outputs], device=self.device, stream=shard.stream, block_dim=BLOCK, record_tape=False)
 
     def draw(self, shard: Shard, game: wp.array, pictures: wp.array) -> None:

@@ -9,11 +9,13 @@ from typing import Any
 
 import warp as wp
 
-from worldloom.atari.console import Bench, Shelf
+from worldloom.atari.console import Bench, Outcome, Shelf
 from worldloom.atari.starts import Starts, StartStates, words
 from worldloom.core.launch import Launch, Shard
 from worldloom.core.simulation import Simulation
 
+OUTCOME = ("points", "lives", "over", "ran", "newest")
+"""The components that hold what became of a console."""
 LANES = 128
 """Threads that copy a state together on a GPU."""
 
@@ -28,10 +30,12 @@ def _restore(
     states: wp.array2d(dtype=wp.uint32),
     shown: wp.array2d(dtype=wp.uint32),
     left: wp.array(dtype=wp.int32),
+    side: wp.array(dtype=wp.int32),
     machine: wp.array2d(dtype=wp.uint32),
     pictures: wp.array2d(dtype=wp.uint32),
     lives: wp.array(dtype=wp.int32),
     over: wp.array(dtype=wp.bool),
+    newest: wp.array(dtype=wp.int32),
 ):
     k = first + wp.tid() // lanes
     lane = wp.tid() % lanes
@@ -47,8 +51,9 @@ def _restore(
         for word in range(lane, shown.shape[1], lanes):
             pictures[k, word] = shown[row, word]
     if lane == 0:
-        if left:
+        if shown:
             lives[k] = left[row]
+            newest[k] = side[row]
         over[k] = False
 
 
@@ -83,6 +88,7 @@ class Prepared:
 
     bench: Bench
     column: dict[str, wp.array]
+    outcome: Outcome
     machine: wp.array
     pictures: wp.array
     pressed: wp.array
@@ -119,6 +125,7 @@ class Workshop:
         return Prepared(
             bench=Bench(self.shelf, simulation.num_worlds, device),
             column=column,
+            outcome=Outcome(*(column[name] for name in OUTCOME)),
             machine=words(column["machine"]),
             pictures=words(column["pictures"]),
             pressed=wp.array(self.starts.pressed, dtype=wp.uint8, device=device),
@@ -162,60 +169,59 @@ class Restore(AtariLaunch):
     """Put consoles into the start that ``record`` names; -1 leaves one alone."""
 
     read = ("record",)
-    written = ("machine", "pictures", "lives", "over")
+    written = ("machine", "pictures", "lives", "over", "newest")
 
     def launch(self, prepared: Prepared, shard: Shard) -> None:
         states = prepared.states
-        self._copy(prepared, shard, states.machine, states.pictures, states.lives)
+        self._copy(prepared, shard, states.machine, states.pictures, states.outcome.lives, states.outcome.newest)
 
     def _copy(self, prepared: Prepared, shard: Shard, *source: Any) -> None:
-        column = prepared.column
+        column, told = prepared.column, prepared.outcome
         lanes = LANES if shard.device.is_cuda else 1
-        inputs = [shard.first, shard.mask, shard.value, lanes, column["record"], *source, prepared.machine, prepared.pictures, column["lives"], column["over"]]
-        wp.launch(_restore, shard.count * lanes, inputs, device=shard.device, stream=shard.stream, record_tape=False)
+        inputs = [shard.first, shard.mask, shard.value, lanes, column["record"], *source]
+        outputs = [prepared.machine, prepared.pictures, told.lives, told.over, told.newest]
+        wp.launch(_restore, shard.count * lanes, [*inputs, *outputs], device=shard.device, stream=shard.stream, record_tape=False)
 
 
 class PowerOn(Restore):
     """Switch consoles off and on: ``record`` is the game."""
 
     def launch(self, prepared: Prepared, shard: Shard) -> None:
-        self._copy(prepared, shard, prepared.power_on, None, None)
+        self._copy(prepared, shard, prepared.power_on, None, None, None)
 
 
 class Emulate(AtariLaunch):
     """Emulate the frames of a step.
 
     Args:
-        window: How many of its last frames are kept, to be drawn.
+        window: How many of its last frames can be drawn.
+        one_life: Whether it ends where a life is lost.
     """
 
     read = ("machine", "game", "pressed", "span")
-    written = ("machine", "points", "lives", "over", "ran", "pictures")
+    written = ("machine", "pictures", *OUTCOME)
 
-    def __init__(self, workshop: Workshop, kind: type, window: int) -> None:
+    def __init__(self, workshop: Workshop, kind: type, window: int, one_life: bool) -> None:
         super().__init__(workshop, kind)
-        self.window = window
+        self.window, self.one_life = window, one_life
 
     def digest(self) -> str:
-        return f"{super().digest()} {self.window}"
+        return f"{super().digest()} {self.window} {self.one_life}"
 
     def launch(self, prepared: Prepared, shard: Shard) -> None:
-        column = prepared.column
-        inputs = [column[name] for name in ("machine", "game", "pressed", "span")]
-        outputs = [column[name] for name in ("points", "lives", "over", "ran", "pictures")]
-        prepared.bench.emulate(shard, self.window, *inputs, None, *outputs)
+        machine, game, pressed, span, pictures = (prepared.column[name] for name in ("machine", "game", "pressed", "span", "pictures"))
+        prepared.bench.emulate(shard, machine, game, pressed, span, None, prepared.outcome, pictures, window=self.window, one_life=self.one_life)
 
 
 class Follow(AtariLaunch):
     """Emulate the frames of the program that ``program`` names; -1 leaves a console alone."""
 
     read = ("machine", "game", "program")
-    written = ("machine", "points", "lives", "over", "ran", "pictures")
+    written = ("machine", "pictures", *OUTCOME)
 
     def launch(self, prepared: Prepared, shard: Shard) -> None:
-        column = prepared.column
-        outputs = [column[name] for name in ("points", "lives", "over", "ran", "pictures")]
-        prepared.bench.emulate(shard, 1, column["machine"], column["game"], prepared.pressed, prepared.frames, column["program"], *outputs)
+        machine, game, program, pictures = (prepared.column[name] for name in ("machine", "game", "program", "pictures"))
+        prepared.bench.emulate(shard, machine, game, prepared.pressed, prepared.frames, program, prepared.outcome, pictures, window=2)
 
 
 class Draw(AtariLaunch):
@@ -231,7 +237,7 @@ class Draw(AtariLaunch):
 class Look(AtariLaunch):
     """Show the pictures to the agent."""
 
-    read = ("pictures", "game", "fresh", "screen")
+    read = ("pictures", "game", "fresh", "show", "screen")
     written = ("screen",)
 
     def launch(self, prepared: Prepared, shard: Shard) -> None:

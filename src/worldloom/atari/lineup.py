@@ -10,7 +10,7 @@ import warp as wp
 
 from worldloom.atari import roms
 from worldloom.atari.cartridge import cartridge
-from worldloom.atari.console import Bench, Entry, Shelf, Slot, shelve
+from worldloom.atari.console import Bench, Entry, Shelf, Slot, outcome, shelve
 from worldloom.atari.games import ALL_ACTIONS, Game
 from worldloom.atari.settings import Settings
 from worldloom.atari.television import TRIAL_FRAMES, Format, Television, television_of
@@ -123,11 +123,10 @@ def _line_counts(rom: roms.Rom) -> list[int]:
     shelf = shelve([_entry(rom, None, Television(Format.PAL, 34, 250), 0)])
     device = wp.get_device("cpu")
     bench, machine = Bench(shelf, 1, device), wp.array(shelf.power_on, dtype=wp.uint8, device=device)
-    game, *told = (wp.zeros(1, dtype=wp.int32, device=device) for _ in range(4))
-    over, pressed = wp.zeros(1, dtype=wp.bool, device=device), wp.zeros((1, 1, 2), dtype=wp.uint8, device=device)
-    pictures, frames = wp.zeros((1, 2, shelf.height, 160), dtype=wp.uint8, device=device), wp.ones(1, dtype=wp.int32, device=device)
-    counts = []
+    game, frames = wp.zeros(1, dtype=wp.int32, device=device), wp.ones(1, dtype=wp.int32, device=device)
+    pressed, pictures = (wp.zeros(shape, dtype=wp.uint8, device=device) for shape in ((1, 1, 2), (1, 2, shelf.height, 160)))
+    alone, told, counts = Shard(0, 1, None, True, device, None), outcome(1, device), []
     for _ in range(TRIAL_FRAMES):
-        bench.emulate(Shard(0, 1, None, True, device, None), 0, machine, game, pressed, frames, None, told[0], told[1], over, told[2], pictures)
+        bench.emulate(alone, machine, game, pressed, frames, None, told, pictures, window=0)
         counts.append(int(machine.numpy()[0, :4].view(np.int32)[0]) // CYCLES_IN_LINE)
     return counts

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from worldloom.atari.console import BEGIN, RESET, WARM_UP, Bench, Shelf
+from worldloom.atari.console import BEGIN, RESET, WARM_UP, Bench, Shelf, outcome
 from worldloom.atari.games import RESET as PRESS_RESET
 from worldloom.atari.lineup import Title
 from worldloom.atari.settings import Settings
@@ -31,12 +31,14 @@ class Starts:
     Attributes:
         pressed: uint8 (2 x starts, frames, 2): the programs from power-on, and after them those that go on with a game.
         frames: int32 (2 x starts,): the lengths of the programs.
-        fires: Whether any game has its button pressed.
+        rests: int32 (starts,): the frames after the boot.
+        fires: bool (games,): whether the button is pressed.
         noops: How many numbers of no-ops there are to choose from.
     """
 
     pressed: np.ndarray[Any, np.dtype[np.uint8]]
     frames: np.ndarray[Any, np.dtype[np.int32]]
+    rests: np.ndarray[Any, np.dtype[np.int32]]
     fires: np.ndarray[Any, np.dtype[np.bool_]]
     noops: int
 
@@ -56,24 +58,35 @@ def boot(title: Title) -> list[int]:
 
 def starts(found: Sequence[Title], settings: Settings) -> Starts:
     """Every start of these games."""
-    fires = [settings.use_fire_reset and title.game is not None and FIRE in title.game.actions for title in found]
+    fires = [settings.use_fire_reset and FIRE in title.choices(settings, len(found) > 1) for title in found]
     noops = max(1, settings.noop_max)
     boots: list[list[int]] = []
     rests: list[list[int]] = []
     for title, fire in zip(found, fires, strict=True):
-        least = 1 if settings.like == "envpool" and not fire else 0
+        first = boot(title)
         for number in range(noops):
-            for pressed in (False, True):
-                rest = [NOOP] * (number + least if settings.noop_max else 0) + [FIRE if pressed else NOOP] * int(fire)
+            for button in (NOOP, FIRE):
+                rest = _rest(number, [button] * int(fire), settings)
                 rests.append(rest)
-                boots.append(boot(title) + rest)
+                boots.append(first + rest)
     programs = boots + rests
     held = np.zeros((len(programs), max(map(len, programs)), 2), np.uint8)
     for row, program in enumerate(programs):
         held[row, : len(program), 0] = program
-        if row < len(boots):
-            held[row, : len(program) - len(rests[row]), 1] = WARM_UP
-    return Starts(held, np.array([len(program) for program in programs], np.int32), np.array(fires), noops)
+    for row, (whole, rest) in enumerate(zip(boots, rests, strict=True)):
+        held[row, : len(whole) - len(rest), 1] = WARM_UP
+    lengths = [np.array([len(program) for program in part], np.int32) for part in (programs, rests)]
+    return Starts(held, *lengths, np.array(fires), noops)
+
+
+def _rest(number: int, fire: list[int], settings: Settings) -> list[int]:
+    """What is pressed after the boot: no-ops, chosen by their number, and the button."""
+    if settings.noop_max == 0:
+        return fire
+    if settings.like == "vector":
+        return fire + [NOOP] * max(number - len(fire), 0)
+    least = 1 if settings.like == "envpool" and not fire else 0
+    return [NOOP] * (number + least) + fire
 
 
 class StartStates:
@@ -82,21 +95,19 @@ class StartStates:
     Attributes:
         machine: uint32 (starts, words): the state of the console.
         pictures: uint32 (starts, words): its pictures.
-        lives: int32 (starts,).
+        outcome: What its program led to.
     """
 
     def __init__(self, shelf: Shelf, chosen: Starts, device: wp.Device) -> None:
         count = chosen.count
         game = np.arange(count, dtype=np.int32) // (count // len(shelf.table))
-        bench = Bench(shelf, count, device)
+        bench, self.outcome = Bench(shelf, count, device), outcome(count, device)
         machine = wp.array(shelf.power_on[game], dtype=wp.uint8, device=device)
         pictures = wp.zeros((count, 2, shelf.height, 160), dtype=wp.uint8, device=device)
         games = wp.array(game, dtype=wp.int32, device=device)
-        earned, ran, self.lives = (wp.zeros(count, dtype=wp.int32, device=device) for _ in range(3))
-        over = wp.zeros(count, dtype=wp.bool, device=device)
         everyone = Shard(0, count, None, True, device, None)
         pressed, frames = (wp.array(values, device=device) for values in (chosen.pressed[:count], chosen.frames[:count]))
-        bench.emulate(everyone, 2, machine, games, pressed, frames, None, earned, self.lives, over, ran, pictures)
+        bench.emulate(everyone, machine, games, pressed, frames, None, self.outcome, pictures, window=2)
         bench.draw(everyone, games, pictures)
         wp.synchronize_device(device)
         self.machine, self.pictures = words(machine), words(pictures)

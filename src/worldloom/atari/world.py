@@ -16,8 +16,9 @@ from worldloom.core.system import System
 
 WORLDS_PER_THREAD = 4
 NOOP, FIRE = 0, 1
-SAME, LAST_BUT_ONE, LAST, BRIGHTER = range(4)
-"""Which pictures make the newest one of an observation: none, so that the one before is shown again, one of the two, or the brighter pixels of both."""
+SAME, FIRST_PICTURE, SECOND_PICTURE, BRIGHTER, NOTHING_NEW = range(5)
+"""Which pictures make the newest one of an observation: none, so that the one before is shown again, one of the two, the brighter pixels of both,
+or that nothing is added to it."""
 
 
 def atari(games: str | Sequence[str], *, like: Like = "envpool", **settings: Any) -> wl.Definition:
@@ -43,9 +44,11 @@ def define(found: tuple[Title, ...], settings: Settings) -> wl.Definition:
     least, most = settings.skips
     stack, height, width = settings.stack_num, settings.img_height or shelf.height, settings.img_width or 160
     clip, sticky, limit = settings.reward_clip, float(settings.repeat_action_probability), settings.max_num_frames_per_episode
-    exact, lifelike, discounts = settings.exact_start, settings.episodic_life, settings.zero_discount_on_life_loss
-    pooled, always = settings.max_pool, settings.like == "gymnasium"
-    fired = np.array(begins.fires, np.int32)
+    exact, discounts = settings.exact_start, settings.zero_discount_on_life_loss
+    pooled, always, hidden = settings.max_pool, settings.like == "gymnasium", settings.like == "vector"
+    lifelike, one_life = settings.episodic_life and not hidden, settings.episodic_life and hidden
+    told_only = settings.life_loss_info
+    fired, rests, fire_last = np.array(begins.fires, np.int32), begins.rests, settings.like != "vector"
 
     class Console(wl.Entity):
         machine: wl.Persistent(wl.Array(wl.uint8, shelf.record))
@@ -54,20 +57,22 @@ def define(found: tuple[Title, ...], settings: Settings) -> wl.Definition:
         span: int  # frames of the step
         game: int
         held: int  # what player A held in the last frame
-        record: int  # the start that an episode begins with; -1 for none
+        record: int  # the kept state that an episode begins with; -1 for none
         program: int  # what is pressed before an episode begins; -1 for nothing
-        wait: int  # which number of no-ops an episode begins with
+        start: int  # which no-ops an episode begins with, and whether the button is pressed
         fresh: bool  # whether a game begins
         over: wl.Persistent(bool)
         going_on: wl.Persistent(bool)  # whether the next episode is another life of the same game
         elapsed: wl.Persistent(int)  # steps of the game
+        played: wl.Persistent(int)  # frames of these steps
         before: int  # lives before the step
         ran: int  # frames of the step that were emulated
         points: wl.Info(int)  # of the step, never clipped
         lives: wl.Persistent(wl.Info(int))
-        frames: wl.Persistent(wl.Info(int))  # of the game
+        frames: wl.Persistent(wl.Info(int))  # of the game, those before its first step included
         discount: (wl.Info(float) if discounts else float) = 1.0
-        show: int  # which pictures make the newest one of an observation: 0 it stays, 1 the last but one, 2 the last, 3 the brighter of both
+        newest: wl.Persistent(int)  # which picture the last frame went to
+        show: int  # SAME, ...
         stick: wl.Action(wl.Discrete(len(choices[0])))
         screen: wl.Persistent(wl.Observation(stack, height, width, dtype=wl.uint8, low=0, high=255))
         reward: wl.Reward
@@ -75,6 +80,7 @@ def define(found: tuple[Title, ...], settings: Settings) -> wl.Definition:
     class Cabinet(wl.World):
         buttons: wl.Config = table  # what each choice presses, by game
         fires: wl.Config = fired  # whether the button is pressed before an episode begins, by game
+        waits: wl.Config = rests  # frames before an episode begins, by start
         repeat_action_probability: wl.Config = sticky
         reward_clip: wl.Config = clip
         max_num_frames_per_episode: wl.Config = limit
@@ -84,19 +90,17 @@ def define(found: tuple[Title, ...], settings: Settings) -> wl.Definition:
         console.game = world.id % number
         goes_on = console.going_on and world.episode > 0
         pressed = world.fires[console.game] > 0 and world.random() >= world.repeat_action_probability
-        console.wait = world.integer(noops)
-        start = (console.game * noops + console.wait) * 2 + int(pressed)
+        console.start = (console.game * noops + world.integer(noops)) * 2 + int(pressed)
+        console.record = -1 if goes_on else console.game if exact else console.start
+        console.program = console.start if exact else -1
+        if goes_on:
+            console.program = -1 if told_only else begin_count + console.start
+        console.held = FIRE if pressed and fire_last else NOOP
         console.fresh = not goes_on
-        console.record = -1 if goes_on else start
-        console.program = begin_count + start if goes_on else -1
-        if exact and not goes_on:
-            console.record = console.game
-            console.program = start
-        console.show = LAST
-        console.held = FIRE if pressed else NOOP
         console.going_on = False
         if not goes_on:
             console.elapsed = 0
+            console.played = 0
             console.frames = 0
 
     @wl.system
@@ -104,17 +108,26 @@ def define(found: tuple[Title, ...], settings: Settings) -> wl.Definition:
         """A game that ended among the no-ops is begun anew, with those that are left."""
         console.record = -1
         if console.over and console.program >= begin_count:
-            left = max(console.wait - console.ran, 0)
-            console.record = (console.game * noops + left) * 2 + (console.program - begin_count) % 2
+            console.start = max(console.start - 2 * console.ran, console.game * noops * 2 + console.start % 2)
+            console.record = console.start
             console.fresh = True
             console.elapsed = 0
+            console.played = 0
             console.frames = 0
+
+    @wl.system
+    def settle_in(console: Console, world: Cabinet):
+        console.show = NOTHING_NEW if told_only and not console.fresh else FIRST_PICTURE + console.newest
+        if not (told_only and not console.fresh):
+            console.frames += world.waits[console.start]
 
     @wl.system
     def press(console: Console, world: Cabinet):
         console.fresh = False
         console.before = console.lives
         console.span = most if least == most else world.integer(least, most + 1)
+        if world.max_num_frames_per_episode > 0:
+            console.span = max(min(console.span, world.max_num_frames_per_episode - console.played), 1)
         for frame in range(most):
             if world.repeat_action_probability <= 0.0 or world.random() >= world.repeat_action_probability:
                 console.held = world.buttons[console.game, console.stick]
@@ -123,20 +136,29 @@ def define(found: tuple[Title, ...], settings: Settings) -> wl.Definition:
     @wl.system
     def judge(console: Console, world: Cabinet):
         console.frames += console.ran
-        console.show = shown(console.ran, console.span, pooled, always)
+        console.played += console.ran
         console.elapsed += 1
         console.reward = sign_of(console.points) if world.reward_clip else float(console.points)
         lost = console.lives < console.before
         late = world.max_steps > 0 and console.elapsed >= world.max_steps
-        late = late or (world.max_num_frames_per_episode > 0 and console.frames >= world.max_num_frames_per_episode)
+        cut = world.max_num_frames_per_episode > 0 and console.played >= world.max_num_frames_per_episode
         console.discount = 0.0 if console.over or (discounts and lost) else 1.0
-        if late:
+        if late or (cut and not console.over):
             world.truncate()
-        if console.over:
+        ended = console.over or (one_life and lost)
+        if ended:
             world.terminate()
+        elif told_only and lost:
+            world.terminate()
+            console.going_on = True
         elif lifelike and lost and console.lives > 0:
             world.terminate()
             console.going_on = not late
+        newest = FIRST_PICTURE + console.newest
+        if hidden:
+            console.show = shown_before_the_end(console.ran, most, newest, pooled, ended or cut)
+        else:
+            console.show = shown(console.ran, console.span, newest, pooled, always)
 
     workshop = launches.Workshop(shelf, begins, "Console")
     reset: list[System | wl.Launch] = [choose]
@@ -145,12 +167,13 @@ def define(found: tuple[Title, ...], settings: Settings) -> wl.Definition:
         reset += [launches.Follow(workshop, Console), launches.Draw(workshop, Console)]
     if lifelike:
         reset += [begin_again, launches.Restore(workshop, Console)]
+    reset.append(settle_in)
     return wl.register(
         _id(found, settings),
         world=Cabinet,
         entities={Console: 1},
         reset=reset,
-        step=[press, launches.Emulate(workshop, Console, most if always else 2 if pooled else 1), launches.Draw(workshop, Console), judge],
+        step=[press, launches.Emulate(workshop, Console, most if always else 2 if pooled or not hidden else 1, one_life), launches.Draw(workshop, Console), judge],
         observe=[launches.Look(workshop, Console)],
         max_steps=settings.max_episode_steps,
         doc=_doc(found),
@@ -162,13 +185,24 @@ def define(found: tuple[Title, ...], settings: Settings) -> wl.Definition:
 
 
 @wl.function
-def shown(ran: int, span: int, pooled: bool, always: bool) -> int:
-    """Which pictures an observation shows after ``ran`` of ``span`` frames; ``always`` is whether that is the last one, however early the game ended."""
-    if ran == span:
-        return BRIGHTER if pooled and span > 1 else LAST
-    if always and ran > 0:
-        return LAST if (span - ran) % 2 == 0 else LAST_BUT_ONE
-    return LAST_BUT_ONE if ran == span - 1 and ran > 0 else SAME
+def shown(ran: int, span: int, newest: int, pooled: bool, always: bool) -> int:
+    """What an observation shows after ``ran`` of ``span`` frames: the last two, the last, or what it showed before where the game ended too early;
+    ``always`` the last where it ended."""
+    if ran == span and span > 1 and pooled:
+        return BRIGHTER
+    if ran == span or (ran == span - 1 and ran > 0) or (always and ran > 0):
+        return newest
+    return SAME
+
+
+@wl.function
+def shown_before_the_end(ran: int, most: int, newest: int, pooled: bool, ended: bool) -> int:
+    """Likewise where the frame in which a game ends is not shown any more."""
+    if not ended:
+        return BRIGHTER if pooled and most > 1 else newest
+    if ran == most and most > 1 and pooled:
+        return FIRST_PICTURE + SECOND_PICTURE - newest
+    return SAME
 
 
 @wl.function

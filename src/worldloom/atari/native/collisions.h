@@ -62,6 +62,15 @@ CUDA_CALLABLE void collide(s32 until) {
     }
     settle(from);
     if (x < WIDTH) meet(shown, x, WIDTH);
+    if (view.now[STARS]) {  // no line is like the one before
+        while (++line < end_line) {
+            settle(line * LINE);
+            meet(shown, 0, WIDTH);
+        }
+        settle(until);
+        if (end_x > 0) meet(shown, 0, end_x);
+        return;
+    }
     settle(until);
     if (end_line > line + 1) meet(shown, 0, WIDTH);
     else if (end_x > 0) meet(shown, 0, end_x);

@@ -5,7 +5,7 @@
 
 enum Kind : u32 {
     VBLANK, COLUP0, COLUP1, COLUPF, COLUBK, CTRLPF, PF0, PF1, PF2, SHAPE0, SHAPE1, NUSIZ0, NUSIZ1, MISSILE0, MISSILE1, BALL,
-    X_PLAYER0, X_PLAYER1, X_MISSILE0, X_MISSILE1, X_BALL, HIDE0, HIDE1, COMB, REFLECT, KINDS = 28
+    X_PLAYER0, X_PLAYER1, X_MISSILE0, X_MISSILE1, X_BALL, HIDE0, HIDE1, COMB, REFLECT, STARS, KINDS = 28
 };
 
 enum Object : u32 { PLAYER0, PLAYER1, OBJECT_MISSILE0, OBJECT_MISSILE1, OBJECT_BALL, PLAYFIELD, OBJECTS };
@@ -27,7 +27,7 @@ struct Display {
             case SHAPE1: case X_PLAYER1: case HIDE1: return 1u << PLAYER1;
             case NUSIZ0: return 1u << PLAYER0 | 1u << OBJECT_MISSILE0;
             case NUSIZ1: return 1u << PLAYER1 | 1u << OBJECT_MISSILE1;
-            case MISSILE0: case X_MISSILE0: return 1u << OBJECT_MISSILE0;
+            case MISSILE0: case X_MISSILE0: case STARS: return 1u << OBJECT_MISSILE0;
             case MISSILE1: case X_MISSILE1: return 1u << OBJECT_MISSILE1;
             case BALL: case X_BALL: return 1u << OBJECT_BALL;
             case CTRLPF: return 1u << OBJECT_BALL;
@@ -42,8 +42,19 @@ struct Display {
                now[BALL] << OBJECT_BALL | ((now[PF0] | now[PF1] | now[PF2]) != 0) << PLAYFIELD;
     }
 
+    // A write to HMM0 at the right moment keeps the extra clocks of missile 0 going: it wanders from line to line, and makes stars.
+    // STARS is 128 and the place in a round of four lines.
+    CUDA_CALLABLE NOINLINE void wander() {
+        u32 turn = (now[STARS] + 1) & 3;
+        s32 to = now[X_MISSILE0] - (turn == 0 ? 18 : turn == 1 ? 33 : turn == 2 ? 0 : 17);
+        now[STARS] = 128 | turn;
+        now[X_MISSILE0] = to < 0 ? to + WIDTH : to;
+        stale |= 1u << OBJECT_MISSILE0;
+    }
+
     // The end of a line: what holds for the rest of a line only is over.
     CUDA_CALLABLE void end_line() {
+        if (now[STARS]) wander();
         if (now[HIDE0]) stale |= 1u << PLAYER0;
         if (now[HIDE1]) stale |= 1u << PLAYER1;
         now[HIDE0] = now[HIDE1] = now[COMB] = 0;
@@ -117,6 +128,10 @@ struct Display {
             else if (object == OBJECT_BALL) cover(into, (1u << (1u << (now[CTRLPF] >> 4 & 3))) - 1, now[X_BALL]);
             else {
                 u32 size = now[NUSIZ0 + object - OBJECT_MISSILE0];
+                if (object == OBJECT_MISSILE0 && now[STARS]) {
+                    if (now[STARS] == 130) continue;
+                    if (now[STARS] == 129) size |= 16;
+                }
                 copies(into, (1u << (1u << (size >> 4 & 3))) - 1, now[X_MISSILE0 + object - OBJECT_MISSILE0], size & 7, 0);
             }
         }

@@ -11,7 +11,11 @@ CUDA_CALLABLE void begin_frame() {
     timer_cycle -= passed;
     timer_noted -= passed;
     cycles = 0;
+    faded = fades ? before / LINE & 1 : 0;  // PAL sets lose the colour of frames with an odd number of lines
+    for (s32 i = COLUP0; i <= COLUBK; i++) view.now[i] = (view.now[i] & 0xFE) | faded;
     looked = first_clock;
+    seen = 0;
+    buffer ^= 1;
 }
 
 // Run one frame; its picture is logged where `log` is not null.
@@ -20,19 +24,16 @@ CUDA_CALLABLE void frame() {
     for (s32 i = 0; i < KINDS; i++) view.now[i] = kept[i];
     view.stale = (1u << OBJECTS) - 1;
     headed = logged = 0;
-    s32 began = 0;
     if (partial) {
-        began = clock_of(cycles);
-        if (log && began > first_clock && began < last_clock) head_log(began);
+        if (log) head_log(seen < first_clock ? first_clock : seen);
     } else {
         begin_frame();
     }
     partial = 1;
     stop = 0;
     run();
-    s32 ended = clock_of(cycles);
-    collide(ended);
-    if (log) end_log(ended);
+    collide(seen);
+    if (log) end_log(seen);
     phase = line_phase;
     for (s32 i = 0; i < KINDS; i++) kept[i] = view.now[i];
 }
@@ -40,8 +41,8 @@ CUDA_CALLABLE void frame() {
 CUDA_CALLABLE void start_tia() {
     for (s32 i = 0; i < KINDS; i++) kept[i] = 0;
     vsync_end = NEVER;
-    phase = hmove_clock = dump_cycle = looked = marked_line = 0;
-    collided = partial = vblank = 0;
+    phase = hmove_clock = dump_cycle = looked = seen = marked_line = 0;
+    collided = partial = vblank = buffer = faded = 0;
     for (s32 i = 0; i < 2; i++) grp[i] = grp_old[i] = reflected[i] = delayed[i] = enam[i] = resmp[i] = 0;
     enabl = enabl_old = delayed_ball = 0;
     for (s32 i = 0; i < 5; i++) motion[i] = 0;

@@ -1,9 +1,9 @@
 // Draws the picture of a frame from the log of its events.
 //
-// A log holds: how many events, the clock it begins at, the clock it ends at, the display at its beginning (7 words), and the
-// events: clock << 13 | kind << 8 | value.
+// A log holds: how many events, the clock it begins at, the clock it ends at, the display at its beginning (7 words), which of the two
+// pictures it belongs to, and the events: clock << 13 | kind << 8 | value.
 
-static const s32 LOG_HEAD = 10;
+static const s32 LOG_HEAD = 11;
 
 struct Painter {
     Display view;

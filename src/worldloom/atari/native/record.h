@@ -28,6 +28,7 @@ CUDA_CALLABLE void plug_in(const s32* row, const u32* words, u8* memory) {
     last_clock = (row[5] + row[6]) * LINE;
     most_clocks = row[7] * LINE;
     combs = row[8];
+    fades = row[17] == 1;
     left = row[9];
     right = row[10];
     swap_ports = row[11];

@@ -21,11 +21,13 @@ u8 bus;              // the last byte on the data bus before a read of the TIA
 // The television chip while frames run.
 Display view;
 u32* log;            // memory for the log of one frame, null: none is kept
-u8* picture;         // where a log that is full is drawn to
+u8* pictures;        // both: a log that is full is drawn into one of them
+s32 picture_bytes;   // from one to the other
 u32 log_room;        // events that fit
 u32 logged, headed;  // events so far; whether the log has begun
 s32 first_clock, last_clock;  // of the lines that are shown
 s32 most_clocks;     // a frame without VSYNC ends here
+u32 fades;           // 1: a PAL set, which loses colours
 u32 combs;           // 1: HMOVE leaves eight black pixels at the left
 
 // Everything from here on is state: the record of a machine, the larger types first but for the RAM, whose place others know.
@@ -40,6 +42,7 @@ s32 phase;           // lines start at cycles phase + 76 k of the frame: minus t
 s32 vsync_end;       // the clock from which the end of VSYNC ends the frame
 s32 hmove_clock;     // of the last HMOVE
 s32 dump_cycle;      // when the paddles' capacitors began to load, in CPU cycles
+s32 seen;            // the clock of the last access to the chip: so far the picture is drawn
 s32 looked;          // up to this clock collisions are known
 s32 marked_line;     // the line for which HIDE0, HIDE1 and REFLECT of the display hold
 // What the rules of the games keep from frame to frame.
@@ -57,6 +60,8 @@ u8 switches;         // the pins of SWCHB
 u8 fire[2];          // 1: the button of the stick in the left, right port is pressed
 u8 bank;             // E7: which 256 bytes of RAM are shown
 u8 kept[28];         // the display between two frames
+u8 faded;            // 1: this frame has no colours
+u8 buffer;           // which of the two pictures this frame goes to
 u8 partial;          // 1: the last frame was cut off by its number of instructions, and goes on
 u8 vblank;
 u8 grp[2], grp_old[2], reflected[2], delayed[2];  // players: graphics, those that a delay shows, REFP, VDELP

@@ -9,6 +9,7 @@ CUDA_CALLABLE s32 clock_of(s32 cycle) const { return 3 * (cycle - line_phase); }
 CUDA_CALLABLE void settle(s32 clock) {
     s32 line = clock / LINE;
     if (line == marked_line) return;
+    if (view.now[STARS]) while (++marked_line < line) view.end_line();
     marked_line = line;
     view.end_line();
 }
@@ -16,6 +17,7 @@ CUDA_CALLABLE void settle(s32 clock) {
 CUDA_CALLABLE void head_log(s32 clock) {
     settle(clock);
     log[1] = clock;
+    log[10] = buffer;
     for (s32 i = 0; i < KINDS / 4; i++) log[3 + i] = ((const u32*)view.now)[i];
     logged = 0;
     headed = 1;
@@ -25,7 +27,7 @@ CUDA_CALLABLE void head_log(s32 clock) {
 CUDA_CALLABLE NOINLINE void spill_log(s32 clock) {
     end_log(clock);
     Painter painter;
-    painter.picture = picture;
+    painter.picture = pictures + buffer * picture_bytes;
     painter.first_line = first_clock / LINE;
     painter.replay(log, first_clock / LINE, last_clock / LINE);
     head_log(clock);
@@ -98,8 +100,18 @@ CUDA_CALLABLE void reset_player(u32 which, s32 clock) {
     show(X_PLAYER0 + which, to, clock);
 }
 
-CUDA_CALLABLE s32 reset_place(s32 clock) const {
-    s32 at = clock % LINE;
+// Where a missile or the ball lands. One that is reset while HMOVE is still at work gets the rest of its extra clocks afterwards;
+// known are the cases that games rely on.
+CUDA_CALLABLE s32 reset_place(u32 kind, s32 clock) const {
+    s32 at = clock % LINE, moved = clock - hmove_clock;
+    if (kind == X_BALL) {
+        if (moved == 54 && (at == 60 || at == 69)) return 10;
+        if (moved == 9 && at == 18) return 3;
+        if (moved == 18 && at == 27) return 5;
+        if (moved == 21 && at == 30) return 6;
+    }
+    if (kind == X_MISSILE0 && moved == 60 && at == 69) return 8;
+    if (kind == X_MISSILE1 && moved == 9 && at == 18) return 3;
     return at < BLANK ? 2 : (at - BLANK + 4) % WIDTH;
 }
 
@@ -107,11 +119,10 @@ CUDA_CALLABLE s32 reset_place(s32 clock) const {
 CUDA_CALLABLE NOINLINE void move(s32 clock) {
     s32 cycle = clock % LINE / 3, effect = clock + 3;
     hmove_clock = clock;
+    settle(effect);
+    show(STARS, 0, effect);
     u32 early = cycle <= 20;  // the blank is eight pixels longer, so that everything moves right by as much
-    if (early && combs) {
-        settle(effect);
-        if (log) log_event(COMB, 1, effect);
-    }
+    if (early && combs && log) log_event(COMB, 1, effect);
     s32 most = early ? (cycle < 3 ? 15 : 15 - ((3 * cycle - 7) >> 2)) : 15;
     s32 lost = early ? 0 : (219 - 3 * cycle + 3) >> 2;  // those that come before the next line's blank
     if (lost < 0) lost = 0;
@@ -128,8 +139,9 @@ CUDA_CALLABLE NOINLINE void move(s32 clock) {
 
 CUDA_CALLABLE u8 tia_peek(u32 address, s32 cycle) {
     u32 low = bus & 0x3F, number = address & 0x0F;
+    seen = clock_of(cycle);
     if (number < 8) {
-        collide(clock_of(cycle));
+        collide(seen);
         u32 bits = collided >> (2 * number);
         return (bits & 1) << 7 | (bits & 2) << 5 | low;
     }
@@ -145,6 +157,7 @@ CUDA_CALLABLE u8 tia_peek(u32 address, s32 cycle) {
 
 CUDA_CALLABLE s32 tia_poke(u32 address, u8 value, s32 cycle) {
     s32 clock = clock_of(cycle);
+    seen = clock;
     if (clock >= most_clocks) {  // no VSYNC came in time
         stop = 1;
         partial = 0;
@@ -174,7 +187,7 @@ CUDA_CALLABLE s32 tia_poke(u32 address, u8 value, s32 cycle) {
             show(NUSIZ0 + number - 0x04, value & 0x37, clock + 8);
             break;
         case 0x06: case 0x07: case 0x08: case 0x09:
-            show(COLUP0 + number - 0x06, value & 0xFE, clock);
+            show(COLUP0 + number - 0x06, (value & 0xFE) | faded, clock);
             break;
         case 0x0A:
             settle(clock);
@@ -192,8 +205,8 @@ CUDA_CALLABLE s32 tia_poke(u32 address, u8 value, s32 cycle) {
             break;
         }
         case 0x10: case 0x11: reset_player(number - 0x10, clock); break;
-        case 0x12: case 0x13: show(X_MISSILE0 + number - 0x12, reset_place(clock), clock + 8); break;
-        case 0x14: show(X_BALL, reset_place(clock), clock); break;
+        case 0x12: case 0x13: show(X_MISSILE0 + number - 0x12, reset_place(X_MISSILE0 + number - 0x12, clock), clock + 8); break;
+        case 0x14: show(X_BALL, reset_place(X_BALL, clock), clock); break;
         case 0x1B:
             grp[0] = value;
             grp_old[1] = grp[1];
@@ -210,13 +223,20 @@ CUDA_CALLABLE s32 tia_poke(u32 address, u8 value, s32 cycle) {
             break;
         case 0x1D: case 0x1E:
             enam[number - 0x1D] = value >> 1 & 1;
-            show_missile(number - 0x1D, clock + 1);
+            show_missile(number - 0x1D, clock);
             break;
         case 0x1F:
             enabl = value >> 1 & 1;
-            show_ball(clock + 1);
+            show_ball(clock);
             break;
-        case 0x20: case 0x21: case 0x22: case 0x23: case 0x24: motion[number - 0x20] = value >> 4; break;
+        case 0x22:
+            if (clock == hmove_clock + 63 && motion[2] == 7 && value >> 4 == 6) {
+                settle(clock);
+                show(STARS, 128, clock);
+            }
+            motion[2] = value >> 4;
+            break;
+        case 0x20: case 0x21: case 0x23: case 0x24: motion[number - 0x20] = value >> 4; break;
         case 0x25: case 0x26:
             delayed[number - 0x25] = value & 1;
             show_player(number - 0x25, clock);
