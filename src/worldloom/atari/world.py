@@ -22,7 +22,7 @@ or that nothing is added to it."""
 
 
 def atari(games: str | Sequence[str], *, like: Like = "envpool", **settings: Any) -> wl.Definition:
-    """Register an Atari world and return its definition.
+    """The definition of an Atari world, for :class:`worldloom.Simulation` and :func:`worldloom.make`.
 
     Args:
         games: A game as ``ms_pacman`` or ``MsPacman-v5``, or the path of a ROM; or several of them: world k then plays game k modulo
@@ -36,7 +36,7 @@ def atari(games: str | Sequence[str], *, like: Like = "envpool", **settings: Any
 
 
 def define(found: tuple[Title, ...], settings: Settings) -> wl.Definition:
-    """Register the world of these games, with these settings."""
+    """The world of these games, with these settings."""
     shelf, begins = on_shelf(found), starts(found, settings)
     choices = [title.choices(settings, len(found) > 1) for title in found]
     table = np.array(choices, np.int32)
@@ -160,6 +160,7 @@ def define(found: tuple[Title, ...], settings: Settings) -> wl.Definition:
         else:
             console.show = shown(console.ran, console.span, newest, pooled, always)
 
+    window = most if always else 2 if pooled or not hidden else 1
     workshop = launches.Workshop(shelf, begins, "Console")
     reset: list[System | wl.Launch] = [choose]
     reset.append((launches.PowerOn if exact else launches.Restore)(workshop, Console))
@@ -168,20 +169,21 @@ def define(found: tuple[Title, ...], settings: Settings) -> wl.Definition:
     if lifelike:
         reset += [begin_again, launches.Restore(workshop, Console)]
     reset.append(settle_in)
-    return wl.register(
+    return wl.Definition(
         _id(found, settings),
-        world=Cabinet,
-        entities={Console: 1},
-        reset=reset,
-        step=[press, launches.Emulate(workshop, Console, most if always else 2 if pooled or not hidden else 1, one_life), launches.Draw(workshop, Console), judge],
-        observe=[launches.Look(workshop, Console)],
+        Cabinet,
+        {Console: 1},
+        reset=tuple(reset),
+        step=(press, launches.Emulate(workshop, Console, window, one_life), launches.Draw(workshop, Console), judge),
+        observe=(launches.Look(workshop, Console),),
         max_steps=settings.max_episode_steps,
         doc=_doc(found),
         render=_renderer(found),
         frames_per_second=max(1, 60 // most),
         notice="; ".join(title.rom.notice for title in found if title.rom.notice),
         worlds_per_thread=WORLDS_PER_THREAD,
-    )
+        file=__file__,
+    ).checked
 
 
 @wl.function
