@@ -230,7 +230,9 @@ def _renderer(found: tuple[Title, ...]):
     palettes, heights = [colours(title.television.format) for title in found], [title.television.height for title in found]
 
     def draw(sim: wl.Simulation, world: int) -> np.ndarray:
-        game = (sim.world_offset + world) % len(found)
-        return palettes[game][sim["Console"].pictures.numpy()[world, 0, 1, : heights[game]]]
+        game, console = (sim.world_offset + world) % len(found), sim["Console"]
+        newest = int(console.newest.numpy()[world, 0])
+        picture = console.pictures.torch()[world, 0, newest, : heights[game]].cpu().numpy()  # of one world: all of a GPU's may be many gigabytes
+        return palettes[game][picture]
 
     return draw
