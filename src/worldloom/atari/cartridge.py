@@ -155,7 +155,7 @@ def _banks(shown: np.ndarray[Any, Any], kind: Kind) -> int:
 def _special(kind: Kind, size: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """The bytes of an image of ``size`` bytes whose reading does more than to give the byte: hotspots, and those behind RAM or registers."""
     hotspots = {
-        Kind.F8: (0xFF8, 0xFFA), Kind.F8SC: (0xFF8, 0xFFA), Kind.DPC: (0xFF8, 0xFFA), Kind.F6: (0xFF6, 0xFFA), Kind.F6SC: (0xFF6, 0xFFA),
+        Kind.F8: (0xFF8, 0xFFA), Kind.F8SC: (0xFF8, 0xFFA), Kind.DPC: (0xFC0, 0x1000), Kind.F6: (0xFF6, 0xFFA), Kind.F6SC: (0xFF6, 0xFFA),
         Kind.F4: (0xFF4, 0xFFC), Kind.F4SC: (0xFF4, 0xFFC), Kind.FA: (0xFF8, 0xFFB), Kind.E0: (0xFE0, 0xFF8), Kind.E7: (0xFE0, 0xFEC),
     }  # fmt: skip
     hidden = {Kind.F8SC: 0x100, Kind.F6SC: 0x100, Kind.F4SC: 0x100, Kind.FA: 0x200, Kind.DPC: 0x80}

@@ -81,7 +81,7 @@ def greys(television: Format) -> Colours:
 
 def _brightness(shown: Colours) -> Colours:
     """The brightness of colours of shape (n, 3), rounded: 29.89 % red, 58.7 % green and 11.4 % blue."""
-    weighted = shown.astype(np.int64) @ np.array([2989, 5870, 1140])
+    weighted: np.ndarray[Any, np.dtype[np.int64]] = shown.astype(np.int64) @ np.array([2989, 5870, 1140])
     return ((weighted + 5000) // 10000).astype(np.uint8)
 
 

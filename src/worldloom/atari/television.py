@@ -53,9 +53,10 @@ def television_of(game: Game | None, line_counts: Sequence[int] = ()) -> Televis
 
 
 def detect(line_counts: Sequence[int]) -> Format:
-    """The standard of a program whose first 60 frames had ``line_counts`` lines each: PAL if half of the last 30 frames are longer than NTSC allows.
+    """The standard of a program, from how many lines each of its first 60 frames had: PAL if 15 of the last 30 are longer than NTSC allows.
 
-    SECAM frames are as long as PAL frames, and cannot be told from them.
+    The frames are those of a console that runs as NTSC. It ends a frame that goes on for more than 290 lines, so every long frame is a short one, too: its
+    rest. SECAM frames are as long as PAL frames, and cannot be told from them.
     """
     long = sum(lines > _MOST_NTSC_LINES for lines in line_counts[TRIAL_FRAMES - _WATCHED : TRIAL_FRAMES])
     return Format.PAL if long >= _ENOUGH else Format.NTSC

@@ -6,11 +6,13 @@ import functools
 import sys
 import weakref
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import warp as wp
 
 from worldloom.core import scratch
+from worldloom.core.console import compiling
 from worldloom.core.errors import InputError
 from worldloom.core.kernel_spec import KernelSpec
 from worldloom.core.launch import LaunchNode
@@ -44,7 +46,13 @@ class Executor:
         self.kernels = program.load(self.device, simulation.definition.id)
         self.tuned = remembered(program, self.kernels, self.device, simulation.num_worlds) if tuned else dict[str, Ready]()
         self._streams: dict[int, wp.Stream] = {}
-        self._recorded: tuple[list[Segment], list[Segment]] | None = self._record_all()
+        with self._patience(simulation.definition.id):
+            self._recorded: tuple[list[Segment], list[Segment]] | None = self._record_all()
+
+    def _patience(self, name: str) -> AbstractContextManager[None]:
+        """Kernels of launches are compiled when they are first recorded."""
+        launches = any(isinstance(entry, LaunchNode) for entry in (*self.program.step, *self.program.reset))
+        return compiling(f"the launches of {name} for {self.device.alias}") if launches else nullcontext()
 
     def _scratch(self, simulation: Simulation) -> dict[str, Table]:
         """The memory that means nothing between two steps."""

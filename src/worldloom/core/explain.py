@@ -12,6 +12,7 @@ from worldloom.core.launch import LaunchNode
 from worldloom.core.program import Entry, Program, generate
 from worldloom.core.report import Report, full_places
 from worldloom.core.rewrite.kernel_target import Column
+from worldloom.core.schedule import Entry as ScheduleEntry
 from worldloom.core.schedule import HostNode, Node, Schedule
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ def explain(simulation: Simulation) -> Explanation:
         env=simulation.definition.id,
         kernels=tuple(kernels),
         systems=sum(isinstance(entry, Node) for entry in schedule.step),
-        engine=tuple(dict.fromkeys(e.label for e in (*schedule.step, *schedule.reset) if isinstance(e, Node) and e.system.engine)),
+        engine=tuple(dict.fromkeys(e.label for e in (*schedule.step, *schedule.reset) if _is_engine(e))),
         callables=tuple(entry.label for entry in schedule.step if isinstance(entry, HostNode)),
         bytes_unfused=step_bytes(generate(schedule, False, cuda, simulation.exact)),
         bytes_fused=step_bytes(program),
@@ -141,6 +142,10 @@ def explain(simulation: Simulation) -> Explanation:
         populations=tuple(simulation.definition.populations),
         launches=tuple(entry.name for entry in schedule.step if isinstance(entry, LaunchNode)),
     )
+
+
+def _is_engine(entry: ScheduleEntry) -> bool:
+    return entry.system.engine if isinstance(entry, Node) else isinstance(entry, LaunchNode) and entry.engine
 
 
 def step_bytes(program: Program) -> int:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from worldloom.core import interpret_launch
 from worldloom.core.fields import Field, Role, is_composite, shape_of
 from worldloom.core.grid import near_slots, nearest_slots, sort_into_cells
 from worldloom.core.guards import Alarm
@@ -264,7 +265,7 @@ class Interpreter:
                 if isinstance(entry, HostNode):
                     entry.call(simulation)
                 elif isinstance(entry, LaunchNode):
-                    entry.start(simulation.prepared, self.tables, (0, self.num_worlds), simulation.device, None)
+                    interpret_launch.start(entry, simulation)
                 elif isinstance(entry, Settle):
                     self._settle(entry.population)
                 elif isinstance(entry, BuildGrid):

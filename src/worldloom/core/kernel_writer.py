@@ -16,14 +16,14 @@ from worldloom.core.grouping import Group, Part
 from worldloom.core.joined import joined, runs, width
 from worldloom.core.joined import lines as lines_of
 from worldloom.core.kernel_spec import KernelSpec
-from worldloom.core.launch import LaunchNode
+from worldloom.core.launch import LaunchNode, Mask
 from worldloom.core.pairs import PairText
 from worldloom.core.population import HOME, Population
 from worldloom.core.population_kernels import LANES
 from worldloom.core.rewrite import accessors
 from worldloom.core.rewrite.accessors import array_code
 from worldloom.core.rewrite.kernel_target import WORLD, Column, Sites, barrier, clean_action, column_name, variable
-from worldloom.core.schedule import FINISHED, BuildGrid, HostNode, Mask, Schedule, Settle
+from worldloom.core.schedule import FINISHED, BuildGrid, HostNode, Schedule, Settle
 from worldloom.core.settle import WORLDS, SettleText
 from worldloom.core.settle_pooled import settle_kernels
 

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 Named = Mapping[type[Components], Sequence[str]]
 """Components by the kind that has them: ``{Console: ("machine", "inputs")}``."""
 
+Mask = tuple[str, bool]
+"""A truth value of the world, and what it must be for a system or a launch to heed it."""
+
 _TO_BE_WRITTEN = ("terminated", "truncated", "broken", *AGENT_FIELDS)
 """Of what the engine keeps, that which ends episodes; the rest is the engine's own."""
 
@@ -36,7 +39,7 @@ class Shard:
     Attributes:
         first, count: The worlds ``first`` to ``first + count - 1`` of the batch.
         mask: A truth value for every world of the batch, shape (num_worlds,); None, which a kernel may be given too, where all are meant.
-        value: What a world has in ``mask`` if it is meant. The others are to be left as they are.
+        value: What a world has in ``mask`` if it is meant. The others are to be left as they are: kernels ask ``wl.picked(mask, value, world)``.
         device: Where to launch.
         stream: The stream to launch on; None for Warp's own.
     """
@@ -102,16 +105,14 @@ class Launch:
 
 @dataclass(frozen=True, eq=False)
 class LaunchNode:
-    """A launch in its place: for all worlds or for those that ``mask`` picks."""
+    """A launch in its place: for all worlds or for those that ``mask`` picks. Its ``label`` is no other launch's."""
 
     launch: Launch
-    mask: tuple[str, bool] | None
+    label: str
+    mask: Mask | None
     reads: frozenset[Column]
     writes: frozenset[Column]
-
-    @property
-    def label(self) -> str:
-        return label_of(self.launch)
+    engine: bool = False
 
     @property
     def name(self) -> str:
@@ -141,13 +142,20 @@ def label_of(launch: Launch) -> str:
     return launch.label or type(launch).__name__
 
 
-def node(launch: Launch, mask: tuple[str, bool] | None, definition: Definition) -> LaunchNode:
+def _own_label(launch: Launch, definition: Definition) -> str:
+    """Its label, and a number where another launch of the world has the same."""
+    alike = [other for other in definition.launches if label_of(other) == label_of(launch)]
+    place = next(place for place, other in enumerate(alike) if other is launch)
+    return f"{label_of(launch)} {place + 1}" if place else label_of(launch)
+
+
+def node(launch: Launch, mask: Mask | None, definition: Definition) -> LaunchNode:
     """``launch`` in the schedule of ``definition``."""
     reads, writes = (_columns(named) for named in (launch.reads, launch.writes))
     picks = set() if mask is None else {(WORLD, mask[0])}
     counted = {table for table, _ in reads | writes} & definition.populations.keys()
     places = {(WORLD, f"{table}__{n}") for table in counted for n in ("count", *(["first"] if definition.populations[table].pooled else []))}
-    return LaunchNode(launch, mask, frozenset(reads | picks | places), frozenset(writes))
+    return LaunchNode(launch, _own_label(launch, definition), mask, frozenset(reads | picks | places), frozenset(writes))
 
 
 def _columns(named: Named) -> set[Column]:

@@ -167,7 +167,8 @@ def profile(simulation: Simulation, steps: int = 100, actions: Sequence[Any] | N
             kernels.append(Cost(entry.name, entry.labels, False, False, taken, taken / whole, *moved, of_bandwidth(sum(moved), taken)))
         else:
             on_reset = isinstance(entry, LaunchNode) and entry.mask in (FINISHED, RESETTING)
-            kernels.append(Cost(entry.label, (), False, on_reset, taken, taken / whole, 0, 0, 0.0))
+            engine = isinstance(entry, LaunchNode) and entry.engine
+            kernels.append(Cost(entry.label, (), engine, on_reset, taken, taken / whole, 0, 0, 0.0))
     systems = [
         Cost(s.name, (), s.engine, s.on_reset, s.seconds, s.share, s.bytes_read, s.bytes_written, of_bandwidth(s.bytes_read + s.bytes_written, s.seconds))
         for s in time_systems(simulation, ROUNDS, tell)

@@ -11,7 +11,7 @@ from worldloom.core import lifecycle, scratch
 from worldloom.core.entity import World
 from worldloom.core.fields import Field
 from worldloom.core.grid import Grid
-from worldloom.core.launch import Launch, LaunchNode
+from worldloom.core.launch import Launch, LaunchNode, Mask
 from worldloom.core.lifecycle import TableView
 from worldloom.core.pairs import Pair
 from worldloom.core.population import Population
@@ -21,8 +21,6 @@ from worldloom.core.sharing import Sharing
 from worldloom.core.system import System
 
 Autoreset = Literal["same_step", "next_step", "disabled"]
-Mask = tuple[str, bool]
-"""A truth value of the world, and what it must be for a system to run."""
 
 FINISHED: Mask = ("finished", True)
 CHOSEN: Mask = ("reset_mask", True)
@@ -171,7 +169,8 @@ def plan(definition: Definition, autoreset: Autoreset, checks: bool) -> Schedule
         """A new episode for the worlds of ``mask``."""
         return [
             *engine([lifecycle.begin_episode(world)], mask),
-            *(entry for long in (True, False) for entry in engine([lifecycle.clear_state(v, world, long) for v in lasting], mask, lasting)),
+            *(entry for v in lasting if (entry := lifecycle.clear_state_arrays(v, mask)) is not None),
+            *engine([lifecycle.clear_state(v, world) for v in lasting], mask, lasting),
             *engine([lifecycle.clear_population(p, world) for p in populations], mask),
             *engine([back for *_, back in agents], mask, [v for v, *_ in agents]),
             *user("reset", definition.reset, mask),
@@ -217,8 +216,9 @@ def plan(definition: Definition, autoreset: Autoreset, checks: bool) -> Schedule
     else:
         step += look()
     if autoreset == "same_step":
-        kept = [entry for long in (True, False) for entry in engine([lifecycle.keep_final(v, world, long) for v in lasting], FINISHED, lasting)]
-        step += [*kept, *begin(FINISHED), *user("observe", definition.observe, FINISHED)]
+        arrays = [entry for v in lasting if (entry := lifecycle.keep_final_arrays(v, FINISHED)) is not None]
+        kept = engine([lifecycle.keep_final(v, world) for v in lasting], FINISHED, lasting)
+        step += [*arrays, *kept, *begin(FINISHED), *user("observe", definition.observe, FINISHED)]
     reset = [
         *begin(CHOSEN),
         *engine([lifecycle.clear_rewards(v, world) for v in every], CHOSEN, every),

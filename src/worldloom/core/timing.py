@@ -158,7 +158,7 @@ def _merge(simulation: Simulation, program: Program, seconds: list[float]) -> li
     nodes = [simulation.schedule.step[place - 1] for place in begun]
     for node, entry, taken in zip(nodes, program.step, seconds, strict=True):
         name = node.label
-        engine = node.system.engine if isinstance(node, Node) else not isinstance(node, (HostNode, LaunchNode))
+        engine = node.system.engine if isinstance(node, Node) else node.engine if isinstance(node, LaunchNode) else not isinstance(node, HostNode)
         on_reset = isinstance(node, (Node, LaunchNode)) and node.mask in (FINISHED, RESETTING)
         moved = (entry.bytes_read, entry.bytes_written) if isinstance(entry, KernelSpec) else (0, 0)
         total = totals.setdefault((name, engine, on_reset), [0.0, 0, 0])

@@ -110,7 +110,10 @@ NOINLINE CUDA_CALLABLE u32 cart_peek(u32 address, s32 at) {
     u32 offset = address & 0xFFF;
     if (kind == KIND_FE) return rom[(address & 0x2000 ? 0 : 4096) + offset] & 255;
     touch_hotspot(offset);
-    if (kind == KIND_DPC && offset < 0x80) return dpc_peek(offset, at);
+    if (kind == KIND_DPC) {
+        if (offset < 0x80 || offset >= 0xFC0) dpc_shuffle();
+        if (offset < 0x80) return dpc_peek(offset, at);
+    }
     u32 byte;
     u32 port = ram_port(offset, &byte);
     if (port == NOT_RAM) return rom_at(address);
@@ -121,7 +124,10 @@ NOINLINE CUDA_CALLABLE u32 cart_peek(u32 address, s32 at) {
 NOINLINE CUDA_CALLABLE void cart_poke(u32 address, u32 value, s32 at) {
     u32 offset = address & 0xFFF;
     touch_hotspot(offset);
-    if (kind == KIND_DPC && offset < 0x80) dpc_poke(offset, value, at);
+    if (kind == KIND_DPC) {
+        dpc_shuffle();
+        if (offset < 0x80) dpc_poke(offset, value, at);
+    }
     u32 byte;
     if (ram_port(offset, &byte) == WRITES_RAM) cart_ram[byte] = (u8)value;
 }

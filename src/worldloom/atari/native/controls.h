@@ -37,7 +37,8 @@ CUDA_CALLABLE u32 port_pins(u32 plugged, const u32* push, u32 player) {
 }
 
 CUDA_CALLABLE void start_controls() {
-    for (u32 each = 0; each < 4; each++) paddle[each] = PADDLE_START;
+    paddle[0] = paddle[1] = paddle_low + (paddle_high - paddle_low) / 2;
+    paddle[2] = paddle[3] = 0;  // nobody holds those of the right port
     press(0, 0, 0, 0);
 }
 

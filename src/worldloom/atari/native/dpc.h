@@ -11,8 +11,8 @@ enum : u32 {
     DPC_SEEN = 48       // 4 bytes: cycles up to which the oscillator has run
 };
 
-// The oscillator ticks 20,000 times a second, the CPU 1,193,192 times.
-enum : s32 { DPC_RATE = 20000, CPU_RATE = 1193192 };
+// The oscillator ticks 15,700 times a second, the CPU 1,193,192 times.
+enum : s32 { DPC_RATE = 15700, CPU_RATE = 1193192 };
 
 CUDA_CALLABLE s32 dpc_number(u32 place) {
     return (s32)(cart_ram[place] | (u32)cart_ram[place + 1] << 8 | (u32)cart_ram[place + 2] << 16 | (u32)cart_ram[place + 3] << 24);
@@ -24,6 +24,7 @@ CUDA_CALLABLE void set_dpc_number(u32 place, s32 value) {
 
 CUDA_CALLABLE void start_dpc() {
     for (u32 each = 0; each < 52; each++) cart_ram[each] = 0;
+    cart_ram[DPC_RANDOM] = 1;
 }
 
 CUDA_CALLABLE void rebase_dpc(s32 by) {
@@ -52,6 +53,7 @@ CUDA_CALLABLE void dpc_music(s32 at) {
     }
 }
 
+// Every write to the cartridge and every read that is not of plain ROM draws the next number. ROM is plain from $80 to $FBF.
 CUDA_CALLABLE void dpc_shuffle() {
     u32 old = cart_ram[DPC_RANDOM];
     cart_ram[DPC_RANDOM] = (u8)(old << 1 | (~(old >> 7 ^ old >> 5 ^ old >> 4 ^ old >> 3) & 1));
@@ -59,12 +61,9 @@ CUDA_CALLABLE void dpc_shuffle() {
 
 // Registers 0 to $3F: the fetcher is in the low three bits, what to make of its byte in the next three.
 CUDA_CALLABLE u32 dpc_peek(u32 offset, s32 at) {
-    if (offset >= 0x40) return 0;
     u32 fetcher = offset & 7;
-    if (offset < 4) {
-        dpc_shuffle();
-        return cart_ram[DPC_RANDOM];
-    }
+    if (offset >= 0x40) return rom_at(offset);
+    if (offset < 4) return cart_ram[DPC_RANDOM];
     if (offset < 8) {
         dpc_music(at);
         u32 notes = (cart_ram[DPC_FLAG + 5] & 1u) | (cart_ram[DPC_FLAG + 6] & 2u) | (cart_ram[DPC_FLAG + 7] & 4u);
@@ -84,14 +83,8 @@ CUDA_CALLABLE u32 dpc_peek(u32 offset, s32 at) {
     switch (offset >> 3) {
         case 1: return byte;
         case 2: return byte & flag;
-        case 3: return (byte << 4 | byte >> 4) & flag;
-        case 4:
-            byte = (byte & 0x0F) << 4 | byte >> 4;
-            byte = (byte & 0x33) << 2 | (byte >> 2 & 0x33);
-            return ((byte & 0x55) << 1 | (byte >> 1 & 0x55)) & flag;
-        case 5: return (byte >> 1 | byte << 7) & flag;
-        case 6: return (byte << 1 | byte >> 7) & flag;
-        default: return flag;
+        case 7: return flag;
+        default: return 0;  // swapped, mirrored and shifted bytes, which no game reads
     }
 }
 
@@ -106,7 +99,7 @@ CUDA_CALLABLE void dpc_poke(u32 offset, u32 value, s32 at) {
         case 9: cart_ram[DPC_BOTTOM + fetcher] = (u8)value; break;
         case 10: cart_ram[DPC_LOW + fetcher] = (u8)(fetcher >= 5 && cart_ram[DPC_HIGH + fetcher] & 16 ? cart_ram[DPC_TOP + fetcher] : value); break;
         case 11: cart_ram[DPC_HIGH + fetcher] = (u8)value; break;
-        case 14: cart_ram[DPC_RANDOM] = 0; break;
+        case 14: cart_ram[DPC_RANDOM] = 1; break;
         default: break;
     }
 }

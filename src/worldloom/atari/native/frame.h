@@ -34,6 +34,7 @@ CUDA_CALLABLE void frame() {
     run();
     collide(seen);
     if (log) end_log(seen);
+    comb_due = (seen > first_clock ? 0 : comb_due & 1) | comb_due >> 1;
     phase = line_phase;
     for (s32 i = 0; i < KINDS; i++) kept[i] = view.now[i];
 }
@@ -42,7 +43,7 @@ CUDA_CALLABLE void start_tia() {
     for (s32 i = 0; i < KINDS; i++) kept[i] = 0;
     vsync_end = NEVER;
     phase = hmove_clock = dump_cycle = looked = seen = marked_line = 0;
-    collided = partial = vblank = buffer = faded = 0;
+    collided = partial = vblank = buffer = faded = comb_due = 0;
     for (s32 i = 0; i < 2; i++) grp[i] = grp_old[i] = reflected[i] = delayed[i] = enam[i] = resmp[i] = 0;
     enabl = enabl_old = delayed_ball = 0;
     for (s32 i = 0; i < 5; i++) motion[i] = 0;

@@ -76,25 +76,26 @@
 #define UNPACK_FLAGS(flags) { u32 f = (flags); nz = (f & 2 ? 0 : 1) | (f & 128) << 8; over = f & 64; modes = f & 12; carry = f & 1; }
 #define JUMPED if (kind == KIND_FE) { fe_jump(pc); shown = slices; }
 
-// NMOS decimal mode. Bits 0 to 7: the sum, 8: C, 9: V, 10: Z, 11: N. N and V come from before the last correction, Z from the binary sum.
-NOINLINE CUDA_CALLABLE u32 add_decimal(u32 one, u32 other, u32 carried) {
-    u32 digit = (one & 15) + (other & 15) + carried;
-    if (digit > 9) digit = ((digit + 6) & 15) + 16;
-    u32 sum = (one & 0xF0) + (other & 0xF0) + digit;
-    u32 flags = (~(one ^ other) & (one ^ sum) & 128) << 2 | (sum & 128) << 4 | ((one + other + carried) & 255 ? 0u : 1024u);
-    if (sum >= 0xA0) sum += 0x60;
-    return (sum & 255) | (sum >= 0x100 ? 256u : 0u) | flags;
+// Decimal mode. Numbers go through plain ones, which also settles what digits above 9 give; C is right, N, V and Z are those of the decimal result.
+// Bits 0 to 7 of what comes back are the result, 8: C, 9: V, 10: Z, 11: N.
+CUDA_CALLABLE u32 from_digits(u32 digits) { return (digits >> 4) * 10 + (digits & 15); }
+
+CUDA_CALLABLE u32 to_digits(u32 number) { return (number % 100 / 10) << 4 | number % 10; }
+
+CUDA_CALLABLE u32 decimal_flags(u32 one, u32 other, u32 result) {
+    return result | ((one ^ result) & (other ^ result) & 128) << 2 | (result ? 0u : 1024u) | (result & 128) << 4;
 }
 
-// The flags are those of the binary difference.
+NOINLINE CUDA_CALLABLE u32 add_decimal(u32 one, u32 other, u32 carried) {
+    u32 sum = from_digits(one) + from_digits(other) + carried;
+    return decimal_flags(one, other, to_digits(sum & 255)) | (sum > 99 ? 256u : 0u);
+}
+
 NOINLINE CUDA_CALLABLE u32 subtract_decimal(u32 one, u32 other, u32 carried) {
-    u32 plain = one + (other ^ 255) + carried;
-    u32 flags = (plain & 256) | ((one ^ other) & (one ^ plain) & 128) << 2 | (plain & 255 ? 0u : 1024u) | (plain & 128) << 4;
-    s32 digit = (s32)(one & 15) - (s32)(other & 15) + (s32)carried - 1;
-    if (digit < 0) digit = ((digit - 6) & 15) - 16;
-    s32 left = (s32)(one & 0xF0) - (s32)(other & 0xF0) + digit;
-    if (left < 0) left -= 0x60;
-    return ((u32)left & 255) | flags;
+    s32 rest = (s32)(from_digits(one) + carried) - (s32)from_digits(other) - 1;
+    if (rest < 0) rest += 100;
+    u32 result = rest < 0 ? from_digits((u32)rest & 255) : to_digits((u32)rest);
+    return decimal_flags(one, other, result) | ((one + (other ^ 255) + carried) & 256);
 }
 
 CUDA_CALLABLE void start_cpu() {

@@ -1,11 +1,11 @@
-// The RIOT: two ports and a timer. Its RAM is `ram`.
+// The RIOT: two ports and a timer. Its RAM is `ram`. The ports show the pins whatever a program writes to them, as nothing that takes output is plugged in.
 
 NOINLINE CUDA_CALLABLE u8 riot_peek(u32 address, s32 at) {
     switch (address & 7) {
-        case 0: return (u8)((swcha_out & swcha_ddr) | (sticks & ~swcha_ddr));
-        case 1: return swcha_ddr;
-        case 2: return (u8)((swchb_out & swchb_ddr) | (switches & ~swchb_ddr));
-        case 3: return swchb_ddr;
+        case 0: return sticks;
+        case 1: return swacnt;
+        case 2: return switches;
+        case 3: return 0;
         case 5:
         case 7: return (u8)(timer_expired || timer_left(at) >= 0 ? 0 : 0x80);
         default: return timer_peek(at);
@@ -13,16 +13,10 @@ NOINLINE CUDA_CALLABLE u8 riot_peek(u32 address, s32 at) {
 }
 
 NOINLINE CUDA_CALLABLE void riot_poke(u32 address, u32 value, s32 at) {
-    switch (address & 0x17) {
-        case 0x00: case 0x10: swcha_out = (u8)value; break;
-        case 0x01: case 0x11: swcha_ddr = (u8)value; break;
-        case 0x02: case 0x12: swchb_out = (u8)value; break;
-        case 0x03: case 0x13: swchb_ddr = (u8)value; break;
-        case 0x14: set_timer(value, 0, at); break;
-        case 0x15: set_timer(value, 3, at); break;
-        case 0x16: set_timer(value, 6, at); break;
-        case 0x17: set_timer(value, 10, at); break;
-        default: break;  // control of the edge detector, whose pin leads nowhere
+    if (address & 4) {
+        if (address & 16) set_timer(value, TIMER_SHIFTS >> (8 * (address & 3)) & 255, at);
+    } else if ((address & 3) == 1) {
+        swacnt = (u8)value;
     }
 }
 
@@ -56,7 +50,7 @@ CUDA_CALLABLE u8 timer_peek(s32 at) {
 CUDA_CALLABLE void start_riot(u32 timer) {
     set_timer(timer, 6, 0);
     timer_noted = 0;
-    swcha_out = swcha_ddr = swchb_out = swchb_ddr = 0;
+    swacnt = 0;
 }
 
 // Moves the origin of time `by` cycles on.

@@ -54,13 +54,14 @@ u16 pc;
 u16 collided;        // a bit per pair of objects, see collisions.h
 u8 a, x, y, s, p;    // p: N V 1 B D I Z C from bit 7 to 0
 u8 timer_value, timer_shift, timer_expired;
-u8 swcha_out, swcha_ddr, swchb_out, swchb_ddr;
+u8 swacnt;           // directions of port A, which can be read back and do nothing else
 u8 sticks;           // the pins of SWCHA
 u8 switches;         // the pins of SWCHB
 u8 fire[2];          // 1: the button of the stick in the left, right port is pressed
 u8 bank;             // E7: which 256 bytes of RAM are shown
 u8 kept[28];         // the display between two frames
 u8 faded;            // 1: this frame has no colours
+u8 comb_due;         // the first line shown is to have its blank: bit 0 in this frame, bit 1 in the next
 u8 buffer;           // which of the two pictures this frame goes to
 u8 partial;          // 1: the last frame was cut off by its number of instructions, and goes on
 u8 vblank;

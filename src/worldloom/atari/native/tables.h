@@ -28,14 +28,17 @@ enum : u32 {
 static const u32 LENGTHS[16] = {0xFF99AA99u, 0xFFDDAA9Au, 0xFF99AA9Bu, 0xFFDDAA9Au, 0xFF99AA99u, 0xFFDDAA9Au, 0xFF99AA99u, 0xFFDDAA9Au,
                                 0xFF99AAAAu, 0xFFDDAA9Au, 0xFF99AAAAu, 0xFFDDAA9Au, 0xFF99AAAAu, 0xFFDDAA9Au, 0xFF99AAAAu, 0xFFDDAA9Au};
 
+// Intervals of the timer as powers of two: 1, 8, 64 and 1,024 cycles, 8 bits each.
+enum : u32 { TIMER_SHIFTS = 0x0A060300u };
+
 // A frame ends after so many instructions, whatever the program does.
 enum : s32 { MOST_INSTRUCTIONS = 25000 };
 
 // What each action pushes: up 1, down 2, left 4, right 8, fire 16.
 static const u8 ACTIONS[18] = {0, 16, 1, 8, 4, 2, 9, 5, 10, 6, 17, 24, 20, 18, 25, 21, 26, 22};
 
-// Resistances of a paddle: where it starts, and what one frame of left or right changes.
-enum : s32 { PADDLE_START = 408823, PADDLE_STEP = 23000 };
+// What one frame of left or right changes the resistance of a paddle by.
+enum : s32 { PADDLE_STEP = 23000 };
 
 // Loudness of the DPC for each set of its three notes, 4 bits each.
 enum : u32 { DPC_LOUDNESS = 0xFBA69540u };

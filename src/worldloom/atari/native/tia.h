@@ -8,16 +8,23 @@ CUDA_CALLABLE s32 clock_of(s32 cycle) const { return 3 * (cycle - line_phase); }
 // What holds for one line only is over once another has begun.
 CUDA_CALLABLE void settle(s32 clock) {
     s32 line = clock / LINE;
-    if (line == marked_line) return;
+    if (line <= marked_line) return;
     if (view.now[STARS]) while (++marked_line < line) view.end_line();
     marked_line = line;
     view.end_line();
 }
 
-CUDA_CALLABLE void head_log(s32 clock) {
+// Everything before a clock is done with.
+CUDA_CALLABLE void reach(s32 clock) {
+    collide(clock);
     settle(clock);
+}
+
+CUDA_CALLABLE void head_log(s32 clock) {
+    reach(clock);
     log[1] = clock;
     log[10] = buffer;
+    if (clock <= first_clock) view.now[COMB] = comb_due & 1;
     for (s32 i = 0; i < KINDS / 4; i++) log[3 + i] = ((const u32*)view.now)[i];
     logged = 0;
     headed = 1;
@@ -73,7 +80,7 @@ CUDA_CALLABLE void show_ball(s32 clock) { show(BALL, delayed_ball ? enabl_old : 
 
 // The first copy of a player is left out for the rest of the line.
 CUDA_CALLABLE void hide(u32 which, u32 hidden, s32 clock) {
-    settle(clock);
+    reach(clock);
     show(HIDE0 + which, hidden, clock);
 }
 
@@ -119,10 +126,14 @@ CUDA_CALLABLE s32 reset_place(u32 kind, s32 clock) const {
 CUDA_CALLABLE NOINLINE void move(s32 clock) {
     s32 cycle = clock % LINE / 3, effect = clock + 3;
     hmove_clock = clock;
-    settle(effect);
+    reach(effect);
     show(STARS, 0, effect);
     u32 early = cycle <= 20;  // the blank is eight pixels longer, so that everything moves right by as much
-    if (early && combs && log) log_event(COMB, 1, effect);
+    if (early && combs) {  // a blank that comes due where nothing is drawn waits for the first line that is
+        if (effect <= first_clock) comb_due |= 1;
+        else if (effect >= last_clock) comb_due |= 2;
+        else if (log) log_event(COMB, 1, effect);
+    }
     s32 most = early ? (cycle < 3 ? 15 : 15 - ((3 * cycle - 7) >> 2)) : 15;
     s32 lost = early ? 0 : (219 - 3 * cycle + 3) >> 2;  // those that come before the next line's blank
     if (lost < 0) lost = 0;
@@ -190,7 +201,7 @@ CUDA_CALLABLE s32 tia_poke(u32 address, u8 value, s32 cycle) {
             show(COLUP0 + number - 0x06, (value & 0xFE) | faded, clock);
             break;
         case 0x0A:
-            settle(clock);
+            reach(clock);
             show(CTRLPF, value & 0x37, clock);
             if (clock % LINE < BLANK + 79) show(REFLECT, value & 1, clock);
             break;
@@ -231,7 +242,7 @@ CUDA_CALLABLE s32 tia_poke(u32 address, u8 value, s32 cycle) {
             break;
         case 0x22:
             if (clock == hmove_clock + 63 && motion[2] == 7 && value >> 4 == 6) {
-                settle(clock);
+                reach(clock);
                 show(STARS, 128, clock);
             }
             motion[2] = value >> 4;

@@ -66,7 +66,8 @@ NOINLINE CUDA_CALLABLE s32 run_undocumented(u32 word, s32 at) {
             at += changes ? 7 : row == 4 ? 5 : 4 + (s32)((low + index) >> 8);
             break;
     }
-    if (row == 4) return store_undocumented(opcode, address & 0xFFFF, base, at);
+    if (opcode == 0xA7) at += 1;  // as ALE counts it
+    if (row == 4) return store_undocumented(opcode, address & 0xFFFF, at);
 
     u32 value = peek(address, last, at);
     if ((opcode & 3) != 3) return at;  // a NOP that reads
@@ -163,8 +164,8 @@ CUDA_CALLABLE void rotate_and(u32 value) {
 }
 
 // SAX, and the four that AND with the high byte of the address plus one.
-CUDA_CALLABLE s32 store_undocumented(u32 opcode, u32 address, u32 base, s32 at) {
-    u32 page = ((base >> 8) + 1) & 255;
+CUDA_CALLABLE s32 store_undocumented(u32 opcode, u32 address, s32 at) {
+    u32 page = ((address >> 8) + 1) & 255;
     u32 value = a & x;
     switch (opcode) {
         case 0x93:
