@@ -8,10 +8,17 @@
 //   modes   D (8) and I (4)
 //   t       cycles
 //   shown   slices
+//   place   where in the ROM the next instruction lies; its address, pc, is place + lift
+//
+// As long as the program runs on within a slice, only `place` moves. Where it leaves it, or banks are switched, `place` goes to the open slice behind the
+// image: its words all ask for a closer look, which finds the place anew.
 
 #define ROM_AT(address) rom[((shown >> (((address) >> 7) & 24)) & 255) << 10 | ((address) & 1023)]
+#define PC (place + lift)
+#define JUMP(address) { u32 to = (address); place = to & 0x1000 ? ((shown >> ((to >> 7) & 24)) & 255) << 10 | (to & 1023) : open | (to & 1023); lift = to - place; }
+#define LOOK_CLOSER(address) { u32 to = (address); place = open | (to & 511); lift = to - place; }
 // After an access that may have switched banks or ended the frame.
-#define RESUME shown = slices; if (stop) line_end = NEVER;
+#define RESUME { if (shown != slices) { shown = slices; LOOK_CLOSER(PC) } if (stop) line_end = NEVER; }
 #define READ_SLOWLY(target, address, last) { target = peek(address, last, t); RESUME }
 #define READ(target, address, last) { \
     u32 from = (address); \
@@ -37,30 +44,32 @@
 #define CARRY_OF(index) ((LOW + (index)) >> 8)
 
 // Cases of one operation on a byte v, over the ways to address it.
-#define IMMEDIATE(opcode, ...) case opcode: { t += 2; pc += 2; u32 v = LOW; __VA_ARGS__ } break;
-#define ZERO_PAGE(opcode, ...) case opcode: { t += 3; pc += 2; u32 v; READ_ZERO(v, LOW, LOW) __VA_ARGS__ } break;
-#define ZERO_INDEXED(opcode, index, ...) case opcode: { t += 4; pc += 2; u32 v; READ_ZERO(v, LOW + index, LOW) __VA_ARGS__ } break;
-#define DIRECT(opcode, ...) case opcode: { t += 4; pc += 3; u32 v; READ(v, ABSOLUTE, HIGH) __VA_ARGS__ } break;
-#define INDEXED(opcode, index, ...) case opcode: { t += 4 + CARRY_OF(index); pc += 3; u32 v; READ(v, ABSOLUTE + index, HIGH) __VA_ARGS__ } break;
-#define INDIRECT_X(opcode, ...) case opcode: { t += 6; pc += 2; u32 p, v; POINTER(p, LOW + x) READ(v, p, p >> 8) __VA_ARGS__ } break;
-#define INDIRECT_Y(opcode, ...) case opcode: { t += 5; pc += 2; u32 p, v; POINTER(p, LOW) t += ((p & 255) + y) >> 8; READ(v, p + y, p >> 8) __VA_ARGS__ } break;
+#define IMMEDIATE(opcode, ...) case opcode: { t += 2; place += 2; u32 v = LOW; __VA_ARGS__ } break;
+#define ZERO_PAGE(opcode, ...) case opcode: { t += 3; place += 2; u32 v; READ_ZERO(v, LOW, LOW) __VA_ARGS__ } break;
+#define ZERO_INDEXED(opcode, index, ...) case opcode: { t += 4; place += 2; u32 v; READ_ZERO(v, LOW + index, LOW) __VA_ARGS__ } break;
+#define DIRECT(opcode, ...) case opcode: { t += 4; place += 3; u32 v; READ(v, ABSOLUTE, HIGH) __VA_ARGS__ } break;
+#define INDEXED(opcode, index, ...) case opcode: { t += 4 + CARRY_OF(index); place += 3; u32 v; READ(v, ABSOLUTE + index, HIGH) __VA_ARGS__ } break;
+#define INDIRECT_X(opcode, ...) case opcode: { t += 6; place += 2; u32 p, v; POINTER(p, LOW + x) READ(v, p, p >> 8) __VA_ARGS__ } break;
+#define INDIRECT_Y(opcode, ...) case opcode: { t += 5; place += 2; u32 p, v; POINTER(p, LOW) t += ((p & 255) + y) >> 8; READ(v, p + y, p >> 8) __VA_ARGS__ } break;
 #define EIGHT_MODES(base, ...) \
     IMMEDIATE(base | 0x09, __VA_ARGS__) ZERO_PAGE(base | 0x05, __VA_ARGS__) ZERO_INDEXED(base | 0x15, x, __VA_ARGS__) DIRECT(base | 0x0D, __VA_ARGS__) \
     INDEXED(base | 0x1D, x, __VA_ARGS__) INDEXED(base | 0x19, y, __VA_ARGS__) INDIRECT_X(base | 0x01, __VA_ARGS__) INDIRECT_Y(base | 0x11, __VA_ARGS__)
 
 // Cases that change a byte v in memory.
-#define CHANGE(opcode, count, length, address, last, ...) case opcode: { t += count; pc += length; u32 where = (address), v; READ(v, where, last) __VA_ARGS__ WRITE(where, v) } break;
-#define CHANGE_ZERO(opcode, count, address, ...) case opcode: { t += count; pc += 2; u32 where = (address), v; READ_ZERO(v, where, LOW) __VA_ARGS__ WRITE_ZERO(where, v) } break;
+#define CHANGE(opcode, count, length, address, last, ...) case opcode: { t += count; place += length; u32 where = (address), v; READ(v, where, last) __VA_ARGS__ WRITE(where, v) } break;
+#define CHANGE_ZERO(opcode, count, address, ...) case opcode: { t += count; place += 2; u32 where = (address), v; READ_ZERO(v, where, LOW) __VA_ARGS__ WRITE_ZERO(where, v) } break;
 #define FOUR_CHANGES(base, ...) \
     CHANGE_ZERO(base | 0x06, 5, LOW, __VA_ARGS__) CHANGE_ZERO(base | 0x16, 6, LOW + x, __VA_ARGS__) \
     CHANGE(base | 0x0E, 6, 3, ABSOLUTE, HIGH, __VA_ARGS__) CHANGE(base | 0x1E, 7, 3, ABSOLUTE + x, HIGH, __VA_ARGS__)
 
-#define STORE_ZERO(opcode, count, address, value) case opcode: t += count; pc += 2; WRITE_ZERO(address, value) break;
-#define STORE(opcode, count, address, value) case opcode: t += count; pc += 3; WRITE(address, value) break;
+#define STORE_ZERO(opcode, count, address, value) case opcode: t += count; place += 2; WRITE_ZERO(address, value) break;
+#define STORE(opcode, count, address, value) case opcode: t += count; place += 3; WRITE(address, value) break;
 
-#define BRANCH(opcode, condition) case opcode: t += 2; pc += 2; if (condition) { \
-    u32 to = pc + (u32)(s32)(signed char)LOW; t += 1 + ((pc ^ to) >> 8 & 1); pc = to; } break;
-#define PLAIN(opcode, ...) case opcode: { t += 2; pc += 1; __VA_ARGS__ } break;
+#define BRANCH(opcode, condition) case opcode: t += 2; place += 2; if (condition) { \
+    u32 target = place + (u32)(s32)(signed char)LOW, moved = place ^ target; \
+    t += 1 + (moved >> 8 & 1); \
+    if (moved < 1024) place = target; else LOOK_CLOSER(target + lift) } break;
+#define PLAIN(opcode, ...) case opcode: { t += 2; place += 1; __VA_ARGS__ } break;
 
 #define COMPARE(with) { u32 r = (with) + 256 - v; carry = r >> 8; nz = r & 255; }
 #define ADD { if (modes & 8) { DECIMAL(1) } else { u32 r = a + v + carry; over = ~(a ^ v) & (a ^ r) & 128; carry = r >> 8; nz = a = r & 255; } }
@@ -74,7 +83,7 @@
 #define IS_NEGATIVE (nz & 0x8080)
 #define PACK_FLAGS ((IS_NEGATIVE ? 128u : 0u) | (over ? 64u : 0u) | 0x30u | modes | (IS_ZERO ? 2u : 0u) | carry)
 #define UNPACK_FLAGS(flags) { u32 f = (flags); nz = (f & 2 ? 0 : 1) | (f & 128) << 8; over = f & 64; modes = f & 12; carry = f & 1; }
-#define JUMPED if (kind == KIND_FE) { fe_jump(pc); shown = slices; }
+#define GO_TO(address) { u32 there = (address); if (kind == KIND_FE) { fe_jump(there); shown = slices; } JUMP(there) }
 
 // Decimal mode. Numbers go through plain ones, which also settles what digits above 9 give; C is right, N, V and Z are those of the decimal result.
 // Bits 0 to 7 of what comes back are the result, 8: C, 9: V, 10: Z, 11: N.
@@ -110,21 +119,27 @@ CUDA_CALLABLE void start_cpu() {
 
 CUDA_CALLABLE void run() {
     const s32 NEVER = -0x7FFFFFFF;
-    u32 pc = this->pc, a = this->a, x = this->x, y = this->y, s = this->s, shown = slices, nz, carry, over, modes;
+    const u32 open = rom_slices << 10;
+    u32 a = this->a, x = this->x, y = this->y, s = this->s, shown = slices, place, lift, nz, carry, over, modes;
     s32 t = cycles, left = MOST_INSTRUCTIONS;
     UNPACK_FLAGS(p)
+    JUMP((u32)pc)
     stop = 0;
     while (!stop && left > 0) {
         // The consoles of a warp meet again at the end of every line. Towards the end of its instructions a console goes step by step.
         s32 line_end = left > 40 ? t + 76 - (t - line_phase + 76000) % 76 : t + 1;
         while (t < line_end) {
             left -= 1;
-            u32 word = pc & 0x1000 ? ROM_AT(pc) : WORD_FETCH;
+            u32 word = rom[place];
             if (word & (WORD_FETCH | WORD_POLL)) {
+                u32 pc = PC;
+                JUMP(pc)
+                word = rom[place];
                 if (word & WORD_FETCH) {
+                    LOOK_CLOSER(pc)
                     word = fetch(pc, t);
                     RESUME
-                } else {
+                } else if (word & WORD_POLL) {
                     s32 rounds = poll_rounds(pc, t, left);
                     t += rounds * poll_cycles(pc);
                     left -= rounds * 2;
@@ -172,8 +187,8 @@ CUDA_CALLABLE void run() {
                 STORE(0x8D, 4, ABSOLUTE, a)
                 STORE(0x9D, 5, ABSOLUTE + x, a)
                 STORE(0x99, 5, ABSOLUTE + y, a)
-                case 0x81: { t += 6; pc += 2; u32 p; POINTER(p, LOW + x) WRITE(p, a) } break;
-                case 0x91: { t += 6; pc += 2; u32 p; POINTER(p, LOW) WRITE(p + y, a) } break;
+                case 0x81: { t += 6; place += 2; u32 p; POINTER(p, LOW + x) WRITE(p, a) } break;
+                case 0x91: { t += 6; place += 2; u32 p; POINTER(p, LOW) WRITE(p + y, a) } break;
                 STORE_ZERO(0x86, 3, LOW, x)
                 STORE_ZERO(0x96, 4, LOW + y, x)
                 STORE(0x8E, 4, ABSOLUTE, x)
@@ -209,46 +224,46 @@ CUDA_CALLABLE void run() {
                 PLAIN(0xC8, nz = y = (y + 1) & 255;)
                 PLAIN(0xEA, )
 
-                case 0x48: t += 3; pc += 1; PUSH(a) break;
-                case 0x08: t += 3; pc += 1; PUSH(PACK_FLAGS) break;
-                case 0x68: t += 4; pc += 1; PULL(a) nz = a; break;
-                case 0x28: { t += 4; pc += 1; u32 v; PULL(v) UNPACK_FLAGS(v) } break;
-                case 0x4C: t += 3; pc = ABSOLUTE; JUMPED break;
+                case 0x48: t += 3; place += 1; PUSH(a) break;
+                case 0x08: t += 3; place += 1; PUSH(PACK_FLAGS) break;
+                case 0x68: t += 4; place += 1; PULL(a) nz = a; break;
+                case 0x28: { t += 4; place += 1; u32 v; PULL(v) UNPACK_FLAGS(v) } break;
+                case 0x4C: t += 3; GO_TO(ABSOLUTE) break;
                 case 0x6C: {
                     t += 5;
                     u32 low, high;
                     READ(low, ABSOLUTE, HIGH)
                     READ(high, (ABSOLUTE & 0xFF00) | ((ABSOLUTE + 1) & 255), low)  // the carry does not reach the high byte
-                    pc = low | high << 8;
-                    JUMPED
+                    GO_TO(low | high << 8)
                 } break;
-                case 0x20: t += 6; PUSH((pc + 2) >> 8) PUSH(pc + 2) pc = ABSOLUTE; JUMPED break;
-                case 0x60: { t += 6; u32 low, high; PULL(low) PULL(high) pc = (low | high << 8) + 1; JUMPED } break;
-                case 0x40: { t += 6; u32 v, low, high; PULL(v) UNPACK_FLAGS(v) PULL(low) PULL(high) pc = low | high << 8; JUMPED } break;
+                case 0x20: { t += 6; u32 from = PC + 2; PUSH(from >> 8) PUSH(from) GO_TO(ABSOLUTE) } break;
+                case 0x60: { t += 6; u32 low, high; PULL(low) PULL(high) GO_TO((low | high << 8) + 1) } break;
+                case 0x40: { t += 6; u32 v, low, high; PULL(v) UNPACK_FLAGS(v) PULL(low) PULL(high) GO_TO(low | high << 8) } break;
                 case 0x00: {
                     t += 7;
-                    PUSH((pc + 2) >> 8)
-                    PUSH(pc + 2)
+                    u32 from = PC + 2;
+                    PUSH(from >> 8)
+                    PUSH(from)
                     PUSH(PACK_FLAGS)
                     modes |= 4;
                     u32 low, high;
                     READ(low, 0xFFFE, s)
                     READ(high, 0xFFFF, low)
-                    pc = low | high << 8;
-                    JUMPED
+                    GO_TO(low | high << 8)
                 } break;
 
                 default:
-                    this->pc = (u16)pc, this->a = (u8)a, this->x = (u8)x, this->y = (u8)y, this->s = (u8)s, p = (u8)PACK_FLAGS;
+                    pc = (u16)PC, this->a = (u8)a, this->x = (u8)x, this->y = (u8)y, this->s = (u8)s, p = (u8)PACK_FLAGS;
                     t = run_undocumented(word, t);
-                    pc = this->pc, a = this->a, x = this->x, y = this->y, s = this->s;
+                    a = this->a, x = this->x, y = this->y, s = this->s, shown = slices;
+                    JUMP((u32)pc)
                     UNPACK_FLAGS(p)
                     RESUME
                     break;
             }
         }
     }
-    this->pc = (u16)pc, this->a = (u8)a, this->x = (u8)x, this->y = (u8)y, this->s = (u8)s, p = (u8)PACK_FLAGS;
+    pc = (u16)PC, this->a = (u8)a, this->x = (u8)x, this->y = (u8)y, this->s = (u8)s, p = (u8)PACK_FLAGS;
     cycles = t;
     instructions = MOST_INSTRUCTIONS - left;
 }
