@@ -1,0 +1,146 @@
+"""The rules of the games as they stand in ``tables/rules.txt``: read, checked, and turned into Python for tests."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import CodeType
+
+from worldloom.core.errors import InputError
+
+FILE = Path(__file__).parent / "tables" / "rules.txt"
+KEPT = ("score", "lives", "over", "note0", "note1", "note2", "note3")  # from frame to frame
+
+
+@dataclass(frozen=True)
+class Rule:
+    """The rule of one game.
+
+    Attributes:
+        name: The game's name.
+        body: Its lines; ``ram[i]`` and ``cart[i]`` are bytes, i from 0 to 127.
+        begin: Lines for the start of an episode, before which score, over and notes are 0.
+    """
+
+    name: str
+    body: tuple[ast.stmt, ...]
+    begin: tuple[ast.stmt, ...]
+
+    def sets(self, name: str) -> bool:
+        """Whether a line of the rule sets ``name``."""
+        return any(isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id == name for line in self.body for node in ast.walk(line))
+
+
+@cache
+def rules() -> dict[str, Rule]:
+    """The rule of every game by its name, in the order of the names."""
+    found: dict[str, Rule] = {}
+    for block in re.split(r"\n(?=\w)", re.sub(r"^#.*\n", "", FILE.read_text(), flags=re.M)):
+        name, _, lines = block.strip("\n").partition("\n")
+        if name:
+            found[name] = read_rule(name, lines)
+    return dict(sorted(found.items()))
+
+
+def read_rule(name: str, lines: str) -> Rule:
+    """The rule in indented ``lines``, as in the file of rules; lines that open with ``begin`` are for the start."""
+    begin = "\n".join(line.strip().removeprefix("begin ") for line in lines.splitlines() if line.strip().startswith("begin "))
+    body = "\n".join(line[4:] for line in lines.splitlines() if not line.strip().startswith("begin "))
+    try:
+        return Rule(name, tuple(ast.parse(_cells(body)).body), tuple(ast.parse(_cells(begin)).body))
+    except SyntaxError as error:
+        raise InputError(f"the rule of '{name}' cannot be read in its line {error.lineno}: {error.msg}; write it as the others in {FILE.name}") from error
+
+
+def _cells(text: str) -> str:
+    """``$F09D`` is a byte of the cartridge's RAM, ``$C7`` and ``$[cell]`` one of the console's."""
+    text = re.sub(r"\$F0([0-9A-F]{2})", lambda found: f"cart[{int(found[1], 16) & 127}]", text)
+    text = re.sub(r"\$([0-9A-F]{2})", lambda found: f"ram[{int(found[1], 16) & 127}]", text)
+    return re.sub(r"\$\[([^\]]+)\]", r"ram[(\1) & 127]", text)
+
+
+def bcd(*pairs: int) -> int:
+    """The number in bytes of two decimal digits each, the lowest byte first."""
+    return sum(100**place * ((pair >> 4) * 10 + (pair & 15)) for place, pair in enumerate(pairs))
+
+
+def digit(value: int) -> int:
+    """The low four bits as a digit, where 10 is a blank."""
+    return 0 if value & 15 == 10 else value & 15
+
+
+def eighth(value: int) -> int:
+    """The digit whose picture stands at 8 times its value; 0x80 is the blank."""
+    return 0 if value == 0x80 else value >> 3
+
+
+def signed(value: int) -> int:
+    """A byte as a number from -128 to 127."""
+    return value - 256 if value > 127 else value
+
+
+WORDS = {"bcd": bcd, "digit": digit, "eighth": eighth, "signed": signed, "min": min, "max": max, "abs": abs, "int": int, "range": range}
+
+
+@cache
+def _code(lines: tuple[ast.stmt, ...]) -> CodeType:
+    return compile(ast.fix_missing_locations(ast.Module(list(lines), [])), FILE.name, "exec")
+
+
+class Judge:
+    """A game's rule over one console, in Python: what the compiled rule must say too.
+
+    Attributes:
+        score: The game's own count.
+        reward: Of the last frame.
+        lives: Left, as the game shows them.
+        over: Whether the episode has ended.
+    """
+
+    def __init__(self, name: str, lives: int) -> None:
+        if name not in rules():
+            raise InputError(f"there is no game '{name}'; the names are those of the table of games, as 'ms_pacman'")
+        self.rule, self._first_lives = rules()[name], lives
+        self.begin()
+
+    def begin(self) -> None:
+        """The start of an episode."""
+        self._kept = dict.fromkeys(KEPT, 0) | {"lives": self._first_lives}
+        self._run(self.rule.begin, b"", b"")
+        self.reward = 0
+
+    def frame(self, ram: bytes, cart: bytes = b"") -> None:
+        """Judges a frame by the console's 128 bytes, and the cartridge's where it has RAM."""
+        before = self._kept["score"]
+        names = self._run(self.rule.body, ram, cart)
+        self.reward = int(names["reward"]) if self.rule.sets("reward") else self._kept["score"] - before
+        if self.over:
+            self._kept["lives"] = 0
+
+    def _run(self, lines: tuple[ast.stmt, ...], ram: bytes, cart: bytes) -> dict[str, int]:
+        names: dict[str, int] = dict(self._kept)
+        exec(_code(lines), {**WORDS, "ram": ram, "cart": cart}, names)  # noqa: S102 (the package's own table)
+        self._kept = {name: int(names[name]) for name in KEPT}
+        return names
+
+    @property
+    def score(self) -> int:
+        return self._kept["score"]
+
+    @property
+    def lives(self) -> int:
+        return self._kept["lives"]
+
+    @property
+    def over(self) -> bool:
+        return self._kept["over"] != 0
+
+    def state(self) -> dict[str, int]:
+        """What is kept from frame to frame."""
+        return dict(self._kept)
+
+    def restore(self, state: dict[str, int]) -> None:
+        self._kept = dict(state)

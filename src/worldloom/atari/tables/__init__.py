@@ -1,0 +1,1 @@
+"""Facts about the games as text, for people and for ``games`` and ``rules`` to read."""
