@@ -27,6 +27,7 @@ PRINTED = {
     "covid_economy": r"^level 1: 1\.\d+% died, 4\.\d% without work, welfare 1\d\d\n(level .*\n){3}as it was: .*\n1 of 11 actions .* faults: \[\]$",
     "external_columns": r"in place: True\npositions: \[\[1\.0, 0\.0\], \[0\.0, 2\.0\]\]$",
     "callable_in_schedule": r"buyers per world: \[5\] prices differ: True$",
+    "native_launch": r"^as in NumPy: True\nin the same graph as the systems: True\npython and cpu agree: True$",
     "component_groups": r"boat: \[0\.5, 0\.0\]\nrocket: \[0\.0, 3\.5\] fuel 0\.5\nlamp: fuel 0\.0$",
     "references": r"leaders: \[-1, 0, 1, 2\]\nplaces: \[-3\.0, -1\.125, 0\.375, 1\.5\]$",
     "pairs": r"^pairs of balls that touch: at first [1-9]\d\d and at last \d{1,2}\nwhat one of a pair gets the other gives: True\n"

@@ -43,6 +43,8 @@ from warp import (  # noqa: E402
 from worldloom.core.entity import Components, Entity, Event, Has, World  # noqa: E402
 from worldloom.core.errors import CapacityError, CompileError, DefinitionError, DeviceError, InputError, WorldFault, WorldloomError  # noqa: E402
 from worldloom.core.fields import Action, Array, Config, Finite, Info, Observation, Persistent, Ref, Reward, vec  # noqa: E402
+from worldloom.core.launch import Launch, Shard  # noqa: E402
+from worldloom.core.launch_kernels import picked  # noqa: E402
 from worldloom.core.math import FUNCTIONS as _FUNCTIONS  # noqa: E402
 from worldloom.core.math import MathFunction as _MathFunction  # noqa: E402
 from worldloom.core.population import UpTo  # noqa: E402
@@ -74,12 +76,14 @@ __all__ = [
     "Has",
     "Info",
     "InputError",
+    "Launch",
     "MultiDiscrete",
     "Observation",
     "Persistent",
     "Ref",
     "ReplayLog",
     "Reward",
+    "Shard",
     "Simulation",
     "Snapshot",
     "UpTo",
@@ -101,6 +105,7 @@ __all__ = [
     "mat22",
     "mat33",
     "mat44",
+    "picked",
     "quat",
     "register",
     "registered",

@@ -19,6 +19,7 @@ import numpy as np
 
 import worldloom as wl
 from worldloom.core.kernel_spec import KernelSpec
+from worldloom.core.launch import LaunchNode
 from worldloom.core.math import python_math
 from worldloom.core.operators import HELPERS
 from worldloom.core.population import serial_number
@@ -61,6 +62,9 @@ class Machine:
     def step(self) -> None:
         with np.errstate(all="ignore"):
             for spec in self.program.step:
+                if isinstance(spec, LaunchNode):  # compiled for the CPU
+                    spec.start(self.simulation.prepared, self.simulation.tables, (0, self.simulation.num_worlds), self.simulation.device, None)
+                    continue
                 assert isinstance(spec, KernelSpec)
                 together = LANES if spec.whole_warps else spec.threads
                 for first in range(0, spec.launched(self.simulation.num_worlds), together):

@@ -9,7 +9,8 @@ from cuda_threads import Machine
 import worldloom as wl
 from worldloom.core import lifecycle
 from worldloom.core.compare import first_difference
-from worldloom.core.kernel_spec import KernelSpec
+from worldloom.core.launch import LaunchNode
+from worldloom.core.long_arrays import LONG
 
 DEVICES = ["python", "cpu"]
 MODES = ["same_step", "next_step", "disabled"]
@@ -183,13 +184,13 @@ def test_interpreted_as_compiled_in_every_mode(race: wl.Definition, columns, mod
 
 
 class Scroll(wl.Entity):
-    text: wl.Observation(lifecycle.LONG + 3)
-    notes: wl.Array(int, 3, lifecycle.LONG) = 5
+    text: wl.Observation(LONG + 3)
+    notes: wl.Array(int, 3, LONG) = 5
     short: wl.Array(int, 20) = 6
 
 
 class Library(wl.World):
-    shelf: wl.Array(int, lifecycle.LONG + 1) = 4
+    shelf: wl.Array(int, LONG + 1) = 4
 
 
 @wl.system
@@ -205,16 +206,16 @@ def note(world: Library):
 
 @wl.system
 def copy_out(scroll: Scroll, world: Library):
-    scroll.text[lifecycle.LONG + 2] = float(world.step + 10 * scroll.id)
+    scroll.text[LONG + 2] = float(world.step + 10 * scroll.id)
 
 
 def test_long_arrays_are_kept_and_cleared() -> None:
-    """By several threads on a GPU, whose kernels are run here by those of Python."""
+    """By kernels of their own, between those that the threads of Python run here."""
     made = wl.Definition("Library-test", Library, {Scroll: 2}, step=(write, note), observe=(copy_out,), max_steps=2)
     cpu, threads = (wl.Simulation(made, 2, "cpu", seed=0) for _ in range(2))
     machine = Machine(threads)
-    wide = {label for spec in machine.program.step if isinstance(spec, KernelSpec) for part in spec.parts if part.threads == 32 for label in part.labels}
-    assert wide == {"keep_Scroll_arrays", "clear_Scroll_arrays_state"}
+    apart = [entry.label for entry in machine.program.step if isinstance(entry, LaunchNode)]
+    assert apart == ["keep_Scroll_arrays", "clear_World_arrays", "clear_Scroll_arrays"]
     for step in range(3):
         cpu.step()
         machine.step()

@@ -26,8 +26,8 @@ def test_slices_cover_every_world_once(worlds: int, threads: int) -> None:
 
 def test_small_batches_wake_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(8), raising=False)
-    assert len(shards.slices(shards.MIN_ROWS, None)) == 1
-    assert len(shards.slices(3 * shards.MIN_ROWS, None)) == 3
+    assert len(shards.slices(shards.MIN_WORLDS, None)) == 1
+    assert len(shards.slices(3 * shards.MIN_WORLDS, None)) == 3
     assert len(shards.slices(1_000_000, None)) == 8
 
 

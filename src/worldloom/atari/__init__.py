@@ -1,1 +1,1 @@
-"""The Atari 2600 as a world: the console, its cartridges and its games."""
+"""The Atari 2600 as a world: a console in C++ that runs on the CPU and on CUDA from one source, its cartridges and its games."""

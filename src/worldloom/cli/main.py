@@ -26,6 +26,7 @@ from worldloom.cli.new import New
 from worldloom.cli.play import Play
 from worldloom.cli.profile import Profile
 from worldloom.cli.replay import Replay
+from worldloom.cli.roms import Roms
 from worldloom.cli.train import Train
 from worldloom.cli.tune import Tune
 from worldloom.core.errors import WorldloomError
@@ -45,6 +46,7 @@ Commands = (
     | Annotated[Eval, tyro.conf.subcommand("eval")]
     | Annotated[Play, tyro.conf.subcommand("play")]
     | Annotated[List, tyro.conf.subcommand("list")]
+    | Annotated[Roms, tyro.conf.subcommand("roms")]
     | Annotated[Fetch, tyro.conf.subcommand("fetch")]
     | Annotated[Doctor, tyro.conf.subcommand("doctor")]
     | Annotated[Check, tyro.conf.subcommand("check")]

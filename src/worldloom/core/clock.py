@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import warp as wp
 
-from worldloom.core.executor import Executor
-from worldloom.core.kernel_spec import KernelSpec
+from worldloom.core.executor import Executor, Launched
 from worldloom.core.schedule import HostNode
 from worldloom.core.shards import WARP, run_all
 from worldloom.core.table import Column
@@ -62,11 +61,11 @@ class Clock:
         self.recorded: dict[tuple[Any, ...], Run] = {}
         self.spare = {column.name: wp.clone(column.array) for table in executor.tables.values() for column in table.columns.values()}
 
-    def kernel(self, spec: KernelSpec, ways: Sequence[Ready | None] = (None,), first: Run | None = None) -> list[float]:
-        """Seconds per launch of a kernel, for each way to run it.
+    def kernel(self, spec: Launched, ways: Sequence[Ready | None] = (None,), first: Run | None = None) -> list[float]:
+        """Seconds per launch of a kernel, or of an entry that launches its own, for each way to run it.
 
         Args:
-            spec: The kernel.
+            spec: The kernel or entry.
             ways: Variants to launch, None for what the executor launches.
             first: Launched before each launch, and timed with it: what makes the kernel do its work again.
         """
@@ -84,7 +83,7 @@ class Clock:
         once()
         return seconds
 
-    def steps(self, specs: Iterable[KernelSpec], tuned: dict[str, Ready], steps: int) -> float:
+    def steps(self, specs: Iterable[Launched], tuned: dict[str, Ready], steps: int) -> float:
         """Seconds per step of all kernels of a step, run after each other; callables are left out."""
         return self.timed(self.record([(spec, tuned.get(spec.name)) for spec in specs], steps)) / steps
 
@@ -97,7 +96,7 @@ class Clock:
             there, here = self.spare[column.name], column.array
             wp.copy(there, here) if save else wp.copy(here, there)
 
-    def record(self, kernels: list[tuple[KernelSpec, Ready | None]], launches: int, first: Run | None = None) -> Run:
+    def record(self, kernels: list[tuple[Launched, Ready | None]], launches: int, first: Run | None = None) -> Run:
         """``launches`` times all of ``kernels`` as one graph per shard; recorded once."""
         key = (launches, first is None, *((spec.name, id(way and way[0]), way and way[1]) for spec, way in kernels))
         if key not in self.recorded:

@@ -6,14 +6,17 @@ import functools
 import sys
 import weakref
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import warp as wp
 
 from worldloom.core import scratch
+from worldloom.core.console import compiling
 from worldloom.core.errors import InputError
 from worldloom.core.kernel_spec import KernelSpec
-from worldloom.core.program import Program
+from worldloom.core.launch import LaunchNode
+from worldloom.core.program import Entry, Program
 from worldloom.core.schedule import HostNode
 from worldloom.core.shards import WARP, run_all
 from worldloom.core.table import Table
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
     from worldloom.core.simulation import Simulation
 
 Segment = Callable[[], None]
+Launched = KernelSpec | LaunchNode
+"""What is recorded into graphs."""
 
 
 class Executor:
@@ -33,6 +38,7 @@ class Executor:
         self.device, self.slices = simulation.device, simulation.slices
         self.tables, self.offset = {**simulation.tables, **self._scratch(simulation)}, simulation.world_offset
         self.errors, self.alarm = simulation._fault_buffers, simulation._alarm.array
+        self.prepared = simulation.prepared
         self._simulation = weakref.ref(simulation)
         for spec in (*program.step, *program.reset):
             if isinstance(spec, KernelSpec) and spec.launched(simulation.num_worlds) >= 2**31:
@@ -40,7 +46,13 @@ class Executor:
         self.kernels = program.load(self.device, simulation.definition.id)
         self.tuned = remembered(program, self.kernels, self.device, simulation.num_worlds) if tuned else dict[str, Ready]()
         self._streams: dict[int, wp.Stream] = {}
-        self._recorded: tuple[list[Segment], list[Segment]] | None = self._record_all()
+        with self._patience(simulation.definition.id):
+            self._recorded: tuple[list[Segment], list[Segment]] | None = self._record_all()
+
+    def _patience(self, name: str) -> AbstractContextManager[None]:
+        """Kernels of launches are compiled when they are first recorded."""
+        launches = any(isinstance(entry, LaunchNode) for entry in (*self.program.step, *self.program.reset))
+        return compiling(f"the launches of {name} for {self.device.alias}") if launches else nullcontext()
 
     def _scratch(self, simulation: Simulation) -> dict[str, Table]:
         """The memory that means nothing between two steps."""
@@ -72,7 +84,7 @@ class Executor:
     def enqueue_step(self) -> None:
         """Launch the kernels of one step one by one, on the user's stream, for a graph that somebody else captures."""
         for entry in self.program.step:
-            if isinstance(entry, KernelSpec):
+            if not isinstance(entry, HostNode):
                 for shard in range(len(self.slices)):
                     self.launch(entry, shard, self._stream() if self.device.is_cuda else None)
             else:
@@ -83,8 +95,14 @@ class Executor:
         self.tuned = tuned
         self.record()
 
-    def launch(self, spec: KernelSpec, shard: int = 0, stream: wp.Stream | None = None, ready: Ready | None = None) -> None:
-        """Launch one kernel for the worlds of one shard; on Warp's stream unless another is given, and as tuned unless told otherwise."""
+    def launch(self, entry: Launched, shard: int = 0, stream: wp.Stream | None = None, ready: Ready | None = None) -> None:
+        """Launch one kernel, or an entry's own, for the worlds of one shard; on Warp's stream unless another is given, and as tuned unless told otherwise."""
+        if isinstance(entry, LaunchNode):
+            entry.start(self.prepared, self.tables, self.slices[shard], self.device, stream)
+        else:
+            self._launch_kernel(entry, shard, stream, ready)
+
+    def _launch_kernel(self, spec: KernelSpec, shard: int, stream: wp.Stream | None, ready: Ready | None) -> None:
         kernel, block = ready or self.tuned.get(spec.name) or (self.kernels[spec.name], spec.block_dim(self.device))
         first, end = self.slices[shard]
         width = block if self.device.is_cuda else None
@@ -104,11 +122,11 @@ class Executor:
             block_dim=block,
         )
 
-    def _record(self, entries: list[KernelSpec | HostNode]) -> list[Segment]:
+    def _record(self, entries: list[Entry]) -> list[Segment]:
         segments: list[Segment] = []
-        kernels: list[KernelSpec] = []
+        kernels: list[Launched] = []
         for entry in [*entries, None]:
-            if isinstance(entry, KernelSpec):
+            if isinstance(entry, Launched):
                 kernels.append(entry)
                 continue
             if kernels:
@@ -118,7 +136,7 @@ class Executor:
                 segments.append(functools.partial(self._call, entry))
         return segments
 
-    def _graph(self, kernels: list[KernelSpec]) -> Segment:
+    def _graph(self, kernels: list[Launched]) -> Segment:
         graphs = []
         for shard in range(len(self.slices)):
             with wp.ScopedCapture(device=self.device, force_module_load=False) as capture:

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from worldloom.core.fields import Role
 from worldloom.core.kernel_spec import KernelSpec
-from worldloom.core.program import Program, generate
+from worldloom.core.launch import LaunchNode
+from worldloom.core.program import Entry, Program, generate
 from worldloom.core.report import Report, full_places
 from worldloom.core.rewrite.kernel_target import Column
+from worldloom.core.schedule import Entry as ScheduleEntry
 from worldloom.core.schedule import HostNode, Node, Schedule
 
 if TYPE_CHECKING:
@@ -62,6 +64,7 @@ class Explanation(Report):
         systems: How many systems a step runs, the engine's own included.
         engine: The names of the engine's own systems.
         callables: Python callables between the kernels of a step.
+        launches: Entries of a step that launch kernels of their own, whose bytes are not known.
         bytes_unfused: Bytes that a world moves per step with a kernel for each system.
         bytes_fused: Bytes that a world moves per step as it is.
         separate: For every kernel of a step but the first, one sentence on why it is a kernel of its own.
@@ -77,6 +80,7 @@ class Explanation(Report):
     bytes_fused: int
     separate: tuple[str, ...]
     populations: tuple[str, ...] = ()
+    launches: tuple[str, ...] = ()
 
     def __rich__(self) -> Any:
         from rich.console import Group
@@ -92,6 +96,8 @@ class Explanation(Report):
             lines.append(Text(full_places(self.populations)))
         if self.callables:
             lines.append(Text(f"Callables between the kernels of a step: {', '.join(self.callables)}."))
+        if self.launches:
+            lines.append(Text(f"Launches of kernels of their own in a step: {', '.join(self.launches)}."))
         for kernel in self.kernels:
             lines += [Text(""), *self._of(kernel)]
         return Group(*lines)
@@ -128,13 +134,18 @@ def explain(simulation: Simulation) -> Explanation:
         env=simulation.definition.id,
         kernels=tuple(kernels),
         systems=sum(isinstance(entry, Node) for entry in schedule.step),
-        engine=tuple(dict.fromkeys(e.label for e in (*schedule.step, *schedule.reset) if isinstance(e, Node) and e.system.engine)),
+        engine=tuple(dict.fromkeys(e.label for e in (*schedule.step, *schedule.reset) if _is_engine(e))),
         callables=tuple(entry.label for entry in schedule.step if isinstance(entry, HostNode)),
         bytes_unfused=step_bytes(generate(schedule, False, cuda, simulation.exact)),
         bytes_fused=step_bytes(program),
         separate=tuple(f"{k.whose} starts a kernel of its own: {k.reason}" for k in kernels if k.phase == "step")[1:],
         populations=tuple(simulation.definition.populations),
+        launches=tuple(entry.name for entry in schedule.step if isinstance(entry, LaunchNode)),
     )
+
+
+def _is_engine(entry: ScheduleEntry) -> bool:
+    return entry.system.engine if isinstance(entry, Node) else isinstance(entry, LaunchNode) and entry.engine
 
 
 def step_bytes(program: Program) -> int:
@@ -142,7 +153,7 @@ def step_bytes(program: Program) -> int:
     return sum(spec.bytes_read + spec.bytes_written for spec in _kernels(program.step))
 
 
-def _kernels(entries: Iterable[KernelSpec | HostNode]) -> list[KernelSpec]:
+def _kernels(entries: Iterable[Entry]) -> list[KernelSpec]:
     return [entry for entry in entries if isinstance(entry, KernelSpec)]
 
 

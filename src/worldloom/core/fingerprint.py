@@ -23,6 +23,7 @@ import numpy as np
 
 from worldloom.core.entity import Components, Has
 from worldloom.core.fields import SCALARS, Field, Role, is_composite, type_name
+from worldloom.core.launch import Launch
 from worldloom.core.math import MathFunction
 from worldloom.core.source import Source
 from worldloom.core.spaces import Space
@@ -42,10 +43,7 @@ def fingerprint(definition: Definition) -> str:
 
 def _describe(definition: Definition) -> dict[str, Any]:
     helpers: dict[str, Any] = {}
-    phases = {
-        phase: [_system(entry, helpers) if isinstance(entry, System) else _callable(entry) for entry in getattr(definition, phase)]
-        for phase in ("reset", "step", "observe")
-    }
+    phases = {phase: [_entry(entry, helpers) for entry in getattr(definition, phase)] for phase in ("reset", "step", "observe")}
     return {
         "format": FORMAT,
         "id": definition.id,
@@ -55,6 +53,12 @@ def _describe(definition: Definition) -> dict[str, Any]:
         "phases": phases,
         "helpers": helpers,
     }
+
+
+def _entry(entry: Any, helpers: dict[str, Any]) -> dict[str, Any]:
+    if isinstance(entry, System):
+        return _system(entry, helpers)
+    return _launch(entry) if isinstance(entry, Launch) else _callable(entry)
 
 
 def _fields(fields: dict[str, Field]) -> list[Any]:
@@ -132,6 +136,30 @@ def _find(node: ast.expr, seen: dict[str, Any], own: set[str]) -> Any:
         holder = _find(node.value, seen, own)
         return _MISSING if holder is _MISSING else getattr(holder, node.attr, _MISSING)
     return _MISSING
+
+
+def _launch(entry: Launch) -> dict[str, Any]:
+    """A launch: the text of its class without comments, the columns that it names, and what it says of itself."""
+    named = [{_kind(kind): list(names) for kind, names in columns.items()} for columns in (entry.reads, entry.writes)]
+    return {"launch": type(entry).__qualname__, "text": _class_text(type(entry)), "columns": named, "digest": entry.digest()}
+
+
+def _class_text(kind: type) -> str:
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0]
+    except (OSError, TypeError, SyntaxError):
+        return ""
+    return ast.unparse(_Undocumented().visit(tree))
+
+
+class _Undocumented(ast.NodeTransformer):
+    """Leaves out docstrings."""
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        super().generic_visit(node)
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node, clean=False) is not None:
+            node.body = node.body[1:] or [ast.Pass()]
+        return node
 
 
 def _callable(entry: Any) -> dict[str, Any]:

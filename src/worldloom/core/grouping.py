@@ -6,6 +6,7 @@ import functools
 from dataclasses import dataclass, field
 from typing import Any
 
+from worldloom.core.launch import LaunchNode
 from worldloom.core.pairs import Pair
 from worldloom.core.population import Population, world_fields
 from worldloom.core.rewrite.kernel_target import WORLD, Column, Sites
@@ -59,7 +60,7 @@ class Functions:
 
 _FIRST = "it comes first"
 
-Part = Group | HostNode | Settle | BuildGrid
+Part = Group | HostNode | LaunchNode | Settle | BuildGrid
 """What a schedule becomes: kernels, and what runs between them."""
 
 
@@ -102,6 +103,8 @@ def _sunk(parts: list[Part]) -> list[Part]:
 def _later_home(early: Group, behind: list[Part]) -> Group | None:
     """The first kernel that can take in the systems of ``early``, which then run after all that comes before it."""
     for part in behind:
+        if isinstance(part, LaunchNode) and all(part.conflict(_reads(n, f), _writes(f)) is None for n, f in zip(early.nodes, early.functions, strict=True)):
+            continue
         if not isinstance(part, Group):
             return None
         alike = part.rows == early.rows and part.nodes[0].table == early.nodes[0].table and early.pair is None and part.pair is None
@@ -120,6 +123,10 @@ def _home(out: list[Part], node: Node, function: KernelFunction, rows: int, sche
     for candidate in reversed(out):
         if isinstance(candidate, HostNode):
             return f"the callable {candidate.label} comes before it"
+        if isinstance(candidate, LaunchNode):
+            if conflict := candidate.conflict(_reads(node, function), _writes(function)):
+                return f"it {conflict[0]} {_words({conflict[1]}, node)}, and {candidate.label} comes before it"
+            continue
         if isinstance(candidate, Settle):
             if settle_columns(candidate.population, schedule) & (_reads(node, function) | _writes(function)):
                 return f"it looks at {candidate.population.table}, which must be settled before"

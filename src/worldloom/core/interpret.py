@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from worldloom.core import interpret_launch
 from worldloom.core.fields import Field, Role, is_composite, shape_of
 from worldloom.core.grid import near_slots, nearest_slots, sort_into_cells
 from worldloom.core.guards import Alarm
 from worldloom.core.interpret_pooled import settle_pooled
+from worldloom.core.launch import LaunchNode
 from worldloom.core.lifecycle import TableView
 from worldloom.core.math import construct
 from worldloom.core.pairs import Pair
@@ -262,6 +264,8 @@ class Interpreter:
             for entry in entries:
                 if isinstance(entry, HostNode):
                     entry.call(simulation)
+                elif isinstance(entry, LaunchNode):
+                    interpret_launch.start(entry, simulation)
                 elif isinstance(entry, Settle):
                     self._settle(entry.population)
                 elif isinstance(entry, BuildGrid):

@@ -16,13 +16,14 @@ from worldloom.core.grouping import Group, Part
 from worldloom.core.joined import joined, runs, width
 from worldloom.core.joined import lines as lines_of
 from worldloom.core.kernel_spec import KernelSpec
+from worldloom.core.launch import LaunchNode, Mask
 from worldloom.core.pairs import PairText
 from worldloom.core.population import HOME, Population
 from worldloom.core.population_kernels import LANES
 from worldloom.core.rewrite import accessors
 from worldloom.core.rewrite.accessors import array_code
 from worldloom.core.rewrite.kernel_target import WORLD, Column, Sites, barrier, clean_action, column_name, variable
-from worldloom.core.schedule import FINISHED, BuildGrid, HostNode, Mask, Schedule, Settle
+from worldloom.core.schedule import FINISHED, BuildGrid, HostNode, Schedule, Settle
 from worldloom.core.settle import WORLDS, SettleText
 from worldloom.core.settle_pooled import settle_kernels
 
@@ -52,9 +53,9 @@ class KernelWriter:
         self.read_again |= {self.schedule.sharing.get(c, (c, 0))[0] for c in loaded}
         self.read_again |= {c for _, nodes in blocks for _, f in nodes for c in f.target.columns}
 
-    def parts(self, phase: str, parts: list[Part], join: bool) -> list[KernelSpec | HostNode]:
+    def parts(self, phase: str, parts: list[Part], join: bool) -> list[KernelSpec | HostNode | LaunchNode]:
         """The kernels of some parts of a schedule, in order; ``join`` makes one kernel of neighbours where a world's threads are few."""
-        found: list[KernelSpec | HostNode] = []
+        found: list[KernelSpec | HostNode | LaunchNode] = []
         number = 0
         for run in runs(parts, self._threads) if join and self.cuda else [[part] for part in parts]:
             groups = [part for part in run if isinstance(part, Group)]
@@ -80,8 +81,8 @@ class KernelWriter:
         """Threads per world of a group's kernel; on the CPU the rows that its loop counts, which for pairs are the worlds."""
         return 1 if self._in_order(group) or (group.pair is not None and not self.cuda) else group.rows * group.threads
 
-    def part(self, phase: str, number: int, part: Part) -> list[KernelSpec | HostNode]:
-        if isinstance(part, HostNode):
+    def part(self, phase: str, number: int, part: Part) -> list[KernelSpec | HostNode | LaunchNode]:
+        if isinstance(part, (HostNode, LaunchNode)):
             return [part]
         if isinstance(part, BuildGrid):
             return [self.grid(phase, number, part)]
@@ -369,10 +370,14 @@ def _depth(loops: list[str]) -> int:
     return sum(line.endswith(":") for line in loops)
 
 
-def never_kept(groups: list[Group], schedule: Schedule) -> set[Column]:
+def never_kept(parts: Iterable[Part], schedule: Schedule) -> set[Column]:
     """Transient columns that live and die in the registers of one kernel."""
     users: dict[Column, int] = {}
-    for each in groups:
+    for each in parts:
+        if isinstance(each, LaunchNode):
+            users.update({column: users.get(column, 0) + 2 for column in each.columns})  # its kernels find them in memory only
+        if not isinstance(each, Group):
+            continue
         masks = {(WORLD, n.mask[0]) for n in each.nodes if n.mask is not None}
         touched = masks.union(*[{*f.target.inputs, *f.target.outputs, *f.target.columns} for f in each.functions])
         for column in touched:

@@ -7,29 +7,24 @@ from __future__ import annotations
 
 import ast
 import itertools
-import math
 import textwrap
 from dataclasses import replace
 from typing import Any
 
 from worldloom.core.entity import AGENT_FIELDS, Entity, Has, World
-from worldloom.core.fields import Field, Role, is_composite, shape_of
+from worldloom.core.fields import FLOATS, Field, Role, is_composite, scalar_of, shape_of
 from worldloom.core.grid import grid_fields
+from worldloom.core.launch import LaunchNode, Mask
+from worldloom.core.long_arrays import is_long, moves
 from worldloom.core.math import FUNCTIONS, construct
 from worldloom.core.population import HOME, ROW_FIELDS, SERIAL, Population, world_fields
-from worldloom.core.population_kernels import LANES
 from worldloom.core.registry import Definition
-from worldloom.core.rewrite.turns import share
 from worldloom.core.source import Source
 from worldloom.core.spaces import Box, Discrete, MultiDiscrete
 from worldloom.core.system import System
 
 FINAL = "final_"
 """What the columns that keep an episode's last observation are called, before the observation's own name."""
-
-
-LONG = 1024
-"""Numbers of an array that on a GPU one thread copies or clears; longer ones are shared by a warp, whose threads write side by side."""
 
 _TOLD = (Role.OBSERVATION, Role.INFO)
 """What the outside is shown, and kept of the last step of an episode."""
@@ -75,15 +70,15 @@ def _final(fields: dict[str, Field]) -> dict[str, Field]:
     return {FINAL + f.name: Field(FINAL + f.name, f.dtype, f.shape, Role.ENGINE, keep=True) for f in kept}
 
 
-def _system(name: str, lines: list[str], over: TableView | None, world: type[World], threads: int = 1, **names: Any) -> System:
+def _system(name: str, lines: list[str], over: TableView | None, world: type[World], **names: Any) -> System:
     """A system from its lines; ``e`` is the entity, ``world`` the world."""
     head = f"def {name}(world: World):" if over is None else f"def {name}(e: Kind, world: World):"
     text = head + "\n" + textwrap.indent("\n".join(lines), "    ")
-    space: dict[str, Any] = {"World": world, "Kind": over, "isfinite": FUNCTIONS["isfinite"], "dot": FUNCTIONS["dot"], "share": share, **names}
+    space: dict[str, Any] = {"World": world, "Kind": over, "isfinite": FUNCTIONS["isfinite"], "dot": FUNCTIONS["dot"], **names}
     exec(text, space)  # noqa: S102 - the engine's own text
     tree = ast.parse(text).body[0]
     assert isinstance(tree, ast.FunctionDef)
-    return System(Source(space[name], tree, "worldloom"), engine=True, threads=threads)
+    return System(Source(space[name], tree, "worldloom"), engine=True)
 
 
 def begin_step(world: type[World]) -> System:
@@ -140,7 +135,7 @@ def everyone_left(definition: Definition, tables: dict[str, TableView]) -> Syste
         lines += [f"for e{number} in world.all({name}):", f"    if e{number}.active:", "        here = 1", "    if here > 0:", "        break"]
         lines += [f"    if e{number}.terminated:", "        terminated = 1"]
     lines += ["if here == 0:", "    if terminated > 0:", "        world.terminate()", "    else:", "        world.truncate()"]
-    return _system("everyone_left", lines, None, definition.world, 1, **kinds)
+    return _system("everyone_left", lines, None, definition.world, **kinds)
 
 
 def agent_flags(view: TableView, world: type[World]) -> tuple[System, System, System]:
@@ -161,29 +156,26 @@ def _loops(shape: tuple[int, ...], body: str) -> list[str]:
     return [*lines, "    " * len(shape) + body.replace("{}", "[" + ", ".join(names) + "]")]
 
 
-def _copy(target: str, field: Field, value: str, shared: bool) -> list[str]:
-    lines = _loops(field.shape, f"{target}{{}} = {value}")
-    return [lines[0].replace("range(", "share("), *lines[1:]] if shared else lines
-
-
-def _is_long(field: Field, view: TableView) -> bool:
-    """Whether ``field`` is an array that the threads of an entity share where it is copied or cleared."""
-    return math.prod(field.shape) > LONG and view.__name__ != "World"
-
-
 def clear_population(population: Population, world: type[World]) -> System:
     """Nobody is left of a population."""
     return _system(f"clear_{population.table}", [f"world.{population.table}__count = 0"], None, world)
 
 
-def keep_final(view: TableView, world: type[World], long: bool) -> System | None:
-    """Keep what a finished episode showed last: long arrays, or all else."""
+def _told(view: TableView, long: bool) -> list[Field]:
+    return [f for f in view.fields.values() if f.role in _TOLD and is_long(f) == long]
+
+
+def keep_final(view: TableView, world: type[World]) -> System | None:
+    """Keep what a finished episode showed last, but for long arrays."""
     me = _me(view)
-    lines: list[str] = []
-    for field in view.fields.values():
-        if field.role in _TOLD and _is_long(field, view) == long:
-            lines += _copy(f"{me}.{FINAL}{field.name}", field, f"{me}.{field.name}{{}}", long)
-    return _for_table(f"keep_{_part(view, long)}", lines, view, world, LANES if long else 1)
+    lines = [line for f in _told(view, False) for line in _loops(f.shape, f"{me}.{FINAL}{f.name}{{}} = {me}.{f.name}{{}}")]
+    return _for_table(f"keep_{view.__name__}", lines, view, world)
+
+
+def keep_final_arrays(view: TableView, mask: Mask) -> LaunchNode | None:
+    """Keep the long arrays that a finished episode showed last."""
+    names = [f.name for f in _told(view, True)]
+    return moves(f"keep_{view.__name__}_arrays", mask, view.__name__, [FINAL + name for name in names], names) if names else None
 
 
 def clear_rewards(view: TableView, world: type[World]) -> System | None:
@@ -192,26 +184,30 @@ def clear_rewards(view: TableView, world: type[World]) -> System | None:
     return _for_table(f"clear_reward_{view.__name__}", lines, view, world)
 
 
-def clear_state(view: TableView, world: type[World], long: bool) -> System | None:
-    """Put every component back to its default, long arrays or all else, so that no episode depends on the one before."""
+def _forgotten(view: TableView, long: bool) -> list[Field]:
+    return [f for f in view.fields.values() if f.role in (Role.STATE, *_TOLD) and not f.keep and is_long(f) == long]
+
+
+def clear_state(view: TableView, world: type[World]) -> System | None:
+    """Put every component but long arrays back to its default, so that no episode depends on the one before."""
     me = _me(view)
     lines: list[str] = []
     defaults: dict[str, Any] = {}
-    for field in view.fields.values():
-        if field.role not in (Role.STATE, Role.OBSERVATION, Role.INFO) or field.keep or _is_long(field, view) != long:
-            continue
+    for field in _forgotten(view, False):
         if field.ref is not None:
             lines.append(f"{me}.{field.name} = None")
             continue
         defaults[f"default_{field.name}"] = (
             construct(field.dtype, list(field.default.ravel()) if field.default.shape else [field.default]) if is_composite(field.dtype) else field.default
         )
-        lines += _copy(f"{me}.{field.name}", field, f"default_{field.name}", long)
-    return _for_table(f"clear_{_part(view, long)}_state", lines, view, world, LANES if long else 1, **defaults)
+        lines += _loops(field.shape, f"{me}.{field.name}{{}} = default_{field.name}")
+    return _for_table(f"clear_{view.__name__}_state", lines, view, world, **defaults)
 
 
-def _part(view: TableView, long: bool) -> str:
-    return f"{view.__name__}_arrays" if long else view.__name__
+def clear_state_arrays(view: TableView, mask: Mask) -> LaunchNode | None:
+    """Put long arrays back to their defaults."""
+    names = [f.name for f in _forgotten(view, True)]
+    return moves(f"clear_{view.__name__}_arrays", mask, view.__name__, names, None) if names else None
 
 
 def check_actions(view: TableView, world: type[World]) -> tuple[System | None, System | None]:
@@ -242,7 +238,8 @@ def check_actions(view: TableView, world: type[World]) -> tuple[System | None, S
 
 def check_finite(view: TableView, world: type[World], observations: bool) -> tuple[System | None, System | None]:
     """Likewise for components that must stay finite: after the step, or for observations after they were written."""
-    found = [f for f in view.fields.values() if f.finite and f.role is not Role.ACTION and (f.role is Role.OBSERVATION) == observations]
+    numbers = [f for f in view.fields.values() if f.finite and scalar_of(f.dtype) in FLOATS and f.role is not Role.ACTION]
+    found = [f for f in numbers if (f.role is Role.OBSERVATION) == observations]
     what = "observations" if observations else "numbers"
     return (
         _for_table(f"find_bad_{what}_{view.__name__}", _flag_not_finite(view, found), view, world),
@@ -301,7 +298,7 @@ def _me(view: TableView) -> str:
     return "world" if view.__name__ == "World" else "e"
 
 
-def _for_table(name: str, lines: list[str], view: TableView, world: type[World], threads: int = 1, **names: Any) -> System | None:
+def _for_table(name: str, lines: list[str], view: TableView, world: type[World], **names: Any) -> System | None:
     if not lines:
         return None
-    return _system(name, lines, None if view.__name__ == "World" else view, world, threads, **names)
+    return _system(name, lines, None if view.__name__ == "World" else view, world, **names)

@@ -14,7 +14,9 @@ from worldloom.core import trace
 from worldloom.core.clock import KeptState
 from worldloom.core.errors import InputError
 from worldloom.core.kernel_spec import KernelSpec
+from worldloom.core.launch import LaunchNode
 from worldloom.core.report import Report, full_places, short_time
+from worldloom.core.schedule import FINISHED, RESETTING
 from worldloom.core.timing import check_compiled, copy_bandwidth, time_entries, time_systems
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ class Cost:
     """What one kernel, or one system alone, costs per step.
 
     Attributes:
-        name: The kernel, the system with the kind of entity that it runs over, or the callable.
+        name: The kernel, the system with the kind of entity that it runs over, the launch, or the callable.
         systems: The systems that a kernel runs, in order.
         engine: Whether it is a system of the engine's own.
         on_reset: Whether it runs only for worlds that begin a new episode.
@@ -57,7 +59,7 @@ class Profile(Report):
         env, device, num_worlds, steps: What was measured, where, for how many worlds, and over how many steps.
         seconds_per_step: One step as users get it, callables included.
         bandwidth: Bytes per second of a large copy on this device, read plus written, measured beside.
-        kernels: The kernels and callables of a step, in the order they run in.
+        kernels: The kernels, launches and callables of a step, in the order they run in.
         systems: Every system alone, in a kernel of its own: together they take longer than the fused kernels.
         events: When each kernel ran, step by step.
         populations: Kinds whose number varies; their bytes are counted as if every place were taken.
@@ -164,7 +166,9 @@ def profile(simulation: Simulation, steps: int = 100, actions: Sequence[Any] | N
             moved = entry.bytes_read, entry.bytes_written
             kernels.append(Cost(entry.name, entry.labels, False, False, taken, taken / whole, *moved, of_bandwidth(sum(moved), taken)))
         else:
-            kernels.append(Cost(entry.label, (), False, False, taken, taken / whole, 0, 0, 0.0))
+            on_reset = isinstance(entry, LaunchNode) and entry.mask in (FINISHED, RESETTING)
+            engine = isinstance(entry, LaunchNode) and entry.engine
+            kernels.append(Cost(entry.label, (), engine, on_reset, taken, taken / whole, 0, 0, 0.0))
     systems = [
         Cost(s.name, (), s.engine, s.on_reset, s.seconds, s.share, s.bytes_read, s.bytes_written, of_bandwidth(s.bytes_read + s.bytes_written, s.seconds))
         for s in time_systems(simulation, ROUNDS, tell)

@@ -19,6 +19,7 @@ from worldloom.core.errors import CompileError
 from worldloom.core.grouping import Functions, Group, group
 from worldloom.core.kernel_spec import KernelSpec
 from worldloom.core.kernel_writer import KernelWriter, never_kept
+from worldloom.core.launch import LaunchNode
 from worldloom.core.operators import HELPERS
 from worldloom.core.rewrite import accessors
 from worldloom.core.rewrite.kernel_target import Sites
@@ -56,14 +57,18 @@ _CACHE: dict[tuple[str, bool, bool], dict[str, Any]] = {}
 _LOCK = threading.Lock()
 
 
+Entry = KernelSpec | LaunchNode | HostNode
+"""What a schedule has become: kernels, what launches kernels of its own, and callables."""
+
+
 @dataclass
 class Program:
     """The generated source of a schedule."""
 
     text: str
     types: dict[str, Any]
-    step: list[KernelSpec | HostNode]
-    reset: list[KernelSpec | HostNode]
+    step: list[Entry]
+    reset: list[Entry]
     sites: Sites
     exact: bool = False
 
@@ -113,7 +118,7 @@ def generate(schedule: Schedule, fuse: bool, cuda: bool, exact: bool = False) ->
     sites, types = Sites(), dict[str, Any]()
     functions = Functions(schedule, sites, types, exact, cuda)
     groups = {phase: group(entries, schedule, functions, fuse) for phase, entries in (("step", schedule.step), ("reset", schedule.reset))}
-    writer = KernelWriter(schedule, types, cuda, sites, never_kept([g for found in groups.values() for g in found if isinstance(g, Group)], schedule))
+    writer = KernelWriter(schedule, types, cuda, sites, never_kept([part for found in groups.values() for part in found], schedule))
     for part in groups["step"]:
         if isinstance(part, Group):
             writer.note_reads(part)

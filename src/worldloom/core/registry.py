@@ -16,17 +16,20 @@ from worldloom.core.entity import Components, Entity, Has, World
 from worldloom.core.errors import DefinitionError, InputError
 from worldloom.core.fields import Field, Role
 from worldloom.core.grid import VECTORS, Grid, asks_all
+from worldloom.core.launch import Launch
+from worldloom.core.launch import validate as validate_launch
 from worldloom.core.pairs import MOST_PAIRS, Pair
 from worldloom.core.population import PLACE_BITS, SYSTEM_BITS, Population, UpTo, is_event
 from worldloom.core.random import STREAM_SHIFT
+from worldloom.core.shards import MIN_WORLDS
 from worldloom.core.system import Helper, System
 
 _MOST_STAGED = 4096
 """Of pairs there are many, and few of them spawn something: memory is set aside for no more than this."""
 
 Renderer = Callable[[Any, int], Any]
-Step = System | Callable[[Any], None]
-"""One entry of a schedule: a system, or a callable that is handed the simulation."""
+Step = System | Launch | Callable[[Any], None]
+"""One entry of a schedule: a system, what launches kernels of its own, or a callable that is handed the simulation."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,7 @@ class Definition:
         frames_per_second: How many steps make a second of video.
         notice: A sentence that whoever trains in it is shown.
         limits: The least and the greatest value of configurations, by name; others are refused.
+        worlds_per_thread: The least number of worlds that are worth a CPU thread: few where a step of one world takes long.
         render: Draws one world: given the simulation and the world's number, it returns an image, uint8 of shape (height, width, 3).
     """
 
@@ -60,6 +64,7 @@ class Definition:
     frames_per_second: int = 30
     notice: str = field(default="", compare=False)
     limits: Mapping[str, tuple[float, float]] = field(default_factory=dict, compare=False)
+    worlds_per_thread: int = field(default=MIN_WORLDS, compare=False)
     file: str = field(default="", compare=False)
     line: int = field(default=0, compare=False)
 
@@ -76,6 +81,11 @@ class Definition:
     def systems(self) -> list[System]:
         """Every system, each once, in order of first use."""
         return list(dict.fromkeys(s for s in (*self.reset, *self.step, *self.observe) if isinstance(s, System)))
+
+    @property
+    def launches(self) -> list[Launch]:
+        """Every entry that launches kernels of its own, each once, in order of first use."""
+        return list({id(entry): entry for entry in (*self.reset, *self.step, *self.observe) if isinstance(entry, Launch)}.values())
 
     @functools.cached_property
     def hash(self) -> str:
@@ -200,6 +210,7 @@ def register(
     frames_per_second: int = 30,
     notice: str = "",
     limits: Mapping[str, tuple[float, float]] | None = None,
+    worlds_per_thread: int = MIN_WORLDS,
 ) -> Definition:
     """Register a world under ``id`` and return its definition. A second registration replaces the first.
 
@@ -217,6 +228,7 @@ def register(
         frames_per_second=frames_per_second,
         notice=notice,
         limits=dict(limits or {}),
+        worlds_per_thread=worlds_per_thread,
         file=frame.f_code.co_filename,
         line=frame.f_lineno,
     )
@@ -311,11 +323,15 @@ def validate(made: Definition) -> None:
             raise made.error(f"there are limits for '{name}', which is no configuration of {made.world.__name__}", "name a component that is a wl.Config")
     if not isinstance(made.max_steps, int) or made.max_steps < 0:
         raise made.error(f"max_steps cannot be {made.max_steps!r}", "give a whole number, 0 for no limit")
+    if isinstance(made.worlds_per_thread, bool) or not isinstance(made.worlds_per_thread, int) or made.worlds_per_thread < 1:
+        raise made.error(f"worlds_per_thread cannot be {made.worlds_per_thread!r}", "give a whole number, 1 or more")
     for entry in (*made.reset, *made.step, *made.observe):
-        if not isinstance(entry, System):
+        if isinstance(entry, System):
+            _validate_system(made, entry)
+        elif isinstance(entry, Launch):
+            validate_launch(made, entry)
+        else:
             _validate_callable(made, entry)
-            continue
-        _validate_system(made, entry)
     systems = len([s for s in (*made.reset, *made.step, *made.observe) if isinstance(s, System)])
     if made.populations and systems * len(made.entities) >= 2**SYSTEM_BITS:
         raise made.error(f"{systems} systems are too many for a world whose entities come and go", f"stay below {2**SYSTEM_BITS:,} systems times kinds")
@@ -345,6 +361,8 @@ def _validate_callable(made: Definition, entry: Any) -> None:
     name = getattr(entry, "__name__", repr(entry))
     if isinstance(entry, Helper):
         raise made.error(f"'{name}' is a helper, which systems call", "put systems and callables into the schedule")
+    if isinstance(entry, type) and issubclass(entry, Launch):
+        raise made.error(f"'{name}' is a class of launches and no launch", f"write {name}()")
     if not callable(entry):
         raise made.error(f"{entry!r} is no system and cannot be called", "decorate the function with @wl.system")
     kinds = [k for k in getattr(entry, "__annotations__", {}).values() if isinstance(k, Has) or (isinstance(k, type) and issubclass(k, Components))]

@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from worldloom.core import launch as launches
 from worldloom.core import lifecycle, scratch
 from worldloom.core.entity import World
 from worldloom.core.fields import Field
 from worldloom.core.grid import Grid
+from worldloom.core.launch import Launch, LaunchNode, Mask
 from worldloom.core.lifecycle import TableView
 from worldloom.core.pairs import Pair
 from worldloom.core.population import Population
@@ -19,8 +21,6 @@ from worldloom.core.sharing import Sharing
 from worldloom.core.system import System
 
 Autoreset = Literal["same_step", "next_step", "disabled"]
-Mask = tuple[str, bool]
-"""A truth value of the world, and what it must be for a system to run."""
 
 FINISHED: Mask = ("finished", True)
 CHOSEN: Mask = ("reset_mask", True)
@@ -113,7 +113,7 @@ class BuildGrid:
         return bool(made & (reads | writes) or source & writes)
 
 
-Entry = Node | HostNode | Settle | BuildGrid
+Entry = Node | HostNode | LaunchNode | Settle | BuildGrid
 
 
 @dataclass
@@ -156,6 +156,9 @@ def plan(definition: Definition, autoreset: Autoreset, checks: bool) -> Schedule
     def user(phase: str, steps: tuple[Step, ...], mask: Mask | None) -> list[Entry]:
         made: list[Entry] = []
         for place, entry in enumerate(steps):
+            if isinstance(entry, Launch):
+                made.append(launches.node(entry, mask, definition))
+                continue
             if not isinstance(entry, System):
                 made.append(HostNode(entry))
                 continue
@@ -166,7 +169,8 @@ def plan(definition: Definition, autoreset: Autoreset, checks: bool) -> Schedule
         """A new episode for the worlds of ``mask``."""
         return [
             *engine([lifecycle.begin_episode(world)], mask),
-            *(entry for long in (True, False) for entry in engine([lifecycle.clear_state(v, world, long) for v in lasting], mask, lasting)),
+            *(entry for v in lasting if (entry := lifecycle.clear_state_arrays(v, mask)) is not None),
+            *engine([lifecycle.clear_state(v, world) for v in lasting], mask, lasting),
             *engine([lifecycle.clear_population(p, world) for p in populations], mask),
             *engine([back for *_, back in agents], mask, [v for v, *_ in agents]),
             *user("reset", definition.reset, mask),
@@ -212,8 +216,9 @@ def plan(definition: Definition, autoreset: Autoreset, checks: bool) -> Schedule
     else:
         step += look()
     if autoreset == "same_step":
-        kept = [entry for long in (True, False) for entry in engine([lifecycle.keep_final(v, world, long) for v in lasting], FINISHED, lasting)]
-        step += [*kept, *begin(FINISHED), *user("observe", definition.observe, FINISHED)]
+        arrays = [entry for v in lasting if (entry := lifecycle.keep_final_arrays(v, FINISHED)) is not None]
+        kept = engine([lifecycle.keep_final(v, world) for v in lasting], FINISHED, lasting)
+        step += [*arrays, *kept, *begin(FINISHED), *user("observe", definition.observe, FINISHED)]
     reset = [
         *begin(CHOSEN),
         *engine([lifecycle.clear_rewards(v, world) for v in every], CHOSEN, every),
@@ -254,6 +259,8 @@ def _settled(entries: list[Entry], definition: Definition) -> list[Entry]:
             many |= spawned if entry.mask not in (FINISHED, RESETTING) or not entry.system.over_world else set()
             left |= {entry.table if k is None else k.__name__ for k in access.despawns}
             born |= {n for n in cleared if definition.populations[n].pooled}  # the rows that it leaves behind are to be used again
+        elif isinstance(entry, LaunchNode):
+            settle({table for table, _ in entry.columns})
         else:
             settle(definition.populations)
         out.append(entry)
@@ -283,12 +290,16 @@ def _outdates(entry: Entry, key: tuple[str, str], mask: Mask | None) -> bool:
     """Whether a grid, made for the worlds of ``mask``, may no longer be right after ``entry``."""
     if isinstance(entry, Settle):
         return entry.population.table == key[0]
-    if not isinstance(entry, Node):
+    if not isinstance(entry, (Node, LaunchNode)):
         return isinstance(entry, HostNode)
-    access = entry.system.access
-    written: set[Column] = {(entry.table, name) for name in access.own_write} | {(k.__name__, name) for k, name in access.other_write}
-    written |= {(WORLD, name) for name in access.world_write}
+    written = set(entry.writes) if isinstance(entry, LaunchNode) else _written(entry)
     return (WORLD, f"{key[0]}__count") in written or key in written or (mask is not None and (WORLD, mask[0]) in written)
+
+
+def _written(node: Node) -> set[Column]:
+    access = node.system.access
+    own, other = {(node.table, name) for name in access.own_write}, {(k.__name__, name) for k, name in access.other_write}
+    return own | other | {(WORLD, name) for name in access.world_write}
 
 
 _JUDGES = ("end_step", "forget_episode")

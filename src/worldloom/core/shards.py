@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 WARP = threading.RLock()
 """Held while memory is laid out and graphs are recorded: Warp records whatever any thread launches on the CPU meanwhile."""
 
-MIN_ROWS = 1024
-"""Slices are no smaller than this many worlds: waking a thread costs about as much as stepping them."""
+MIN_WORLDS = 1024
+"""Slices are no smaller than this many worlds, unless these are said to be heavy: waking a thread costs about as much as stepping them."""
 
 
-def slices(num_worlds: int, threads: int | None) -> list[tuple[int, int]]:
-    """The worlds of each thread, as (first, end). ``threads=None`` takes every core that has enough to do."""
+def slices(num_worlds: int, threads: int | None, least: int = MIN_WORLDS) -> list[tuple[int, int]]:
+    """The worlds of each thread, as (first, end). ``threads=None`` takes every core that has ``least`` worlds or more to step."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    parts = min(cores, max(1, num_worlds // MIN_ROWS)) if threads is None else min(threads, num_worlds)
+    parts = min(cores, max(1, num_worlds // least)) if threads is None else min(threads, num_worlds)
     edges = [num_worlds * i // parts for i in range(parts + 1)]
     return list(itertools.pairwise(edges))
 

@@ -11,6 +11,7 @@ import warp as wp
 
 from worldloom.core import device as devices
 from worldloom.core import ranges, shards
+from worldloom.core.console import compiling
 from worldloom.core.entity import Entity, World
 from worldloom.core.errors import CapacityError, InputError, WorldFault
 from worldloom.core.executor import Executor
@@ -18,6 +19,7 @@ from worldloom.core.fields import Role
 from worldloom.core.guards import CAPACITY, WIDTH, Alarm
 from worldloom.core.history import History
 from worldloom.core.interpret import Interpreter
+from worldloom.core.launch import LaunchNode
 from worldloom.core.measured import Measured
 from worldloom.core.pooled_table import PooledTable
 from worldloom.core.population import UpTo
@@ -108,7 +110,7 @@ class Simulation(History, Measured):
             raise InputError(f"{num_worlds} worlds make more than 2^31 rows in one table: use fewer worlds per simulation")
         self.tables = self._allocate(external)
         together = self.interpreted or self.device.is_cuda or any(p.pooled for p in self.definition.populations.values())
-        self.slices = [(0, num_worlds)] if together else shards.slices(num_worlds, threads)
+        self.slices = [(0, num_worlds)] if together else shards.slices(num_worlds, threads, self.definition.worlds_per_thread)
         self._actions = [self.tables[t][f.name] for t, f in self.definition.actions().values()]
         self._faults: list[WorldFault] = []
         self._fault_buffers = [wp.zeros((1 + CAPACITY, WIDTH), dtype=wp.int32, device=self.device) for _ in self.slices]
@@ -120,6 +122,8 @@ class Simulation(History, Measured):
         self.tables[WORLD]["max_steps"].fill(self.definition.max_steps)
         for name, value in config.items():
             self.set_config(name, value)
+        self.prepared = self._prepare()
+        """What the launches of the schedule keep for this simulation, by their identity."""
         if self.interpreted:
             interpreter = Interpreter(self.schedule, self.tables, num_worlds, world_offset, self._note_fault, self._alarm, self.exact)
             self.program = None
@@ -129,6 +133,13 @@ class Simulation(History, Measured):
             self.program = generate(self.schedule, fuse, self.device.is_cuda, self.exact)
             self.executor = Executor(self, self.program, tuned)
             self._run_step, self._run_reset = ranges.around("worldloom step", self.executor.step), ranges.around("worldloom reset", self.executor.reset)
+
+    def _prepare(self) -> dict[int, Any]:
+        """Let every launch of the schedule prepare itself, each once."""
+        entries = (*self.schedule.step, *self.schedule.reset)
+        found = {id(entry.launch): entry.launch for entry in entries if isinstance(entry, LaunchNode)}
+        with compiling(f"the launches of {self.definition.id} for {self.device.alias}"):
+            return {key: launch.prepare(self) for key, launch in found.items()}
 
     def _check_arguments(self, num_worlds: Any, autoreset: Any, threads: Any, world_offset: Any) -> None:
         for name, value, least in (("num_worlds", num_worlds, 1), ("threads", 1 if threads is None else threads, 1), ("world_offset", world_offset, 0)):
@@ -399,7 +410,7 @@ class Simulation(History, Measured):
             self._closed = True
             self.__dict__.pop("executor", None)
             self._run_step = self._run_reset = lambda: None
-            self.tables, self._actions, self._fault_buffers = {}, [], []
+            self.tables, self._actions, self._fault_buffers, self.prepared = {}, [], [], {}
 
     def __repr__(self) -> str:
         return (

@@ -18,6 +18,7 @@ from worldloom.core.compare import random_actions
 from worldloom.core.errors import InputError
 from worldloom.core.executor import Executor
 from worldloom.core.kernel_spec import KernelSpec
+from worldloom.core.launch import LaunchNode
 from worldloom.core.program import Program, generate
 from worldloom.core.schedule import FINISHED, RESETTING, HostNode, Node
 from worldloom.core.shards import run_all
@@ -138,14 +139,14 @@ def time_systems(simulation: Simulation, rounds: int = 5, tell: Callable[[], Non
 
 
 def time_entries(simulation: Simulation, executor: Executor, rounds: int, tell: Callable[[], None]) -> list[float]:
-    """Median seconds of each entry of the step of ``executor``, kernels and callables, in the order they run in."""
+    """Median seconds of each entry of the step of ``executor``, kernels, launches and callables, in the order they run in."""
     entries = executor.program.step
     taken = [[] for _ in entries]  # type: list[list[float]]
     with KeptState(simulation):
         clock = Clock(simulation, executor)
         for _ in range(rounds):
             for place, entry in enumerate(entries):
-                taken[place].append(clock.kernel(entry)[0] if isinstance(entry, KernelSpec) else clock.call(entry))
+                taken[place].append(clock.call(entry) if isinstance(entry, HostNode) else clock.kernel(entry)[0])
             tell()
     return [statistics.median(found) for found in taken]
 
@@ -157,8 +158,8 @@ def _merge(simulation: Simulation, program: Program, seconds: list[float]) -> li
     nodes = [simulation.schedule.step[place - 1] for place in begun]
     for node, entry, taken in zip(nodes, program.step, seconds, strict=True):
         name = node.label
-        engine = not isinstance(node, HostNode) and (not isinstance(node, Node) or node.system.engine)
-        on_reset = isinstance(node, Node) and node.mask in (FINISHED, RESETTING)
+        engine = node.system.engine if isinstance(node, Node) else node.engine if isinstance(node, LaunchNode) else not isinstance(node, HostNode)
+        on_reset = isinstance(node, (Node, LaunchNode)) and node.mask in (FINISHED, RESETTING)
         moved = (entry.bytes_read, entry.bytes_written) if isinstance(entry, KernelSpec) else (0, 0)
         total = totals.setdefault((name, engine, on_reset), [0.0, 0, 0])
         for place, value in enumerate((taken, *moved)):

@@ -14,23 +14,23 @@ import warp as wp
 
 from worldloom.core import ranges
 from worldloom.core.errors import InputError
-from worldloom.core.kernel_spec import KernelSpec
+from worldloom.core.executor import Launched
+from worldloom.core.launch import LaunchNode
+from worldloom.core.program import Entry
 from worldloom.core.schedule import HostNode
 from worldloom.core.shards import WARP, run_all
 
 if TYPE_CHECKING:
     from worldloom.core.simulation import Simulation
 
-Entry = KernelSpec | HostNode
-
 
 @dataclass(frozen=True)
 class TraceEvent:
-    """One launch of a kernel for the worlds of one shard, or one call of a callable.
+    """One launch of a kernel, or of an entry that launches its own, for the worlds of one shard, or one call of a callable.
 
     Attributes:
-        name: The kernel, or the callable.
-        systems: The systems that it ran; none for a callable.
+        name: The kernel, the launch, or the callable.
+        systems: The systems that it ran, or the launch itself; none for a callable.
         step: The step, counted from 0 in the recording.
         shard: The CPU thread that ran it, counted from 0; 0 on a GPU.
         start, seconds: When it began, from the beginning of the recording, and how long it took.
@@ -70,12 +70,14 @@ class _Recorder:
     def event(self, entry: Entry, step: int, shard: int, start: float, seconds: float) -> TraceEvent:
         if isinstance(entry, HostNode):
             return TraceEvent(entry.label, (), step, shard, start, seconds, 0)
+        if isinstance(entry, LaunchNode):
+            return TraceEvent(entry.name, (entry.label,), step, shard, start, seconds, 0)
         moved = (entry.bytes_read + entry.bytes_written) * self.sizes[shard]
         return TraceEvent(entry.name, entry.labels, step, shard, start, seconds, moved)
 
 
-def _range(spec: KernelSpec) -> str:
-    return f"worldloom {spec.name}: {', '.join(spec.labels)}"
+def _range(spec: Launched) -> str:
+    return f"worldloom {spec.name}" if isinstance(spec, LaunchNode) else f"worldloom {spec.name}: {', '.join(spec.labels)}"
 
 
 class _CpuRecorder(_Recorder):
@@ -85,7 +87,7 @@ class _CpuRecorder(_Recorder):
         self.graphs: dict[tuple[str, int], Callable[[], None]] = {}
         for entry in self.entries:
             for shard in range(len(self.sizes)):
-                if isinstance(entry, KernelSpec) and (entry.name, shard) not in self.graphs:
+                if not isinstance(entry, HostNode) and (entry.name, shard) not in self.graphs:
                     with WARP, wp.ScopedCapture(device=self.device, force_module_load=False) as capture:
                         self.executor.launch(entry, shard)
                     self.graphs[entry.name, shard] = ranges.around(_range(entry), functools.partial(wp.capture_launch, capture.graph))
@@ -93,9 +95,9 @@ class _CpuRecorder(_Recorder):
         self.begin = time.perf_counter()
 
     def step(self, number: int) -> None:
-        kernels: list[KernelSpec] = []
+        kernels: list[Launched] = []
         for entry in [*self.entries, None]:
-            if isinstance(entry, KernelSpec):
+            if isinstance(entry, Launched):
                 kernels.append(entry)
                 continue
             if kernels:
@@ -104,7 +106,7 @@ class _CpuRecorder(_Recorder):
             if entry is not None:
                 self._timed(entry, number, 0, functools.partial(entry.call, self.simulation))
 
-    def _shard(self, kernels: list[KernelSpec], number: int, shard: int) -> None:
+    def _shard(self, kernels: list[Launched], number: int, shard: int) -> None:
         for spec in kernels:
             self._timed(spec, number, shard, self.graphs[spec.name, shard])
 
@@ -135,9 +137,9 @@ class _CudaRecorder(_Recorder):
     def _plan(self, pairs: list[tuple[wp.Event, wp.Event]]) -> list[Callable[[], None]]:
         """One step: graphs of neighbouring kernels, and callables between them."""
         runs: list[Callable[[], None]] = []
-        kernels: list[tuple[KernelSpec, tuple[wp.Event, wp.Event]]] = []
+        kernels: list[tuple[Launched, tuple[wp.Event, wp.Event]]] = []
         for entry, pair in zip(self.entries, pairs, strict=True):
-            if isinstance(entry, KernelSpec) and not self.single:
+            if not isinstance(entry, HostNode) and not self.single:
                 kernels.append((entry, pair))
                 continue
             if kernels:
@@ -146,7 +148,7 @@ class _CudaRecorder(_Recorder):
             runs.append(functools.partial(self._alone, entry, pair))
         return [*runs, self._graph(kernels)] if kernels else runs
 
-    def _graph(self, kernels: list[tuple[KernelSpec, tuple[wp.Event, wp.Event]]]) -> Callable[[], None]:
+    def _graph(self, kernels: list[tuple[Launched, tuple[wp.Event, wp.Event]]]) -> Callable[[], None]:
         with WARP, wp.ScopedCapture(device=self.device, force_module_load=False) as capture:
             for spec, (before, after) in kernels:
                 self.device.stream.record_event(before)

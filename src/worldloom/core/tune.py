@@ -13,8 +13,10 @@ import warp as wp
 from worldloom.core import tune_cache
 from worldloom.core.clock import Clock, KeptState
 from worldloom.core.kernel_spec import KernelSpec
+from worldloom.core.launch import LaunchNode
 from worldloom.core.report import Report, short_time
 from worldloom.core.rewrite.kernel_target import WORLD
+from worldloom.core.schedule import HostNode
 from worldloom.core.tune_search import BLOCKS, LIMITS, Choice, Samples, search
 from worldloom.core.variants import Ready, Setting, Variants, default_setting, kernel_key, load, prepare
 
@@ -105,8 +107,8 @@ class Bench:
         self.device, self.executor = simulation.device, simulation.executor
         self.default = default_setting(self.device)
         entries = {"step": simulation.program.step, "reset": simulation.program.reset}
-        self.places = {phase: [entry for entry in found if isinstance(entry, KernelSpec)] for phase, found in entries.items()}
-        self.specs = {spec.name: spec for phase in ("reset", "step") for spec in self.places[phase]}
+        self.places = {phase: [entry for entry in found if not isinstance(entry, HostNode)] for phase, found in entries.items()}
+        self.specs = {spec.name: spec for phase in ("reset", "step") for spec in self.places[phase] if isinstance(spec, KernelSpec)}
         self.phases = {spec.name: phase for phase in ("reset", "step") for spec in self.places[phase]}
         self.plain = {name: (self.executor.kernels[name], spec.block_dim(self.device)) for name, spec in self.specs.items()}
         self.registers: dict[tuple[str, int], int] = {}
@@ -148,6 +150,9 @@ class Bench:
         for phase, specs in self.places.items():
             again = None if phase == "step" else self._pick_all
             for spec in specs:
+                if isinstance(spec, LaunchNode):  # it has nothing to choose, but the kernels behind it find what it leaves
+                    clock.kernel(spec, (), again)
+                    continue
                 mine = left.pop(spec.name, {}) if self.phases[spec.name] == phase else {}
                 for setting, seconds in zip(mine, clock.kernel(spec, list(mine.values()), again), strict=True):
                     found[spec.name][setting].append(seconds)
@@ -166,7 +171,7 @@ class Bench:
         return bool(-(-taken // 8) * 8 * setting.block <= REGISTERS_PER_BLOCK)
 
     def whole_step(self, tuned: dict[str, Ready]) -> tuple[float, float]:
-        """Seconds of all kernels of a step as everybody gets them and as tuned, measured by turns; callables are left out."""
+        """Seconds of all that is launched in a step as everybody gets it and as tuned, measured by turns; callables are left out."""
         clock, specs = Clock(self.simulation, self.executor), self.places["step"]
         once = min(clock.steps(specs, self.plain, 1) for _ in range(2))
         steps = max(1, min(16, round(STEPS_S / once)))

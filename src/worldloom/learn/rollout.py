@@ -133,7 +133,9 @@ def roll_out(simulation: Simulation, players: list[Player], steps: range, one_by
 
 def most_cuts(simulation: Simulation, steps: int) -> int:
     """How many episodes of one world can be cut off within ``steps`` steps, other than by faults."""
-    if simulation.calls_out or any(s.access.truncates for s in simulation.definition.systems):
+    definition = simulation.definition
+    launched = any("truncated" in names for launch in definition.launches for names in launch.writes.values())
+    if simulation.calls_out or launched or any(s.access.truncates for s in definition.systems):
         return steps
     limits = simulation.world["max_steps"].numpy()  # 0 where there is none
     return math.ceil(steps / int(limits[limits > 0].min())) if limits.any() else 0

@@ -11,6 +11,7 @@ import numpy as np
 
 from worldloom.core import tensor_file
 from worldloom.core.errors import InputError
+from worldloom.core.paths import home_expanded
 
 NOTICE = "This is a simulation for research on learning. It is no tool for policy making, and its outcomes are no forecasts."
 MISSING = (
@@ -127,14 +128,6 @@ def cache_path() -> Path:
     own = os.environ.get("WORLDLOOM_DATA")
     folder = Path(own) if own else Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "worldloom"
     return home_expanded(folder) / "covid.safetensors"
-
-
-def home_expanded(path: str | Path) -> Path:
-    """``path`` with ``~`` as the home it stands for; InputError where there is no such user."""
-    try:
-        return Path(path).expanduser()
-    except RuntimeError:
-        raise InputError(f"the path {path} begins with the home of a user who is not known here: write it out") from None
 
 
 def save(parameters: Parameters, path: str | Path) -> Path:

@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 
 from worldloom.core.errors import InputError
-from worldloom.envs.covid.data import LEVELS, Parameters, home_expanded
+from worldloom.core.paths import home_expanded
+from worldloom.envs.covid.data import LEVELS, Parameters
 
 PACKAGE = "ai-economist"
 HOW = f"`pip download --no-deps {PACKAGE}` gets the wheel that holds it"

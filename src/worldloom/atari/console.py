@@ -1,0 +1,299 @@
+"""The kernels of the console: many Ataris side by side, each in a thread of its own, a frame skip per launch.
+
+For N consoles and G games:
+
+- ``machine``: uint8 (N, record): the state of each console as bytes, and behind it the RAM of its cartridge. Nothing else outlives a launch.
+- ``game``: int32 (N,): which game a console plays: a row of ``table``.
+- ``words``: uint32: the ROMs of the games, one after the other, a word per byte. ``table``: int32 (G, len(Slot)): what is known of each game.
+- ``pressed``: uint8 (N, F, 2): what is held in each frame: the action of player A, with ``RESET``, ``SELECT`` and ``BEGIN`` added to it;
+  the action of player B.
+- ``frames``: int32 (N,): how many of the F frames to emulate; 0 leaves a console alone.
+- ``earned``, ``lives``: int32 (N,), ``over``: bool (N,), ``ran``: int32 (N,): the points of the frames, the lives left and whether the
+  game is over, after ``ran`` frames: a console stops behind the frame in which its game ends, and does not go on where it has ended.
+- ``pictures``: uint8 (N, 2, height, 160): colours (indices into the palette) of the last frame but one of a window, and of the last.
+  A frame that was not reached leaves its picture as it was: of F frames, frame F - 2 goes to picture 0 and frame F - 1 to picture 1.
+- ``mask``: bool (N,), and ``wanted``: worlds whose mask is otherwise are left alone. ``first`` and ``count``: the range of consoles.
+
+``emulate`` keeps a log of what those two frames show, and ``draw`` makes the pictures of it, so that frames that nobody looks at are
+never drawn. Both only launch kernels, so that they may be recorded into graphs, and neither allocates.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from worldloom.atari import native
+from worldloom.atari.rules import rules_source
+
+RECORD = 320
+"""Bytes of a console's state, the cartridge's RAM not counted."""
+RAM = 4
+"""Where the 128 bytes of RAM lie in a state."""
+RESET, SELECT = 32, 64
+"""The switches of the console, added to the action of player A."""
+BEGIN = 128
+"""Before this frame the score and the lives are taken anew: what came before was not the game yet."""
+WIDTH = 160
+BLOCK = 128
+"""Threads of a block on a GPU."""
+PARTS = 8
+"""On a GPU the lines of a picture are shared by this many threads."""
+LOG = 2048
+"""Words of the log of one frame, its head of ten included. Frames that need more are drawn in between, by the thread that emulates them."""
+
+
+class Slot(enum.IntEnum):
+    """What each column of the table of games holds."""
+
+    IMAGE = 0  # where the ROM begins in the words
+    SLICES = 1  # its length in KiB
+    KIND = 2  # of cartridge
+    RAM_BYTES = 3  # RAM of the cartridge
+    RULES = 4  # the number of the game's rules; -1 for a ROM without any: no reward, no end
+    FIRST_LINE = 5  # of the picture
+    HEIGHT = 6  # lines of the picture
+    MOST_LINES = 7  # of a frame that nothing ends
+    COMBS = 8  # 1: HMOVE leaves eight black pixels at the left
+    LEFT = 9  # controller: 0 joystick, 1 paddles
+    RIGHT = 10
+    SWAP_PORTS = 11
+    SWAP_PADDLES = 12
+    SWITCHES = 13  # colour and difficulties, as bits of SWCHB
+    PADDLE_LEAST = 14  # the smallest and the largest resistance of a paddle
+    PADDLE_MOST = 15
+    TIMER = 16  # what the timer holds when the power comes on
+    FORMAT = 17  # 0 NTSC, 1 PAL, 2 SECAM; the console itself does not care
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One game on the shelf.
+
+    Attributes:
+        words: Its ROM, uint32, a word per byte (:meth:`worldloom.atari.cartridge.Cartridge.words`).
+        numbers: The numbers of its row by slot, but for ``IMAGE``; what is not given is 0.
+        power_on: RAM when the power comes on: 128 bytes, and those of the cartridge's RAM.
+    """
+
+    words: np.ndarray[Any, np.dtype[np.uint32]]
+    numbers: dict[Slot, int]
+    power_on: bytes = bytes(128)
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """The games of a batch as the kernels read them.
+
+    Attributes:
+        words: uint32 (bytes of all ROMs,).
+        table: int32 (games, len(Slot)).
+        record: Bytes of the state of one console, the cartridge's RAM included; a multiple of 4.
+        height: Lines of the tallest picture.
+        power_on: uint8 (games, record): the state of each console when its power comes on.
+    """
+
+    words: np.ndarray[Any, np.dtype[np.uint32]]
+    table: np.ndarray[Any, np.dtype[np.int32]]
+    record: int
+    height: int
+    power_on: np.ndarray[Any, np.dtype[np.uint8]]
+
+
+def shelve(entries: Sequence[Entry]) -> Shelf:
+    """Put games side by side for the kernels."""
+    table = np.zeros((len(entries), len(Slot)), np.int32)
+    place = 0
+    for row, entry in enumerate(entries):
+        for slot, value in {**entry.numbers, Slot.IMAGE: place}.items():
+            table[row, slot] = value
+        place += len(entry.words)
+    record = RECORD + (int(table[:, Slot.RAM_BYTES].max()) + 3) // 4 * 4
+    machine = np.zeros((len(entries), record), np.uint8)
+    for row, entry in enumerate(entries):
+        machine[row, RAM : RAM + 128] = np.frombuffer(entry.power_on[:128], np.uint8)
+        machine[row, RECORD : RECORD + len(entry.power_on) - 128] = np.frombuffer(entry.power_on[128:], np.uint8)
+    words = np.concatenate([entry.words for entry in entries])
+    shelf = Shelf(words, table, record, int(table[:, Slot.HEIGHT].max()), machine)
+    bench = Bench(shelf, len(entries), wp.get_device("cpu"))
+    state = wp.array(machine, dtype=wp.uint8, device="cpu")
+    bench.power_on(state, wp.array(np.arange(len(entries), dtype=np.int32), device="cpu"))
+    return Shelf(words, table, record, shelf.height, state.numpy())
+
+
+ALL, WHERE, WHERE_NOT = 0, 1, 2
+"""Whether a mask counts: for nobody, where it is true, where it is false."""
+
+
+
+def _power_on_one(
+    k: int,
+    machine: wp.array2d(dtype=wp.uint8),
+    game: wp.array(dtype=wp.int32),
+    words: wp.array(dtype=wp.uint32),
+    table: wp.array2d(dtype=wp.int32),
+): ...
+
+
+def _emulate_one(
+    k: int,
+    log_words: int,
+    machine: wp.array2d(dtype=wp.uint8),
+    game: wp.array(dtype=wp.int32),
+    words: wp.array(dtype=wp.uint32),
+    table: wp.array2d(dtype=wp.int32),
+    pressed: wp.array3d(dtype=wp.uint8),
+    frames: wp.array(dtype=wp.int32),
+    earned: wp.array(dtype=wp.int32),
+    lives: wp.array(dtype=wp.int32),
+    over: wp.array(dtype=wp.bool),
+    ran: wp.array(dtype=wp.int32),
+    log: wp.array(dtype=wp.uint32),
+    pictures: wp.array4d(dtype=wp.uint8),
+): ...
+
+
+def _draw_one(
+    k: int,
+    part: int,
+    parts: int,
+    log_words: int,
+    game: wp.array(dtype=wp.int32),
+    table: wp.array2d(dtype=wp.int32),
+    log: wp.array(dtype=wp.uint32),
+    pictures: wp.array4d(dtype=wp.uint8),
+): ...
+
+
+@dataclass(frozen=True)
+class Kernels:
+    """The compiled kernels of the console."""
+
+    power_on: wp.Kernel
+    emulate: wp.Kernel
+    draw: wp.Kernel
+
+
+@cache
+def kernels() -> Kernels:
+    """The kernels, made when they are first asked for: their source is put together from the headers and the table of games."""
+    constants = f"enum : unsigned {{ RECORD_WORDS = {RECORD // 4}, SLOTS = {len(Slot)}, NOTHING_LOGGED = 0xFFFFFFFFu }};\n"
+    machine = constants + native.machine(rules_source())
+    power_on_one = wp.func_native(machine + native.header("power_on"))(_power_on_one)
+    emulate_one = wp.func_native(machine + native.header("emulate"))(_emulate_one)
+    draw_one = wp.func_native(constants + native.painter() + native.header("draw"))(_draw_one)
+
+    @wp.kernel(enable_backward=False, module="unique")
+    def power_on(
+        machine: wp.array2d(dtype=wp.uint8), game: wp.array(dtype=wp.int32), words: wp.array(dtype=wp.uint32), table: wp.array2d(dtype=wp.int32)
+    ):
+        power_on_one(wp.tid(), machine, game, words, table)
+
+    @wp.kernel(enable_backward=False, module="unique")
+    def emulate(
+        first: int,
+        count: int,
+        mask: wp.array(dtype=wp.bool),
+        masked: int,
+        log_words: int,
+        machine: wp.array2d(dtype=wp.uint8),
+        game: wp.array(dtype=wp.int32),
+        words: wp.array(dtype=wp.uint32),
+        table: wp.array2d(dtype=wp.int32),
+        pressed: wp.array3d(dtype=wp.uint8),
+        frames: wp.array(dtype=wp.int32),
+        earned: wp.array(dtype=wp.int32),
+        lives: wp.array(dtype=wp.int32),
+        over: wp.array(dtype=wp.bool),
+        ran: wp.array(dtype=wp.int32),
+        log: wp.array(dtype=wp.uint32),
+        pictures: wp.array4d(dtype=wp.uint8),
+    ):
+        k = first + wp.tid()
+        if wp.tid() >= count or (masked == 1 and not mask[k]) or (masked == 2 and mask[k]):
+            return
+        emulate_one(k, log_words, machine, game, words, table, pressed, frames, earned, lives, over, ran, log, pictures)
+
+    @wp.kernel(enable_backward=False, module="unique")
+    def draw(
+        first: int,
+        count: int,
+        mask: wp.array(dtype=wp.bool),
+        masked: int,
+        parts: int,
+        log_words: int,
+        game: wp.array(dtype=wp.int32),
+        table: wp.array2d(dtype=wp.int32),
+        log: wp.array(dtype=wp.uint32),
+        pictures: wp.array4d(dtype=wp.uint8),
+    ):
+        part = wp.tid() // count
+        k = first + wp.tid() - part * count
+        if part >= parts or (masked == 1 and not mask[k]) or (masked == 2 and mask[k]):
+            return
+        draw_one(k, part, parts, log_words, game, table, log, pictures)
+
+    return Kernels(power_on, emulate, draw)
+
+
+class Bench:
+    """Consoles side by side on one device: what their kernels need beside the columns of a simulation.
+
+    Args:
+        shelf: The games.
+        num_consoles: How many.
+        device: Where.
+    """
+
+    def __init__(self, shelf: Shelf, num_consoles: int, device: wp.Device) -> None:
+        self.shelf, self.num_consoles, self.device = shelf, num_consoles, device
+        self.words = wp.array(shelf.words, dtype=wp.uint32, device=device)
+        self.table = wp.array(shelf.table, dtype=wp.int32, device=device)
+        self._log = wp.empty(num_consoles * 2 * LOG, dtype=wp.uint32, device=device)
+        self._log.fill_(0xFFFFFFFF)
+        self._nobody = wp.zeros(1, dtype=wp.bool, device=device)
+        self._kernels = kernels()
+        self._parts = PARTS if device.is_cuda else 1
+
+    def power_on(self, machine: wp.array, game: wp.array) -> None:
+        """Switch consoles on; their RAM stays as it is."""
+        wp.launch(self._kernels.power_on, len(machine), [machine, game, self.words, self.table], device=self.device, record_tape=False)
+
+    def emulate(
+        self,
+        machine: wp.array,
+        game: wp.array,
+        pressed: wp.array,
+        frames: wp.array,
+        earned: wp.array,
+        lives: wp.array,
+        over: wp.array,
+        ran: wp.array,
+        pictures: wp.array,
+        *,
+        first: int,
+        count: int,
+        mask: wp.array | None = None,
+        wanted: bool = True,
+        stream: wp.Stream | None = None,
+    ) -> None:
+        """Emulate up to F frames in the consoles from ``first`` on; the module says what the arrays hold."""
+        inputs = [first, count, *self._masked(mask, wanted), LOG, machine, game, self.words, self.table, pressed, frames]
+        outputs = [earned, lives, over, ran, self._log, pictures]
+        wp.launch(self._kernels.emulate, count, [*inputs, *outputs], device=self.device, stream=stream, block_dim=BLOCK, record_tape=False)
+
+    def draw(
+        self, game: wp.array, pictures: wp.array, *, first: int, count: int, mask: wp.array | None = None, wanted: bool = True, stream: wp.Stream | None = None
+    ) -> None:
+        """Draw what the last call of :meth:`emulate` logged for the same consoles."""
+        inputs = [first, count, *self._masked(mask, wanted), self._parts, LOG, game, self.table, self._log, pictures]
+        wp.launch(self._kernels.draw, count * self._parts, inputs, device=self.device, stream=stream, block_dim=BLOCK, record_tape=False)
+
+    def _masked(self, mask: wp.array | None, wanted: bool) -> tuple[wp.array, int]:
+        return (self._nobody, ALL) if mask is None else (mask, WHERE if wanted else WHERE_NOT)

@@ -1,0 +1,33 @@
+"""The console's C++ source, which Warp compiles for the CPU and for CUDA.
+
+The headers hold the members of one plain struct. They are pasted together into the body of a native function, so nothing of it is seen outside.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+
+MEMBERS = ("state", "dpc", "cartridge", "riot", "controls", "bus", "undocumented", "polling", "m6507", "collisions", "tia", "frame", "record")
+"""The headers inside of the struct, in the order of the text; members may name those that come after them."""
+
+
+def header(name: str) -> str:
+    """The text of one header, without its ending ``.h``."""
+    return files(__package__).joinpath(f"{name}.h").read_text(encoding="utf-8")
+
+
+@cache
+def painter() -> str:
+    """The struct ``Painter``, which draws pictures of logs, as C++ text for the body of a function."""
+    return "\n".join(header(name) for name in ("tables", "display", "picture"))
+
+
+@cache
+def machine(rules: str) -> str:
+    """The struct ``Machine`` as C++ text for the body of a function: tables, state and members.
+
+    Args:
+        rules: The members ``begin_rules`` and ``judge``.
+    """
+    return "\n".join([painter(), "struct Machine {", *(header(name) for name in MEMBERS), rules, "};\n"])

@@ -1,0 +1,49 @@
+// Sticks, paddles and switches: from actions to pins.
+// Actions are numbered NOOP FIRE UP RIGHT LEFT DOWN UPRIGHT UPLEFT DOWNRIGHT DOWNLEFT and again, from 10 on, all but the first two with FIRE.
+
+enum : u32 { PUSH_LEFT = 4, PUSH_RIGHT = 8, PUSH_FIRE = 16 };
+
+// What an action of 0 to 17 pushes; actions of player B, 18 to 35, count the same. Others push nothing.
+CUDA_CALLABLE u32 pushed(u32 action) {
+    if (action >= 36) return 0;
+    return ACTIONS[action % 18];
+}
+
+// Sets the pins for one frame. `reset` and `select` are 1 while the switch is held.
+CUDA_CALLABLE void press(u32 action_a, u32 action_b, u32 reset, u32 select) {
+    u32 push[2] = {pushed(action_a), pushed(action_b)};
+    for (u32 player = 0; player < 2; player++) {
+        if (push[player] & PUSH_LEFT) paddle[player] = paddle[player] + PADDLE_STEP > paddle_high ? paddle_high : paddle[player] + PADDLE_STEP;
+        if (push[player] & PUSH_RIGHT) paddle[player] = paddle[player] - PADDLE_STEP < paddle_low ? paddle_low : paddle[player] - PADDLE_STEP;
+    }
+    u32 first = swap_ports & 1;
+    u32 pins[2];
+    pins[0] = port_pins(left, push, first);
+    pins[1] = port_pins(right, push, first ^ 1);
+    sticks = (u8)(pins[0] << 4 | pins[1]);
+    fire[0] = (u8)(left == PORT_JOYSTICK && push[first] & PUSH_FIRE ? 1 : 0);
+    fire[1] = (u8)(right == PORT_JOYSTICK && push[first ^ 1] & PUSH_FIRE ? 1 : 0);
+    switches = (u8)((switches_on | 0x37) & ~(reset & 1) & ~((select & 1) << 1));
+}
+
+// The four pins of a port, 0 = closed: right, left, down, up of a stick, or the buttons of two paddles. Player A holds the paddles of the first port.
+CUDA_CALLABLE u32 port_pins(u32 plugged, const u32* push, u32 player) {
+    if (plugged == PORT_JOYSTICK) return ~push[player] & 15u;
+    if (plugged == PORT_PADDLES && player == 0) {
+        u32 swap = swap_paddles & 1;
+        return 15u & ~(push[swap] & PUSH_FIRE ? 8u : 0u) & ~(push[swap ^ 1] & PUSH_FIRE ? 4u : 0u);
+    }
+    return 15;
+}
+
+CUDA_CALLABLE void start_controls() {
+    paddle[0] = paddle[1] = paddle_low + (paddle_high - paddle_low) / 2;
+    paddle[2] = paddle[3] = 0;  // nobody holds those of the right port
+    press(0, 0, 0, 0);
+}
+
+// The resistance at INPT0 to INPT3; -1 where no paddle is plugged in.
+CUDA_CALLABLE s32 paddle_of(u32 input) const {
+    if ((input < 2 ? left : right) != PORT_PADDLES) return -1;
+    return paddle[input ^ (swap_paddles & 1)];
+}

@@ -1,0 +1,146 @@
+// What the television shows at one moment, and which pixels of a line each of the six objects covers.
+//
+// The console changes it by events, each a kind and a value; the same events, kept in a log, let another kernel draw the
+// picture later. Objects are masks of 160 bits, five words, the leftmost pixel in the lowest bit of the first word.
+
+enum Kind : u32 {
+    VBLANK, COLUP0, COLUP1, COLUPF, COLUBK, CTRLPF, PF0, PF1, PF2, SHAPE0, SHAPE1, NUSIZ0, NUSIZ1, MISSILE0, MISSILE1, BALL,
+    X_PLAYER0, X_PLAYER1, X_MISSILE0, X_MISSILE1, X_BALL, HIDE0, HIDE1, COMB, REFLECT, STARS, KINDS = 28
+};
+
+enum Object : u32 { PLAYER0, PLAYER1, OBJECT_MISSILE0, OBJECT_MISSILE1, OBJECT_BALL, PLAYFIELD, OBJECTS };
+
+static const s32 LINE = 228;   // colour clocks of a line
+static const s32 BLANK = 68;   // of them without a picture
+static const s32 WIDTH = 160;
+static const s32 NEVER = 0x7FFFFFFF;
+
+struct Display {
+    u8 now[KINDS];
+    u32 mask[OBJECTS][5];
+    u32 stale;  // a bit per object whose mask is out of date
+
+    // The objects whose pixels depend on a kind of event.
+    CUDA_CALLABLE u32 touched(u32 kind) const {
+        switch (kind) {
+            case SHAPE0: case X_PLAYER0: case HIDE0: return 1u << PLAYER0;
+            case SHAPE1: case X_PLAYER1: case HIDE1: return 1u << PLAYER1;
+            case NUSIZ0: return 1u << PLAYER0 | 1u << OBJECT_MISSILE0;
+            case NUSIZ1: return 1u << PLAYER1 | 1u << OBJECT_MISSILE1;
+            case MISSILE0: case X_MISSILE0: case STARS: return 1u << OBJECT_MISSILE0;
+            case MISSILE1: case X_MISSILE1: return 1u << OBJECT_MISSILE1;
+            case BALL: case X_BALL: return 1u << OBJECT_BALL;
+            case CTRLPF: return 1u << OBJECT_BALL;
+            case PF0: case PF1: case PF2: case REFLECT: return 1u << PLAYFIELD;
+            default: return 0;
+        }
+    }
+
+    // A bit per object that has any pixel.
+    CUDA_CALLABLE u32 shown() const {
+        return (now[SHAPE0] != 0) << PLAYER0 | (now[SHAPE1] != 0) << PLAYER1 | now[MISSILE0] << OBJECT_MISSILE0 | now[MISSILE1] << OBJECT_MISSILE1 |
+               now[BALL] << OBJECT_BALL | ((now[PF0] | now[PF1] | now[PF2]) != 0) << PLAYFIELD;
+    }
+
+    // A write to HMM0 at the right moment keeps the extra clocks of missile 0 going: it wanders from line to line, and makes stars.
+    // STARS is 128 and the place in a round of four lines.
+    CUDA_CALLABLE NOINLINE void wander() {
+        u32 turn = (now[STARS] + 1) & 3;
+        s32 to = now[X_MISSILE0] - (turn == 0 ? 18 : turn == 1 ? 33 : turn == 2 ? 0 : 17);
+        now[STARS] = 128 | turn;
+        now[X_MISSILE0] = to < 0 ? to + WIDTH : to;
+        stale |= 1u << OBJECT_MISSILE0;
+    }
+
+    // The end of a line: what holds for the rest of a line only is over.
+    CUDA_CALLABLE void end_line() {
+        if (now[STARS]) wander();
+        if (now[HIDE0]) stale |= 1u << PLAYER0;
+        if (now[HIDE1]) stale |= 1u << PLAYER1;
+        now[HIDE0] = now[HIDE1] = now[COMB] = 0;
+        u8 reflect = now[CTRLPF] & 1;
+        if (now[REFLECT] != reflect) stale |= 1u << PLAYFIELD;
+        now[REFLECT] = reflect;
+    }
+
+    // Add up to 32 pixels, from pixel x on, around the edge of the line.
+    CUDA_CALLABLE void cover(u32* into, u32 bits, s32 x) const {
+        if (x >= WIDTH) x -= WIDTH;
+        s32 word = x >> 5, shift = x & 31;
+        into[word] |= bits << shift;
+        if (shift) into[word == 4 ? 0 : word + 1] |= bits >> (32 - shift);
+    }
+
+    // The first copy and its repetitions, as NUSIZ asks for them.
+    CUDA_CALLABLE void copies(u32* into, u32 bits, s32 x, u32 mode, u32 hidden) const {
+        if (!hidden) cover(into, bits, x);
+        if (mode == 1 || mode == 3) cover(into, bits, x + 16);
+        if (mode == 2 || mode == 3 || mode == 6) cover(into, bits, x + 32);
+        if (mode == 4 || mode == 6) cover(into, bits, x + 64);
+    }
+
+    CUDA_CALLABLE u32 doubled(u32 bits) const {  // every bit twice
+        bits = (bits | bits << 8) & 0x00FF00FFu;
+        bits = (bits | bits << 4) & 0x0F0F0F0Fu;
+        bits = (bits | bits << 2) & 0x33333333u;
+        bits = (bits | bits << 1) & 0x55555555u;
+        return bits | bits << 1;
+    }
+
+    CUDA_CALLABLE u32 quadrupled(u32 bits) const { return doubled(doubled(bits)); }
+
+    CUDA_CALLABLE void build_player(u32 which) {
+        u32* into = mask[which];
+        u32 shape = now[SHAPE0 + which], mode = now[NUSIZ0 + which] & 7, hidden = now[HIDE0 + which];
+        s32 x = now[X_PLAYER0 + which];
+        if (mode == 5) copies(into, doubled(shape), x + 1, mode, hidden);  // wide players come one clock later
+        else if (mode == 7) copies(into, quadrupled(shape), x + 1, mode, hidden);
+        else copies(into, shape, x, mode, hidden);
+    }
+
+    CUDA_CALLABLE void build_playfield() {
+        u32* into = mask[PLAYFIELD];
+        u32 half = now[PF0] | now[PF1] << 4 | now[PF2] << 12;
+        into[0] = quadrupled(half & 255);
+        into[1] = quadrupled(half >> 8 & 255);
+        into[2] = quadrupled(half >> 16);
+        u32 right = half;
+        if (now[REFLECT]) {
+            right = 0;
+            for (s32 i = 0; i < 20; i++) right |= (half >> i & 1) << (19 - i);
+        }
+        into[2] |= quadrupled(right & 15) << 16;
+        into[3] = quadrupled(right >> 4 & 255);
+        into[4] = quadrupled(right >> 12);
+    }
+
+    // Bring the masks of these objects up to date.
+    CUDA_CALLABLE void build(u32 wanted) {
+        wanted &= stale;
+        if (!wanted) return;
+        stale &= ~wanted;
+        for (u32 object = 0; object < OBJECTS; object++) {
+            if (!(wanted >> object & 1)) continue;
+            u32* into = mask[object];
+            into[0] = into[1] = into[2] = into[3] = into[4] = 0;
+            if (object <= PLAYER1) build_player(object);
+            else if (object == PLAYFIELD) build_playfield();
+            else if (object == OBJECT_BALL) cover(into, (1u << (1u << (now[CTRLPF] >> 4 & 3))) - 1, now[X_BALL]);
+            else {
+                u32 size = now[NUSIZ0 + object - OBJECT_MISSILE0];
+                if (object == OBJECT_MISSILE0 && now[STARS]) {
+                    if (now[STARS] == 130) continue;
+                    if (now[STARS] == 129) size |= 16;
+                }
+                copies(into, (1u << (1u << (size >> 4 & 3))) - 1, now[X_MISSILE0 + object - OBJECT_MISSILE0], size & 7, 0);
+            }
+        }
+    }
+
+    // The pixels from x0 up to, not including, x1 that lie in a word of the masks.
+    CUDA_CALLABLE u32 window(s32 word, s32 x0, s32 x1) const {
+        s32 from = x0 - 32 * word, to = x1 - 32 * word;
+        u32 below = to >= 32 ? 0xFFFFFFFFu : to <= 0 ? 0u : (1u << to) - 1;
+        return from >= 32 ? 0u : from <= 0 ? below : below & ~((1u << from) - 1);
+    }
+};

@@ -1,0 +1,60 @@
+// One frame: from the end of one VSYNC to the end of the next.
+
+CUDA_CALLABLE void begin_frame() {
+    s32 passed = cycles, before = clock_of(passed), in_line = before % LINE;
+    s32 gone = before - in_line;  // the clocks of whole lines, which every clock loses
+    if (vsync_end != NEVER) vsync_end -= gone;
+    hmove_clock -= gone;
+    marked_line -= gone / LINE;
+    line_phase = -in_line / 3;
+    dump_cycle -= passed;
+    rebase_riot(passed);
+    rebase_dpc(passed);
+    cycles = 0;
+    faded = fades ? before / LINE & 1 : 0;  // PAL sets lose the colour of frames with an odd number of lines
+    for (s32 i = COLUP0; i <= COLUBK; i++) view.now[i] = (view.now[i] & 0xFE) | faded;
+    looked = first_clock;
+    seen = 0;
+    buffer ^= 1;
+}
+
+// Run one frame; its picture is logged where `log` is not null.
+CUDA_CALLABLE void frame() {
+    line_phase = phase;
+    for (s32 i = 0; i < KINDS; i++) view.now[i] = kept[i];
+    view.stale = (1u << OBJECTS) - 1;
+    headed = logged = 0;
+    if (partial) {
+        if (log) head_log(seen < first_clock ? first_clock : seen);
+    } else {
+        begin_frame();
+    }
+    partial = 1;
+    stop = 0;
+    run();
+    collide(seen);
+    if (log) end_log(seen);
+    comb_due = (seen > first_clock ? 0 : comb_due & 1) | comb_due >> 1;
+    phase = line_phase;
+    for (s32 i = 0; i < KINDS; i++) kept[i] = view.now[i];
+}
+
+CUDA_CALLABLE void start_tia() {
+    for (s32 i = 0; i < KINDS; i++) kept[i] = 0;
+    vsync_end = NEVER;
+    phase = hmove_clock = dump_cycle = looked = seen = marked_line = 0;
+    collided = partial = vblank = buffer = faded = comb_due = 0;
+    for (s32 i = 0; i < 2; i++) grp[i] = grp_old[i] = reflected[i] = delayed[i] = enam[i] = resmp[i] = 0;
+    enabl = enabl_old = delayed_ball = 0;
+    for (s32 i = 0; i < 5; i++) motion[i] = 0;
+}
+
+// Switch the console on, with `timer` in the timer, which is by chance. RAM is left alone: it holds anything.
+CUDA_CALLABLE void power_on(u32 timer) {
+    cycles = 0;
+    start_tia();
+    start_riot(timer);
+    start_controls();
+    start_cartridge();
+    start_cpu();
+}

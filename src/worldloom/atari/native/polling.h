@@ -1,0 +1,21 @@
+// Loops that do nothing but wait for the timer, such as LDA INTIM; BNE: rounds are counted instead of run.
+
+// Cycles of one round of the loop that begins at `address`: a read of 4 cycles and a branch that is taken.
+CUDA_CALLABLE s32 poll_cycles(u32 address) { return 7 + (s32)((address ^ (address + 5)) >> 8 & 1); }
+
+// How many rounds the loop certainly goes on, given that only `most` more instructions may run. The last round is left to be run.
+NOINLINE CUDA_CALLABLE s32 poll_rounds(u32 address, s32 at, s32 most) {
+    u32 reads_flag = rom_at(address + 1) & 1;
+    u32 branch = rom_at(address + 3);
+    s32 enough = timer_value;  // intervals after which the loop ends
+    if (!reads_flag) {
+        if (branch == 0xD0) enough -= 1;
+        if (branch == 0x30) enough -= 128;
+        if (branch == 0x10 && timer_left(at + 4) > 127) return 0;
+    }
+    s32 age = timer_age(at + 4);
+    s32 wait = enough * (1 << timer_shift) - age;
+    if (age < 0 || wait <= 0) return 0;
+    s32 rounds = (wait + poll_cycles(address) - 1) / poll_cycles(address);
+    return rounds < most / 2 ? rounds : most / 2;
+}

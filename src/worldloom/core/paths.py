@@ -1,0 +1,21 @@
+"""Paths as users write them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from worldloom.core.errors import InputError
+
+
+def home_expanded(path: str | Path) -> Path:
+    """``path`` with ``~`` as the home it stands for; InputError where there is no such user."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        raise InputError(f"the path {shown(path)} begins with the home of a user who is not known here: write it out") from None
+
+
+def shown(path: str | Path) -> str:
+    """``path`` on one line of text; characters that cannot be printed, of which file names may have any, are escaped."""
+    text = str(path)
+    return text if text.isprintable() else ascii(text)
