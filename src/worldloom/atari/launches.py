@@ -109,6 +109,7 @@ class Workshop:
     def __init__(self, shelf: Shelf, starts: Starts, kind: str) -> None:
         self.shelf, self.starts, self.kind = shelf, starts, kind
         self._prepared: weakref.WeakKeyDictionary[Simulation, weakref.ref[Prepared]] = weakref.WeakKeyDictionary()
+        self._states: weakref.WeakValueDictionary[str, StartStates] = weakref.WeakValueDictionary()
 
     def prepared(self, simulation: Simulation) -> Prepared:
         """The memory of a simulation; whoever asks for it keeps it."""
@@ -131,8 +132,15 @@ class Workshop:
             pressed=wp.array(self.starts.pressed, dtype=wp.uint8, device=device),
             frames=wp.array(self.starts.frames, dtype=wp.int32, device=device),
             power_on=words(wp.array(self.shelf.power_on, dtype=wp.uint8, device=device)),
-            states=StartStates(self.shelf, self.starts, device),
+            states=self._start_states(device),
         )
+
+    def _start_states(self, device: wp.Device) -> StartStates:
+        """The states that episodes begin with, which all simulations of a device share."""
+        found = self._states.get(device.alias)
+        if found is None:
+            found = self._states[device.alias] = StartStates(self.shelf, self.starts, device)
+        return found
 
     def digest(self) -> str:
         """A hash over the games and the starts."""
