@@ -8,8 +8,8 @@ CUDA_CALLABLE void begin_frame() {
     marked_line -= gone / LINE;
     line_phase = -in_line / 3;
     dump_cycle -= passed;
-    timer_cycle -= passed;
-    timer_noted -= passed;
+    rebase_riot(passed);
+    rebase_dpc(passed);
     cycles = 0;
     faded = fades ? before / LINE & 1 : 0;  // PAL sets lose the colour of frames with an odd number of lines
     for (s32 i = COLUP0; i <= COLUBK; i++) view.now[i] = (view.now[i] & 0xFE) | faded;

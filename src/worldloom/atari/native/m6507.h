@@ -34,7 +34,7 @@
 #define LOW (word >> 8 & 255)
 #define HIGH (word >> 16 & 255)
 #define ABSOLUTE (word >> 8 & 0xFFFF)
-#define CARRY_OF(index) (LOW + (index) >> 8)
+#define CARRY_OF(index) ((LOW + (index)) >> 8)
 
 // Cases of one operation on a byte v, over the ways to address it.
 #define IMMEDIATE(opcode, ...) case opcode: { t += 2; pc += 2; u32 v = LOW; __VA_ARGS__ } break;
@@ -43,7 +43,7 @@
 #define DIRECT(opcode, ...) case opcode: { t += 4; pc += 3; u32 v; READ(v, ABSOLUTE, HIGH) __VA_ARGS__ } break;
 #define INDEXED(opcode, index, ...) case opcode: { t += 4 + CARRY_OF(index); pc += 3; u32 v; READ(v, ABSOLUTE + index, HIGH) __VA_ARGS__ } break;
 #define INDIRECT_X(opcode, ...) case opcode: { t += 6; pc += 2; u32 p, v; POINTER(p, LOW + x) READ(v, p, p >> 8) __VA_ARGS__ } break;
-#define INDIRECT_Y(opcode, ...) case opcode: { t += 5; pc += 2; u32 p, v; POINTER(p, LOW) t += (p & 255) + y >> 8; READ(v, p + y, p >> 8) __VA_ARGS__ } break;
+#define INDIRECT_Y(opcode, ...) case opcode: { t += 5; pc += 2; u32 p, v; POINTER(p, LOW) t += ((p & 255) + y) >> 8; READ(v, p + y, p >> 8) __VA_ARGS__ } break;
 #define EIGHT_MODES(base, ...) \
     IMMEDIATE(base | 0x09, __VA_ARGS__) ZERO_PAGE(base | 0x05, __VA_ARGS__) ZERO_INDEXED(base | 0x15, x, __VA_ARGS__) DIRECT(base | 0x0D, __VA_ARGS__) \
     INDEXED(base | 0x1D, x, __VA_ARGS__) INDEXED(base | 0x19, y, __VA_ARGS__) INDIRECT_X(base | 0x01, __VA_ARGS__) INDIRECT_Y(base | 0x11, __VA_ARGS__)
@@ -101,7 +101,7 @@ NOINLINE CUDA_CALLABLE u32 subtract_decimal(u32 one, u32 other, u32 carried) {
 CUDA_CALLABLE void start_cpu() {
     a = x = y = 0;
     s = 0xFF;
-    p = 0x34;
+    p = 0x30;
     cycles = 0;
     if (kind == KIND_FE) slices = whole_bank(0);
     pc = (u16)(peek(0xFFFC, 0, 0) | peek(0xFFFD, 0, 0) << 8);
