@@ -26,12 +26,14 @@
 #if defined(__CUDA_ARCH__)
 #define GOES_ON t < line_end
 #define HALT line_end = -0x7FFFFFFF;
+#define PAUSE line_end = t;
 #define OPCODE(code) case 0x##code:
 #define OTHERWISE default:
 #define NEXT break;
 #else
 #define GOES_ON left > 0
 #define HALT { unused += left; left = 0; }
+#define PAUSE {}
 #define OPCODE(code) at_##code:
 #define OTHERWISE at_others:
 #define NEXT { \
@@ -153,6 +155,7 @@ CUDA_CALLABLE void run() {
         AT(E0), AT(E1), ANY, ANY, AT(E4), AT(E5), AT(E6), ANY, AT(E8), AT(E9), AT(EA), ANY, AT(EC), AT(ED), AT(EE), ANY,
         AT(F0), AT(F1), ANY, ANY, ANY, AT(F5), AT(F6), ANY, AT(F8), AT(F9), ANY, ANY, ANY, AT(FD), AT(FE), ANY};
 #endif
+    const s32 ONE_LINE = 40;  // no line has so many instructions
     const u32 open = rom_slices << 10;
     u32 a, x, y, s, shown, place, lift, nz, carry, over, modes, word;
     s32 t = cycles, left = MOST_INSTRUCTIONS, unused = 0;
@@ -160,7 +163,7 @@ CUDA_CALLABLE void run() {
     stop = 0;
     while (!stop && left > 0) {
 #if defined(__CUDA_ARCH__)
-        s32 line_end = left > 40 ? t + 76 - (t - line_phase + 76000) % 76 : t + 1;  // towards the end of its instructions step by step
+        s32 line_end = left > ONE_LINE ? t + 76 - (t - line_phase + 76000) % 76 : t + 1;  // towards the end of its instructions step by step
 #endif
         while (GOES_ON) {
             left -= 1;
@@ -180,6 +183,7 @@ CUDA_CALLABLE void run() {
                     s32 rounds = poll_rounds(pc, t, left);
                     t += rounds * poll_cycles(pc);
                     left -= rounds * 2;
+                    if (left <= ONE_LINE) PAUSE
                 }
             }
 #if defined(__CUDA_ARCH__)
