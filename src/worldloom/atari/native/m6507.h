@@ -15,7 +15,7 @@
 #define RESUME { shown = slices; base = (shown & 255) << 10; page = NO_PAGE; if (stop) HALT }
 // The consoles of a warp meet again at the end of every line; on a CPU each runs on to the end of its frame.
 #if defined(__CUDA_ARCH__)
-#define NEXT t < line_end
+#define NEXT t < line_end && left > 0
 #define HALT line_end = -0x7FFFFFFF;
 #else
 #define NEXT left > 0
@@ -126,9 +126,12 @@ CUDA_CALLABLE void run() {
     u32 page = NO_PAGE, base = (shown & 255) << 10;
     UNPACK_FLAGS(p)
     stop = 0;
-    while (!stop && left > 0) {
 #if defined(__CUDA_ARCH__)
-        s32 line_end = left > 40 ? t + 76 - (t - line_phase + 76000) % 76 : t + 1;  // towards the end of its instructions step by step
+    // A console that is ahead, because it has skipped the rounds of a loop, waits for the others: all of them run the same line.
+    for (s32 next_line = 76 + line_phase; !stop && left > 0; next_line += 76) {
+        s32 line_end = next_line;
+#else
+    while (!stop && left > 0) {
 #endif
         while (NEXT) {
             left -= 1;

@@ -5,6 +5,10 @@
 
 static const s32 LOG_HEAD = 11;
 
+struct alignas(16) Sixteen {  // pixels, one store
+    u32 cell[4];
+};
+
 struct Painter {
     Display view;
     u8* picture;
@@ -38,18 +42,17 @@ struct Painter {
         u32 left = view.now[score ? COLUP0 : COLUPF] * 0x01010101u ^ back, right = view.now[score ? COLUP1 : COLUPF] * 0x01010101u ^ back;
         s32 x = x0;
         for (; x & 3 && x < x1; x++) row[x] = back ^ (view.mask[PLAYFIELD][x >> 5] >> (x & 31) & 1 ? (x < 80 ? left : right) : 0);
-        u32* cells = (u32*)row;
-        s32 cell = x >> 2, last = x1 >> 2;
-        while (cell < last) {
-            u32 bits = view.mask[PLAYFIELD][cell >> 3] >> (4 * (cell & 7));
-            s32 end = (cell | 7) + 1;  // of the word
-            if (cell < 20 && end > 20) end = 20;
-            if (end > last) end = last;
-            u32 other = cell < 20 ? left : right;
-            if (!bits) {
-                for (; cell < end; cell++) cells[cell] = back;
+        s32 last = x1 >> 2;
+        for (s32 cell = x >> 2; cell < last;) {
+            u32 bits = view.mask[PLAYFIELD][cell >> 3] >> (4 * (cell & 7)), other = cell < 20 ? left : right;
+            if (!(cell & 3) && cell + 4 <= last) {
+                Sixteen four;
+                for (s32 i = 0; i < 4; i++, bits >>= 4) four.cell[i] = back ^ (other & (0 - (bits & 1)));
+                *(Sixteen*)(row + 4 * cell) = four;
+                cell += 4;
             } else {
-                for (; cell < end; cell++, bits >>= 4) cells[cell] = back ^ (other & (0 - (bits & 1)));
+                *(u32*)(row + 4 * cell) = back ^ (other & (0 - (bits & 1)));
+                cell++;
             }
         }
         for (x = x < 4 * last ? 4 * last : x; x < x1; x++) row[x] = back ^ (view.mask[PLAYFIELD][x >> 5] >> (x & 31) & 1 ? (x < 80 ? left : right) : 0);
@@ -81,7 +84,7 @@ struct Painter {
     CUDA_CALLABLE void segment(s32 line, s32 x0, s32 x1) {
         u8* row = picture + (line - first_line) * WIDTH;
         if (view.now[VBLANK]) {
-            for (s32 x = x0; x < x1; x++) row[x] = 0;
+            black(row, x0, x1);
             return;
         }
         u32 shown = view.present | 1u << PLAYFIELD;
@@ -89,7 +92,18 @@ struct Painter {
         ground(row, x0, x1);
         if (shown & ~(1u << PLAYFIELD)) sprites(row, shown, x0, x1);
         if (view.now[COMB])
-            for (s32 x = x0; x < x1 && x < 8; x++) row[x] = 0;
+            black(row, x0, x1 < 8 ? x1 : 8);
+    }
+
+    CUDA_CALLABLE void black(u8* row, s32 x0, s32 x1) const {
+        while (x0 < x1) {
+            if (!(x0 & 15) && x0 + 16 <= x1) {
+                *(Sixteen*)(row + x0) = Sixteen{{0, 0, 0, 0}};
+                x0 += 16;
+            } else {
+                row[x0++] = 0;
+            }
+        }
     }
 
     // Draw from one clock of the frame to another; rows outside of [top, bottom) are left alone.
@@ -114,8 +128,8 @@ struct Painter {
 
     // A whole line that shows the same as the one above.
     CUDA_CALLABLE void repeat(s32 line) {
-        u32* row = (u32*)(picture + (line - first_line) * WIDTH);
-        for (s32 i = 0; i < WIDTH / 4; i++) row[i] = row[i - WIDTH / 4];
+        Sixteen* row = (Sixteen*)(picture + (line - first_line) * WIDTH);
+        for (s32 i = 0; i < WIDTH / 16; i++) row[i] = row[i - WIDTH / 16];
     }
 
     // Draw the lines [top, bottom) of the log's frame.
