@@ -11,6 +11,8 @@ struct alignas(16) Sixteen {  // pixels, one store
 
 struct Painter {
     Display view;
+    Sixteen ground[WIDTH / 16];
+    u32 ground_stale;
     u8* picture;
     s32 first_line;
 
@@ -35,27 +37,32 @@ struct Painter {
 #endif
     }
 
-    // Background and playfield: cells of four pixels, one store each.
-    CUDA_CALLABLE void ground(u8* row, s32 x0, s32 x1) const {
+    // Background and playfield of a whole line, in cells of four pixels.
+    CUDA_CALLABLE void build_ground() {
         u32 score = (view.now[CTRLPF] & 6) == 2;
         u32 back = view.now[COLUBK] * 0x01010101u;
-        u32 left = view.now[score ? COLUP0 : COLUPF] * 0x01010101u ^ back, right = view.now[score ? COLUP1 : COLUPF] * 0x01010101u ^ back;
-        s32 x = x0;
-        for (; x & 3 && x < x1; x++) row[x] = back ^ (view.mask[PLAYFIELD][x >> 5] >> (x & 31) & 1 ? (x < 80 ? left : right) : 0);
-        s32 last = x1 >> 2;
-        for (s32 cell = x >> 2; cell < last;) {
-            u32 bits = view.mask[PLAYFIELD][cell >> 3] >> (4 * (cell & 7)), other = cell < 20 ? left : right;
-            if (!(cell & 3) && cell + 4 <= last) {
-                Sixteen four;
-                for (s32 i = 0; i < 4; i++, bits >>= 4) four.cell[i] = back ^ (other & (0 - (bits & 1)));
-                *(Sixteen*)(row + 4 * cell) = four;
-                cell += 4;
+        for (s32 half = 0; half < 2; half++) {
+            u32 other = view.now[score ? COLUP0 + half : COLUPF] * 0x01010101u ^ back;
+            for (s32 cell = 20 * half; cell < 20 * half + 20; cell++)
+                ground[cell >> 2].cell[cell & 3] = back ^ (other & (0 - (view.mask[PLAYFIELD][cell >> 3] >> (4 * (cell & 7)) & 1)));
+        }
+        ground_stale = 0;
+    }
+
+    CUDA_CALLABLE void lay_ground(u8* row, s32 x0, s32 x1) const {
+        const u8* from = (const u8*)ground;
+        while (x0 < x1) {
+            if (!(x0 & 15) && x0 + 16 <= x1) {
+                *(Sixteen*)(row + x0) = ground[x0 >> 4];
+                x0 += 16;
+            } else if (!(x0 & 3) && x0 + 4 <= x1) {
+                *(u32*)(row + x0) = *(const u32*)(from + x0);
+                x0 += 4;
             } else {
-                *(u32*)(row + 4 * cell) = back ^ (other & (0 - (bits & 1)));
-                cell++;
+                row[x0] = from[x0];
+                x0++;
             }
         }
-        for (x = x < 4 * last ? 4 * last : x; x < x1; x++) row[x] = back ^ (view.mask[PLAYFIELD][x >> 5] >> (x & 31) & 1 ? (x < 80 ? left : right) : 0);
     }
 
     CUDA_CALLABLE void sprites(u8* row, u32 shown, s32 x0, s32 x1) const {
@@ -88,8 +95,10 @@ struct Painter {
             return;
         }
         u32 shown = view.present | 1u << PLAYFIELD;
+        if (view.stale >> PLAYFIELD & 1) ground_stale = 1;
         view.build(shown);
-        ground(row, x0, x1);
+        if (ground_stale) build_ground();
+        lay_ground(row, x0, x1);
         if (shown & ~(1u << PLAYFIELD)) sprites(row, shown, x0, x1);
         if (view.now[COMB])
             black(row, x0, x1 < 8 ? x1 : 8);
@@ -138,6 +147,7 @@ struct Painter {
         s32 clock = log[1], end = log[2];
         for (s32 i = 0; i < KINDS / 4; i++) ((u32*)view.now)[i] = log[3 + i];
         view.begin();
+        ground_stale = 1;
         s32 stop = bottom * LINE;
         if (end > stop) end = stop;
         for (u32 i = 0; i < count && clock < end; i++) {
@@ -149,6 +159,7 @@ struct Painter {
                 clock = at;
             }
             view.set(kind, event & 255);
+            if (kind >= COLUP0 && kind <= CTRLPF) ground_stale = 1;
         }
         if (clock < end) draw(clock, end, top, bottom);
     }

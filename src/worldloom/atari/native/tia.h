@@ -167,7 +167,7 @@ CUDA_CALLABLE u8 tia_peek(u32 address, s32 cycle) {
     return low;
 }
 
-CUDA_CALLABLE s32 tia_poke(u32 address, u8 value, s32 cycle) {
+CUDA_CALLABLE inline s32 tia_poke(u32 address, u8 value, s32 cycle) {
     s32 clock = clock_of(cycle);
     seen = clock;
     if (clock >= most_clocks) {  // no VSYNC came in time
