@@ -137,6 +137,7 @@ def __dir__() -> list[str]:
     return [*__all__, *_FUNCTIONS]
 
 
+from worldloom import atari as _atari  # noqa: E402, F401 - makes the ids of Atari worlds known
 from worldloom import envs as _envs  # noqa: E402, F401 - registers the worlds that come with worldloom
 from worldloom.vector import registration as _registration  # noqa: E402, F401 - and lets Gymnasium know them
 from worldloom.vector.make import list_all_envs, make, make_spec  # noqa: E402

@@ -28,7 +28,7 @@ def device_of(id_):
     return "python" if sum(wl.definition(id_).rows.values()) < 50 else "cpu"
 
 
-@pytest.mark.parametrize("id_", wl.list_all_envs())
+@pytest.mark.parametrize("id_", list(wl.registered()))
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_gymnasiums_checker_passes(id_):
     env = gymnasium.make(f"worldloom/{id_}", device=device_of(id_))
@@ -36,7 +36,7 @@ def test_gymnasiums_checker_passes(id_):
     check_env(env.unwrapped)
 
 
-@pytest.mark.parametrize("id_", wl.list_all_envs())
+@pytest.mark.parametrize("id_", list(wl.registered()))
 def test_batches_lie_in_their_spaces(id_):
     env = wl.make(id_, N, device=device_of(id_), seed=0)
     assert isinstance(env, gymnasium.vector.VectorEnv)

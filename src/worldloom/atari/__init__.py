@@ -1,1 +1,6 @@
-"""The Atari 2600 as a world: a console in C++ that runs on the CPU and on CUDA from one source, its cartridges and its games."""
+"""The Atari 2600: consoles as worlds, many thousands at once. Importing this package makes the ids of its worlds known."""
+
+from worldloom.atari.family import AtariFamily
+from worldloom.core.families import add_family
+
+add_family(AtariFamily())

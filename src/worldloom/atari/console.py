@@ -5,16 +5,17 @@ For N consoles and G games:
 - ``machine``: uint8 (N, record): the state of each console as bytes, and behind it the RAM of its cartridge. Nothing else outlives a launch.
 - ``game``: int32 (N,): which game a console plays: a row of ``table``.
 - ``words``: uint32: the ROMs of the games, one after the other, a word per byte. ``table``: int32 (G, len(Slot)): what is known of each game.
-- ``pressed``: uint8 (N, F, 2): what is held in each frame: the action of player A, with ``RESET``, ``SELECT`` and ``BEGIN`` added to it;
-  the action of player B.
-- ``frames``: int32 (N,): how many of the F frames to emulate; 0 leaves a console alone.
-- ``earned``, ``lives``: int32 (N,), ``over``: bool (N,), ``ran``: int32 (N,): the points of the frames, the lives left and whether the
-  game is over, after ``ran`` frames: a console stops behind the frame in which its game ends, and does not go on where it has ended.
-- ``pictures``: uint8 (N, 2, height, 160): colours (indices into the palette) of the last frame but one of a window, and of the last.
-  A frame that was not reached leaves its picture as it was: of F frames, frame F - 2 goes to picture 0 and frame F - 1 to picture 1.
-- ``mask``: bool (N,), and ``wanted``: worlds whose mask is otherwise are left alone. ``first`` and ``count``: the range of consoles.
+- ``pressed``: uint8 (P, F, 2): programs of what is held in each frame: the action of player A, with ``RESET``, ``SELECT`` and ``BEGIN``
+  added to it; the action of player B, with ``WARM_UP``.
+- ``frames``: int32 (P,): how many of its F frames a program has.
+- ``program``: int32 (N,) or nothing: which program a console follows, -1 leaves it alone; without it console k follows program k.
+- ``outcome``: the points of the frames, the lives left and whether the game is over. A console stops behind the frame in which its game
+  ends, or with ``one_life`` a life is lost, and does not go on where it has ended.
+- ``pictures``: uint8 (N, 2, height, 160): colours (indices into the palette). Frames go to the two pictures in turns, ``newest`` is where
+  the last one went. Of F frames those from F - ``window`` on are logged, in two logs in turns, so that at most the last two can be drawn.
+- ``shard``: the range of consoles, and a mask: those whose mask is otherwise are left alone.
 
-``emulate`` keeps a log of what those two frames show, and ``draw`` makes the pictures of it, so that frames that nobody looks at are
+``emulate`` keeps a log of what those frames show, and ``draw`` makes the pictures of it, so that frames that nobody looks at are
 never drawn. Both only launch kernels, so that they may be recorded into graphs, and neither allocates.
 """
 
@@ -31,6 +32,7 @@ import warp as wp
 
 from worldloom.atari import native
 from worldloom.atari.rules import rules_source
+from worldloom.core.launch import Shard
 
 RECORD = 320
 """Bytes of a console's state, the cartridge's RAM not counted."""
@@ -40,6 +42,8 @@ RESET, SELECT = 32, 64
 """The switches of the console, added to the action of player A."""
 BEGIN = 128
 """Before this frame the score and the lives are taken anew: what came before was not the game yet."""
+WARM_UP = 128
+"""Added to the action of player B: the frame is emulated whatever the rules make of it, since the game is not there yet."""
 WIDTH = 160
 BLOCK = 128
 """Threads of a block on a GPU."""
@@ -127,9 +131,6 @@ def shelve(entries: Sequence[Entry]) -> Shelf:
     return Shelf(words, table, record, shelf.height, state.numpy())
 
 
-ALL, WHERE, WHERE_NOT = 0, 1, 2
-"""Whether a mask counts: for nobody, where it is true, where it is false."""
-
 
 
 def _power_on_one(
@@ -143,6 +144,9 @@ def _power_on_one(
 
 def _emulate_one(
     k: int,
+    row: int,
+    window: int,
+    one_life: bool,
     log_words: int,
     machine: wp.array2d(dtype=wp.uint8),
     game: wp.array(dtype=wp.int32),
@@ -154,6 +158,7 @@ def _emulate_one(
     lives: wp.array(dtype=wp.int32),
     over: wp.array(dtype=wp.bool),
     ran: wp.array(dtype=wp.int32),
+    newest: wp.array(dtype=wp.int32),
     log: wp.array(dtype=wp.uint32),
     pictures: wp.array4d(dtype=wp.uint8),
 ): ...
@@ -198,9 +203,10 @@ def kernels() -> Kernels:
     @wp.kernel(enable_backward=False, module="unique")
     def emulate(
         first: int,
-        count: int,
         mask: wp.array(dtype=wp.bool),
-        masked: int,
+        value: bool,
+        window: int,
+        one_life: bool,
         log_words: int,
         machine: wp.array2d(dtype=wp.uint8),
         game: wp.array(dtype=wp.int32),
@@ -208,24 +214,30 @@ def kernels() -> Kernels:
         table: wp.array2d(dtype=wp.int32),
         pressed: wp.array3d(dtype=wp.uint8),
         frames: wp.array(dtype=wp.int32),
+        program: wp.array(dtype=wp.int32),
         earned: wp.array(dtype=wp.int32),
         lives: wp.array(dtype=wp.int32),
         over: wp.array(dtype=wp.bool),
         ran: wp.array(dtype=wp.int32),
+        newest: wp.array(dtype=wp.int32),
         log: wp.array(dtype=wp.uint32),
         pictures: wp.array4d(dtype=wp.uint8),
     ):
         k = first + wp.tid()
-        if wp.tid() >= count or (masked == 1 and not mask[k]) or (masked == 2 and mask[k]):
-            return
-        emulate_one(k, log_words, machine, game, words, table, pressed, frames, earned, lives, over, ran, log, pictures)
+        if mask:
+            if mask[k] != value:
+                return
+        row = k
+        if program:
+            row = program[k]
+        emulate_one(k, row, window, one_life, log_words, machine, game, words, table, pressed, frames, earned, lives, over, ran, newest, log, pictures)
 
     @wp.kernel(enable_backward=False, module="unique")
     def draw(
         first: int,
         count: int,
         mask: wp.array(dtype=wp.bool),
-        masked: int,
+        value: bool,
         parts: int,
         log_words: int,
         game: wp.array(dtype=wp.int32),
@@ -235,11 +247,37 @@ def kernels() -> Kernels:
     ):
         part = wp.tid() // count
         k = first + wp.tid() - part * count
-        if part >= parts or (masked == 1 and not mask[k]) or (masked == 2 and mask[k]):
-            return
+        if mask:
+            if mask[k] != value:
+                return
         draw_one(k, part, parts, log_words, game, table, log, pictures)
 
     return Kernels(power_on, emulate, draw)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of the programs that N consoles followed.
+
+    Attributes:
+        earned: int32 (N,): the points.
+        lives: int32 (N,): the lives left.
+        over: bool (N,): whether the game is over.
+        ran: int32 (N,): the frames that were emulated.
+        newest: int32 (N,): the picture that the last of them goes to.
+    """
+
+    earned: wp.array
+    lives: wp.array
+    over: wp.array
+    ran: wp.array
+    newest: wp.array
+
+
+def outcome(count: int, device: wp.Device) -> Outcome:
+    """Memory for what becomes of ``count`` consoles."""
+    earned, lives, ran, newest = (wp.zeros(count, dtype=wp.int32, device=device) for _ in range(4))
+    return Outcome(earned, lives, wp.zeros(count, dtype=wp.bool, device=device), ran, newest)
 
 
 class Bench:
@@ -257,7 +295,6 @@ class Bench:
         self.table = wp.array(shelf.table, dtype=wp.int32, device=device)
         self._log = wp.empty(num_consoles * 2 * LOG, dtype=wp.uint32, device=device)
         self._log.fill_(0xFFFFFFFF)
-        self._nobody = wp.zeros(1, dtype=wp.bool, device=device)
         self._kernels = kernels()
         self._parts = PARTS if device.is_cuda else 1
 
@@ -267,33 +304,24 @@ class Bench:
 
     def emulate(
         self,
+        shard: Shard,
         machine: wp.array,
         game: wp.array,
         pressed: wp.array,
         frames: wp.array,
-        earned: wp.array,
-        lives: wp.array,
-        over: wp.array,
-        ran: wp.array,
+        program: wp.array | None,
+        outcome: Outcome,
         pictures: wp.array,
         *,
-        first: int,
-        count: int,
-        mask: wp.array | None = None,
-        wanted: bool = True,
-        stream: wp.Stream | None = None,
+        window: int,
+        one_life: bool = False,
     ) -> None:
-        """Emulate up to F frames in the consoles from ``first`` on; the module says what the arrays hold."""
-        inputs = [first, count, *self._masked(mask, wanted), LOG, machine, game, self.words, self.table, pressed, frames]
-        outputs = [earned, lives, over, ran, self._log, pictures]
-        wp.launch(self._kernels.emulate, count, [*inputs, *outputs], device=self.device, stream=stream, block_dim=BLOCK, record_tape=False)
+        """Emulate the frames of programs in the consoles of ``shard``; the module says what the arrays hold."""
+        inputs = [shard.first, shard.mask, shard.value, window, one_life, LOG, machine, game, self.words, self.table, pressed, frames, program]
+        outputs = [outcome.earned, outcome.lives, outcome.over, outcome.ran, outcome.newest, self._log, pictures]
+        wp.launch(self._kernels.emulate, shard.count, [*inputs, *outputs], device=self.device, stream=shard.stream, block_dim=BLOCK, record_tape=False)
 
-    def draw(
-        self, game: wp.array, pictures: wp.array, *, first: int, count: int, mask: wp.array | None = None, wanted: bool = True, stream: wp.Stream | None = None
-    ) -> None:
+    def draw(self, shard: Shard, game: wp.array, pictures: wp.array) -> None:
         """Draw what the last call of :meth:`emulate` logged for the same consoles."""
-        inputs = [first, count, *self._masked(mask, wanted), self._parts, LOG, game, self.table, self._log, pictures]
-        wp.launch(self._kernels.draw, count * self._parts, inputs, device=self.device, stream=stream, block_dim=BLOCK, record_tape=False)
-
-    def _masked(self, mask: wp.array | None, wanted: bool) -> tuple[wp.array, int]:
-        return (self._nobody, ALL) if mask is None else (mask, WHERE if wanted else WHERE_NOT)
+        inputs = [shard.first, shard.count, shard.mask, shard.value, self._parts, LOG, game, self.table, self._log, pictures]
+        wp.launch(self._kernels.draw, shard.count * self._parts, inputs, device=self.device, stream=shard.stream, block_dim=BLOCK, record_tape=False)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from worldloom.cli.bar import Bar
 from worldloom.core.errors import InputError
+from worldloom.core.registry import Definition
+from worldloom.core.simulation import Simulation
 from worldloom.view.curve import draw_curve
 from worldloom.view.video import write_video
 
@@ -45,6 +47,16 @@ def video(
     with run.worlds(1, device, seed, reset=False) as worlds, Bar(f"filming {run.definition.id}", most) as bar:
         shown = _Counted(pictures(worlds, run.players(worlds, stochastic=stochastic, seed=seed), episodes, most, enough), bar)
         write_video(shown, target, run.definition.frames_per_second)
+    return shown.count
+
+
+def random_video(made: Definition, target: Path, *, episodes: int, seed: int, most: int, device: str) -> int:
+    """Film a world in which actions are drawn at random; returns the number of pictures."""
+    from worldloom.learn.playback import random_pictures
+
+    with Simulation(made, 1, device, seed=seed, autoreset="disabled") as worlds, Bar(f"filming {made.id}", most) as bar:
+        shown = _Counted(random_pictures(worlds, episodes, most, seed), bar)
+        write_video(shown, target, made.frames_per_second)
     return shown.count
 
 

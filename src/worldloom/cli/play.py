@@ -1,4 +1,4 @@
-"""``worldloom play``: a video of the policies of a run."""
+"""``worldloom play``: a video of the policies of a run, or of random actions in a world."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from pathlib import Path
 
 from worldloom.cli import console
 from worldloom.cli.settings import Run, Switch, require_positive
+from worldloom.core.registry import Definition
+from worldloom.core.world_files import find
 
 
 @dataclass
 class Play:
-    """Film the policies of a run at play in one world."""
+    """Film the policies of a run at play in one world, or with --random a world in which actions are drawn."""
 
     run_dir: Run
-    """The folder of a run, as `worldloom train` leaves it."""
+    """The folder of a run, as `worldloom train` leaves it; with --random a world."""
     video: str
     """The file to write: .mp4 or .gif."""
     episodes: int = 1
@@ -31,14 +33,28 @@ class Play:
     """Where the random numbers of the world start."""
     stochastic: Switch = False
     """Draw actions as in the training, instead of the likeliest ones."""
+    random: Switch = False
+    """Draw actions at random, in the world that is named in the place of a run."""
 
     def run(self) -> int:
         require_positive(episodes=self.episodes, max_frames=self.max_frames)
+        made, count = self._film_random() if self.random else self._film()
+        seconds = count / made.frames_per_second
+        console.out().print(f"wrote {self.video}: {count:,} pictures of {made.id}, {seconds:.1f} s", soft_wrap=True, markup=False)
+        return 0
+
+    def _film(self) -> tuple[Definition, int]:
         from worldloom.cli.pictures import video
         from worldloom.learn.actors import open_run
 
         run = open_run(Path(self.run_dir), self.checkpoint, self.env)
         count = video(run, Path(self.video), episodes=self.episodes, seed=self.seed, stochastic=self.stochastic, most=self.max_frames, device=self.device)
-        seconds = count / run.definition.frames_per_second
-        console.out().print(f"wrote {self.video}: {count:,} pictures of {run.definition.id}, {seconds:.1f} s", soft_wrap=True, markup=False)
-        return 0
+        return run.definition, count
+
+    def _film_random(self) -> tuple[Definition, int]:
+        from worldloom.cli.pictures import random_video
+
+        made = find(self.run_dir)
+        if made.notice:
+            console.err().print(made.notice, soft_wrap=True, markup=False)
+        return made, random_video(made, Path(self.video), episodes=self.episodes, seed=self.seed, most=self.max_frames, device=self.device)

@@ -13,6 +13,7 @@ from worldloom.cli.bar import Bar
 from worldloom.cli.settings import Json
 from worldloom.core import tensor_file
 from worldloom.core.errors import InputError
+from worldloom.core.families import family_of
 from worldloom.core.registry import registered, unavailable
 from worldloom.core.replay_log import KIND, VERSION, Episode, ReplayLog
 from worldloom.core.simulation import Simulation
@@ -71,7 +72,7 @@ class Replay:
             return ReplayLog.load(self.log)
         except InputError:
             recorded = tensor_file.read(self.log, KIND, VERSION).facts.get("world")
-            if recorded in registered() or recorded in unavailable():
+            if recorded in registered() or recorded in unavailable() or family_of(str(recorded)) is not None:
                 raise
             raise InputError(f"{self.log} was recorded in '{recorded}', which is not registered: name its file, as in --env pond.py") from None
 

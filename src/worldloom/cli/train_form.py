@@ -14,6 +14,7 @@ import tyro
 
 from worldloom.cli.train import Train
 from worldloom.core.errors import InputError
+from worldloom.core.families import family_of
 from worldloom.core.registry import registered
 from worldloom.core.world_files import find
 from worldloom.learn.algorithms import algorithm
@@ -35,11 +36,15 @@ def parse(arguments: Sequence[str]) -> Train:
         _same("--algo", algo, run.algorithm, run)
         return _resumed(_read(given, _as_form(run)), run)
     _, kind = algorithm(algo)
-    guess = next((word for word in given if word in registered() or word.endswith(".py") or ".py:" in word), "")
+    guess = next((word for word in given if _is_world(word) or word.endswith(".py") or ".py:" in word), "")
     command = _read(given, _fresh(algo, kind, guess), _tuned_for(guess, algo))
     if command.env and command.env != guess:  # another argument looked like a world
         command = _read(given, _fresh(algo, kind, command.env), _tuned_for(command.env, algo))
     return command
+
+
+def _is_world(word: str) -> bool:
+    return family_of(word) is not None or word in registered()
 
 
 def _fresh(algo: str, kind: type[TrainConfig], env: str) -> Train:

@@ -14,6 +14,7 @@ import numpy as np
 
 from worldloom.core.entity import Components, Entity, Has, World
 from worldloom.core.errors import DefinitionError, InputError
+from worldloom.core.families import family_ids, family_of
 from worldloom.core.fields import Field, Role
 from worldloom.core.grid import VECTORS, Grid, asks_all
 from worldloom.core.launch import Launch
@@ -266,8 +267,19 @@ def on_register(tell: Callable[[str], None]) -> None:
         tell(id)
 
 
-def definition(id: str) -> Definition:
-    """The definition registered under ``id``; InputError where it cannot be made yet, or with the nearest names where there is none."""
+def definition(id: str, **settings: Any) -> Definition:
+    """The definition registered under ``id``; InputError where it cannot be made yet, or with the nearest names where there is none.
+
+    Worlds of a family, such as Atari's, take ``settings``.
+    """
+    family = family_of(id)
+    if family is not None:
+        try:
+            return family.make(id, settings)
+        except InputError as error:
+            raise InputError(f"world '{id}' cannot be made: {error}") from None
+    if settings:
+        raise InputError(f"world '{id}' has no settings, so it cannot be made with {', '.join(settings)}: it is configured when it runs")
     if id not in _REGISTRY and id in _ANNOUNCED:
         try:
             return _ANNOUNCED[id]()
@@ -275,7 +287,7 @@ def definition(id: str) -> Definition:
             raise InputError(f"world '{id}' cannot be made: {error}") from None
     found = _REGISTRY.get(id)
     if found is None:
-        near = difflib.get_close_matches(id, {**_REGISTRY, **_ANNOUNCED}, n=3, cutoff=0.5)
+        near = difflib.get_close_matches(id, {*_REGISTRY, *_ANNOUNCED, *family_ids()}, n=3, cutoff=0.5)
         hint = f"did you mean {' or '.join(near)}?" if near else "`worldloom list` shows the worlds there are."
         raise InputError(f"there is no world '{id}'; {hint}")
     return found

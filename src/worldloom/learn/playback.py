@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
+from worldloom.core.compare import random_actions
 from worldloom.core.errors import InputError
 from worldloom.core.registry import Renderer
 from worldloom.core.simulation import Simulation
@@ -36,10 +37,27 @@ def pictures(
         most: Pictures after which it ends, wherever that is.
         enough: Pictures after which no further episode is begun; None for no such limit.
     """
+    match = Match(simulation, players)
+    return _filmed(simulation, lambda: bool(match.step()[0][0]), episodes, most, enough)
+
+
+def random_pictures(simulation: Simulation, episodes: int = 1, most: int = 1000, seed: int = 0) -> Iterator[Picture]:
+    """Likewise with random actions."""
+    generator = np.random.default_rng(seed)
+
+    def step() -> bool:
+        simulation.step(random_actions(simulation, generator))
+        return bool(simulation.terminated.numpy()[0] or simulation.truncated.numpy()[0])
+
+    return _filmed(simulation, step, episodes, most, None)
+
+
+def _filmed(simulation: Simulation, step: Callable[[], bool], episodes: int, most: int, enough: int | None) -> Iterator[Picture]:
+    """World 0, moved on by ``step``, which tells whether the episode ended."""
     draw = simulation.definition.render
     if draw is None:
         raise InputError(f"world '{simulation.definition.id}' has no renderer: register it with render=...")
-    match, shown = Match(simulation, players), 0
+    shown = 0
     for episode in range(episodes):
         if episode and enough is not None and shown >= enough:
             return
@@ -49,7 +67,7 @@ def pictures(
         yield _picture(draw, simulation)
         shown += 1
         while not ended and shown < most:
-            ended = bool(match.step()[0][0])
+            ended = step()
             yield _picture(draw, simulation)
             shown += 1
         if shown >= most:

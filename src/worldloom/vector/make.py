@@ -10,6 +10,7 @@ import gymnasium
 
 from worldloom.core.errors import InputError
 from worldloom.core.fields import Role
+from worldloom.core.families import family_ids, split
 from worldloom.core.registry import Definition, definition, registered
 from worldloom.core.schedule import Autoreset
 from worldloom.vector.layout import layout
@@ -61,7 +62,7 @@ def make(
         render_mode: ``rgb_array``, or None.
         copy: Whether what is handed out stays as it is when the next step is taken.
         exact: Whether every device gives the same bits, for which it is slower; for worldloom's worlds only.
-        config: Values of the world's configuration; for Gymnasium's environments arguments of ``gymnasium.make``.
+        config: Values of the world's configuration, and settings of worlds that have some, such as Atari's; for Gymnasium's environments arguments of ``gymnasium.make``.
     """
     if env_type not in ("gymnasium", "torch", "dm"):
         raise InputError(f"env_type must be 'gymnasium', 'torch' or 'dm', not {env_type!r}")
@@ -77,6 +78,9 @@ def make(
                 raise InputError("a factory makes its own renderer: give render_mode to gymnasium.make inside it")
             config["render_mode"] = render_mode
         return _make_foreign(id, num_envs, env_type, batch_size, num_threads, seed, autoreset, copy, config)
+    if isinstance(id, str):
+        settings, config = split(id, config)
+        id = definition(id, **settings)
     if batch_size is not None and batch_size < num_envs:
         from worldloom.vector.pool import WorldPool
 
@@ -118,9 +122,9 @@ def _make_foreign(
     return ProcessPool(made, num_envs, batch_size=batch_size, num_workers=workers, seed=seed, autoreset=autoreset, copy=copy, env_kwargs=config or None)
 
 
-def make_spec(id: str | Definition) -> EnvSpec:
-    """The spaces, the episode limit and the configuration of a world, without making one."""
-    made = definition(id) if isinstance(id, str) else id
+def make_spec(id: str | Definition, **settings: Any) -> EnvSpec:
+    """The spaces, the episode limit and the configuration of a world, without making one; ``settings`` for worlds that have some."""
+    made = definition(id, **settings) if isinstance(id, str) else id
     outside = layout(made)
     config = {
         f.name: f.default.item() if f.default.shape == () else f.default for f in made.world.fields.values() if f.role is Role.CONFIG and f.name != "max_steps"
@@ -129,5 +133,5 @@ def make_spec(id: str | Definition) -> EnvSpec:
 
 
 def list_all_envs() -> list[str]:
-    """The ids of all registered worlds."""
-    return list(registered())
+    """The ids of all registered worlds, and of all that can be made of families of worlds."""
+    return sorted({*registered(), *family_ids()})

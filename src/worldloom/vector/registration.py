@@ -7,7 +7,8 @@ from typing import Any
 import gymnasium
 from gymnasium.envs.registration import registry
 
-from worldloom.core.registry import on_register
+from worldloom.core.families import on_family, split
+from worldloom.core.registry import definition, on_register
 from worldloom.core.schedule import Autoreset
 
 NAMESPACE = "worldloom"
@@ -33,7 +34,8 @@ def announce(id: str) -> None:
 def make_one(world: str, **arguments: Any) -> Any:
     from worldloom.vector.gymnasium import WorldEnv
 
-    return WorldEnv(world, **arguments)
+    settings, rest = split(world, arguments)
+    return WorldEnv(definition(world, **settings), **rest)
 
 
 def make_many(world: str, num_envs: int = 1, max_episode_steps: int | None = None, autoreset: Autoreset = "next_step", **arguments: Any) -> Any:
@@ -46,3 +48,4 @@ def make_many(world: str, num_envs: int = 1, max_episode_steps: int | None = Non
 
 
 on_register(announce)
+on_family(announce)

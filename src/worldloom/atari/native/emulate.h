@@ -1,23 +1,24 @@
-// The body of the native function that runs the frames of console k.
-const s32* row = &table.data[game.data[k] * SLOTS];
+// The body of the native function that runs the frames of program `row` in console k; none where it is negative.
+u32* logs = log.data + (long long)k * 2 * log_words;
+logs[0] = logs[log_words] = NOTHING_LOGGED;
+if (row < 0) return;
+const s32* facts = &table.data[game.data[k] * SLOTS];
 u8* bytes = (u8*)machine.data + (long long)k * machine.strides[0];
 Machine m;
 m.load((const u32*)bytes);
-m.plug_in(row, words.data, bytes + 4 * RECORD_WORDS);
+m.plug_in(facts, words.data, bytes + 4 * RECORD_WORDS);
 m.pictures = pictures.data + k * (long long)pictures.strides[0];
 m.picture_bytes = pictures.strides[1];
-s32 points = 0, done = 0, wanted = frames.data[k], most = pressed.shape[1];
-u32* logs = log.data + (long long)k * 2 * log_words;
-logs[0] = logs[log_words] = NOTHING_LOGGED;
-for (s32 f = 0; f < wanted && f < most && !m.over; f++) {
-    const u8* held = pressed.data + ((long long)k * most + f) * 2;
-    s32 slot = f + 2 - wanted;
-    m.log = slot < 0 ? 0 : logs + slot * log_words;
+s32 points = 0, done = 0, wanted = frames.data[row], most = pressed.shape[1], owned = m.lives;
+for (s32 f = 0; f < wanted && f < most; f++) {
+    const u8* held = pressed.data + ((long long)row * most + f) * 2;
+    if (!(held[1] & 128) && (m.over || (one_life && m.lives < owned))) break;
+    m.log = f + window < wanted ? 0 : logs + (wanted - f & 1) * log_words;
     m.log_room = log_words - LOG_HEAD;
-    if (held[0] & 128) m.begin_rules(row[4]);
-    m.press(held[0] & 31, held[1], held[0] >> 5 & 1, held[0] >> 6 & 1);
+    if (held[0] & 128) m.begin_rules(facts[4]);
+    m.press(held[0] & 31, held[1] & 31, held[0] >> 5 & 1, held[0] >> 6 & 1);
     m.frame();
-    m.judge(row[4]);
+    m.judge(facts[4]);
     points += m.reward;
     done++;
 }
@@ -25,4 +26,5 @@ earned.data[k] = points;
 lives.data[k] = m.lives;
 over.data[k] = m.over;
 ran.data[k] = done;
+newest.data[k] = m.buffer;
 m.save((u32*)bytes);

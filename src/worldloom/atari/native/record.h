@@ -1,13 +1,19 @@
 // The state of a machine as a block of words in memory, and the row of the table of games that says what is plugged in.
 
+#if defined(__CUDACC__)
+typedef u32 Word;
+#else
+typedef u32 __attribute__((may_alias)) Word;  // fields of other types lie in the same words
+#endif
+
 CUDA_CALLABLE void load(const u32* from) {
-    u32* to = (u32*)&cycles;
+    Word* to = (Word*)&cycles;
 #pragma unroll 1
     for (u32 i = 0; i < RECORD_WORDS; i++) to[i] = from[i];
 }
 
 CUDA_CALLABLE void save(u32* to) const {
-    const u32* from = (const u32*)&cycles;
+    const Word* from = (const Word*)&cycles;
 #pragma unroll 1
     for (u32 i = 0; i < RECORD_WORDS; i++) to[i] = from[i];
 }

@@ -1,0 +1,77 @@
+"""The ids of Atari worlds, and how each becomes one.
+
+``Pong-v5`` has EnvPool's settings and ``ALE/Pong-v5`` Gymnasium's. Others follow a colon, as in ``Pong-v5:frame_skip=2,noop_max=1``, and
+several games are joined by a plus: ``Pong-v5+Breakout-v5``. The path of a ROM stands for its game.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from worldloom.atari import settings as choices
+from worldloom.atari.games import GAMES
+from worldloom.atari.roms import is_path
+from worldloom.core.errors import InputError
+
+if TYPE_CHECKING:
+    from worldloom.atari.lineup import Title
+    from worldloom.core.registry import Definition
+
+VERSION = "-v5"
+ALE = "ALE/"
+
+
+class AtariFamily:
+    """All Atari worlds."""
+
+    name = "Atari 2600"
+    settings = choices.NAMES
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[tuple[Title, ...], choices.Settings], Definition] = {}
+
+    @cached_property
+    def _single(self) -> list[str]:
+        """The games that one agent can play, by id."""
+        return sorted(game.id for game in GAMES if game.actions)
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        return frozenset(f"{prefix}{game.id}{VERSION}" for prefix in ("", ALE) for game in GAMES)
+
+    def ids(self) -> Sequence[str]:
+        return [f"{prefix}{id}{VERSION}" for prefix in ("", ALE) for id in self._single]
+
+    def owns(self, id: str) -> bool:
+        if id in self._known:
+            return True
+        head, _, _ = _parts(id)
+        return all(name in self._known or is_path(name) for name in head)
+
+    def make(self, id: str, settings: Mapping[str, Any]) -> Definition:
+        names, like, text = _parts(id)
+        written = choices.read(text) if text else {}
+        for name in written:
+            if name in settings:
+                raise InputError(f"the setting '{name}' is in the id and beside it: give it once")
+        from worldloom.atari.lineup import titles
+
+        chosen = choices.settle({**written, **settings}, like)
+        found = titles([name.removeprefix(ALE) for name in names], chosen)
+        key = (found, chosen)
+        if key not in self._made:
+            from worldloom.atari.world import define
+
+            self._made[key] = define(found, chosen)
+        return self._made[key]
+
+
+def _parts(id: str) -> tuple[list[str], choices.Like, str]:
+    """The games, whose settings they have, and the settings that differ."""
+    head, colon, tail = id.rpartition(":")
+    if not colon or "=" not in tail:
+        head, tail = id, ""
+    names = head.split("+")
+    return names, "gymnasium" if all(name.startswith(ALE) for name in names) else "envpool", tail

@@ -1,0 +1,132 @@
+"""Which games a batch plays: their ROMs, what is known of them, and both as the console's kernels take them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import warp as wp
+
+from worldloom.atari import roms
+from worldloom.atari.cartridge import cartridge
+from worldloom.atari.console import Bench, Entry, Shelf, Slot, outcome, shelve
+from worldloom.atari.games import ALL_ACTIONS, Game
+from worldloom.atari.settings import Settings
+from worldloom.atari.television import TRIAL_FRAMES, Format, Television, television_of
+from worldloom.core.errors import InputError
+from worldloom.core.launch import Shard
+
+MOST_LINES = {Format.NTSC: 290, Format.PAL: 342, Format.SECAM: 342}
+"""Lines after which a frame ends that nothing else ends."""
+LEAST_RESISTANCE, MOST_RESISTANCE = 27_450, 790_196
+SWITCHES = 0x3F
+"""The console's switches as bits of a port: colour, nothing pressed, both difficulties at B."""
+DIFFICULTY = 6
+"""The place of the left difficulty switch among those bits; the right one follows."""
+PADDLES_AT_THE_RIGHT = ("pong", "warlords")
+TIMER_DRAW = 132
+CYCLES_IN_LINE = 76
+
+
+@dataclass(frozen=True)
+class Title:
+    """One game of a batch.
+
+    Attributes:
+        rom: The file.
+        game: Its row in the table of games; None for a ROM that is not in it, which has no rules.
+        television: What it is shown on.
+        mode, difficulty: The variant that is played.
+    """
+
+    rom: roms.Rom
+    game: Game | None
+    television: Television
+    mode: int
+    difficulty: int
+
+    @property
+    def id(self) -> str:
+        """What finds it: ``MsPacman-v5``, or the path of a ROM that is not in the table."""
+        return str(self.rom.source.resolve()) if self.game is None else f"{self.game.id}-v5"
+
+    def choices(self, settings: Settings, several: bool) -> tuple[int, ...]:
+        """What the agent's choices press, as actions of the console; ``several`` games share one list of all 18."""
+        if self.game is None:
+            return ALL_ACTIONS
+        if settings.full_action_space or several:
+            return tuple(action if action in self.game.legal else 0 for action in ALL_ACTIONS)
+        return self.game.actions
+
+
+def titles(names: Sequence[str], settings: Settings) -> tuple[Title, ...]:
+    """The games that ``names`` name: as ``ms_pacman`` or ``MsPacman-v5``, or by the path of a ROM."""
+    if not names:
+        raise InputError("an Atari world plays one game or more: name them")
+    return tuple(_title(roms.find(name), settings) for name in names)
+
+
+def _title(rom: roms.Rom, settings: Settings) -> Title:
+    game = rom.game
+    mode = _variant("mode", settings.mode, (0,) if game is None else game.modes, rom)
+    difficulty = _variant("difficulty", settings.difficulty, range(4) if game is None else game.difficulties, rom)
+    return Title(rom, game, television_of(game, _line_counts(rom) if game is None else ()), mode, difficulty)
+
+
+def _variant(what: str, wanted: int | None, there: Sequence[int], rom: roms.Rom) -> int:
+    """The mode or difficulty that is asked for, or the first that there is."""
+    if wanted is None:
+        return there[0]
+    if wanted not in there:
+        raise InputError(f"{rom.name} has no {what} {wanted}: choose one of {', '.join(map(str, there))}, or leave it out")
+    return wanted
+
+
+def on_shelf(found: Sequence[Title]) -> Shelf:
+    """The games as the kernels take them."""
+    return shelve([_entry(title.rom, title.game, title.television, title.difficulty) for title in found])
+
+
+def _entry(rom: roms.Rom, game: Game | None, television: Television, difficulty: int) -> Entry:
+    board, chance = cartridge(rom.image), power_on_numbers()
+    numbers = {
+        Slot.SLICES: board.slices,
+        Slot.KIND: int(board.kind),
+        Slot.RAM_BYTES: board.ram_bytes,
+        Slot.RULES: -1 if game is None else game.number,
+        Slot.FIRST_LINE: television.first_line,
+        Slot.HEIGHT: television.height,
+        Slot.MOST_LINES: MOST_LINES[television.format],
+        Slot.COMBS: int(game is None or game.blanks),
+        Slot.LEFT: int(game is not None and game.paddles),
+        Slot.RIGHT: int(game is not None and game.name in PADDLES_AT_THE_RIGHT),
+        Slot.SWAP_PORTS: int(game is not None and game.swapped_ports),
+        Slot.SWAP_PADDLES: int(game is not None and game.swapped_paddles),
+        Slot.SWITCHES: SWITCHES | difficulty << DIFFICULTY,
+        Slot.PADDLE_LEAST: LEAST_RESISTANCE,
+        Slot.PADDLE_MOST: MOST_RESISTANCE if game is None else game.paddle_limit,
+        Slot.TIMER: 25 + int(chance[TIMER_DRAW]) % 75,
+        Slot.FORMAT: int(television.format),
+    }
+    return Entry(board.words, numbers, chance[:128].astype(np.uint8).tobytes() + bytes(board.ram_bytes))
+
+
+def power_on_numbers() -> np.ndarray:
+    """What ALE's memory and timer are filled with when a console is switched on: the first numbers of its generator, whose seed is fixed."""
+    found: np.ndarray = np.random.RandomState(4753849).randint(0, 2**32, size=256, dtype=np.uint64)
+    return found
+
+
+def _line_counts(rom: roms.Rom) -> list[int]:
+    """The lines of each of the first frames of a ROM that nobody has described."""
+    shelf = shelve([_entry(rom, None, Television(Format.PAL, 34, 250), 0)])
+    device = wp.get_device("cpu")
+    bench, machine = Bench(shelf, 1, device), wp.array(shelf.power_on, dtype=wp.uint8, device=device)
+    game, frames = wp.zeros(1, dtype=wp.int32, device=device), wp.ones(1, dtype=wp.int32, device=device)
+    pressed, pictures = (wp.zeros(shape, dtype=wp.uint8, device=device) for shape in ((1, 1, 2), (1, 2, shelf.height, 160)))
+    alone, told, counts = Shard(0, 1, None, True, device, None), outcome(1, device), []
+    for _ in range(TRIAL_FRAMES):
+        bench.emulate(alone, machine, game, pressed, frames, None, told, pictures, window=0)
+        counts.append(int(machine.numpy()[0, :4].view(np.int32)[0]) // CYCLES_IN_LINE)
+    return counts

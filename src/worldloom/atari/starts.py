@@ -1,0 +1,130 @@
+"""How episodes begin: what is pressed from power-on to the first step, and the states that come of it, kept to be copied.
+
+A start is a game, a number of frames with nothing pressed, and whether the button is pressed for a frame after them. For each there
+is a program from power-on, and one that goes on with a game after the loss of a life.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from worldloom.atari.console import BEGIN, RESET, WARM_UP, Bench, Outcome, Shelf, outcome
+from worldloom.atari.games import RESET as PRESS_RESET
+from worldloom.atari.lineup import Title
+from worldloom.atari.settings import Settings
+from worldloom.core.launch import Shard
+
+NOOP, FIRE = 0, 1
+SETTLING, RESETTING = 60, 4
+"""Frames after power-on in which nothing is pressed, and in which RESET is."""
+
+
+@dataclass(frozen=True)
+class Starts:
+    """All starts of a batch, ``games x noops x 2`` of them: the last of the three is whether the button is pressed.
+
+    Attributes:
+        pressed: uint8 (2 x starts, frames, 2): the programs from power-on, and after them those that go on with a game.
+        frames: int32 (2 x starts,): the lengths of the programs.
+        rests: int32 (starts,): the frames after the boot.
+        fires: bool (games,): whether the button is pressed.
+        noops: How many numbers of no-ops there are to choose from.
+    """
+
+    pressed: np.ndarray[Any, np.dtype[np.uint8]]
+    frames: np.ndarray[Any, np.dtype[np.int32]]
+    rests: np.ndarray[Any, np.dtype[np.int32]]
+    fires: np.ndarray[Any, np.dtype[np.bool_]]
+    noops: int
+
+    @property
+    def count(self) -> int:
+        """The number of starts."""
+        return len(self.frames) // 2
+
+
+def boot(title: Title) -> list[int]:
+    """What player A and the switches do from power-on until the game is there, frame by frame."""
+    start = () if title.game is None else title.game.start
+    actions = [RESET if action == PRESS_RESET else action for action in start]
+    again = 2 if title.game is not None and len(title.game.modes) > 1 else 1  # choosing a mode presses it once more
+    return [NOOP] * SETTLING + [RESET] * RESETTING + [RESET + BEGIN] + [RESET] * (again * RESETTING - 1) + actions
+
+
+def starts(found: Sequence[Title], settings: Settings) -> Starts:
+    """Every start of these games."""
+    fires = [settings.use_fire_reset and FIRE in title.choices(settings, len(found) > 1) for title in found]
+    noops = max(1, settings.noop_max)
+    boots: list[list[int]] = []
+    rests: list[list[int]] = []
+    for title, fire in zip(found, fires, strict=True):
+        first = boot(title)
+        for number in range(noops):
+            for button in (NOOP, FIRE):
+                rest = _rest(number, [button] * int(fire), settings)
+                rests.append(rest)
+                boots.append(first + rest)
+    programs = boots + rests
+    held = np.zeros((len(programs), max(map(len, programs)), 2), np.uint8)
+    for row, program in enumerate(programs):
+        held[row, : len(program), 0] = program
+    for row, (whole, rest) in enumerate(zip(boots, rests, strict=True)):
+        held[row, : len(whole) - len(rest), 1] = WARM_UP
+    lengths = [np.array([len(program) for program in part], np.int32) for part in (programs, rests)]
+    return Starts(held, *lengths, np.array(fires), noops)
+
+
+def _rest(number: int, fire: list[int], settings: Settings) -> list[int]:
+    """What is pressed after the boot: no-ops, chosen by their number, and the button."""
+    if settings.noop_max == 0:
+        return fire
+    if settings.like == "vector":
+        return fire + [NOOP] * max(number - len(fire), 0)
+    least = 1 if settings.like == "envpool" and not fire else 0
+    return [NOOP] * (number + least) + fire
+
+
+class StartStates:
+    """The states that starts lead to, made on the device: every game is booted once, and then waits as each of its starts does.
+
+    Attributes:
+        machine: uint32 (starts, words): the state of the console.
+        pictures: uint32 (starts, words): its pictures.
+        outcome: What its program led to.
+    """
+
+    def __init__(self, shelf: Shelf, chosen: Starts, device: wp.Device) -> None:
+        games, count = len(shelf.table), chosen.count
+        boots = np.arange(games) * (count // games)
+        lengths = chosen.frames[boots] - chosen.rests[boots]
+        machine, pictures, _ = _followed(shelf, device, np.arange(games), shelf.power_on, None, chosen.pressed[boots], lengths)
+        game = np.arange(count) // (count // games)
+        found = _followed(shelf, device, game, machine.numpy(), pictures.numpy(), chosen.pressed[count:], chosen.frames[count:])
+        self.machine, self.pictures, self.outcome = words(found[0]), words(found[1]), found[2]
+
+
+def _followed(shelf: Shelf, device: wp.Device, game: Any, machine: Any, pictures: Any, pressed: Any, frames: Any) -> tuple[wp.array, wp.array, Outcome]:
+    """Consoles that play ``game``, from the state and the pictures of that game, after the programs of ``pressed``."""
+    count = len(game)
+    bench, told = Bench(shelf, count, device), outcome(count, device)
+    states = wp.array(machine[game], dtype=wp.uint8, device=device)
+    shown = wp.array(np.zeros((count, 2, shelf.height, 160), np.uint8) if pictures is None else pictures[game], dtype=wp.uint8, device=device)
+    games, programs, lengths = (wp.array(values, dtype=t, device=device) for values, t in ((game, wp.int32), (pressed, wp.uint8), (frames, wp.int32)))
+    everyone = Shard(0, count, None, True, device, None)
+    bench.emulate(everyone, states, games, programs, lengths, None, told, shown, window=2)
+    bench.draw(everyone, games, shown)
+    wp.synchronize_device(device)
+    return states, shown, told
+
+
+def words(array: wp.array) -> wp.array:
+    """The bytes of an array as uint32 (rows, words), in the same memory."""
+    rows = array.shape[0]
+    found = wp.array(ptr=array.ptr, dtype=wp.uint32, shape=(rows, array.size // rows // 4), device=array.device)
+    found.owner = array  # which keeps the memory
+    return found

@@ -1,0 +1,80 @@
+"""Families of worlds: many worlds of one sort, known by their ids and made, with settings, when they are asked for."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from worldloom.core.errors import InputError
+
+if TYPE_CHECKING:
+    from worldloom.core.registry import Definition
+
+
+class Family(Protocol):
+    """Worlds of one sort.
+
+    Attributes:
+        name: What they are, in a word or two.
+        settings: The names of what can be chosen when one is made.
+    """
+
+    name: str
+    settings: frozenset[str]
+
+    def ids(self) -> Sequence[str]:
+        """The ids of its worlds, each with its usual settings."""
+
+    def owns(self, id: str) -> bool:
+        """Whether ``id`` names one of its worlds; there may be more than :meth:`ids` lists, such as those with settings in their names."""
+
+    def make(self, id: str, settings: Mapping[str, Any]) -> Definition:
+        """The world ``id`` with ``settings``; InputError that says what is missing where it cannot be made."""
+
+
+_FAMILIES: list[Family] = []
+_LISTENERS: list[Callable[[str], None]] = []
+
+
+def add_family(family: Family) -> None:
+    """Make the worlds of a family known."""
+    _FAMILIES.append(family)
+    for tell in _LISTENERS:
+        for id in family.ids():
+            tell(id)
+
+
+def families() -> list[Family]:
+    return list(_FAMILIES)
+
+
+def family_of(id: str) -> Family | None:
+    """The family that has a world ``id``."""
+    return next((family for family in _FAMILIES if family.owns(id)), None)
+
+
+def family_ids() -> list[str]:
+    """The ids of all worlds of all families."""
+    return [id for family in _FAMILIES for id in family.ids()]
+
+
+def on_family(tell: Callable[[str], None]) -> None:
+    """Have ``tell`` called with the id of every world of every family, now and later."""
+    _LISTENERS.append(tell)
+    for id in family_ids():
+        tell(id)
+
+
+def split(id: str, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Of ``arguments``, those that are settings of the world ``id``, and the others; InputError where one is nearly a setting."""
+    family = family_of(id)
+    if family is None:
+        return {}, dict(arguments)
+    chosen = {name: value for name, value in arguments.items() if name in family.settings}
+    rest = {name: value for name, value in arguments.items() if name not in family.settings}
+    for name in rest:
+        near = difflib.get_close_matches(name, family.settings, n=1, cutoff=0.75)
+        if near and name != "max_steps":
+            raise InputError(f"world '{id}' has no setting '{name}'; did you mean {near[0]}?")
+    return chosen, rest
