@@ -14,7 +14,7 @@ WIDTH = 160
 """Columns of a picture that the console makes."""
 LANES = 256
 """About how many threads work on a console together on a GPU."""
-THREADS = 1280
+THREADS = 1536
 """Threads that a multiprocessor of a GPU is to have at once."""
 
 VECTOR, WINDOW = 16, 64

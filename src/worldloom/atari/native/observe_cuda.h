@@ -42,11 +42,16 @@ __syncthreads();
 for (s32 i = lane; i < CHANNELS * 256; i += LANES) table[i] = colours[i];
 
 // Each thread moves the same bytes of all planes, so that none is read after it was written.
-for (s32 i = lane; i < PLANE / (s32)sizeof(Unit); i += LANES) {
+enum : s32 { UNITS = PLANE / (s32)sizeof(Unit) };
+#pragma unroll 1
+for (s32 i = lane; i < UNITS; i += LANES) {
     Unit* at = (Unit*)stack + i;
-    Unit last = at[OLDER / (s32)sizeof(Unit)], nothing = Unit();
-    for (s32 plane = 0; plane < STACK - 1; plane++, at += PLANE / (s32)sizeof(Unit))
-        *at = !begins ? at[PLANE / (s32)sizeof(Unit)] : ZEROS ? nothing : last;
+    if (!begins) {
+        for (s32 plane = 0; plane < STACK - 1; plane++) at[plane * UNITS] = at[(plane + 1) * UNITS];
+    } else if (ZEROS || shown == SHOW_SAME) {
+        Unit older = ZEROS ? Unit() : at[(STACK - 1) * UNITS];
+        for (s32 plane = 0; plane < STACK - 1; plane++) at[plane * UNITS] = older;
+    }
 }
 if (shown == SHOW_SAME) return;
 
@@ -54,7 +59,7 @@ resize.source = brightness;
 for (s32 channel = 0; channel < CHANNELS; channel++) {
     const u8* known = table + 256 * channel;
     __syncthreads();
-#pragma unroll 4
+#pragma unroll 2
     for (s32 i = lane; i < rows * (WIDTH / 16); i += LANES) {
         uint4 a = ((const uint4*)first)[i], b = ((const uint4*)second)[i];
         bool two = a.x != b.x || a.y != b.y || a.z != b.z || a.w != b.w;
