@@ -139,3 +139,14 @@ def test_shapes():
 def test_what_cannot_be_shown_is_refused(make, words: str):
     with pytest.raises(InputError, match=words):
         make()
+
+
+@pytest.mark.parametrize(
+    ("frames", "seen", "words"),
+    [((2, 2, 209, 160), (2, 4, 84, 84), "210 or more"), ((2, 1, 210, 160), (2, 4, 84, 84), "consoles, 2"), ((2, 2, 210, 160), (2, 3, 84, 84), "screen")],
+)
+def test_arrays_that_do_not_fit_are_refused(frames: tuple[int, ...], seen: tuple[int, ...], words: str):
+    observer = Observer(Look(), [210], palettes(1, "grey"), CPU)
+    arrays = [wp.zeros(shape, dtype=wp.uint8, device=CPU) for shape in (frames, seen)]
+    with pytest.raises(InputError, match=words):
+        observer.launch(arrays[0], wp.zeros(2, dtype=wp.int32, device=CPU), arrays[1])

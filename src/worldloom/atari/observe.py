@@ -14,6 +14,7 @@ All of it is the same to the bit on every device, and what OpenCV makes of the s
 from __future__ import annotations
 
 import enum
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -137,8 +138,9 @@ class Observer:
             mask, value: bool (N,): consoles with another value are left alone.
             stream: Where to launch; None for Warp's own.
         """
+        self._check(pictures, screen)
         lanes = self._form.lanes if self.device.is_cuda else 1
-        seen = screen.reshape((len(screen), screen.size // len(screen)))
+        seen = screen.reshape((len(screen), math.prod(self.shape)))
         arrays = [pictures, game, show, fresh, self._palettes, self._sizes, self._whole, self._shares, seen]
         consoles = len(screen) - first if count is None else count
         wp.launch(
@@ -150,6 +152,12 @@ class Observer:
             block_dim=self._form.lanes,
             record_tape=False,
         )
+
+    def _check(self, pictures: wp.array, screen: wp.array) -> None:
+        if screen.size != len(screen) * math.prod(self.shape):
+            raise InputError(f"a screen for consoles has {self.shape} numbers for each of them, and this one is {tuple(screen.shape)}")
+        if pictures.ndim != 4 or pictures.shape[1] != 2 or pictures.shape[2] < self._form.rows or pictures.shape[3] != WIDTH or not pictures.is_contiguous:
+            raise InputError(f"pictures of consoles have the shape (consoles, 2, {self._form.rows} or more, {WIDTH}), and these are {tuple(pictures.shape)}")
 
     def _plan(self, height: int) -> Plan:
         look = self.look
