@@ -131,8 +131,6 @@ def shelve(entries: Sequence[Entry]) -> Shelf:
     return Shelf(words, table, record, shelf.height, state.numpy())
 
 
-
-
 def _power_on_one(
     k: int,
     machine: wp.array2d(dtype=wp.uint8),
@@ -195,9 +193,7 @@ def kernels() -> Kernels:
     draw_one = wp.func_native(constants + native.painter() + native.header("draw"))(_draw_one)
 
     @wp.kernel(enable_backward=False, module="unique")
-    def power_on(
-        machine: wp.array2d(dtype=wp.uint8), game: wp.array(dtype=wp.int32), words: wp.array(dtype=wp.uint32), table: wp.array2d(dtype=wp.int32)
-    ):
+    def power_on(machine: wp.array2d(dtype=wp.uint8), game: wp.array(dtype=wp.int32), words: wp.array(dtype=wp.uint32), table: wp.array2d(dtype=wp.int32)):
         power_on_one(wp.tid(), machine, game, words, table)
 
     @wp.kernel(enable_backward=False, module="unique")

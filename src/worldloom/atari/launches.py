@@ -220,29 +220,33 @@ class Draw(AtariLaunch):
 
 
 class Show(AtariLaunch):
-    """Show the pictures to the agent.
+    """Show the pictures to a player.
 
     Args:
+        kind: What holds the pictures.
+        player: Who sees them.
         look: How.
         heights: The lines that are shown, by game.
         palettes: By game, as :class:`~worldloom.atari.observe.Observer` takes them.
     """
 
-    read = ("pictures", "game", "fresh", "show", "screen")
-    written = ("screen",)
+    read = ("pictures", "game", "fresh", "show")
 
-    def __init__(self, workshop: Workshop, kind: type, look: Look, heights: Sequence[int], palettes: Sequence[Bytes]) -> None:
+    def __init__(self, workshop: Workshop, kind: type, player: type, look: Look, heights: Sequence[int], palettes: Sequence[Bytes]) -> None:
         super().__init__(workshop, kind)
-        self.look, self.heights, self.palettes = look, tuple(heights), palettes
+        self.look, self.heights, self.palettes, self.player = look, tuple(heights), palettes, player.__name__
+        self.reads = {kind: self.read, player: (*(self.read if player is kind else ()), "screen")}
+        self.writes = {player: ("screen",)}
 
     def prepare(self, simulation: Simulation) -> Any:
-        return self.workshop.prepared(simulation), Observer(self.look, self.heights, self.palettes, simulation.device)
+        observer = Observer(self.look, self.heights, self.palettes, simulation.device)
+        return self.workshop.prepared(simulation), observer, simulation.tables[self.player]["screen"].array
 
     def digest(self) -> str:
         return f"{super().digest()} {self.look} {self.heights}"
 
     def launch(self, prepared: Any, shard: Shard) -> None:
-        shared, observer = prepared
-        pictures, game, screen, show, fresh = (shared.column[name] for name in ("pictures", "game", "screen", "show", "fresh"))
+        shared, observer, screen = prepared
+        pictures, game, show, fresh = (shared.column[name] for name in ("pictures", "game", "show", "fresh"))
         where = {"first": shard.first, "count": shard.count, "mask": shard.mask, "value": shard.value, "stream": shard.stream}
         observer.launch(pictures, game, screen, show, fresh, **where)
