@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import worldloom as wl
-from worldloom.atari.console import RAM
-from worldloom.atari.observe import WIDTH
+from worldloom.atari.console import RAM, WIDTH
 from worldloom.atari.observe import Show as Shown
 from worldloom.atari.settings import Settings
 from worldloom.atari.starts import FIRE, NOOP
@@ -109,7 +108,7 @@ def parts(facts: Facts, settings: Settings) -> Parts:
         points: wl.Info(int)  # of the step, never clipped
         lives: wl.Persistent(wl.Info(int))
         frames: wl.Persistent(wl.Info(int))  # of the game, those before its first step included
-        discount: (wl.Info(float) if discounts else float) = 1.0
+        discount: wl.Info(float) if discounts else float = 1.0
 
     class Cabinet(wl.World):
         buttons: wl.Config = table

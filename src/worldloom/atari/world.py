@@ -9,8 +9,9 @@ import numpy as np
 
 from worldloom.atari import launches
 from worldloom.atari.cabinet import Facts, Parts, parts
+from worldloom.atari.console import WIDTH
 from worldloom.atari.lineup import Title, on_shelf, titles
-from worldloom.atari.observe import MOST_LINES, WIDTH, Bytes, Look
+from worldloom.atari.observe import MOST_LINES, Bytes, Look
 from worldloom.atari.palettes import colours, greys
 from worldloom.atari.settings import Like, Settings, settle, written
 from worldloom.atari.starts import starts
