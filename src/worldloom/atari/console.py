@@ -33,6 +33,7 @@ import warp as wp
 from worldloom.atari import native
 from worldloom.atari.rules import rules_source
 from worldloom.core.launch import Shard
+from worldloom.core.launch_kernels import picked
 
 RECORD = 320
 """Bytes of a console's state, the cartridge's RAM not counted."""
@@ -220,9 +221,8 @@ def kernels() -> Kernels:
         pictures: wp.array4d(dtype=wp.uint8),
     ):
         k = first + wp.tid()
-        if mask:
-            if mask[k] != value:
-                return
+        if not picked(mask, value, k):
+            return
         row = k
         if program:
             row = program[k]
@@ -243,9 +243,8 @@ def kernels() -> Kernels:
     ):
         part = wp.tid() // count
         k = first + wp.tid() - part * count
-        if mask:
-            if mask[k] != value:
-                return
+        if not picked(mask, value, k):
+            return
         draw_one(k, part, parts, log_words, game, table, log, pictures)
 
     return Kernels(power_on, emulate, draw)
