@@ -33,6 +33,7 @@ import warp as wp
 from worldloom.atari import native
 from worldloom.atari.rules import rules_source
 from worldloom.core.launch import Shard
+from worldloom.core.launch_kernels import picked
 
 RECORD = 320
 """Bytes of a console's state, the cartridge's RAM not counted."""
@@ -131,8 +132,6 @@ def shelve(entries: Sequence[Entry]) -> Shelf:
     return Shelf(words, table, record, shelf.height, state.numpy())
 
 
-
-
 def _power_on_one(
     k: int,
     machine: wp.array2d(dtype=wp.uint8),
@@ -195,9 +194,7 @@ def kernels() -> Kernels:
     draw_one = wp.func_native(constants + native.painter() + native.header("draw"))(_draw_one)
 
     @wp.kernel(enable_backward=False, module="unique")
-    def power_on(
-        machine: wp.array2d(dtype=wp.uint8), game: wp.array(dtype=wp.int32), words: wp.array(dtype=wp.uint32), table: wp.array2d(dtype=wp.int32)
-    ):
+    def power_on(machine: wp.array2d(dtype=wp.uint8), game: wp.array(dtype=wp.int32), words: wp.array(dtype=wp.uint32), table: wp.array2d(dtype=wp.int32)):
         power_on_one(wp.tid(), machine, game, words, table)
 
     @wp.kernel(enable_backward=False, module="unique")
@@ -224,9 +221,8 @@ def kernels() -> Kernels:
         pictures: wp.array4d(dtype=wp.uint8),
     ):
         k = first + wp.tid()
-        if mask:
-            if mask[k] != value:
-                return
+        if not picked(mask, value, k):
+            return
         row = k
         if program:
             row = program[k]
@@ -247,9 +243,8 @@ def kernels() -> Kernels:
     ):
         part = wp.tid() // count
         k = first + wp.tid() - part * count
-        if mask:
-            if mask[k] != value:
-                return
+        if not picked(mask, value, k):
+            return
         draw_one(k, part, parts, log_words, game, table, log, pictures)
 
     return Kernels(power_on, emulate, draw)
