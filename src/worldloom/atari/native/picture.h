@@ -37,16 +37,15 @@ struct Painter {
 #endif
     }
 
-    // Background and playfield of a whole line, in cells of four pixels.
-    CUDA_CALLABLE void build_ground() {
+    // Background and playfield of the cells of four pixels that hold the pixels from x0 to x1.
+    CUDA_CALLABLE void build_ground(s32 x0, s32 x1) {
         u32 score = (view.now[CTRLPF] & 6) == 2;
         u32 back = view.now[COLUBK] * 0x01010101u;
-        for (s32 half = 0; half < 2; half++) {
-            u32 other = view.now[score ? COLUP0 + half : COLUPF] * 0x01010101u ^ back;
-            for (s32 cell = 20 * half; cell < 20 * half + 20; cell++)
-                ground[cell >> 2].cell[cell & 3] = back ^ (other & (0 - (view.mask[PLAYFIELD][cell >> 3] >> (4 * (cell & 7)) & 1)));
-        }
-        ground_stale = 0;
+        u32 left = view.now[score ? COLUP0 : COLUPF] * 0x01010101u ^ back, right = view.now[score ? COLUP1 : COLUPF] * 0x01010101u ^ back;
+        u32* cells = (u32*)ground;
+        for (s32 cell = x0 >> 2, last = (x1 + 3) >> 2; cell < last; cell++)
+            cells[cell] = back ^ ((cell < 20 ? left : right) & (0 - (view.mask[PLAYFIELD][cell >> 3] >> (4 * (cell & 7)) & 1)));
+        ground_stale = x0 > 0 || x1 < WIDTH;
     }
 
     CUDA_CALLABLE void lay_ground(u8* row, s32 x0, s32 x1) const {
@@ -97,7 +96,7 @@ struct Painter {
         u32 shown = view.present | 1u << PLAYFIELD;
         if (view.stale >> PLAYFIELD & 1) ground_stale = 1;
         view.build(shown);
-        if (ground_stale) build_ground();
+        if (ground_stale) build_ground(x0, x1);
         lay_ground(row, x0, x1);
         if (shown & ~(1u << PLAYFIELD)) sprites(row, shown, x0, x1);
         if (view.now[COMB])
