@@ -101,8 +101,8 @@ class Image(nn.Module):  # type: ignore[misc]
         self.shape = (first, middle, last) if self.channels_first else (last, first, middle)
 
     def forward(self, observations: Mapping[str, Tensor]) -> Tensor:
-        """Observations [N, *shape] by name -> [N, channels, height, width] float32, bytes scaled to 0 .. 1."""
-        picture = as_float(observations[self.name])
+        """Observations [N, *shape] by name -> [N, channels, height, width]; bytes stay bytes, which a network scales in its own way."""
+        picture = observations[self.name]
         return picture if self.channels_first else picture.permute(0, 3, 1, 2)
 
 
