@@ -9,7 +9,7 @@ import torch
 
 from worldloom.learn.policy import Policy
 from worldloom.learn.spec import PolicySpec
-from worldloom.learn.take import put
+from worldloom.learn.take import put, select
 
 
 @dataclass(frozen=True)
@@ -62,10 +62,21 @@ class Storage:
         masked: Whether the choices that are allowed are kept with every step.
         leave: Whether agents may leave early, so that steps have weights.
         finals: How many episodes of one row can be cut off within the roll-out; their last observations are kept.
+        cuts: Whether it is kept where episodes were cut off, instead of their last observations.
     """
 
     def __init__(
-        self, spec: PolicySpec, rows: int, steps: int, device: torch.device, *, state_size: int = 0, masked: bool = False, leave: bool = False, finals: int = 1
+        self,
+        spec: PolicySpec,
+        rows: int,
+        steps: int,
+        device: torch.device,
+        *,
+        state_size: int = 0,
+        masked: bool = False,
+        leave: bool = False,
+        finals: int = 1,
+        cuts: bool = False,
     ) -> None:
         self.spec, self.rows, self.steps, self.device = spec, rows, steps, device
 
@@ -83,10 +94,12 @@ class Storage:
         self.weights = zeros(steps, rows) if leave else None
         self.states = zeros(steps, rows, state_size)
         """The policy's memory before each step."""
-        self.make_room(finals)
+        self.cuts = zeros(steps, rows, dtype=torch.bool) if cuts else None
+        """Where an episode was cut off; None where its last observation is kept."""
+        self.make_room(0 if cuts else finals)
         self.starts = torch.tensor([0, *itertools.accumulate(spec.action.sizes)], dtype=torch.int32, device=device)
         """Where the choices of each part of an action begin, and where the last ends."""
-        self._nothing = zeros(0)
+        self._nothing, self._no_flags = zeros(0), zeros(0, dtype=torch.bool)
 
     def make_room(self, finals: int) -> None:
         """Make room for ``finals`` episodes of each row that are cut off within a roll-out."""
@@ -103,6 +116,10 @@ class Storage:
         """The weights of one step; empty where there are none."""
         return self._nothing if self.weights is None else self.weights[step]
 
+    def step_cuts(self, step: int) -> torch.Tensor:
+        """Where episodes were cut off in one step; empty where that is not kept."""
+        return self._no_flags if self.cuts is None else self.cuts[step]
+
     def keep_finals(self, observations: dict[str, torch.Tensor], state: torch.Tensor) -> None:
         """Keep the last observations of the rows that were cut off in this step, and the memory they were seen with."""
         for key, kept in self.final_observations.items():
@@ -114,7 +131,7 @@ class Storage:
         """The steps at ``places`` of the flat (steps, rows) tensors."""
 
         def pick(tensor: torch.Tensor) -> torch.Tensor:
-            return tensor.flatten(0, 1).index_select(0, places)
+            return select(tensor.flatten(0, 1), 0, places)
 
         return Batch(
             {k: pick(v) for k, v in self.observations.items()},
@@ -147,7 +164,9 @@ class Storage:
         moved = [self.actions, self.log_probs, self.rewards, self.dones, self.masks, self.weights, self.states, *self.observations.values()]
         for tensor in moved:
             if tensor is not None and tensor.numel():
-                tensor[: self.steps - count] = tensor[count:].clone()
+                for start in range(0, self.steps - count, count):  # in pieces that do not overlap, so that nothing is copied twice
+                    end = min(start + count, self.steps - count)
+                    tensor[start:end].copy_(tensor[start + count : end + count])
 
     def remember_nothing(self) -> None:
         """No step counts until it is written: for windows that are learned from before they are full."""
@@ -164,7 +183,7 @@ class Storage:
         """All steps of ``rows``, in order."""
 
         def pick(tensor: torch.Tensor) -> torch.Tensor:
-            return tensor.index_select(1, rows)
+            return select(tensor, 1, rows)
 
         resets = torch.zeros_like(self.dones)
         resets[1:] = self.dones[:-1]  # the memory before the first step is already that of its episode

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 import warp as wp
 
@@ -9,6 +11,8 @@ from worldloom.learn.launch import launch
 
 MOST_NUMBERS = 32
 """Wider rows are left to PyTorch, which copies them with many threads each."""
+WORD = 8
+"""Bytes in the largest numbers that PyTorch copies."""
 
 
 @wp.kernel(enable_backward=False)
@@ -33,10 +37,20 @@ def take(tensor: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
     flat = tensor.flatten(0, 1)
     numbers = flat[0].numel()
     if tensor.device.type != "cuda" or tensor.element_size() != 4 or numbers > MOST_NUMBERS:
-        return flat.index_select(0, places)
+        return select(flat, 0, places)
     target = tensor.new_empty((len(places), *tensor.shape[2:]))
     launch(_take, len(places), (flat.view(-1, numbers).view(torch.int32), places, target.view(-1, numbers).view(torch.int32)), tensor.device)
     return target
+
+
+def select(tensor: torch.Tensor, axis: int, places: torch.Tensor) -> torch.Tensor:
+    """``tensor.index_select(axis, places)``. What lies behind the axis is copied in words of 8 bytes where it can be, since pictures are made of single ones."""
+    head = tensor.shape[: axis + 1]
+    size = math.prod(tensor.shape[axis + 1 :]) * tensor.element_size()
+    if tensor.dtype != torch.uint8 or size == 0 or size % WORD or not tensor.is_contiguous() or tensor.data_ptr() % WORD:
+        return tensor.index_select(axis, places)
+    found = tensor.view(*head, -1).view(torch.int64).index_select(axis, places)
+    return found.view(torch.uint8).view(*head[:-1], len(places), *tensor.shape[axis + 1 :])
 
 
 def put(values: torch.Tensor, slots: torch.Tensor, target: torch.Tensor) -> None:
