@@ -20,7 +20,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing worldloom and its tools into $(VENV) (three or four minutes and 3.5 GB the first time)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile torch==2.13.0 2>&1 | grep -v '^WARNING: Location' || true
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt --editable '.[dev,compat,jax,view,cluster]' 2>&1 | grep -v '^WARNING: Location' || true
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt --editable '.[dev,atari,compat,jax,view,cluster]' 2>&1 | grep -v '^WARNING: Location' || true
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps ai-economist==1.7.1 2>&1 | grep -v '^WARNING: Location' || true  # data files for tests; none of its code is run
 	@$(BIN)/python -m compileall -qq -j 0 -x '/tests/' $(VENV)/lib || true  # what pip was kept from, on all cores; a template of some package is no Python
 	@$(BIN)/python -c 'import torch, warp, worldloom'

@@ -26,6 +26,8 @@ from covid import Economy, Outcome
 
 GAMMA, LAMBDA, CLIP = 0.98, 0.95, 0.2
 TEAMS = ("governors", "planner")
+TRIED = 2000
+"""About so many world steps are learned from to find out how many threads are fastest."""
 Tensors = dict[str, torch.Tensor]
 Rollout = dict[str, dict[str, np.ndarray]]
 
@@ -44,6 +46,11 @@ class Training:
     epochs: int
     minibatches: int
     hidden: tuple[int, ...]
+
+    @property
+    def once(self) -> bool:
+        """Whether a roll-out is learned from in one step."""
+        return self.epochs * self.minibatches == 1
 
 
 def drawn(masks: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -164,62 +171,94 @@ def _roll_out(economies: list[Economy], seen: list[Outcome], policies: dict[str,
     return {name: {key: np.stack(parts) for key, parts in team.items()} for name, team in kept.items()}
 
 
-def _update(policy: Policy, optimizer: torch.optim.Optimizer, rollout: Tensors, training: Training) -> None:
-    """The steps of the optimiser on one team's roll-out: clipped where there is more than one."""
+def _batch(rollout: Tensors, training: Training) -> list[torch.Tensor]:
+    """One team's roll-out as rows: what was seen, masks, actions, their log-probabilities, advantages and returns."""
     rewards, values, going_on = rollout["rewards"], rollout["values"], 1.0 - rollout["dones"].float()
     advantages, following, ahead = torch.zeros_like(rewards), rollout["last"][0], torch.zeros_like(rollout["last"][0])
-    once = training.epochs * training.minibatches == 1
     for step in reversed(range(len(rewards))):
         delta = rewards[step] + GAMMA * following * going_on[step] - values[step]
-        advantages[step] = ahead = delta + GAMMA * (1.0 if once else LAMBDA) * going_on[step] * ahead
+        advantages[step] = ahead = delta + GAMMA * (1.0 if training.once else LAMBDA) * going_on[step] * ahead
         following = values[step]
     returns = advantages + values
-    flat = [t.flatten(0, 1) for t in (rollout["seen"], rollout["masks"], rollout["actions"], rollout["log_probs"], advantages, returns)]
-    for _ in range(training.epochs):
-        for chosen in torch.randperm(len(flat[0])).chunk(training.minibatches):
-            seen, masks, actions, old, advantage, target = flat if once else (t[chosen] for t in flat)
-            log_probs, value = policy(seen, masks)
-            log_prob = log_probs.gather(1, actions[:, None]).squeeze(-1)
-            if once:
-                gain = log_prob * advantage
-            else:
-                advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
-                ratio = (log_prob - old).exp()
-                gain = torch.min(ratio * advantage, ratio.clamp(1.0 - CLIP, 1.0 + CLIP) * advantage)
-            entropy = -(log_probs.exp() * log_probs).sum(-1).mean()
-            loss = -gain.mean() + 0.5 * (value - target).square().mean() - 0.05 * entropy
-            optimizer.zero_grad()
-            loss.backward()
-            nn.utils.clip_grad_norm_(policy.parameters(), 0.5)
-            optimizer.step()
+    return [t.flatten(0, 1) for t in (rollout["seen"], rollout["masks"], rollout["actions"], rollout["log_probs"], advantages, returns)]
+
+
+def _learn(policy: Policy, optimizer: torch.optim.Optimizer, batch: list[torch.Tensor], training: Training) -> None:
+    """The steps of the optimiser of one epoch on one team's rows: clipped where there is more than one."""
+    for chosen in torch.randperm(len(batch[0])).chunk(training.minibatches):
+        seen, masks, actions, old, advantage, target = batch if training.once else (t[chosen] for t in batch)
+        log_probs, value = policy(seen, masks)
+        log_prob = log_probs.gather(1, actions[:, None]).squeeze(-1)
+        if training.once:
+            gain = log_prob * advantage
+        else:
+            advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
+            ratio = (log_prob - old).exp()
+            gain = torch.min(ratio * advantage, ratio.clamp(1.0 - CLIP, 1.0 + CLIP) * advantage)
+        entropy = -(log_probs.exp() * log_probs).sum(-1).mean()
+        loss = -gain.mean() + 0.5 * (value - target).square().mean() - 0.05 * entropy
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(policy.parameters(), 0.5)
+        optimizer.step()
+
+
+class Learners:
+    """Both teams' policies with their optimisers, in the process that updates them."""
+
+    def __init__(self, first: Outcome, training: Training) -> None:
+        self.training = training
+        self.policies = make_policies(first, training.hidden)
+        self.optimizers = {name: torch.optim.Adam(policy.parameters(), lr=1e-4) for name, policy in self.policies.items()}
+
+    @property
+    def weights(self) -> dict[str, dict[str, torch.Tensor]]:
+        return {name: policy.state_dict() for name, policy in self.policies.items()}
+
+    def seconds(self, rollouts: list[Rollout]) -> float:
+        """How long an update takes on the roll-outs of all processes. One epoch is made and counted as often as there are epochs: they are alike."""
+        start = time.perf_counter()
+        batches = {}
+        for name in TEAMS:
+            joined = {key: torch.from_numpy(np.concatenate([part[name][key] for part in rollouts], axis=1)) for key in rollouts[0][name]}
+            batches[name] = _batch(joined, self.training)
+        ready = time.perf_counter()
+        for name, batch in batches.items():
+            _learn(self.policies[name], self.optimizers[name], batch, self.training)
+        return ready - start + self.training.epochs * (time.perf_counter() - ready)
+
+
+def _fastest_threads(learners: Learners, rollouts: list[Rollout], processes: int) -> int:
+    """With how many threads an update of a few days of the roll-outs is fastest: more are not always faster."""
+    days = max(1, TRIED // learners.training.num_worlds)
+    few = [{name: {key: part if key == "last" else part[:days] for key, part in team.items()} for name, team in rollout.items()} for rollout in rollouts]
+    taken = {}
+    for threads in sorted({1, max(1, processes // 4), processes}):
+        torch.set_num_threads(threads)
+        taken[threads] = learners.seconds(few)
+    return min(taken, key=taken.__getitem__)
 
 
 def reference_training(parameters: Parameters, training: Training, processes: int, iterations: int) -> dict[str, float]:
-    """World steps per second of whole iterations after those that warm up, the shares of the time, and the threads that updated."""
-    policies = make_policies(Economy(parameters).reset(), training.hidden)
-    optimizers = {name: torch.optim.Adam(policy.parameters(), lr=1e-4) for name, policy in policies.items()}
+    """World steps per second of whole iterations after the one that warms up, the shares of the time, and the threads that updated."""
+    learners = Learners(Economy(parameters).reset(), training)
     parts = split(training.num_worlds, processes)
-    before, trials = torch.get_num_threads(), sorted({1, max(1, processes // 4), processes})
-    updates: dict[int, float] = {}
-    rolling = whole = 0.0
+    before, threads = torch.get_num_threads(), 0
+    rolling = updating = 0.0
     with workers(_play, [(parameters, count, seed, training) for seed, count in enumerate(parts)]) as pipes:
-        for iteration in range(-len(trials), iterations):
-            threads = trials[iteration] if iteration < 0 else min(updates, key=updates.__getitem__)  # more are not always faster
-            torch.set_num_threads(threads)
+        for iteration in range(-1, iterations):
             start = time.perf_counter()
-            weights = {name: policy.state_dict() for name, policy in policies.items()}
+            weights = learners.weights
             for pipe in pipes:
                 pipe.send(weights)
             found = [pipe.recv() for pipe in pipes]
-            rolled = time.perf_counter()
-            for name, policy in policies.items():
-                joined = {key: torch.from_numpy(np.concatenate([part[name][key] for part in found], axis=1)) for key in found[0][name]}
-                _update(policy, optimizers[name], joined, training)
-            ended = time.perf_counter()
             if iteration < 0:
-                updates[threads] = ended - rolled
+                threads = _fastest_threads(learners, found, processes)
+                torch.set_num_threads(threads)
             else:
-                rolling, whole = rolling + rolled - start, whole + ended - start
+                rolling += time.perf_counter() - start
+                updating += learners.seconds(found)
     torch.set_num_threads(before)
+    whole = rolling + updating
     rate = iterations * training.num_worlds * training.num_steps / whole
-    return {"world_steps_per_second": rate, "rollout": rolling / whole, "update": 1.0 - rolling / whole, "update_threads": threads}
+    return {"world_steps_per_second": rate, "rollout": rolling / whole, "update": updating / whole, "update_threads": threads}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import warp as wp
 import worldloom as wl
 
 HERE = Path(__file__).parent
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # JAX would take most of the GPU's memory from processes beside this one
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import weakref
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import warp as wp
 
 from worldloom.atari.console import Bench, Outcome, Shelf
+from worldloom.atari.observe import Bytes, Look, Observer
 from worldloom.atari.starts import Starts, StartStates, words
 from worldloom.core.launch import Launch, Shard
+from worldloom.core.launch_kernels import picked
 from worldloom.core.simulation import Simulation
 
 OUTCOME = ("points", "lives", "over", "ran", "newest")
@@ -39,9 +42,8 @@ def _restore(
 ):
     k = first + wp.tid() // lanes
     lane = wp.tid() % lanes
-    if mask:
-        if mask[k] != value:
-            return
+    if not picked(mask, value, k):
+        return
     row = record[k]
     if row < 0:
         return
@@ -55,31 +57,6 @@ def _restore(
             lives[k] = left[row]
             newest[k] = side[row]
         over[k] = False
-
-
-@wp.kernel(enable_backward=False)
-def _look(
-    first: int,
-    mask: wp.array(dtype=wp.bool),
-    value: bool,
-    fresh: wp.array(dtype=wp.bool),
-    pictures: wp.array4d(dtype=wp.uint8),
-    screen: wp.array4d(dtype=wp.uint8),
-):
-    """Stand-in for observations."""
-    k = first + wp.tid()
-    if mask:
-        if mask[k] != value:
-            return
-    stack = screen.shape[1]
-    for y in range(screen.shape[2]):
-        for x in range(screen.shape[3]):
-            seen = wp.max(pictures[k, 0, y * 210 // screen.shape[2], x * 160 // screen.shape[3]], pictures[k, 1, y * 210 // screen.shape[2], x * 160 // screen.shape[3]])
-            for plane in range(stack):
-                if fresh[k] or plane == stack - 1:
-                    screen[k, plane, y, x] = seen
-                else:
-                    screen[k, plane, y, x] = screen[k, plane + 1, y, x]
 
 
 @dataclass(frozen=True)
@@ -242,13 +219,30 @@ class Draw(AtariLaunch):
         prepared.bench.draw(shard, prepared.column["game"], prepared.column["pictures"])
 
 
-class Look(AtariLaunch):
-    """Show the pictures to the agent."""
+class Show(AtariLaunch):
+    """Show the pictures to the agent.
+
+    Args:
+        look: How.
+        heights: The lines that are shown, by game.
+        palettes: By game, as :class:`~worldloom.atari.observe.Observer` takes them.
+    """
 
     read = ("pictures", "game", "fresh", "show", "screen")
     written = ("screen",)
 
-    def launch(self, prepared: Prepared, shard: Shard) -> None:
-        column = prepared.column
-        inputs = [shard.first, shard.mask, shard.value, column["fresh"], column["pictures"], column["screen"]]
-        wp.launch(_look, shard.count, inputs, device=shard.device, stream=shard.stream, record_tape=False)
+    def __init__(self, workshop: Workshop, kind: type, look: Look, heights: Sequence[int], palettes: Sequence[Bytes]) -> None:
+        super().__init__(workshop, kind)
+        self.look, self.heights, self.palettes = look, tuple(heights), palettes
+
+    def prepare(self, simulation: Simulation) -> Any:
+        return self.workshop.prepared(simulation), Observer(self.look, self.heights, self.palettes, simulation.device)
+
+    def digest(self) -> str:
+        return f"{super().digest()} {self.look} {self.heights}"
+
+    def launch(self, prepared: Any, shard: Shard) -> None:
+        shared, observer = prepared
+        pictures, game, screen, show, fresh = (shared.column[name] for name in ("pictures", "game", "screen", "show", "fresh"))
+        where = {"first": shard.first, "count": shard.count, "mask": shard.mask, "value": shard.value, "stream": shard.stream}
+        observer.launch(pictures, game, screen, show, fresh, **where)

@@ -17,7 +17,7 @@ from pathlib import Path
 from worldloom.atari.cartridge import Kind, kind_of
 from worldloom.atari.games import Game, find_game, game_of_rom
 from worldloom.core.errors import InputError
-from worldloom.core.paths import home_expanded
+from worldloom.core.paths import home_expanded, shown
 
 VARIABLE = "ALE_ROMS_DIR"
 """The environment variable that names a folder of ROMs."""
@@ -71,7 +71,7 @@ class Rom:
         """What whoever plays it should know; empty for a game that is known."""
         if self.game is not None:
             return ""
-        return f"{self.source} is no ROM that is known here (its MD5 is {self.md5}), so it has no rules: no rewards, no lives, and no end of an episode"
+        return f"{shown(self.source)} is no ROM that is known here (its MD5 is {self.md5}), so it has no rules: no rewards, no lives, and no end of an episode"
 
 
 @dataclass(frozen=True)
@@ -108,8 +108,8 @@ def find(name: str | Path) -> Rom:
             if rom.md5 == game.md5:
                 return rom
             if file.stem == game.name:
-                namesake = namesake or f"{file} is another program (its MD5 is {rom.md5}), and can only be played without rules, by its path"
-    where = " or ".join(map(str, looked))
+                namesake = namesake or f"{shown(file)} is another program (its MD5 is {rom.md5}), and can only be played without rules, by its path"
+    where = " or ".join(map(shown, looked))
     absent = f"there is no ROM of {game.name}, with the MD5 {game.md5}, in {where}" if looked else f"there is no ROM of {game.name}"
     raise InputError(f"{absent}: {f'{namesake}; ' if namesake else ''}{HOW_TO_GET}")
 
@@ -145,10 +145,10 @@ def folders() -> list[Path]:
     Raises:
         InputError: Where the environment variable names no folder.
     """
-    chosen = os.environ.get(VARIABLE)
+    chosen = os.environ.get(VARIABLE, "")
     own = [home_expanded(chosen)] if chosen else []
     if own and not os.path.isdir(own[0]):
-        raise InputError(f"{VARIABLE} names {chosen}, which is no folder: name the folder that holds your ROMs, or unset the variable")
+        raise InputError(f"{VARIABLE} names {shown(chosen)}, which is no folder: name the folder that holds your ROMs, or unset the variable")
     try:
         package = importlib.util.find_spec(PACKAGE)
     except ValueError:  # a module of that name without a specification, which some programs put in its place
@@ -179,41 +179,43 @@ def read(path: str | Path) -> Rom:
 
 def _read_checked(source: Path) -> bytes:
     """The bytes of a file that is not empty and not too large for a ROM."""
+    name = shown(source)
     try:
         facts = source.stat()
         if stat.S_ISDIR(facts.st_mode):
-            raise InputError(f"{source} is a folder: name a ROM file in it; `worldloom roms {source}` lists them")
+            raise InputError(f"{name} is a folder: name a ROM file in it; `worldloom roms {name}` lists them")
         if not stat.S_ISREG(facts.st_mode):  # a pipe may never answer, and a device never end
-            raise InputError(f"{source} is no regular file: name a ROM file, such as pong.bin")
+            raise InputError(f"{name} is no regular file: name a ROM file, such as pong.bin")
         with source.open("rb") as file:
             image = file.read(_LARGEST_FILE + 1)
     except FileNotFoundError:
-        raise InputError(f"there is no file {source}: check the path; `worldloom roms` lists the ROMs that are found") from None
+        raise InputError(f"there is no file {name}: check the path; `worldloom roms` lists the ROMs that are found") from None
     except PermissionError:
-        raise InputError(f"{source} may not be read by this user: change its permissions") from None
+        raise InputError(f"{name} may not be read by this user: change its permissions") from None
     except (OSError, ValueError) as error:  # ValueError: a path that no system can hold
-        raise InputError(f"{str(source)!r} cannot be read: {getattr(error, 'strerror', None) or error}; check the path") from None
+        raise InputError(f"{name} cannot be read: {getattr(error, 'strerror', None) or error}; check the path") from None
     if not image:
-        raise InputError(f"{source} is empty: get the file anew")
+        raise InputError(f"{name} is empty: get the file anew")
     if len(image) > _LARGEST_FILE:
-        raise InputError(f"{source} is larger than any cartridge, more than {_LARGEST_FILE // 1024} KiB: name the ROM file itself")
+        raise InputError(f"{name} is larger than any cartridge, more than {_LARGEST_FILE // 1024} KiB: name the ROM file itself")
     return image
 
 
 def _check_image(image: bytes, source: Path) -> None:
     """InputError where the bytes of a file that is not known cannot be a program for the console."""
-    packed = next((name for sign, name in _PACKED.items() if image.startswith(sign)), None)
+    name = shown(source)
+    packed = next((archive for sign, archive in _PACKED.items() if image.startswith(sign)), None)
     if packed is not None:
-        raise InputError(f"{source} is a {packed} archive, which worldloom does not open: unpack it, and name the ROM file in it")
+        raise InputError(f"{name} is a {packed} archive, which worldloom does not open: unpack it, and name the ROM file in it")
     if _is_text(image):
         what = "a web page" if b"<html" in image[:4096].lower() or b"<!doctype" in image[:4096].lower() else "text"
-        raise InputError(f"{source} is {what} and no ROM: the download went wrong, so get the file anew")
+        raise InputError(f"{name} is {what} and no ROM: the download went wrong, so get the file anew")
     if image.count(image[0]) == len(image):
-        raise InputError(f"{source} holds the same byte {len(image):,} times and no program: it is damaged, so get the file anew")
+        raise InputError(f"{name} holds the same byte {len(image):,} times and no program: it is damaged, so get the file anew")
     try:
         kind_of(image)
     except InputError as error:
-        raise InputError(f"{source} cannot be used: {error}") from None
+        raise InputError(f"{name} cannot be used: {error}") from None
 
 
 def _is_text(image: bytes) -> bool:
@@ -240,4 +242,4 @@ def _files(folder: Path, suffixes: tuple[str, ...]) -> list[Path]:
     try:
         return sorted(file for file in folder.iterdir() if file.name.lower().endswith(suffixes))
     except OSError as error:
-        raise InputError(f"the folder {folder} cannot be listed: {error.strerror}; change its permissions, or name another") from None
+        raise InputError(f"the folder {shown(folder)} cannot be listed: {error.strerror}; change its permissions, or name another") from None

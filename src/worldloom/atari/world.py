@@ -9,14 +9,17 @@ import worldloom as wl
 from worldloom.atari import launches
 from worldloom.atari.console import RAM
 from worldloom.atari.lineup import Title, on_shelf, titles
-from worldloom.atari.palettes import colours
+from worldloom.atari.observe import MOST_LINES, WIDTH, Look, Show
+from worldloom.atari.palettes import colours, greys
 from worldloom.atari.settings import Like, Settings, settle, written
 from worldloom.atari.starts import starts
 from worldloom.core.system import System
 
 WORLDS_PER_THREAD = 4
 NOOP, FIRE = 0, 1
-SAME, FIRST_PICTURE, SECOND_PICTURE, BRIGHTER, NOTHING_NEW = range(5)
+ENVPOOL_LINES = 210
+"""EnvPool shows no more lines than these, of taller pictures the upper ones."""
+SAME, FIRST_PICTURE, SECOND_PICTURE, BRIGHTER, NOTHING_NEW = map(int, Show)
 """Which pictures make the newest one of an observation: none, so that the one before is shown again, one of the two, the brighter pixels of both,
 or that nothing is added to it."""
 
@@ -42,7 +45,8 @@ def define(found: tuple[Title, ...], settings: Settings) -> wl.Definition:
     table = np.array(choices, np.int32)
     number, begin_count, noops = len(found), begins.count, begins.noops
     least, most = settings.skips
-    stack, height, width = settings.stack_num, settings.img_height or shelf.height, settings.img_width or 160
+    look, heights, palettes = _look(found, settings)
+    seen = _seen(look, max(heights), settings)
     clip, sticky, limit = settings.reward_clip, float(settings.repeat_action_probability), settings.max_num_frames_per_episode
     exact, discounts = settings.exact_start, settings.zero_discount_on_life_loss
     pooled, always, hidden = settings.max_pool, settings.like == "gymnasium", settings.like == "vector"
@@ -74,7 +78,10 @@ def define(found: tuple[Title, ...], settings: Settings) -> wl.Definition:
         newest: wl.Persistent(int)  # which picture the last frame went to
         show: int  # SAME, ...
         stick: wl.Action(wl.Discrete(len(choices[0])))
-        screen: wl.Persistent(wl.Observation(stack, height, width, dtype=wl.uint8, low=0, high=255))
+        if settings.obs_type == "ram":
+            ram: wl.Observation(128, dtype=wl.uint8, low=0, high=255)
+        else:
+            screen: wl.Persistent(wl.Observation(*seen, dtype=wl.uint8, low=0, high=255))
         reward: wl.Reward
 
     class Cabinet(wl.World):
@@ -175,7 +182,7 @@ def define(found: tuple[Title, ...], settings: Settings) -> wl.Definition:
         {Console: 1},
         reset=tuple(reset),
         step=(press, launches.Emulate(workshop, Console, window, one_life), launches.Draw(workshop, Console), judge),
-        observe=(launches.Look(workshop, Console),),
+        observe=(_read_memory(Console) if settings.obs_type == "ram" else launches.Show(workshop, Console, look, heights, palettes),),
         max_steps=settings.max_episode_steps,
         doc=_doc(found),
         render=_renderer(found),
@@ -184,6 +191,17 @@ def define(found: tuple[Title, ...], settings: Settings) -> wl.Definition:
         worlds_per_thread=WORLDS_PER_THREAD,
         file=__file__,
     ).checked
+
+
+def _read_memory(kind) -> System:
+    """The observation of the console's memory."""
+
+    @wl.system(threads=32)
+    def read_memory(console: kind):
+        for place in wl.share(128):
+            console.ram[place] = console.machine[RAM + place]
+
+    return read_memory
 
 
 @wl.function
@@ -218,6 +236,24 @@ def _id(found: tuple[Title, ...], settings: Settings) -> str:
     prefix = "ALE/" if like == "gymnasium" else ""
     more = written(settings, like)
     return "+".join(title.id if title.game is None else prefix + title.id for title in found) + (f":{more}" if more else "")
+
+
+def _look(found: tuple[Title, ...], settings: Settings) -> tuple[Look, list[int], list]:
+    """How pictures are shown, with the lines and the palette of each game."""
+    colour = "grey" if settings.gray_scale else "pixels" if settings.stack_num == 1 and settings.like != "envpool" else "planes"
+    older = "zero" if settings.like == "vector" else "repeat"
+    look = Look(settings.img_height, settings.img_width, settings.stack_num, colour, settings.use_inter_area_resize, older)
+    most = ENVPOOL_LINES if settings.like == "envpool" else MOST_LINES
+    table = greys if settings.gray_scale else colours
+    return look, [min(title.television.height, most) for title in found], [table(title.television.format) for title in found]
+
+
+def _seen(look: Look, lines: int, settings: Settings) -> tuple[int, ...]:
+    """The shape of what an agent sees."""
+    size = (look.height or lines, look.width or WIDTH)
+    if look.colour == "pixels":
+        return (*size, 3)
+    return size if look.stack == look.channels == 1 and settings.like == "gymnasium" else (look.stack * look.channels, *size)
 
 
 def _doc(found: tuple[Title, ...]) -> str:

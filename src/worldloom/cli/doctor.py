@@ -19,6 +19,7 @@ from rich.table import Table
 
 from worldloom.cli import console
 from worldloom.cli.fetch import fetched
+from worldloom.cli.roms import found_in_words
 from worldloom.cli.settings import Json
 
 PACKAGES = {"worldloom": "worldloom", "warp": "warp-lang", "torch": "torch", "gymnasium": "gymnasium", "numpy": "numpy"}
@@ -34,7 +35,7 @@ EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {
     "skrl": ("training with skrl", ("skrl",)),
     "compat": ("all of these trainers, dm_env, and EnvPool to compare with", ("dm-env", "envpool")),
     "view": ("curves, plots and videos; a viewer to come", ("viser", "imageio-ffmpeg", "matplotlib")),
-    "atari": ("Atari games, to come", ("ale-py",)),
+    "atari": ("ROMs of the Atari games", ("ale-py",)),
     "robots": ("robots in MuJoCo, to come", ("mujoco", "mujoco-warp")),
     "cluster": ("training on a Ray cluster", ("ray",)),
 }
@@ -75,6 +76,7 @@ class Examination:
         cache: The folder of compiled kernels.
         cache_bytes: Its size.
         covid: Whether the data of the COVID-19 economy is fetched: where it lies, or how to get it.
+        roms: How many games of the Atari 2600 have their ROM here, or how to get them.
         extras: Every extra.
     """
 
@@ -85,12 +87,13 @@ class Examination:
     cache: str
     cache_bytes: int
     covid: str
+    roms: str
     extras: tuple[Extra, ...]
 
 
 @dataclass
 class Doctor:
-    """Show versions, devices, the cache of compiled kernels, the data that is fetched, and which extras are missing."""
+    """Show versions, devices, the cache of compiled kernels, the data and ROMs that are found, and which extras are missing."""
 
     json: Json = False
     """Print JSON."""
@@ -124,7 +127,7 @@ def examine() -> Examination:
     size = _folder_size(cache)
     versions = {"python": platform.python_version(), **{name: _version(package) for name, package in PACKAGES.items()}}
     extras = tuple(Extra(name, purpose, tuple(p for p in packages if _version(p) is None)) for name, (purpose, packages) in EXTRAS.items())
-    return Examination(versions, cores, gpus, _driver(bool(gpus)), str(cache), size, fetched(), extras)
+    return Examination(versions, cores, gpus, _driver(bool(gpus)), str(cache), size, fetched(), found_in_words(), extras)
 
 
 def _version(package: str) -> str | None:
@@ -164,6 +167,7 @@ def _show(found: Examination, screen: Console) -> None:
     table.add_row("driver", found.driver)
     table.add_row("kernel cache", f"{found.cache}, {console.size(found.cache_bytes)}")
     table.add_row("covid data", escape(found.covid))
+    table.add_row("Atari ROMs", escape(found.roms))
     table.add_row("", "")
     for extra in found.extras:
         state = f"missing {', '.join(extra.missing)}: {extra.command}" if extra.missing else "installed"

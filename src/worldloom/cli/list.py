@@ -8,8 +8,11 @@ from typing import Any
 from rich import box
 from rich.table import Table
 
+from worldloom.atari import roms
+from worldloom.atari.games import GAMES, Game
 from worldloom.cli import console
-from worldloom.cli.settings import Json
+from worldloom.cli.settings import Json, Switch
+from worldloom.core.errors import InputError
 from worldloom.core.fields import Field, type_name
 from worldloom.core.population import UpTo
 from worldloom.core.registry import Definition, registered, unavailable
@@ -19,10 +22,14 @@ from worldloom.core.registry import Definition, registered, unavailable
 class List:
     """List every world: what it is, its entities, its actions and its observations, or what it lacks."""
 
+    atari: Switch = False
+    """List the games of the Atari 2600 instead, which are many."""
     json: Json = False
     """Print JSON."""
 
     def run(self) -> int:
+        if self.atari:
+            return self._list_games()
         worlds = [describe(made) for made in registered().values()]
         worlds += [_lacking(id, reason) for id, reason in unavailable().items()]
         if self.json:
@@ -32,6 +39,20 @@ class List:
         for world in worlds:
             if not world["available"]:
                 console.out().print(f"{world['id']}: {world['doc']}", soft_wrap=True, markup=False)
+        atari = f"Atari 2600: {len(GAMES)} games, such as Pong-v5 or ALE/Pong-v5; `worldloom list --atari` lists them, `worldloom roms` their ROMs."
+        console.out().print(atari, soft_wrap=True)
+        return 0
+
+    def _list_games(self) -> int:
+        sources, problem = _sources()
+        games = [describe_game(game, sources.get(game.md5)) for game in GAMES]
+        if self.json:
+            console.print_json(games)
+            return 0
+        console.out().print(_games_table(games))
+        lacking = sum(not game["available"] for game in games)
+        if lacking:
+            console.out().print(problem or f"{lacking} of {len(games)} games lack their ROM: {roms.HOW_TO_GET}", soft_wrap=True, markup=False)
         return 0
 
 
@@ -46,6 +67,30 @@ def describe(made: Definition) -> dict[str, Any]:
         "max_steps": made.max_steps,
         "available": True,
     }
+
+
+def describe_game(game: Game, rom: str | None) -> dict[str, Any]:
+    """One game of the Atari 2600 in words, and the file of its ROM."""
+    return {
+        "id": f"{game.id}-v5",
+        "game": game.name,
+        "actions": len(game.actions),
+        "lives": game.lives,
+        "modes": list(game.modes),
+        "difficulties": list(game.difficulties),
+        "television": game.television,
+        "height": game.height,
+        "rom": rom,
+        "available": rom is not None,
+    }
+
+
+def _sources() -> tuple[dict[str, str], str]:
+    """The files of the known ROMs that are found, by MD5, and what kept them from being looked for."""
+    try:
+        return {rom.md5: str(rom.source) for rom in roms.available() if rom.game is not None}, ""
+    except InputError as error:
+        return {}, str(error)
 
 
 def _lacking(id: str, reason: str) -> dict[str, Any]:
@@ -72,3 +117,16 @@ def _table(worlds: list[dict[str, Any]]) -> Table:
 
 def _lines(named: dict[str, str]) -> str:
     return "\n".join(f"{name}: {text}" for name, text in named.items())
+
+
+def _games_table(games: list[dict[str, Any]]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column("game", no_wrap=True)  # to be copied
+    for heading in ("actions", "lives", "modes", "difficulties"):
+        table.add_column(heading, justify="right")
+    table.add_column("TV")
+    table.add_column("ROM")
+    for game in games:
+        counts = (game["actions"], game["lives"], len(game["modes"]), len(game["difficulties"]))
+        table.add_row(game["id"], *map(str, counts), game["television"], "found" if game["available"] else "missing")
+    return table

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any
 
 import tyro
@@ -12,9 +11,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from worldloom.atari import roms
+from worldloom.atari.games import GAMES
 from worldloom.cli import console
 from worldloom.cli.settings import Json
 from worldloom.core.errors import InputError
+from worldloom.core.paths import shown
 
 UNKNOWN = "not known"
 
@@ -34,15 +35,28 @@ class Roms:
     def run(self) -> int:
         files = roms.survey(self.path or None)
         if not files:
-            where = [self.path] if self.path else [str(folder) for folder in roms.folders()]
+            where = [shown(place) for place in ([self.path] if self.path else roms.folders())]
             raise InputError(f"no ROM was found{' in ' if where else ''}{' or '.join(where)}: {roms.HOW_TO_GET}")
         if self.json:
             console.print_json([_facts(file) for file in files])
             return 0
         for folder in dict.fromkeys(file.source.parent for file in files):
-            console.out().print(_table([file for file in files if file.source.parent == folder], folder))
+            console.out().print(shown(folder), soft_wrap=True, markup=False)
+            console.out().print(_table([file for file in files if file.source.parent == folder]))
         console.out().print(_summary(files), soft_wrap=True)
         return 0
+
+
+def found_in_words() -> str:
+    """How many games have their ROM here, and where; or what is wrong, and how to get them."""
+    try:
+        known = [rom for rom in roms.available() if rom.game is not None]
+    except InputError as error:
+        return str(error)
+    if not known:
+        return f"none was found: {roms.HOW_TO_GET}"
+    where = dict.fromkeys(shown(rom.source.parent) for rom in known)
+    return f"{len(known)} of {len(GAMES)} games, in {' and '.join(where)}"
 
 
 def _facts(file: roms.Found) -> dict[str, Any]:
@@ -61,18 +75,16 @@ def _facts(file: roms.Found) -> dict[str, Any]:
     }
 
 
-def _table(files: list[roms.Found], folder: Path) -> Table:
-    table = Table(title=escape(str(folder)), title_justify="left", box=box.SIMPLE_HEAD)
-    for heading in ("file", "game", "MD5"):
-        table.add_column(heading, no_wrap=heading == "MD5", overflow="fold")
-    table.add_column("bytes", justify="right")
-    table.add_column("cartridge")
-    table.add_column("television")
+def _table(files: list[roms.Found]) -> Table:
+    """The ROMs among ``files`` that can be used."""
+    table = Table(box=box.SIMPLE_HEAD)
+    for heading in ("file", "game", "MD5", "cartridge", "television"):
+        table.add_column(heading, overflow="fold")
     for file in files:
         facts = _facts(file)
         if file.rom is not None:
-            game = facts["game"] or UNKNOWN
-            table.add_row(escape(file.source.name), game, facts["md5"], f"{facts['bytes']:,}", facts["cartridge"], facts["television"] or UNKNOWN)
+            md5 = f"{file.rom.md5[:12]}…"  # enough to tell them apart by eye; the JSON has all of it
+            table.add_row(escape(shown(file.source.name)), facts["game"] or UNKNOWN, md5, facts["cartridge"], facts["television"] or UNKNOWN)
     return table
 
 

@@ -12,4 +12,10 @@ def home_expanded(path: str | Path) -> Path:
     try:
         return Path(path).expanduser()
     except RuntimeError:
-        raise InputError(f"the path {path} begins with the home of a user who is not known here: write it out") from None
+        raise InputError(f"the path {shown(path)} begins with the home of a user who is not known here: write it out") from None
+
+
+def shown(path: str | Path) -> str:
+    """``path`` on one line of text; characters that cannot be printed, of which file names may have any, are escaped."""
+    text = str(path)
+    return text if text.isprintable() else ascii(text)

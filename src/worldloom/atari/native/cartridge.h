@@ -115,10 +115,7 @@ NOINLINE CUDA_CALLABLE u32 cart_peek(u32 address, s32 at) {
         if (offset < 0x80) return dpc_peek(offset, at);
     }
     u32 byte;
-    u32 port = ram_port(offset, &byte);
-    if (port == NOT_RAM) return rom_at(address);
-    if (port == WRITES_RAM) cart_ram[byte] = bus;  // nothing drives the bus, and the RAM takes what lingers there
-    return cart_ram[byte];
+    return ram_port(offset, &byte) == READS_RAM ? cart_ram[byte] : rom_at(address);
 }
 
 NOINLINE CUDA_CALLABLE void cart_poke(u32 address, u32 value, s32 at) {

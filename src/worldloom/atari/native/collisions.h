@@ -47,7 +47,7 @@ CUDA_CALLABLE void collide(s32 until) {
     if (until > last_clock) until = last_clock;
     if (until <= from) return;
     looked = until;
-    u32 shown = view.shown();
+    u32 shown = view.present;
     if (view.now[VBLANK] || !(shown & (shown - 1)) || collided == 0xDFFF) {
         settle(until);
         return;

@@ -18,7 +18,8 @@ static const s32 NEVER = 0x7FFFFFFF;
 struct Display {
     u8 now[KINDS];
     u32 mask[OBJECTS][5];
-    u32 stale;  // a bit per object whose mask is out of date
+    u32 stale;    // a bit per object whose mask is out of date
+    u32 present;  // a bit per object that has any pixel
 
     // The objects whose pixels depend on a kind of event.
     CUDA_CALLABLE u32 touched(u32 kind) const {
@@ -36,10 +37,22 @@ struct Display {
         }
     }
 
-    // A bit per object that has any pixel.
-    CUDA_CALLABLE u32 shown() const {
-        return (now[SHAPE0] != 0) << PLAYER0 | (now[SHAPE1] != 0) << PLAYER1 | now[MISSILE0] << OBJECT_MISSILE0 | now[MISSILE1] << OBJECT_MISSILE1 |
-               now[BALL] << OBJECT_BALL | ((now[PF0] | now[PF1] | now[PF2]) != 0) << PLAYFIELD;
+    // All masks are out of date, after `now` has been filled.
+    CUDA_CALLABLE void begin() {
+        stale = (1u << OBJECTS) - 1;
+        present = (now[SHAPE0] != 0) << PLAYER0 | (now[SHAPE1] != 0) << PLAYER1 | now[MISSILE0] << OBJECT_MISSILE0 | now[MISSILE1] << OBJECT_MISSILE1 |
+                  now[BALL] << OBJECT_BALL | ((now[PF0] | now[PF1] | now[PF2]) != 0) << PLAYFIELD;
+    }
+
+    CUDA_CALLABLE void be_present(u32 object, u32 any) { present = any ? present | 1u << object : present & ~(1u << object); }
+
+    // An event.
+    CUDA_CALLABLE void set(u32 kind, u32 value) {
+        now[kind] = value;
+        stale |= touched(kind);
+        if (kind >= PF0 && kind <= PF2) be_present(PLAYFIELD, now[PF0] | now[PF1] | now[PF2]);
+        else if (kind == SHAPE0 || kind == SHAPE1) be_present(kind - SHAPE0 + PLAYER0, value);
+        else if (kind >= MISSILE0 && kind <= BALL) be_present(kind - MISSILE0 + OBJECT_MISSILE0, value);
     }
 
     // A write to HMM0 at the right moment keeps the extra clocks of missile 0 going: it wanders from line to line, and makes stars.
@@ -79,15 +92,23 @@ struct Display {
         if (mode == 4 || mode == 6) cover(into, bits, x + 64);
     }
 
-    CUDA_CALLABLE u32 doubled(u32 bits) const {  // every bit twice
-        bits = (bits | bits << 8) & 0x00FF00FFu;
-        bits = (bits | bits << 4) & 0x0F0F0F0Fu;
-        bits = (bits | bits << 2) & 0x33333333u;
-        bits = (bits | bits << 1) & 0x55555555u;
-        return bits | bits << 1;
+    CUDA_CALLABLE u32 doubled(u32 byte) const {  // every bit twice
+        byte = (byte | byte << 4) & 0x0F0Fu;
+        byte = (byte | byte << 2) & 0x3333u;
+        return ((byte | byte << 1) & 0x5555u) * 3;
     }
 
-    CUDA_CALLABLE u32 quadrupled(u32 bits) const { return doubled(doubled(bits)); }
+    CUDA_CALLABLE u32 quadrupled(u32 byte) const {
+        byte = (byte | byte << 12) & 0x000F000Fu;
+        byte = (byte | byte << 6) & 0x03030303u;
+        return ((byte | byte << 3) & 0x11111111u) * 15;
+    }
+
+    CUDA_CALLABLE u32 mirrored(u32 half) const {  // the 20 bits of half a playfield
+        half = (half & 0x55555u) << 1 | (half >> 1 & 0x55555u);
+        half = (half & 0x33333u) << 2 | (half >> 2 & 0x33333u);
+        return (half & 15) << 16 | (half & 0xF0) << 8 | (half & 0xF00) | (half & 0xF000) >> 8 | half >> 16;
+    }
 
     CUDA_CALLABLE void build_player(u32 which) {
         u32* into = mask[which];
@@ -104,11 +125,7 @@ struct Display {
         into[0] = quadrupled(half & 255);
         into[1] = quadrupled(half >> 8 & 255);
         into[2] = quadrupled(half >> 16);
-        u32 right = half;
-        if (now[REFLECT]) {
-            right = 0;
-            for (s32 i = 0; i < 20; i++) right |= (half >> i & 1) << (19 - i);
-        }
+        u32 right = now[REFLECT] ? mirrored(half) : half;
         into[2] |= quadrupled(right & 15) << 16;
         into[3] = quadrupled(right >> 4 & 255);
         into[4] = quadrupled(right >> 12);

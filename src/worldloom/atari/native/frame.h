@@ -8,8 +8,8 @@ CUDA_CALLABLE void begin_frame() {
     marked_line -= gone / LINE;
     line_phase = -in_line / 3;
     dump_cycle -= passed;
-    timer_cycle -= passed;
-    timer_noted -= passed;
+    rebase_riot(passed);
+    rebase_dpc(passed);
     cycles = 0;
     faded = fades ? before / LINE & 1 : 0;  // PAL sets lose the colour of frames with an odd number of lines
     for (s32 i = COLUP0; i <= COLUBK; i++) view.now[i] = (view.now[i] & 0xFE) | faded;
@@ -22,7 +22,7 @@ CUDA_CALLABLE void begin_frame() {
 CUDA_CALLABLE void frame() {
     line_phase = phase;
     for (s32 i = 0; i < KINDS; i++) view.now[i] = kept[i];
-    view.stale = (1u << OBJECTS) - 1;
+    view.begin();
     headed = logged = 0;
     if (partial) {
         if (log) head_log(seen < first_clock ? first_clock : seen);

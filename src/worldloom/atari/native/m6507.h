@@ -9,9 +9,18 @@
 //   t       cycles
 //   shown   slices
 
-#define ROM_AT(address) rom[((shown >> (((address) >> 7) & 24)) & 255) << 10 | ((address) & 1023)]
-// After an access that may have switched banks or ended the frame.
-#define RESUME shown = slices; if (stop) line_end = NEVER;
+#define SLICE_OF(address) (((shown >> (((address) >> 7) & 24)) & 255) << 10)
+#define ROM_AT(address) rom[whole ? base + ((address) & 4095) : SLICE_OF(address) | ((address) & 1023)]
+// After an access that may have switched banks or ended the frame. Nothing is known of the page of the program then.
+#define RESUME { shown = slices; base = (shown & 255) << 10; page = NO_PAGE; if (stop) HALT }
+// The consoles of a warp meet again at the end of every line; on a CPU each runs on to the end of its frame.
+#if defined(__CUDA_ARCH__)
+#define NEXT t < line_end
+#define HALT line_end = -0x7FFFFFFF;
+#else
+#define NEXT left > 0
+#define HALT { unused += left; left = 0; }
+#endif
 #define READ_SLOWLY(target, address, last) { target = peek(address, last, t); RESUME }
 #define READ(target, address, last) { \
     u32 from = (address); \
@@ -34,7 +43,7 @@
 #define LOW (word >> 8 & 255)
 #define HIGH (word >> 16 & 255)
 #define ABSOLUTE (word >> 8 & 0xFFFF)
-#define CARRY_OF(index) (LOW + (index) >> 8)
+#define CARRY_OF(index) ((LOW + (index)) >> 8)
 
 // Cases of one operation on a byte v, over the ways to address it.
 #define IMMEDIATE(opcode, ...) case opcode: { t += 2; pc += 2; u32 v = LOW; __VA_ARGS__ } break;
@@ -43,7 +52,7 @@
 #define DIRECT(opcode, ...) case opcode: { t += 4; pc += 3; u32 v; READ(v, ABSOLUTE, HIGH) __VA_ARGS__ } break;
 #define INDEXED(opcode, index, ...) case opcode: { t += 4 + CARRY_OF(index); pc += 3; u32 v; READ(v, ABSOLUTE + index, HIGH) __VA_ARGS__ } break;
 #define INDIRECT_X(opcode, ...) case opcode: { t += 6; pc += 2; u32 p, v; POINTER(p, LOW + x) READ(v, p, p >> 8) __VA_ARGS__ } break;
-#define INDIRECT_Y(opcode, ...) case opcode: { t += 5; pc += 2; u32 p, v; POINTER(p, LOW) t += (p & 255) + y >> 8; READ(v, p + y, p >> 8) __VA_ARGS__ } break;
+#define INDIRECT_Y(opcode, ...) case opcode: { t += 5; pc += 2; u32 p, v; POINTER(p, LOW) t += ((p & 255) + y) >> 8; READ(v, p + y, p >> 8) __VA_ARGS__ } break;
 #define EIGHT_MODES(base, ...) \
     IMMEDIATE(base | 0x09, __VA_ARGS__) ZERO_PAGE(base | 0x05, __VA_ARGS__) ZERO_INDEXED(base | 0x15, x, __VA_ARGS__) DIRECT(base | 0x0D, __VA_ARGS__) \
     INDEXED(base | 0x1D, x, __VA_ARGS__) INDEXED(base | 0x19, y, __VA_ARGS__) INDIRECT_X(base | 0x01, __VA_ARGS__) INDIRECT_Y(base | 0x11, __VA_ARGS__)
@@ -74,7 +83,7 @@
 #define IS_NEGATIVE (nz & 0x8080)
 #define PACK_FLAGS ((IS_NEGATIVE ? 128u : 0u) | (over ? 64u : 0u) | 0x30u | modes | (IS_ZERO ? 2u : 0u) | carry)
 #define UNPACK_FLAGS(flags) { u32 f = (flags); nz = (f & 2 ? 0 : 1) | (f & 128) << 8; over = f & 64; modes = f & 12; carry = f & 1; }
-#define JUMPED if (kind == KIND_FE) { fe_jump(pc); shown = slices; }
+#define JUMPED if (kind == KIND_FE) { fe_jump(pc); RESUME }
 
 // Decimal mode. Numbers go through plain ones, which also settles what digits above 9 give; C is right, N, V and Z are those of the decimal result.
 // Bits 0 to 7 of what comes back are the result, 8: C, 9: V, 10: Z, 11: N.
@@ -101,7 +110,7 @@ NOINLINE CUDA_CALLABLE u32 subtract_decimal(u32 one, u32 other, u32 carried) {
 CUDA_CALLABLE void start_cpu() {
     a = x = y = 0;
     s = 0xFF;
-    p = 0x34;
+    p = 0x30;
     cycles = 0;
     if (kind == KIND_FE) slices = whole_bank(0);
     pc = (u16)(peek(0xFFFC, 0, 0) | peek(0xFFFD, 0, 0) << 8);
@@ -109,17 +118,30 @@ CUDA_CALLABLE void start_cpu() {
 }
 
 CUDA_CALLABLE void run() {
-    const s32 NEVER = -0x7FFFFFFF;
+    const u32 NO_PAGE = 0x80000000u;
     u32 pc = this->pc, a = this->a, x = this->x, y = this->y, s = this->s, shown = slices, nz, carry, over, modes;
-    s32 t = cycles, left = MOST_INSTRUCTIONS;
+    s32 t = cycles, left = MOST_INSTRUCTIONS, unused = 0;
+    // Most cartridges show 4 KiB of their image as a whole: then `base` is where. Others show four slices, and `base` is that of `page`.
+    const u32 whole = kind != KIND_E0 && kind != KIND_E7 && kind != KIND_3F && kind != KIND_CV, page_bits = NO_PAGE | (whole ? 0x1000 : 0x1C00), low_bits = whole ? 4095 : 1023;
+    u32 page = NO_PAGE, base = (shown & 255) << 10;
     UNPACK_FLAGS(p)
     stop = 0;
     while (!stop && left > 0) {
-        // The consoles of a warp meet again at the end of every line. Towards the end of its instructions a console goes step by step.
-        s32 line_end = left > 40 ? t + 76 - (t - line_phase + 76000) % 76 : t + 1;
-        while (t < line_end) {
+#if defined(__CUDA_ARCH__)
+        s32 line_end = left > 40 ? t + 76 - (t - line_phase + 76000) % 76 : t + 1;  // towards the end of its instructions step by step
+#endif
+        while (NEXT) {
             left -= 1;
-            u32 word = pc & 0x1000 ? ROM_AT(pc) : WORD_FETCH;
+            u32 word;
+            if (!((pc ^ page) & page_bits)) {
+                word = rom[base + (pc & low_bits)];
+            } else if (pc & 0x1000) {
+                page = pc;
+                if (!whole) base = SLICE_OF(pc);
+                word = ROM_AT(pc);
+            } else {
+                word = WORD_FETCH;
+            }
             if (word & (WORD_FETCH | WORD_POLL)) {
                 if (word & WORD_FETCH) {
                     word = fetch(pc, t);
@@ -250,5 +272,5 @@ CUDA_CALLABLE void run() {
     }
     this->pc = (u16)pc, this->a = (u8)a, this->x = (u8)x, this->y = (u8)y, this->s = (u8)s, p = (u8)PACK_FLAGS;
     cycles = t;
-    instructions = MOST_INSTRUCTIONS - left;
+    instructions = MOST_INSTRUCTIONS - left - unused;
 }

@@ -35,17 +35,24 @@ struct Painter {
     CUDA_CALLABLE void ground(u8* row, s32 x0, s32 x1) const {
         u32 score = (view.now[CTRLPF] & 6) == 2;
         u32 back = view.now[COLUBK] * 0x01010101u;
-        u32 left = view.now[score ? COLUP0 : COLUPF] * 0x01010101u, right = view.now[score ? COLUP1 : COLUPF] * 0x01010101u;
-        for (s32 x = x0; x < x1;) {
-            u32 on = view.mask[PLAYFIELD][x >> 5] >> (x & 31) & 1;
-            u32 colour = on ? (x < 80 ? left : right) : back;
-            if (!(x & 3) && x + 4 <= x1) {
-                *(u32*)(row + x) = colour;
-                x += 4;
+        u32 left = view.now[score ? COLUP0 : COLUPF] * 0x01010101u ^ back, right = view.now[score ? COLUP1 : COLUPF] * 0x01010101u ^ back;
+        s32 x = x0;
+        for (; x & 3 && x < x1; x++) row[x] = back ^ (view.mask[PLAYFIELD][x >> 5] >> (x & 31) & 1 ? (x < 80 ? left : right) : 0);
+        u32* cells = (u32*)row;
+        s32 cell = x >> 2, last = x1 >> 2;
+        while (cell < last) {
+            u32 bits = view.mask[PLAYFIELD][cell >> 3] >> (4 * (cell & 7));
+            s32 end = (cell | 7) + 1;  // of the word
+            if (cell < 20 && end > 20) end = 20;
+            if (end > last) end = last;
+            u32 other = cell < 20 ? left : right;
+            if (!bits) {
+                for (; cell < end; cell++) cells[cell] = back;
             } else {
-                row[x++] = colour;
+                for (; cell < end; cell++, bits >>= 4) cells[cell] = back ^ (other & (0 - (bits & 1)));
             }
         }
+        for (x = x < 4 * last ? 4 * last : x; x < x1; x++) row[x] = back ^ (view.mask[PLAYFIELD][x >> 5] >> (x & 31) & 1 ? (x < 80 ? left : right) : 0);
     }
 
     CUDA_CALLABLE void sprites(u8* row, u32 shown, s32 x0, s32 x1) const {
@@ -77,7 +84,7 @@ struct Painter {
             for (s32 x = x0; x < x1; x++) row[x] = 0;
             return;
         }
-        u32 shown = view.shown() | 1u << PLAYFIELD;
+        u32 shown = view.present | 1u << PLAYFIELD;
         view.build(shown);
         ground(row, x0, x1);
         if (shown & ~(1u << PLAYFIELD)) sprites(row, shown, x0, x1);
@@ -87,12 +94,17 @@ struct Painter {
 
     // Draw from one clock of the frame to another; rows outside of [top, bottom) are left alone.
     CUDA_CALLABLE void draw(s32 from, s32 to, s32 top, s32 bottom) {
+        s32 alike = -2;  // the last line that was drawn whole, as all after it will be
         s32 line = from / LINE, x = from - line * LINE - BLANK;
         if (x < 0) x = 0;
         while (line * LINE + BLANK + x < to) {
             s32 end = to - line * LINE - BLANK;
             if (end > WIDTH) end = WIDTH;
-            if (line >= top && line < bottom && x < end) segment(line, x, end);
+            if (line >= top && line < bottom && x < end) {
+                if (x == 0 && end == WIDTH && alike == line - 1 && line > top) repeat(line);
+                else segment(line, x, end);
+                if (x == 0 && end == WIDTH && !view.now[COMB] && !view.now[STARS]) alike = line;
+            }
             if (to < (line + 1) * LINE) return;
             view.end_line();
             line++;
@@ -100,12 +112,18 @@ struct Painter {
         }
     }
 
+    // A whole line that shows the same as the one above.
+    CUDA_CALLABLE void repeat(s32 line) {
+        u32* row = (u32*)(picture + (line - first_line) * WIDTH);
+        for (s32 i = 0; i < WIDTH / 4; i++) row[i] = row[i - WIDTH / 4];
+    }
+
     // Draw the lines [top, bottom) of the log's frame.
     CUDA_CALLABLE void replay(const u32* log, s32 top, s32 bottom) {
         u32 count = log[0];
         s32 clock = log[1], end = log[2];
         for (s32 i = 0; i < KINDS / 4; i++) ((u32*)view.now)[i] = log[3 + i];
-        view.stale = (1u << OBJECTS) - 1;
+        view.begin();
         s32 stop = bottom * LINE;
         if (end > stop) end = stop;
         for (u32 i = 0; i < count && clock < end; i++) {
@@ -116,8 +134,7 @@ struct Painter {
                 draw(clock, at, top, bottom);
                 clock = at;
             }
-            view.now[kind] = event;
-            view.stale |= view.touched(kind);
+            view.set(kind, event & 255);
         }
         if (clock < end) draw(clock, end, top, bottom);
     }

@@ -1,4 +1,4 @@
-// The fields of the machine. Those of `Machine` that outlive a launch lie between record_begin and record_end, without holes, as one block of bytes.
+// The fields of the machine. Those that outlive a launch lie at the end, without holes, as one block of bytes.
 
 // The cartridge and what is plugged in: the same throughout a run, filled in by who starts the machine.
 const u32* rom;      // one word for each byte of the image, see WORD_* in tables.h

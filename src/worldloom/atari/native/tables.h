@@ -1,3 +1,10 @@
+#if defined(__clang__)
+#pragma clang diagnostic ignored "-Wparentheses-equality"
+#pragma clang diagnostic ignored "-Wparentheses"
+#pragma clang diagnostic ignored "-Wbitwise-op-parentheses"
+#pragma clang diagnostic ignored "-Wshift-op-parentheses"
+#pragma clang diagnostic ignored "-Wlogical-op-parentheses"
+#endif
 // Types, macros and tables of the console. Everything here stands in the body of a function, before the struct.
 typedef unsigned char u8;
 typedef unsigned short u16;

@@ -56,11 +56,9 @@ CUDA_CALLABLE void log_event(u32 kind, u32 value, s32 clock) {
 // Change what is shown, from a clock on.
 CUDA_CALLABLE void show(u32 kind, u32 value, s32 clock) {
     if (view.now[kind] == value) return;
-    u32 touched = view.touched(kind);
-    if (touched || kind == VBLANK) collide(clock);
+    if (kind < COLUP0 || kind > COLUBK) collide(clock);
     if (log) log_event(kind, value, clock);
-    view.now[kind] = value;
-    view.stale |= touched;
+    view.set(kind, value);
 }
 
 CUDA_CALLABLE u32 reversed(u32 byte) const {
@@ -80,6 +78,7 @@ CUDA_CALLABLE void show_ball(s32 clock) { show(BALL, delayed_ball ? enabl_old : 
 
 // The first copy of a player is left out for the rest of the line.
 CUDA_CALLABLE void hide(u32 which, u32 hidden, s32 clock) {
+    if (!hidden && !view.now[HIDE0 + which]) return;
     reach(clock);
     show(HIDE0 + which, hidden, clock);
 }
@@ -126,8 +125,10 @@ CUDA_CALLABLE s32 reset_place(u32 kind, s32 clock) const {
 CUDA_CALLABLE NOINLINE void move(s32 clock) {
     s32 cycle = clock % LINE / 3, effect = clock + 3;
     hmove_clock = clock;
-    reach(effect);
-    show(STARS, 0, effect);
+    if (view.now[STARS]) {
+        reach(effect);
+        show(STARS, 0, effect);
+    }
     u32 early = cycle <= 20;  // the blank is eight pixels longer, so that everything moves right by as much
     if (early && combs) {  // a blank that comes due where nothing is drawn waits for the first line that is
         if (effect <= first_clock) comb_due |= 1;
@@ -201,6 +202,7 @@ CUDA_CALLABLE s32 tia_poke(u32 address, u8 value, s32 cycle) {
             show(COLUP0 + number - 0x06, (value & 0xFE) | faded, clock);
             break;
         case 0x0A:
+            if (view.now[CTRLPF] == (value & 0x37)) break;
             reach(clock);
             show(CTRLPF, value & 0x37, clock);
             if (clock % LINE < BLANK + 79) show(REFLECT, value & 1, clock);
@@ -222,15 +224,15 @@ CUDA_CALLABLE s32 tia_poke(u32 address, u8 value, s32 cycle) {
             grp[0] = value;
             grp_old[1] = grp[1];
             show_player(0, clock + 1);
-            show_player(1, clock + 1);
+            if (delayed[1]) show_player(1, clock + 1);
             break;
         case 0x1C:
             grp[1] = value;
             grp_old[0] = grp[0];
             enabl_old = enabl;
-            show_player(0, clock + 1);
+            if (delayed[0]) show_player(0, clock + 1);
             show_player(1, clock + 1);
-            show_ball(clock + 1);
+            if (delayed_ball) show_ball(clock + 1);
             break;
         case 0x1D: case 0x1E:
             enam[number - 0x1D] = value >> 1 & 1;

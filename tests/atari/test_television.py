@@ -1,0 +1,32 @@
+"""What the picture of a game or of an unknown ROM is shown on."""
+
+import pytest
+
+from worldloom.atari.games import GAMES, find_game
+from worldloom.atari.television import Format, Television, detect, television_of
+
+
+def test_games_say_what_is_shown():
+    assert television_of(find_game("pong")) == Television(Format.NTSC, 34, 210)
+    assert television_of(find_game("adventure")) == Television(Format.PAL, 34, 250)
+    assert television_of(find_game("carnival")) == Television(Format.NTSC, 26, 214)
+    assert {television_of(game).format for game in GAMES} == {Format.NTSC, Format.PAL}
+
+
+@pytest.mark.parametrize(
+    ("lines", "found"),
+    [
+        ([262] * 60, Format.NTSC),
+        ([312] * 60, Format.PAL),
+        ([285] * 60, Format.NTSC),
+        ([286] * 60, Format.PAL),
+        ([312] * 30 + [262] * 30, Format.NTSC),
+        ([262] * 46 + [312] * 14, Format.NTSC),
+        ([262] * 45 + [312] * 15, Format.PAL),
+        ([262] * 60 + [312] * 60, Format.NTSC),
+        ([], Format.NTSC),
+    ],
+)
+def test_long_frames_mean_pal(lines, found):
+    assert detect(lines) is found
+    assert television_of(None, lines) == Television(found, 34, found.height)
