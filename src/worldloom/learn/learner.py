@@ -129,7 +129,7 @@ class Learner:
         kept = self.player.storage
         if self.policy.normalizer is not None:
             weights = None if kept.weights is None else kept.weights[-new:]
-            self.policy.normalizer.update({k: v[-new:] for k, v in kept.observations.items()}, weights, self.ranks.sum_)
+            self.policy.normalizer.update(kept.newest(new), weights, self.ranks.sum_)
 
     def summarize(self) -> None:
         """Put together what the host is told of the iteration."""

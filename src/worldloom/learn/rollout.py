@@ -46,6 +46,7 @@ class Player:
             leave=seats.leave,
             finals=most_cuts(seats.simulation, steps),
             cuts=_counts_before(config, seats),
+            sliding=getattr(config, "steps_per_update", steps) < steps,
         )
         self.episodes = Episodes(seats.rows, seats.device, config.clip_rewards, config.episodic_life and seats.lives() is not None)
         self.state = policy.initial_state(seats.rows, seats.device)
@@ -62,15 +63,14 @@ class Player:
     def act(self, step: int) -> None:
         """See, and act."""
         kept = self.storage
-        for key, seen in self.seats.observations().items():
-            kept.observations[key][step].copy_(seen)
+        seen = kept.keep(step, self.seats.observations())
         mask = self.seats.mask()
         if kept.masks is not None and mask is not None:
             kept.masks[step].copy_(mask)
         if kept.weights is not None:
             kept.weights[step].copy_(self.seats.active())
         with self.autocast():
-            parameters, value, state = self.policy({k: v[step] for k, v in kept.observations.items()}, self.state)
+            parameters, value, state = self.policy(seen, self.state)
         kept.values[step].copy_(value)
         if self.policy.recurrent:
             kept.states[step].copy_(self.state)

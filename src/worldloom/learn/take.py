@@ -44,13 +44,22 @@ def take(tensor: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
 
 
 def select(tensor: torch.Tensor, axis: int, places: torch.Tensor) -> torch.Tensor:
-    """``tensor.index_select(axis, places)``. What lies behind the axis is copied in words of 8 bytes where it can be, since pictures are made of single ones."""
-    head = tensor.shape[: axis + 1]
-    size = math.prod(tensor.shape[axis + 1 :]) * tensor.element_size()
-    if tensor.dtype != torch.uint8 or size == 0 or size % WORD or not tensor.is_contiguous() or tensor.data_ptr() % WORD:
-        return tensor.index_select(axis, places)
-    found = tensor.view(*head, -1).view(torch.int64).index_select(axis, places)
-    return found.view(torch.uint8).view(*head[:-1], len(places), *tensor.shape[axis + 1 :])
+    """``tensor.index_select(axis, places)``, in words where it can be."""
+    found = in_words(tensor, axis + 1).index_select(axis, places)
+    return found if found.dtype == tensor.dtype else found.view(tensor.dtype).view(*tensor.shape[:axis], len(places), *tensor.shape[axis + 1 :])
+
+
+def in_words(tensor: torch.Tensor, axes: int) -> torch.Tensor:
+    """Bytes [..., *picture] as words of 8 bytes [..., words], in the same memory: they are copied faster. What lies otherwise stays as it is.
+
+    Args:
+        tensor: Anything.
+        axes: How many of its axes come before the picture.
+    """
+    size = math.prod(tensor.shape[axes:])
+    if tensor.dtype != torch.uint8 or tensor.ndim == axes or size == 0 or size % WORD or not tensor.is_contiguous() or tensor.data_ptr() % WORD:
+        return tensor
+    return tensor.view(*tensor.shape[:axes], size).view(torch.int64)
 
 
 def put(values: torch.Tensor, slots: torch.Tensor, target: torch.Tensor) -> None:

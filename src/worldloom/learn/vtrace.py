@@ -96,7 +96,8 @@ class VTrace(OnPolicy):
     def _roll_out(self) -> None:
         new = range(self.config.num_steps - self.config.steps_per_update, self.config.num_steps)
         for learner in self.learners.values():
-            learner.player.storage.forget(self.config.steps_per_update)
+            if learner.player.storage.sliding:
+                learner.player.storage.forget(self.config.steps_per_update)
         roll_out(self.simulation, [learner.player for learner in self.learners.values()], new, self._captured, valued=False)
 
     def _update(self) -> None:
