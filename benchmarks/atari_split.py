@@ -1,4 +1,4 @@
-"""Where the time of learning Atari goes: frames per second of the consoles alone, with the Nature CNN choosing actions, and with training, as CuLE's paper splits them.
+"""Where the time of learning Atari goes, as CuLE's paper splits it: frames per second of consoles alone, with the Nature CNN at play, and with training.
 
 python benchmarks/atari_split.py --device cuda:0 --out atari_split.json
 python benchmarks/atari_split.py --device cuda:0 --games Pong-v5 --parts emulation --emulated 65536

@@ -5,7 +5,7 @@ python benchmarks/atari_training.py breakout-ppo --device cuda:0 --seconds 300 -
 python benchmarks/atari_training.py pong-ppo --num-envs 4 --num-steps 8 --minibatches 2 --seconds 20 --judged 2 --judged-steps 50 --device cpu
 
 Games are whole and scores are the console's own, of the policy that learns; it learns from their signs, and takes a lost life for an end. The clock
-runs from the first iteration on, so that it counts what PyTorch tries and records at first; what is made before, kernels that are compiled among it, is told apart.
+runs from the first iteration on, so that it counts what PyTorch tries and records at first; what is made or compiled before is told apart.
 """
 
 from __future__ import annotations
@@ -236,7 +236,9 @@ def train(name: str, settings: Settings, device: str) -> dict[str, Any]:
     console.print(f"{name}: {'REACHED' if found['reached'] else 'did not reach'} {target:g} in {found['seconds']:.1f} s, {found['frames']:,} frames")
     write(found, settings.out / f"{name}.json")
     learners: Any = trainer.learners  # type: ignore[attr-defined]
-    save_file({f"{who}/{k}": v.cpu() for who, learner in learners.items() for k, v in learner.policy.state_dict().items()}, settings.out / f"{name}.safetensors")
+    save_file(
+        {f"{who}/{k}": v.cpu() for who, learner in learners.items() for k, v in learner.policy.state_dict().items()}, settings.out / f"{name}.safetensors"
+    )
     draw(found, settings.out / f"{name}.png")
     for stochastic in (True, *([False] if settings.greedy else [])) if settings.judged else ():
         found["drawn" if stochastic else "likeliest"] = judged = judge(preset, trainer, settings, stochastic)

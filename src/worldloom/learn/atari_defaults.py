@@ -1,7 +1,7 @@
-"""Settings that suit the games of the Atari 2600: by algorithm, for a GPU with thousands of consoles and for a CPU with a few; and what single games want otherwise.
+"""Settings that suit the games of the Atari 2600, on a GPU with thousands of consoles and on a CPU with a few; and what single games want otherwise.
 
-All learn from the signs of rewards, and take a lost life for the end of what can be gained. Episodes are whole games all the same, so that the returns that are
-told, and those of an evaluation, are scores.
+All learn from the signs of rewards, and take a lost life for the end of what can be gained. Episodes are whole games all the same, so that the
+returns that are told, and those of an evaluation, are scores.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ON_GPU: dict[str, Values] = {
         "entropy_weight": 0.01,
     },
     "vtrace": {
-        # A update of 1,280 steps after every step of all consoles: many of them, which is what the large batch takes away from A2C.
+        # An update from 1,280 samples after every step of all consoles: a batch of all of them would make too few.
         "num_envs": 1024,
         "num_steps": 20,
         "batches": 16,

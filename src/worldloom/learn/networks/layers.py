@@ -35,6 +35,22 @@ def linear(inputs: int, outputs: int, gain: float) -> nn.Linear:
     return orthogonal(nn.Linear(inputs, outputs), gain)
 
 
+class Head(nn.Linear):  # type: ignore[misc]
+    """A last layer in single precision, whatever autocast does before it: 8 bits tell probabilities and values too coarsely."""
+
+    def forward(self, features: Tensor) -> Tensor:
+        with torch.autocast(features.device.type, enabled=False):
+            return super().forward(features.float())
+
+
+def head(inputs: int, outputs: int, gain: float, exact: bool) -> nn.Linear:
+    """A last layer [..., inputs] -> [..., outputs] with orthogonal weights and no bias at first; ``exact`` for one that is always in single precision.
+
+    Behind convolutions that costs nothing. Behind a few small layers it would be a good part of all.
+    """
+    return orthogonal((Head if exact else nn.Linear)(inputs, outputs), gain)
+
+
 def convolution(inputs: int, outputs: int, size: int, stride: int = 1, padding: int = 0, gain: float = RELU_GAIN) -> nn.Conv2d:
     """A convolution [N, inputs, H, W] -> [N, outputs, H', W'] with orthogonal weights and no bias at first."""
     return orthogonal(nn.Conv2d(inputs, outputs, size, stride, padding), gain)

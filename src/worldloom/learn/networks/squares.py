@@ -18,17 +18,17 @@ _BYTE = 1.0 / 255.0
 
 
 @wp.kernel(enable_backward=False)
-def _to_floats(pixels: wp.array2d(dtype=wp.int32), height: int, columns: int, channels: int, squares: wp.array2d(dtype=wp.float32)):
-    n, k = wp.tid()
+def _to_floats(pixels: wp.array2d(dtype=wp.int32), height: int, columns: int, channels: int, squares: wp.array2d(dtype=wp.float32)) -> None:
+    n, k = wp.tid()  # type: ignore[misc]
     word = pixels[n, _word_of(k, height, columns, channels)]
     for j in range(4):
         squares[n, 4 * k + j] = float((word >> (8 * j)) & 255)
 
 
 @wp.kernel(enable_backward=False)
-def _to_halves(pixels: wp.array2d(dtype=wp.int32), height: int, columns: int, channels: int, squares: wp.array2d(dtype=wp.int32)):
+def _to_halves(pixels: wp.array2d(dtype=wp.int32), height: int, columns: int, channels: int, squares: wp.array2d(dtype=wp.int32)) -> None:
     """Likewise as bfloat16, which is the upper half of a float32 and holds a byte exactly; two of them are a number here."""
-    n, k = wp.tid()
+    n, k = wp.tid()  # type: ignore[misc]
     word = pixels[n, _word_of(k, height, columns, channels)]
     for j in range(2):
         low = wp.cast(float((word >> (16 * j)) & 255), wp.uint32) >> wp.uint32(16)
@@ -40,14 +40,14 @@ def _to_halves(pixels: wp.array2d(dtype=wp.int32), height: int, columns: int, ch
 def _word_of(k: int, height: int, columns: int, channels: int) -> int:
     """Where the four pixels lie that are line ``k % 4`` of a square of one channel; all lines of all channels of a place come one after the other."""
     part = k % (4 * channels)
-    place = k / (4 * channels)
-    line = (part / 4) * height + 4 * (place / columns) + part % 4
+    place = k // (4 * channels)
+    line = (part // 4) * height + 4 * (place // columns) + part % 4
     return line * columns + place % columns
 
 
 def fits(picture: Tensor) -> bool:
     """Whether ``picture`` is made of bytes in lines of whole squares, as they lie in memory."""
-    return picture.dtype == torch.uint8 and picture.ndim == 4 and picture.shape[3] % SIDE == 0 and picture.is_contiguous()
+    return bool(picture.dtype == torch.uint8 and picture.ndim == 4 and picture.shape[3] % SIDE == 0 and picture.is_contiguous())
 
 
 def squares(picture: Tensor, dtype: torch.dtype) -> Tensor:
