@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -236,6 +237,11 @@ def tuned(world: str, algorithm: str, kind: type[TrainConfig], device: str = "au
     """
     atari = isinstance(family_of(world), AtariFamily)
     values = suits(world, algorithm, resolve(device)[0].is_cuda) if atari else TUNED.get((world, algorithm), {})
+    return built(kind, values)
+
+
+def built(kind: type[TrainConfig], values: Mapping[str, Any]) -> TrainConfig:
+    """Settings of ``kind`` with ``values`` in their places; those of the network as ``policy.hidden`` and so on."""
     plain = {name: value for name, value in values.items() if "." not in name}
     config = kind(**plain)
     of_policy = {name.removeprefix("policy."): value for name, value in values.items() if name.startswith("policy.")}
