@@ -90,7 +90,11 @@ def _lines(rule: Rule, statements: tuple[ast.stmt, ...] | list[ast.stmt], known:
         elif isinstance(line, ast.For) and isinstance(line.target, ast.Name) and isinstance(line.iter, ast.Call):
             start, stop, *by = (_value(rule, bound) for bound in line.iter.args)
             name, step = line.target.id, by[0] if by else "1"
-            lines += [f"{pad}for (s32 {name} = {start}; {name} < {stop}; {name} += {step}) {{\n", *_lines(rule, line.body, known | {name}, depth + 1), f"{pad}}}\n"]
+            lines += [
+                f"{pad}for (s32 {name} = {start}; {name} < {stop}; {name} += {step}) {{\n",
+                *_lines(rule, line.body, known | {name}, depth + 1),
+                f"{pad}}}\n",
+            ]
         else:
             raise _unknown(rule, line)
     if depth == 2 and statements is rule.body and not rule.sets("reward"):

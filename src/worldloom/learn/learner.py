@@ -90,9 +90,9 @@ class Learner:
             self.policy,
             config.num_steps,
             config.seed,
+            self.config,
             first_row=first_row,
             stream=number,
-            precision=self.config.precision,
         )
         self.shuffle = Shuffle(self.seats.rows, self.device, config.seed, first_row)
         self.metrics = torch.zeros(metrics, device=self.device)
@@ -118,6 +118,9 @@ class Learner:
             rewards, weights = kept.rewards[-new:], None if kept.weights is None else kept.weights[-new:]
             self.scale.update(rewards, kept.dones[-new:], weights, self.ranks.sum_)
             rewards.copy_(self.scale.scale(rewards))
+        if kept.cuts is not None:
+            before = torch.nan_to_num(kept.values[-new - 1 : -1], 0.0, 0.0, 0.0)
+            kept.rewards[-new:] += self.config.gamma * before * kept.cuts[-new:]
         if kept.finals:
             add_final_values(kept.rewards, kept.final_steps, kept.final_values, self.config.gamma)
 
@@ -126,7 +129,7 @@ class Learner:
         kept = self.player.storage
         if self.policy.normalizer is not None:
             weights = None if kept.weights is None else kept.weights[-new:]
-            self.policy.normalizer.update({k: v[-new:] for k, v in kept.observations.items()}, weights, self.ranks.sum_)
+            self.policy.normalizer.update(kept.newest(new), weights, self.ranks.sum_)
 
     def summarize(self) -> None:
         """Put together what the host is told of the iteration."""
@@ -142,7 +145,7 @@ class Learner:
         found = {f"policy/{k}": v for k, v in self.policy.state_dict().items()}
         found |= {f"optimizer/{k}": v for k, v in self.optimizer.tensors().items()}
         found |= {"sampler": self.player.sampler.tick, "shuffle": self.shuffle.tick, "metrics": self.metrics, "rows/state": self.player.state}
-        found |= {"rows/running": self.player.episodes.running, "rows/sums": self.player.episodes.sums}
+        found |= {f"rows/{k}": v for k, v in self.player.episodes.tensors().items()}
         if self.scale is not None:
             found |= {f"scale/{k}" if v.ndim == 0 else f"rows/scale/{k}": v for k, v in self.scale.state_dict().items()}
         return found

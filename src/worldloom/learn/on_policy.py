@@ -85,7 +85,7 @@ class OnPolicy(Trainer):
             self._configured = self.simulation.configured
             cuts = most_cuts(self.simulation, self.config.num_steps)
             for learner in self.learners.values():
-                if cuts > learner.player.storage.finals:
+                if learner.player.storage.cuts is None and cuts > learner.player.storage.finals:
                     learner.player.storage.make_room(cuts)
 
     def iterate(self) -> int:

@@ -21,6 +21,7 @@ from worldloom.learn.means import Mean
 from worldloom.learn.on_policy import OnPolicy, explained_variance
 from worldloom.learn.ranks import Ranks
 from worldloom.learn.rollout import roll_out
+from worldloom.learn.take import select
 from worldloom.learn.trainer import Tensors
 from worldloom.learn.vtrace_targets import vtrace
 
@@ -43,6 +44,8 @@ class VTraceConfig(RolloutConfig):
     """The most that a correction counts in what later steps pass on to earlier ones."""
     lam: float = 1.0
     """How much later steps pass on to earlier ones."""
+    save_window: bool = True
+    """Save the last steps of all worlds with every checkpoint. Without them a training that goes on later first takes new ones."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -93,8 +96,9 @@ class VTrace(OnPolicy):
     def _roll_out(self) -> None:
         new = range(self.config.num_steps - self.config.steps_per_update, self.config.num_steps)
         for learner in self.learners.values():
-            learner.player.storage.forget(self.config.steps_per_update)
-        roll_out(self.simulation, [learner.player for learner in self.learners.values()], new, self._captured)
+            if learner.player.storage.sliding:
+                learner.player.storage.forget(self.config.steps_per_update)
+        roll_out(self.simulation, [learner.player for learner in self.learners.values()], new, self._captured, valued=False)
 
     def _update(self) -> None:
         super()._update()
@@ -108,7 +112,7 @@ class VTrace(OnPolicy):
         batch = kept.rows_of(group, kept.rewards, kept.rewards)
         dones = kept.dones.index_select(1, group)
         mean = Mean(batch.weights, learner.ranks)
-        last = {k: v.index_select(0, group) for k, v in learner.seats.observations().items()}
+        last = {k: select(v, 0, group) for k, v in learner.seats.observations().items()}
         with learner.player.autocast():
             parameters, values = policy.sequence(batch.observations, batch.state, batch.resets)
             log_probs, entropies = log_prob_entropy(policy.spec.action, parameters, batch.actions, batch.masks, policy.log_std)
@@ -137,7 +141,7 @@ class VTrace(OnPolicy):
 
     def tensors(self) -> Tensors:
         found = {**super().tensors(), "turn": self.turn}
-        if self.ranks.alone:
+        if self.ranks.alone and self.config.save_window:
             for name, learner in self.learners.items():
                 found |= {f"window/{name}/{key}": tensor for key, tensor in learner.player.storage.tensors().items()}
         return found

@@ -10,15 +10,20 @@ NOINLINE CUDA_CALLABLE u32 peek(u32 address, u32 last, s32 at) {
     return ram[address & 127];
 }
 
-// Takes one byte of the CPU; returns the cycles after it, which a wait for the end of the line moves on.
+// A byte for the TIA, which most writes outside of RAM are; returns the cycles after it, which a wait for the end of the line moves on.
+NOINLINE CUDA_CALLABLE s32 poke_tia(u32 address, u32 value, s32 at) {
+    if (kind == KIND_3F && (address & 0x1FFF) < 0x40) show_3f(value);
+    return tia_poke(address, (u8)value, at);
+}
+
+// Takes one byte of the CPU; returns the cycles after it.
 NOINLINE CUDA_CALLABLE s32 poke(u32 address, u32 value, s32 at) {
     if (address & 0x1000) {
         cart_poke(address, value, at);
         return at;
     }
     if (kind == KIND_UA) ua_access(address);
-    if (kind == KIND_3F && (address & 0x1FFF) < 0x40) show_3f(value);
-    if (!(address & 0x80)) return tia_poke(address, (u8)value, at);
+    if (!(address & 0x80)) return poke_tia(address, value, at);
     if (address & 0x200)
         riot_poke(address, value, at);
     else

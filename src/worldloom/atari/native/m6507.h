@@ -24,16 +24,14 @@
 // The consoles of a warp meet again at the end of every line, and a switch leads them all to their instructions. On a CPU a console runs on to the end
 // of its frame, and each instruction leads to the next by a jump of its own, which the CPU learns to predict.
 #if defined(__CUDA_ARCH__)
-#define GOES_ON t < line_end
+#define GOES_ON t < line_end && left > 0
 #define HALT line_end = -0x7FFFFFFF;
-#define PAUSE line_end = t;
 #define OPCODE(code) case 0x##code:
 #define OTHERWISE default:
 #define NEXT break;
 #else
 #define GOES_ON left > 0
 #define HALT { unused += left; left = 0; }
-#define PAUSE {}
 #define OPCODE(code) at_##code:
 #define OTHERWISE at_others:
 #define NEXT { \
@@ -57,7 +55,7 @@
 #define READ_ZERO(target, address, last) { u32 from = (address) & 255; if (from & 128) target = ram[from & 127]; else READ_SLOWLY(target, from, last) }
 #define WRITE_SLOWLY(address, value) { t = poke(address, (value) & 255, t); RESUME }
 #define WRITE(address, value) { u32 onto = (address); if ((onto & 0x1280) == 0x80) ram[onto & 127] = (u8)(value); else WRITE_SLOWLY(onto, value) }
-#define WRITE_ZERO(address, value) { u32 onto = (address) & 255; if (onto & 128) ram[onto & 127] = (u8)(value); else WRITE_SLOWLY(onto, value) }
+#define WRITE_ZERO(address, value) { u32 onto = (address) & 255; if (onto & 128) ram[onto & 127] = (u8)(value); else { t = poke_tia(onto, (value) & 255, t); RESUME } }
 #define PUSH(value) { if (s & 128) ram[s & 127] = (u8)(value); else WRITE_SLOWLY(0x100 | s, value) s = (s - 1) & 255; }
 #define PULL(target) { s = (s + 1) & 255; if (s & 128) target = ram[s & 127]; else READ_SLOWLY(target, 0x100 | s, word & 255) }
 #define POINTER(target, address) { \
@@ -155,15 +153,17 @@ CUDA_CALLABLE void run() {
         AT(E0), AT(E1), ANY, ANY, AT(E4), AT(E5), AT(E6), ANY, AT(E8), AT(E9), AT(EA), ANY, AT(EC), AT(ED), AT(EE), ANY,
         AT(F0), AT(F1), ANY, ANY, ANY, AT(F5), AT(F6), ANY, AT(F8), AT(F9), ANY, ANY, ANY, AT(FD), AT(FE), ANY};
 #endif
-    const s32 ONE_LINE = 40;  // no line has so many instructions
     const u32 open = rom_slices << 10;
     u32 a, x, y, s, shown, place, lift, nz, carry, over, modes, word;
     s32 t = cycles, left = MOST_INSTRUCTIONS, unused = 0;
     PICK_UP
     stop = 0;
-    while (!stop && left > 0) {
 #if defined(__CUDA_ARCH__)
-        s32 line_end = left > ONE_LINE ? t + 76 - (t - line_phase + 76000) % 76 : t + 1;  // towards the end of its instructions step by step
+    // A console that is ahead, because it has skipped the rounds of a loop, waits for the others: all of a warp run the same line.
+    for (s32 next_line = 76 + line_phase; !stop && left > 0; next_line += 76) {
+        s32 line_end = next_line;
+#else
+    while (!stop && left > 0) {
 #endif
         while (GOES_ON) {
             left -= 1;
@@ -183,7 +183,6 @@ CUDA_CALLABLE void run() {
                     s32 rounds = poll_rounds(pc, t, left);
                     t += rounds * poll_cycles(pc);
                     left -= rounds * 2;
-                    if (left <= ONE_LINE) PAUSE
                 }
             }
 #if defined(__CUDA_ARCH__)
