@@ -188,7 +188,7 @@ def test_the_stack_lies_in_ram_and_is_seen_through_page_zero():
     ("instructions", "last"),
     [
         ("A5 32", 0x32), ("A2 02 B5 31", 0x31), ("AD 32 11", None), ("AD 32 01", 0x01), ("A2 01 BD 31 01", 0x01),
-        ("A9 02 85 90 A9 25 85 91 A0 00 B1 90", 0x25), ("A9 02 85 90 A9 25 85 91 A2 01 A1 8F", 0x25), ("A2 05 9A 68", 0x28),
+        ("A9 02 85 90 A9 25 85 91 A0 00 B1 90", 0x25), ("A9 02 85 90 A9 25 85 91 A2 01 A1 8F", 0x25), ("A2 05 9A 68", 0x28), ("A9 2D 85 FF A2 FF 9A 68", 0x2D),
     ],
 )  # fmt: skip
 def test_undriven_bits_are_those_of_the_last_byte_on_the_bus(instructions: str, last: int | None):

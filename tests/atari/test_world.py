@@ -43,7 +43,9 @@ def test_world_k_is_the_same_in_any_batch():
 
 def test_each_game_of_a_batch_is_as_it_is_alone():
     both = wl.Simulation(wl.definition("Pong-v5+Breakout-v5", obs_type="ram", noop_max=1), 2, "python", seed=0)
-    alone = [wl.Simulation(wl.definition(f"{game}-v5", obs_type="ram", noop_max=1, full_action_space=True), 1, "python", seed=0) for game in ("Pong", "Breakout")]
+    alone = [
+        wl.Simulation(wl.definition(f"{game}-v5", obs_type="ram", noop_max=1, full_action_space=True), 1, "python", seed=0) for game in ("Pong", "Breakout")
+    ]
     generator = np.random.default_rng(1)
     for _ in range(50):
         actions = generator.integers(0, 18, (2, 1), np.int32)
