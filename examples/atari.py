@@ -12,9 +12,8 @@ except wl.InputError as missing:
     sys.exit(f"no ROMs, no games: {missing}")
 
 seen, infos = env.reset()
-print(
-    f"{env.num_envs} x Pong: {seen.shape[1:]} {seen.dtype}, {env.single_action_space.n} actions, {infos['frames'].min()} to {infos['frames'].max()} frames before"
-)
+before = infos["frames"]
+print(f"{env.num_envs} x Pong: {seen.shape[1:]} {seen.dtype}, {env.single_action_space.n} actions, {before.min()} to {before.max()} frames before")
 
 rng, points = np.random.default_rng(0), 0
 for _ in range(100):
