@@ -46,9 +46,11 @@ BEGIN = 128
 WARM_UP = 128
 """Added to the action of player B: the frame is emulated whatever the rules make of it, since the game is not there yet."""
 WIDTH = 160
-BLOCK = 128
+BLOCK = 64
 """Threads of a block on a GPU."""
-WARPS, LEAST_LANES = 12, 4
+REGISTERS = 128
+"""Of a thread on a GPU: with these 16 warps fit on a multiprocessor."""
+WARPS, LEAST_LANES = 2, 16
 """On a GPU so many warps per multiprocessor are wanted, and so many consoles at least share one."""
 PARTS = 8
 """On a GPU the lines of a picture are shared by this many threads."""
@@ -199,7 +201,7 @@ def kernels() -> Kernels:
     def power_on(machine: wp.array2d(dtype=wp.uint8), game: wp.array(dtype=wp.int32), words: wp.array(dtype=wp.uint32), table: wp.array2d(dtype=wp.int32)):
         power_on_one(wp.tid(), machine, game, words, table)
 
-    @wp.kernel(enable_backward=False, module="unique")
+    @wp.kernel(enable_backward=False, module="unique", cuda_max_registers=REGISTERS)
     def emulate(
         first: int,
         count: int,

@@ -56,7 +56,7 @@ def rules_source() -> str:
         body = "".join(_lines(rule, rule.body, set()))
         judge.append(f"    case {number}: {{  // {game.name}\n{body}        break;\n    }}\n")
     return f"""{_HELPERS}
-CUDA_CALLABLE void begin_rules(u32 game) {{
+NOINLINE CUDA_CALLABLE void begin_rules(u32 game) {{
     score = 0; reward = 0; lives = 0; over = 0;
     for (s32 cell = 0; cell < 4; cell++) note[cell] = 0;
     switch (game) {{
@@ -64,7 +64,7 @@ CUDA_CALLABLE void begin_rules(u32 game) {{
     }}
 }}
 
-CUDA_CALLABLE void judge(u32 game) {{
+NOINLINE CUDA_CALLABLE void judge(u32 game) {{
     const s32 score_before = score;
     switch (game) {{
 {"".join(judge)}    default: break;

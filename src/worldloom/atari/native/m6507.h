@@ -304,6 +304,7 @@ CUDA_CALLABLE void run() {
                 } NEXT
             }
         }
+        tell_tia();
     }
     PUT_DOWN
     cycles = t;

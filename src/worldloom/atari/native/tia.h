@@ -149,9 +149,14 @@ CUDA_CALLABLE NOINLINE void move(s32 clock) {
     }
 }
 
+CUDA_CALLABLE void end_frame() {
+    stop = 1;
+    partial = 0;
+}
+
 CUDA_CALLABLE u8 tia_peek(u32 address, s32 cycle) {
     u32 low = bus & 0x3F, number = address & 0x0F;
-    seen = clock_of(cycle);
+    if (clock_of(cycle) > seen) seen = clock_of(cycle);
     if (number < 8) {
         collide(seen);
         u32 bits = collided >> (2 * number);
@@ -169,11 +174,8 @@ CUDA_CALLABLE u8 tia_peek(u32 address, s32 cycle) {
 
 CUDA_CALLABLE inline s32 tia_poke(u32 address, u8 value, s32 cycle) {
     s32 clock = clock_of(cycle);
-    seen = clock;
-    if (clock >= most_clocks) {  // no VSYNC came in time
-        stop = 1;
-        partial = 0;
-    }
+    if (clock > seen) seen = clock;
+    if (clock >= most_clocks) end_frame();  // no VSYNC came in time
     u32 number = address & 0x3F;
     switch (number) {
         case 0x00:
@@ -181,8 +183,7 @@ CUDA_CALLABLE inline s32 tia_poke(u32 address, u8 value, s32 cycle) {
                 vsync_end = clock + LINE;
             } else if (clock >= vsync_end) {
                 vsync_end = NEVER;
-                stop = 1;
-                partial = 0;
+                end_frame();
             }
             break;
         case 0x01:
