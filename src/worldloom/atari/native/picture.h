@@ -32,8 +32,8 @@ struct Painter {
     }
 
     // Background and playfield: cells of four pixels, one store each.
-    CUDA_CALLABLE void ground(u8* row, s32 x0, s32 x1) const {
-        u32 score = (view.now[CTRLPF] & 6) == 2;
+    CUDA_CALLABLE void ground(u8* row, u32 shown, s32 x0, s32 x1) const {
+        u32 score = (view.now[CTRLPF] & (shown == 1u << PLAYFIELD ? 2 : 6)) == 2;
         u32 back = view.now[COLUBK] * 0x01010101u;
         u32 left = view.now[score ? COLUP0 : COLUPF] * 0x01010101u, right = view.now[score ? COLUP1 : COLUPF] * 0x01010101u;
         for (s32 x = x0; x < x1;) {
@@ -50,6 +50,7 @@ struct Painter {
 
     CUDA_CALLABLE void sprites(u8* row, u32 shown, s32 x0, s32 x1) const {
         u32 over = view.now[CTRLPF] & 4;  // playfield and ball before the players
+        u32 score = (view.now[CTRLPF] & 6) == 2;  // the left half of the playfield belongs to player 0
         for (s32 word = x0 >> 5; word <= (x1 - 1) >> 5; word++) {
             u32 seen = view.window(word, x0, x1);
             u32 player0 = (shown >> PLAYER0 & 1 ? view.mask[PLAYER0][word] : 0) | (shown >> OBJECT_MISSILE0 & 1 ? view.mask[OBJECT_MISSILE0][word] : 0);
@@ -61,7 +62,7 @@ struct Painter {
                 player1 &= free & ~player0;
             } else {
                 player0 &= seen;
-                player1 &= seen & ~player0;
+                player1 &= seen & ~(player0 | (score ? view.mask[PLAYFIELD][word] & view.window(word, 0, WIDTH / 2) : 0u));
                 ball &= ~(player0 | player1);
             }
             ball &= seen & ~((view.now[CTRLPF] & 2) ? view.mask[PLAYFIELD][word] : 0u);
@@ -79,7 +80,7 @@ struct Painter {
         }
         u32 shown = view.shown() | 1u << PLAYFIELD;
         view.build(shown);
-        ground(row, x0, x1);
+        ground(row, shown, x0, x1);
         if (shown & ~(1u << PLAYFIELD)) sprites(row, shown, x0, x1);
         if (view.now[COMB])
             for (s32 x = x0; x < x1 && x < 8; x++) row[x] = 0;
