@@ -72,7 +72,7 @@ def test_episodes_end_and_begin(mode):
     env.reset()
     for step in range(1, 41):
         _, _, terminations, truncations, infos = env.step(np.zeros(2, np.int64))
-        over = mode == "disabled" and step == 20 or mode == "same_step" and step % 20 == 0 or mode == "next_step" and step in (20, 41)
+        over = (mode == "disabled" and step == 20) or (mode == "same_step" and step % 20 == 0) or (mode == "next_step" and step in (20, 41))
         assert truncations.all() == over and not terminations.any()
         if over and mode == "disabled":
             env.reset(options={"reset_mask": truncations})
