@@ -33,6 +33,7 @@ import warp as wp
 from worldloom.atari import native
 from worldloom.atari.rules import rules_source
 from worldloom.core.launch import Shard
+from worldloom.core.launch_kernels import picked
 
 RECORD = 320
 """Bytes of a console's state, the cartridge's RAM not counted."""
@@ -45,8 +46,12 @@ BEGIN = 128
 WARM_UP = 128
 """Added to the action of player B: the frame is emulated whatever the rules make of it, since the game is not there yet."""
 WIDTH = 160
-BLOCK = 128
+BLOCK = 64
 """Threads of a block on a GPU."""
+REGISTERS = 128
+"""Of a thread on a GPU: with these 16 warps fit on a multiprocessor."""
+WARPS, LEAST_LANES = 2, 16
+"""On a GPU so many warps per multiprocessor are wanted, and so many consoles at least share one."""
 PARTS = 8
 """On a GPU the lines of a picture are shared by this many threads."""
 LOG = 2048
@@ -131,8 +136,6 @@ def shelve(entries: Sequence[Entry]) -> Shelf:
     return Shelf(words, table, record, shelf.height, state.numpy())
 
 
-
-
 def _power_on_one(
     k: int,
     machine: wp.array2d(dtype=wp.uint8),
@@ -195,14 +198,14 @@ def kernels() -> Kernels:
     draw_one = wp.func_native(constants + native.painter() + native.header("draw"))(_draw_one)
 
     @wp.kernel(enable_backward=False, module="unique")
-    def power_on(
-        machine: wp.array2d(dtype=wp.uint8), game: wp.array(dtype=wp.int32), words: wp.array(dtype=wp.uint32), table: wp.array2d(dtype=wp.int32)
-    ):
+    def power_on(machine: wp.array2d(dtype=wp.uint8), game: wp.array(dtype=wp.int32), words: wp.array(dtype=wp.uint32), table: wp.array2d(dtype=wp.int32)):
         power_on_one(wp.tid(), machine, game, words, table)
 
-    @wp.kernel(enable_backward=False, module="unique")
+    @wp.kernel(enable_backward=False, module="unique", cuda_max_registers=REGISTERS)
     def emulate(
         first: int,
+        count: int,
+        lanes: int,
         mask: wp.array(dtype=wp.bool),
         value: bool,
         window: int,
@@ -223,10 +226,13 @@ def kernels() -> Kernels:
         log: wp.array(dtype=wp.uint32),
         pictures: wp.array4d(dtype=wp.uint8),
     ):
-        k = first + wp.tid()
-        if mask:
-            if mask[k] != value:
-                return
+        lane = wp.tid() % 32
+        turn = wp.tid() // 32 * lanes + lane
+        if lane >= lanes or turn >= count:
+            return
+        k = first + turn
+        if not picked(mask, value, k):
+            return
         row = k
         if program:
             row = program[k]
@@ -247,9 +253,8 @@ def kernels() -> Kernels:
     ):
         part = wp.tid() // count
         k = first + wp.tid() - part * count
-        if mask:
-            if mask[k] != value:
-                return
+        if not picked(mask, value, k):
+            return
         draw_one(k, part, parts, log_words, game, table, log, pictures)
 
     return Kernels(power_on, emulate, draw)
@@ -317,9 +322,20 @@ class Bench:
         one_life: bool = False,
     ) -> None:
         """Emulate the frames of programs in the consoles of ``shard``; the module says what the arrays hold."""
-        inputs = [shard.first, shard.mask, shard.value, window, one_life, LOG, machine, game, self.words, self.table, pressed, frames, program]
+        lanes = self._lanes(shard.count)
+        inputs = [shard.first, shard.count, lanes, shard.mask, shard.value, window, one_life, LOG, machine, game, self.words, self.table, pressed, frames, program]
         outputs = [outcome.earned, outcome.lives, outcome.over, outcome.ran, outcome.newest, self._log, pictures]
-        wp.launch(self._kernels.emulate, shard.count, [*inputs, *outputs], device=self.device, stream=shard.stream, block_dim=BLOCK, record_tape=False)
+        threads = -(-shard.count // lanes) * 32
+        wp.launch(self._kernels.emulate, threads, [*inputs, *outputs], device=self.device, stream=shard.stream, block_dim=BLOCK, record_tape=False)
+
+    def _lanes(self, count: int) -> int:
+        """Consoles that share a warp. Few of them follow the same path for longer, and enough warps there must be."""
+        if not self.device.is_cuda:
+            return 32
+        lanes = 32
+        while lanes > LEAST_LANES and count < lanes * WARPS * self.device.sm_count:
+            lanes //= 2
+        return lanes
 
     def draw(self, shard: Shard, game: wp.array, pictures: wp.array) -> None:
         """Draw what the last call of :meth:`emulate` logged for the same consoles."""

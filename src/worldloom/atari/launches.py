@@ -12,51 +12,15 @@ import warp as wp
 
 from worldloom.atari.console import Bench, Outcome, Shelf
 from worldloom.atari.observe import Bytes, Look, Observer
+from worldloom.atari.restore_kernel import restore
 from worldloom.atari.starts import Starts, StartStates, words
 from worldloom.core.launch import Launch, Shard
-from worldloom.core.launch_kernels import picked
 from worldloom.core.simulation import Simulation
 
 OUTCOME = ("points", "lives", "over", "ran", "newest")
 """The components that hold what became of a console."""
 LANES = 128
 """Threads that copy a state together on a GPU."""
-
-
-@wp.kernel(enable_backward=False)
-def _restore(
-    first: int,
-    mask: wp.array(dtype=wp.bool),
-    value: bool,
-    lanes: int,
-    record: wp.array(dtype=wp.int32),
-    states: wp.array2d(dtype=wp.uint32),
-    shown: wp.array2d(dtype=wp.uint32),
-    left: wp.array(dtype=wp.int32),
-    side: wp.array(dtype=wp.int32),
-    machine: wp.array2d(dtype=wp.uint32),
-    pictures: wp.array2d(dtype=wp.uint32),
-    lives: wp.array(dtype=wp.int32),
-    over: wp.array(dtype=wp.bool),
-    newest: wp.array(dtype=wp.int32),
-):
-    k = first + wp.tid() // lanes
-    lane = wp.tid() % lanes
-    if not picked(mask, value, k):
-        return
-    row = record[k]
-    if row < 0:
-        return
-    for word in range(lane, states.shape[1], lanes):
-        machine[k, word] = states[row, word]
-    if shown:
-        for word in range(lane, shown.shape[1], lanes):
-            pictures[k, word] = shown[row, word]
-    if lane == 0:
-        if shown:
-            lives[k] = left[row]
-            newest[k] = side[row]
-        over[k] = False
 
 
 @dataclass(frozen=True)
@@ -165,7 +129,7 @@ class Restore(AtariLaunch):
         lanes = LANES if shard.device.is_cuda else 1
         inputs = [shard.first, shard.mask, shard.value, lanes, column["record"], *source]
         outputs = [prepared.machine, prepared.pictures, told.lives, told.over, told.newest]
-        wp.launch(_restore, shard.count * lanes, [*inputs, *outputs], device=shard.device, stream=shard.stream, record_tape=False)
+        wp.launch(restore, shard.count * lanes, [*inputs, *outputs], device=shard.device, stream=shard.stream, record_tape=False)
 
 
 class PowerOn(Restore):
@@ -220,29 +184,33 @@ class Draw(AtariLaunch):
 
 
 class Show(AtariLaunch):
-    """Show the pictures to the agent.
+    """Show the pictures to a player.
 
     Args:
+        kind: What holds the pictures.
+        player: Who sees them.
         look: How.
         heights: The lines that are shown, by game.
         palettes: By game, as :class:`~worldloom.atari.observe.Observer` takes them.
     """
 
-    read = ("pictures", "game", "fresh", "show", "screen")
-    written = ("screen",)
+    read = ("pictures", "game", "fresh", "show")
 
-    def __init__(self, workshop: Workshop, kind: type, look: Look, heights: Sequence[int], palettes: Sequence[Bytes]) -> None:
+    def __init__(self, workshop: Workshop, kind: type, player: type, look: Look, heights: Sequence[int], palettes: Sequence[Bytes]) -> None:
         super().__init__(workshop, kind)
-        self.look, self.heights, self.palettes = look, tuple(heights), palettes
+        self.look, self.heights, self.palettes, self.player = look, tuple(heights), palettes, player.__name__
+        self.reads = {kind: self.read, player: (*(self.read if player is kind else ()), "screen")}
+        self.writes = {player: ("screen",)}
 
     def prepare(self, simulation: Simulation) -> Any:
-        return self.workshop.prepared(simulation), Observer(self.look, self.heights, self.palettes, simulation.device)
+        observer = Observer(self.look, self.heights, self.palettes, simulation.device)
+        return self.workshop.prepared(simulation), observer, simulation.tables[self.player]["screen"].array
 
     def digest(self) -> str:
         return f"{super().digest()} {self.look} {self.heights}"
 
     def launch(self, prepared: Any, shard: Shard) -> None:
-        shared, observer = prepared
-        pictures, game, screen, show, fresh = (shared.column[name] for name in ("pictures", "game", "screen", "show", "fresh"))
+        shared, observer, screen = prepared
+        pictures, game, show, fresh = (shared.column[name] for name in ("pictures", "game", "show", "fresh"))
         where = {"first": shard.first, "count": shard.count, "mask": shard.mask, "value": shard.value, "stream": shard.stream}
         observer.launch(pictures, game, screen, show, fresh, **where)

@@ -12,6 +12,7 @@ from worldloom.atari import roms
 from worldloom.atari.cartridge import cartridge
 from worldloom.atari.console import Bench, Entry, Shelf, Slot, outcome, shelve
 from worldloom.atari.games import ALL_ACTIONS, Game
+from worldloom.atari.power_on import memory_at_power_on, timer_at_power_on
 from worldloom.atari.settings import Settings
 from worldloom.atari.television import TRIAL_FRAMES, Format, Television, television_of
 from worldloom.core.errors import InputError
@@ -25,7 +26,6 @@ SWITCHES = 0x3F
 DIFFICULTY = 6
 """The place of the left difficulty switch among those bits; the right one follows."""
 PADDLES_AT_THE_RIGHT = ("pong", "warlords")
-TIMER_DRAW = 132
 CYCLES_IN_LINE = 76
 
 
@@ -89,7 +89,7 @@ def on_shelf(found: Sequence[Title]) -> Shelf:
 
 
 def _entry(rom: roms.Rom, game: Game | None, television: Television, difficulty: int) -> Entry:
-    board, chance = cartridge(rom.image), power_on_numbers()
+    board = cartridge(rom.image)
     numbers = {
         Slot.SLICES: board.slices,
         Slot.KIND: int(board.kind),
@@ -106,16 +106,10 @@ def _entry(rom: roms.Rom, game: Game | None, television: Television, difficulty:
         Slot.SWITCHES: SWITCHES | difficulty << DIFFICULTY,
         Slot.PADDLE_LEAST: LEAST_RESISTANCE,
         Slot.PADDLE_MOST: MOST_RESISTANCE if game is None else game.paddle_limit,
-        Slot.TIMER: 25 + int(chance[TIMER_DRAW]) % 75,
+        Slot.TIMER: timer_at_power_on(board.kind),
         Slot.FORMAT: int(television.format),
     }
-    return Entry(board.words, numbers, chance[:128].astype(np.uint8).tobytes() + bytes(board.ram_bytes))
-
-
-def power_on_numbers() -> np.ndarray:
-    """What ALE's memory and timer are filled with when a console is switched on: the first numbers of its generator, whose seed is fixed."""
-    found: np.ndarray = np.random.RandomState(4753849).randint(0, 2**32, size=256, dtype=np.uint64)
-    return found
+    return Entry(board.words, numbers, memory_at_power_on(board.kind))
 
 
 def _line_counts(rom: roms.Rom) -> list[int]:

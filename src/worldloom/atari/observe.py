@@ -14,6 +14,7 @@ All of it is the same to the bit on every device, and what OpenCV makes of the s
 from __future__ import annotations
 
 import enum
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,7 +23,7 @@ from typing import Any, Literal
 import numpy as np
 import warp as wp
 
-from worldloom.atari.observe_kernel import LANES, WIDTH, Form, kernel
+from worldloom.atari.observe_kernel import WIDTH, Form, kernel
 from worldloom.atari.resize import Axis, Kind, Plan, plan, whole
 from worldloom.core.errors import InputError
 
@@ -137,11 +138,26 @@ class Observer:
             mask, value: bool (N,): consoles with another value are left alone.
             stream: Where to launch; None for Warp's own.
         """
-        lanes = LANES if self.device.is_cuda else 1
-        seen = screen.reshape((len(screen), screen.size // len(screen)))
+        self._check(pictures, screen)
+        lanes = self._form.lanes if self.device.is_cuda else 1
+        seen = screen.reshape((len(screen), math.prod(self.shape)))
         arrays = [pictures, game, show, fresh, self._palettes, self._sizes, self._whole, self._shares, seen]
         consoles = len(screen) - first if count is None else count
-        wp.launch(self._kernel, consoles * lanes, [first, lanes, mask, value, *arrays], device=self.device, stream=stream, block_dim=LANES, record_tape=False)
+        wp.launch(
+            self._kernel,
+            consoles * lanes,
+            [first, lanes, mask, value, *arrays],
+            device=self.device,
+            stream=stream,
+            block_dim=self._form.lanes,
+            record_tape=False,
+        )
+
+    def _check(self, pictures: wp.array, screen: wp.array) -> None:
+        if screen.size != len(screen) * math.prod(self.shape):
+            raise InputError(f"a screen for consoles has {self.shape} numbers for each of them, and this one is {tuple(screen.shape)}")
+        if pictures.ndim != 4 or pictures.shape[1] != 2 or pictures.shape[2] < self._form.rows or pictures.shape[3] != WIDTH or not pictures.is_contiguous:
+            raise InputError(f"pictures of consoles have the shape (consoles, 2, {self._form.rows} or more, {WIDTH}), and these are {tuple(pictures.shape)}")
 
     def _plan(self, height: int) -> Plan:
         look = self.look
@@ -150,17 +166,20 @@ class Observer:
     @cached_property
     def _form(self) -> Form:
         look, (height, width) = self.look, self.size
+        across = max(found.columns.taps for found in self._plans)
+        means = [found.columns.padded(across, WIDTH) for found in self._plans if found.kind is not Kind.LINEAR]
         return Form(
             rows=self._known[-1],
             out_height=height,
             out_width=width,
-            across=max(found.columns.taps for found in self._plans),
+            across=across,
             down=max(found.lines.taps for found in self._plans),
             stack=look.stack,
             channels=look.channels,
             interleaved=look.colour == "pixels",
             zeros=look.older == "zero",
             has_linear=any(found.kind is Kind.LINEAR for found in self._plans),
+            columns=tuple(map(tuple, _beside(means[0]).tolist())) if means else (),
         )
 
     def _numbers(self, height: int, found: Plan) -> tuple[np.ndarray, np.ndarray]:
@@ -169,15 +188,20 @@ class Observer:
         limits = (1 << 30, 1 << 30) if found.kind is Kind.LINEAR else (form.rows, WIDTH)
         lines, columns = found.lines.padded(form.down, limits[0]), found.columns.padded(form.across, limits[1])
         magic, shift = _divider(2 * found.unit)
-        head = np.array([height, found.kind, found.unit, magic, shift, found.doubt], np.int64).astype(np.uint32).view(np.int32)
-        weights = [head, columns.first, columns.weights.T.ravel(), _beside(lines).ravel()]
+        head = np.array([height, found.kind, found.unit, magic, shift, found.doubt, 0, 0], np.int64).astype(np.uint32).view(np.int32)
+        weights = [head, _fours(_beside(lines)).ravel(), columns.first, columns.weights.T.ravel()]
         shares = [np.array([1.0 / found.unit], np.float32), columns.shares.T.ravel(), lines.shares.ravel()]
-        return np.concatenate(weights), np.concatenate(shares)
+        return _fours(np.concatenate(weights)[None])[0], np.concatenate(shares)
 
 
 def _beside(axis: Axis) -> np.ndarray:
     """First pixel and weights of each pixel, side by side."""
     return np.concatenate([axis.first[:, None], axis.weights], axis=1)
+
+
+def _fours(rows: np.ndarray) -> np.ndarray:
+    """Rows with zeros at their ends, so that their length is a multiple of four and each can be read in wide words."""
+    return np.pad(rows, ((0, 0), (0, -rows.shape[1] % 4)))
 
 
 def _divider(by: int) -> tuple[int, int]:

@@ -33,7 +33,6 @@ class Rule:
         """Whether a line of the rule sets ``name``."""
         return any(isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id == name for line in self.body for node in ast.walk(line))
 
-
     @property
     def keeps_lives(self) -> bool:
         """Whether the last line sets ``lives``, which then stand at the end too; elsewhere the end leaves none."""

@@ -56,7 +56,7 @@ def rules_source() -> str:
         body = "".join(_lines(rule, rule.body, set()))
         judge.append(f"    case {number}: {{  // {game.name}\n{body}        break;\n    }}\n")
     return f"""{_HELPERS}
-CUDA_CALLABLE void begin_rules(u32 game) {{
+NOINLINE CUDA_CALLABLE void begin_rules(u32 game) {{
     score = 0; reward = 0; lives = 0; over = 0;
     for (s32 cell = 0; cell < 4; cell++) note[cell] = 0;
     switch (game) {{
@@ -64,7 +64,7 @@ CUDA_CALLABLE void begin_rules(u32 game) {{
     }}
 }}
 
-CUDA_CALLABLE void judge(u32 game) {{
+NOINLINE CUDA_CALLABLE void judge(u32 game) {{
     const s32 score_before = score;
     switch (game) {{
 {"".join(judge)}    default: break;
@@ -90,7 +90,11 @@ def _lines(rule: Rule, statements: tuple[ast.stmt, ...] | list[ast.stmt], known:
         elif isinstance(line, ast.For) and isinstance(line.target, ast.Name) and isinstance(line.iter, ast.Call):
             start, stop, *by = (_value(rule, bound) for bound in line.iter.args)
             name, step = line.target.id, by[0] if by else "1"
-            lines += [f"{pad}for (s32 {name} = {start}; {name} < {stop}; {name} += {step}) {{\n", *_lines(rule, line.body, known | {name}, depth + 1), f"{pad}}}\n"]
+            lines += [
+                f"{pad}for (s32 {name} = {start}; {name} < {stop}; {name} += {step}) {{\n",
+                *_lines(rule, line.body, known | {name}, depth + 1),
+                f"{pad}}}\n",
+            ]
         else:
             raise _unknown(rule, line)
     if depth == 2 and statements is rule.body and not rule.sets("reward"):

@@ -156,7 +156,7 @@ NAMES = frozenset({*(f.name for f in dataclasses.fields(Settings)), *ALIASES})
 
 def settle(given: Mapping[str, Any], like: Like = "envpool") -> Settings:
     """The settings of ``like``, or of whoever ``given`` names under ``like``, with those of ``given`` in their places."""
-    named = {}
+    named: dict[str, Any] = {}
     for name, value in given.items():
         if name not in NAMES:
             near = difflib.get_close_matches(name, NAMES, n=1)

@@ -75,8 +75,8 @@ def starts(found: Sequence[Title], settings: Settings) -> Starts:
         held[row, : len(program), 0] = program
     for row, (whole, rest) in enumerate(zip(boots, rests, strict=True)):
         held[row, : len(whole) - len(rest), 1] = WARM_UP
-    lengths = [np.array([len(program) for program in part], np.int32) for part in (programs, rests)]
-    return Starts(held, *lengths, np.array(fires), noops)
+    frames, waits = (np.array([len(program) for program in part], np.int32) for part in (programs, rests))
+    return Starts(held, frames, waits, np.array(fires), noops)
 
 
 def _rest(number: int, fire: list[int], settings: Settings) -> list[int]:

@@ -9,8 +9,8 @@ from typing import Any, Literal
 import gymnasium
 
 from worldloom.core.errors import InputError
-from worldloom.core.fields import Role
 from worldloom.core.families import family_ids, split
+from worldloom.core.fields import Role
 from worldloom.core.registry import Definition, definition, registered
 from worldloom.core.schedule import Autoreset
 from worldloom.vector.layout import layout
@@ -62,7 +62,8 @@ def make(
         render_mode: ``rgb_array``, or None.
         copy: Whether what is handed out stays as it is when the next step is taken.
         exact: Whether every device gives the same bits, for which it is slower; for worldloom's worlds only.
-        config: Values of the world's configuration, and settings of worlds that have some, such as Atari's; for Gymnasium's environments arguments of ``gymnasium.make``.
+        config: Values of the world's configuration, and settings of worlds that have some, such as Atari's; for Gymnasium's environments
+            arguments of ``gymnasium.make``.
     """
     if env_type not in ("gymnasium", "torch", "dm"):
         raise InputError(f"env_type must be 'gymnasium', 'torch' or 'dm', not {env_type!r}")

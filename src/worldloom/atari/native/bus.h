@@ -5,20 +5,54 @@ NOINLINE CUDA_CALLABLE u32 peek(u32 address, u32 last, s32 at) {
     bus = (u8)last;
     if (address & 0x1000) return cart_peek(address, at);
     if (kind == KIND_UA) ua_access(address);
-    if (!(address & 0x80)) return tia_peek(address, at);
+    if (!(address & 0x80)) {
+        tell_tia();
+        return tia_peek(address, at);
+    }
     if (address & 0x200) return riot_peek(address, at);
     return ram[address & 127];
 }
 
-// Takes one byte of the CPU; returns the cycles after it, which a wait for the end of the line moves on.
+// A byte for the TIA, which most writes outside of RAM are; returns the cycles after it, which a wait for the end of the line moves on.
+//
+// On a GPU the consoles of a warp run their programs apart from each other. What the display is told waits for the end of the line, where they meet:
+// there they go through their writes together, which are much alike. Only what moves the time or ends the frame is done at once.
+#if defined(__CUDA_ARCH__)
+CUDA_CALLABLE s32 poke_tia(u32 address, u32 value, s32 at) {
+    if (kind == KIND_3F && (address & 0x1FFF) < 0x40) show_3f(value);
+    u32 number = address & 0x3F;
+    if (number == 0 || number == 2) return tia_poke_now(number, value, at);
+    if (clock_of(at) >= most_clocks) end_frame();
+    if (number == 3 || (number >= 0x15 && number <= 0x1A) || number > 0x2C) return at;
+    if (waiting == WAITING_ROOM) tell_tia();
+    waiting_cycle[waiting] = at;
+    waiting_write[waiting++] = (u16)(number << 8 | value);
+    return at;
+}
+
+NOINLINE CUDA_CALLABLE s32 tia_poke_now(u32 number, u32 value, s32 at) { return tia_poke(number, (u8)value, at); }
+
+NOINLINE CUDA_CALLABLE void tell_tia() {
+    for (u32 i = 0; i < waiting; i++) tia_poke(waiting_write[i] >> 8, (u8)waiting_write[i], waiting_cycle[i]);
+    waiting = 0;
+}
+#else
+NOINLINE CUDA_CALLABLE s32 poke_tia(u32 address, u32 value, s32 at) {
+    if (kind == KIND_3F && (address & 0x1FFF) < 0x40) show_3f(value);
+    return tia_poke(address, (u8)value, at);
+}
+
+CUDA_CALLABLE void tell_tia() {}
+#endif
+
+// Takes one byte of the CPU; returns the cycles after it.
 NOINLINE CUDA_CALLABLE s32 poke(u32 address, u32 value, s32 at) {
     if (address & 0x1000) {
         cart_poke(address, value, at);
         return at;
     }
     if (kind == KIND_UA) ua_access(address);
-    if (kind == KIND_3F && (address & 0x1FFF) < 0x40) show_3f(value);
-    if (!(address & 0x80)) return tia_poke(address, (u8)value, at);
+    if (!(address & 0x80)) return poke_tia(address, value, at);
     if (address & 0x200)
         riot_poke(address, value, at);
     else

@@ -10,6 +10,10 @@ enum Kind : u32 {
 
 enum Object : u32 { PLAYER0, PLAYER1, OBJECT_MISSILE0, OBJECT_MISSILE1, OBJECT_BALL, PLAYFIELD, OBJECTS };
 
+// By kind of event: a bit per object whose pixels depend on it, and the object that it makes appear or vanish.
+static const u8 TOUCHED[KINDS] = {0, 0, 0, 0, 0, 16, 32, 32, 32, 1, 2, 5, 10, 4, 8, 16, 1, 2, 4, 8, 16, 1, 2, 0, 32, 4, 0, 0};
+static const u8 APPEARS[KINDS] = {9, 9, 9, 9, 9, 9, 9, 9, 9, 0, 1, 9, 9, 2, 3, 4, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9};
+
 static const s32 LINE = 228;   // colour clocks of a line
 static const s32 BLANK = 68;   // of them without a picture
 static const s32 WIDTH = 160;
@@ -21,22 +25,6 @@ struct Display {
     u32 stale;    // a bit per object whose mask is out of date
     u32 present;  // a bit per object that has any pixel
 
-    // The objects whose pixels depend on a kind of event.
-    CUDA_CALLABLE u32 touched(u32 kind) const {
-        switch (kind) {
-            case SHAPE0: case X_PLAYER0: case HIDE0: return 1u << PLAYER0;
-            case SHAPE1: case X_PLAYER1: case HIDE1: return 1u << PLAYER1;
-            case NUSIZ0: return 1u << PLAYER0 | 1u << OBJECT_MISSILE0;
-            case NUSIZ1: return 1u << PLAYER1 | 1u << OBJECT_MISSILE1;
-            case MISSILE0: case X_MISSILE0: case STARS: return 1u << OBJECT_MISSILE0;
-            case MISSILE1: case X_MISSILE1: return 1u << OBJECT_MISSILE1;
-            case BALL: case X_BALL: return 1u << OBJECT_BALL;
-            case CTRLPF: return 1u << OBJECT_BALL;
-            case PF0: case PF1: case PF2: case REFLECT: return 1u << PLAYFIELD;
-            default: return 0;
-        }
-    }
-
     // All masks are out of date, after `now` has been filled.
     CUDA_CALLABLE void begin() {
         stale = (1u << OBJECTS) - 1;
@@ -44,15 +32,16 @@ struct Display {
                   now[BALL] << OBJECT_BALL | ((now[PF0] | now[PF1] | now[PF2]) != 0) << PLAYFIELD;
     }
 
-    CUDA_CALLABLE void be_present(u32 object, u32 any) { present = any ? present | 1u << object : present & ~(1u << object); }
-
     // An event.
     CUDA_CALLABLE void set(u32 kind, u32 value) {
         now[kind] = value;
-        stale |= touched(kind);
-        if (kind >= PF0 && kind <= PF2) be_present(PLAYFIELD, now[PF0] | now[PF1] | now[PF2]);
-        else if (kind == SHAPE0 || kind == SHAPE1) be_present(kind - SHAPE0 + PLAYER0, value);
-        else if (kind >= MISSILE0 && kind <= BALL) be_present(kind - MISSILE0 + OBJECT_MISSILE0, value);
+        stale |= TOUCHED[kind];
+        u32 object = APPEARS[kind];
+        if (kind >= PF0 && kind <= PF2) {
+            object = PLAYFIELD;
+            value = now[PF0] | now[PF1] | now[PF2];
+        }
+        if (object <= PLAYFIELD) present = value ? present | 1u << object : present & ~(1u << object);
     }
 
     // A write to HMM0 at the right moment keeps the extra clocks of missile 0 going: it wanders from line to line, and makes stars.

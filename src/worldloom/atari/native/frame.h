@@ -30,7 +30,7 @@ CUDA_CALLABLE void frame() {
         begin_frame();
     }
     partial = 1;
-    stop = 0;
+    stop = bus = waiting = 0;
     run();
     collide(seen);
     if (log) end_log(seen);

@@ -5,8 +5,14 @@
 
 static const s32 LOG_HEAD = 11;
 
+struct alignas(16) Sixteen {  // pixels, one store
+    u32 cell[4];
+};
+
 struct Painter {
     Display view;
+    Sixteen ground[WIDTH / 16];
+    u32 ground_stale;
     u8* picture;
     s32 first_line;
 
@@ -31,28 +37,31 @@ struct Painter {
 #endif
     }
 
-    // Background and playfield: cells of four pixels, one store each.
-    CUDA_CALLABLE void ground(u8* row, s32 x0, s32 x1) const {
+    // Background and playfield of the cells of four pixels that hold the pixels from x0 to x1.
+    CUDA_CALLABLE void build_ground(s32 x0, s32 x1) {
         u32 score = (view.now[CTRLPF] & 6) == 2;
         u32 back = view.now[COLUBK] * 0x01010101u;
         u32 left = view.now[score ? COLUP0 : COLUPF] * 0x01010101u ^ back, right = view.now[score ? COLUP1 : COLUPF] * 0x01010101u ^ back;
-        s32 x = x0;
-        for (; x & 3 && x < x1; x++) row[x] = back ^ (view.mask[PLAYFIELD][x >> 5] >> (x & 31) & 1 ? (x < 80 ? left : right) : 0);
-        u32* cells = (u32*)row;
-        s32 cell = x >> 2, last = x1 >> 2;
-        while (cell < last) {
-            u32 bits = view.mask[PLAYFIELD][cell >> 3] >> (4 * (cell & 7));
-            s32 end = (cell | 7) + 1;  // of the word
-            if (cell < 20 && end > 20) end = 20;
-            if (end > last) end = last;
-            u32 other = cell < 20 ? left : right;
-            if (!bits) {
-                for (; cell < end; cell++) cells[cell] = back;
+        u32* cells = (u32*)ground;
+        for (s32 cell = x0 >> 2, last = (x1 + 3) >> 2; cell < last; cell++)
+            cells[cell] = back ^ ((cell < 20 ? left : right) & (0 - (view.mask[PLAYFIELD][cell >> 3] >> (4 * (cell & 7)) & 1)));
+        ground_stale = x0 > 0 || x1 < WIDTH;
+    }
+
+    CUDA_CALLABLE void lay_ground(u8* row, s32 x0, s32 x1) const {
+        const u8* from = (const u8*)ground;
+        while (x0 < x1) {
+            if (!(x0 & 15) && x0 + 16 <= x1) {
+                *(Sixteen*)(row + x0) = ground[x0 >> 4];
+                x0 += 16;
+            } else if (!(x0 & 3) && x0 + 4 <= x1) {
+                *(u32*)(row + x0) = *(const u32*)(from + x0);
+                x0 += 4;
             } else {
-                for (; cell < end; cell++, bits >>= 4) cells[cell] = back ^ (other & (0 - (bits & 1)));
+                row[x0] = from[x0];
+                x0++;
             }
         }
-        for (x = x < 4 * last ? 4 * last : x; x < x1; x++) row[x] = back ^ (view.mask[PLAYFIELD][x >> 5] >> (x & 31) & 1 ? (x < 80 ? left : right) : 0);
     }
 
     CUDA_CALLABLE void sprites(u8* row, u32 shown, s32 x0, s32 x1) const {
@@ -81,15 +90,28 @@ struct Painter {
     CUDA_CALLABLE void segment(s32 line, s32 x0, s32 x1) {
         u8* row = picture + (line - first_line) * WIDTH;
         if (view.now[VBLANK]) {
-            for (s32 x = x0; x < x1; x++) row[x] = 0;
+            black(row, x0, x1);
             return;
         }
         u32 shown = view.present | 1u << PLAYFIELD;
+        if (view.stale >> PLAYFIELD & 1) ground_stale = 1;
         view.build(shown);
-        ground(row, x0, x1);
+        if (ground_stale) build_ground(x0, x1);
+        lay_ground(row, x0, x1);
         if (shown & ~(1u << PLAYFIELD)) sprites(row, shown, x0, x1);
         if (view.now[COMB])
-            for (s32 x = x0; x < x1 && x < 8; x++) row[x] = 0;
+            black(row, x0, x1 < 8 ? x1 : 8);
+    }
+
+    CUDA_CALLABLE void black(u8* row, s32 x0, s32 x1) const {
+        while (x0 < x1) {
+            if (!(x0 & 15) && x0 + 16 <= x1) {
+                *(Sixteen*)(row + x0) = Sixteen{{0, 0, 0, 0}};
+                x0 += 16;
+            } else {
+                row[x0++] = 0;
+            }
+        }
     }
 
     // Draw from one clock of the frame to another; rows outside of [top, bottom) are left alone.
@@ -114,8 +136,8 @@ struct Painter {
 
     // A whole line that shows the same as the one above.
     CUDA_CALLABLE void repeat(s32 line) {
-        u32* row = (u32*)(picture + (line - first_line) * WIDTH);
-        for (s32 i = 0; i < WIDTH / 4; i++) row[i] = row[i - WIDTH / 4];
+        Sixteen* row = (Sixteen*)(picture + (line - first_line) * WIDTH);
+        for (s32 i = 0; i < WIDTH / 16; i++) row[i] = row[i - WIDTH / 16];
     }
 
     // Draw the lines [top, bottom) of the log's frame.
@@ -124,6 +146,7 @@ struct Painter {
         s32 clock = log[1], end = log[2];
         for (s32 i = 0; i < KINDS / 4; i++) ((u32*)view.now)[i] = log[3 + i];
         view.begin();
+        ground_stale = 1;
         s32 stop = bottom * LINE;
         if (end > stop) end = stop;
         for (u32 i = 0; i < count && clock < end; i++) {
@@ -135,6 +158,7 @@ struct Painter {
                 clock = at;
             }
             view.set(kind, event & 255);
+            if (kind >= COLUP0 && kind <= CTRLPF) ground_stale = 1;
         }
         if (clock < end) draw(clock, end, top, bottom);
     }

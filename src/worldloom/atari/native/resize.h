@@ -1,7 +1,8 @@
 // One pixel of a picture that gets another size. worldloom/atari/resize.py makes the plan and says why there are two kinds of weights.
 //
-// A plan holds HEAD numbers; the first column and the weights of columns, each for OUT_WIDTH pixels (ACROSS weights); and the
-// first line and the DOWN weights of each of OUT_HEIGHT pixels. `shares` holds 1 / unit, and the weights again as parts of 1.
+// A plan holds HEAD numbers; for each of OUT_HEIGHT pixels the first line and the DOWN weights of it and those after it, in
+// LINE_STRIDE numbers; the first column of each of OUT_WIDTH pixels, then the first weight of each, and so on, ACROSS of them.
+// `shares` holds 1 / unit, the weights of columns and those of lines again as parts of 1.
 
 typedef unsigned char u8;
 typedef unsigned short u16;
@@ -9,7 +10,8 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef int s32;
 
-enum : s32 { PLAN_ROWS, PLAN_KIND, PLAN_UNIT, PLAN_MAGIC, PLAN_SHIFT, PLAN_DOUBT, HEAD };
+enum : s32 { PLAN_ROWS, PLAN_KIND, PLAN_UNIT, PLAN_MAGIC, PLAN_SHIFT, PLAN_DOUBT, HEAD = 8 };
+enum : s32 { LINE_STRIDE = (1 + DOWN + 3) / 4 * 4 };
 enum : s32 { AREA, BOX, QUARTERS, LINEAR };
 
 // Products and sums that are rounded one by one, on every device.
@@ -38,27 +40,24 @@ struct Resize {
     const u8* source;  // brightness, WIDTH bytes a line
     const s32* plan;
     const float* shares;
+    u32 unit, magic, shift, near;
 
-    CUDA_CALLABLE const s32* columns() const { return plan + HEAD; }
-    CUDA_CALLABLE const s32* line(s32 y) const { return plan + HEAD + (1 + ACROSS) * OUT_WIDTH + (1 + DOWN) * y; }
-
-    // The weighted sum over the pixels that pixel (x, y) covers.
-    CUDA_CALLABLE u32 sum(s32 x, s32 y) const {
-        const s32 *column = columns() + x, *lines = line(y);
-        const u8* at = source + lines[0] * WIDTH + column[0];
-        u32 made = 0;
-        for (s32 j = 0; j < DOWN; j++) {
-            u32 across = 0;
-            for (s32 i = 0; i < ACROSS; i++) across += (u32)column[(1 + i) * OUT_WIDTH] * at[j * WIDTH + i];
-            made += (u32)lines[1 + j] * across;
-        }
-        return made;
+    CUDA_CALLABLE void begin(const s32* chosen, const float* parts) {
+        plan = chosen;
+        shares = parts;
+        unit = plan[PLAN_UNIT];
+        magic = plan[PLAN_MAGIC];
+        shift = plan[PLAN_SHIFT];
+        near = plan[PLAN_DOUBT];
     }
+
+    CUDA_CALLABLE const s32* line(s32 y) const { return plan + HEAD + LINE_STRIDE * y; }
+    CUDA_CALLABLE const s32* columns() const { return plan + HEAD + LINE_STRIDE * OUT_HEIGHT; }
 
     // A sum divided by the unit and rounded; `doubt` tells whether it is too near to the middle between two numbers to say.
     CUDA_CALLABLE u8 mean(u32 sum, bool& doubt) const {
-        u32 unit = plan[PLAN_UNIT], twice = 2 * unit, n = 2 * sum + unit, near = plan[PLAN_DOUBT];
-        u32 whole = (u32)((u64)n * (u32)plan[PLAN_MAGIC] >> 32) >> plan[PLAN_SHIFT];
+        u32 twice = 2 * unit, n = 2 * sum + unit;
+        u32 whole = (u32)((u64)n * magic >> 32) >> shift;
         u32 rest = n - whole * twice;
         doubt = rest <= near || rest >= twice - near;
         return whole;

@@ -149,9 +149,14 @@ CUDA_CALLABLE NOINLINE void move(s32 clock) {
     }
 }
 
+CUDA_CALLABLE void end_frame() {
+    stop = 1;
+    partial = 0;
+}
+
 CUDA_CALLABLE u8 tia_peek(u32 address, s32 cycle) {
     u32 low = bus & 0x3F, number = address & 0x0F;
-    seen = clock_of(cycle);
+    if (clock_of(cycle) > seen) seen = clock_of(cycle);
     if (number < 8) {
         collide(seen);
         u32 bits = collided >> (2 * number);
@@ -167,13 +172,10 @@ CUDA_CALLABLE u8 tia_peek(u32 address, s32 cycle) {
     return low;
 }
 
-CUDA_CALLABLE s32 tia_poke(u32 address, u8 value, s32 cycle) {
+CUDA_CALLABLE inline s32 tia_poke(u32 address, u8 value, s32 cycle) {
     s32 clock = clock_of(cycle);
-    seen = clock;
-    if (clock >= most_clocks) {  // no VSYNC came in time
-        stop = 1;
-        partial = 0;
-    }
+    if (clock > seen) seen = clock;
+    if (clock >= most_clocks) end_frame();  // no VSYNC came in time
     u32 number = address & 0x3F;
     switch (number) {
         case 0x00:
@@ -181,8 +183,7 @@ CUDA_CALLABLE s32 tia_poke(u32 address, u8 value, s32 cycle) {
                 vsync_end = clock + LINE;
             } else if (clock >= vsync_end) {
                 vsync_end = NEVER;
-                stop = 1;
-                partial = 0;
+                end_frame();
             }
             break;
         case 0x01:
@@ -212,21 +213,24 @@ CUDA_CALLABLE s32 tia_poke(u32 address, u8 value, s32 cycle) {
             show_player(number - 0x0B, clock + 1);
             break;
         case 0x0D: case 0x0E: case 0x0F: {
-            s32 phase = clock % LINE / 3 & 3;
-            s32 effect = clock + (phase < 2 ? 4 + phase : phase);  // pixels of the playfield are four clocks wide
-            show(PF0 + number - 0x0D, number == 0x0D ? value >> 4 : number == 0x0E ? reversed(value) : value, effect);
+            u32 kind = PF0 + number - 0x0D, bits = number == 0x0D ? value >> 4 : number == 0x0E ? reversed(value) : value;
+            if (view.now[kind] == bits) break;
+            s32 in_cell = (cycle - line_phase) % 76 & 3;
+            show(kind, bits, clock + (in_cell < 2 ? 4 + in_cell : in_cell));  // pixels of the playfield are four clocks wide
             break;
         }
         case 0x10: case 0x11: reset_player(number - 0x10, clock); break;
         case 0x12: case 0x13: show(X_MISSILE0 + number - 0x12, reset_place(X_MISSILE0 + number - 0x12, clock), clock + 8); break;
         case 0x14: show(X_BALL, reset_place(X_BALL, clock), clock); break;
         case 0x1B:
+            if (grp[0] == value && grp_old[1] == grp[1]) break;
             grp[0] = value;
             grp_old[1] = grp[1];
             show_player(0, clock + 1);
             if (delayed[1]) show_player(1, clock + 1);
             break;
         case 0x1C:
+            if (grp[1] == value && grp_old[0] == grp[0] && enabl_old == enabl) break;
             grp[1] = value;
             grp_old[0] = grp[0];
             enabl_old = enabl;

@@ -15,7 +15,7 @@ JAM = 0x02
 """An opcode at which the CPU stays: a program that has come here has ended."""
 MOST_INSTRUCTIONS = 25_000
 
-PARTS = ("state", "dpc", "cartridge", "riot", "controls", "bus", "undocumented", "polling", "m6507")
+PARTS = ("state", "dpc", "cartridge", "riot", "controls", "bus", "decimal", "undocumented", "polling", "m6507")
 STAND_IN = """
 CUDA_CALLABLE u8 tia_peek(u32 address, s32 cycle) { return (u8)(bus & 0x3F); }
 CUDA_CALLABLE s32 tia_poke(u32 address, u8 value, s32 cycle) {

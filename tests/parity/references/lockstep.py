@@ -1,0 +1,176 @@
+"""Consoles and ALE side by side: the same buttons are pressed in both, and everything they show is compared after every frame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import ale_py
+import numpy as np
+import warp as wp
+
+from worldloom.atari.console import RAM, RECORD, WARM_UP, Bench, Slot, outcome
+from worldloom.atari.lineup import Title, on_shelf, titles
+from worldloom.atari.power_on import memory_at_power_on, timer_at_power_on
+from worldloom.atari.settings import Settings
+from worldloom.atari.starts import boot
+from worldloom.core.launch import Shard
+
+LONGEST_HOLD = 16
+"""Frames that an action is held at most, in episodes that hold them."""
+PARTS = ("RAM", "picture", "rules")
+"""What is compared: memory, every pixel, and reward, lives and the end of the game."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where something differs first: the episode, from 0 on, and the frame of it, -1 for the start."""
+
+    episode: int
+    frame: int
+
+
+@dataclass
+class Finding:
+    """What the comparison of one game found.
+
+    Attributes:
+        game: Its name.
+        cartridge: The kind of its cartridge.
+        frames: How many were compared.
+        episodes: How many were begun.
+        differs: Where RAM, picture and rules differ first; those that never do are left out.
+        unequal: In how many episodes something differs.
+    """
+
+    game: str
+    cartridge: str
+    frames: int = 0
+    episodes: int = 0
+    differs: dict[str, Place] = field(default_factory=dict)
+    unequal: int = 0
+
+
+def load_ale(title: Title) -> ale_py.ALEInterface:
+    """ALE with the ROM of a game, one frame per action, nothing left to chance."""
+    ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
+    ale = ale_py.ALEInterface()
+    ale.setFloat("repeat_action_probability", 0.0)
+    ale.loadROM(title.rom.source)
+    return ale
+
+
+class Player:
+    """Random play of one game: every second episode with all legal actions, every third and fourth holding them for several frames."""
+
+    def __init__(self, ale: ale_py.ALEInterface, seed: Sequence[int]) -> None:
+        self._minimal = [int(action.value) for action in ale.getMinimalActionSet()]
+        self._legal = [int(action.value) for action in ale.getLegalActionSet()]
+        self._rng = np.random.default_rng(seed)
+        self._held = self._left = 0
+
+    def action(self, episode: int) -> int:
+        if self._left == 0:
+            choices = self._legal if episode % 2 else self._minimal
+            self._held = choices[self._rng.integers(len(choices))]
+            self._left = int(self._rng.integers(1, LONGEST_HOLD + 1)) if episode % 4 >= 2 else 1
+        self._left -= 1
+        return self._held
+
+
+class Lockstep:
+    """Games side by side, each in one console and in one ALE, episode after episode.
+
+    Args:
+        names: Of the games.
+        frames: The most that an episode lasts.
+        seed: Of the random actions.
+    """
+
+    def __init__(self, names: Sequence[str], frames: int, seed: int = 0) -> None:
+        self.titles = titles(names, Settings())
+        count = len(self.titles)
+        self._longest = frames
+        self._shelf = on_shelf(self.titles)
+        self._device = wp.get_device("cpu")
+        self._bench = Bench(self._shelf, count, self._device)
+        self._table = self._bench.table.numpy()
+        self._machine = wp.array(self._shelf.power_on, dtype=wp.uint8, device=self._device)
+        self._games = wp.array(np.arange(count, dtype=np.int32), device=self._device)
+        self._pictures = wp.zeros((count, 2, self._shelf.height, 160), dtype=wp.uint8, device=self._device)
+        self._pressed = wp.zeros((count, 1, 2), dtype=wp.uint8, device=self._device)
+        self._one = wp.ones(count, dtype=wp.int32, device=self._device)
+        self._told = outcome(count, self._device)
+        self._everyone = Shard(0, count, None, True, self._device, None)
+        self._ales = [load_ale(title) for title in self.titles]
+        self._screens = [np.zeros(ale.getScreenDims(), np.uint8) for ale in self._ales]
+        self._players = [Player(ale, (seed, number)) for number, ale in enumerate(self._ales)]
+        self._frame = [0] * count
+        self.findings = [Finding(title.rom.name, title.game.cartridge) for title in self.titles]
+
+    def run(self, frames: int, tell: Callable[[int], None] = lambda frames: None) -> list[Finding]:
+        """Compare ``frames`` frames of every game, in as many episodes as that takes; ``tell`` is told after each frame of all games."""
+        for row in range(len(self.titles)):
+            self._start(row)
+        for _ in range(frames):
+            self._step()
+            tell(len(self.titles))
+        return self.findings
+
+    def _start(self, row: int) -> None:
+        """Reset ALE and the console, whose memory is left as it is; the comparison goes on behind its boot."""
+        finding, kind = self.findings[row], int(self._table[row, Slot.KIND])
+        machine = self._machine.numpy()[row]
+        memory = memory_at_power_on(kind, finding.episodes)
+        machine[RECORD : RECORD + len(memory) - 128] = np.frombuffer(memory[128:], np.uint8)
+        self._table[row, Slot.TIMER] = timer_at_power_on(kind, finding.episodes)
+        alone = Shard(row, 1, None, True, self._device, None)
+        self._bench.power_on(self._machine[row : row + 1], self._games[row : row + 1])
+        for pressed in boot(self.titles[row]):
+            self._pressed.numpy()[row] = pressed, WARM_UP
+            self._show(alone)
+        self._ales[row].reset_game()
+        self._frame[row] = -1
+        finding.episodes += 1
+        self._compare(row, 0, 0)
+        self._frame[row] = 0
+
+    def _step(self) -> None:
+        actions = [player.action(finding.episodes - 1) for player, finding in zip(self._players, self.findings, strict=True)]
+        self._pressed.numpy()[:, 0, 0] = actions
+        self._pressed.numpy()[:, 0, 1] = 0
+        self._show(self._everyone)
+        earned = self._told.earned.numpy()
+        for row, action in enumerate(actions):
+            self._compare(row, self._ales[row].act(action), int(earned[row]))
+
+    def _show(self, shard: Shard) -> None:
+        self._bench.emulate(shard, self._machine, self._games, self._pressed, self._one, None, self._told, self._pictures, window=1)
+        self._bench.draw(shard, self._games, self._pictures)
+
+    def _compare(self, row: int, reward: int, earned: int) -> None:
+        """Compare what a console shows with what ALE shows; begin the next episode where this one is over, long enough, or lost."""
+        ale, finding = self._ales[row], self.findings[row]
+        screen = self._screens[row]
+        ale.getScreen(screen)
+        picture = self._pictures.numpy()[row, self._told.newest.numpy()[row], : len(screen)]
+        told = (earned, int(self._told.lives.numpy()[row]), bool(self._told.over.numpy()[row]))
+        unequal = {
+            "RAM": not np.array_equal(self._machine.numpy()[row, RAM : RAM + 128], ale.getRAM()),
+            "picture": not np.array_equal(picture, screen),
+            "rules": told != (reward, ale.lives(), ale.game_over(with_truncation=False)),
+        }
+        here = Place(finding.episodes - 1, self._frame[row])
+        for part in PARTS:
+            if unequal[part]:
+                finding.differs.setdefault(part, here)
+        if here.frame < 0:
+            if unequal["RAM"]:
+                finding.unequal += 1
+            return
+        finding.frames += 1
+        self._frame[row] += 1
+        lost = any(unequal.values())
+        finding.unequal += lost
+        if lost or ale.game_over(with_truncation=False) or self._frame[row] >= self._longest:
+            self._start(row)
