@@ -24,7 +24,10 @@ def pressed(game, **given):
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        ({"noop_max": 2}, [[NOOP], [FIRE]], ),
+        (
+            {"noop_max": 2},
+            [[NOOP], [FIRE]],
+        ),
         ({"noop_max": 0}, [[NOOP], [FIRE]]),
         ({"noop_max": 2, "use_fire_reset": False}, [[NOOP], [NOOP]]),
         ({"noop_max": 2, "like": "vector"}, [[NOOP], [FIRE]]),

@@ -43,7 +43,9 @@ def test_world_k_is_the_same_in_any_batch():
 
 def test_each_game_of_a_batch_is_as_it_is_alone():
     both = wl.Simulation(wl.definition("Pong-v5+Breakout-v5", obs_type="ram", noop_max=1), 2, "python", seed=0)
-    alone = [wl.Simulation(wl.definition(f"{game}-v5", obs_type="ram", noop_max=1, full_action_space=True), 1, "python", seed=0) for game in ("Pong", "Breakout")]
+    alone = [
+        wl.Simulation(wl.definition(f"{game}-v5", obs_type="ram", noop_max=1, full_action_space=True), 1, "python", seed=0) for game in ("Pong", "Breakout")
+    ]
     generator = np.random.default_rng(1)
     for _ in range(50):
         actions = generator.integers(0, 18, (2, 1), np.int32)
@@ -70,7 +72,7 @@ def test_episodes_end_and_begin(mode):
     env.reset()
     for step in range(1, 41):
         _, _, terminations, truncations, infos = env.step(np.zeros(2, np.int64))
-        over = mode == "disabled" and step == 20 or mode == "same_step" and step % 20 == 0 or mode == "next_step" and step in (20, 41)
+        over = (mode == "disabled" and step == 20) or (mode == "same_step" and step % 20 == 0) or (mode == "next_step" and step in (20, 41))
         assert truncations.all() == over and not terminations.any()
         if over and mode == "disabled":
             env.reset(options={"reset_mask": truncations})

@@ -323,7 +323,23 @@ class Bench:
     ) -> None:
         """Emulate the frames of programs in the consoles of ``shard``; the module says what the arrays hold."""
         lanes = self._lanes(shard.count)
-        inputs = [shard.first, shard.count, lanes, shard.mask, shard.value, window, one_life, LOG, machine, game, self.words, self.table, pressed, frames, program]
+        inputs = [
+            shard.first,
+            shard.count,
+            lanes,
+            shard.mask,
+            shard.value,
+            window,
+            one_life,
+            LOG,
+            machine,
+            game,
+            self.words,
+            self.table,
+            pressed,
+            frames,
+            program,
+        ]
         outputs = [outcome.earned, outcome.lives, outcome.over, outcome.ran, outcome.newest, self._log, pictures]
         threads = -(-shard.count // lanes) * 32
         wp.launch(self._kernels.emulate, threads, [*inputs, *outputs], device=self.device, stream=shard.stream, block_dim=BLOCK, record_tape=False)
