@@ -30,6 +30,7 @@ from run import describe_machine
 from safetensors.torch import save_file
 
 from worldloom.core.device import resolve
+from worldloom.core.errors import InputError
 from worldloom.core.simulation import Simulation
 from worldloom.learn import Callback
 from worldloom.learn.actors import seated
@@ -249,7 +250,8 @@ def write(found: dict[str, Any], target: Path) -> None:
 
 def judge(preset: Preset, trainer: Any, settings: Settings, stochastic: bool) -> dict[str, Any]:
     """Games of the policy in new worlds."""
-    with Simulation(f"{preset.game}:max_episode_steps={settings.judged_steps}", settings.judged, trainer.config.device, seed=JUDGED_FROM) as worlds:
+    limit = {"max_steps": settings.judged_steps}  # as configuration, so that nothing is compiled anew
+    with Simulation(preset.game, settings.judged, trainer.config.device, seed=JUDGED_FROM, config=limit) as worlds:
         played = evaluate(worlds, seated(trainer.learners, worlds, stochastic=stochastic, seed=JUDGED_FROM), settings.judged)
     return {k: v if not isinstance(v, float) or math.isfinite(v) else None for k, v in dataclasses.asdict(played).items()}
 
@@ -273,7 +275,10 @@ def train(name: str, settings: Settings, device: str) -> dict[str, Any]:
     save_file(
         {f"{who}/{k}": v.cpu() for who, learner in learners.items() for k, v in learner.policy.state_dict().items()}, settings.out / f"{name}.safetensors"
     )
-    draw(found, settings.out / f"{name}.png")
+    try:
+        draw(found, settings.out / f"{name}.png")
+    except InputError as problem:  # the figures are written
+        console.print(str(problem), markup=False)
     for stochastic in (True, *([False] if settings.greedy else [])) if settings.judged else ():
         found["drawn" if stochastic else "likeliest"] = judged = judge(preset, trainer, settings, stochastic)
         kind = "drawn" if stochastic else "likeliest"
