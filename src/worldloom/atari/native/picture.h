@@ -41,10 +41,16 @@ struct Painter {
     CUDA_CALLABLE void build_ground(u32 alone, s32 x0, s32 x1) {
         u32 score = (view.now[CTRLPF] & (alone ? 2 : 6)) == 2;
         u32 back = view.now[COLUBK] * 0x01010101u;
-        u32 left = view.now[score ? COLUP0 : COLUPF] * 0x01010101u ^ back, right = view.now[score ? COLUP1 : COLUPF] * 0x01010101u ^ back;
         u32* cells = (u32*)ground;
-        for (s32 cell = x0 >> 2, last = (x1 + 3) >> 2; cell < last; cell++)
-            cells[cell] = back ^ ((cell < 20 ? left : right) & (0 - (view.mask[PLAYFIELD][cell >> 3] >> (4 * (cell & 7)) & 1)));
+        s32 cell = x0 >> 2, last = (x1 + 3) >> 2;
+        while (cell < last) {
+            u32 bits = view.mask[PLAYFIELD][cell >> 3] >> (4 * (cell & 7));
+            u32 other = view.now[score ? COLUP0 + (cell >= 20) : COLUPF] * 0x01010101u ^ back;
+            s32 end = (cell | 7) + 1;  // of the word, of the half, of the part
+            if (cell < 20 && end > 20) end = 20;
+            if (end > last) end = last;
+            for (; cell < end; cell++, bits >>= 4) cells[cell] = back ^ (other & (0 - (bits & 1)));
+        }
         ground_stale = x0 > 0 || x1 < WIDTH;
     }
 
