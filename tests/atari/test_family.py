@@ -104,7 +104,7 @@ def test_a_missing_rom_is_told_when_its_world_is_made(monkeypatch, tmp_path):
     assert "\n" not in str(refused.value)
 
 
-def test_an_unknown_rom_runs_without_rules(tmp_path):
+def test_an_unknown_rom_runs_without_rules(tmp_path, capsys):
     image = bytearray(roms.find("adventure").image)
     image[-100] ^= 1
     rom = tmp_path / "altered.bin"
@@ -117,3 +117,5 @@ def test_an_unknown_rom_runs_without_rules(tmp_path):
     sim.step([[3]])
     assert (sim["Console"].reward.numpy(), sim["Console"].lives.numpy(), sim.terminated.numpy()) == (0, 0, False)
     assert family_of(str(rom)) is not None and wl.definition(str(rom)) is made
+    wl.make(str(rom), 1, device="python")
+    assert made.notice in capsys.readouterr().err

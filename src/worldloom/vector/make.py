@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -9,7 +10,7 @@ from typing import Any, Literal
 import gymnasium
 
 from worldloom.core.errors import InputError
-from worldloom.core.families import family_ids, split
+from worldloom.core.families import family_ids, family_of, split
 from worldloom.core.fields import Role
 from worldloom.core.registry import Definition, definition, registered
 from worldloom.core.schedule import Autoreset
@@ -82,6 +83,8 @@ def make(
     if isinstance(id, str):
         settings, config = split(id, config)
         id = definition(id, **settings)
+        if id.notice and family_of(id.id) is not None:  # such as that a ROM has no rules
+            print(f"worldloom: {id.notice}", file=sys.stderr)
     if batch_size is not None and batch_size < num_envs:
         from worldloom.vector.pool import WorldPool
 
