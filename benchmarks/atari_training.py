@@ -9,7 +9,7 @@ The games that a mean is taken over began a game's length ago, with a policy tha
 so often instead, while the clock stands still, and the first that reach the target end the training.
 
 Games are whole and scores are the console's own, of the policy that learns; it learns from their signs, and takes a lost life for an end. The clock
-runs from the first iteration on, so that it counts what PyTorch tries and records at first; what is made or compiled before is told apart.
+runs from the first iteration on, so that it counts what PyTorch tries and records at first (but with --warm); what is made or compiled before is told apart.
 """
 
 from __future__ import annotations
@@ -46,6 +46,8 @@ FRAMES = 4
 """Frames of the console in a step."""
 ENOUGH = 100
 """Games that a mean is taken over."""
+WARM = 4
+"""Iterations after which all graphs are recorded."""
 JUDGED_FROM = 10_000
 """The seed of the worlds in which a policy is judged: other games than those of the training."""
 console = Console(width=160, highlight=False)
@@ -65,7 +67,7 @@ PONG, BREAKOUT = ("Pong-v5", 18.0), ("Breakout-v5", 300.0)
 OFTEN = {"batches": 16, "steps_per_update": 1}
 """A step of the optimiser after every step of all consoles, from a 16th of them: as many as there can be in a game's length."""
 PRESETS = {
-    "pong-vtrace": Preset(*PONG, "vtrace", {**OFTEN, "num_envs": 1024, "learning_rate": 1e-3, "total_steps": 20_000_000}),
+    "pong-vtrace": Preset(*PONG, "vtrace", {**OFTEN, "num_envs": 1024, "learning_rate": 7e-4, "total_steps": 20_000_000}),
     "pong-vtrace-wide": Preset(*PONG, "vtrace", {**OFTEN, "num_envs": 2048, "learning_rate": 1e-3, "total_steps": 30_000_000}),
     # Minibatches of 4,096: the smallest that keep a large GPU busy.
     "pong-ppo": Preset(
@@ -142,6 +144,8 @@ class Settings:
     """Numbers in the network's products."""
     overlap: bool = False
     """Learn from a roll-out while the next one is taken."""
+    warm: bool = False
+    """Run a few iterations first and begin anew, so that the clock does not count what PyTorch tries and records in them."""
     judge_every: float = 0.0
     """Seconds of the clock between two judgements of the policy in new games, which end the training in place of the mean of its own games; 0 for none."""
     judge_from: float = -math.inf
@@ -256,6 +260,14 @@ def judge(preset: Preset, trainer: Any, settings: Settings, stochastic: bool) ->
     return {k: v if not isinstance(v, float) or math.isfinite(v) else None for k, v in dataclasses.asdict(played).items()}
 
 
+def warm_up(trainer: Any) -> None:
+    """Have all tried and recorded, and begin anew."""
+    tensors, plain = trainer.state()
+    fresh = {name: tensor.clone() for name, tensor in tensors.items()}
+    trainer.learn(WARM * trainer.new_steps * trainer.config.num_envs)
+    trainer.load_state(fresh, plain)
+
+
 def train(name: str, settings: Settings, device: str) -> dict[str, Any]:
     """One preset from the first step to the judgement."""
     preset = PRESETS[name]
@@ -265,8 +277,10 @@ def train(name: str, settings: Settings, device: str) -> dict[str, Any]:
     found: dict[str, Any] = {"preset": name, "game": preset.game, "algorithm": preset.algo, "target": target, "settings": config_to_dict(config)}
     found |= {"made_s": time.perf_counter() - began, "reached": None, "seconds": None, "frames": None, "score": None, "curve": [], "judged": []}
     console.print(f"{name}: {config.num_envs:,} consoles on {device}, made in {found['made_s']:.1f} s")
+    if settings.warm:
+        warm_up(trainer)
     race = Race(name, target, settings, found)
-    trainer.learn(callbacks=race)
+    trainer.learn(config.total_steps, callbacks=race)
     if found["reached"] is None:
         found |= {"reached": False, "seconds": trainer.seconds - race.paused, "frames": trainer.steps * FRAMES}
     console.print(f"{name}: {'REACHED' if found['reached'] else 'did not reach'} {target:g} in {found['seconds']:.1f} s, {found['frames']:,} frames")
