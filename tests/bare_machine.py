@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cache
+from typing import Any
 
 import numpy as np
 import warp as wp
@@ -55,8 +56,11 @@ for (int i = 0; i < 128; i++) ram[i] = m.ram[i];
 
 
 @cache
-def kernel() -> wp.Kernel:
+def kernel(by_lines: bool) -> wp.Kernel:
+    """The kernel of bare machines; ``by_lines``: on the CPU too they run as they do on a GPU, where those of a warp meet at every line."""
     source = "\n".join([native.header("tables"), native.header("display"), "struct Machine {", *map(native.header, PARTS), STAND_IN, "};\n"])
+    if by_lines:
+        source = source.replace("defined(__CUDA_ARCH__)", "1")
 
     @wp.func_native(source + BODY)
     def run_one(
@@ -109,7 +113,7 @@ class Machines:
     pressed: tuple[tuple[int, int], ...] = ((0, 0),)
     words: np.ndarray | None = None
 
-    def run(self, device: str = "cpu") -> Machines:
+    def run(self, device: str = "cpu", by_lines: bool = False) -> Machines:
         """Run each of them to its end; the registers get four more columns: cycles, instructions and the resistances of two paddles."""
         count = len(self.registers)
         registers = np.zeros((count, 10), np.int32)
@@ -127,10 +131,16 @@ class Machines:
             )
         ]
         inputs = [int(self.cartridge.kind), self.cartridge.slices, len(self.pressed), *arrays]
-        wp.launch(kernel(), count, inputs, device=device, record_tape=False)
+        wp.launch(kernel(by_lines), count, inputs, device=device, record_tape=False)
         return Machines(self.cartridge, arrays[1].numpy(), arrays[2].numpy(), arrays[3].numpy(), self.plugged, self.pressed, self.words)
 
 
-def run_program(cartridge: Cartridge, **settings: object) -> Machines:
+def run_program(cartridge: Cartridge, by_lines: bool = False, **settings: Any) -> Machines:
     """One machine with zeros in RAM, run from its reset vector."""
-    return Machines(cartridge, np.full((1, 6), -1), np.zeros((1, 128), np.uint8), **settings).run()
+    return Machines(cartridge, np.full((1, 6), -1), np.zeros((1, 128), np.uint8), **settings).run(by_lines=by_lines)
+
+
+def assert_same(one: Machines, other: Machines) -> None:
+    np.testing.assert_array_equal(one.registers, other.registers)
+    np.testing.assert_array_equal(one.memory, other.memory)
+    np.testing.assert_array_equal(one.cart_ram, other.cart_ram)

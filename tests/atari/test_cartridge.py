@@ -8,18 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bare_machine import Machines, run_program
+from bare_machine import run_program
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_programs import SIGNS, SIZES
 
 from worldloom.atari.cartridge import KIB, LARGEST, Kind, cartridge, kind_of
 from worldloom.core.errors import InputError
 
-SIZES = {
-    Kind.K2: 2, Kind.K4: 4, Kind.F8: 8, Kind.F8SC: 8, Kind.F6: 16, Kind.F6SC: 16, Kind.F4: 32, Kind.F4SC: 32, Kind.E0: 8, Kind.FE: 8, Kind.E7: 16,
-    Kind.K3F: 64, Kind.FA: 12, Kind.CV: 2, Kind.UA: 8, Kind.DPC: 10,
-}  # fmt: skip
-SIGNS = {Kind.E0: "8D E0 1F", Kind.E7: "AD E5 1F", Kind.FE: "20 00 D0 C6 C5", Kind.UA: "8D 40 02", Kind.CV: "9D FF F3", Kind.K3F: "85 3F 85 3F"}
 CODE, MARK = 0x100, 0x300
 """Where each KiB of an image holds the program, and its own number."""
 LOOK = (0xF300, 0xF700, 0xFB00, 0xFF00)
@@ -177,24 +173,6 @@ def test_every_kind_is_told_by_its_image(kind: Kind):
     assert cart.kind is kind
     assert len(cart.words) == (cart.slices + 1) * KIB
     assert kind.label in ("2K", "4K", "3F", kind.name)
-
-
-@pytest.mark.parametrize("kind", Kind)
-def test_random_programs_stay_within_their_memory(kind: Kind):
-    """Whatever the bytes: a run ends, and the memory behind the cartridge's own is untouched."""
-    generator = np.random.default_rng(int(kind))
-    for _ in range(8):
-        noise = generator.integers(0, 256, SIZES[kind] * KIB, dtype=np.uint8)
-        noise[generator.random(len(noise)) < 0.3] = generator.choice([0x8D, 0x9D, 0xAD, 0x85, 0x4C, 0xF0, 0xFF, 0xF9, 0x10])
-        image = bytearray(noise.tobytes())
-        image[:KIB] = image_of(kind)[:KIB]
-        if kind in (Kind.F8SC, Kind.F6SC, Kind.F4SC):
-            for start in range(0, len(image), 4 * KIB):
-                image[start : start + 256] = bytes(256)
-        cart = cartridge(bytes(image))
-        machines = Machines(cart, np.full((4, 6), -1), generator.integers(0, 256, (4, 128), dtype=np.uint8), np.full((1, 2048), 0xEE, np.uint8)).run()
-        assert (machines.registers[:, 7] == 25_000).all()
-        assert (machines.cart_ram[:, cart.ram_bytes :] == 0xEE).all()
 
 
 def roms() -> Path:

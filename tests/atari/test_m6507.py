@@ -159,14 +159,15 @@ def test_every_opcode_ends_a_run():
 
 @pytest.mark.parametrize("read", ["AD 84 02", "AE 84 02", "AC 84 02", "2C 85 02", "AD 85 02"])
 @pytest.mark.parametrize("branch", ["D0", "10", "30"])
-@pytest.mark.parametrize(("interval", "value"), [(0x94, 200), (0x95, 37), (0x96, 140), (0x97, 9), (0x96, 0)])
+@pytest.mark.parametrize(("interval", "value"), [(0x94, 200), (0x95, 37), (0x96, 140), (0x97, 9), (0x96, 0), (0x97, 255)])
 def test_waiting_for_the_timer_ends_as_if_every_round_were_run(read: str, branch: str, interval: int, value: int):
-    """Rounds of a loop that polls the timer are skipped: cycles, instructions, registers and flags do not show it."""
+    """Rounds of a loop that polls the timer are skipped: cycles, instructions, registers and flags do not show it, and the last case ends in a wait."""
     image = program(f"A9 {value:02X} 8D {interval:02X} 02 EA", read, branch, "FB 08 68 85 80 86 81 84 82 AD 84 02 85 83")
     cart = cartridge(image)
-    ending = [run_program(cart, words=words) for words in (cart.words, cart.words & ~np.uint32(POLL))]
-    assert np.array_equal(ending[0].registers, ending[1].registers)
-    assert np.array_equal(ending[0].memory, ending[1].memory)
+    ending = [run_program(cart, words=words, by_lines=by_lines) for words in (cart.words, cart.words & ~np.uint32(POLL)) for by_lines in (False, True)]
+    for other in ending[1:]:
+        assert np.array_equal(ending[0].registers, other.registers)
+        assert np.array_equal(ending[0].memory, other.memory)
     flagged = (cart.words & POLL).any()
     assert flagged == (branch == "10" or "84 02" in read)
 

@@ -55,8 +55,8 @@ REGISTERS = 128
 """Of a thread on a GPU: with these 16 warps fit on a multiprocessor."""
 WARPS, LEAST_LANES = 2, 16
 """On a GPU so many warps per multiprocessor are wanted, and so many consoles at least share one."""
-PARTS = 8
-"""On a GPU the lines of a picture are shared by this many threads."""
+PARTS, FEW_PARTS, MANY = 8, 2, 32_768
+"""On a GPU the lines of a picture are shared by so many threads, and by fewer where there are many consoles."""
 LOG = 2048
 """Words of the log of one frame, its head of ten included. Frames that need more are drawn in between, by the thread that emulates them."""
 
@@ -306,7 +306,7 @@ class Bench:
         self._log = wp.empty(num_consoles * 2 * LOG, dtype=wp.uint32, device=device)
         self._log.fill_(0xFFFFFFFF)
         self._kernels = kernels()
-        self._parts = PARTS if device.is_cuda else 1
+        self._parts = 1 if device.is_cpu else PARTS if num_consoles < MANY else FEW_PARTS
 
     def power_on(self, machine: wp.array, game: wp.array) -> None:
         """Switch consoles on; their RAM stays as it is."""

@@ -18,19 +18,19 @@ NOINLINE CUDA_CALLABLE u32 peek(u32 address, u32 last, s32 at) {
 // On a GPU the consoles of a warp run their programs apart from each other. What the display is told waits for the end of the line, where they meet:
 // there they go through their writes together, which are much alike. Only what moves the time or ends the frame is done at once.
 #if defined(__CUDA_ARCH__)
-CUDA_CALLABLE s32 poke_tia(u32 address, u32 value, s32 at) {
+NOINLINE CUDA_CALLABLE s32 poke_tia(u32 address, u32 value, s32 at) {
     if (kind == KIND_3F && (address & 0x1FFF) < 0x40) show_3f(value);
     u32 number = address & 0x3F;
-    if (number == 0 || number == 2) return tia_poke_now(number, value, at);
     if (clock_of(at) >= most_clocks) end_frame();
-    if (number == 3 || (number >= 0x15 && number <= 0x1A) || number > 0x2C) return at;
+    if (clock_of(at) > seen) seen = clock_of(at);
+    if (number == 0) sync_vertically(value, clock_of(at));
+    if (number == 2) return end_of_line(at);
+    if (number < 4 && number != 1 || (number >= 0x15 && number <= 0x1A) || number > 0x2C) return at;
     if (waiting == WAITING_ROOM) tell_tia();
     waiting_cycle[waiting] = at;
     waiting_write[waiting++] = (u16)(number << 8 | value);
     return at;
 }
-
-NOINLINE CUDA_CALLABLE s32 tia_poke_now(u32 number, u32 value, s32 at) { return tia_poke(number, (u8)value, at); }
 
 NOINLINE CUDA_CALLABLE void tell_tia() {
     for (u32 i = 0; i < waiting; i++) tia_poke(waiting_write[i] >> 8, (u8)waiting_write[i], waiting_cycle[i]);

@@ -68,7 +68,23 @@
 #define ABSOLUTE (word >> 8 & 0xFFFF)
 #define CARRY_OF(index) ((LOW + (index)) >> 8)
 
-// One operation on a byte v, over the ways to address it.
+// One operation on a byte v, over the ways to address it; what changes a byte v in memory; what stores one.
+// On a CPU every instruction has all of its own. On a GPU the way is shared: first what is addressed is found and read, then the operation is done, and
+// then what it left is written. Consoles that are at different instructions have most of that in common, and the code stays small.
+#if defined(__CUDA_ARCH__)
+#define IMMEDIATE(code, ...) OPCODE(code) { __VA_ARGS__ } NEXT
+#define ZERO_PAGE IMMEDIATE
+#define DIRECT IMMEDIATE
+#define ZERO_INDEXED(code, index, ...) IMMEDIATE(code, __VA_ARGS__)
+#define INDEXED ZERO_INDEXED
+#define EIGHT_WAYS(immediate, zero, zero_x, direct, direct_x, direct_y, indirect_x, indirect_y, ...) \
+    OPCODE(immediate) OPCODE(zero) OPCODE(zero_x) OPCODE(direct) OPCODE(direct_x) OPCODE(direct_y) OPCODE(indirect_x) OPCODE(indirect_y) { __VA_ARGS__ } NEXT
+#define FOUR_WAYS(zero, zero_x, direct, direct_x, ...) OPCODE(zero) OPCODE(zero_x) OPCODE(direct) OPCODE(direct_x) { writes = 1; __VA_ARGS__ } NEXT
+#define STORE(code, count, address, value) STORE_INDIRECT_X(code, value)
+#define STORE_ZERO STORE
+#define STORE_INDIRECT_X(code, value) OPCODE(code) { writes = 1; v = (value); } NEXT
+#define STORE_INDIRECT_Y STORE_INDIRECT_X
+#else
 #define IMMEDIATE(code, ...) OPCODE(code) { t += 2; place += 2; u32 v = LOW; __VA_ARGS__ } NEXT
 #define ZERO_PAGE(code, ...) OPCODE(code) { t += 3; place += 2; u32 v; READ_ZERO(v, LOW, LOW) __VA_ARGS__ } NEXT
 #define ZERO_INDEXED(code, index, ...) OPCODE(code) { t += 4; place += 2; u32 v; READ_ZERO(v, LOW + index, LOW) __VA_ARGS__ } NEXT
@@ -81,7 +97,6 @@
     IMMEDIATE(immediate, __VA_ARGS__) ZERO_PAGE(zero, __VA_ARGS__) ZERO_INDEXED(zero_x, x, __VA_ARGS__) DIRECT(direct, __VA_ARGS__) \
     INDEXED(direct_x, x, __VA_ARGS__) INDEXED(direct_y, y, __VA_ARGS__) INDIRECT_X(indirect_x, __VA_ARGS__) INDIRECT_Y(indirect_y, __VA_ARGS__)
 
-// What changes a byte v in memory.
 #define CHANGE_ZERO(code, count, address, ...) OPCODE(code) { \
     t += count; place += 2; u32 where = (address), v; READ_ZERO(v, where, LOW) __VA_ARGS__ WRITE_ZERO(where, v) } NEXT
 #define CHANGE(code, count, address, ...) OPCODE(code) { \
@@ -92,6 +107,9 @@
 
 #define STORE_ZERO(code, count, address, value) OPCODE(code) { t += count; place += 2; WRITE_ZERO(address, value) } NEXT
 #define STORE(code, count, address, value) OPCODE(code) { t += count; place += 3; WRITE(address, value) } NEXT
+#define STORE_INDIRECT_X(code, value) OPCODE(code) { t += 6; place += 2; u32 p; POINTER(p, LOW + x) WRITE(p, value) } NEXT
+#define STORE_INDIRECT_Y(code, value) OPCODE(code) { t += 6; place += 2; u32 p; POINTER(p, LOW) WRITE(p + y, value) } NEXT
+#endif
 #define PLAIN(code, ...) OPCODE(code) { t += 2; place += 1; __VA_ARGS__ } NEXT
 #define BRANCH(code, condition) OPCODE(code) { \
     t += 2; \
@@ -102,6 +120,28 @@
         if (moved < 1024) place = target; else LOOK_CLOSER(target + lift) \
     } } NEXT
 #define GO_TO(address) { u32 there = (address); if (kind == KIND_FE) { fe_jump(there); shown = slices; } JUMP(there) }
+
+#if defined(__CUDA_ARCH__)
+// Finds what a documented opcode addresses, moves on behind it, and reads. The last five bits of an opcode tell the way, with few exceptions.
+#define ADDRESS { \
+    const u32 documented = row < 4 ? (row < 2 ? (row ? 0x63637773u : 0x63636763u) : (row == 2 ? 0x63637763u : 0x63637763u)) : (row < 6 ? (row == 4 ? 0x27737572u : 0x77737777u) : (row == 6 ? 0x63637773u : 0x63637773u)); \
+    const u32 way = documented >> (opcode & 31) & 1 ? opcode & 31 : 0x1F; \
+    const u32 stores = row == 4, changes = (opcode & 7) == 6 && row != 4 && row != 5; \
+    const u32 index = way == 0x19 || opcode == 0x96 || opcode == 0xB6 || opcode == 0xBE ? y : x; \
+    u32 last = HIGH, reads = !stores; \
+    switch (way) { \
+        case 0x04: case 0x05: case 0x06: where = last = LOW; t += changes ? 5 : 3; place += 2; break; \
+        case 0x14: case 0x15: case 0x16: last = LOW; where = (LOW + index) & 255; t += changes ? 6 : 4; place += 2; break; \
+        case 0x0C: if (row == 2 || row == 3) { reads = 0; break; } /* jumps */ \
+        case 0x0D: case 0x0E: where = ABSOLUTE; t += changes ? 6 : 4; place += 3; break; \
+        case 0x19: case 0x1C: case 0x1D: case 0x1E: where = ABSOLUTE + index; t += changes ? 7 : stores ? 5 : 4 + CARRY_OF(index); place += 3; break; \
+        case 0x01: t += 6; place += 2; POINTER(where, LOW + x) last = where >> 8; break; \
+        case 0x11: t += stores ? 6 : 5; place += 2; POINTER(where, LOW) last = where >> 8; if (!stores) t += ((where & 255) + y) >> 8; where += y; break; \
+        case 0x00: case 0x02: case 0x09: reads = 0; if (way || row > 4) { v = LOW; t += 2; place += 2; } break; \
+        default: reads = 0; break; \
+    } \
+    if (reads) READ(v, where, last) }
+#endif
 
 #define COMPARE(with) { u32 r = (with) + 256 - v; carry = r >> 8; nz = r & 255; }
 #define ADD { if (modes & 8) { u32 r = add_decimal(a, v, carry); TAKE_DECIMAL } else { \
@@ -186,7 +226,10 @@ CUDA_CALLABLE void run() {
                 }
             }
 #if defined(__CUDA_ARCH__)
-            switch (word & 255) {
+            const u32 opcode = word & 255, row = opcode >> 5;
+            u32 v = 0, where = 0, writes = 0;
+            ADDRESS
+            switch (opcode) {
 #else
             goto *ways[word & 255];
             {
@@ -232,8 +275,8 @@ CUDA_CALLABLE void run() {
                 STORE(8D, 4, ABSOLUTE, a)
                 STORE(9D, 5, ABSOLUTE + x, a)
                 STORE(99, 5, ABSOLUTE + y, a)
-                OPCODE(81) { t += 6; place += 2; u32 p; POINTER(p, LOW + x) WRITE(p, a) } NEXT
-                OPCODE(91) { t += 6; place += 2; u32 p; POINTER(p, LOW) WRITE(p + y, a) } NEXT
+                STORE_INDIRECT_X(81, a)
+                STORE_INDIRECT_Y(91, a)
                 STORE_ZERO(86, 3, LOW, x)
                 STORE_ZERO(96, 4, LOW + y, x)
                 STORE(8E, 4, ABSOLUTE, x)
@@ -303,6 +346,9 @@ CUDA_CALLABLE void run() {
                     RESUME
                 } NEXT
             }
+#if defined(__CUDA_ARCH__)
+            if (writes) WRITE(where, v)
+#endif
         }
         tell_tia();
     }

@@ -123,8 +123,11 @@ struct Painter {
             s32 end = to - line * LINE - BLANK;
             if (end > WIDTH) end = WIDTH;
             if (line >= top && line < bottom && x < end) {
+#if !defined(__CUDA_ARCH__)  // a GPU draws a line sooner than it reads one
                 if (x == 0 && end == WIDTH && alike == line - 1 && line > top) repeat(line);
-                else segment(line, x, end);
+                else
+#endif
+                    segment(line, x, end);
                 if (x == 0 && end == WIDTH && !view.now[COMB] && !view.now[STARS]) alike = line;
             }
             if (to < (line + 1) * LINE) return;

@@ -55,7 +55,10 @@ CUDA_CALLABLE void log_event(u32 kind, u32 value, s32 clock) {
 
 // Change what is shown, from a clock on.
 CUDA_CALLABLE void show(u32 kind, u32 value, s32 clock) {
-    if (view.now[kind] == value) return;
+    if (view.now[kind] != value) change(kind, value, clock);
+}
+
+NOINLINE CUDA_CALLABLE void change(u32 kind, u32 value, s32 clock) {
     if (kind < COLUP0 || kind > COLUBK) collide(clock);
     if (log) log_event(kind, value, clock);
     view.set(kind, value);
@@ -154,6 +157,22 @@ CUDA_CALLABLE void end_frame() {
     partial = 0;
 }
 
+// VSYNC: its end ends the frame, if it has lasted for a line.
+CUDA_CALLABLE void sync_vertically(u32 value, s32 clock) {
+    if (value & 2) {
+        vsync_end = clock + LINE;
+    } else if (clock >= vsync_end) {
+        vsync_end = NEVER;
+        end_frame();
+    }
+}
+
+// WSYNC: the CPU waits for the next line.
+CUDA_CALLABLE s32 end_of_line(s32 cycle) const {
+    s32 in_line = (cycle - line_phase) % 76;
+    return in_line ? cycle + 76 - in_line : cycle;
+}
+
 CUDA_CALLABLE u8 tia_peek(u32 address, s32 cycle) {
     u32 low = bus & 0x3F, number = address & 0x0F;
     if (clock_of(cycle) > seen) seen = clock_of(cycle);
@@ -178,23 +197,13 @@ CUDA_CALLABLE inline s32 tia_poke(u32 address, u8 value, s32 cycle) {
     if (clock >= most_clocks) end_frame();  // no VSYNC came in time
     u32 number = address & 0x3F;
     switch (number) {
-        case 0x00:
-            if (value & 2) {
-                vsync_end = clock + LINE;
-            } else if (clock >= vsync_end) {
-                vsync_end = NEVER;
-                end_frame();
-            }
-            break;
+        case 0x00: sync_vertically(value, clock); break;
         case 0x01:
             if (vblank & 0x80 && !(value & 0x80)) dump_cycle = cycle;
             vblank = value;
             show(VBLANK, value >> 1 & 1, clock + 1);
             break;
-        case 0x02: {
-            s32 in_line = (cycle - line_phase) % 76;
-            return in_line ? cycle + 76 - in_line : cycle;
-        }
+        case 0x02: return end_of_line(cycle);
         case 0x04: case 0x05:
             hide(number - 0x04, 0, clock + 8);
             show(NUSIZ0 + number - 0x04, value & 0x37, clock + 8);
