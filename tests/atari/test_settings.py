@@ -21,7 +21,7 @@ def test_those_of_the_vector_environment_are_ale_pys():
     vector_env = pytest.importorskip("ale_py.vector_env")
     theirs = {name: p.default for name, p in inspect.signature(vector_env.AtariVectorEnv.__init__).parameters.items() if name in NAMES}
     assert settle(theirs, "vector") == VECTOR
-    assert len(theirs) == 14
+    assert len(theirs) == 16
 
 
 def test_those_of_ale_are_gymnasiums():
@@ -65,6 +65,7 @@ def test_others_names_mean_the_same():
         ({"like": "gym"}, "one of envpool, vector, gymnasium"),
         ({"obs_type": "sound"}, "one of screen, ram"),
         ({"players": 3}, "one of 1, 2"),
+        ({"players": 2, "continuous": True}, "two players of an Atari world have sticks"),
         ({"episodic_life": True, "life_loss_info": True}, "choose one of them"),
         ({"frame_skp": 1}, "no setting 'frame_skp'; did you mean frame_skip?"),
         ({"frameskip": 2, "frame_skip": 2}, "'frame_skip' of an Atari world is given twice"),

@@ -107,6 +107,24 @@ def test_ale_pys_vector_environments_are_the_same(game, mode, settings):
     assert same_steps(theirs, ours, STEPS or 100, {"lives": "lives", "episode_frame_number": "frames"}, last=False) >= (0 if LONG or not settings else 1)
 
 
+@pytest.mark.parametrize("game", [*GAMES, "ms_pacman"])
+def test_continuous_actions_are_gymnasiums(game):
+    """Of paddles, which turn more or less fast, and of sticks."""
+    gymnasium = pytest.importorskip("gymnasium")
+    gymnasium.register_envs(ale_py)
+    id_, chosen = f"ALE/{find_game(game).id}-v5", {"continuous": True, "repeat_action_probability": 0.0, "obs_type": "ram"}
+    theirs, ours = gymnasium.make(id_, **chosen), wl.make(id_, 1, device=DEVICE, autoreset="disabled", **chosen)
+    assert ours.single_action_space == theirs.action_space
+    (seen, _), (shown, _) = theirs.reset(seed=0), ours.reset()
+    theirs.action_space.seed(0)
+    for step in range(STEPS or 40):
+        assert np.array_equal(seen, shown[0]), step
+        push = theirs.action_space.sample()
+        (seen, _, over, *_), (shown, *_) = theirs.step(push), ours.step(push[None])
+        if over:
+            (seen, _), (shown, _) = theirs.reset(), ours.reset()
+
+
 @pytest.mark.parametrize("settings", [{}, {"obs_type": "ram"}, {"obs_type": "grayscale", "frameskip": 3, "full_action_space": True}])
 @pytest.mark.parametrize("game", GAMES)
 def test_gymnasiums_are_the_same(game, settings):

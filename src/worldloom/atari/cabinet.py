@@ -4,15 +4,20 @@ Everything that takes a console's kernels lies between these systems: :mod:`worl
 """
 
 from dataclasses import dataclass
+from math import pi
 
 import numpy as np
 
 import worldloom as wl
-from worldloom.atari.console import RAM, WIDTH
+from worldloom import cos, sin
+from worldloom.atari.console import PADDLE_STEP, RAM, WIDTH
 from worldloom.atari.observe import Show as Shown
 from worldloom.atari.settings import Settings
 from worldloom.atari.starts import FIRE, NOOP
 from worldloom.core.system import System
+
+BY_DIRECTION = (9, 5, 8, 4, 0, 3, 7, 2, 6, 17, 13, 16, 12, 1, 11, 15, 10, 14)
+"""Actions by direction, from below left to above right, and again with the button."""
 
 SAME, FIRST_PICTURE, SECOND_PICTURE, BRIGHTER, NOTHING_NEW = map(int, Shown)
 
@@ -75,10 +80,10 @@ def parts(facts: Facts, settings: Settings) -> Parts:
     exact, discounts, told_only, pooled = settings.exact_start, settings.zero_discount_on_life_loss, settings.life_loss_info, settings.max_pool
     always, hidden = settings.like == "gymnasium", settings.like == "vector"
     lifelike, one_life = settings.episodic_life and not hidden, settings.episodic_life and hidden
-    fire_last = settings.like != "vector"
+    fire_last, continuous = settings.like != "vector", settings.continuous
 
     class Player(wl.Components):
-        stick: wl.Action(wl.Discrete(table.shape[1]))
+        stick: wl.Action(wl.Box((0.0, -pi, 0.0), (1.0, pi, 1.0), (3,)) if continuous else wl.Discrete(table.shape[1]))
         if settings.obs_type == "ram":
             ram: wl.Observation(128, dtype=wl.uint8, low=0, high=255)
         else:
@@ -93,6 +98,9 @@ def parts(facts: Facts, settings: Settings) -> Parts:
         pressed: wl.Array(wl.uint8, most, 2)  # what both players do in each frame of a step
         held: int  # what they did in the last frame
         held_by_second: int
+        if continuous:
+            force: wl.Array(int, most)  # how far paddles are turned in each frame of a step
+            held_force: int
         span: int  # frames of the step
         ran: int  # frames of the step that were emulated
         game: int
@@ -211,7 +219,8 @@ def parts(facts: Facts, settings: Settings) -> Parts:
             console.show = shown(console.ran, console.span, newest, pooled, always)
 
     if settings.players == 1:
-        press, pay = _press(Console, Cabinet, most), (_pay(Console, Cabinet),)
+        press = _push(Console, Cabinet, most, settings.continuous_action_threshold) if continuous else _press(Console, Cabinet, most)
+        pay = (_pay(Console, Cabinet),)
     else:
         press = _press_both(Console, Cabinet, most, *players)
         pay = tuple(_pay_one_of_two(kind, Console, Cabinet, share) for kind, share in zip(players, (1, -1), strict=True))
@@ -230,6 +239,26 @@ def _press(console_kind, cabinet, most: int) -> System:
             console.pressed[frame, 0] = wl.uint8(console.held)
 
     return press
+
+
+def _push(console_kind, cabinet, most: int, threshold: float) -> System:
+    """Likewise for a stick that is pushed more or less far, in any direction."""
+    buttons = wl.vec(18, int)(*BY_DIRECTION)
+
+    @wl.system
+    def push(console: console_kind, world: cabinet):
+        x, y = console.stick[0] * cos(console.stick[1]), console.stick[0] * sin(console.stick[1])
+        column = int(x > threshold) - int(x < -threshold) + 1
+        row = int(y > threshold) - int(y < -threshold) + 1
+        direction = (3 * row + column) + 9 * int(console.stick[2] > threshold)
+        for frame in range(most):
+            if world.repeat_action_probability <= 0.0 or world.random() >= world.repeat_action_probability:
+                console.held = world.buttons[console.game, buttons[direction]]
+                console.held_force = int(float(PADDLE_STEP) * console.stick[0])
+            console.pressed[frame, 0] = wl.uint8(console.held)
+            console.force[frame] = console.held_force
+
+    return push
 
 
 def _press_both(console_kind, cabinet, most: int, first, second) -> System:

@@ -8,6 +8,7 @@ For N consoles and G games:
 - ``pressed``: uint8 (P, F, 2): programs of what is held in each frame: the action of player A, with ``RESET``, ``SELECT`` and ``BEGIN``
   added to it; the action of player B, with ``WARM_UP``.
 - ``frames``: int32 (P,): how many of its F frames a program has.
+- ``force``: int32 (P, F) or nothing: how far paddles are turned in each frame, of ``PADDLE_STEP``, which they are without it.
 - ``program``: int32 (N,) or nothing: which program a console follows, -1 leaves it alone; without it console k follows program k.
 - ``outcome``: the points of the frames, the lives left and whether the game is over. A console stops behind the frame in which its game
   ends, or with ``one_life`` a life is lost, and does not go on where it has ended.
@@ -45,6 +46,8 @@ BEGIN = 128
 """Before this frame the score and the lives are taken anew: what came before was not the game yet."""
 WARM_UP = 128
 """Added to the action of player B: the frame is emulated whatever the rules make of it, since the game is not there yet."""
+PADDLE_STEP = 23_000
+"""The resistance by which a paddle turns in a frame, as ``native/tables.h`` has it."""
 WIDTH = 160
 BLOCK = 64
 """Threads of a block on a GPU."""
@@ -157,6 +160,7 @@ def _emulate_one(
     table: wp.array2d(dtype=wp.int32),
     pressed: wp.array3d(dtype=wp.uint8),
     frames: wp.array(dtype=wp.int32),
+    force: wp.array2d(dtype=wp.int32),
     earned: wp.array(dtype=wp.int32),
     lives: wp.array(dtype=wp.int32),
     over: wp.array(dtype=wp.bool),
@@ -218,6 +222,7 @@ def kernels() -> Kernels:
         pressed: wp.array3d(dtype=wp.uint8),
         frames: wp.array(dtype=wp.int32),
         program: wp.array(dtype=wp.int32),
+        force: wp.array2d(dtype=wp.int32),
         earned: wp.array(dtype=wp.int32),
         lives: wp.array(dtype=wp.int32),
         over: wp.array(dtype=wp.bool),
@@ -236,7 +241,7 @@ def kernels() -> Kernels:
         row = k
         if program:
             row = program[k]
-        emulate_one(k, row, window, one_life, log_words, machine, game, words, table, pressed, frames, earned, lives, over, ran, newest, log, pictures)
+        emulate_one(k, row, window, one_life, log_words, machine, game, words, table, pressed, frames, force, earned, lives, over, ran, newest, log, pictures)
 
     @wp.kernel(enable_backward=False, module="unique")
     def draw(
@@ -320,6 +325,7 @@ class Bench:
         *,
         window: int,
         one_life: bool = False,
+        force: wp.array | None = None,
     ) -> None:
         """Emulate the frames of programs in the consoles of ``shard``; the module says what the arrays hold."""
         lanes = self._lanes(shard.count)
@@ -339,6 +345,7 @@ class Bench:
             pressed,
             frames,
             program,
+            force,
         ]
         outputs = [outcome.earned, outcome.lives, outcome.over, outcome.ran, outcome.newest, self._log, pictures]
         threads = -(-shard.count // lanes) * 32

@@ -14,6 +14,7 @@ from worldloom.atari.console import Bench, Outcome, Shelf
 from worldloom.atari.observe import Bytes, Look, Observer
 from worldloom.atari.restore_kernel import restore
 from worldloom.atari.starts import Starts, StartStates, words
+from worldloom.core.entity import Entity
 from worldloom.core.launch import Launch, Shard
 from worldloom.core.simulation import Simulation
 
@@ -102,7 +103,7 @@ class AtariLaunch(Launch):
     read: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
 
-    def __init__(self, workshop: Workshop, kind: type) -> None:
+    def __init__(self, workshop: Workshop, kind: type[Entity]) -> None:
         self.workshop = workshop
         self.label = type(self).__name__.lower()
         self.reads, self.writes = {kind: self.read}, {kind: self.written}
@@ -150,16 +151,18 @@ class Emulate(AtariLaunch):
     read = ("machine", "game", "pressed", "span")
     written = ("machine", "pictures", *OUTCOME)
 
-    def __init__(self, workshop: Workshop, kind: type, window: int, one_life: bool) -> None:
+    def __init__(self, workshop: Workshop, kind: type[Entity], window: int, one_life: bool) -> None:
         super().__init__(workshop, kind)
         self.window, self.one_life = window, one_life
+        self.reads = {kind: (*self.read, *(name for name in ("force",) if name in kind.fields))}
 
     def digest(self) -> str:
         return f"{super().digest()} {self.window} {self.one_life}"
 
     def launch(self, prepared: Prepared, shard: Shard) -> None:
         machine, game, pressed, span, pictures = (prepared.column[name] for name in ("machine", "game", "pressed", "span", "pictures"))
-        prepared.bench.emulate(shard, machine, game, pressed, span, None, prepared.outcome, pictures, window=self.window, one_life=self.one_life)
+        inputs, force = (machine, game, pressed, span, None, prepared.outcome, pictures), prepared.column.get("force")
+        prepared.bench.emulate(shard, *inputs, window=self.window, one_life=self.one_life, force=force)
 
 
 class Follow(AtariLaunch):
@@ -196,7 +199,7 @@ class Show(AtariLaunch):
 
     read = ("pictures", "game", "fresh", "show")
 
-    def __init__(self, workshop: Workshop, kind: type, player: type, look: Look, heights: Sequence[int], palettes: Sequence[Bytes]) -> None:
+    def __init__(self, workshop: Workshop, kind: type[Entity], player: type[Entity], look: Look, heights: Sequence[int], palettes: Sequence[Bytes]) -> None:
         super().__init__(workshop, kind)
         self.look, self.heights, self.palettes, self.player = look, tuple(heights), palettes, player.__name__
         self.reads = {kind: self.read, player: (*(self.read if player is kind else ()), "screen")}

@@ -55,7 +55,7 @@ class Title:
         """What the agent's choices press, as actions of the console; ``several`` games share one list of all 18."""
         if self.game is None:
             return ALL_ACTIONS
-        if settings.full_action_space or several:
+        if settings.full_action_space or settings.continuous or several:
             return tuple(action if action in self.game.legal else 0 for action in ALL_ACTIONS)
         return self.game.actions
 

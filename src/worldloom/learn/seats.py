@@ -281,8 +281,9 @@ def _action_spec(world: str, table: str, fields: list[Field]) -> ActionSpec:
             sizes += list(field.space.choices)
         else:
             assert isinstance(field.space, Box)
-            low += [field.space.low] * math.prod(field.value_shape)
-            high += [field.space.high] * math.prod(field.value_shape)
+            least, greatest = field.space.each()
+            low += least
+            high += greatest
     if sizes and low:
         raise InputError(f"{table} of world '{world}' has both choices and real numbers among its actions, which no policy here gives: use one or the other")
     return ActionSpec("categorical", sizes=tuple(sizes)) if sizes else ActionSpec("gaussian", low=tuple(low), high=tuple(high))
