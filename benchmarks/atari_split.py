@@ -70,7 +70,7 @@ class Settings:
     """Iterations of each round of inference and training; as many more of V-trace's as theirs are shorter."""
     rounds: int = 3
     """Rounds, of which the median counts."""
-    apart: int = 200
+    apart: int = 100
     """Random steps before anything is measured."""
     out: Path = Path("atari_split.json")
     """A file for the figures."""

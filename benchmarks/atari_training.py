@@ -1,11 +1,15 @@
 """Atari games learned against the clock: seconds until the mean score of the last 100 finished games reaches a target, then 100 games of the policy.
 
 python benchmarks/atari_training.py pong-vtrace pong-ppo --device cuda:0 --seconds 120 --out atari_training
-python benchmarks/atari_training.py breakout-ppo --device cuda:0 --seconds 300 --out atari_training
+python benchmarks/atari_training.py breakout-ppo --device cuda:0 --seconds 300 --overlap --out atari_training
+python benchmarks/atari_training.py pong-vtrace --device cuda:0 --overlap --judge-every 2 --judge-from -18 --out atari_training
 python benchmarks/atari_training.py pong-ppo --num-envs 4 --num-steps 8 --minibatches 2 --seconds 20 --judged 2 --judged-steps 50 --device cpu
 
+The games that a mean is taken over began a game's length ago, with a policy that knew less. With --judge-every the policy plays 100 new games every
+so often instead, while the clock stands still, and the first that reach the target end the training.
+
 Games are whole and scores are the console's own, of the policy that learns; it learns from their signs, and takes a lost life for an end. The clock
-runs from the first iteration on, so that it counts what PyTorch tries and records at first; what is made or compiled before is told apart.
+runs from the first iteration on, so that it counts what PyTorch tries and records at first (but with --warm); what is made or compiled before is told apart.
 """
 
 from __future__ import annotations
@@ -26,6 +30,7 @@ from run import describe_machine
 from safetensors.torch import save_file
 
 from worldloom.core.device import resolve
+from worldloom.core.errors import InputError
 from worldloom.core.simulation import Simulation
 from worldloom.learn import Callback
 from worldloom.learn.actors import seated
@@ -41,6 +46,8 @@ FRAMES = 4
 """Frames of the console in a step."""
 ENOUGH = 100
 """Games that a mean is taken over."""
+WARM = 4
+"""Iterations after which all graphs are recorded."""
 JUDGED_FROM = 10_000
 """The seed of the worlds in which a policy is judged: other games than those of the training."""
 console = Console(width=160, highlight=False)
@@ -57,10 +64,11 @@ class Preset:
 
 
 PONG, BREAKOUT = ("Pong-v5", 18.0), ("Breakout-v5", 300.0)
+OFTEN = {"batches": 16, "steps_per_update": 1}
+"""A step of the optimiser after every step of all consoles, from a 16th of them: as many as there can be in a game's length."""
 PRESETS = {
-    # A step of the optimiser after every step of all consoles, each from 1,280 to 2,560 samples: the most steps for a game's length.
-    "pong-vtrace": Preset(*PONG, "vtrace", {"num_envs": 1024, "batches": 16, "steps_per_update": 1, "learning_rate": 1e-3, "total_steps": 20_000_000}),
-    "pong-vtrace-wide": Preset(*PONG, "vtrace", {"num_envs": 2048, "batches": 16, "steps_per_update": 1, "learning_rate": 1e-3, "total_steps": 30_000_000}),
+    "pong-vtrace": Preset(*PONG, "vtrace", {**OFTEN, "num_envs": 1024, "learning_rate": 7e-4, "total_steps": 20_000_000}),
+    "pong-vtrace-wide": Preset(*PONG, "vtrace", {**OFTEN, "num_envs": 2048, "learning_rate": 1e-3, "total_steps": 30_000_000}),
     # Minibatches of 4,096: the smallest that keep a large GPU busy.
     "pong-ppo": Preset(
         *PONG, "ppo", {"num_envs": 1024, "num_steps": 32, "minibatches": 8, "epochs": 3, "learning_rate": 1e-3, "clip": 0.2, "total_steps": 20_000_000}
@@ -69,12 +77,12 @@ PRESETS = {
         *PONG, "ppo", {"num_envs": 2048, "num_steps": 16, "minibatches": 8, "epochs": 3, "learning_rate": 1e-3, "clip": 0.2, "total_steps": 30_000_000}
     ),
     "breakout-ppo": Preset(
-        *BREAKOUT, "ppo", {"num_envs": 2048, "num_steps": 32, "minibatches": 16, "epochs": 3, "learning_rate": 8e-4, "clip": 0.1, "total_steps": 80_000_000}
+        *BREAKOUT, "ppo", {"num_envs": 1024, "num_steps": 64, "minibatches": 16, "epochs": 3, "learning_rate": 8e-4, "clip": 0.1, "total_steps": 60_000_000}
     ),
     "breakout-ppo-wide": Preset(
-        *BREAKOUT, "ppo", {"num_envs": 4096, "num_steps": 32, "minibatches": 16, "epochs": 2, "learning_rate": 1e-3, "clip": 0.1, "total_steps": 120_000_000}
+        *BREAKOUT, "ppo", {"num_envs": 4096, "num_steps": 32, "minibatches": 16, "epochs": 2, "learning_rate": 1e-3, "clip": 0.1, "total_steps": 150_000_000}
     ),
-    "breakout-vtrace": Preset(*BREAKOUT, "vtrace", {"num_envs": 2048, "batches": 16, "steps_per_update": 1, "learning_rate": 6e-4, "total_steps": 120_000_000}),
+    "breakout-vtrace": Preset(*BREAKOUT, "vtrace", {**OFTEN, "num_envs": 2048, "learning_rate": 6e-4, "total_steps": 150_000_000}),
     # The games of the settings that `worldloom train` starts from, as they are.
     "mspacman-ppo": Preset("MsPacman-v5", 1500.0, "ppo", {}),
     "assault-ppo": Preset("Assault-v5", 800.0, "ppo", {}),
@@ -134,6 +142,14 @@ class Settings:
     """Steps of all consoles over which a linear schedule goes to 0, and after which the training ends."""
     precision: Literal["fp32", "bf16"] | None = None
     """Numbers in the network's products."""
+    overlap: bool = False
+    """Learn from a roll-out while the next one is taken."""
+    warm: bool = False
+    """Run a few iterations first and begin anew, so that the clock does not count what PyTorch tries and records in them."""
+    judge_every: float = 0.0
+    """Seconds of the clock between two judgements of the policy in new games, which end the training in place of the mean of its own games; 0 for none."""
+    judge_from: float = -math.inf
+    """The mean of its own games from which on it is judged."""
     judged: int = ENOUGH
     """Games that the policy plays at the end; 0 for none."""
     judged_steps: int = 10_000
@@ -171,6 +187,8 @@ def settings_of(preset: Preset, settings: Settings, device: str) -> TrainConfig:
     _, kind = algorithm(preset.algo)
     known = {field.name for field in dataclasses.fields(kind)}
     given = {name: getattr(settings, name) for name in CHANGED if getattr(settings, name) is not None and name in known}
+    if settings.overlap and "overlap" in known:
+        given["overlap"] = True
     return dataclasses.replace(tuned(preset.game, preset.algo, kind, device), **{**preset.changes, **given, "device": device})
 
 
@@ -179,34 +197,54 @@ class Race(Callback):
 
     def __init__(self, name: str, target: float, settings: Settings, found: dict[str, Any]) -> None:
         self.name, self.target, self.settings, self.found = name, target, settings, found
-        self.curve: list[dict[str, float]] = found["curve"]
+        self.curve: list[dict[str, Any]] = found["curve"]
+        self.paused = 0.0
+        """Seconds that the policy was judged for, which do not count."""
         self._next_line = self._next_point = 0.0
+        self._next_judgement = settings.judge_every
 
     def on_iteration(self, trainer: Trainer, progress: Progress) -> None:
-        score, games = progress.metrics["episode/return"], progress.metrics["episode/count"]
-        reached = games >= ENOUGH and score >= self.target
-        over = progress.seconds >= self.settings.seconds
+        score, games, seconds = progress.metrics["episode/return"], progress.metrics["episode/count"], progress.seconds - self.paused
+        if self.found["reached"] is not None:  # what was under way when it ended
+            return
+        reached = not self.settings.judge_every and games >= ENOUGH and score >= self.target
+        if self.settings.judge_every and seconds >= self._next_judgement and games >= 1 and score >= self.settings.judge_from:
+            reached, seconds, score = self._judge(trainer, seconds)
+        over = seconds >= self.settings.seconds
         ends = reached or over or progress.steps >= progress.total_steps
-        if progress.seconds >= self._next_point or ends:
-            self._next_point = progress.seconds + 0.25
+        if seconds >= self._next_point or ends:
+            self._next_point = seconds + 0.25
             told = {short: progress.metrics[name] for name, short in SHOWN.items() if name in progress.metrics}
-            point = {"seconds": progress.seconds, "steps": progress.steps, "frames": progress.steps * FRAMES, "score": score, "games": games, **told}
-            self.curve.append({k: v if math.isfinite(v) else None for k, v in point.items()})  # type: ignore[misc]
-        if (reached or over) and self.found["reached"] is None:
-            self.found["reached"] = reached
-            self.found |= {"seconds": progress.seconds, "frames": progress.steps * FRAMES, "score": score if math.isfinite(score) else None}
+            point = {"seconds": seconds, "steps": progress.steps, "frames": progress.steps * FRAMES, "score": score, "games": games, **told}
+            self.curve.append({k: v if math.isfinite(v) else None for k, v in point.items()})
+        if reached or over:
+            self.found |= {"reached": reached, "seconds": seconds, "frames": trainer.steps * FRAMES, "score": score if math.isfinite(score) else None}
             trainer.stop()
-        if progress.seconds >= self._next_line or ends:
-            self._next_line = progress.seconds + self.settings.every
-            self._tell(progress, score, games)
+        if seconds >= self._next_line or ends:
+            self._next_line = seconds + self.settings.every
+            self._tell(progress, seconds, score, games)
             self.found["shares"] = progress.shares
             write(self.found, self.settings.out / f"{self.name}.json")
 
-    def _tell(self, progress: Progress, score: float, games: float) -> None:
+    def _judge(self, trainer: Trainer, seconds: float) -> tuple[bool, float, float]:
+        """Whether new games reach the target, what the clock shows, and their mean score."""
+        began = time.perf_counter()
+        if trainer.device.type == "cuda":
+            torch.cuda.synchronize(trainer.device)  # iterations that are under way count, and so does the policy that they leave
+        seconds += time.perf_counter() - began
+        began = time.perf_counter()
+        played = judge(PRESETS[self.name], trainer, self.settings, stochastic=True)
+        self.paused += time.perf_counter() - began
+        self._next_judgement = seconds + self.settings.judge_every
+        self.found["judged"].append({"seconds": seconds, "score": played["mean_return"]})
+        console.print(f"{self.name}: {seconds:.1f} s, judged: mean score {played['mean_return']:.2f} in {self.settings.judged} new games")
+        return played["mean_return"] >= self.target, seconds, played["mean_return"]
+
+    def _tell(self, progress: Progress, seconds: float, score: float, games: float) -> None:
         shown = ", ".join(f"{short} {progress.metrics[name]:.3g}" for name, short in SHOWN.items() if name in progress.metrics)
         shares = ", ".join(f"{phase} {share:.0%}" for phase, share in progress.shares.items())
-        pace = f"{progress.steps:,} steps, {progress.steps_per_second * FRAMES:,.0f} frames/s"
-        console.print(f"{self.name}: {progress.seconds:.1f} s, {pace}, {games:.0f} games, score {score:.2f}; {shown}; {shares}")
+        pace = f"{progress.steps:,} steps, {progress.steps / seconds * FRAMES:,.0f} frames/s"
+        console.print(f"{self.name}: {seconds:.1f} s, {pace}, {games:.0f} games, score {score:.2f}; {shown}; {shares}")
 
 
 def write(found: dict[str, Any], target: Path) -> None:
@@ -216,9 +254,18 @@ def write(found: dict[str, Any], target: Path) -> None:
 
 def judge(preset: Preset, trainer: Any, settings: Settings, stochastic: bool) -> dict[str, Any]:
     """Games of the policy in new worlds."""
-    with Simulation(f"{preset.game}:max_episode_steps={settings.judged_steps}", settings.judged, trainer.config.device, seed=JUDGED_FROM) as worlds:
+    limit = {"max_steps": settings.judged_steps}  # as configuration, so that nothing is compiled anew
+    with Simulation(preset.game, settings.judged, trainer.config.device, seed=JUDGED_FROM, config=limit) as worlds:
         played = evaluate(worlds, seated(trainer.learners, worlds, stochastic=stochastic, seed=JUDGED_FROM), settings.judged)
     return {k: v if not isinstance(v, float) or math.isfinite(v) else None for k, v in dataclasses.asdict(played).items()}
+
+
+def warm_up(trainer: Any) -> None:
+    """Have all tried and recorded, and begin anew."""
+    tensors, plain = trainer.state()
+    fresh = {name: tensor.clone() for name, tensor in tensors.items()}
+    trainer.learn(WARM * trainer.new_steps * trainer.config.num_envs)
+    trainer.load_state(fresh, plain)
 
 
 def train(name: str, settings: Settings, device: str) -> dict[str, Any]:
@@ -228,18 +275,24 @@ def train(name: str, settings: Settings, device: str) -> dict[str, Any]:
     config, began = settings_of(preset, settings, device), time.perf_counter()
     trainer = algorithm(preset.algo)[0](preset.game, config)
     found: dict[str, Any] = {"preset": name, "game": preset.game, "algorithm": preset.algo, "target": target, "settings": config_to_dict(config)}
-    found |= {"made_s": time.perf_counter() - began, "reached": None, "seconds": None, "frames": None, "score": None, "curve": []}
+    found |= {"made_s": time.perf_counter() - began, "reached": None, "seconds": None, "frames": None, "score": None, "curve": [], "judged": []}
     console.print(f"{name}: {config.num_envs:,} consoles on {device}, made in {found['made_s']:.1f} s")
-    trainer.learn(callbacks=Race(name, target, settings, found))
+    if settings.warm:
+        warm_up(trainer)
+    race = Race(name, target, settings, found)
+    trainer.learn(config.total_steps, callbacks=race)
     if found["reached"] is None:
-        found |= {"reached": False, "seconds": trainer.seconds, "frames": trainer.steps * FRAMES}
+        found |= {"reached": False, "seconds": trainer.seconds - race.paused, "frames": trainer.steps * FRAMES}
     console.print(f"{name}: {'REACHED' if found['reached'] else 'did not reach'} {target:g} in {found['seconds']:.1f} s, {found['frames']:,} frames")
     write(found, settings.out / f"{name}.json")
     learners: Any = trainer.learners  # type: ignore[attr-defined]
     save_file(
         {f"{who}/{k}": v.cpu() for who, learner in learners.items() for k, v in learner.policy.state_dict().items()}, settings.out / f"{name}.safetensors"
     )
-    draw(found, settings.out / f"{name}.png")
+    try:
+        draw(found, settings.out / f"{name}.png")
+    except InputError as problem:  # the figures are written
+        console.print(str(problem), markup=False)
     for stochastic in (True, *([False] if settings.greedy else [])) if settings.judged else ():
         found["drawn" if stochastic else "likeliest"] = judged = judge(preset, trainer, settings, stochastic)
         kind = "drawn" if stochastic else "likeliest"
@@ -257,6 +310,8 @@ def draw(found: dict[str, Any], target: Path) -> None:
     points = [(row["seconds"], row["score"]) for row in found["curve"] if row["score"] is not None]
     if points:
         panel.plot(*zip(*points, strict=True))
+    if found["judged"]:
+        panel.plot([row["seconds"] for row in found["judged"]], [row["score"] for row in found["judged"]], marker="o", linestyle="none")
     panel.axhline(found["target"], color="0.6", linestyle="--")
     panel.set(title=f"{found['game']} with {found['algorithm']}", xlabel="seconds", ylabel=f"mean score of the last {ENOUGH} games")
     panel.grid(alpha=0.3)

@@ -18,11 +18,12 @@ MOST_INSTRUCTIONS = 25_000
 
 PARTS = ("state", "dpc", "cartridge", "riot", "controls", "bus", "decimal", "undocumented", "polling", "m6507")
 STAND_IN = """
+CUDA_CALLABLE s32 clock_of(s32 cycle) const { return 3 * cycle; }
+CUDA_CALLABLE void end_frame() {}
+CUDA_CALLABLE void sync_vertically(u32 value, s32 clock) {}
+CUDA_CALLABLE s32 end_of_line(s32 cycle) const { return cycle + (76 - cycle % 76) % 76; }
 CUDA_CALLABLE u8 tia_peek(u32 address, s32 cycle) { return (u8)(bus & 0x3F); }
-CUDA_CALLABLE s32 tia_poke(u32 address, u8 value, s32 cycle) {
-    if ((address & 0x3F) == 2) return cycle + (76 - cycle % 76) % 76;
-    return cycle;
-}
+CUDA_CALLABLE s32 tia_poke(u32 address, u8 value, s32 cycle) { return (address & 0x3F) == 2 ? end_of_line(cycle) : cycle; }
 """
 BODY = """
 Machine m;
@@ -35,6 +36,9 @@ m.paddle_low = 27450;
 m.paddle_high = 790196;
 m.bus = 0;
 m.line_phase = 0;
+m.most_clocks = 0x7FFFFFFF;
+m.waiting = 0;
+m.seen = 0;
 int* r = registers.data + k * 10;
 unsigned char* ram = (unsigned char*)memory.data + k * 128;
 for (int i = 0; i < 128; i++) m.ram[i] = ram[i];

@@ -75,7 +75,8 @@ def step(registers: list[int], ram: bytearray, image: bytes) -> tuple[list[int],
     return [mpu.pc, mpu.a, mpu.x, mpu.y, mpu.sp, mpu.p | 0x30], after, mpu.processorCycles
 
 
-def test_documented_instructions_do_what_py65_does():
+@pytest.mark.parametrize("by_lines", [False, True], ids=["as on a CPU", "as on a GPU"])
+def test_documented_instructions_do_what_py65_does(by_lines: bool):
     chance = random.Random(6507)
     lengths = documented()
     opcodes = [opcode for opcode in lengths for _ in range(CASES_OF_AN_OPCODE)]
@@ -84,7 +85,9 @@ def test_documented_instructions_do_what_py65_does():
         image = bytearray([JAM] * 4096)
         image[0xFFE:] = bytes([0x34, 0xF5])
         given = [case_of(opcode, lengths[opcode], 16 * k + 7, image, chance) for k, opcode in enumerate(batch)]
-        machines = Machines(cartridge(bytes(image)), np.array([r for r, _ in given]), np.array([list(ram) for _, ram in given], np.uint8)).run()
+        machines = Machines(cartridge(bytes(image)), np.array([r for r, _ in given]), np.array([list(ram) for _, ram in given], np.uint8)).run(
+            by_lines=by_lines
+        )
         for k, opcode in enumerate(batch):
             registers, ram, cycles = step(*given[k], image)
             name = f"{opcode:02X} with {given[k][0]}"
@@ -188,7 +191,7 @@ def test_the_stack_lies_in_ram_and_is_seen_through_page_zero():
     ("instructions", "last"),
     [
         ("A5 32", 0x32), ("A2 02 B5 31", 0x31), ("AD 32 11", None), ("AD 32 01", 0x01), ("A2 01 BD 31 01", 0x01),
-        ("A9 02 85 90 A9 25 85 91 A0 00 B1 90", 0x25), ("A9 02 85 90 A9 25 85 91 A2 01 A1 8F", 0x25), ("A2 05 9A 68", 0x28),
+        ("A9 02 85 90 A9 25 85 91 A0 00 B1 90", 0x25), ("A9 02 85 90 A9 25 85 91 A2 01 A1 8F", 0x25), ("A2 05 9A 68", 0x28), ("A9 2D 85 FF A2 FF 9A 68", 0x2D),
     ],
 )  # fmt: skip
 def test_undriven_bits_are_those_of_the_last_byte_on_the_bus(instructions: str, last: int | None):

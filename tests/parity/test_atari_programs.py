@@ -136,6 +136,27 @@ def test_ports_show_what_they_show_in_ale(assert_equal):
     assert_equal(image_of(body + bytes.fromhex("A5 80 A9 00 85 84")))
 
 
+@pytest.mark.parametrize(
+    "read",
+    [
+        "A5 32",
+        "A2 6F B5 93",
+        "A0 6F B6 93 8A",
+        "AD 32 25",
+        "A2 13 BD FF 24",
+        "A2 20 BD F0 1F",
+        "A2 FF 9A 68",
+        "A2 05 9A 68",
+        "A2 FF 9A 28 08 68",
+        "A2 08 9A 68",
+    ],
+)
+def test_undriven_bits_are_those_of_ale(assert_equal, read: str):
+    """Reads of the TIA, whose low bits nothing drives: they are of the last byte that went over the bus."""
+    fill = "A2 7F 8A 49 55 95 80 CA 10 F8"
+    assert_equal(image_of(bytes.fromhex(f"{fill} {read} 85 A0 D8 A2 FF 9A")))
+
+
 BANKS = {
     Kind.F8: (8, range(0xFFF8, 0xFFFA), ""),
     Kind.F8SC: (8, range(0xFFF8, 0xFFFA), ""),

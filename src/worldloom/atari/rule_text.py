@@ -125,6 +125,8 @@ class Judge:
     def frame(self, ram: bytes, cart: bytes = b"") -> None:
         """Judges a frame by the console's 128 bytes, and the cartridge's where it has RAM."""
         before = self._kept["score"]
+        if not self.rule.sets("lives"):
+            self._kept["lives"] = self._first_lives
         self._run(self.rule.body, ram, cart)
         if not self.rule.sets("reward"):
             self._kept["reward"] = self._kept["score"] - before

@@ -53,7 +53,8 @@ def rules_source() -> str:
         rule = rules()[game.name]
         first = "".join(_lines(rule, rule.begin, set()))
         begin.append(f"    case {number}: lives = {game.lives}; {first.strip()} break;  // {game.name}\n")
-        body = "".join(_lines(rule, rule.body, set()))
+        fixed = "" if rule.sets("lives") else f"        lives = {game.lives};\n"
+        body = fixed + "".join(_lines(rule, rule.body, set()))
         judge.append(f"    case {number}: {{  // {game.name}\n{body}        break;\n    }}\n")
     return f"""{_HELPERS}
 NOINLINE CUDA_CALLABLE void begin_rules(u32 game) {{

@@ -13,15 +13,11 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from worldloom.atari.console import BEGIN, RESET, WARM_UP, Bench, Outcome, Shelf, outcome
-from worldloom.atari.games import RESET as PRESS_RESET
+from worldloom.atari.boot import FIRE, NOOP, boot
+from worldloom.atari.console import WARM_UP, Bench, Outcome, Shelf, outcome
 from worldloom.atari.lineup import Title
 from worldloom.atari.settings import Settings
 from worldloom.core.launch import Shard
-
-NOOP, FIRE = 0, 1
-SETTLING, RESETTING = 60, 4
-"""Frames after power-on in which nothing is pressed, and in which RESET is."""
 
 
 @dataclass(frozen=True)
@@ -48,14 +44,6 @@ class Starts:
         return len(self.frames) // 2
 
 
-def boot(title: Title) -> list[int]:
-    """What player A and the switches do from power-on until the game is there, frame by frame."""
-    start = () if title.game is None else title.game.start
-    actions = [RESET if action == PRESS_RESET else action for action in start]
-    again = 2 if title.game is not None and len(title.game.modes) > 1 else 1  # choosing a mode presses it once more
-    return [NOOP] * SETTLING + [RESET] * RESETTING + [RESET + BEGIN] + [RESET] * (again * RESETTING - 1) + actions
-
-
 def starts(found: Sequence[Title], settings: Settings) -> Starts:
     """Every start of these games."""
     fires = [settings.use_fire_reset and FIRE in title.choices(settings, len(found) > 1) for title in found]
@@ -63,7 +51,7 @@ def starts(found: Sequence[Title], settings: Settings) -> Starts:
     boots: list[list[int]] = []
     rests: list[list[int]] = []
     for title, fire in zip(found, fires, strict=True):
-        first = boot(title)
+        first = boot(title.game, title.mode)
         for number in range(noops):
             for button in (NOOP, FIRE):
                 rest = _rest(number, [button] * int(fire), settings)

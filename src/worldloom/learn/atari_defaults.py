@@ -86,7 +86,7 @@ GAMES: dict[tuple[str, str], Values] = {
     # Every point counts the same and comes soon after what earned it: larger steps, and fewer of them.
     ("Pong", "ppo"): {"learning_rate": 1e-3, "num_steps": 32, "minibatches": 8, "total_steps": 8_000_000},
     ("Pong", "a2c"): {"total_steps": 15_000_000},
-    ("Pong", "vtrace"): {"learning_rate": 1e-3, "total_steps": 8_000_000},
+    ("Pong", "vtrace"): {"learning_rate": 7e-4, "total_steps": 8_000_000},
     ("Pong", "dqn"): {"total_steps": 4_000_000},
     # Whoever plays well plays long, and finds the tunnel late.
     ("Breakout", "ppo"): {"total_steps": 40_000_000},

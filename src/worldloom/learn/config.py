@@ -66,6 +66,9 @@ class RolloutConfig(TrainConfig):
 
     num_steps: int = 32
     """Steps that every world takes between two updates."""
+    overlap: bool = False
+    """Learn from a roll-out while the next one is taken, by the policy from before: on a GPU both run at once. It pays where worlds keep a part
+    of the GPU busy for long, such as Atari's, and needs memory for two roll-outs."""
     entropy_weight: float = 0.0
     """How much a policy that tries more counts in the loss."""
     value_weight: float = 0.5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -21,6 +22,7 @@ from worldloom.learn.ranks import Ranks
 from worldloom.learn.rollout import Player
 from worldloom.learn.seats import Member, Seats, acting_kinds, parse_members
 from worldloom.learn.shuffle import Shuffle
+from worldloom.learn.storage import Storage
 
 LEAST_RATE, GREATEST_RATE, RATE_FACTOR = 1e-6, 1e-2, 1.5
 """Bounds of a step size that follows the divergence, and by how much it changes at once."""
@@ -69,7 +71,7 @@ class Learner:
         self.name, self.train, self.ranks = name, team.train, ranks
         own = team.config or config
         assert isinstance(own, RolloutConfig)
-        together = [name for name in ("num_steps", "steps_per_update", "total_steps") if hasattr(config, name)]
+        together = [name for name in ("num_steps", "steps_per_update", "total_steps", "overlap") if hasattr(config, name)]
         self.config = replace(own, **{name: getattr(config, name) for name in together})
         self.seats = Seats(simulation, parse_members(team.agents, simulation.definition), self.config.action_masks)
         self.device = self.seats.device
@@ -94,6 +96,11 @@ class Learner:
             first_row=first_row,
             stream=number,
         )
+        self.overlap = self.train and self.config.overlap
+        """Whether it learns while it plays, as it was before."""
+        if self.overlap:
+            self.player.policy = copy.deepcopy(self.policy).requires_grad_(False)
+        self._copied = self.player.storage.like() if self.overlap and not self.player.storage.sliding else None
         self.shuffle = Shuffle(self.seats.rows, self.device, config.seed, first_row)
         self.metrics = torch.zeros(metrics, device=self.device)
         """What the last update tells of itself."""
@@ -123,6 +130,17 @@ class Learner:
             kept.rewards[-new:] += self.config.gamma * before * kept.cuts[-new:]
         if kept.finals:
             add_final_values(kept.rewards, kept.final_steps, kept.final_values, self.config.gamma)
+
+    def kept(self) -> Storage:
+        """The roll-out, to learn from: a copy of it where the next one is taken meanwhile."""
+        return self.player.storage if self._copied is None else self._copied.copy_(self.player.storage)
+
+    def hand_over(self) -> None:
+        """Let what is learned so far play, where that is apart from what learns."""
+        if self.overlap:
+            with torch.no_grad():
+                for played, learned in zip(self.player.policy.state_dict().values(), self.policy.state_dict().values(), strict=True):
+                    played.copy_(learned)
 
     def update_statistics(self, new: int) -> None:
         """After an update: take the last ``new`` steps into the statistics that observations are normalised with, from the next roll-out on."""
@@ -166,6 +184,7 @@ class Learner:
             with torch.no_grad():
                 own[name].copy_(tensor)
         self.optimizer.load({k.removeprefix("optimizer/"): v for k, v in tensors.items() if k.startswith("optimizer/")})
+        self.hand_over()
 
 
 def choose_teams(simulation: Simulation, config: TrainConfig, network: nn.Module | None, teams: Mapping[str, Team] | None) -> dict[str, Team]:

@@ -117,6 +117,19 @@ class Storage:
         """The step in which an episode was cut off, or -1."""
         self.final_count, self.final_slot = (torch.zeros(rows if finals else 0, dtype=torch.int32, device=device) for _ in range(2))
 
+    def like(self) -> Storage:
+        """Room for a copy of what is learned from."""
+        kinds = {"masked": self.masks is not None, "leave": self.weights is not None}
+        return Storage(self.spec, self.rows, self.steps, self.device, state_size=self.states.shape[2], finals=0, **kinds)
+
+    def copy_(self, other: Storage) -> Storage:
+        """Take over the steps of ``other``, whose rewards are finished: nothing of what was cut off is needed any more."""
+        others = other.tensors()
+        for name, tensor in self.tensors().items():
+            tensor.copy_(others[name])
+        self.values.copy_(other.values)
+        return self
+
     def keep(self, step: int, observations: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """Keep what was seen before a step; returns it in memory that nobody else has."""
         if not self.sliding:

@@ -104,7 +104,7 @@ class Lockstep:
         self._everyone = Shard(0, count, None, True, self._device, None)
         self._ales = [load_ale(title) for title in self.titles]
         self._screens = [np.zeros(ale.getScreenDims(), np.uint8) for ale in self._ales]
-        self._players = [Player(ale, (seed, number)) for number, ale in enumerate(self._ales)]
+        self._players = [Player(ale, (seed, title.game.number)) for title, ale in zip(self.titles, self._ales, strict=True)]
         self._frame = [0] * count
         self.findings = [Finding(title.rom.name, title.game.cartridge) for title in self.titles]
 

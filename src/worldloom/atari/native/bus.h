@@ -74,3 +74,9 @@ NOINLINE CUDA_CALLABLE u32 pointer_at(u32 address, u32 last, s32 at) {
     u32 low = peek(address & 255, last, at);
     return low | peek((address + 1) & 255, low, at) << 8;
 }
+
+// A byte of the stack where it is not in RAM. The place before it has been read once in vain, and that byte is still on the bus.
+NOINLINE CUDA_CALLABLE u32 pull(u32 pointer, u32 opcode, s32 at) {
+    u32 last = peek(0x100 | ((pointer - 1) & 255), opcode, at);
+    return peek(0x100 | pointer, last, at);
+}

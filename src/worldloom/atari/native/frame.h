@@ -5,7 +5,7 @@ CUDA_CALLABLE void begin_frame() {
     s32 gone = before - in_line;  // the clocks of whole lines, which every clock loses
     if (vsync_end != NEVER) vsync_end -= gone;
     hmove_clock -= gone;
-    marked_line -= gone / LINE;
+    marked_line = first_clock / LINE;
     line_phase = -in_line / 3;
     dump_cycle -= passed;
     rebase_riot(passed);

@@ -57,7 +57,7 @@
 #define WRITE(address, value) { u32 onto = (address); if ((onto & 0x1280) == 0x80) ram[onto & 127] = (u8)(value); else WRITE_SLOWLY(onto, value) }
 #define WRITE_ZERO(address, value) { u32 onto = (address) & 255; if (onto & 128) ram[onto & 127] = (u8)(value); else { t = poke_tia(onto, (value) & 255, t); RESUME } }
 #define PUSH(value) { if (s & 128) ram[s & 127] = (u8)(value); else WRITE_SLOWLY(0x100 | s, value) s = (s - 1) & 255; }
-#define PULL(target) { s = (s + 1) & 255; if (s & 128) target = ram[s & 127]; else READ_SLOWLY(target, 0x100 | s, word & 255) }
+#define PULL(target) { s = (s + 1) & 255; if (s & 128) target = ram[s & 127]; else { target = pull(s, word & 255, t); RESUME } }
 #define POINTER(target, address) { \
     u32 at = (address) & 255; \
     if (at & 128 && at != 255) target = ram[at & 127] | ram[(at & 127) + 1] << 8; \

@@ -37,14 +37,20 @@ struct Painter {
 #endif
     }
 
-    // Background and playfield of the cells of four pixels that hold the pixels from x0 to x1.
-    CUDA_CALLABLE void build_ground(s32 x0, s32 x1) {
-        u32 score = (view.now[CTRLPF] & 6) == 2;
+    // Background and playfield of the cells of four pixels that hold the pixels from x0 to x1; `alone` where nothing else is shown.
+    CUDA_CALLABLE void build_ground(u32 alone, s32 x0, s32 x1) {
+        u32 score = (view.now[CTRLPF] & (alone ? 2 : 6)) == 2;
         u32 back = view.now[COLUBK] * 0x01010101u;
-        u32 left = view.now[score ? COLUP0 : COLUPF] * 0x01010101u ^ back, right = view.now[score ? COLUP1 : COLUPF] * 0x01010101u ^ back;
         u32* cells = (u32*)ground;
-        for (s32 cell = x0 >> 2, last = (x1 + 3) >> 2; cell < last; cell++)
-            cells[cell] = back ^ ((cell < 20 ? left : right) & (0 - (view.mask[PLAYFIELD][cell >> 3] >> (4 * (cell & 7)) & 1)));
+        s32 cell = x0 >> 2, last = (x1 + 3) >> 2;
+        while (cell < last) {
+            u32 bits = view.mask[PLAYFIELD][cell >> 3] >> (4 * (cell & 7));
+            u32 other = view.now[score ? COLUP0 + (cell >= 20) : COLUPF] * 0x01010101u ^ back;
+            s32 end = (cell | 7) + 1;  // of the word, of the half, of the part
+            if (cell < 20 && end > 20) end = 20;
+            if (end > last) end = last;
+            for (; cell < end; cell++, bits >>= 4) cells[cell] = back ^ (other & (0 - (bits & 1)));
+        }
         ground_stale = x0 > 0 || x1 < WIDTH;
     }
 
@@ -66,6 +72,7 @@ struct Painter {
 
     CUDA_CALLABLE void sprites(u8* row, u32 shown, s32 x0, s32 x1) const {
         u32 over = view.now[CTRLPF] & 4;  // playfield and ball before the players
+        u32 score = (view.now[CTRLPF] & 6) == 2;  // the left half of the playfield belongs to player 0
         for (s32 word = x0 >> 5; word <= (x1 - 1) >> 5; word++) {
             u32 seen = view.window(word, x0, x1);
             u32 player0 = (shown >> PLAYER0 & 1 ? view.mask[PLAYER0][word] : 0) | (shown >> OBJECT_MISSILE0 & 1 ? view.mask[OBJECT_MISSILE0][word] : 0);
@@ -77,7 +84,7 @@ struct Painter {
                 player1 &= free & ~player0;
             } else {
                 player0 &= seen;
-                player1 &= seen & ~player0;
+                player1 &= seen & ~(player0 | (score ? view.mask[PLAYFIELD][word] & view.window(word, 0, WIDTH / 2) : 0u));
                 ball &= ~(player0 | player1);
             }
             ball &= seen & ~((view.now[CTRLPF] & 2) ? view.mask[PLAYFIELD][word] : 0u);
@@ -96,7 +103,7 @@ struct Painter {
         u32 shown = view.present | 1u << PLAYFIELD;
         if (view.stale >> PLAYFIELD & 1) ground_stale = 1;
         view.build(shown);
-        if (ground_stale) build_ground(x0, x1);
+        if (ground_stale || (view.now[CTRLPF] & 6) == 6) build_ground(shown == 1u << PLAYFIELD, x0, x1);
         lay_ground(row, x0, x1);
         if (shown & ~(1u << PLAYFIELD)) sprites(row, shown, x0, x1);
         if (view.now[COMB])

@@ -5,10 +5,11 @@
 // The clock of the frame at a CPU cycle.
 CUDA_CALLABLE s32 clock_of(s32 cycle) const { return 3 * (cycle - line_phase); }
 
-// What holds for one line only is over once another has begun.
+// What holds for one line only is over once another has begun. Lines that are not shown are none: what they leave holds for the next that is.
 CUDA_CALLABLE void settle(s32 clock) {
-    s32 line = clock / LINE;
+    s32 line = (clock < last_clock ? clock : last_clock) / LINE;
     if (line <= marked_line) return;
+    if (log && !headed) head_log(first_clock);  // before what holds in the first line is lost
     if (view.now[STARS]) while (++marked_line < line) view.end_line();
     marked_line = line;
     view.end_line();
@@ -21,7 +22,6 @@ CUDA_CALLABLE void reach(s32 clock) {
 }
 
 CUDA_CALLABLE void head_log(s32 clock) {
-    reach(clock);
     log[1] = clock;
     log[10] = buffer;
     if (clock <= first_clock) view.now[COMB] = comb_due & 1;
@@ -32,6 +32,7 @@ CUDA_CALLABLE void head_log(s32 clock) {
 
 // A full log is drawn at once, and begun anew.
 CUDA_CALLABLE NOINLINE void spill_log(s32 clock) {
+    reach(clock);
     end_log(clock);
     Painter painter;
     painter.picture = pictures + buffer * picture_bytes;
@@ -47,8 +48,9 @@ CUDA_CALLABLE void end_log(s32 clock) {
 }
 
 CUDA_CALLABLE void log_event(u32 kind, u32 value, s32 clock) {
-    if (clock <= first_clock || clock >= last_clock) return;
+    if (clock <= first_clock) return;
     if (!headed) head_log(first_clock);
+    if (clock >= last_clock) return;
     if (logged == log_room) spill_log(clock);
     log[LOG_HEAD + logged++] = (u32)clock << 13 | kind << 8 | value;
 }
@@ -105,7 +107,7 @@ CUDA_CALLABLE s32 caught(u32 which, s32 to) const {
 CUDA_CALLABLE void reset_player(u32 which, s32 clock) {
     s32 at = clock % LINE, to = at < BLANK ? 3 : (at - BLANK + 5) % WIDTH, when = caught(which, to);
     if (when == 1) clock += 11;  // the copy that is being drawn is drawn to its end
-    hide(which, when != -1, clock);
+    hide(which, when != -1 && clock % LINE, clock);  // at the very start of a line it is not too late yet
     show(X_PLAYER0 + which, to, clock);
 }
 
@@ -126,30 +128,33 @@ CUDA_CALLABLE s32 reset_place(u32 kind, s32 clock) const {
 
 // HMOVE gives every object up to 15 extra clocks, one each four colour clocks, as long as the line is blank.
 CUDA_CALLABLE NOINLINE void move(s32 clock) {
-    s32 cycle = clock % LINE / 3, effect = clock + 3;
+    s32 cycle = clock % LINE / 3;
     hmove_clock = clock;
     if (view.now[STARS]) {
-        reach(effect);
-        show(STARS, 0, effect);
+        reach(clock);
+        show(STARS, 0, clock);
     }
-    u32 early = cycle <= 20;  // the blank is eight pixels longer, so that everything moves right by as much
-    if (early && combs) {  // a blank that comes due where nothing is drawn waits for the first line that is
-        if (effect <= first_clock) comb_due |= 1;
-        else if (effect >= last_clock) comb_due |= 2;
-        else if (log) log_event(COMB, 1, effect);
-    }
-    s32 most = early ? (cycle < 3 ? 15 : 15 - ((3 * cycle - 7) >> 2)) : 15;
+    u32 early = cycle <= 20 || cycle == 75;  // the blank is eight pixels longer, so that everything moves right by as much
+    s32 most = early && cycle >= 3 && cycle <= 20 ? 15 - ((3 * cycle - 7) >> 2) : 15;
     s32 lost = early ? 0 : (219 - 3 * cycle + 3) >> 2;  // those that come before the next line's blank
     if (lost < 0) lost = 0;
     for (u32 i = 0; i < 5; i++) {
         s32 extra = motion[i] ^ 8;
         if (extra > most) extra = most;
         s32 by = early ? 8 - extra : extra > lost ? lost - extra : 0;
-        if (i < 2) hide(i, 0, effect);
+        if (i < 2) hide(i, 0, clock);
         if (!by) continue;
         s32 to = view.now[X_PLAYER0 + i] + by;
-        show(X_PLAYER0 + i, to < 0 ? to + WIDTH : to >= WIDTH ? to - WIDTH : to, effect);
+        show(X_PLAYER0 + i, to < 0 ? to + WIDTH : to >= WIDTH ? to - WIDTH : to, clock);
     }
+    if (early && combs) comb(clock + 3);
+}
+
+// Eight black pixels in the line of a clock. They wait for the first line that is shown if this one is not.
+CUDA_CALLABLE void comb(s32 clock) {
+    if (clock <= first_clock) comb_due |= 1;
+    else if (clock >= last_clock) comb_due |= 2;
+    else if (log) log_event(COMB, 1, clock);
 }
 
 CUDA_CALLABLE void end_frame() {
