@@ -18,7 +18,7 @@ ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
 STEPS = int(os.environ.get("WORLDLOOM_PARITY", "0"))
 LONG = STEPS > 0
 DEVICE = "cpu" if LONG else "python"  # few steps are taken sooner than compiled
-GAMES = ["pong", "breakout", "space_invaders", "ms_pacman", "asterix", "enduro", "freeway", "kung_fu_master"] if LONG else ["breakout"]
+GAMES = ["pong", "breakout", "space_invaders", "ms_pacman", "asterix", "enduro", "kung_fu_master", "air_raid"] if LONG else ["breakout"]
 """Games whose episodes all begin alike: ALE switches the console on with another number in its timer each time, which a few games look at."""
 
 
