@@ -18,7 +18,7 @@ from worldloom.atari.television import TRIAL_FRAMES, Format, Television, televis
 from worldloom.core.errors import InputError
 from worldloom.core.launch import Shard
 
-MOST_LINES = {Format.NTSC: 290, Format.PAL: 342, Format.SECAM: 342}
+MOST_LINES = {Format.NTSC: 291, Format.PAL: 343, Format.SECAM: 343}
 """Lines after which a frame ends that nothing else ends."""
 LEAST_RESISTANCE, MOST_RESISTANCE = 27_450, 790_196
 SWITCHES = 0x3F
