@@ -15,7 +15,7 @@ import warp as wp
 
 import worldloom as wl
 from worldloom.core import random
-from worldloom.core.kernel_spec import KernelSpec
+from worldloom.core.executor import Launched
 from worldloom.core.shards import WARP, run_all
 from worldloom.core.spaces import Discrete, MultiDiscrete
 from worldloom.core.table import Column
@@ -148,7 +148,7 @@ class RandomPlayer:
                 for draw in self._draws:
                     draw(*self.simulation.slices[shard])
                 for kernel in executor.program.step:
-                    assert isinstance(kernel, KernelSpec)
+                    assert isinstance(kernel, Launched)
                     executor.launch(kernel, shard)
         return capture.graph
 

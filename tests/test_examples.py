@@ -25,6 +25,8 @@ PRINTED = {
     "reset_some": r"steps after the reset: \[0 0 5 5 5 5\]\nepisodes: \[1 1 0 0 0 0\]\n(.*: True\n){3}seeds: \[0 1 2 3 4 5\]$",
     "autoreset_modes": r"same_step: 1, 2, 0 over \(last 3\), 1, 2\nnext_step: 1, 2, 3 over, 0, 1\ndisabled: 1, 2, 3 over, 4, 5$",
     "covid_economy": r"^level 1: 1\.\d+% died, 4\.\d% without work, welfare 1\d\d\n(level .*\n){3}as it was: .*\n1 of 11 actions .* faults: \[\]$",
+    "atari": r"^8 x Pong: \(4, 84, 84\) uint8, 6 actions, \d+ to \d+ frames before\n400 frames at random: [1-9]\d* points lost in 8 games\n"
+    r"lives in Pong and Breakout: \[0, 5, 0, 5\]\non the television: \(210, 160, 3\), 5 colours$",
     "external_columns": r"in place: True\npositions: \[\[1\.0, 0\.0\], \[0\.0, 2\.0\]\]$",
     "callable_in_schedule": r"buyers per world: \[5\] prices differ: True$",
     "native_launch": r"^as in NumPy: True\nin the same graph as the systems: True\npython and cpu agree: True$",
@@ -71,7 +73,7 @@ PRINTED = {
 LONGER = {"bullets": 120}
 """Lines of those that are whole games; the others have less than 90."""
 
-NEEDS = {"jax_scan": "jax", "train_with_sb3": "stable_baselines3"}
+NEEDS = {"atari": "ale_py", "jax_scan": "jax", "train_with_sb3": "stable_baselines3"}
 """Packages that are extras; the example says so itself where one is missing."""
 
 

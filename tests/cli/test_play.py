@@ -32,6 +32,16 @@ def test_a_world_without_a_renderer_is_refused(worldloom, tmp_path):
     assert "world 'Flock-v0' has no renderer: register it with render=..." in err
 
 
+def test_random_actions_are_filmed_in_any_world(worldloom, tmp_path):
+    code, out, _ = worldloom("play", "CartPole-v1", "--random", "--video", tmp_path / "out.gif", "--max-frames", "9", "--episodes", "3")
+    assert code == 0
+    assert ": 9 pictures of CartPole-v1" in out
+    code, _, err = worldloom("play", f"{FLOCK}:Flock-v0", "--random", "--video", tmp_path / "out.gif")
+    assert code == 2 and "world 'Flock-v0' has no renderer" in err
+    code, _, err = worldloom("play", "Nowhere-v0", "--random", "--video", tmp_path / "out.gif")
+    assert code == 2 and "there is no world 'Nowhere-v0'" in err
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

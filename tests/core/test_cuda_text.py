@@ -10,10 +10,17 @@ from warp._src.context import runtime
 from wide_worlds import yard
 
 import worldloom as wl
+from worldloom.core.launch_kernels import copy_rows
 from worldloom.core.program import generate
 
 pytestmark = pytest.mark.skipif(not runtime.is_cuda_enabled, reason="this build of Warp has no compiler for CUDA")
 ARCHITECTURE = 80
+
+
+def test_the_kernels_of_long_arrays_move_16_bytes_at_a_time(tmp_path: Path) -> None:
+    wp.compile_aot_module(copy_rows.module, arch=ARCHITECTURE, module_dir=tmp_path, use_ptx=True)
+    (ptx,) = tmp_path.glob("*.ptx")
+    assert "ld.global.v4.u32" in ptx.read_text() or "ld.global.v4.b32" in ptx.read_text()
 
 
 @pytest.mark.parametrize("world", [yard(64), "TagContinuousDemo-v0", "CovidEconomySynthetic-v0"], ids=["yard", "tag", "economy"])

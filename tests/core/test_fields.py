@@ -143,6 +143,9 @@ def test_spaces_refuse_what_makes_no_sense() -> None:
         lambda: wl.MultiDiscrete(),
         lambda: wl.MultiDiscrete(2, 0),
         lambda: wl.Box(1.0, 1.0),
+        lambda: wl.Box((0.0, 1.0), (1.0, 1.0), (2,)),
+        lambda: wl.Box((0.0, 1.0), (1.0, 2.0), (3,)),
+        lambda: wl.Box((0.0, 1.0), 2.0),
         lambda: wl.Box(shape=(0,)),
     ):
         with pytest.raises((ValueError, wl.WorldloomError), match=r"needs|takes"):

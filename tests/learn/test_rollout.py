@@ -25,6 +25,7 @@ COMMON = {"gamma": GAMMA, "learning_rate": 0.1, "schedule": "linear", "max_gradi
 ALGORITHMS: dict[str, tuple[type[OnPolicy], RolloutConfig]] = {
     "ppo": (PPO, PPOConfig(num_steps=8, epochs=4, minibatches=1, **COMMON)),
     "a2c": (A2C, A2CConfig(num_steps=8, **COMMON)),
+    "a2c, values before": (A2C, A2CConfig(num_steps=8, cut_values="before", **COMMON)),
     "a2c, 3 steps": (A2C, A2CConfig(num_steps=8, n_steps=3, **COMMON)),
     "vtrace": (VTrace, VTraceConfig(num_steps=8, steps_per_update=4, batches=2, **COMMON)),
 }

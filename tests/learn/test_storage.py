@@ -61,11 +61,20 @@ def test_everything_is_every_step_once(kept: Storage, state_size: int) -> None:
     assert (batch.resets is None) == (state_size == 0)
 
 
-def test_a_window_slides(kept: Storage) -> None:
+@pytest.mark.parametrize("moves", [1, 2, 4])
+def test_a_window_slides(kept: Storage, moves: int) -> None:
+    kept.sliding = True
     before = {name: tensor.clone() for name, tensor in kept.tensors().items()}
-    kept.forget(2)
+    kept.forget(moves)
     for name, tensor in kept.tensors().items():
-        assert torch.equal(tensor[:3], before[name][2:]), name
+        if name != "first" and not name.startswith("observations/"):
+            assert torch.equal(tensor[: STEPS - moves], before[name][moves:]), name
+    for step in range(STEPS - moves, STEPS):
+        kept.keep(step, {key: torch.full((ROWS, *part.shape), 100 + step, dtype=part.dtype) for key, part in SPEC.observations.items()})
+    wanted = [*(10.0 * step for step in range(moves, STEPS)), *(100.0 + step for step in range(STEPS - moves, STEPS))]
+    batch = kept.rows_of(torch.tensor([0]), kept.rewards, kept.rewards)
+    assert batch.observations["sight"][:, 0, 1].tolist() == batch.observations["map"][:, 0, 2, 1].tolist() == wanted
+    assert kept.newest(STEPS)["map"][:, 0, 1, 1].tolist() == wanted and kept.newest(1)["sight"][0, 0].tolist() == [wanted[-1]] * 2
 
 
 def test_nothing_counts_until_it_is_written(kept: Storage) -> None:

@@ -28,10 +28,10 @@ def test_the_window_slides_and_groups_take_turns() -> None:
     for update in range(5):
         assert trainer.turn.item() == update
         assert trainer.iterate() == 2
-        seen = [*seen, *kept.observations["sight"][-2:].clone()]
+        seen = [*seen, *kept.newest(2)["sight"]]
         filled = min(2 * (update + 1), 6)
         assert torch.equal(kept.weights.sum(1), torch.tensor([0.0] * (6 - filled) + [4.0] * filled))
-        assert torch.equal(kept.observations["sight"][6 - filled :], torch.stack(seen[-filled:]))
+        assert torch.equal(kept.newest(filled)["sight"], torch.stack(seen[-filled:]))
 
 
 def test_an_update_learns_from_the_rows_of_its_group_only() -> None:
@@ -77,7 +77,7 @@ def test_an_update_is_the_plain_one(world: object, config: dict[str, int], memor
     state = kept.states[0, rows]
     log_probs, entropies, values = [], [], []
     for t in range(6):
-        parameters, value, state = policy({k: v[t, rows] for k, v in kept.observations.items()}, state)
+        parameters, value, state = policy({k: v[t, rows] for k, v in kept.newest(kept.steps).items()}, state)
         mask = None if kept.masks is None else kept.masks[t, rows]
         log_prob, entropy = log_prob_entropy(policy.spec.action, parameters, kept.actions[t, rows], mask, policy.log_std)
         log_probs.append(log_prob)

@@ -224,3 +224,47 @@ FARM = wl.Definition(
     observe=(wolf_sense, sheep_sense, ram_sense, shine),
     max_steps=7,
 )
+
+
+class Watcher(wl.Entity):
+    """Is shown, in the newest of four pictures, which half of a screen is lit, and points at it; gets 3 for that and loses 3 otherwise."""
+
+    point: wl.Action(wl.Discrete(2))
+    lit: int
+    lives: wl.Info(int) = 3
+    screen: wl.Persistent(wl.Observation(4, 36, 36, dtype=wl.uint8, low=0, high=255))
+    reward: wl.Reward
+
+
+class Cinema(wl.World):
+    a_life: wl.Config = 0  # steps after which a life is lost; 0 for never
+
+
+@wl.system
+def light(watcher: Watcher, world: Cinema):
+    watcher.lit = world.integer(2)
+
+
+@wl.system
+def point_out(watcher: Watcher, world: Cinema):
+    watcher.reward = 3.0 if watcher.point == watcher.lit else -3.0
+    if world.a_life > 0 and (world.step + 1) % world.a_life == 0:
+        watcher.lives -= 1
+    if watcher.lives == 0:
+        world.terminate()
+
+
+@wl.system
+def show(watcher: Watcher, world: Cinema):
+    for y in range(36):
+        for x in range(36):
+            for plane in range(3):
+                older = watcher.screen[plane + 1, y, x]
+                watcher.screen[plane, y, x] = older
+            watcher.screen[3, y, x] = wl.uint8(200) if (x >= 18) == (watcher.lit == 1) else wl.uint8(world.step)
+            if world.step == 0:
+                for plane in range(3):
+                    watcher.screen[plane, y, x] = watcher.screen[3, y, x]
+
+
+CINEMA = wl.Definition("Cinema-test", Cinema, {Watcher: 1}, reset=(light,), step=(point_out, light), observe=(show,), max_steps=12)

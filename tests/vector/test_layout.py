@@ -15,6 +15,7 @@ from worldloom.vector.layout import layout
 class Cat(wl.Entity):
     jump: wl.Action(wl.Box(0.0, 3.0))
     pair: wl.Action(wl.MultiDiscrete(2, 4))
+    lean: wl.Action(wl.Box((0.0, -1.0), (1.0, 2.0), (2,)))
     sight: wl.Observation(3, low=(-1.0, -2.0, -math.inf), high=(1.0, 2.0, math.inf))
     age: wl.Observation(1, dtype=wl.int64)
     awake: wl.Observation(2, dtype=bool)
@@ -59,7 +60,13 @@ def test_spaces_of_observations(key, space):
 
 
 def test_spaces_of_actions():
-    assert layout(HOUSE).action_space == spaces.Dict({"jump": spaces.Box(0.0, 3.0, (), np.float32), "pair": spaces.MultiDiscrete([2, 4])})
+    assert layout(HOUSE).action_space == spaces.Dict(
+        {
+            "jump": spaces.Box(0.0, 3.0, (), np.float32),
+            "pair": spaces.MultiDiscrete([2, 4]),
+            "lean": spaces.Box(np.array([0, -1], np.float32), np.array([1, 2], np.float32), (2,), np.float32),
+        }
+    )
     assert layout(MEADOW).action_space["thrust"] == spaces.Box(-1.0, 1.0, (2, 2), np.float32)
 
 

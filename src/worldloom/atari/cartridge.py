@@ -70,8 +70,9 @@ class Cartridge:
     Attributes:
         kind: How its banks are switched.
         image: The image as given.
-        words: One word for each byte that the console can see, shape (slices * 1024,): the byte, the two after it, and flags in the high byte.
-        slices: Size of the image in KiB; ``words`` may hold one slice more, which stands for RAM.
+        words: One word for each byte of ROM, uint32 ((slices + 1) * 1024,): the byte, the two after it, and flags in the high byte. The last slice stands for
+            what is no ROM.
+        slices: Size of the ROM in KiB.
         banks: Number of banks that can be switched.
         ram_bytes: Bytes of memory in the cartridge.
     """
@@ -172,18 +173,16 @@ def _words(shown: np.ndarray[Any, Any], kind: Kind) -> Words:
     byte = shown.astype(np.uint32)
     word = byte | np.roll(byte, -1) << 8 | np.roll(byte, -2) << 16
     special = _special(kind, size)
-    # Where a slice ends, the next bytes of the image need not be the next that the CPU sees.
+    # Where a slice ends, the next bytes of the image need not be the next that the CPU sees: the last whole instruction is followed by a look around.
     slice_bytes = {Kind.E0: KIB, Kind.E7: 2 * KIB, Kind.K3F: 2 * KIB, Kind.CV: 2 * KIB}.get(kind, 4 * KIB)
-    near_end = np.arange(size) % slice_bytes >= slice_bytes - 2
+    near_end = np.arange(size) % slice_bytes >= slice_bytes - 3
     alone = special | np.roll(special, -1) | np.roll(special, -2) | near_end
     if kind is Kind.FE:
         special = np.ones(size, dtype=bool)  # the half that is read depends on the address, that of instructions on the last jump
     word |= np.where(special, READ, 0).astype(np.uint32) | np.where(alone, FETCH, 0).astype(np.uint32)
     polls = _polls(shown) & ~alone & ~np.roll(alone, -1) & ~np.roll(alone, -2) & ~np.roll(alone, -3)
     word |= np.where(polls, POLL, 0).astype(np.uint32)
-    if kind in (Kind.E7, Kind.CV):
-        word = np.concatenate([word, np.full(KIB, READ | FETCH, dtype=np.uint32)])
-    return word.astype(np.uint32)
+    return np.concatenate([word, np.full(KIB, READ | FETCH, dtype=np.uint32)]).astype(np.uint32)
 
 
 def _polls(shown: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.bool_]]:

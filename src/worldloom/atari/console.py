@@ -8,6 +8,7 @@ For N consoles and G games:
 - ``pressed``: uint8 (P, F, 2): programs of what is held in each frame: the action of player A, with ``RESET``, ``SELECT`` and ``BEGIN``
   added to it; the action of player B, with ``WARM_UP``.
 - ``frames``: int32 (P,): how many of its F frames a program has.
+- ``force``: int32 (P, F) or nothing: how far paddles are turned in each frame, of ``PADDLE_STEP``, which they are without it.
 - ``program``: int32 (N,) or nothing: which program a console follows, -1 leaves it alone; without it console k follows program k.
 - ``outcome``: the points of the frames, the lives left and whether the game is over. A console stops behind the frame in which its game
   ends, or with ``one_life`` a life is lost, and does not go on where it has ended.
@@ -33,6 +34,7 @@ import warp as wp
 from worldloom.atari import native
 from worldloom.atari.rules import rules_source
 from worldloom.core.launch import Shard
+from worldloom.core.launch_kernels import picked
 
 RECORD = 320
 """Bytes of a console's state, the cartridge's RAM not counted."""
@@ -44,11 +46,17 @@ BEGIN = 128
 """Before this frame the score and the lives are taken anew: what came before was not the game yet."""
 WARM_UP = 128
 """Added to the action of player B: the frame is emulated whatever the rules make of it, since the game is not there yet."""
+PADDLE_STEP = 23_000
+"""The resistance by which a paddle turns in a frame, as ``native/tables.h`` has it."""
 WIDTH = 160
-BLOCK = 128
+BLOCK = 64
 """Threads of a block on a GPU."""
-PARTS = 8
-"""On a GPU the lines of a picture are shared by this many threads."""
+REGISTERS = 128
+"""Of a thread on a GPU: with these 16 warps fit on a multiprocessor."""
+WARPS, LEAST_LANES = 2, 16
+"""On a GPU so many warps per multiprocessor are wanted, and so many consoles at least share one."""
+PARTS, FEW_PARTS, MANY = 8, 2, 32_768
+"""On a GPU the lines of a picture are shared by so many threads, and by fewer where there are many consoles."""
 LOG = 2048
 """Words of the log of one frame, its head of ten included. Frames that need more are drawn in between, by the thread that emulates them."""
 
@@ -131,8 +139,6 @@ def shelve(entries: Sequence[Entry]) -> Shelf:
     return Shelf(words, table, record, shelf.height, state.numpy())
 
 
-
-
 def _power_on_one(
     k: int,
     machine: wp.array2d(dtype=wp.uint8),
@@ -154,6 +160,7 @@ def _emulate_one(
     table: wp.array2d(dtype=wp.int32),
     pressed: wp.array3d(dtype=wp.uint8),
     frames: wp.array(dtype=wp.int32),
+    force: wp.array2d(dtype=wp.int32),
     earned: wp.array(dtype=wp.int32),
     lives: wp.array(dtype=wp.int32),
     over: wp.array(dtype=wp.bool),
@@ -195,14 +202,14 @@ def kernels() -> Kernels:
     draw_one = wp.func_native(constants + native.painter() + native.header("draw"))(_draw_one)
 
     @wp.kernel(enable_backward=False, module="unique")
-    def power_on(
-        machine: wp.array2d(dtype=wp.uint8), game: wp.array(dtype=wp.int32), words: wp.array(dtype=wp.uint32), table: wp.array2d(dtype=wp.int32)
-    ):
+    def power_on(machine: wp.array2d(dtype=wp.uint8), game: wp.array(dtype=wp.int32), words: wp.array(dtype=wp.uint32), table: wp.array2d(dtype=wp.int32)):
         power_on_one(wp.tid(), machine, game, words, table)
 
-    @wp.kernel(enable_backward=False, module="unique")
+    @wp.kernel(enable_backward=False, module="unique", cuda_max_registers=REGISTERS)
     def emulate(
         first: int,
+        count: int,
+        lanes: int,
         mask: wp.array(dtype=wp.bool),
         value: bool,
         window: int,
@@ -215,6 +222,7 @@ def kernels() -> Kernels:
         pressed: wp.array3d(dtype=wp.uint8),
         frames: wp.array(dtype=wp.int32),
         program: wp.array(dtype=wp.int32),
+        force: wp.array2d(dtype=wp.int32),
         earned: wp.array(dtype=wp.int32),
         lives: wp.array(dtype=wp.int32),
         over: wp.array(dtype=wp.bool),
@@ -223,14 +231,17 @@ def kernels() -> Kernels:
         log: wp.array(dtype=wp.uint32),
         pictures: wp.array4d(dtype=wp.uint8),
     ):
-        k = first + wp.tid()
-        if mask:
-            if mask[k] != value:
-                return
+        lane = wp.tid() % 32
+        turn = wp.tid() // 32 * lanes + lane
+        if lane >= lanes or turn >= count:
+            return
+        k = first + turn
+        if not picked(mask, value, k):
+            return
         row = k
         if program:
             row = program[k]
-        emulate_one(k, row, window, one_life, log_words, machine, game, words, table, pressed, frames, earned, lives, over, ran, newest, log, pictures)
+        emulate_one(k, row, window, one_life, log_words, machine, game, words, table, pressed, frames, force, earned, lives, over, ran, newest, log, pictures)
 
     @wp.kernel(enable_backward=False, module="unique")
     def draw(
@@ -247,9 +258,8 @@ def kernels() -> Kernels:
     ):
         part = wp.tid() // count
         k = first + wp.tid() - part * count
-        if mask:
-            if mask[k] != value:
-                return
+        if not picked(mask, value, k):
+            return
         draw_one(k, part, parts, log_words, game, table, log, pictures)
 
     return Kernels(power_on, emulate, draw)
@@ -296,7 +306,7 @@ class Bench:
         self._log = wp.empty(num_consoles * 2 * LOG, dtype=wp.uint32, device=device)
         self._log.fill_(0xFFFFFFFF)
         self._kernels = kernels()
-        self._parts = PARTS if device.is_cuda else 1
+        self._parts = 1 if device.is_cpu else PARTS if num_consoles < MANY else FEW_PARTS
 
     def power_on(self, machine: wp.array, game: wp.array) -> None:
         """Switch consoles on; their RAM stays as it is."""
@@ -315,11 +325,40 @@ class Bench:
         *,
         window: int,
         one_life: bool = False,
+        force: wp.array | None = None,
     ) -> None:
         """Emulate the frames of programs in the consoles of ``shard``; the module says what the arrays hold."""
-        inputs = [shard.first, shard.mask, shard.value, window, one_life, LOG, machine, game, self.words, self.table, pressed, frames, program]
+        lanes = self._lanes(shard.count)
+        inputs = [
+            shard.first,
+            shard.count,
+            lanes,
+            shard.mask,
+            shard.value,
+            window,
+            one_life,
+            LOG,
+            machine,
+            game,
+            self.words,
+            self.table,
+            pressed,
+            frames,
+            program,
+            force,
+        ]
         outputs = [outcome.earned, outcome.lives, outcome.over, outcome.ran, outcome.newest, self._log, pictures]
-        wp.launch(self._kernels.emulate, shard.count, [*inputs, *outputs], device=self.device, stream=shard.stream, block_dim=BLOCK, record_tape=False)
+        threads = -(-shard.count // lanes) * 32
+        wp.launch(self._kernels.emulate, threads, [*inputs, *outputs], device=self.device, stream=shard.stream, block_dim=BLOCK, record_tape=False)
+
+    def _lanes(self, count: int) -> int:
+        """Consoles that share a warp. Few of them follow the same path for longer, and enough warps there must be."""
+        if not self.device.is_cuda:
+            return 32
+        lanes = 32
+        while lanes > LEAST_LANES and count < lanes * WARPS * self.device.sm_count:
+            lanes //= 2
+        return lanes
 
     def draw(self, shard: Shard, game: wp.array, pictures: wp.array) -> None:
         """Draw what the last call of :meth:`emulate` logged for the same consoles."""

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 VERSION = "-v5"
 ALE = "ALE/"
+FOR_TWO = ("combat", "joust", "maze_craze", "warlords")
+"""Games that nobody plays alone."""
 
 
 class AtariFamily:
@@ -35,20 +37,19 @@ class AtariFamily:
     @cached_property
     def _single(self) -> list[str]:
         """The games that one agent can play, by id."""
-        return sorted(game.id for game in GAMES if game.actions)
+        return sorted(game.id for game in GAMES if game.name not in FOR_TWO)
 
     @cached_property
     def _known(self) -> frozenset[str]:
-        return frozenset(f"{prefix}{game.id}{VERSION}" for prefix in ("", ALE) for game in GAMES)
+        """All ids in small letters: EnvPool and Gymnasium do not agree on capitals."""
+        return frozenset(f"{prefix}{game.id}{VERSION}".lower() for prefix in ("", ALE) for game in GAMES)
 
     def ids(self) -> Sequence[str]:
         return [f"{prefix}{id}{VERSION}" for prefix in ("", ALE) for id in self._single]
 
     def owns(self, id: str) -> bool:
-        if id in self._known:
-            return True
-        head, _, _ = _parts(id)
-        return all(name in self._known or is_path(name) for name in head)
+        names, _, _ = _parts(id)
+        return all(name.lower() in self._known or is_path(name) for name in names)
 
     def make(self, id: str, settings: Mapping[str, Any]) -> Definition:
         names, like, text = _parts(id)

@@ -26,7 +26,7 @@ class Game:
         legal: All actions that the game takes; others count as no action.
         modes: The numbers of its modes; the first is the one at the start.
         difficulties: The numbers of its difficulties: bit 0 is the left switch at A, bit 1 the right one; the first is the one at the start.
-        start: The actions of the first frames of an episode, one frame each, after the console was reset.
+        start: The actions of the first frames of an episode, one frame each, after the console was reset; ``RESET`` presses that switch.
         television: ``NTSC`` or ``PAL``.
         top: The first line that is shown.
         height: The number of lines that are shown.
@@ -35,6 +35,7 @@ class Game:
         swapped_ports: Whether the ports are exchanged: the first player holds the right stick.
         blanks: Whether a move at the start of a line blanks its first eight pixels.
         paddle_limit: The largest resistance of a paddle.
+        memory: Cells of the RAM, 0 to 127, that the game does not clear, and what ALE's console holds in them when its first episode begins.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Game:
     swapped_ports: bool
     blanks: bool
     paddle_limit: int
+    memory: tuple[tuple[int, int], ...]
 
     @property
     def number(self) -> int:
@@ -62,19 +64,29 @@ class Game:
         return NUMBERS[self.name]
 
 
-def _numbers(text: str) -> tuple[int, ...]:
-    """``0-2,5`` is 0, 1, 2, 5; ``0-2+100*0-5`` is 0, 1, 2, 100, 101, 102, ... 502."""
+def read_table(path: Path) -> list[list[str]]:
+    """The rows of a table of text, whose first line names the columns."""
+    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
+    return [[cell.strip() for cell in line.split("|")] for line in lines[1:]]
+
+
+def read_numbers(text: str) -> tuple[int, ...]:
+    """``0-2,5`` is 0, 1, 2, 5; ``0*3,1`` is 0, 0, 0, 1; ``0-2+100*0-5`` is 0, 1, 2, 100, 101, 102, ... 502; ``-`` is none."""
+    if text == "-":
+        return ()
     ones, _, hundreds = text.partition("+100*")
     if hundreds:
-        return tuple(100 * hundred + one for hundred in _numbers(hundreds) for one in _numbers(ones))
-    spans = [[int(end) for end in part.split("-")] for part in text.split(",")]
-    return tuple(number for span in spans for number in range(span[0], span[-1] + 1))
+        return tuple(100 * hundred + one for hundred in read_numbers(hundreds) for one in read_numbers(ones))
+    found: list[int] = []
+    for part in text.split(","):
+        span, _, times = part.partition("*")
+        ends = [int(end) for end in span.split("-")]
+        found += [*range(ends[0], ends[-1] + 1)] * int(times or 1)
+    return tuple(found)
 
 
 def _read() -> tuple[Game, ...]:
-    lines = [line for line in TABLE.read_text().splitlines() if line and not line.startswith("#")]
-    games = [_game([cell.strip() for cell in line.split("|")]) for line in lines[1:]]
-    return tuple(sorted(games, key=lambda game: game.name))
+    return tuple(sorted((_game(cells) for cells in read_table(TABLE)), key=lambda game: game.name))
 
 
 def _game(cells: list[str]) -> Game:
@@ -87,11 +99,11 @@ def _game(cells: list[str]) -> Game:
         md5=md5,
         cartridge=cartridge,
         lives=int(lives),
-        actions=_numbers(actions),
+        actions=read_numbers(actions),
         legal=(0, *range(2, 10)) if "no_fire" in words else ALL_ACTIONS,
-        modes=_numbers(modes),
-        difficulties=_numbers(difficulties),
-        start=() if start == "-" else _numbers(start.replace("RESET", str(RESET))),
+        modes=read_numbers(modes),
+        difficulties=read_numbers(difficulties),
+        start=read_numbers(start.replace("RESET", str(RESET))),
         television="PAL" if pal else "NTSC",
         top=int(words.get("top", 34)),
         height=int(words.get("height", 250 if pal else 210)),
@@ -100,6 +112,7 @@ def _game(cells: list[str]) -> Game:
         swapped_ports="swap_ports" in words,
         blanks="no_blanks" not in words,
         paddle_limit=int(words.get("paddle_limit", 790_196)),
+        memory=tuple((int(cell[:2], 16) & 127, int(cell[3:], 16)) for cell in words.get("memory", "").split(",") if cell),
     )
 
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import weakref
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import warp as wp
 
 from worldloom.atari.console import Bench, Outcome, Shelf
+from worldloom.atari.observe import Bytes, Look, Observer
+from worldloom.atari.restore_kernel import restore
 from worldloom.atari.starts import Starts, StartStates, words
+from worldloom.core.entity import Entity
 from worldloom.core.launch import Launch, Shard
 from worldloom.core.simulation import Simulation
 
@@ -18,68 +22,6 @@ OUTCOME = ("points", "lives", "over", "ran", "newest")
 """The components that hold what became of a console."""
 LANES = 128
 """Threads that copy a state together on a GPU."""
-
-
-@wp.kernel(enable_backward=False)
-def _restore(
-    first: int,
-    mask: wp.array(dtype=wp.bool),
-    value: bool,
-    lanes: int,
-    record: wp.array(dtype=wp.int32),
-    states: wp.array2d(dtype=wp.uint32),
-    shown: wp.array2d(dtype=wp.uint32),
-    left: wp.array(dtype=wp.int32),
-    side: wp.array(dtype=wp.int32),
-    machine: wp.array2d(dtype=wp.uint32),
-    pictures: wp.array2d(dtype=wp.uint32),
-    lives: wp.array(dtype=wp.int32),
-    over: wp.array(dtype=wp.bool),
-    newest: wp.array(dtype=wp.int32),
-):
-    k = first + wp.tid() // lanes
-    lane = wp.tid() % lanes
-    if mask:
-        if mask[k] != value:
-            return
-    row = record[k]
-    if row < 0:
-        return
-    for word in range(lane, states.shape[1], lanes):
-        machine[k, word] = states[row, word]
-    if shown:
-        for word in range(lane, shown.shape[1], lanes):
-            pictures[k, word] = shown[row, word]
-    if lane == 0:
-        if shown:
-            lives[k] = left[row]
-            newest[k] = side[row]
-        over[k] = False
-
-
-@wp.kernel(enable_backward=False)
-def _look(
-    first: int,
-    mask: wp.array(dtype=wp.bool),
-    value: bool,
-    fresh: wp.array(dtype=wp.bool),
-    pictures: wp.array4d(dtype=wp.uint8),
-    screen: wp.array4d(dtype=wp.uint8),
-):
-    """Stand-in for observations."""
-    k = first + wp.tid()
-    if mask:
-        if mask[k] != value:
-            return
-    stack = screen.shape[1]
-    for y in range(screen.shape[2]):
-        for x in range(screen.shape[3]):
-            seen = wp.max(pictures[k, 0, y * 210 // screen.shape[2], x * 160 // screen.shape[3]], pictures[k, 1, y * 210 // screen.shape[2], x * 160 // screen.shape[3]])
-            for plane in range(stack):
-                if fresh[k] or plane == stack - 1:
-                    screen[k, plane, y, x] = seen
-                else:
-                    screen[k, plane, y, x] = screen[k, plane + 1, y, x]
 
 
 @dataclass(frozen=True)
@@ -109,6 +51,7 @@ class Workshop:
     def __init__(self, shelf: Shelf, starts: Starts, kind: str) -> None:
         self.shelf, self.starts, self.kind = shelf, starts, kind
         self._prepared: weakref.WeakKeyDictionary[Simulation, weakref.ref[Prepared]] = weakref.WeakKeyDictionary()
+        self._states: weakref.WeakValueDictionary[str, StartStates] = weakref.WeakValueDictionary()
 
     def prepared(self, simulation: Simulation) -> Prepared:
         """The memory of a simulation; whoever asks for it keeps it."""
@@ -131,8 +74,15 @@ class Workshop:
             pressed=wp.array(self.starts.pressed, dtype=wp.uint8, device=device),
             frames=wp.array(self.starts.frames, dtype=wp.int32, device=device),
             power_on=words(wp.array(self.shelf.power_on, dtype=wp.uint8, device=device)),
-            states=StartStates(self.shelf, self.starts, device),
+            states=self._start_states(device),
         )
+
+    def _start_states(self, device: wp.Device) -> StartStates:
+        """The states that episodes begin with, which all simulations of a device share."""
+        found = self._states.get(device.alias)
+        if found is None:
+            found = self._states[device.alias] = StartStates(self.shelf, self.starts, device)
+        return found
 
     def digest(self) -> str:
         """A hash over the games and the starts."""
@@ -153,7 +103,7 @@ class AtariLaunch(Launch):
     read: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
 
-    def __init__(self, workshop: Workshop, kind: type) -> None:
+    def __init__(self, workshop: Workshop, kind: type[Entity]) -> None:
         self.workshop = workshop
         self.label = type(self).__name__.lower()
         self.reads, self.writes = {kind: self.read}, {kind: self.written}
@@ -180,7 +130,7 @@ class Restore(AtariLaunch):
         lanes = LANES if shard.device.is_cuda else 1
         inputs = [shard.first, shard.mask, shard.value, lanes, column["record"], *source]
         outputs = [prepared.machine, prepared.pictures, told.lives, told.over, told.newest]
-        wp.launch(_restore, shard.count * lanes, [*inputs, *outputs], device=shard.device, stream=shard.stream, record_tape=False)
+        wp.launch(restore, shard.count * lanes, [*inputs, *outputs], device=shard.device, stream=shard.stream, record_tape=False)
 
 
 class PowerOn(Restore):
@@ -201,16 +151,18 @@ class Emulate(AtariLaunch):
     read = ("machine", "game", "pressed", "span")
     written = ("machine", "pictures", *OUTCOME)
 
-    def __init__(self, workshop: Workshop, kind: type, window: int, one_life: bool) -> None:
+    def __init__(self, workshop: Workshop, kind: type[Entity], window: int, one_life: bool) -> None:
         super().__init__(workshop, kind)
         self.window, self.one_life = window, one_life
+        self.reads = {kind: (*self.read, *(name for name in ("force",) if name in kind.fields))}
 
     def digest(self) -> str:
         return f"{super().digest()} {self.window} {self.one_life}"
 
     def launch(self, prepared: Prepared, shard: Shard) -> None:
         machine, game, pressed, span, pictures = (prepared.column[name] for name in ("machine", "game", "pressed", "span", "pictures"))
-        prepared.bench.emulate(shard, machine, game, pressed, span, None, prepared.outcome, pictures, window=self.window, one_life=self.one_life)
+        inputs, force = (machine, game, pressed, span, None, prepared.outcome, pictures), prepared.column.get("force")
+        prepared.bench.emulate(shard, *inputs, window=self.window, one_life=self.one_life, force=force)
 
 
 class Follow(AtariLaunch):
@@ -234,13 +186,34 @@ class Draw(AtariLaunch):
         prepared.bench.draw(shard, prepared.column["game"], prepared.column["pictures"])
 
 
-class Look(AtariLaunch):
-    """Show the pictures to the agent."""
+class Show(AtariLaunch):
+    """Show the pictures to a player.
 
-    read = ("pictures", "game", "fresh", "show", "screen")
-    written = ("screen",)
+    Args:
+        kind: What holds the pictures.
+        player: Who sees them.
+        look: How.
+        heights: The lines that are shown, by game.
+        palettes: By game, as :class:`~worldloom.atari.observe.Observer` takes them.
+    """
 
-    def launch(self, prepared: Prepared, shard: Shard) -> None:
-        column = prepared.column
-        inputs = [shard.first, shard.mask, shard.value, column["fresh"], column["pictures"], column["screen"]]
-        wp.launch(_look, shard.count, inputs, device=shard.device, stream=shard.stream, record_tape=False)
+    read = ("pictures", "game", "fresh", "show")
+
+    def __init__(self, workshop: Workshop, kind: type[Entity], player: type[Entity], look: Look, heights: Sequence[int], palettes: Sequence[Bytes]) -> None:
+        super().__init__(workshop, kind)
+        self.look, self.heights, self.palettes, self.player = look, tuple(heights), palettes, player.__name__
+        self.reads = {kind: self.read, player: (*(self.read if player is kind else ()), "screen")}
+        self.writes = {player: ("screen",)}
+
+    def prepare(self, simulation: Simulation) -> Any:
+        observer = Observer(self.look, self.heights, self.palettes, simulation.device)
+        return self.workshop.prepared(simulation), observer, simulation.tables[self.player]["screen"].array
+
+    def digest(self) -> str:
+        return f"{super().digest()} {self.look} {self.heights}"
+
+    def launch(self, prepared: Any, shard: Shard) -> None:
+        shared, observer, screen = prepared
+        pictures, game, show, fresh = (shared.column[name] for name in ("pictures", "game", "show", "fresh"))
+        where = {"first": shard.first, "count": shard.count, "mask": shard.mask, "value": shard.value, "stream": shard.stream}
+        observer.launch(pictures, game, screen, show, fresh, **where)

@@ -19,7 +19,7 @@ from worldloom.core.errors import InputError
 from worldloom.core.launch import Shard
 
 MOST_LINES = {Format.NTSC: 291, Format.PAL: 343, Format.SECAM: 343}
-"""Lines after which a frame ends that nothing else ends."""
+"""Lines after which a frame ends that nothing else ends: 290 or 342 are not too many yet."""
 LEAST_RESISTANCE, MOST_RESISTANCE = 27_450, 790_196
 SWITCHES = 0x3F
 """The console's switches as bits of a port: colour, nothing pressed, both difficulties at B."""
@@ -55,7 +55,7 @@ class Title:
         """What the agent's choices press, as actions of the console; ``several`` games share one list of all 18."""
         if self.game is None:
             return ALL_ACTIONS
-        if settings.full_action_space or several:
+        if settings.full_action_space or settings.continuous or several:
             return tuple(action if action in self.game.legal else 0 for action in ALL_ACTIONS)
         return self.game.actions
 
@@ -109,7 +109,10 @@ def _entry(rom: roms.Rom, game: Game | None, television: Television, difficulty:
         Slot.TIMER: timer_at_power_on(board.kind),
         Slot.FORMAT: int(television.format),
     }
-    return Entry(board.words, numbers, memory_at_power_on(board.kind))
+    memory = bytearray(memory_at_power_on(board.kind))
+    for cell, value in () if game is None else game.memory:
+        memory[cell] = value
+    return Entry(board.words, numbers, bytes(memory))
 
 
 def _line_counts(rom: roms.Rom) -> list[int]:

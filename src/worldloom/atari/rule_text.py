@@ -12,7 +12,7 @@ from types import CodeType
 from worldloom.core.errors import InputError
 
 FILE = Path(__file__).parent / "tables" / "rules.txt"
-KEPT = ("score", "lives", "over", "note0", "note1", "note2", "note3")  # from frame to frame
+KEPT = ("score", "reward", "lives", "over", "note0", "note1", "note2", "note3")  # from frame to frame
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,12 @@ class Rule:
     def sets(self, name: str) -> bool:
         """Whether a line of the rule sets ``name``."""
         return any(isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id == name for line in self.body for node in ast.walk(line))
+
+    @property
+    def keeps_lives(self) -> bool:
+        """Whether the last line sets ``lives``, which then stand at the end too; elsewhere the end leaves none."""
+        last = self.body[-1]
+        return isinstance(last, ast.Assign) and isinstance(last.targets[0], ast.Name) and last.targets[0].id == "lives"
 
 
 @cache
@@ -77,12 +83,17 @@ def eighth(value: int) -> int:
     return 0 if value == 0x80 else value >> 3
 
 
+def sprite(value: int) -> int:
+    """The digit whose picture stands at exactly 8 times its value; all else is a blank."""
+    return value >> 3 if value & 7 == 0 and value < 80 else 0
+
+
 def signed(value: int) -> int:
     """A byte as a number from -128 to 127."""
     return value - 256 if value > 127 else value
 
 
-WORDS = {"bcd": bcd, "digit": digit, "eighth": eighth, "signed": signed, "min": min, "max": max, "abs": abs, "int": int, "range": range}
+WORDS = {"bcd": bcd, "digit": digit, "eighth": eighth, "sprite": sprite, "signed": signed, "min": min, "max": max, "abs": abs, "int": int, "range": range}
 
 
 @cache
@@ -110,25 +121,30 @@ class Judge:
         """The start of an episode."""
         self._kept = dict.fromkeys(KEPT, 0) | {"lives": self._first_lives}
         self._run(self.rule.begin, b"", b"")
-        self.reward = 0
 
     def frame(self, ram: bytes, cart: bytes = b"") -> None:
         """Judges a frame by the console's 128 bytes, and the cartridge's where it has RAM."""
         before = self._kept["score"]
-        names = self._run(self.rule.body, ram, cart)
-        self.reward = int(names["reward"]) if self.rule.sets("reward") else self._kept["score"] - before
-        if self.over:
+        if not self.rule.sets("lives"):
+            self._kept["lives"] = self._first_lives
+        self._run(self.rule.body, ram, cart)
+        if not self.rule.sets("reward"):
+            self._kept["reward"] = self._kept["score"] - before
+        if self.over and not self.rule.keeps_lives:
             self._kept["lives"] = 0
 
-    def _run(self, lines: tuple[ast.stmt, ...], ram: bytes, cart: bytes) -> dict[str, int]:
+    def _run(self, lines: tuple[ast.stmt, ...], ram: bytes, cart: bytes) -> None:
         names: dict[str, int] = dict(self._kept)
         exec(_code(lines), {**WORDS, "ram": ram, "cart": cart}, names)  # noqa: S102 (the package's own table)
         self._kept = {name: int(names[name]) for name in KEPT}
-        return names
 
     @property
     def score(self) -> int:
         return self._kept["score"]
+
+    @property
+    def reward(self) -> int:
+        return self._kept["reward"]
 
     @property
     def lives(self) -> int:

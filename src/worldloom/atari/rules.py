@@ -38,11 +38,12 @@ CUDA_CALLABLE s32 bcd(u32 a, u32 b) { return bcd(a) + 100 * bcd(b); }
 CUDA_CALLABLE s32 bcd(u32 a, u32 b, u32 c) { return bcd(a) + 100 * bcd(b) + 10000 * bcd(c); }
 CUDA_CALLABLE s32 digit(s32 value) { return (value & 15) == 10 ? 0 : value & 15; }
 CUDA_CALLABLE s32 eighth(s32 value) { return value == 128 ? 0 : value >> 3; }
+CUDA_CALLABLE s32 sprite(s32 value) { return (value & 7) == 0 && value < 80 ? value >> 3 : 0; }
 CUDA_CALLABLE s32 signed_byte(s32 value) { return value > 127 ? value - 256 : value; }
 CUDA_CALLABLE s32 lesser(s32 a, s32 b) { return a < b ? a : b; }
 CUDA_CALLABLE s32 greater(s32 a, s32 b) { return a > b ? a : b; }
 """
-_CALLS = {"bcd": "bcd", "digit": "digit", "eighth": "eighth", "signed": "signed_byte", "min": "lesser", "max": "greater"}
+_CALLS = {"bcd": "bcd", "digit": "digit", "eighth": "eighth", "sprite": "sprite", "signed": "signed_byte", "min": "lesser", "max": "greater"}
 
 
 def rules_source() -> str:
@@ -52,10 +53,11 @@ def rules_source() -> str:
         rule = rules()[game.name]
         first = "".join(_lines(rule, rule.begin, set()))
         begin.append(f"    case {number}: lives = {game.lives}; {first.strip()} break;  // {game.name}\n")
-        body = "".join(_lines(rule, rule.body, set()))
+        fixed = "" if rule.sets("lives") else f"        lives = {game.lives};\n"
+        body = fixed + "".join(_lines(rule, rule.body, set()))
         judge.append(f"    case {number}: {{  // {game.name}\n{body}        break;\n    }}\n")
     return f"""{_HELPERS}
-CUDA_CALLABLE void begin_rules(u32 game) {{
+NOINLINE CUDA_CALLABLE void begin_rules(u32 game) {{
     score = 0; reward = 0; lives = 0; over = 0;
     for (s32 cell = 0; cell < 4; cell++) note[cell] = 0;
     switch (game) {{
@@ -63,13 +65,11 @@ CUDA_CALLABLE void begin_rules(u32 game) {{
     }}
 }}
 
-CUDA_CALLABLE void judge(u32 game) {{
+NOINLINE CUDA_CALLABLE void judge(u32 game) {{
     const s32 score_before = score;
-    reward = 0;
     switch (game) {{
 {"".join(judge)}    default: break;
     }}
-    if (over) lives = 0;
 }}
 """
 
@@ -80,7 +80,7 @@ def _lines(rule: Rule, statements: tuple[ast.stmt, ...] | list[ast.stmt], known:
     for line in statements:
         if isinstance(line, ast.Assign) and isinstance(line.targets[0], ast.Name):
             name = line.targets[0].id
-            kind = "" if name in known or name in KEPT or name == "reward" else "s32 "
+            kind = "" if name in known or name in KEPT else "s32 "
             known.add(name)
             cast = "(u8)" if name == "over" else ""
             lines.append(f"{pad}{kind}{_FIELDS.get(name, name)} = {cast}{_value(rule, line.value)};\n")
@@ -91,11 +91,17 @@ def _lines(rule: Rule, statements: tuple[ast.stmt, ...] | list[ast.stmt], known:
         elif isinstance(line, ast.For) and isinstance(line.target, ast.Name) and isinstance(line.iter, ast.Call):
             start, stop, *by = (_value(rule, bound) for bound in line.iter.args)
             name, step = line.target.id, by[0] if by else "1"
-            lines += [f"{pad}for (s32 {name} = {start}; {name} < {stop}; {name} += {step}) {{\n", *_lines(rule, line.body, known | {name}, depth + 1), f"{pad}}}\n"]
+            lines += [
+                f"{pad}for (s32 {name} = {start}; {name} < {stop}; {name} += {step}) {{\n",
+                *_lines(rule, line.body, known | {name}, depth + 1),
+                f"{pad}}}\n",
+            ]
         else:
             raise _unknown(rule, line)
     if depth == 2 and statements is rule.body and not rule.sets("reward"):
         lines.append(f"{pad}reward = score - score_before;\n")
+    if depth == 2 and statements is rule.body and not rule.keeps_lives:
+        lines.append(f"{pad}if (over) lives = 0;\n")
     return lines
 
 

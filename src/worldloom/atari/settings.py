@@ -56,6 +56,9 @@ class Settings:
         reward_clip: Whether the reward is the sign of the points of a step.
         repeat_action_probability: How likely a frame keeps the action of the frame before it, whatever the agent chose.
         full_action_space: Whether all 18 actions are there, or only those that mean something in the game.
+        continuous: Whether an action is three numbers instead: how far the stick is pushed, 0 to 1, its angle in radians, and the button, 0 to 1.
+            Paddles turn as fast as the stick is pushed far.
+        continuous_action_threshold: How far counts as pushed, to each side, and what counts as pressed.
         max_episode_steps: Steps after which an episode is cut off; 0 for none.
         max_num_frames_per_episode: Frames after which it is; 0 for none.
         mode: The variant of the game; None for the usual one.
@@ -82,6 +85,8 @@ class Settings:
     reward_clip: bool = False
     repeat_action_probability: float = 0.0
     full_action_space: bool = False
+    continuous: bool = False
+    continuous_action_threshold: float = 0.5
     max_episode_steps: int = 27_000
     max_num_frames_per_episode: int = 0
     mode: int | None = None
@@ -104,14 +109,17 @@ class Settings:
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
                 raise _wrong(name, value, "a whole number, or None for the game's own")
-        sticky = self.repeat_action_probability
-        if isinstance(sticky, bool) or not isinstance(sticky, (int, float)) or not 0.0 <= sticky <= 1.0:
-            raise _wrong("repeat_action_probability", sticky, "a number from 0 to 1")
+        for name in ("repeat_action_probability", "continuous_action_threshold"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0.0 <= value <= 1.0:
+                raise _wrong(name, value, "a number from 0 to 1")
         skip = self.frame_skip if isinstance(self.frame_skip, tuple) else (self.frame_skip, _next(self.frame_skip))
         if len(skip) != 2 or any(isinstance(n, bool) or not isinstance(n, int) for n in skip) or not 1 <= skip[0] < skip[1] <= MOST_SKIP + 1:
             raise _wrong("frame_skip", self.frame_skip, f"a whole number from 1 to {MOST_SKIP}, or a pair (least, greatest + 1) of them")
         if (self.img_height == 0) != (self.img_width == 0):
             raise _wrong("img_height", self.img_height, "0 together with img_width=0, which leaves pictures as they are, or neither")
+        if self.continuous and self.players == 2:
+            raise InputError("two players of an Atari world have sticks of 18 actions: leave continuous=True out, or players=2")
         if self.episodic_life and self.life_loss_info:
             raise InputError("Atari worlds either end episodes with a life (episodic_life) or only tell of it (life_loss_info): choose one of them")
 
@@ -156,7 +164,7 @@ NAMES = frozenset({*(f.name for f in dataclasses.fields(Settings)), *ALIASES})
 
 def settle(given: Mapping[str, Any], like: Like = "envpool") -> Settings:
     """The settings of ``like``, or of whoever ``given`` names under ``like``, with those of ``given`` in their places."""
-    named = {}
+    named: dict[str, Any] = {}
     for name, value in given.items():
         if name not in NAMES:
             near = difflib.get_close_matches(name, NAMES, n=1)

@@ -13,15 +13,11 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from worldloom.atari.console import BEGIN, RESET, WARM_UP, Bench, Shelf, outcome
-from worldloom.atari.games import RESET as PRESS_RESET
+from worldloom.atari.boot import FIRE, NOOP, boot
+from worldloom.atari.console import WARM_UP, Bench, Outcome, Shelf, outcome
 from worldloom.atari.lineup import Title
 from worldloom.atari.settings import Settings
 from worldloom.core.launch import Shard
-
-NOOP, FIRE = 0, 1
-SETTLING, RESETTING = 60, 4
-"""Frames after power-on in which nothing is pressed, and in which RESET is."""
 
 
 @dataclass(frozen=True)
@@ -48,14 +44,6 @@ class Starts:
         return len(self.frames) // 2
 
 
-def boot(title: Title) -> list[int]:
-    """What player A and the switches do from power-on until the game is there, frame by frame."""
-    start = () if title.game is None else title.game.start
-    actions = [RESET if action == PRESS_RESET else action for action in start]
-    again = 2 if title.game is not None and len(title.game.modes) > 1 else 1  # choosing a mode presses it once more
-    return [NOOP] * SETTLING + [RESET] * RESETTING + [RESET + BEGIN] + [RESET] * (again * RESETTING - 1) + actions
-
-
 def starts(found: Sequence[Title], settings: Settings) -> Starts:
     """Every start of these games."""
     fires = [settings.use_fire_reset and FIRE in title.choices(settings, len(found) > 1) for title in found]
@@ -63,7 +51,7 @@ def starts(found: Sequence[Title], settings: Settings) -> Starts:
     boots: list[list[int]] = []
     rests: list[list[int]] = []
     for title, fire in zip(found, fires, strict=True):
-        first = boot(title)
+        first = boot(title.game, title.mode)
         for number in range(noops):
             for button in (NOOP, FIRE):
                 rest = _rest(number, [button] * int(fire), settings)
@@ -75,8 +63,8 @@ def starts(found: Sequence[Title], settings: Settings) -> Starts:
         held[row, : len(program), 0] = program
     for row, (whole, rest) in enumerate(zip(boots, rests, strict=True)):
         held[row, : len(whole) - len(rest), 1] = WARM_UP
-    lengths = [np.array([len(program) for program in part], np.int32) for part in (programs, rests)]
-    return Starts(held, *lengths, np.array(fires), noops)
+    frames, waits = (np.array([len(program) for program in part], np.int32) for part in (programs, rests))
+    return Starts(held, frames, waits, np.array(fires), noops)
 
 
 def _rest(number: int, fire: list[int], settings: Settings) -> list[int]:
@@ -90,7 +78,7 @@ def _rest(number: int, fire: list[int], settings: Settings) -> list[int]:
 
 
 class StartStates:
-    """The states that starts lead to, made on the device.
+    """The states that starts lead to, made on the device: every game is booted once, and then waits as each of its starts does.
 
     Attributes:
         machine: uint32 (starts, words): the state of the console.
@@ -99,18 +87,27 @@ class StartStates:
     """
 
     def __init__(self, shelf: Shelf, chosen: Starts, device: wp.Device) -> None:
-        count = chosen.count
-        game = np.arange(count, dtype=np.int32) // (count // len(shelf.table))
-        bench, self.outcome = Bench(shelf, count, device), outcome(count, device)
-        machine = wp.array(shelf.power_on[game], dtype=wp.uint8, device=device)
-        pictures = wp.zeros((count, 2, shelf.height, 160), dtype=wp.uint8, device=device)
-        games = wp.array(game, dtype=wp.int32, device=device)
-        everyone = Shard(0, count, None, True, device, None)
-        pressed, frames = (wp.array(values, device=device) for values in (chosen.pressed[:count], chosen.frames[:count]))
-        bench.emulate(everyone, machine, games, pressed, frames, None, self.outcome, pictures, window=2)
-        bench.draw(everyone, games, pictures)
-        wp.synchronize_device(device)
-        self.machine, self.pictures = words(machine), words(pictures)
+        games, count = len(shelf.table), chosen.count
+        boots = np.arange(games) * (count // games)
+        lengths = chosen.frames[boots] - chosen.rests[boots]
+        machine, pictures, _ = _followed(shelf, device, np.arange(games), shelf.power_on, None, chosen.pressed[boots], lengths)
+        game = np.arange(count) // (count // games)
+        found = _followed(shelf, device, game, machine.numpy(), pictures.numpy(), chosen.pressed[count:], chosen.frames[count:])
+        self.machine, self.pictures, self.outcome = words(found[0]), words(found[1]), found[2]
+
+
+def _followed(shelf: Shelf, device: wp.Device, game: Any, machine: Any, pictures: Any, pressed: Any, frames: Any) -> tuple[wp.array, wp.array, Outcome]:
+    """Consoles that play ``game``, from the state and the pictures of that game, after the programs of ``pressed``."""
+    count = len(game)
+    bench, told = Bench(shelf, count, device), outcome(count, device)
+    states = wp.array(machine[game], dtype=wp.uint8, device=device)
+    shown = wp.array(np.zeros((count, 2, shelf.height, 160), np.uint8) if pictures is None else pictures[game], dtype=wp.uint8, device=device)
+    games, programs, lengths = (wp.array(values, dtype=t, device=device) for values, t in ((game, wp.int32), (pressed, wp.uint8), (frames, wp.int32)))
+    everyone = Shard(0, count, None, True, device, None)
+    bench.emulate(everyone, states, games, programs, lengths, None, told, shown, window=2)
+    bench.draw(everyone, games, shown)
+    wp.synchronize_device(device)
+    return states, shown, told
 
 
 def words(array: wp.array) -> wp.array:

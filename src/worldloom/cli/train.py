@@ -13,6 +13,7 @@ import tyro
 from worldloom.cli import console
 from worldloom.cli.settings import Json, Switch
 from worldloom.core.errors import InputError
+from worldloom.core.world_files import file_and_id
 
 if TYPE_CHECKING:
     from worldloom.cli.stopping import Stopping
@@ -135,7 +136,7 @@ class Train:
         return drawn
 
     def _report(self, request: Request, outcome: Outcome, drawn: dict[str, Path], stopping: Stopping) -> None:
-        env = request.env.rpartition(":")[2]
+        file, env = file_and_id(request.env)
         known = outcome.mean_return if math.isfinite(outcome.mean_return) else None
         if self.json:
             report: dict[str, Any] = {
@@ -168,7 +169,7 @@ class Train:
         )
         lines = [f"{env} with {request.algorithm}: {gained} after {pace}{ended}", f"{outcome.folder}: {', '.join(files)}"]
         folder, world = shlex.quote(str(outcome.folder)), shlex.quote(self.env)
-        in_file = request.env != env
+        in_file = bool(file)
         lines.append(f"  worldloom eval {folder} --env {world}" if in_file else f"  worldloom eval {folder}")
         if stopping.told is not None and not outcome.complete:
             lines.append(f"  worldloom train {f'{world} ' if in_file else ''}--resume --run-dir {folder}")

@@ -19,7 +19,7 @@ from worldloom.core.registry import registered
 from worldloom.core.world_files import find
 from worldloom.learn.algorithms import algorithm
 from worldloom.learn.config import TrainConfig
-from worldloom.learn.defaults import SHARED, TUNED, tuned
+from worldloom.learn.defaults import SHARED, known, tuned
 from worldloom.learn.run_folder import holds_run, read_config
 from worldloom.learn.runs import Request, in_world, request_from_dict
 
@@ -37,9 +37,10 @@ def parse(arguments: Sequence[str]) -> Train:
         return _resumed(_read(given, _as_form(run)), run)
     _, kind = algorithm(algo)
     guess = next((word for word in given if _is_world(word) or word.endswith(".py") or ".py:" in word), "")
-    command = _read(given, _fresh(algo, kind, guess), _tuned_for(guess, algo))
+    device = _value(given, "--device") or "auto"
+    command = _read(given, _fresh(algo, kind, guess, device), _tuned_for(guess, algo))
     if command.env and command.env != guess:  # another argument looked like a world
-        command = _read(given, _fresh(algo, kind, command.env), _tuned_for(command.env, algo))
+        command = _read(given, _fresh(algo, kind, command.env, device), _tuned_for(command.env, algo))
     return command
 
 
@@ -47,16 +48,15 @@ def _is_world(word: str) -> bool:
     return family_of(word) is not None or word in registered()
 
 
-def _fresh(algo: str, kind: type[TrainConfig], env: str) -> Train:
+def _fresh(algo: str, kind: type[TrainConfig], env: str, device: str) -> Train:
     """The form of a new training with its defaults."""
     world = find(env).id if env else ""
-    form: Train = _form(kind)(algo=algo, settings=tuned(world, algo, kind), policies=_agents_text(SHARED.get(world, {})))
+    form: Train = _form(kind)(algo=algo, settings=tuned(world, algo, kind, device), policies=_agents_text(SHARED.get(world, {})))
     return form
 
 
 def _tuned_for(env: str, algo: str) -> str:
-    known = env and (find(env).id, algo) in TUNED
-    return f"The defaults are those that suit {find(env).id}." if known else ""
+    return f"The defaults are those that suit {find(env).id}." if env and known(find(env).id, algo) else ""
 
 
 def _form(kind: type[TrainConfig]) -> Any:

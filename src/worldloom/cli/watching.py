@@ -10,6 +10,7 @@ import torch
 from worldloom.cli import console
 from worldloom.cli.live import TrainingConsole, open_console
 from worldloom.core.compare import device_name
+from worldloom.core.world_files import file_and_id
 from worldloom.learn.callbacks import Callback
 from worldloom.learn.progress import Progress
 from worldloom.learn.runs import Request
@@ -39,7 +40,7 @@ class Shown(Callback):
     def begin(self, worlds: int, details: dict[str, str], device: torch.device | None = None) -> None:
         """Open the console."""
         self._console = open_console(self.quiet, device)
-        world = self.request.env.rpartition(":")[2]
+        _, world = file_and_id(self.request.env)
         shown = {"worlds": f"{worlds:,}", "seed": str(self.request.config.seed), **details}
         if self._folder is not None:
             shown["folder"] = str(self._folder)

@@ -66,12 +66,13 @@ def random_action(space: Space, shape: tuple[int, ...], generator: np.random.Gen
 
 
 def _random_box(space: Box, shape: tuple[int, ...], generator: np.random.Generator) -> Array:
-    low, high = np.isfinite(space.low), np.isfinite(space.high)
-    if low and high:
-        return generator.uniform(space.low, space.high, shape)
-    if low:
-        return space.low + generator.exponential(size=shape)
-    return space.high - generator.exponential(size=shape) if high else generator.standard_normal(shape)
+    least, greatest = (np.asarray(bound) for bound in (space.low, space.high))
+    low, high = np.isfinite(least), np.isfinite(greatest)
+    if low.all() and high.all():
+        return generator.uniform(least, greatest, shape)
+    away = generator.exponential(size=shape) if low.any() or high.any() else generator.standard_normal(shape)
+    beyond = np.where(low, least, 0.0) + away, np.where(high, greatest, 0.0) - away
+    return np.where(low & high, np.clip(beyond[0], least, greatest), np.where(low, beyond[0], np.where(high, beyond[1], away)))
 
 
 def random_actions(simulation: Simulation, generator: np.random.Generator) -> dict[str, Array]:

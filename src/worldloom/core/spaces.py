@@ -41,19 +41,27 @@ class MultiDiscrete:
 class Box:
     """Real numbers between ``low`` and ``high``: one (``shape=()``) or a vector of ``shape=(n,)``.
 
-    The bounds describe the space. A world that needs its actions inside them clips them itself; the engine refuses only
-    numbers that are not finite.
+    Bounds are one for all numbers, or for a vector one each: ``wl.Box((0.0, -1.0), (1.0, 1.0), (2,))``. They describe the space. A world
+    that needs its actions inside them clips them itself; the engine refuses only numbers that are not finite.
     """
 
-    low: float = -math.inf
-    high: float = math.inf
+    low: float | tuple[float, ...] = -math.inf
+    high: float | tuple[float, ...] = math.inf
     shape: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        if not all(isinstance(b, (int, float)) for b in (self.low, self.high)) or not self.low < self.high:
+        pairs = list(zip(*self.each(), strict=False))
+        each = all(not isinstance(b, tuple) or self.shape == (len(b),) for b in (self.low, self.high))
+        if not each or not all(isinstance(b, (int, float)) for pair in pairs for b in pair) or not all(low < high for low, high in pairs):
             raise misuse(f"Box needs two numbers with low < high, not {self.low!r} and {self.high!r}", "write for example wl.Box(-1.0, 1.0)")
         if len(self.shape) > 3 or any(not isinstance(n, int) or n < 1 for n in self.shape):
             raise misuse(f"Box takes a shape of at most three whole numbers of 1 or more, not {self.shape!r}", "write for example wl.Box(-1.0, 1.0, (2,))")
+
+    def each(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """The bounds of every number."""
+        size = math.prod(n for n in self.shape if isinstance(n, int))
+        low, high = (b if isinstance(b, tuple) else (b,) * size for b in (self.low, self.high))
+        return low, high
 
 
 Space = Discrete | MultiDiscrete | Box

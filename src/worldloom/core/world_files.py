@@ -14,12 +14,19 @@ _LOADED: dict[Path, tuple[int, int, dict[str, Definition]]] = {}
 """Files that were run: when they were changed last (ns), their size, and what they registered."""
 
 
+def file_and_id(env: str) -> tuple[str, str]:
+    """The file and the id in what names a world; each empty where it has none."""
+    head, colon, tail = env.rpartition(":")
+    if colon and head.endswith(".py"):
+        return head, tail
+    return (env, "") if env.endswith(".py") else ("", env)
+
+
 def find(env: str) -> Definition:
     """The definition that ``env`` names: ``CartPole-v1``, ``pond.py``, or ``pond.py:Pond-v0``."""
-    head, colon, tail = env.rpartition(":")
-    file, wanted = (head, tail) if colon and head.endswith(".py") else (env, "")
-    if not file.endswith(".py"):
-        return definition(env)
+    file, wanted = file_and_id(env)
+    if not file:
+        return definition(wanted)
     found = load(Path(file))
     if wanted:
         if wanted not in found:
@@ -32,9 +39,8 @@ def find(env: str) -> Definition:
 
 def reference(env: str, made: Definition) -> str:
     """What finds the world ``made``, which ``env`` named, from any folder: its id, or with the whole path of its file."""
-    head, colon, _ = env.rpartition(":")
-    file = head if colon and head.endswith(".py") else env
-    return f"{Path(file).expanduser().resolve()}:{made.id}" if file.endswith(".py") else made.id
+    file, _ = file_and_id(env)
+    return f"{Path(file).expanduser().resolve()}:{made.id}" if file else made.id
 
 
 def load(file: Path) -> dict[str, Definition]:

@@ -14,7 +14,7 @@ from worldloom.learn.learner import Learner
 from worldloom.learn.loss_kernel import loss_slopes, weights_of
 from worldloom.learn.means import Mean
 from worldloom.learn.on_policy import OnPolicy, explained_variance
-from worldloom.learn.storage import Batch
+from worldloom.learn.storage import Batch, Storage
 
 NUMBERS_AT_ONCE = 1 << 29
 """On a GPU: about how many numbers of one layer are kept at a time for the way back."""
@@ -47,8 +47,8 @@ class A2C(OnPolicy):
     settings = A2CConfig
     metric_names = ("loss/policy", "loss/value", "loss/entropy", "update/gradient_norm", "update/explained_variance")
 
-    def update(self, learner: Learner) -> None:
-        config, kept, policy = learner.config, learner.player.storage, learner.policy
+    def update(self, learner: Learner, gathered: Storage) -> None:
+        config, kept, policy = learner.config, gathered, learner.policy
         assert isinstance(config, A2CConfig)
         returns = n_step_returns(kept.rewards, kept.values, kept.dones, config.gamma, config.n_steps or config.num_steps)
         batch = kept.everything(returns - kept.values[:-1], returns)

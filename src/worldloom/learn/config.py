@@ -10,6 +10,7 @@ from worldloom.learn.field_checks import check_fields
 from worldloom.learn.policy_config import PolicyConfig
 
 Schedule = Literal["constant", "linear", "kl"]
+CutValues = Literal["auto", "last", "before"]
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,11 @@ class TrainConfig:
     """How the step size changes: not at all, linearly to 0 over the training, or so that the policy moves by about target_kl per update."""
     max_gradient_norm: float = 0.5
     """Gradients longer than this are shortened to it; 0 for no limit."""
+    clip_rewards: bool = False
+    """Learn from the sign of each reward instead of its size. Returns are told as they are."""
+    episodic_life: bool = False
+    """Where agents have a component lives: nothing that comes after the loss of a life counts for what came before it, as at the end of an
+    episode. The episode itself goes on."""
     action_masks: bool = True
     """Heed the component action_mask of the agents, where a world has one: choices that it forbids are never taken."""
     precision: Literal["fp32", "bf16"] = "fp32"
@@ -60,10 +66,16 @@ class RolloutConfig(TrainConfig):
 
     num_steps: int = 32
     """Steps that every world takes between two updates."""
+    overlap: bool = False
+    """Learn from a roll-out while the next one is taken, by the policy from before: on a GPU both run at once. It pays where worlds keep a part
+    of the GPU busy for long, such as Atari's, and needs memory for two roll-outs."""
     entropy_weight: float = 0.0
     """How much a policy that tries more counts in the loss."""
     value_weight: float = 0.5
     """How much the value's error counts in the loss."""
+    cut_values: CutValues = "auto"
+    """What an episode that was cut off would still have brought: the value of its last observation (last), or of the one before it (before),
+    which spares to keep all last observations. auto: before for images of bytes, last for all else."""
     normalize_rewards: bool = False
     """Divide rewards by the spread of the discounted return, as it is seen so far."""
 

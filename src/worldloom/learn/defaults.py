@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from worldloom.atari.family import AtariFamily
+from worldloom.core.device import resolve
+from worldloom.core.families import family_of
+from worldloom.learn.atari_defaults import suits
 from worldloom.learn.config import TrainConfig
 
 GRID_TAG: dict[str, dict[str, Any]] = {
@@ -216,9 +221,27 @@ SHARED: dict[str, dict[str, str]] = {
 """By world: who shares a policy, where it is not each kind with one of its own. Players on the grid see of which kind they are."""
 
 
-def tuned(world: str, algorithm: str, kind: type[TrainConfig]) -> TrainConfig:
-    """The settings to start from: those of ``kind``, changed as ``TUNED`` says for this world and algorithm."""
-    values = TUNED.get((world, algorithm), {})
+def known(world: str, algorithm: str) -> bool:
+    """Whether there are settings that suit a world."""
+    return (world, algorithm) in TUNED or isinstance(family_of(world), AtariFamily)
+
+
+def tuned(world: str, algorithm: str, kind: type[TrainConfig], device: str = "auto") -> TrainConfig:
+    """The settings to start from: those of ``kind``, changed as suits this world and algorithm.
+
+    Args:
+        world: The world's id.
+        algorithm: The name of the algorithm.
+        kind: The class of its settings.
+        device: Where it will train, which matters to Atari's games: cpu, cuda:N, or auto for a GPU where there is one.
+    """
+    atari = isinstance(family_of(world), AtariFamily)
+    values = suits(world, algorithm, resolve(device)[0].is_cuda) if atari else TUNED.get((world, algorithm), {})
+    return built(kind, values)
+
+
+def built(kind: type[TrainConfig], values: Mapping[str, Any]) -> TrainConfig:
+    """Settings of ``kind`` with ``values`` in their places; those of the network as ``policy.hidden`` and so on."""
     plain = {name: value for name, value in values.items() if "." not in name}
     config = kind(**plain)
     of_policy = {name.removeprefix("policy."): value for name, value in values.items() if name.startswith("policy.")}

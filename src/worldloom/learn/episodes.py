@@ -19,10 +19,14 @@ def _record(
     truncated: wp.array(dtype=wp.bool),
     ended: wp.array(dtype=wp.bool),
     weights: wp.array(dtype=wp.float32),
+    lives: wp.array(dtype=wp.int32),
     agents: int,
     step: int,
+    clip: bool,
     kept_reward: wp.array(dtype=wp.float32),
     kept_done: wp.array(dtype=wp.bool),
+    kept_cut: wp.array(dtype=wp.bool),
+    lives_before: wp.array(dtype=wp.int32),
     running: wp.array2d(dtype=wp.float32),
     parts: wp.array2d(dtype=wp.float64),
     final_steps: wp.array2d(dtype=wp.int32),
@@ -42,8 +46,14 @@ def _record(
     present = True
     if weights.shape[0] > 0:
         present = weights[row] > 0.0
-    kept_reward[row] = reward
+    kept_reward[row] = wp.where(clip, wp.where(reward != 0.0, wp.sign(reward), 0.0), reward)
     kept_done[row] = over
+    if lives.shape[0] > 0:
+        kept_done[row] = over or lives[row] < lives_before[row]
+        lives_before[row] = lives[row]
+    cut = present and truncated[flag] and not terminated[flag]
+    if kept_cut.shape[0] > 0:
+        kept_cut[row] = cut
     if present:
         running[0, row] = running[0, row] + reward
         running[1, row] = running[1, row] + 1.0
@@ -56,7 +66,7 @@ def _record(
             running[1, row] = 0.0
     if final_count.shape[0] > 0:
         keep[row] = -1
-        if present and truncated[flag] and not terminated[flag]:
+        if cut:
             slot = wp.min(final_count[row], final_steps.shape[0] - 1)
             final_steps[slot, row] = step
             final_count[row] = slot + 1
@@ -66,15 +76,25 @@ def _record(
 class Episodes:
     """Running returns and lengths of the episodes of ``rows`` agents, and sums over those that finished.
 
+    Args:
+        rows: How many agents.
+        device: Where.
+        clip: Whether only the signs of rewards are kept to learn from.
+        lives: Whether the loss of a life is kept as an end to learn from. The episode goes on.
+
     Attributes:
         running: Return and length so far, shape (2, rows).
+        lives: What each agent had left after the last step, shape (rows,), int32; empty where that is not heeded.
         sums: Count, return and length summed over the episodes that finished since the sums were last cleared, shape (3,), float64; see :meth:`total`.
     """
 
-    def __init__(self, rows: int, device: torch.device) -> None:
+    def __init__(self, rows: int, device: torch.device, clip: bool = False, lives: bool = False) -> None:
+        self.clip = clip
+        self.lives = torch.zeros(rows if lives else 0, dtype=torch.int32, device=device)
         self.running = torch.zeros((2, rows), device=device)
         self.sums = torch.zeros(3, dtype=torch.float64, device=device)
         self._parts = torch.zeros((PARTS if device.type == "cuda" else 1, 3), dtype=torch.float64, device=device)
+        self._no_cuts = torch.zeros(0, dtype=torch.bool, device=device)
         self.device = device
 
     def total(self) -> torch.Tensor:
@@ -83,20 +103,36 @@ class Episodes:
         self._parts.zero_()
         return self.sums
 
-    def record(self, seats: Seats, step: int, weights: torch.Tensor, reward: torch.Tensor, done: torch.Tensor, finals: tuple[torch.Tensor, ...]) -> None:
+    def tensors(self) -> dict[str, torch.Tensor]:
+        """What later episodes depend on, by name."""
+        return {"running": self.running, "sums": self.sums, **({"lives": self.lives} if len(self.lives) else {})}
+
+    def record(
+        self,
+        seats: Seats,
+        step: int,
+        weights: torch.Tensor,
+        reward: torch.Tensor,
+        done: torch.Tensor,
+        finals: tuple[torch.Tensor, ...],
+        cut: torch.Tensor | None = None,
+    ) -> None:
         """Take in one step.
 
         Args:
             seats: Whose step it was.
             step: Its number in the roll-out.
             weights: 1 for agents that were there to act, shape (rows,); empty where all always are.
-            reward, done: Written: the reward, and whether the episode ended, shape (rows,).
+            reward, done: Written: the reward to learn from, and whether an episode or a life ended, shape (rows,).
             finals: Written: steps and counts of the episodes that were cut off, and the slot of those cut off now or -1; see the roll-out.
+            cut: Written where it is given and not empty: whether the episode was cut off, shape (rows,).
         """
         world = seats.simulation
         if seats.leave:
             flags = (seats.terminated(), seats.truncated(), seats.world_ended())
         else:
             flags = (world.terminated.torch(), world.truncated.torch(), torch.empty(0, dtype=torch.bool, device=self.device))
-        arguments = [seats.rewards().float(), *flags, weights, seats.agents, step, reward, done, self.running, self._parts, *finals]
+        left = seats.lives() if len(self.lives) else None
+        given = [seats.rewards().float(), *flags, weights, self.lives if left is None else left, seats.agents, step, self.clip]
+        arguments = [*given, reward, done, self._no_cuts if cut is None else cut, self.lives, self.running, self._parts, *finals]
         launch(_record, seats.rows, arguments, self.device)

@@ -16,8 +16,8 @@ def warp_device(device: torch.device) -> wp.Device:
     return wp.device_from_torch(device)
 
 
-def launch(kernel: wp.Kernel, rows: int, arguments: Sequence[Any], device: torch.device) -> None:
-    """Launch ``kernel`` over ``rows``. Tensors among ``arguments`` are handed over without a copy; they must be contiguous."""
+def launch(kernel: wp.Kernel, rows: int | tuple[int, ...], arguments: Sequence[Any], device: torch.device) -> None:
+    """Launch ``kernel`` over ``rows``, or over several axes. Tensors among ``arguments`` are handed over without a copy; they must be contiguous."""
     handed = [wp.from_torch(a, requires_grad=False, return_ctype=True) if isinstance(a, torch.Tensor) else a for a in arguments]
     wp.launch(kernel, dim=rows, inputs=handed, device=warp_device(device), stream=current_stream(device), record_tape=False)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -21,6 +22,7 @@ from worldloom.learn.ranks import Ranks
 from worldloom.learn.rollout import Player
 from worldloom.learn.seats import Member, Seats, acting_kinds, parse_members
 from worldloom.learn.shuffle import Shuffle
+from worldloom.learn.storage import Storage
 
 LEAST_RATE, GREATEST_RATE, RATE_FACTOR = 1e-6, 1e-2, 1.5
 """Bounds of a step size that follows the divergence, and by how much it changes at once."""
@@ -69,7 +71,7 @@ class Learner:
         self.name, self.train, self.ranks = name, team.train, ranks
         own = team.config or config
         assert isinstance(own, RolloutConfig)
-        together = [name for name in ("num_steps", "steps_per_update", "total_steps") if hasattr(config, name)]
+        together = [name for name in ("num_steps", "steps_per_update", "total_steps", "overlap") if hasattr(config, name)]
         self.config = replace(own, **{name: getattr(config, name) for name in together})
         self.seats = Seats(simulation, parse_members(team.agents, simulation.definition), self.config.action_masks)
         self.device = self.seats.device
@@ -90,10 +92,15 @@ class Learner:
             self.policy,
             config.num_steps,
             config.seed,
+            self.config,
             first_row=first_row,
             stream=number,
-            precision=self.config.precision,
         )
+        self.overlap = self.train and self.config.overlap
+        """Whether it learns while it plays, as it was before."""
+        if self.overlap:
+            self.player.policy = copy.deepcopy(self.policy).requires_grad_(False)
+        self._copied = self.player.storage.like() if self.overlap and not self.player.storage.sliding else None
         self.shuffle = Shuffle(self.seats.rows, self.device, config.seed, first_row)
         self.metrics = torch.zeros(metrics, device=self.device)
         """What the last update tells of itself."""
@@ -118,15 +125,29 @@ class Learner:
             rewards, weights = kept.rewards[-new:], None if kept.weights is None else kept.weights[-new:]
             self.scale.update(rewards, kept.dones[-new:], weights, self.ranks.sum_)
             rewards.copy_(self.scale.scale(rewards))
+        if kept.cuts is not None:
+            before = torch.nan_to_num(kept.values[-new - 1 : -1], 0.0, 0.0, 0.0)
+            kept.rewards[-new:] += self.config.gamma * before * kept.cuts[-new:]
         if kept.finals:
             add_final_values(kept.rewards, kept.final_steps, kept.final_values, self.config.gamma)
+
+    def kept(self) -> Storage:
+        """The roll-out, to learn from: a copy of it where the next one is taken meanwhile."""
+        return self.player.storage if self._copied is None else self._copied.copy_(self.player.storage)
+
+    def hand_over(self) -> None:
+        """Let what is learned so far play, where that is apart from what learns."""
+        if self.overlap:
+            with torch.no_grad():
+                for played, learned in zip(self.player.policy.state_dict().values(), self.policy.state_dict().values(), strict=True):
+                    played.copy_(learned)
 
     def update_statistics(self, new: int) -> None:
         """After an update: take the last ``new`` steps into the statistics that observations are normalised with, from the next roll-out on."""
         kept = self.player.storage
         if self.policy.normalizer is not None:
             weights = None if kept.weights is None else kept.weights[-new:]
-            self.policy.normalizer.update({k: v[-new:] for k, v in kept.observations.items()}, weights, self.ranks.sum_)
+            self.policy.normalizer.update(kept.newest(new), weights, self.ranks.sum_)
 
     def summarize(self) -> None:
         """Put together what the host is told of the iteration."""
@@ -142,7 +163,7 @@ class Learner:
         found = {f"policy/{k}": v for k, v in self.policy.state_dict().items()}
         found |= {f"optimizer/{k}": v for k, v in self.optimizer.tensors().items()}
         found |= {"sampler": self.player.sampler.tick, "shuffle": self.shuffle.tick, "metrics": self.metrics, "rows/state": self.player.state}
-        found |= {"rows/running": self.player.episodes.running, "rows/sums": self.player.episodes.sums}
+        found |= {f"rows/{k}": v for k, v in self.player.episodes.tensors().items()}
         if self.scale is not None:
             found |= {f"scale/{k}" if v.ndim == 0 else f"rows/scale/{k}": v for k, v in self.scale.state_dict().items()}
         return found
@@ -163,6 +184,7 @@ class Learner:
             with torch.no_grad():
                 own[name].copy_(tensor)
         self.optimizer.load({k.removeprefix("optimizer/"): v for k, v in tensors.items() if k.startswith("optimizer/")})
+        self.hand_over()
 
 
 def choose_teams(simulation: Simulation, config: TrainConfig, network: nn.Module | None, teams: Mapping[str, Team] | None) -> dict[str, Team]:

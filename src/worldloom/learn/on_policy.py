@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -54,6 +55,10 @@ class OnPolicy(Trainer):
         self._captured = captured and self.device.type == "cuda"
         self._roll = Repeated(self._roll_out, self.device, captured, self._version)
         self._learn = Repeated(self._update, self.device, captured and self.ranks.capturable, self._version)
+        self._both = Repeated(self._roll_out_and_update, self.device, captured and self.ranks.capturable, self._version)
+        self._rolled_out = False
+        """Whether there is a roll-out to learn from while the next one is taken."""
+        self._aside = torch.cuda.Stream(self.device) if self.device.type == "cuda" and config.overlap else None
         self._configured = self.simulation.configured
 
     def numbers_at_once(self) -> int:
@@ -71,9 +76,13 @@ class OnPolicy(Trainer):
     def check(self, learner: Learner) -> None:
         """Raise InputError where the settings do not fit the agents."""
 
+    def gather(self, learner: Learner) -> Any:
+        """What an update learns from; the next roll-out leaves it alone where both run at once."""
+        return learner.kept()
+
     @abstractmethod
-    def update(self, learner: Learner) -> None:
-        """Learn from the roll-out in ``learner.player.storage``, and leave ``metric_names`` in ``learner.metrics``."""
+    def update(self, learner: Learner, gathered: Any) -> None:
+        """Learn from what was ``gathered`` of a roll-out, and leave ``metric_names`` in ``learner.metrics``."""
 
     def _version(self) -> tuple[int, ...]:
         """What a recorded iteration depends on: the worlds' configuration, and who learns."""
@@ -85,7 +94,7 @@ class OnPolicy(Trainer):
             self._configured = self.simulation.configured
             cuts = most_cuts(self.simulation, self.config.num_steps)
             for learner in self.learners.values():
-                if cuts > learner.player.storage.finals:
+                if learner.player.storage.cuts is None and cuts > learner.player.storage.finals:
                     learner.player.storage.make_room(cuts)
 
     def iterate(self) -> int:
@@ -93,9 +102,14 @@ class OnPolicy(Trainer):
         for learner in self.learners.values():
             learner.schedule(self.steps / self.config.total_steps)
         self._reports.mark()
-        self._roll()
-        self._reports.mark()
-        self._learn()
+        if self.config.overlap and self._rolled_out:
+            self._both()
+        else:
+            self._roll()
+            self._rolled_out = True
+            self._reports.mark()
+            if not self.config.overlap:
+                self._learn()
         return self.new_steps
 
     def _roll_out(self) -> None:
@@ -105,9 +119,40 @@ class OnPolicy(Trainer):
         for learner in self.learners.values():
             if learner.train:
                 learner.finish_rewards(self.new_steps)
-                self.update(learner)
+                self.update(learner, self.gather(learner))
                 learner.update_statistics(self.new_steps)
             learner.summarize()
+
+    def _roll_out_and_update(self) -> None:
+        """Learn from the last roll-out while the next one is taken."""
+        learning = [learner for learner in self.learners.values() if learner.train]
+        for learner in learning:
+            learner.finish_rewards(self.new_steps)
+            learner.hand_over()
+        gathered = [self.gather(learner) for learner in learning]  # kept until both are done, so that its memory is not used for anything else
+        with self._at_once():
+            for learner, batch in zip(learning, gathered, strict=True):
+                self.update(learner, batch)
+        self._roll_out()
+        self._wait()
+        for learner in self.learners.values():
+            if learner.train:
+                learner.update_statistics(self.new_steps)
+            learner.summarize()
+
+    @contextmanager
+    def _at_once(self) -> Iterator[None]:
+        """On a GPU, run what follows beside what comes after it, until :meth:`_wait`."""
+        if self._aside is None:
+            yield
+            return
+        self._aside.wait_stream(torch.cuda.current_stream(self.device))
+        with torch.cuda.stream(self._aside):
+            yield
+
+    def _wait(self) -> None:
+        if self._aside is not None:
+            torch.cuda.current_stream(self.device).wait_stream(self._aside)
 
     def trains(self, policy: str) -> bool:
         return self.learners[policy].train
@@ -120,6 +165,7 @@ class OnPolicy(Trainer):
         return {k: v for k, v in found.items() if self.ranks.alone or "/rows/" not in k}
 
     def load_tensors(self, tensors: Tensors) -> None:
+        self._rolled_out = False
         for name, learner in self.learners.items():
             learner.load({k.removeprefix(f"{name}/"): v for k, v in tensors.items() if k.startswith(f"{name}/") and (self.ranks.alone or "/rows/" not in k)})
 

@@ -130,15 +130,15 @@ class PPO(OnPolicy):
     def samples_at_once(self, learner: Learner) -> int:
         return super().samples_at_once(learner) // _config(learner).minibatches
 
-    def update(self, learner: Learner) -> None:
-        config, kept = _config(learner), learner.player.storage
+    def update(self, learner: Learner, gathered: Storage) -> None:
+        config, kept = _config(learner), gathered
         advantages, returns = gae(kept.rewards, kept.values, kept.dones, config.gamma, config.lam)
         learner.metrics.zero_()
         first = True
         for epoch in range(config.epochs):
             divergence, measured = torch.zeros((), device=learner.device), 0
             for part in self._parts(learner, epoch):
-                told = self._step(learner, part, advantages, returns)
+                told = self._step(learner, kept, part, advantages, returns)
                 if first:  # nothing has moved yet
                     first = False
                 else:
@@ -159,11 +159,11 @@ class PPO(OnPolicy):
             return tuple(learner.shuffle.whole_rows(config.minibatches, epoch))
         return tuple(learner.shuffle.steps(config.num_steps, config.minibatches, epoch))
 
-    def _step(self, learner: Learner, part: torch.Tensor, advantages: torch.Tensor, returns: torch.Tensor) -> torch.Tensor:
+    def _step(self, learner: Learner, kept: Storage, part: torch.Tensor, advantages: torch.Tensor, returns: torch.Tensor) -> torch.Tensor:
         """Learn from one part. Returns policy loss, value loss, entropy, divergence and clipped share."""
         if learner.device.type == "cuda" and not _by_rows(learner):
-            return self._step_fused(learner, part, advantages, returns)
-        config, kept = _config(learner), learner.player.storage
+            return self._step_fused(learner, kept, part, advantages, returns)
+        config = _config(learner)
         batch = (kept.rows_of if _by_rows(learner) else kept.steps_of)(part, advantages, returns)
         mean = Mean(batch.weights, learner.ranks)
         if config.normalize_advantages:
@@ -173,9 +173,9 @@ class PPO(OnPolicy):
         learner.optimizer.step(losses.total)
         return torch.stack(losses[1:]).detach()
 
-    def _step_fused(self, learner: Learner, places: torch.Tensor, advantages: torch.Tensor, returns: torch.Tensor) -> torch.Tensor:
+    def _step_fused(self, learner: Learner, kept: Storage, places: torch.Tensor, advantages: torch.Tensor, returns: torch.Tensor) -> torch.Tensor:
         """The same with the loss and its slopes as one kernel."""
-        config, kept, policy = _config(learner), learner.player.storage, learner.policy
+        config, policy = _config(learner), learner.policy
         mean = Mean(None if kept.weights is None else kept.weights.flatten()[places], learner.ranks)
         chosen = take(advantages, places)
         if config.normalize_advantages:

@@ -70,7 +70,7 @@ class QLearner:
         """What it has seen; None where it only plays."""
         self.progress = torch.zeros(1, device=self.device)
         """How much of the training is done, 0 to 1."""
-        self.episodes = Episodes(rows, self.device)
+        self.episodes = Episodes(rows, self.device, config.clip_rewards, config.episodic_life and self.seats.lives() is not None)
         self.metrics = torch.full((metrics,), torch.nan, device=self.device)
         """What the last update tells of itself; NaN before the first."""
         self.summary = torch.zeros(4 + metrics, dtype=torch.float64, device=self.device)
@@ -162,7 +162,10 @@ class QLearner:
         self._weights.copy_(self._valid)
         self.episodes.record(self.seats, step, self._weights, self._rewards, self._dones, self._no_finals)
         if self.replay is not None:
-            self.replay.add(self._seen, self._actions, self._rewards, self.seats.terminated(), self.seats.truncated(), self._valid)
+            terminated, truncated = self.seats.terminated(), self.seats.truncated()
+            if len(self.episodes.lives):
+                terminated = terminated | (self._dones & ~truncated)  # the end of a life counts as one
+            self.replay.add(self._seen, self._actions, self._rewards, terminated, truncated, self._valid)
 
     def follow(self) -> None:
         """Move the target network towards the one that is trained."""
@@ -190,7 +193,8 @@ class QLearner:
         found = {f"policy/{k}": v for k, v in self.policy.state_dict().items()}
         found |= {f"target/{k}": v for k, v in self.target.state_dict().items()}
         found |= {f"optimizer/{k}": v for k, v in self.optimizer.tensors().items()}
-        found |= {"explorer": self.explorer.tick, "metrics": self.metrics, "rows/running": self.episodes.running, "rows/sums": self.episodes.sums}
+        found |= {"explorer": self.explorer.tick, "metrics": self.metrics}
+        found |= {f"rows/{k}": v for k, v in self.episodes.tensors().items()}
         if self.replay is not None:
             found |= {f"{REPLAY}{k}": v for k, v in self.replay.tensors().items()}
         return found

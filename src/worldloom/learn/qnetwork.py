@@ -6,8 +6,8 @@ from torch import Tensor, nn
 
 from worldloom.core.errors import InputError
 from worldloom.learn.networks.actor_critic import Observations, sole
-from worldloom.learn.networks.build import build_encoder
-from worldloom.learn.networks.layers import RELU_GAIN, linear
+from worldloom.learn.networks.build import build_encoder, chosen_network
+from worldloom.learn.networks.layers import RELU_GAIN, head, linear
 from worldloom.learn.normalize import ObservationNormalizer
 from worldloom.learn.policy_config import PolicyConfig
 from worldloom.learn.spec import PolicySpec
@@ -60,10 +60,10 @@ class QNetwork(nn.Module):  # type: ignore[misc]
 class Dueling(nn.Module):  # type: ignore[misc]
     """Features [N, F] -> V + A - mean A [N, choices]: the value of the state, and how much better or worse each choice is than their mean."""
 
-    def __init__(self, features: int, choices: int) -> None:
+    def __init__(self, features: int, choices: int, exact: bool = False) -> None:
         super().__init__()
-        self.value = _stream(features, 1)
-        self.advantage = _stream(features, choices)
+        self.value = _stream(features, 1, exact)
+        self.advantage = _stream(features, choices, exact)
 
     def forward(self, features: Tensor) -> Tensor:
         advantage = self.advantage(features)
@@ -73,10 +73,10 @@ class Dueling(nn.Module):  # type: ignore[misc]
 def build_q_network(spec: PolicySpec, config: PolicyConfig) -> nn.Sequential:
     """The encoder of ``config`` and the layers on top of it: observations [N, *shape] by name -> [N, choices]."""
     encoder = build_encoder(spec.observations, config)
-    choices = spec.action.parameters
-    return nn.Sequential(encoder, Dueling(encoder.features, choices) if config.dueling else linear(encoder.features, choices, HEAD_GAIN))
+    choices, exact = spec.action.parameters, chosen_network(spec.observations, config) != "mlp"
+    return nn.Sequential(encoder, Dueling(encoder.features, choices, exact) if config.dueling else head(encoder.features, choices, HEAD_GAIN, exact))
 
 
-def _stream(features: int, outputs: int) -> nn.Sequential:
+def _stream(features: int, outputs: int, exact: bool) -> nn.Sequential:
     """A hidden layer as wide as the features, and the last layer: [N, features] -> [N, outputs]."""
-    return nn.Sequential(linear(features, features, RELU_GAIN), nn.ReLU(), linear(features, outputs, HEAD_GAIN))
+    return nn.Sequential(linear(features, features, RELU_GAIN), nn.ReLU(), head(features, outputs, HEAD_GAIN, exact))

@@ -27,6 +27,7 @@ from worldloom.learn.advantages import check_tensor
 from worldloom.learn.launch import launch
 from worldloom.learn.priorities import Priorities
 from worldloom.learn.spec import ObservationSpec
+from worldloom.learn.take import select
 
 _STREAM = wp.constant(wp.int32(0x5265706C))
 
@@ -279,7 +280,7 @@ class Replay:
         observations = {}
         for name, stored in self.frames.items():
             wanted = places[:, self.stack - self.stacks[name] :].reshape(-1)
-            observations[name] = stored.flatten(0, 1).index_select(0, wanted).view(len(places), *self.specs[name].shape)
+            observations[name] = select(stored.flatten(0, 1), 0, wanted).view(len(places), *self.specs[name].shape)
         return observations
 
     def tensors(self) -> dict[str, torch.Tensor]:

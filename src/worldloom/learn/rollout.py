@@ -9,6 +9,7 @@ import torch
 
 from worldloom.core.simulation import Simulation
 from worldloom.learn.actions import to_world
+from worldloom.learn.config import RolloutConfig
 from worldloom.learn.episodes import Episodes
 from worldloom.learn.policy import Policy
 from worldloom.learn.sampler import Sampler
@@ -24,13 +25,16 @@ class Player:
         policy: What it does.
         steps: How many steps are kept.
         seed: Where its random numbers start.
+        config: Its settings; None for the usual ones.
         first_row: The number of its first row among those of all processes.
         stream: Tells its random numbers from those of other policies.
-        precision: fp32 or bf16, for the network.
     """
 
-    def __init__(self, seats: Seats, policy: Policy, steps: int, seed: int, *, first_row: int = 0, stream: int = 0, precision: str = "fp32") -> None:
-        self.seats, self.policy, self.precision = seats, policy, precision
+    def __init__(
+        self, seats: Seats, policy: Policy, steps: int, seed: int, config: RolloutConfig | None = None, *, first_row: int = 0, stream: int = 0
+    ) -> None:
+        config = config or RolloutConfig()
+        self.seats, self.policy, self.precision = seats, policy, config.precision
         self.sampler = Sampler(seats.spec.action, seats.rows, seats.device, seed, first_row, stream)
         self.storage = Storage(
             seats.spec,
@@ -41,8 +45,10 @@ class Player:
             masked=seats.mask() is not None,
             leave=seats.leave,
             finals=most_cuts(seats.simulation, steps),
+            cuts=_counts_before(config, seats),
+            sliding=getattr(config, "steps_per_update", steps) < steps,
         )
-        self.episodes = Episodes(seats.rows, seats.device)
+        self.episodes = Episodes(seats.rows, seats.device, config.clip_rewards, config.episodic_life and seats.lives() is not None)
         self.state = policy.initial_state(seats.rows, seats.device)
         """The policy's memory now."""
 
@@ -57,15 +63,14 @@ class Player:
     def act(self, step: int) -> None:
         """See, and act."""
         kept = self.storage
-        for key, seen in self.seats.observations().items():
-            kept.observations[key][step].copy_(seen)
+        seen = kept.keep(step, self.seats.observations())
         mask = self.seats.mask()
         if kept.masks is not None and mask is not None:
             kept.masks[step].copy_(mask)
         if kept.weights is not None:
             kept.weights[step].copy_(self.seats.active())
         with self.autocast():
-            parameters, value, state = self.policy({k: v[step] for k, v in kept.observations.items()}, self.state)
+            parameters, value, state = self.policy(seen, self.state)
         kept.values[step].copy_(value)
         if self.policy.recurrent:
             kept.states[step].copy_(self.state)
@@ -89,19 +94,20 @@ class Player:
         """Keep what came of the step."""
         kept = self.storage
         finals = (kept.final_steps, kept.final_count, kept.final_slot)
-        self.episodes.record(self.seats, step, kept.step_weights(step), kept.rewards[step], kept.dones[step], finals)
+        self.episodes.record(self.seats, step, kept.step_weights(step), kept.rewards[step], kept.dones[step], finals, kept.step_cuts(step))
         if kept.finals:
             kept.keep_finals(self.seats.final_observations(), self.state)
         if self.policy.recurrent:
             self.state *= ~kept.dones[step][:, None]
 
-    def end(self) -> None:
-        """After the last step: values of what is seen now, and of what was seen where episodes were cut off."""
+    def end(self, valued: bool = True) -> None:
+        """After the last step: values of what is seen now, where they are asked for, and of what was seen where episodes were cut off."""
         kept = self.storage
         self.sampler.advance(kept.steps)
-        with self.autocast():
-            seen = {key: now.clone() for key, now in self.seats.observations().items()}  # a policy may work in place, and this is the worlds' memory
-            kept.values[-1].copy_(self.policy.value(seen, self.state))
+        if valued:
+            with self.autocast():
+                seen = {key: now.clone() for key, now in self.seats.observations().items()}  # a policy may work in place, and this is the worlds' memory
+                kept.values[-1].copy_(self.policy.value(seen, self.state))
         if kept.finals:
             with self.autocast():
                 flat = {k: v.flatten(0, 1) for k, v in kept.final_observations.items()}
@@ -109,7 +115,14 @@ class Player:
             kept.final_values.copy_(torch.nan_to_num(finals, 0.0, 0.0, 0.0))  # a faulty world may have shown anything
 
 
-def roll_out(simulation: Simulation, players: list[Player], steps: range, one_by_one: bool) -> None:
+def _counts_before(config: RolloutConfig, seats: Seats) -> bool:
+    """Whether what an episode that was cut off would still have brought is the value of its last observation but one."""
+    if config.cut_values == "auto":
+        return any(part.is_image and part.dtype == torch.uint8 for part in seats.spec.observations.values())
+    return config.cut_values == "before"
+
+
+def roll_out(simulation: Simulation, players: list[Player], steps: range, one_by_one: bool, valued: bool = True) -> None:
     """Let every policy act for some steps.
 
     Args:
@@ -117,6 +130,7 @@ def roll_out(simulation: Simulation, players: list[Player], steps: range, one_by
         players: Together they must give the actions of every agent.
         steps: Where they are kept.
         one_by_one: Whether the kernels of a step are launched singly, for a graph that is being captured.
+        valued: Whether the value of what is seen after the last step is wanted.
     """
     with torch.no_grad():
         for player in players:
@@ -128,7 +142,7 @@ def roll_out(simulation: Simulation, players: list[Player], steps: range, one_by
             for player in players:
                 player.record(step)
         for player in players:
-            player.end()
+            player.end(valued)
 
 
 def most_cuts(simulation: Simulation, steps: int) -> int:

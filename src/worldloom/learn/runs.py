@@ -19,7 +19,7 @@ from worldloom.core.errors import InputError
 from worldloom.core.mishaps import Mishaps
 from worldloom.core.registry import Definition
 from worldloom.core.simulation import Simulation
-from worldloom.core.world_files import find, reference
+from worldloom.core.world_files import file_and_id, find, reference
 from worldloom.learn.algorithms import algorithm, config_from_dict, config_to_dict
 from worldloom.learn.callbacks import Callback, StopAt
 from worldloom.learn.checkpoints import Checkpoints
@@ -178,24 +178,16 @@ def in_world(request: Request, env: str = "", how: str = "--env {file}") -> Requ
         env: The world as the user names it: a file that registers the run's world, or its id; empty to take a registered world from the run.
         how: How the user is to name the file, for the sentence that asks for it.
     """
-    file, id_ = _file_and_id(request.env)
+    file, id_ = file_and_id(request.env)
     if not env:
         if file:
             raise InputError(f"the world of this run is in {file}, which is a program: say {how.replace('{file}', shlex.quote(file))} to run it")
         return request
-    named, named_id = _file_and_id(env)
+    named, named_id = file_and_id(env)
     if named_id and id_ and named_id != id_:
         raise InputError(f"{env} is another world than that of the run, which is {id_}: leave it out, or name what registers {id_}")
     wanted = f"{named}:{id_}" if named and id_ else env
     return replace(request, env=reference(wanted, find(wanted)))
-
-
-def _file_and_id(env: str) -> tuple[str, str]:
-    """The file and the id in what names a world; each empty where it has none."""
-    head, colon, tail = env.rpartition(":")
-    if colon and head.endswith(".py"):
-        return head, tail
-    return (env, "") if env.endswith(".py") else ("", env)
 
 
 def run_training(request: Request, callbacks: Iterable[Callback] = (), tell_folder: Callable[[Path], None] | None = None) -> Outcome:

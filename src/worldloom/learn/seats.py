@@ -22,6 +22,10 @@ MASKS = ("action_mask", "{}_mask")
 """What a component is called that says which choices of an action are allowed; ``{}`` is the action's name."""
 
 
+LIVES = "lives"
+"""What a component is called that says how many lives an agent has left."""
+
+
 @dataclass(frozen=True)
 class Member:
     """A kind of entity that acts, or some of its entities.
@@ -150,6 +154,12 @@ class Seats:
             sums.append(total if total is not None else torch.zeros((self.simulation.num_worlds, width), device=self.device))
         return (sums[0] if len(sums) == 1 else torch.cat(sums, 1)).reshape(self.rows)
 
+    def lives(self) -> torch.Tensor | None:
+        """How many lives every agent has left, int32 of shape (rows,); None where the world does not say."""
+        if any(p.lives is None for p in self._parts):
+            return None
+        return self._gather([p.lives for p in self._parts if p.lives is not None]).reshape(self.rows).to(torch.int32)
+
     def active(self) -> torch.Tensor:
         """Who is there to act, bool of shape (rows,)."""
         return self._flags("active")
@@ -233,6 +243,7 @@ class _Part:
         self.actions = [Source(table, f.name, False) for f in fields[table].values() if f.role is Role.ACTION]
         action = _action_spec(definition.id, table, [fields[table][s.name] for s in self.actions])
         self.mask = _mask_source(table, fields[table], self.actions, action) if masks else None
+        self.lives = next((Source(place, LIVES, False) for place in (table, WORLD) if LIVES in fields[place] and not fields[place][LIVES].value_shape), None)
         self.observations: dict[str, Source] = {}
         specs: dict[str, ObservationSpec] = {}
         counts = {t: seats.simulation.schedule.counts.get(t, 1) for t in fields}
@@ -270,8 +281,9 @@ def _action_spec(world: str, table: str, fields: list[Field]) -> ActionSpec:
             sizes += list(field.space.choices)
         else:
             assert isinstance(field.space, Box)
-            low += [field.space.low] * math.prod(field.value_shape)
-            high += [field.space.high] * math.prod(field.value_shape)
+            least, greatest = field.space.each()
+            low += least
+            high += greatest
     if sizes and low:
         raise InputError(f"{table} of world '{world}' has both choices and real numbers among its actions, which no policy here gives: use one or the other")
     return ActionSpec("categorical", sizes=tuple(sizes)) if sizes else ActionSpec("gaussian", low=tuple(low), high=tuple(high))

@@ -9,7 +9,7 @@ import torch
 
 from worldloom.learn.policy import Policy
 from worldloom.learn.spec import PolicySpec
-from worldloom.learn.take import put
+from worldloom.learn.take import in_words, put, select
 
 
 @dataclass(frozen=True)
@@ -62,17 +62,33 @@ class Storage:
         masked: Whether the choices that are allowed are kept with every step.
         leave: Whether agents may leave early, so that steps have weights.
         finals: How many episodes of one row can be cut off within the roll-out; their last observations are kept.
+        cuts: Whether it is kept where episodes were cut off, instead of their last observations.
+        sliding: Whether it is a window that :meth:`forget` moves on. Its observations stay where they are, in a ring.
     """
 
     def __init__(
-        self, spec: PolicySpec, rows: int, steps: int, device: torch.device, *, state_size: int = 0, masked: bool = False, leave: bool = False, finals: int = 1
+        self,
+        spec: PolicySpec,
+        rows: int,
+        steps: int,
+        device: torch.device,
+        *,
+        state_size: int = 0,
+        masked: bool = False,
+        leave: bool = False,
+        finals: int = 1,
+        cuts: bool = False,
+        sliding: bool = False,
     ) -> None:
-        self.spec, self.rows, self.steps, self.device = spec, rows, steps, device
+        self.spec, self.rows, self.steps, self.device, self.sliding = spec, rows, steps, device, sliding
 
         def zeros(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
             return torch.zeros(shape, dtype=dtype, device=device)
 
         self.observations = {key: zeros(steps, rows, *part.shape, dtype=part.dtype) for key, part in spec.observations.items()}
+        """In order, but in a window that slides: there step t is at ``(first + t) % steps``."""
+        self.first = zeros(dtype=torch.int64)
+        """Where the observations of the first step are."""
         self.actions = zeros(steps, rows, spec.action.width, dtype=spec.action.dtype)
         self.log_probs, self.entropies = zeros(steps, rows), zeros(rows)
         self.values = zeros(steps + 1, rows)
@@ -83,10 +99,12 @@ class Storage:
         self.weights = zeros(steps, rows) if leave else None
         self.states = zeros(steps, rows, state_size)
         """The policy's memory before each step."""
-        self.make_room(finals)
+        self.cuts = zeros(steps, rows, dtype=torch.bool) if cuts else None
+        """Where an episode was cut off; None where its last observation is kept."""
+        self.make_room(0 if cuts else finals)
         self.starts = torch.tensor([0, *itertools.accumulate(spec.action.sizes)], dtype=torch.int32, device=device)
         """Where the choices of each part of an action begin, and where the last ends."""
-        self._nothing = zeros(0)
+        self._nothing, self._no_flags = zeros(0), zeros(0, dtype=torch.bool)
 
     def make_room(self, finals: int) -> None:
         """Make room for ``finals`` episodes of each row that are cut off within a roll-out."""
@@ -99,9 +117,42 @@ class Storage:
         """The step in which an episode was cut off, or -1."""
         self.final_count, self.final_slot = (torch.zeros(rows if finals else 0, dtype=torch.int32, device=device) for _ in range(2))
 
+    def like(self) -> Storage:
+        """Room for a copy of what is learned from."""
+        kinds = {"masked": self.masks is not None, "leave": self.weights is not None}
+        return Storage(self.spec, self.rows, self.steps, self.device, state_size=self.states.shape[2], finals=0, **kinds)
+
+    def copy_(self, other: Storage) -> Storage:
+        """Take over the steps of ``other``, whose rewards are finished: nothing of what was cut off is needed any more."""
+        others = other.tensors()
+        for name, tensor in self.tensors().items():
+            tensor.copy_(others[name])
+        self.values.copy_(other.values)
+        return self
+
+    def keep(self, step: int, observations: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """Keep what was seen before a step; returns it in memory that nobody else has."""
+        if not self.sliding:
+            return {key: self.observations[key][step].copy_(seen) for key, seen in observations.items()}
+        place = ((self.first + step) % self.steps).view(1)
+        for key, seen in observations.items():
+            in_words(self.observations[key], 2).index_copy_(0, place, in_words(seen.contiguous(), 1).unsqueeze(0))
+        return {key: seen.clone() for key, seen in observations.items()}
+
+    def newest(self, count: int) -> dict[str, torch.Tensor]:
+        """What was seen before the last ``count`` steps, by component, (count, rows, ...)."""
+        if not self.sliding:
+            return {key: kept[-count:] for key, kept in self.observations.items()}
+        places = (self.first + torch.arange(self.steps - count, self.steps, device=self.device)) % self.steps
+        return {key: select(kept, 0, places) for key, kept in self.observations.items()}
+
     def step_weights(self, step: int) -> torch.Tensor:
         """The weights of one step; empty where there are none."""
         return self._nothing if self.weights is None else self.weights[step]
+
+    def step_cuts(self, step: int) -> torch.Tensor:
+        """Where episodes were cut off in one step; empty where that is not kept."""
+        return self._no_flags if self.cuts is None else self.cuts[step]
 
     def keep_finals(self, observations: dict[str, torch.Tensor], state: torch.Tensor) -> None:
         """Keep the last observations of the rows that were cut off in this step, and the memory they were seen with."""
@@ -114,7 +165,7 @@ class Storage:
         """The steps at ``places`` of the flat (steps, rows) tensors."""
 
         def pick(tensor: torch.Tensor) -> torch.Tensor:
-            return tensor.flatten(0, 1).index_select(0, places)
+            return select(tensor.flatten(0, 1), 0, places)
 
         return Batch(
             {k: pick(v) for k, v in self.observations.items()},
@@ -144,10 +195,13 @@ class Storage:
 
     def forget(self, count: int) -> None:
         """Drop the first ``count`` steps, and move the others to the front."""
-        moved = [self.actions, self.log_probs, self.rewards, self.dones, self.masks, self.weights, self.states, *self.observations.values()]
-        for tensor in moved:
+        assert self.sliding
+        self.first.add_(count).remainder_(self.steps)
+        for tensor in (self.actions, self.log_probs, self.rewards, self.dones, self.masks, self.weights, self.states):
             if tensor is not None and tensor.numel():
-                tensor[: self.steps - count] = tensor[count:].clone()
+                for start in range(0, self.steps - count, count):  # in pieces that do not overlap, so that nothing is copied twice
+                    end = min(start + count, self.steps - count)
+                    tensor[start:end].copy_(tensor[start + count : end + count])
 
     def remember_nothing(self) -> None:
         """No step counts until it is written: for windows that are learned from before they are full."""
@@ -156,7 +210,7 @@ class Storage:
 
     def tensors(self) -> dict[str, torch.Tensor]:
         """What is kept of the steps, by name."""
-        found = {"actions": self.actions, "log_probs": self.log_probs, "rewards": self.rewards, "dones": self.dones, "states": self.states}
+        found = {"actions": self.actions, "log_probs": self.log_probs, "rewards": self.rewards, "dones": self.dones, "states": self.states, "first": self.first}
         found |= {f"observations/{k}": v for k, v in self.observations.items()}
         return found | {k: v for k, v in (("masks", self.masks), ("weights", self.weights)) if v is not None}
 
@@ -164,12 +218,14 @@ class Storage:
         """All steps of ``rows``, in order."""
 
         def pick(tensor: torch.Tensor) -> torch.Tensor:
-            return tensor.index_select(1, rows)
+            return select(tensor, 1, rows)
 
         resets = torch.zeros_like(self.dones)
         resets[1:] = self.dones[:-1]  # the memory before the first step is already that of its episode
+        slots = (self.first + torch.arange(self.steps, device=self.device)) % self.steps
+        places = (slots[:, None] * self.rows + rows).flatten()
         return Batch(
-            {k: pick(v) for k, v in self.observations.items()},
+            {k: select(v.flatten(0, 1), 0, places).unflatten(0, (self.steps, -1)) for k, v in self.observations.items()},
             pick(self.actions),
             pick(self.log_probs),
             pick(self.values[:-1]),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 import warp as wp
 
@@ -9,6 +11,8 @@ from worldloom.learn.launch import launch
 
 MOST_NUMBERS = 32
 """Wider rows are left to PyTorch, which copies them with many threads each."""
+WORD = 8
+"""Bytes in the largest numbers that PyTorch copies."""
 
 
 @wp.kernel(enable_backward=False)
@@ -33,10 +37,29 @@ def take(tensor: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
     flat = tensor.flatten(0, 1)
     numbers = flat[0].numel()
     if tensor.device.type != "cuda" or tensor.element_size() != 4 or numbers > MOST_NUMBERS:
-        return flat.index_select(0, places)
+        return select(flat, 0, places)
     target = tensor.new_empty((len(places), *tensor.shape[2:]))
     launch(_take, len(places), (flat.view(-1, numbers).view(torch.int32), places, target.view(-1, numbers).view(torch.int32)), tensor.device)
     return target
+
+
+def select(tensor: torch.Tensor, axis: int, places: torch.Tensor) -> torch.Tensor:
+    """``tensor.index_select(axis, places)``, in words where it can be."""
+    found = in_words(tensor, axis + 1).index_select(axis, places)
+    return found if found.dtype == tensor.dtype else found.view(tensor.dtype).view(*tensor.shape[:axis], len(places), *tensor.shape[axis + 1 :])
+
+
+def in_words(tensor: torch.Tensor, axes: int) -> torch.Tensor:
+    """Bytes [..., *picture] as words of 8 bytes [..., words], in the same memory: they are copied faster. What lies otherwise stays as it is.
+
+    Args:
+        tensor: Anything.
+        axes: How many of its axes come before the picture.
+    """
+    size = math.prod(tensor.shape[axes:])
+    if tensor.dtype != torch.uint8 or tensor.ndim == axes or size == 0 or size % WORD or not tensor.is_contiguous() or tensor.data_ptr() % WORD:
+        return tensor
+    return tensor.view(*tensor.shape[:axes], size).view(torch.int64)
 
 
 def put(values: torch.Tensor, slots: torch.Tensor, target: torch.Tensor) -> None:

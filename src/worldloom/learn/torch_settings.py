@@ -1,4 +1,4 @@
-"""PyTorch's own settings while a training runs, put back afterwards: how many threads, and how exact products are."""
+"""PyTorch's own settings while a training runs, put back afterwards: how many threads, how exact products are, and how convolutions are chosen."""
 
 from __future__ import annotations
 
@@ -13,10 +13,14 @@ WORTH_SHARING = 1 << 18
 
 @contextmanager
 def suited(device: torch.device, numbers: int) -> Iterator[None]:
-    """On a GPU: products in TF32. On the CPU: all cores for operations on many ``numbers``, one for few, where threads wait longer than they work."""
-    threads, precision = torch.get_num_threads(), torch.get_float32_matmul_precision()
+    """On a GPU: products in TF32, and of all ways to convolve the one that is fastest when they are tried.
+
+    On the CPU: all cores for operations on many ``numbers``, one for few, where threads wait longer than they work.
+    """
+    threads, precision, tried = torch.get_num_threads(), torch.get_float32_matmul_precision(), torch.backends.cudnn.benchmark
     if device.type == "cuda":
         torch.set_float32_matmul_precision("high")
+        torch.backends.cudnn.benchmark = True
     elif numbers < WORTH_SHARING:
         torch.set_num_threads(1)
     try:
@@ -24,3 +28,4 @@ def suited(device: torch.device, numbers: int) -> Iterator[None]:
     finally:
         torch.set_num_threads(threads)
         torch.set_float32_matmul_precision(precision)
+        torch.backends.cudnn.benchmark = tried

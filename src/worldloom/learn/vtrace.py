@@ -21,6 +21,8 @@ from worldloom.learn.means import Mean
 from worldloom.learn.on_policy import OnPolicy, explained_variance
 from worldloom.learn.ranks import Ranks
 from worldloom.learn.rollout import roll_out
+from worldloom.learn.storage import Batch
+from worldloom.learn.take import select
 from worldloom.learn.trainer import Tensors
 from worldloom.learn.vtrace_targets import vtrace
 
@@ -43,6 +45,8 @@ class VTraceConfig(RolloutConfig):
     """The most that a correction counts in what later steps pass on to earlier ones."""
     lam: float = 1.0
     """How much later steps pass on to earlier ones."""
+    save_window: bool = True
+    """Save the last steps of all worlds with every checkpoint. Without them a training that goes on later first takes new ones."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -54,6 +58,23 @@ class VTraceConfig(RolloutConfig):
             raise InputError(f"c_clip must be at most rho_clip ({self.rho_clip}), not {self.c_clip}")
         if self.batches < 1:
             raise InputError(f"batches must be 1 or more, not {self.batches}")
+
+
+@dataclass(frozen=True)
+class Group:
+    """What an update learns from.
+
+    Attributes:
+        batch: The steps of some rows, in order; its returns are their rewards.
+        dones: Where their episodes ended, shape (steps, rows).
+        last: What they see after the last step, by component.
+        state: The policy's memory then, shape (rows, state_size).
+    """
+
+    batch: Batch
+    dones: torch.Tensor
+    last: dict[str, torch.Tensor]
+    state: torch.Tensor
 
 
 class VTrace(OnPolicy):
@@ -93,27 +114,33 @@ class VTrace(OnPolicy):
     def _roll_out(self) -> None:
         new = range(self.config.num_steps - self.config.steps_per_update, self.config.num_steps)
         for learner in self.learners.values():
-            learner.player.storage.forget(self.config.steps_per_update)
-        roll_out(self.simulation, [learner.player for learner in self.learners.values()], new, self._captured)
+            if learner.player.storage.sliding:
+                learner.player.storage.forget(self.config.steps_per_update)
+        roll_out(self.simulation, [learner.player for learner in self.learners.values()], new, self._captured, valued=False)
 
     def _update(self) -> None:
         super()._update()
         self.turn += 1
 
-    def update(self, learner: Learner) -> None:
-        config, policy, kept = _config(learner), learner.policy, learner.player.storage
-        agents = learner.seats.agents
+    def _roll_out_and_update(self) -> None:
+        super()._roll_out_and_update()
+        self.turn += 1
+
+    def gather(self, learner: Learner) -> Group:
+        config, kept, agents = _config(learner), learner.player.storage, learner.seats.agents
         worlds = torch.arange(0, kept.rows // agents, config.batches, device=self.device) + self.turn % config.batches
-        group = (worlds[:, None] * agents + torch.arange(agents, device=self.device)).flatten()
-        batch = kept.rows_of(group, kept.rewards, kept.rewards)
-        dones = kept.dones.index_select(1, group)
+        rows = (worlds[:, None] * agents + torch.arange(agents, device=self.device)).flatten()
+        last = {k: select(v, 0, rows) for k, v in learner.seats.observations().items()}
+        return Group(kept.rows_of(rows, kept.rewards, kept.rewards), kept.dones.index_select(1, rows), last, learner.player.state.index_select(0, rows))
+
+    def update(self, learner: Learner, gathered: Group) -> None:
+        config, policy, batch, dones = _config(learner), learner.policy, gathered.batch, gathered.dones
         mean = Mean(batch.weights, learner.ranks)
-        last = {k: v.index_select(0, group) for k, v in learner.seats.observations().items()}
         with learner.player.autocast():
             parameters, values = policy.sequence(batch.observations, batch.state, batch.resets)
             log_probs, entropies = log_prob_entropy(policy.spec.action, parameters, batch.actions, batch.masks, policy.log_std)
             with torch.no_grad():
-                bootstrap = policy.value(last, learner.player.state.index_select(0, group))
+                bootstrap = policy.value(gathered.last, gathered.state)
         known = torch.cat([values.detach(), bootstrap[None]])
         targets, advantages = vtrace(
             batch.log_probs,
@@ -137,7 +164,7 @@ class VTrace(OnPolicy):
 
     def tensors(self) -> Tensors:
         found = {**super().tensors(), "turn": self.turn}
-        if self.ranks.alone:
+        if self.ranks.alone and self.config.save_window:
             for name, learner in self.learners.items():
                 found |= {f"window/{name}/{key}": tensor for key, tensor in learner.player.storage.tensors().items()}
         return found

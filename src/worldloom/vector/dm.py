@@ -53,12 +53,13 @@ class DmVectorEnv(dm_env.Environment):  # type: ignore[misc]
         return dm_env.TimeStep(kinds, zeros, np.ones(self.num_envs, np.float32), Observation(observations, self._ids))
 
     def step(self, action: Any) -> dm_env.TimeStep:
-        observations, rewards, terminations, truncations, _ = self._env.step(action)
+        observations, rewards, terminations, truncations, infos = self._env.step(action)
         over = terminations | truncations
         kinds = np.where(over, int(dm_env.StepType.LAST), int(dm_env.StepType.MID))
         kinds = np.where(self._ended, int(dm_env.StepType.FIRST), kinds).astype(np.int32)
         self._ended = over
-        return dm_env.TimeStep(kinds, rewards, 1.0 - terminations.astype(np.float32), Observation(observations, self._ids))
+        discounts = infos.get("discount", 1.0 - terminations.astype(np.float32))  # a world may have one of its own
+        return dm_env.TimeStep(kinds, rewards, discounts, Observation(observations, self._ids))
 
     def observation_spec(self) -> Any:
         return Observation(_spec(self._env.single_observation_space, "obs"), specs.Array((), np.int32, "env_id"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -9,8 +10,8 @@ from typing import Any, Literal
 import gymnasium
 
 from worldloom.core.errors import InputError
+from worldloom.core.families import family_ids, family_of, split
 from worldloom.core.fields import Role
-from worldloom.core.families import family_ids, split
 from worldloom.core.registry import Definition, definition, registered
 from worldloom.core.schedule import Autoreset
 from worldloom.vector.layout import layout
@@ -62,7 +63,8 @@ def make(
         render_mode: ``rgb_array``, or None.
         copy: Whether what is handed out stays as it is when the next step is taken.
         exact: Whether every device gives the same bits, for which it is slower; for worldloom's worlds only.
-        config: Values of the world's configuration, and settings of worlds that have some, such as Atari's; for Gymnasium's environments arguments of ``gymnasium.make``.
+        config: Values of the world's configuration, and settings of worlds that have some, such as Atari's; for Gymnasium's environments
+            arguments of ``gymnasium.make``.
     """
     if env_type not in ("gymnasium", "torch", "dm"):
         raise InputError(f"env_type must be 'gymnasium', 'torch' or 'dm', not {env_type!r}")
@@ -81,6 +83,8 @@ def make(
     if isinstance(id, str):
         settings, config = split(id, config)
         id = definition(id, **settings)
+        if id.notice and family_of(id.id) is not None:  # such as that a ROM has no rules
+            print(f"worldloom: {id.notice}", file=sys.stderr)
     if batch_size is not None and batch_size < num_envs:
         from worldloom.vector.pool import WorldPool
 

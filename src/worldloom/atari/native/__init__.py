@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 
-MEMBERS = ("state", "dpc", "cartridge", "riot", "controls", "bus", "undocumented", "polling", "m6507", "collisions", "tia", "frame", "record")
+MEMBERS = ("state", "dpc", "cartridge", "riot", "controls", "bus", "decimal", "undocumented", "polling", "m6507", "collisions", "tia", "frame", "record")
 """The headers inside of the struct, in the order of the text; members may name those that come after them."""
 
 

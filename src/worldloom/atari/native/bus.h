@@ -5,20 +5,54 @@ NOINLINE CUDA_CALLABLE u32 peek(u32 address, u32 last, s32 at) {
     bus = (u8)last;
     if (address & 0x1000) return cart_peek(address, at);
     if (kind == KIND_UA) ua_access(address);
-    if (!(address & 0x80)) return tia_peek(address, at);
+    if (!(address & 0x80)) {
+        tell_tia();
+        return tia_peek(address, at);
+    }
     if (address & 0x200) return riot_peek(address, at);
     return ram[address & 127];
 }
 
-// Takes one byte of the CPU; returns the cycles after it, which a wait for the end of the line moves on.
+// A byte for the TIA, which most writes outside of RAM are; returns the cycles after it, which a wait for the end of the line moves on.
+//
+// On a GPU the consoles of a warp run their programs apart from each other. What the display is told waits for the end of the line, where they meet:
+// there they go through their writes together, which are much alike. Only what moves the time or ends the frame is done at once.
+#if defined(__CUDA_ARCH__)
+NOINLINE CUDA_CALLABLE s32 poke_tia(u32 address, u32 value, s32 at) {
+    if (kind == KIND_3F && (address & 0x1FFF) < 0x40) show_3f(value);
+    u32 number = address & 0x3F;
+    if (clock_of(at) >= most_clocks) end_frame();
+    if (clock_of(at) > seen) seen = clock_of(at);
+    if (number == 0) sync_vertically(value, clock_of(at));
+    if (number == 2) return end_of_line(at);
+    if (number < 4 && number != 1 || (number >= 0x15 && number <= 0x1A) || number > 0x2C) return at;
+    if (waiting == WAITING_ROOM) tell_tia();
+    waiting_cycle[waiting] = at;
+    waiting_write[waiting++] = (u16)(number << 8 | value);
+    return at;
+}
+
+NOINLINE CUDA_CALLABLE void tell_tia() {
+    for (u32 i = 0; i < waiting; i++) tia_poke(waiting_write[i] >> 8, (u8)waiting_write[i], waiting_cycle[i]);
+    waiting = 0;
+}
+#else
+NOINLINE CUDA_CALLABLE s32 poke_tia(u32 address, u32 value, s32 at) {
+    if (kind == KIND_3F && (address & 0x1FFF) < 0x40) show_3f(value);
+    return tia_poke(address, (u8)value, at);
+}
+
+CUDA_CALLABLE void tell_tia() {}
+#endif
+
+// Takes one byte of the CPU; returns the cycles after it.
 NOINLINE CUDA_CALLABLE s32 poke(u32 address, u32 value, s32 at) {
     if (address & 0x1000) {
         cart_poke(address, value, at);
         return at;
     }
     if (kind == KIND_UA) ua_access(address);
-    if (kind == KIND_3F && (address & 0x1FFF) < 0x40) show_3f(value);
-    if (!(address & 0x80)) return tia_poke(address, (u8)value, at);
+    if (!(address & 0x80)) return poke_tia(address, value, at);
     if (address & 0x200)
         riot_poke(address, value, at);
     else
@@ -39,4 +73,10 @@ NOINLINE CUDA_CALLABLE u32 fetch(u32 address, s32 at) {
 NOINLINE CUDA_CALLABLE u32 pointer_at(u32 address, u32 last, s32 at) {
     u32 low = peek(address & 255, last, at);
     return low | peek((address + 1) & 255, low, at) << 8;
+}
+
+// A byte of the stack where it is not in RAM. The place before it has been read once in vain, and that byte is still on the bus.
+NOINLINE CUDA_CALLABLE u32 pull(u32 pointer, u32 opcode, s32 at) {
+    u32 last = peek(0x100 | ((pointer - 1) & 255), opcode, at);
+    return peek(0x100 | pointer, last, at);
 }

@@ -28,13 +28,21 @@ CUDA_CALLABLE u32 pair_of(u32 a, u32 b) const {  // a < b
 // The pixels from x0 to x1 of a line that shows `view`.
 CUDA_CALLABLE NOINLINE void meet(u32 shown, s32 x0, s32 x1) {
     view.build(shown);
-    s32 first = x0 >> 5, last = (x1 - 1) >> 5;
-    for (u32 a = 0; a < PLAYFIELD; a++) {
-        if (!(shown >> a & 1)) continue;
-        for (s32 word = first; word <= last; word++) {
-            u32 bits = view.mask[a][word];
+#pragma unroll 1
+    for (s32 word = x0 >> 5; word <= (x1 - 1) >> 5; word++) {
+        u32 once = 0, twice = 0;
+        for (u32 object = 0; object < OBJECTS; object++) {
+            u32 bits = shown >> object & 1 ? view.mask[object][word] : 0;
+            twice |= once & bits;
+            once |= bits;
+        }
+        twice &= view.window(word, x0, x1);
+        if (!twice) continue;
+#pragma unroll 1
+        for (u32 a = 0; a < PLAYFIELD; a++) {
+            u32 bits = shown >> a & 1 ? view.mask[a][word] & twice : 0;
             if (!bits) continue;
-            bits &= view.window(word, x0, x1);
+#pragma unroll 1
             for (u32 b = a + 1; b < OBJECTS; b++)
                 if ((shown >> b & 1) && (bits & view.mask[b][word])) collided |= pair_of(a, b);
         }
@@ -42,12 +50,12 @@ CUDA_CALLABLE NOINLINE void meet(u32 shown, s32 x0, s32 x1) {
 }
 
 // Look at everything that has been shown up to clock `until` of the frame.
-CUDA_CALLABLE void collide(s32 until) {
+NOINLINE CUDA_CALLABLE void collide(s32 until) {
     s32 from = looked;
     if (until > last_clock) until = last_clock;
     if (until <= from) return;
     looked = until;
-    u32 shown = view.shown();
+    u32 shown = view.present;
     if (view.now[VBLANK] || !(shown & (shown - 1)) || collided == 0xDFFF) {
         settle(until);
         return;

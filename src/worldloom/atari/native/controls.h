@@ -9,12 +9,12 @@ CUDA_CALLABLE u32 pushed(u32 action) {
     return ACTIONS[action % 18];
 }
 
-// Sets the pins for one frame. `reset` and `select` are 1 while the switch is held.
-CUDA_CALLABLE void press(u32 action_a, u32 action_b, u32 reset, u32 select) {
+// Sets the pins for one frame. `reset` and `select` are 1 while the switch is held; `step` is how far a paddle is turned.
+CUDA_CALLABLE void press(u32 action_a, u32 action_b, u32 reset, u32 select, s32 step = PADDLE_STEP) {
     u32 push[2] = {pushed(action_a), pushed(action_b)};
     for (u32 player = 0; player < 2; player++) {
-        if (push[player] & PUSH_LEFT) paddle[player] = paddle[player] + PADDLE_STEP > paddle_high ? paddle_high : paddle[player] + PADDLE_STEP;
-        if (push[player] & PUSH_RIGHT) paddle[player] = paddle[player] - PADDLE_STEP < paddle_low ? paddle_low : paddle[player] - PADDLE_STEP;
+        if (push[player] & PUSH_LEFT) paddle[player] = paddle[player] + step > paddle_high ? paddle_high : paddle[player] + step;
+        if (push[player] & PUSH_RIGHT) paddle[player] = paddle[player] - step < paddle_low ? paddle_low : paddle[player] - step;
     }
     u32 first = swap_ports & 1;
     u32 pins[2];

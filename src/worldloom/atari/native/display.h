@@ -10,6 +10,10 @@ enum Kind : u32 {
 
 enum Object : u32 { PLAYER0, PLAYER1, OBJECT_MISSILE0, OBJECT_MISSILE1, OBJECT_BALL, PLAYFIELD, OBJECTS };
 
+// By kind of event: a bit per object whose pixels depend on it, and the object that it makes appear or vanish.
+static const u8 TOUCHED[KINDS] = {0, 0, 0, 0, 0, 16, 32, 32, 32, 1, 2, 5, 10, 4, 8, 16, 1, 2, 4, 8, 16, 1, 2, 0, 32, 4, 0, 0};
+static const u8 APPEARS[KINDS] = {9, 9, 9, 9, 9, 9, 9, 9, 9, 0, 1, 9, 9, 2, 3, 4, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9};
+
 static const s32 LINE = 228;   // colour clocks of a line
 static const s32 BLANK = 68;   // of them without a picture
 static const s32 WIDTH = 160;
@@ -18,28 +22,26 @@ static const s32 NEVER = 0x7FFFFFFF;
 struct Display {
     u8 now[KINDS];
     u32 mask[OBJECTS][5];
-    u32 stale;  // a bit per object whose mask is out of date
+    u32 stale;    // a bit per object whose mask is out of date
+    u32 present;  // a bit per object that has any pixel
 
-    // The objects whose pixels depend on a kind of event.
-    CUDA_CALLABLE u32 touched(u32 kind) const {
-        switch (kind) {
-            case SHAPE0: case X_PLAYER0: case HIDE0: return 1u << PLAYER0;
-            case SHAPE1: case X_PLAYER1: case HIDE1: return 1u << PLAYER1;
-            case NUSIZ0: return 1u << PLAYER0 | 1u << OBJECT_MISSILE0;
-            case NUSIZ1: return 1u << PLAYER1 | 1u << OBJECT_MISSILE1;
-            case MISSILE0: case X_MISSILE0: case STARS: return 1u << OBJECT_MISSILE0;
-            case MISSILE1: case X_MISSILE1: return 1u << OBJECT_MISSILE1;
-            case BALL: case X_BALL: return 1u << OBJECT_BALL;
-            case CTRLPF: return 1u << OBJECT_BALL;
-            case PF0: case PF1: case PF2: case REFLECT: return 1u << PLAYFIELD;
-            default: return 0;
-        }
+    // All masks are out of date, after `now` has been filled.
+    CUDA_CALLABLE void begin() {
+        stale = (1u << OBJECTS) - 1;
+        present = (now[SHAPE0] != 0) << PLAYER0 | (now[SHAPE1] != 0) << PLAYER1 | now[MISSILE0] << OBJECT_MISSILE0 | now[MISSILE1] << OBJECT_MISSILE1 |
+                  now[BALL] << OBJECT_BALL | ((now[PF0] | now[PF1] | now[PF2]) != 0) << PLAYFIELD;
     }
 
-    // A bit per object that has any pixel.
-    CUDA_CALLABLE u32 shown() const {
-        return (now[SHAPE0] != 0) << PLAYER0 | (now[SHAPE1] != 0) << PLAYER1 | now[MISSILE0] << OBJECT_MISSILE0 | now[MISSILE1] << OBJECT_MISSILE1 |
-               now[BALL] << OBJECT_BALL | ((now[PF0] | now[PF1] | now[PF2]) != 0) << PLAYFIELD;
+    // An event.
+    CUDA_CALLABLE void set(u32 kind, u32 value) {
+        now[kind] = value;
+        stale |= TOUCHED[kind];
+        u32 object = APPEARS[kind];
+        if (kind >= PF0 && kind <= PF2) {
+            object = PLAYFIELD;
+            value = now[PF0] | now[PF1] | now[PF2];
+        }
+        if (object <= PLAYFIELD) present = value ? present | 1u << object : present & ~(1u << object);
     }
 
     // A write to HMM0 at the right moment keeps the extra clocks of missile 0 going: it wanders from line to line, and makes stars.
@@ -79,15 +81,23 @@ struct Display {
         if (mode == 4 || mode == 6) cover(into, bits, x + 64);
     }
 
-    CUDA_CALLABLE u32 doubled(u32 bits) const {  // every bit twice
-        bits = (bits | bits << 8) & 0x00FF00FFu;
-        bits = (bits | bits << 4) & 0x0F0F0F0Fu;
-        bits = (bits | bits << 2) & 0x33333333u;
-        bits = (bits | bits << 1) & 0x55555555u;
-        return bits | bits << 1;
+    CUDA_CALLABLE u32 doubled(u32 byte) const {  // every bit twice
+        byte = (byte | byte << 4) & 0x0F0Fu;
+        byte = (byte | byte << 2) & 0x3333u;
+        return ((byte | byte << 1) & 0x5555u) * 3;
     }
 
-    CUDA_CALLABLE u32 quadrupled(u32 bits) const { return doubled(doubled(bits)); }
+    CUDA_CALLABLE u32 quadrupled(u32 byte) const {
+        byte = (byte | byte << 12) & 0x000F000Fu;
+        byte = (byte | byte << 6) & 0x03030303u;
+        return ((byte | byte << 3) & 0x11111111u) * 15;
+    }
+
+    CUDA_CALLABLE u32 mirrored(u32 half) const {  // the 20 bits of half a playfield
+        half = (half & 0x55555u) << 1 | (half >> 1 & 0x55555u);
+        half = (half & 0x33333u) << 2 | (half >> 2 & 0x33333u);
+        return (half & 15) << 16 | (half & 0xF0) << 8 | (half & 0xF00) | (half & 0xF000) >> 8 | half >> 16;
+    }
 
     CUDA_CALLABLE void build_player(u32 which) {
         u32* into = mask[which];
@@ -104,11 +114,7 @@ struct Display {
         into[0] = quadrupled(half & 255);
         into[1] = quadrupled(half >> 8 & 255);
         into[2] = quadrupled(half >> 16);
-        u32 right = half;
-        if (now[REFLECT]) {
-            right = 0;
-            for (s32 i = 0; i < 20; i++) right |= (half >> i & 1) << (19 - i);
-        }
+        u32 right = now[REFLECT] ? mirrored(half) : half;
         into[2] |= quadrupled(right & 15) << 16;
         into[3] = quadrupled(right >> 4 & 255);
         into[4] = quadrupled(right >> 12);

@@ -16,7 +16,8 @@ for (s32 f = 0; f < wanted && f < most; f++) {
     m.log = f + window < wanted ? 0 : logs + (wanted - f & 1) * log_words;
     m.log_room = log_words - LOG_HEAD;
     if (held[0] & 128) m.begin_rules(facts[4]);
-    m.press(held[0] & 31, held[1] & 31, held[0] >> 5 & 1, held[0] >> 6 & 1);
+    s32 step = force.data ? force.data[(long long)row * most + f] : (s32)PADDLE_STEP;
+    m.press(held[0] & 31, held[1] & 31, held[0] >> 5 & 1, held[0] >> 6 & 1, step);
     m.frame();
     m.judge(facts[4]);
     points += m.reward;

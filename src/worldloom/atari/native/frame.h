@@ -22,7 +22,7 @@ CUDA_CALLABLE void begin_frame() {
 CUDA_CALLABLE void frame() {
     line_phase = phase;
     for (s32 i = 0; i < KINDS; i++) view.now[i] = kept[i];
-    view.stale = (1u << OBJECTS) - 1;
+    view.begin();
     headed = logged = 0;
     if (partial) {
         if (log) head_log(seen < first_clock ? first_clock : seen);
@@ -30,7 +30,7 @@ CUDA_CALLABLE void frame() {
         begin_frame();
     }
     partial = 1;
-    stop = 0;
+    stop = bus = waiting = 0;
     run();
     collide(seen);
     if (log) end_log(seen);

@@ -7,65 +7,149 @@
 //   over    V where it is not 0
 //   modes   D (8) and I (4)
 //   t       cycles
+//   left    instructions that may still run
 //   shown   slices
+//   place   where in the ROM the next instruction lies; its address, pc, is place + lift
+//
+// As long as the program runs on within a slice, only `place` moves. Where it leaves it, or banks are switched, `place` goes to the open slice behind the
+// image: its words all ask for a closer look, which finds the place anew.
 
-#define ROM_AT(address) rom[((shown >> (((address) >> 7) & 24)) & 255) << 10 | ((address) & 1023)]
+#define PC (place + lift)
+#define SLICE_OF(address) (((shown >> (((address) >> 7) & 24)) & 255) << 10)
+#define JUMP(address) { u32 to = (address); place = (to & 0x1000 ? SLICE_OF(to) : open) | (to & 1023); lift = to - place; }
+#define LOOK_CLOSER(address) { u32 to = (address); place = open | (to & 511); lift = to - place; }
 // After an access that may have switched banks or ended the frame.
-#define RESUME shown = slices; if (stop) line_end = NEVER;
+#define RESUME { if (shown != slices) { shown = slices; LOOK_CLOSER(PC) } if (stop) HALT }
+
+// The consoles of a warp meet again at the end of every line, and a switch leads them all to their instructions. On a CPU a console runs on to the end
+// of its frame, and each instruction leads to the next by a jump of its own, which the CPU learns to predict.
+#if defined(__CUDA_ARCH__)
+#define GOES_ON t < line_end && left > 0
+#define HALT line_end = -0x7FFFFFFF;
+#define OPCODE(code) case 0x##code:
+#define OTHERWISE default:
+#define NEXT break;
+#else
+#define GOES_ON left > 0
+#define HALT { unused += left; left = 0; }
+#define OPCODE(code) at_##code:
+#define OTHERWISE at_others:
+#define NEXT { \
+    if (left <= 0) continue; \
+    left -= 1; \
+    word = rom[place]; \
+    if (word & (WORD_FETCH | WORD_POLL)) goto closer; \
+    const void* way = ways[word & 255]; \
+    __asm__ volatile(""); /* compilers would join the ways again */ \
+    goto *way; }
+#endif
+
 #define READ_SLOWLY(target, address, last) { target = peek(address, last, t); RESUME }
 #define READ(target, address, last) { \
     u32 from = (address); \
-    if (from & 0x1000) target = ROM_AT(from); \
+    if (from & 0x1000) target = rom[SLICE_OF(from) | (from & 1023)]; \
     else if ((from & 0x280) == 0x80) target = ram[from & 127]; \
     else target = WORD_READ; \
     if (target & WORD_READ) READ_SLOWLY(target, from, last) \
     target &= 255; }
 #define READ_ZERO(target, address, last) { u32 from = (address) & 255; if (from & 128) target = ram[from & 127]; else READ_SLOWLY(target, from, last) }
-#define WRITE(address, value) { \
-    u32 to = (address); \
-    if ((to & 0x1280) == 0x80) ram[to & 127] = (u8)(value); \
-    else { t = poke(to, (value) & 255, t); RESUME } }
-#define WRITE_ZERO(address, value) { u32 to = (address) & 255; if (to & 128) ram[to & 127] = (u8)(value); else { t = poke(to, (value) & 255, t); RESUME } }
-#define PUSH(value) { WRITE_ZERO_STACK(value) s = (s - 1) & 255; }
-#define WRITE_ZERO_STACK(value) if (s & 128) ram[s & 127] = (u8)(value); else { t = poke(0x100 | s, (value) & 255, t); RESUME }
-#define PULL(target) { s = (s + 1) & 255; if (s & 128) target = ram[s & 127]; else READ_SLOWLY(target, 0x100 | s, word & 255) }
-#define POINTER(target, address) { u32 at = (address) & 255; if (at & 128 && at != 255) target = ram[at & 127] | ram[(at & 127) + 1] << 8; else { target = pointer_at(at, LOW, t); RESUME } }
+#define WRITE_SLOWLY(address, value) { t = poke(address, (value) & 255, t); RESUME }
+#define WRITE(address, value) { u32 onto = (address); if ((onto & 0x1280) == 0x80) ram[onto & 127] = (u8)(value); else WRITE_SLOWLY(onto, value) }
+#define WRITE_ZERO(address, value) { u32 onto = (address) & 255; if (onto & 128) ram[onto & 127] = (u8)(value); else { t = poke_tia(onto, (value) & 255, t); RESUME } }
+#define PUSH(value) { if (s & 128) ram[s & 127] = (u8)(value); else WRITE_SLOWLY(0x100 | s, value) s = (s - 1) & 255; }
+#define PULL(target) { s = (s + 1) & 255; if (s & 128) target = ram[s & 127]; else { target = pull(s, word & 255, t); RESUME } }
+#define POINTER(target, address) { \
+    u32 at = (address) & 255; \
+    if (at & 128 && at != 255) target = ram[at & 127] | ram[(at & 127) + 1] << 8; \
+    else { target = pointer_at(at, LOW, t); RESUME } }
 
 #define LOW (word >> 8 & 255)
 #define HIGH (word >> 16 & 255)
 #define ABSOLUTE (word >> 8 & 0xFFFF)
 #define CARRY_OF(index) ((LOW + (index)) >> 8)
 
-// Cases of one operation on a byte v, over the ways to address it.
-#define IMMEDIATE(opcode, ...) case opcode: { t += 2; pc += 2; u32 v = LOW; __VA_ARGS__ } break;
-#define ZERO_PAGE(opcode, ...) case opcode: { t += 3; pc += 2; u32 v; READ_ZERO(v, LOW, LOW) __VA_ARGS__ } break;
-#define ZERO_INDEXED(opcode, index, ...) case opcode: { t += 4; pc += 2; u32 v; READ_ZERO(v, LOW + index, LOW) __VA_ARGS__ } break;
-#define DIRECT(opcode, ...) case opcode: { t += 4; pc += 3; u32 v; READ(v, ABSOLUTE, HIGH) __VA_ARGS__ } break;
-#define INDEXED(opcode, index, ...) case opcode: { t += 4 + CARRY_OF(index); pc += 3; u32 v; READ(v, ABSOLUTE + index, HIGH) __VA_ARGS__ } break;
-#define INDIRECT_X(opcode, ...) case opcode: { t += 6; pc += 2; u32 p, v; POINTER(p, LOW + x) READ(v, p, p >> 8) __VA_ARGS__ } break;
-#define INDIRECT_Y(opcode, ...) case opcode: { t += 5; pc += 2; u32 p, v; POINTER(p, LOW) t += ((p & 255) + y) >> 8; READ(v, p + y, p >> 8) __VA_ARGS__ } break;
-#define EIGHT_MODES(base, ...) \
-    IMMEDIATE(base | 0x09, __VA_ARGS__) ZERO_PAGE(base | 0x05, __VA_ARGS__) ZERO_INDEXED(base | 0x15, x, __VA_ARGS__) DIRECT(base | 0x0D, __VA_ARGS__) \
-    INDEXED(base | 0x1D, x, __VA_ARGS__) INDEXED(base | 0x19, y, __VA_ARGS__) INDIRECT_X(base | 0x01, __VA_ARGS__) INDIRECT_Y(base | 0x11, __VA_ARGS__)
+// One operation on a byte v, over the ways to address it; what changes a byte v in memory; what stores one.
+// On a CPU every instruction has all of its own. On a GPU the way is shared: first what is addressed is found and read, then the operation is done, and
+// then what it left is written. Consoles that are at different instructions have most of that in common, and the code stays small.
+#if defined(__CUDA_ARCH__)
+#define IMMEDIATE(code, ...) OPCODE(code) { __VA_ARGS__ } NEXT
+#define ZERO_PAGE IMMEDIATE
+#define DIRECT IMMEDIATE
+#define ZERO_INDEXED(code, index, ...) IMMEDIATE(code, __VA_ARGS__)
+#define INDEXED ZERO_INDEXED
+#define EIGHT_WAYS(immediate, zero, zero_x, direct, direct_x, direct_y, indirect_x, indirect_y, ...) \
+    OPCODE(immediate) OPCODE(zero) OPCODE(zero_x) OPCODE(direct) OPCODE(direct_x) OPCODE(direct_y) OPCODE(indirect_x) OPCODE(indirect_y) { __VA_ARGS__ } NEXT
+#define FOUR_WAYS(zero, zero_x, direct, direct_x, ...) OPCODE(zero) OPCODE(zero_x) OPCODE(direct) OPCODE(direct_x) { writes = 1; __VA_ARGS__ } NEXT
+#define STORE(code, count, address, value) STORE_INDIRECT_X(code, value)
+#define STORE_ZERO STORE
+#define STORE_INDIRECT_X(code, value) OPCODE(code) { writes = 1; v = (value); } NEXT
+#define STORE_INDIRECT_Y STORE_INDIRECT_X
+#else
+#define IMMEDIATE(code, ...) OPCODE(code) { t += 2; place += 2; u32 v = LOW; __VA_ARGS__ } NEXT
+#define ZERO_PAGE(code, ...) OPCODE(code) { t += 3; place += 2; u32 v; READ_ZERO(v, LOW, LOW) __VA_ARGS__ } NEXT
+#define ZERO_INDEXED(code, index, ...) OPCODE(code) { t += 4; place += 2; u32 v; READ_ZERO(v, LOW + index, LOW) __VA_ARGS__ } NEXT
+#define DIRECT(code, ...) OPCODE(code) { t += 4; place += 3; u32 v; READ(v, ABSOLUTE, HIGH) __VA_ARGS__ } NEXT
+#define INDEXED(code, index, ...) OPCODE(code) { t += 4 + CARRY_OF(index); place += 3; u32 v; READ(v, ABSOLUTE + index, HIGH) __VA_ARGS__ } NEXT
+#define INDIRECT_X(code, ...) OPCODE(code) { t += 6; place += 2; u32 p, v; POINTER(p, LOW + x) READ(v, p, p >> 8) __VA_ARGS__ } NEXT
+#define INDIRECT_Y(code, ...) OPCODE(code) { \
+    t += 5; place += 2; u32 p, v; POINTER(p, LOW) t += ((p & 255) + y) >> 8; READ(v, p + y, p >> 8) __VA_ARGS__ } NEXT
+#define EIGHT_WAYS(immediate, zero, zero_x, direct, direct_x, direct_y, indirect_x, indirect_y, ...) \
+    IMMEDIATE(immediate, __VA_ARGS__) ZERO_PAGE(zero, __VA_ARGS__) ZERO_INDEXED(zero_x, x, __VA_ARGS__) DIRECT(direct, __VA_ARGS__) \
+    INDEXED(direct_x, x, __VA_ARGS__) INDEXED(direct_y, y, __VA_ARGS__) INDIRECT_X(indirect_x, __VA_ARGS__) INDIRECT_Y(indirect_y, __VA_ARGS__)
 
-// Cases that change a byte v in memory.
-#define CHANGE(opcode, count, length, address, last, ...) case opcode: { t += count; pc += length; u32 where = (address), v; READ(v, where, last) __VA_ARGS__ WRITE(where, v) } break;
-#define CHANGE_ZERO(opcode, count, address, ...) case opcode: { t += count; pc += 2; u32 where = (address), v; READ_ZERO(v, where, LOW) __VA_ARGS__ WRITE_ZERO(where, v) } break;
-#define FOUR_CHANGES(base, ...) \
-    CHANGE_ZERO(base | 0x06, 5, LOW, __VA_ARGS__) CHANGE_ZERO(base | 0x16, 6, LOW + x, __VA_ARGS__) \
-    CHANGE(base | 0x0E, 6, 3, ABSOLUTE, HIGH, __VA_ARGS__) CHANGE(base | 0x1E, 7, 3, ABSOLUTE + x, HIGH, __VA_ARGS__)
+#define CHANGE_ZERO(code, count, address, ...) OPCODE(code) { \
+    t += count; place += 2; u32 where = (address), v; READ_ZERO(v, where, LOW) __VA_ARGS__ WRITE_ZERO(where, v) } NEXT
+#define CHANGE(code, count, address, ...) OPCODE(code) { \
+    t += count; place += 3; u32 where = (address), v; READ(v, where, HIGH) __VA_ARGS__ WRITE(where, v) } NEXT
+#define FOUR_WAYS(zero, zero_x, direct, direct_x, ...) \
+    CHANGE_ZERO(zero, 5, LOW, __VA_ARGS__) CHANGE_ZERO(zero_x, 6, LOW + x, __VA_ARGS__) \
+    CHANGE(direct, 6, ABSOLUTE, __VA_ARGS__) CHANGE(direct_x, 7, ABSOLUTE + x, __VA_ARGS__)
 
-#define STORE_ZERO(opcode, count, address, value) case opcode: t += count; pc += 2; WRITE_ZERO(address, value) break;
-#define STORE(opcode, count, address, value) case opcode: t += count; pc += 3; WRITE(address, value) break;
+#define STORE_ZERO(code, count, address, value) OPCODE(code) { t += count; place += 2; WRITE_ZERO(address, value) } NEXT
+#define STORE(code, count, address, value) OPCODE(code) { t += count; place += 3; WRITE(address, value) } NEXT
+#define STORE_INDIRECT_X(code, value) OPCODE(code) { t += 6; place += 2; u32 p; POINTER(p, LOW + x) WRITE(p, value) } NEXT
+#define STORE_INDIRECT_Y(code, value) OPCODE(code) { t += 6; place += 2; u32 p; POINTER(p, LOW) WRITE(p + y, value) } NEXT
+#endif
+#define PLAIN(code, ...) OPCODE(code) { t += 2; place += 1; __VA_ARGS__ } NEXT
+#define BRANCH(code, condition) OPCODE(code) { \
+    t += 2; \
+    place += 2; \
+    if (condition) { \
+        u32 target = place + (u32)(s32)(signed char)LOW, moved = place ^ target; \
+        t += 1 + (moved >> 8 & 1); \
+        if (moved < 1024) place = target; else LOOK_CLOSER(target + lift) \
+    } } NEXT
+#define GO_TO(address) { u32 there = (address); if (kind == KIND_FE) { fe_jump(there); shown = slices; } JUMP(there) }
 
-#define BRANCH(opcode, condition) case opcode: t += 2; pc += 2; if (condition) { \
-    u32 to = pc + (u32)(s32)(signed char)LOW; t += 1 + ((pc ^ to) >> 8 & 1); pc = to; } break;
-#define PLAIN(opcode, ...) case opcode: { t += 2; pc += 1; __VA_ARGS__ } break;
+#if defined(__CUDA_ARCH__)
+// Finds what a documented opcode addresses, moves on behind it, and reads. The last five bits of an opcode tell the way, with few exceptions.
+#define ADDRESS { \
+    const u32 documented = row < 4 ? (row < 2 ? (row ? 0x63637773u : 0x63636763u) : (row == 2 ? 0x63637763u : 0x63637763u)) : (row < 6 ? (row == 4 ? 0x27737572u : 0x77737777u) : (row == 6 ? 0x63637773u : 0x63637773u)); \
+    const u32 way = documented >> (opcode & 31) & 1 ? opcode & 31 : 0x1F; \
+    const u32 stores = row == 4, changes = (opcode & 7) == 6 && row != 4 && row != 5; \
+    const u32 index = way == 0x19 || opcode == 0x96 || opcode == 0xB6 || opcode == 0xBE ? y : x; \
+    u32 last = HIGH, reads = !stores; \
+    switch (way) { \
+        case 0x04: case 0x05: case 0x06: where = last = LOW; t += changes ? 5 : 3; place += 2; break; \
+        case 0x14: case 0x15: case 0x16: last = LOW; where = (LOW + index) & 255; t += changes ? 6 : 4; place += 2; break; \
+        case 0x0C: if (row == 2 || row == 3) { reads = 0; break; } /* jumps */ \
+        case 0x0D: case 0x0E: where = ABSOLUTE; t += changes ? 6 : 4; place += 3; break; \
+        case 0x19: case 0x1C: case 0x1D: case 0x1E: where = ABSOLUTE + index; t += changes ? 7 : stores ? 5 : 4 + CARRY_OF(index); place += 3; break; \
+        case 0x01: t += 6; place += 2; POINTER(where, LOW + x) last = where >> 8; break; \
+        case 0x11: t += stores ? 6 : 5; place += 2; POINTER(where, LOW) last = where >> 8; if (!stores) t += ((where & 255) + y) >> 8; where += y; break; \
+        case 0x00: case 0x02: case 0x09: reads = 0; if (way || row > 4) { v = LOW; t += 2; place += 2; } break; \
+        default: reads = 0; break; \
+    } \
+    if (reads) READ(v, where, last) }
+#endif
 
 #define COMPARE(with) { u32 r = (with) + 256 - v; carry = r >> 8; nz = r & 255; }
-#define ADD { if (modes & 8) { DECIMAL(1) } else { u32 r = a + v + carry; over = ~(a ^ v) & (a ^ r) & 128; carry = r >> 8; nz = a = r & 255; } }
-#define SUBTRACT { if (modes & 8) { DECIMAL(0) } else { u32 r = a + (v ^ 255) + carry; over = (a ^ v) & (a ^ r) & 128; carry = r >> 8; nz = a = r & 255; } }
-#define DECIMAL(adds) u32 r = adds ? add_decimal(a, v, carry) : subtract_decimal(a, v, carry); a = r & 255; carry = r >> 8 & 1; over = r >> 9 & 1; nz = (r >> 10 & 1 ? 0 : 1) | (r >> 11 & 1) << 15;
+#define ADD { if (modes & 8) { u32 r = add_decimal(a, v, carry); TAKE_DECIMAL } else { \
+    u32 r = a + v + carry; over = ~(a ^ v) & (a ^ r) & 128; carry = r >> 8; nz = a = r & 255; } }
+#define SUBTRACT { if (modes & 8) { u32 r = subtract_decimal(a, v, carry); TAKE_DECIMAL } else { \
+    u32 r = a + (v ^ 255) + carry; over = (a ^ v) & (a ^ r) & 128; carry = r >> 8; nz = a = r & 255; } }
+#define TAKE_DECIMAL a = r & 255; carry = r >> 8 & 1; over = r >> 9 & 1; nz = (r >> 10 & 1 ? 0 : 1) | (r >> 11 & 1) << 15;
+#define TEST nz = (a & v ? 1 : 0) | (v & 128) << 8; over = v & 64;
 #define SHIFT_LEFT carry = v >> 7; v = v << 1 & 255; nz = v;
 #define SHIFT_RIGHT carry = v & 1; v >>= 1; nz = v;
 #define ROTATE_LEFT { u32 r = v << 1 | carry; carry = v >> 7; nz = v = r & 255; }
@@ -74,29 +158,8 @@
 #define IS_NEGATIVE (nz & 0x8080)
 #define PACK_FLAGS ((IS_NEGATIVE ? 128u : 0u) | (over ? 64u : 0u) | 0x30u | modes | (IS_ZERO ? 2u : 0u) | carry)
 #define UNPACK_FLAGS(flags) { u32 f = (flags); nz = (f & 2 ? 0 : 1) | (f & 128) << 8; over = f & 64; modes = f & 12; carry = f & 1; }
-#define JUMPED if (kind == KIND_FE) { fe_jump(pc); shown = slices; }
-
-// Decimal mode. Numbers go through plain ones, which also settles what digits above 9 give; C is right, N, V and Z are those of the decimal result.
-// Bits 0 to 7 of what comes back are the result, 8: C, 9: V, 10: Z, 11: N.
-CUDA_CALLABLE u32 from_digits(u32 digits) { return (digits >> 4) * 10 + (digits & 15); }
-
-CUDA_CALLABLE u32 to_digits(u32 number) { return (number % 100 / 10) << 4 | number % 10; }
-
-CUDA_CALLABLE u32 decimal_flags(u32 one, u32 other, u32 result) {
-    return result | ((one ^ result) & (other ^ result) & 128) << 2 | (result ? 0u : 1024u) | (result & 128) << 4;
-}
-
-NOINLINE CUDA_CALLABLE u32 add_decimal(u32 one, u32 other, u32 carried) {
-    u32 sum = from_digits(one) + from_digits(other) + carried;
-    return decimal_flags(one, other, to_digits(sum & 255)) | (sum > 99 ? 256u : 0u);
-}
-
-NOINLINE CUDA_CALLABLE u32 subtract_decimal(u32 one, u32 other, u32 carried) {
-    s32 rest = (s32)(from_digits(one) + carried) - (s32)from_digits(other) - 1;
-    if (rest < 0) rest += 100;
-    u32 result = rest < 0 ? from_digits((u32)rest & 255) : to_digits((u32)rest);
-    return decimal_flags(one, other, result) | ((one + (other ^ 255) + carried) & 256);
-}
+#define PUT_DOWN this->pc = (u16)PC, this->a = (u8)a, this->x = (u8)x, this->y = (u8)y, this->s = (u8)s, this->p = (u8)PACK_FLAGS;
+#define PICK_UP a = this->a, x = this->x, y = this->y, s = this->s, shown = slices; UNPACK_FLAGS(this->p) JUMP((u32)this->pc)
 
 CUDA_CALLABLE void start_cpu() {
     a = x = y = 0;
@@ -109,146 +172,187 @@ CUDA_CALLABLE void start_cpu() {
 }
 
 CUDA_CALLABLE void run() {
-    const s32 NEVER = -0x7FFFFFFF;
-    u32 pc = this->pc, a = this->a, x = this->x, y = this->y, s = this->s, shown = slices, nz, carry, over, modes;
-    s32 t = cycles, left = MOST_INSTRUCTIONS;
-    UNPACK_FLAGS(p)
+#if !defined(__CUDA_ARCH__)
+#define AT(code) &&at_##code
+#define ANY &&at_others
+    static const void* const ways[256] = {
+        AT(00), AT(01), ANY, ANY, ANY, AT(05), AT(06), ANY, AT(08), AT(09), AT(0A), ANY, ANY, AT(0D), AT(0E), ANY,
+        AT(10), AT(11), ANY, ANY, ANY, AT(15), AT(16), ANY, AT(18), AT(19), ANY, ANY, ANY, AT(1D), AT(1E), ANY,
+        AT(20), AT(21), ANY, ANY, AT(24), AT(25), AT(26), ANY, AT(28), AT(29), AT(2A), ANY, AT(2C), AT(2D), AT(2E), ANY,
+        AT(30), AT(31), ANY, ANY, ANY, AT(35), AT(36), ANY, AT(38), AT(39), ANY, ANY, ANY, AT(3D), AT(3E), ANY,
+        AT(40), AT(41), ANY, ANY, ANY, AT(45), AT(46), ANY, AT(48), AT(49), AT(4A), ANY, AT(4C), AT(4D), AT(4E), ANY,
+        AT(50), AT(51), ANY, ANY, ANY, AT(55), AT(56), ANY, AT(58), AT(59), ANY, ANY, ANY, AT(5D), AT(5E), ANY,
+        AT(60), AT(61), ANY, ANY, ANY, AT(65), AT(66), ANY, AT(68), AT(69), AT(6A), ANY, AT(6C), AT(6D), AT(6E), ANY,
+        AT(70), AT(71), ANY, ANY, ANY, AT(75), AT(76), ANY, AT(78), AT(79), ANY, ANY, ANY, AT(7D), AT(7E), ANY,
+        ANY, AT(81), ANY, ANY, AT(84), AT(85), AT(86), ANY, AT(88), ANY, AT(8A), ANY, AT(8C), AT(8D), AT(8E), ANY,
+        AT(90), AT(91), ANY, ANY, AT(94), AT(95), AT(96), ANY, AT(98), AT(99), AT(9A), ANY, ANY, AT(9D), ANY, ANY,
+        AT(A0), AT(A1), AT(A2), ANY, AT(A4), AT(A5), AT(A6), ANY, AT(A8), AT(A9), AT(AA), ANY, AT(AC), AT(AD), AT(AE), ANY,
+        AT(B0), AT(B1), ANY, ANY, AT(B4), AT(B5), AT(B6), ANY, AT(B8), AT(B9), AT(BA), ANY, AT(BC), AT(BD), AT(BE), ANY,
+        AT(C0), AT(C1), ANY, ANY, AT(C4), AT(C5), AT(C6), ANY, AT(C8), AT(C9), AT(CA), ANY, AT(CC), AT(CD), AT(CE), ANY,
+        AT(D0), AT(D1), ANY, ANY, ANY, AT(D5), AT(D6), ANY, AT(D8), AT(D9), ANY, ANY, ANY, AT(DD), AT(DE), ANY,
+        AT(E0), AT(E1), ANY, ANY, AT(E4), AT(E5), AT(E6), ANY, AT(E8), AT(E9), AT(EA), ANY, AT(EC), AT(ED), AT(EE), ANY,
+        AT(F0), AT(F1), ANY, ANY, ANY, AT(F5), AT(F6), ANY, AT(F8), AT(F9), ANY, ANY, ANY, AT(FD), AT(FE), ANY};
+#endif
+    const u32 open = rom_slices << 10;
+    u32 a, x, y, s, shown, place, lift, nz, carry, over, modes, word;
+    s32 t = cycles, left = MOST_INSTRUCTIONS, unused = 0;
+    PICK_UP
     stop = 0;
+#if defined(__CUDA_ARCH__)
+    // A console that is ahead, because it has skipped the rounds of a loop, waits for the others: all of a warp run the same line.
+    for (s32 next_line = 76 + line_phase; !stop && left > 0; next_line += 76) {
+        s32 line_end = next_line;
+#else
     while (!stop && left > 0) {
-        // The consoles of a warp meet again at the end of every line. Towards the end of its instructions a console goes step by step.
-        s32 line_end = left > 40 ? t + 76 - (t - line_phase + 76000) % 76 : t + 1;
-        while (t < line_end) {
+#endif
+        while (GOES_ON) {
             left -= 1;
-            u32 word = pc & 0x1000 ? ROM_AT(pc) : WORD_FETCH;
+            word = rom[place];
             if (word & (WORD_FETCH | WORD_POLL)) {
+#if !defined(__CUDA_ARCH__)
+            closer:
+#endif
+                u32 pc = PC;
+                JUMP(pc)
+                word = rom[place];
                 if (word & WORD_FETCH) {
+                    LOOK_CLOSER(pc)
                     word = fetch(pc, t);
                     RESUME
-                } else {
+                } else if (word & WORD_POLL) {
                     s32 rounds = poll_rounds(pc, t, left);
                     t += rounds * poll_cycles(pc);
                     left -= rounds * 2;
                 }
             }
-            switch (word & 255) {
-                EIGHT_MODES(0x00, nz = a |= v;)
-                EIGHT_MODES(0x20, nz = a &= v;)
-                EIGHT_MODES(0x40, nz = a ^= v;)
-                EIGHT_MODES(0x60, ADD)
-                EIGHT_MODES(0xA0, nz = a = v;)
-                EIGHT_MODES(0xC0, COMPARE(a))
-                EIGHT_MODES(0xE0, SUBTRACT)
-                FOUR_CHANGES(0x00, SHIFT_LEFT)
-                FOUR_CHANGES(0x20, ROTATE_LEFT)
-                FOUR_CHANGES(0x40, SHIFT_RIGHT)
-                FOUR_CHANGES(0x60, ROTATE_RIGHT)
-                FOUR_CHANGES(0xC0, nz = v = (v - 1) & 255;)
-                FOUR_CHANGES(0xE0, nz = v = (v + 1) & 255;)
-                PLAIN(0x0A, u32 v = a; SHIFT_LEFT a = v;)
-                PLAIN(0x2A, u32 v = a; ROTATE_LEFT a = v;)
-                PLAIN(0x4A, u32 v = a; SHIFT_RIGHT a = v;)
-                PLAIN(0x6A, u32 v = a; ROTATE_RIGHT a = v;)
-                IMMEDIATE(0xA2, nz = x = v;)
-                ZERO_PAGE(0xA6, nz = x = v;)
-                ZERO_INDEXED(0xB6, y, nz = x = v;)
-                DIRECT(0xAE, nz = x = v;)
-                INDEXED(0xBE, y, nz = x = v;)
-                IMMEDIATE(0xA0, nz = y = v;)
-                ZERO_PAGE(0xA4, nz = y = v;)
-                ZERO_INDEXED(0xB4, x, nz = y = v;)
-                DIRECT(0xAC, nz = y = v;)
-                INDEXED(0xBC, x, nz = y = v;)
-                IMMEDIATE(0xE0, COMPARE(x))
-                ZERO_PAGE(0xE4, COMPARE(x))
-                DIRECT(0xEC, COMPARE(x))
-                IMMEDIATE(0xC0, COMPARE(y))
-                ZERO_PAGE(0xC4, COMPARE(y))
-                DIRECT(0xCC, COMPARE(y))
-                ZERO_PAGE(0x24, nz = (a & v ? 1 : 0) | (v & 128) << 8; over = v & 64;)
-                DIRECT(0x2C, nz = (a & v ? 1 : 0) | (v & 128) << 8; over = v & 64;)
+#if defined(__CUDA_ARCH__)
+            const u32 opcode = word & 255, row = opcode >> 5;
+            u32 v = 0, where = 0, writes = 0;
+            ADDRESS
+            switch (opcode) {
+#else
+            goto *ways[word & 255];
+            {
+#endif
+                EIGHT_WAYS(09, 05, 15, 0D, 1D, 19, 01, 11, nz = a |= v;)
+                EIGHT_WAYS(29, 25, 35, 2D, 3D, 39, 21, 31, nz = a &= v;)
+                EIGHT_WAYS(49, 45, 55, 4D, 5D, 59, 41, 51, nz = a ^= v;)
+                EIGHT_WAYS(69, 65, 75, 6D, 7D, 79, 61, 71, ADD)
+                EIGHT_WAYS(A9, A5, B5, AD, BD, B9, A1, B1, nz = a = v;)
+                EIGHT_WAYS(C9, C5, D5, CD, DD, D9, C1, D1, COMPARE(a))
+                EIGHT_WAYS(E9, E5, F5, ED, FD, F9, E1, F1, SUBTRACT)
+                FOUR_WAYS(06, 16, 0E, 1E, SHIFT_LEFT)
+                FOUR_WAYS(26, 36, 2E, 3E, ROTATE_LEFT)
+                FOUR_WAYS(46, 56, 4E, 5E, SHIFT_RIGHT)
+                FOUR_WAYS(66, 76, 6E, 7E, ROTATE_RIGHT)
+                FOUR_WAYS(C6, D6, CE, DE, nz = v = (v - 1) & 255;)
+                FOUR_WAYS(E6, F6, EE, FE, nz = v = (v + 1) & 255;)
+                PLAIN(0A, u32 v = a; SHIFT_LEFT a = v;)
+                PLAIN(2A, u32 v = a; ROTATE_LEFT a = v;)
+                PLAIN(4A, u32 v = a; SHIFT_RIGHT a = v;)
+                PLAIN(6A, u32 v = a; ROTATE_RIGHT a = v;)
+                IMMEDIATE(A2, nz = x = v;)
+                ZERO_PAGE(A6, nz = x = v;)
+                ZERO_INDEXED(B6, y, nz = x = v;)
+                DIRECT(AE, nz = x = v;)
+                INDEXED(BE, y, nz = x = v;)
+                IMMEDIATE(A0, nz = y = v;)
+                ZERO_PAGE(A4, nz = y = v;)
+                ZERO_INDEXED(B4, x, nz = y = v;)
+                DIRECT(AC, nz = y = v;)
+                INDEXED(BC, x, nz = y = v;)
+                IMMEDIATE(E0, COMPARE(x))
+                ZERO_PAGE(E4, COMPARE(x))
+                DIRECT(EC, COMPARE(x))
+                IMMEDIATE(C0, COMPARE(y))
+                ZERO_PAGE(C4, COMPARE(y))
+                DIRECT(CC, COMPARE(y))
+                ZERO_PAGE(24, TEST)
+                DIRECT(2C, TEST)
 
-                STORE_ZERO(0x85, 3, LOW, a)
-                STORE_ZERO(0x95, 4, LOW + x, a)
-                STORE(0x8D, 4, ABSOLUTE, a)
-                STORE(0x9D, 5, ABSOLUTE + x, a)
-                STORE(0x99, 5, ABSOLUTE + y, a)
-                case 0x81: { t += 6; pc += 2; u32 p; POINTER(p, LOW + x) WRITE(p, a) } break;
-                case 0x91: { t += 6; pc += 2; u32 p; POINTER(p, LOW) WRITE(p + y, a) } break;
-                STORE_ZERO(0x86, 3, LOW, x)
-                STORE_ZERO(0x96, 4, LOW + y, x)
-                STORE(0x8E, 4, ABSOLUTE, x)
-                STORE_ZERO(0x84, 3, LOW, y)
-                STORE_ZERO(0x94, 4, LOW + x, y)
-                STORE(0x8C, 4, ABSOLUTE, y)
+                STORE_ZERO(85, 3, LOW, a)
+                STORE_ZERO(95, 4, LOW + x, a)
+                STORE(8D, 4, ABSOLUTE, a)
+                STORE(9D, 5, ABSOLUTE + x, a)
+                STORE(99, 5, ABSOLUTE + y, a)
+                STORE_INDIRECT_X(81, a)
+                STORE_INDIRECT_Y(91, a)
+                STORE_ZERO(86, 3, LOW, x)
+                STORE_ZERO(96, 4, LOW + y, x)
+                STORE(8E, 4, ABSOLUTE, x)
+                STORE_ZERO(84, 3, LOW, y)
+                STORE_ZERO(94, 4, LOW + x, y)
+                STORE(8C, 4, ABSOLUTE, y)
 
-                BRANCH(0x10, !IS_NEGATIVE)
-                BRANCH(0x30, IS_NEGATIVE)
-                BRANCH(0x50, !over)
-                BRANCH(0x70, over)
-                BRANCH(0x90, !carry)
-                BRANCH(0xB0, carry)
-                BRANCH(0xD0, !IS_ZERO)
-                BRANCH(0xF0, IS_ZERO)
+                BRANCH(10, !IS_NEGATIVE)
+                BRANCH(30, IS_NEGATIVE)
+                BRANCH(50, !over)
+                BRANCH(70, over)
+                BRANCH(90, !carry)
+                BRANCH(B0, carry)
+                BRANCH(D0, !IS_ZERO)
+                BRANCH(F0, IS_ZERO)
 
-                PLAIN(0x18, carry = 0;)
-                PLAIN(0x38, carry = 1;)
-                PLAIN(0x58, modes &= 8;)
-                PLAIN(0x78, modes |= 4;)
-                PLAIN(0xB8, over = 0;)
-                PLAIN(0xD8, modes &= 4;)
-                PLAIN(0xF8, modes |= 8;)
-                PLAIN(0xAA, nz = x = a;)
-                PLAIN(0xA8, nz = y = a;)
-                PLAIN(0x8A, nz = a = x;)
-                PLAIN(0x98, nz = a = y;)
-                PLAIN(0xBA, nz = x = s;)
-                PLAIN(0x9A, s = x;)
-                PLAIN(0xCA, nz = x = (x - 1) & 255;)
-                PLAIN(0x88, nz = y = (y - 1) & 255;)
-                PLAIN(0xE8, nz = x = (x + 1) & 255;)
-                PLAIN(0xC8, nz = y = (y + 1) & 255;)
-                PLAIN(0xEA, )
+                PLAIN(18, carry = 0;)
+                PLAIN(38, carry = 1;)
+                PLAIN(58, modes &= 8;)
+                PLAIN(78, modes |= 4;)
+                PLAIN(B8, over = 0;)
+                PLAIN(D8, modes &= 4;)
+                PLAIN(F8, modes |= 8;)
+                PLAIN(AA, nz = x = a;)
+                PLAIN(A8, nz = y = a;)
+                PLAIN(8A, nz = a = x;)
+                PLAIN(98, nz = a = y;)
+                PLAIN(BA, nz = x = s;)
+                PLAIN(9A, s = x;)
+                PLAIN(CA, nz = x = (x - 1) & 255;)
+                PLAIN(88, nz = y = (y - 1) & 255;)
+                PLAIN(E8, nz = x = (x + 1) & 255;)
+                PLAIN(C8, nz = y = (y + 1) & 255;)
+                PLAIN(EA, )
 
-                case 0x48: t += 3; pc += 1; PUSH(a) break;
-                case 0x08: t += 3; pc += 1; PUSH(PACK_FLAGS) break;
-                case 0x68: t += 4; pc += 1; PULL(a) nz = a; break;
-                case 0x28: { t += 4; pc += 1; u32 v; PULL(v) UNPACK_FLAGS(v) } break;
-                case 0x4C: t += 3; pc = ABSOLUTE; JUMPED break;
-                case 0x6C: {
+                OPCODE(48) { t += 3; place += 1; PUSH(a) } NEXT
+                OPCODE(08) { t += 3; place += 1; PUSH(PACK_FLAGS) } NEXT
+                OPCODE(68) { t += 4; place += 1; PULL(a) nz = a; } NEXT
+                OPCODE(28) { t += 4; place += 1; u32 v; PULL(v) UNPACK_FLAGS(v) } NEXT
+                OPCODE(4C) { t += 3; GO_TO(ABSOLUTE) } NEXT
+                OPCODE(6C) {
                     t += 5;
                     u32 low, high;
                     READ(low, ABSOLUTE, HIGH)
                     READ(high, (ABSOLUTE & 0xFF00) | ((ABSOLUTE + 1) & 255), low)  // the carry does not reach the high byte
-                    pc = low | high << 8;
-                    JUMPED
-                } break;
-                case 0x20: t += 6; PUSH((pc + 2) >> 8) PUSH(pc + 2) pc = ABSOLUTE; JUMPED break;
-                case 0x60: { t += 6; u32 low, high; PULL(low) PULL(high) pc = (low | high << 8) + 1; JUMPED } break;
-                case 0x40: { t += 6; u32 v, low, high; PULL(v) UNPACK_FLAGS(v) PULL(low) PULL(high) pc = low | high << 8; JUMPED } break;
-                case 0x00: {
+                    GO_TO(low | high << 8)
+                } NEXT
+                OPCODE(20) { t += 6; u32 from = PC + 2; PUSH(from >> 8) PUSH(from) GO_TO(ABSOLUTE) } NEXT
+                OPCODE(60) { t += 6; u32 low, high; PULL(low) PULL(high) GO_TO((low | high << 8) + 1) } NEXT
+                OPCODE(40) { t += 6; u32 v, low, high; PULL(v) UNPACK_FLAGS(v) PULL(low) PULL(high) GO_TO(low | high << 8) } NEXT
+                OPCODE(00) {
                     t += 7;
-                    PUSH((pc + 2) >> 8)
-                    PUSH(pc + 2)
+                    u32 from = PC + 2, low, high;
+                    PUSH(from >> 8)
+                    PUSH(from)
                     PUSH(PACK_FLAGS)
                     modes |= 4;
-                    u32 low, high;
                     READ(low, 0xFFFE, s)
                     READ(high, 0xFFFF, low)
-                    pc = low | high << 8;
-                    JUMPED
-                } break;
+                    GO_TO(low | high << 8)
+                } NEXT
 
-                default:
-                    this->pc = (u16)pc, this->a = (u8)a, this->x = (u8)x, this->y = (u8)y, this->s = (u8)s, p = (u8)PACK_FLAGS;
+                OTHERWISE {
+                    PUT_DOWN
                     t = run_undocumented(word, t);
-                    pc = this->pc, a = this->a, x = this->x, y = this->y, s = this->s;
-                    UNPACK_FLAGS(p)
+                    PICK_UP
                     RESUME
-                    break;
+                } NEXT
             }
+#if defined(__CUDA_ARCH__)
+            if (writes) WRITE(where, v)
+#endif
         }
+        tell_tia();
     }
-    this->pc = (u16)pc, this->a = (u8)a, this->x = (u8)x, this->y = (u8)y, this->s = (u8)s, p = (u8)PACK_FLAGS;
+    PUT_DOWN
     cycles = t;
-    instructions = MOST_INSTRUCTIONS - left;
+    instructions = MOST_INSTRUCTIONS - left - unused;
 }

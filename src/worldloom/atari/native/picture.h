@@ -5,8 +5,14 @@
 
 static const s32 LOG_HEAD = 11;
 
+struct alignas(16) Sixteen {  // pixels, one store
+    u32 cell[4];
+};
+
 struct Painter {
     Display view;
+    Sixteen ground[WIDTH / 16];
+    u32 ground_stale;
     u8* picture;
     s32 first_line;
 
@@ -31,19 +37,35 @@ struct Painter {
 #endif
     }
 
-    // Background and playfield: cells of four pixels, one store each.
-    CUDA_CALLABLE void ground(u8* row, u32 shown, s32 x0, s32 x1) const {
-        u32 score = (view.now[CTRLPF] & (shown == 1u << PLAYFIELD ? 2 : 6)) == 2;
+    // Background and playfield of the cells of four pixels that hold the pixels from x0 to x1; `alone` where nothing else is shown.
+    CUDA_CALLABLE void build_ground(u32 alone, s32 x0, s32 x1) {
+        u32 score = (view.now[CTRLPF] & (alone ? 2 : 6)) == 2;
         u32 back = view.now[COLUBK] * 0x01010101u;
-        u32 left = view.now[score ? COLUP0 : COLUPF] * 0x01010101u, right = view.now[score ? COLUP1 : COLUPF] * 0x01010101u;
-        for (s32 x = x0; x < x1;) {
-            u32 on = view.mask[PLAYFIELD][x >> 5] >> (x & 31) & 1;
-            u32 colour = on ? (x < 80 ? left : right) : back;
-            if (!(x & 3) && x + 4 <= x1) {
-                *(u32*)(row + x) = colour;
-                x += 4;
+        u32* cells = (u32*)ground;
+        s32 cell = x0 >> 2, last = (x1 + 3) >> 2;
+        while (cell < last) {
+            u32 bits = view.mask[PLAYFIELD][cell >> 3] >> (4 * (cell & 7));
+            u32 other = view.now[score ? COLUP0 + (cell >= 20) : COLUPF] * 0x01010101u ^ back;
+            s32 end = (cell | 7) + 1;  // of the word, of the half, of the part
+            if (cell < 20 && end > 20) end = 20;
+            if (end > last) end = last;
+            for (; cell < end; cell++, bits >>= 4) cells[cell] = back ^ (other & (0 - (bits & 1)));
+        }
+        ground_stale = x0 > 0 || x1 < WIDTH;
+    }
+
+    CUDA_CALLABLE void lay_ground(u8* row, s32 x0, s32 x1) const {
+        const u8* from = (const u8*)ground;
+        while (x0 < x1) {
+            if (!(x0 & 15) && x0 + 16 <= x1) {
+                *(Sixteen*)(row + x0) = ground[x0 >> 4];
+                x0 += 16;
+            } else if (!(x0 & 3) && x0 + 4 <= x1) {
+                *(u32*)(row + x0) = *(const u32*)(from + x0);
+                x0 += 4;
             } else {
-                row[x++] = colour;
+                row[x0] = from[x0];
+                x0++;
             }
         }
     }
@@ -75,25 +97,46 @@ struct Painter {
     CUDA_CALLABLE void segment(s32 line, s32 x0, s32 x1) {
         u8* row = picture + (line - first_line) * WIDTH;
         if (view.now[VBLANK]) {
-            for (s32 x = x0; x < x1; x++) row[x] = 0;
+            black(row, x0, x1);
             return;
         }
-        u32 shown = view.shown() | 1u << PLAYFIELD;
+        u32 shown = view.present | 1u << PLAYFIELD;
+        if (view.stale >> PLAYFIELD & 1) ground_stale = 1;
         view.build(shown);
-        ground(row, shown, x0, x1);
+        if (ground_stale || (view.now[CTRLPF] & 6) == 6) build_ground(shown == 1u << PLAYFIELD, x0, x1);
+        lay_ground(row, x0, x1);
         if (shown & ~(1u << PLAYFIELD)) sprites(row, shown, x0, x1);
         if (view.now[COMB])
-            for (s32 x = x0; x < x1 && x < 8; x++) row[x] = 0;
+            black(row, x0, x1 < 8 ? x1 : 8);
+    }
+
+    CUDA_CALLABLE void black(u8* row, s32 x0, s32 x1) const {
+        while (x0 < x1) {
+            if (!(x0 & 15) && x0 + 16 <= x1) {
+                *(Sixteen*)(row + x0) = Sixteen{{0, 0, 0, 0}};
+                x0 += 16;
+            } else {
+                row[x0++] = 0;
+            }
+        }
     }
 
     // Draw from one clock of the frame to another; rows outside of [top, bottom) are left alone.
     CUDA_CALLABLE void draw(s32 from, s32 to, s32 top, s32 bottom) {
+        s32 alike = -2;  // the last line that was drawn whole, as all after it will be
         s32 line = from / LINE, x = from - line * LINE - BLANK;
         if (x < 0) x = 0;
         while (line * LINE + BLANK + x < to) {
             s32 end = to - line * LINE - BLANK;
             if (end > WIDTH) end = WIDTH;
-            if (line >= top && line < bottom && x < end) segment(line, x, end);
+            if (line >= top && line < bottom && x < end) {
+#if !defined(__CUDA_ARCH__)  // a GPU draws a line sooner than it reads one
+                if (x == 0 && end == WIDTH && alike == line - 1 && line > top) repeat(line);
+                else
+#endif
+                    segment(line, x, end);
+                if (x == 0 && end == WIDTH && !view.now[COMB] && !view.now[STARS]) alike = line;
+            }
             if (to < (line + 1) * LINE) return;
             view.end_line();
             line++;
@@ -101,12 +144,19 @@ struct Painter {
         }
     }
 
+    // A whole line that shows the same as the one above.
+    CUDA_CALLABLE void repeat(s32 line) {
+        Sixteen* row = (Sixteen*)(picture + (line - first_line) * WIDTH);
+        for (s32 i = 0; i < WIDTH / 16; i++) row[i] = row[i - WIDTH / 16];
+    }
+
     // Draw the lines [top, bottom) of the log's frame.
     CUDA_CALLABLE void replay(const u32* log, s32 top, s32 bottom) {
         u32 count = log[0];
         s32 clock = log[1], end = log[2];
         for (s32 i = 0; i < KINDS / 4; i++) ((u32*)view.now)[i] = log[3 + i];
-        view.stale = (1u << OBJECTS) - 1;
+        view.begin();
+        ground_stale = 1;
         s32 stop = bottom * LINE;
         if (end > stop) end = stop;
         for (u32 i = 0; i < count && clock < end; i++) {
@@ -117,8 +167,8 @@ struct Painter {
                 draw(clock, at, top, bottom);
                 clock = at;
             }
-            view.now[kind] = event;
-            view.stale |= view.touched(kind);
+            view.set(kind, event & 255);
+            if (kind >= COLUP0 && kind <= CTRLPF) ground_stale = 1;
         }
         if (clock < end) draw(clock, end, top, bottom);
     }

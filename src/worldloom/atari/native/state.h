@@ -20,6 +20,9 @@ u8 bus;              // the last byte on the data bus before a read of the TIA
 
 // The television chip while frames run.
 Display view;
+s32 waiting_cycle[WAITING_ROOM];  // writes that the chip has not been told of yet, see bus.h
+u16 waiting_write[WAITING_ROOM];
+u32 waiting;
 u32* log;            // memory for the log of one frame, null: none is kept
 u8* pictures;        // both: a log that is full is drawn into one of them
 s32 picture_bytes;   // from one to the other

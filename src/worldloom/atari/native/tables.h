@@ -1,3 +1,10 @@
+#if defined(__clang__)
+#pragma clang diagnostic ignored "-Wparentheses-equality"
+#pragma clang diagnostic ignored "-Wparentheses"
+#pragma clang diagnostic ignored "-Wbitwise-op-parentheses"
+#pragma clang diagnostic ignored "-Wshift-op-parentheses"
+#pragma clang diagnostic ignored "-Wlogical-op-parentheses"
+#endif
 // Types, macros and tables of the console. Everything here stands in the body of a function, before the struct.
 typedef unsigned char u8;
 typedef unsigned short u16;
@@ -42,3 +49,5 @@ enum : s32 { PADDLE_STEP = 23000 };
 
 // Loudness of the DPC for each set of its three notes, 4 bits each.
 enum : u32 { DPC_LOUDNESS = 0xFBA69540u };
+
+enum : u32 { WAITING_ROOM = 32 };

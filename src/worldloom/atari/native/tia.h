@@ -57,12 +57,13 @@ CUDA_CALLABLE void log_event(u32 kind, u32 value, s32 clock) {
 
 // Change what is shown, from a clock on.
 CUDA_CALLABLE void show(u32 kind, u32 value, s32 clock) {
-    if (view.now[kind] == value) return;
-    u32 touched = view.touched(kind);
-    if (touched || kind == VBLANK) collide(clock);
+    if (view.now[kind] != value) change(kind, value, clock);
+}
+
+NOINLINE CUDA_CALLABLE void change(u32 kind, u32 value, s32 clock) {
+    if (kind < COLUP0 || kind > COLUBK) collide(clock);
     if (log) log_event(kind, value, clock);
-    view.now[kind] = value;
-    view.stale |= touched;
+    view.set(kind, value);
 }
 
 CUDA_CALLABLE u32 reversed(u32 byte) const {
@@ -82,6 +83,7 @@ CUDA_CALLABLE void show_ball(s32 clock) { show(BALL, delayed_ball ? enabl_old : 
 
 // The first copy of a player is left out for the rest of the line.
 CUDA_CALLABLE void hide(u32 which, u32 hidden, s32 clock) {
+    if (!hidden && !view.now[HIDE0 + which]) return;
     reach(clock);
     show(HIDE0 + which, hidden, clock);
 }
@@ -134,8 +136,10 @@ CUDA_CALLABLE s32 reset_place(u32 kind, s32 clock) const {
 CUDA_CALLABLE NOINLINE void move(s32 clock) {
     s32 cycle = clock % LINE / 3;
     hmove_clock = clock;
-    reach(clock);
-    show(STARS, 0, clock);
+    if (view.now[STARS]) {
+        reach(clock);
+        show(STARS, 0, clock);
+    }
     u32 early = cycle <= 20 || cycle == 75;  // the blank is eight pixels longer, so that everything moves right by as much
     s32 most = early && cycle >= 3 && cycle <= 20 ? 15 - ((3 * cycle - 7) >> 2) : 15;
     s32 lost = early ? 0 : (219 - 3 * cycle + 3) >> 2;  // those that come before the next line's blank
@@ -159,9 +163,30 @@ CUDA_CALLABLE void comb(s32 clock) {
     else if (log) log_event(COMB, 1, clock);
 }
 
+CUDA_CALLABLE void end_frame() {
+    stop = 1;
+    partial = 0;
+}
+
+// VSYNC: its end ends the frame, if it has lasted for a line.
+CUDA_CALLABLE void sync_vertically(u32 value, s32 clock) {
+    if (value & 2) {
+        vsync_end = clock + LINE;
+    } else if (clock >= vsync_end) {
+        vsync_end = NEVER;
+        end_frame();
+    }
+}
+
+// WSYNC: the CPU waits for the next line.
+CUDA_CALLABLE s32 end_of_line(s32 cycle) const {
+    s32 in_line = (cycle - line_phase) % 76;
+    return in_line ? cycle + 76 - in_line : cycle;
+}
+
 CUDA_CALLABLE u8 tia_peek(u32 address, s32 cycle) {
     u32 low = bus & 0x3F, number = address & 0x0F;
-    seen = clock_of(cycle);
+    if (clock_of(cycle) > seen) seen = clock_of(cycle);
     if (number < 8) {
         collide(seen);
         u32 bits = collided >> (2 * number);
@@ -177,33 +202,19 @@ CUDA_CALLABLE u8 tia_peek(u32 address, s32 cycle) {
     return low;
 }
 
-CUDA_CALLABLE s32 tia_poke(u32 address, u8 value, s32 cycle) {
+CUDA_CALLABLE inline s32 tia_poke(u32 address, u8 value, s32 cycle) {
     s32 clock = clock_of(cycle);
-    seen = clock;
-    if (clock >= most_clocks) {  // no VSYNC came in time
-        stop = 1;
-        partial = 0;
-    }
+    if (clock > seen) seen = clock;
+    if (clock >= most_clocks) end_frame();  // no VSYNC came in time
     u32 number = address & 0x3F;
     switch (number) {
-        case 0x00:
-            if (value & 2) {
-                vsync_end = clock + LINE;
-            } else if (clock >= vsync_end) {
-                vsync_end = NEVER;
-                stop = 1;
-                partial = 0;
-            }
-            break;
+        case 0x00: sync_vertically(value, clock); break;
         case 0x01:
             if (vblank & 0x80 && !(value & 0x80)) dump_cycle = cycle;
             vblank = value;
             show(VBLANK, value >> 1 & 1, clock + 1);
             break;
-        case 0x02: {
-            s32 in_line = (cycle - line_phase) % 76;
-            return in_line ? cycle + 76 - in_line : cycle;
-        }
+        case 0x02: return end_of_line(cycle);
         case 0x04: case 0x05:
             hide(number - 0x04, 0, clock + 8);
             show(NUSIZ0 + number - 0x04, value & 0x37, clock + 8);
@@ -212,6 +223,7 @@ CUDA_CALLABLE s32 tia_poke(u32 address, u8 value, s32 cycle) {
             show(COLUP0 + number - 0x06, (value & 0xFE) | faded, clock);
             break;
         case 0x0A:
+            if (view.now[CTRLPF] == (value & 0x37)) break;
             reach(clock);
             show(CTRLPF, value & 0x37, clock);
             if (clock % LINE < BLANK + 79) show(REFLECT, value & 1, clock);
@@ -221,9 +233,10 @@ CUDA_CALLABLE s32 tia_poke(u32 address, u8 value, s32 cycle) {
             show_player(number - 0x0B, clock + 1);
             break;
         case 0x0D: case 0x0E: case 0x0F: {
-            s32 phase = clock % LINE / 3 & 3;
-            s32 effect = clock + (phase < 2 ? 4 + phase : phase);  // pixels of the playfield are four clocks wide
-            show(PF0 + number - 0x0D, number == 0x0D ? value >> 4 : number == 0x0E ? reversed(value) : value, effect);
+            u32 kind = PF0 + number - 0x0D, bits = number == 0x0D ? value >> 4 : number == 0x0E ? reversed(value) : value;
+            if (view.now[kind] == bits) break;
+            s32 in_cell = (cycle - line_phase) % 76 & 3;
+            show(kind, bits, clock + (in_cell < 2 ? 4 + in_cell : in_cell));  // pixels of the playfield are four clocks wide
             break;
         }
         case 0x10: case 0x11: reset_player(number - 0x10, clock); break;
@@ -232,18 +245,20 @@ CUDA_CALLABLE s32 tia_poke(u32 address, u8 value, s32 cycle) {
             break;
         case 0x14: show(X_BALL, reset_place(X_BALL, clock), clock); break;
         case 0x1B:
+            if (grp[0] == value && grp_old[1] == grp[1]) break;
             grp[0] = value;
             grp_old[1] = grp[1];
             show_player(0, clock + 1);
-            show_player(1, clock + 1);
+            if (delayed[1]) show_player(1, clock + 1);
             break;
         case 0x1C:
+            if (grp[1] == value && grp_old[0] == grp[0] && enabl_old == enabl) break;
             grp[1] = value;
             grp_old[0] = grp[0];
             enabl_old = enabl;
-            show_player(0, clock + 1);
+            if (delayed[0]) show_player(0, clock + 1);
             show_player(1, clock + 1);
-            show_ball(clock + 1);
+            if (delayed_ball) show_ball(clock + 1);
             break;
         case 0x1D: case 0x1E:
             enam[number - 0x1D] = value >> 1 & 1;

@@ -46,23 +46,22 @@ NOINLINE CUDA_CALLABLE s32 run_undocumented(u32 word, s32 at) {
     bool changes = (opcode & 3) == 3 && row != 4 && row != 5;
     u32 index = (opcode & 0xDF) == 0x97 || (opcode & 0xDF) == 0x9F || opcode == 0x9E ? y : x;
     if ((opcode & 0x1F) == 0x1B) index = y;
-    u32 address, last = word >> 16 & 255, base;
+    u32 address, last = word >> 16 & 255;
     switch (opcode & 0x1F) {
-        case 0x03:
-            address = pointer_at(low + x, low, at), last = address >> 8, base = address, at += changes ? 8 : 6;
-            break;
+        case 0x03: address = pointer_at(low + x, low, at), last = address >> 8, at += changes ? 8 : 6; break;
         case 0x13:
-            base = pointer_at(low, low, at), last = base >> 8, address = base + y;
-            at += changes ? 8 : row == 4 ? 6 : 5 + (s32)(((base & 255) + y) >> 8);
+            address = pointer_at(low, low, at), last = address >> 8;
+            at += changes ? 8 : row == 4 ? 6 : 5 + (s32)(((address & 255) + y) >> 8);
+            address += y;
             break;
         case 0x04:
-        case 0x07: address = low, base = low, last = low, at += changes ? 5 : 3; break;
+        case 0x07: address = low, last = low, at += changes ? 5 : 3; break;
         case 0x14:
-        case 0x17: address = (low + index) & 255, base = low, last = low, at += changes ? 6 : 4; break;
+        case 0x17: address = (low + index) & 255, last = low, at += changes ? 6 : 4; break;
         case 0x0C:
-        case 0x0F: address = absolute, base = absolute, at += changes ? 6 : 4; break;
+        case 0x0F: address = absolute, at += changes ? 6 : 4; break;
         default:
-            base = absolute, address = absolute + index;
+            address = absolute + index;
             at += changes ? 7 : row == 4 ? 5 : 4 + (s32)((low + index) >> 8);
             break;
     }

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from worldloom.core.errors import InputError
 from worldloom.learn.networks.build import build_encoder, chosen_network
 from worldloom.learn.networks.fused import FusedPair
-from worldloom.learn.networks.layers import ACTOR_GAIN, CRITIC_GAIN, linear
+from worldloom.learn.networks.layers import ACTOR_GAIN, CRITIC_GAIN, Head, head, linear
 from worldloom.learn.networks.memory import Memory
 from worldloom.learn.policy_config import PolicyConfig
 from worldloom.learn.spec import PolicySpec
@@ -58,8 +58,9 @@ class SharedLayers(ActorCritic):
         self.encoder = build_encoder(spec.observations, config)
         self.memory = None if config.memory == "none" else Memory(config.memory, self.encoder.features, config.memory_size)
         last = self.memory or self.encoder
-        self.actor = linear(last.features, spec.action.parameters, ACTOR_GAIN)
-        self.critic = linear(last.features, 1, CRITIC_GAIN)
+        exact = chosen_network(spec.observations, config) != "mlp"
+        self.actor = head(last.features, spec.action.parameters, ACTOR_GAIN, exact)
+        self.critic = head(last.features, 1, CRITIC_GAIN, exact)
         if self.memory is not None:
             self.state_size = self.memory.state_size
         elif FusedPair.fits(getattr(self.encoder, "network", None), self.actor):
@@ -78,7 +79,10 @@ class SharedLayers(ActorCritic):
         if not features.is_cuda:
             return self.actor(features), self.critic(features).squeeze(-1)
         weight, bias = torch.cat([self.actor.weight, self.critic.weight]), torch.cat([self.actor.bias, self.critic.bias])
-        parameters, value = nn.functional.linear(features, weight, bias).split([self.actor.out_features, 1], -1)
+        exact = isinstance(self.actor, Head)
+        with torch.autocast("cuda", enabled=torch.is_autocast_enabled("cuda") and not exact):
+            both = nn.functional.linear(features.float() if exact else features, weight, bias)
+        parameters, value = both.split([self.actor.out_features, 1], -1)
         return parameters, value.squeeze(-1)
 
     def value(self, observations: Observations, state: Tensor) -> Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 from torch.nn.functional import relu
 
-from worldloom.learn.networks.layers import RELU_GAIN, convolution, linear
+from worldloom.learn.networks.layers import RELU_GAIN, as_float, convolution, linear
 
 CHANNELS = (16, 32, 32)
 _BLOCKS = 2 * len(CHANNELS)
@@ -27,7 +27,7 @@ class ImpalaCNN(nn.Module):  # type: ignore[misc]
 
     def forward(self, picture: Tensor) -> Tensor:
         """[N, channels, height, width] -> [N, 256]."""
-        return self.layers(picture)
+        return self.layers(as_float(picture))
 
 
 class Stage(nn.Module):  # type: ignore[misc]

@@ -35,6 +35,22 @@ def linear(inputs: int, outputs: int, gain: float) -> nn.Linear:
     return orthogonal(nn.Linear(inputs, outputs), gain)
 
 
+class Head(nn.Linear):  # type: ignore[misc]
+    """A last layer in single precision, whatever autocast does before it: 8 bits tell probabilities and values too coarsely."""
+
+    def forward(self, features: Tensor) -> Tensor:
+        with torch.autocast(features.device.type, enabled=False):
+            return super().forward(features.float())
+
+
+def head(inputs: int, outputs: int, gain: float, exact: bool) -> nn.Linear:
+    """A last layer [..., inputs] -> [..., outputs] with orthogonal weights and no bias at first; ``exact`` for one that is always in single precision.
+
+    Behind convolutions that costs nothing. Behind a few small layers it would be a good part of all.
+    """
+    return orthogonal((Head if exact else nn.Linear)(inputs, outputs), gain)
+
+
 def convolution(inputs: int, outputs: int, size: int, stride: int = 1, padding: int = 0, gain: float = RELU_GAIN) -> nn.Conv2d:
     """A convolution [N, inputs, H, W] -> [N, outputs, H', W'] with orthogonal weights and no bias at first."""
     return orthogonal(nn.Conv2d(inputs, outputs, size, stride, padding), gain)
@@ -101,8 +117,8 @@ class Image(nn.Module):  # type: ignore[misc]
         self.shape = (first, middle, last) if self.channels_first else (last, first, middle)
 
     def forward(self, observations: Mapping[str, Tensor]) -> Tensor:
-        """Observations [N, *shape] by name -> [N, channels, height, width] float32, bytes scaled to 0 .. 1."""
-        picture = as_float(observations[self.name])
+        """Observations [N, *shape] by name -> [N, channels, height, width]; bytes stay bytes, which a network scales in its own way."""
+        picture = observations[self.name]
         return picture if self.channels_first else picture.permute(0, 3, 1, 2)
 
 

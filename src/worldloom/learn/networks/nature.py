@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from worldloom.core.errors import InputError
-from worldloom.learn.networks.layers import RELU_GAIN, convolution, linear
+from worldloom.learn.networks import squares
+from worldloom.learn.networks.layers import RELU_GAIN, as_float, convolution, linear
 
 SMALLEST = 36
 """The least height and width, in pixels, that leaves something after three convolutions."""
@@ -35,8 +38,19 @@ class NatureCNN(nn.Module):  # type: ignore[misc]
         )
 
     def forward(self, picture: Tensor) -> Tensor:
-        """[N, channels, height, width] -> [N, 512]."""
-        return self.layers(picture)
+        """[N, channels, height, width] -> [N, 512]; bytes are scaled to 0 .. 1."""
+        return self._of_bytes(picture) if squares.fits(picture) else self.layers(as_float(picture))
+
+    def _of_bytes(self, picture: Tensor) -> Tensor:
+        """The same layers on squares of pixels, with the channels of a place side by side from the first to the last."""
+        first, second, third, last = (layer for layer in self.layers if isinstance(layer, (nn.Conv2d, nn.Linear)))
+        kind = picture.device.type
+        dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else torch.float32
+        values = functional.relu_(functional.conv2d(squares.squares(picture, dtype), squares.over_squares(first.weight), first.bias))
+        values = functional.relu_(third(functional.relu_(second(values)))).permute(0, 2, 3, 1)
+        # It is the weights that are brought into the order of the picture, which are fewer.
+        weight = last.weight.unflatten(1, (values.shape[3], *values.shape[1:3])).permute(0, 2, 3, 1).flatten(1)
+        return functional.relu_(functional.linear(values.flatten(1), weight, last.bias))
 
 
 def _left(pixels: int) -> int:

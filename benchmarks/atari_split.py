@@ -1,0 +1,200 @@
+"""Where the time of learning Atari goes, as CuLE's paper splits it: frames per second of consoles alone, with the Nature CNN at play, and with training.
+
+python benchmarks/atari_split.py --device cuda:0 --out atari_split.json
+python benchmarks/atari_split.py --device cuda:0 --games Pong-v5 --parts emulation --emulated 65536
+python benchmarks/atari_split.py --device cpu --emulated 8 --inferred 8 --trained 8 --seconds 2 --iterations 1 --rounds 1 --apart 10
+
+Frames are those of the console, four to a step; every step makes the whole observation, 84 x 84 x 4. Games are brought apart by random steps first, since
+consoles in the same state run faster together than they ever do again.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import statistics
+import time
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+import tyro
+from random_player import RandomPlayer
+from rich.console import Console
+from run import describe_machine, show
+
+from worldloom.core.device import resolve
+from worldloom.core.simulation import Simulation
+from worldloom.learn import A2C, Callback
+from worldloom.learn.algorithms import algorithm
+from worldloom.learn.defaults import tuned
+from worldloom.learn.progress import Progress
+from worldloom.learn.trainer import Trainer
+
+Part = Literal["emulation", "inference", "ppo", "a2c", "vtrace"]
+FRAMES = 4
+"""Frames of the console in a step."""
+ALGORITHMS: dict[str, dict[str, Any]] = {
+    "inference": {"num_steps": 5},
+    "ppo": {"num_steps": 16, "minibatches": 16, "epochs": 3},
+    "a2c": {"num_steps": 5},
+    "vtrace": {"num_steps": 20, "batches": 16, "steps_per_update": 1},
+}
+"""What is measured, other than with the settings that suit the game: A2C as in the paper, V-trace with its batches."""
+
+
+@dataclass
+class Settings:
+    """Measure emulation, inference and training of Atari games."""
+
+    device: str = "auto"
+    """Where: cpu, cuda:0, or auto."""
+    games: list[str] = field(default_factory=lambda: ["Pong-v5", "Breakout-v5", "SpaceInvaders-v5", "MsPacman-v5"])
+    """The worlds."""
+    parts: list[Part] = field(default_factory=lambda: ["emulation", "inference", "a2c", "ppo", "vtrace"])
+    """What to measure."""
+    emulated: list[int] = field(default_factory=lambda: [1024, 4096, 16384, 65536])
+    """Consoles without a network."""
+    inferred: list[int] = field(default_factory=lambda: [1024, 4096, 16384, 65536])
+    """Consoles with a network that only acts."""
+    trained: list[int] = field(default_factory=lambda: [1024, 4096, 16384])
+    """Consoles with one that learns."""
+    trained_game: str = "Pong-v5"
+    """The world of inference and training; their networks cost the same in all."""
+    precision: Literal["fp32", "bf16"] = "bf16"
+    """Numbers in the network's products."""
+    seconds: float = 4.0
+    """About how long each measurement of emulation runs."""
+    iterations: int = 5
+    """Iterations of each round of inference and training; as many more of V-trace's as theirs are shorter."""
+    rounds: int = 3
+    """Rounds, of which the median counts."""
+    apart: int = 100
+    """Random steps before anything is measured."""
+    out: Path = Path("atari_split.json")
+    """A file for the figures."""
+
+
+@dataclass
+class Rate:
+    """One row of the table.
+
+    Attributes:
+        frames_per_second: Of the console.
+        rollout, update: Shares of the device's time, where something is learned or would be.
+        first_s: Seconds until the first measurement: making, compiling, recording, steps before.
+        gigabytes: Memory of the device in use afterwards, of whomever.
+    """
+
+    part: str
+    game: str
+    consoles: int
+    frames_per_second: float
+    milliseconds_per_step: float
+    rollout: float
+    update: float
+    first_s: float
+    gigabytes: float
+
+
+class Inference(A2C):
+    """Acts and does not learn."""
+
+    def _update(self) -> None:
+        for learner in self.learners.values():
+            learner.summarize()
+
+
+class Shares(Callback):
+    """Notes where the time of the last iteration went."""
+
+    def __init__(self) -> None:
+        self.last: dict[str, float] = {}
+
+    def on_iteration(self, trainer: Trainer, progress: Progress) -> None:
+        self.last = progress.shares
+
+
+def wait(device: torch.device) -> float:
+    """The time when all that was asked for is done."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    return time.perf_counter()
+
+
+def gigabytes(device: Any) -> float:
+    if not device.is_cuda:
+        return 0.0
+    free, total = torch.cuda.mem_get_info(device.ordinal)
+    return (total - free) / 1e9
+
+
+def bring_apart(worlds: Simulation, steps: int) -> RandomPlayer:
+    """Take random steps, after which consoles are in as many states as there are."""
+    player = RandomPlayer(worlds, 1)
+    player.run(max(1, steps))
+    return player
+
+
+def emulation(game: str, consoles: int, settings: Settings, device: Any) -> Rate:
+    start = time.perf_counter()
+    with Simulation(game, consoles, device.alias, seed=0) as worlds:
+        player = bring_apart(worlds, settings.apart)
+        first = time.perf_counter() - start
+        each = player.seconds_per_step(settings.seconds)
+        return Rate("emulation", game, consoles, consoles * FRAMES / each, each * 1e3, 1.0, 0.0, first, gigabytes(device))
+
+
+def learning(part: Part, consoles: int, settings: Settings, device: Any) -> Rate:
+    start, game, shares = time.perf_counter(), settings.trained_game, Shares()
+    name = "a2c" if part == "inference" else part
+    kind, config = algorithm(name)
+    made = replace(tuned(game, name, config, device.alias), num_envs=consoles, device=device.alias, precision=settings.precision, **ALGORITHMS[part])
+    with Simulation(game, consoles, device.alias, seed=0) as worlds:
+        bring_apart(worlds, settings.apart)
+        trainer: Any = (Inference if part == "inference" else kind)(worlds, made)
+        each = trainer.new_steps
+        iterations = settings.iterations * max(1, 5 // each)
+
+        def learn(count: int) -> float:
+            began, before = wait(trainer.device), trainer.steps
+            trainer.learn(before + count * each * consoles, shares)
+            return (trainer.steps - before) / (wait(trainer.device) - began)
+
+        learn(3)
+        first = time.perf_counter() - start
+        rate = statistics.median(learn(iterations) for _ in range(settings.rounds))
+        phases = shares.last.get("roll-out", 0.0), shares.last.get("update", 0.0)
+        return Rate(part, game, consoles, rate * FRAMES, consoles / rate * 1e3, *phases, first, gigabytes(device))
+
+
+def main(settings: Settings) -> None:
+    device, _ = resolve(settings.device)
+    console = Console(width=140, highlight=False)
+    results: dict[str, Any] = {"machine": describe_machine(device) | {"torch": torch.__version__}, "device": device.alias, "rates": [], "failed": []}
+    results["settings"] = {k: str(v) if isinstance(v, Path) else v for k, v in asdict(settings).items()}
+    console.print(results["machine"])
+    jobs: list[tuple[Part, str, int]] = []
+    for part in settings.parts:
+        sizes = {"emulation": settings.emulated, "inference": settings.inferred}.get(part, settings.trained)
+        jobs += [(part, game, size) for game in (settings.games if part == "emulation" else [settings.trained_game]) for size in sizes]
+    for part, game, size in jobs:
+        try:
+            row = emulation(game, size, settings, device) if part == "emulation" else learning(part, size, settings, device)
+        except (RuntimeError, MemoryError) as problem:  # too little memory for this one; the others are told all the same
+            results["failed"].append({"part": part, "game": game, "consoles": size, "problem": str(problem)[:300]})
+            console.print(f"{part} of {size:,} x {game} failed: {str(problem)[:300]}", markup=False)
+        else:
+            results["rates"].append(asdict(row))
+            console.print(f"{part}, {size:,} x {game}: {row.frames_per_second:.4g} frames/s, {row.milliseconds_per_step:.3f} ms a step, {row.gigabytes:.1f} GB")
+        settings.out.write_text(json.dumps(results, indent=1))  # what is known so far, should time run out
+        gc.collect()
+        if device.is_cuda:
+            torch.cuda.empty_cache()
+    if results["rates"]:
+        show(console, "Frames per second", results["rates"])
+
+
+if __name__ == "__main__":
+    main(tyro.cli(Settings))

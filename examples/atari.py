@@ -1,0 +1,29 @@
+"""Atari 2600: a batch of Pong as EnvPool has it, two games side by side, and the picture on the television."""
+
+import sys
+
+import numpy as np
+
+import worldloom as wl
+
+try:
+    env = wl.make("Pong-v5", num_envs=8, seed=0)
+except wl.InputError as missing:
+    sys.exit(f"no ROMs, no games: {missing}")
+
+seen, infos = env.reset()
+before = infos["frames"]
+print(f"{env.num_envs} x Pong: {seen.shape[1:]} {seen.dtype}, {env.single_action_space.n} actions, {before.min()} to {before.max()} frames before")
+
+rng, points = np.random.default_rng(0), 0
+for _ in range(100):
+    seen, rewards, terminations, truncations, infos = env.step(rng.integers(0, 6, env.num_envs))
+    points += int(rewards.sum())
+print(f"400 frames at random: {-points} points lost in 8 games")
+
+both = wl.Simulation(wl.definition("Pong-v5+Breakout-v5", obs_type="ram"), num_worlds=4, seed=0)
+both.step(np.ones((4, 1), np.int32))
+print(f"lives in Pong and Breakout: {both['Console'].lives.numpy().ravel().tolist()}")
+
+picture = env.simulation.definition.render(env.simulation, 0)
+print(f"on the television: {picture.shape}, {len(np.unique(picture.reshape(-1, 3), axis=0))} colours")

@@ -1,0 +1,67 @@
+"""From power-on to the first frame of an episode: what is pressed, frame by frame, until a game is there in the mode that is wanted."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from worldloom.atari.console import BEGIN, RESET, SELECT
+from worldloom.atari.games import RESET as PRESS_RESET
+from worldloom.atari.games import Game, read_numbers, read_table
+from worldloom.core.errors import InputError
+
+NOOP, FIRE, RIGHT, DOWN, UPFIRE = 0, 1, 3, 5, 10
+SETTLING, RESETTING = 60, 4
+"""Frames after power-on in which nothing is pressed, and in which RESET is."""
+TABLE = Path(__file__).parent / "tables" / "modes.txt"
+
+
+def boot(game: Game | None, mode: int) -> list[int]:
+    """What player A and the switches do from power-on until the game is there; None for a ROM without rules."""
+    start = [] if game is None else [RESET if action == PRESS_RESET else action for action in game.start]
+    played = ([] if game is None else select_mode(game, mode)) + [RESET] * RESETTING + start
+    return [NOOP] * SETTLING + [RESET] * RESETTING + [played[0] + BEGIN] + played[1:]
+
+
+def select_mode(game: Game, mode: int) -> list[int]:
+    """What is pressed to choose a mode, after a first RESET; nothing in games that have but one."""
+    if mode not in game.modes:
+        raise InputError(f"{game.name} has no mode {mode}: choose one of {', '.join(map(str, game.modes))}")
+    if game.name == "double_dunk":
+        return _double_dunk(mode)
+    if game.name == "video_cube":
+        return _video_cube(mode)
+    if game.name not in _presses():
+        return []
+    held, presses, words = _presses()[game.name]
+    waits, resets = int(words.get("waits", 0)), int(words.get("resets", RESETTING))
+    return [NOOP] * waits + _press(held) * presses[game.modes.index(mode)] + [RESET] * resets
+
+
+def frames_told(game: Game, mode: int) -> int:
+    """The frames of choosing a mode that ALE counts among those of the episode: all in which neither switch is pressed."""
+    return sum(pressed not in (SELECT, RESET) for pressed in select_mode(game, mode))
+
+
+@cache
+def _presses() -> dict[str, tuple[int, tuple[int, ...], dict[str, str]]]:
+    """By the name of a game: frames that SELECT is held, presses by mode, and what else there is to say."""
+    return {name: (int(held), read_numbers(presses), dict(word.partition("=")[::2] for word in more.split())) for name, held, presses, more in read_table(TABLE)}
+
+
+def _press(held: int) -> list[int]:
+    return [SELECT] * held + [NOOP]
+
+
+def _double_dunk(mode: int) -> list[int]:
+    """A menu that SELECT opens: down its lines, a push to the right changes one, and up with the button leaves."""
+    pushes = [DOWN]
+    for option in range(4):
+        pushes += [DOWN, RIGHT] if mode >> option & 1 else [DOWN]
+    return _press(2) + [frame for push in pushes for frame in (push, NOOP)] + [RESET] * RESETTING + [UPFIRE, NOOP]
+
+
+def _video_cube(mode: int) -> list[int]:
+    """Hundreds are the number of the cube, which a push to the right counts up every 16 frames; the rest is the kind of game."""
+    cube, kind = divmod(mode, 100)
+    return _press(2) * (0, 11, 44)[kind] + [RESET] * RESETTING + [RIGHT] * max(16 * cube - 17, 0)

@@ -1,0 +1,121 @@
+"""The ids of Atari worlds, and what is made of them."""
+
+import gymnasium
+import pytest
+
+import worldloom as wl
+from worldloom.atari import roms
+from worldloom.core.families import family_of
+from worldloom.vector.dm import DmVectorEnv
+
+pytest.importorskip("ale_py")
+
+
+def test_every_game_has_two_ids():
+    ids = [id_ for id_ in wl.list_all_envs() if family_of(id_) is not None]
+    assert len(ids) == len(set(ids)) == 208
+    assert {"Pong-v5", "ALE/Pong-v5", "MsPacman-v5", "ALE/TicTacToe3D-v5"} < set(ids)
+    assert wl.definition("TicTacToe3d-v5") is wl.definition("TicTacToe3D-v5")  # EnvPool's spelling
+    assert not set(ids) & set(wl.registered())
+
+
+def test_ids_are_known_without_their_roms(monkeypatch):
+    monkeypatch.setattr(roms, "find", None)
+    assert "Pong-v5" in wl.list_all_envs() and family_of("Pong-v5") is not None
+    assert family_of("CartPole-v1") is None
+
+
+@pytest.mark.parametrize(
+    ("id_", "settings", "canonical"),
+    [
+        ("Pong-v5", {}, "Pong-v5"),
+        ("ALE/Pong-v5", {}, "ALE/Pong-v5"),
+        ("Pong-v5", {"frame_skip": 2, "noop_max": 1}, "Pong-v5:frame_skip=2,noop_max=1"),
+        ("Pong-v5:noop_max=1", {"frameskip": 2}, "Pong-v5:frame_skip=2,noop_max=1"),
+        ("Pong-v5:frame_skip=4", {}, "Pong-v5"),
+        ("Pong-v5", {"like": "vector"}, "Pong-v5:like=vector"),
+        ("Pong-v5", {"like": "gymnasium"}, "ALE/Pong-v5"),
+        ("Pong-v5+Breakout-v5", {}, "Pong-v5+Breakout-v5"),
+        ("ALE/Pong-v5+ALE/Breakout-v5", {"obs_type": "ram"}, "ALE/Pong-v5+ALE/Breakout-v5:obs_type=ram"),
+    ],
+)
+def test_ids_and_settings_meet(id_, settings, canonical):
+    made = wl.definition(id_, **settings)
+    assert made.id == canonical
+    assert wl.definition(canonical) is made
+
+
+def test_settings_reach_every_interface():
+    assert wl.make("Breakout-v5", 2, device="python", stack_num=2, img_height=42, img_width=42).observation_space.shape == (2, 2, 42, 42)
+    assert gymnasium.make("worldloom/Breakout-v5", device="python", stack_num=2, img_height=42, img_width=42).observation_space.shape == (2, 42, 42)
+    assert wl.make_spec("Breakout-v5", obs_type="ram").observation_space.shape == (128,)
+    assert wl.make_spec("Pong-v5+Breakout-v5").action_space.n == 18
+    assert wl.make_spec("ALE/Breakout-v5").observation_space.shape == (210, 160, 3)
+
+
+def test_a_pool_takes_settings_too():
+    with wl.make("Breakout-v5", 4, batch_size=2, device="python", obs_type="ram", noop_max=1) as pool:
+        pool.async_reset()
+        observations, *_, infos = pool.recv()
+        assert observations.shape == (2, 128) and infos["lives"].tolist() == [5, 5]
+
+
+def test_dm_env_is_told_of_lost_lives():
+    env = wl.make("Breakout-v5", 1, device="python", env_type="dm", obs_type="ram", noop_max=1, zero_discount_on_life_loss=True, max_episode_steps=400)
+    assert isinstance(env, DmVectorEnv)
+    env.reset()
+    steps = [env.step([1 if k % 8 == 0 else 0]) for k in range(60)]
+    lost = [float(step.discount[0]) for step in steps]
+    assert 0.0 in lost and all(int(step.step_type[0]) == 1 for step in steps)
+
+
+@pytest.mark.parametrize(
+    ("id_", "settings", "sentence"),
+    [
+        ("Pong-v5", {"frame_skp": 2}, "world 'Pong-v5' has no setting 'frame_skp'; did you mean frame_skip?"),
+        ("Pong-v5", {"gravity": 2}, "no configuration 'gravity'"),
+        ("Pong-v5:noop_max=1", {"noop_max": 2}, "the setting 'noop_max' is in the id and beside it"),
+        ("Pong-v5:speed=1", {}, "no setting 'speed'"),
+        ("Pong-v5", {"mode": 77}, "pong has no mode 77: choose one of 0, 1"),
+        ("Pong-v5", {"difficulty": 7}, "pong has no difficulty 7"),
+        ("Pong-v5+Breakout-v5", {"players": 2}, "two players play one game"),
+        ("Pog-v5", {}, "there is no world 'Pog-v5'; did you mean Pong-v5"),
+        ("nowhere/game.bin", {}, "there is no file nowhere/game.bin"),
+    ],
+)
+def test_what_cannot_be_made_is_told(id_, settings, sentence):
+    with pytest.raises(wl.InputError) as refused:
+        wl.make(id_, 2, device="python", **settings)
+    assert sentence in str(refused.value)
+
+
+def test_worlds_without_settings_say_so():
+    with pytest.raises(wl.InputError, match="world 'CartPole-v1' has no settings"):
+        wl.definition("CartPole-v1", frame_skip=2)
+
+
+def test_a_missing_rom_is_told_when_its_world_is_made(monkeypatch, tmp_path):
+    monkeypatch.delenv("ALE_ROMS_DIR", raising=False)
+    monkeypatch.setattr(roms, "PACKAGE", "a_package_that_is_not_there")
+    with pytest.raises(wl.InputError) as refused:
+        wl.make("Pong-v5", 2)
+    assert "world 'Pong-v5' cannot be made: there is no ROM of pong" in str(refused.value)
+    assert "pip install 'worldloom[atari]'" in str(refused.value) and "ALE_ROMS_DIR" in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_an_unknown_rom_runs_without_rules(tmp_path, capsys):
+    image = bytearray(roms.find("adventure").image)
+    image[-100] ^= 1
+    rom = tmp_path / "altered.bin"
+    rom.write_bytes(image)
+    made = wl.definition(str(rom))
+    assert made.id == str(rom) and "no rewards, no lives, and no end of an episode" in made.notice
+    sim = wl.Simulation(made, 1, "python", seed=0)
+    assert sim["Console"].pictures.shape == (1, 1, 2, 250, 160)  # its frames are as long as PAL's
+    assert made.actions()["Console.stick"][1].space.n == 18
+    sim.step([[3]])
+    assert (sim["Console"].reward.numpy(), sim["Console"].lives.numpy(), sim.terminated.numpy()) == (0, 0, False)
+    assert family_of(str(rom)) is not None and wl.definition(str(rom)) is made
+    wl.make(str(rom), 1, device="python")
+    assert made.notice in capsys.readouterr().err

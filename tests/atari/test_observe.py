@@ -1,0 +1,152 @@
+"""What agents see of consoles, against OpenCV and NumPy."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+import warp as wp
+from atari_pictures import LOOKS, palettes, pictures
+
+from worldloom.atari.observe import Look, Observer, Show
+from worldloom.atari.palettes import greys
+from worldloom.atari.resize import plan
+from worldloom.atari.television import Format
+from worldloom.core.errors import InputError
+
+cv2 = pytest.importorskip("cv2", reason="OpenCV is what pictures are compared with")
+CPU = wp.get_device("cpu")
+
+
+def shown(frames: np.ndarray, palette: np.ndarray, height: int, look: Look, size: tuple[int, int]) -> np.ndarray:
+    """The newest picture of one console as OpenCV makes it, shape (h, w) or (h, w, 3)."""
+    brighter = np.maximum(*palette[frames[:, :height]])
+    if not look.height:
+        return np.pad(brighter, [(0, size[0] - height)] + [(0, 0)] * (brighter.ndim - 1))
+    return cv2.resize(brighter, size[::-1], interpolation=cv2.INTER_AREA if look.area else cv2.INTER_LINEAR)
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_pictures_equal_opencv(name: str):
+    look, heights = LOOKS[name]
+    observer, rng, count = Observer(look, heights, palettes(len(heights), look.colour), CPU), np.random.default_rng(0), 8
+    frames, game = pictures(rng, count, max(heights)), rng.integers(0, len(heights), count).astype(np.int32)
+    before = rng.integers(0, 256, (count, *observer.shape)).astype(np.uint8)
+    screen = wp.array(before.reshape(count, -1), device=CPU)
+    observer.launch(wp.array(frames, device=CPU), wp.array(game, device=CPU), screen)
+    for k in range(count):
+        newest = shown(frames[k], palettes(len(heights), look.colour)[game[k]], heights[game[k]], look, observer.size)
+        newest = newest.transpose(2, 0, 1) if look.colour == "planes" else newest[None]
+        wanted = np.concatenate([before[k, len(newest) :], newest])
+        np.testing.assert_array_equal(screen.numpy()[k].reshape(observer.shape), wanted, err_msg=f"console {k}")
+
+
+class Batch:
+    """Six consoles with one picture after the other, and what is to be seen of them."""
+
+    def __init__(self, older: str = "repeat") -> None:
+        self.observer = Observer(Look(older=older), [210], palettes(1, "grey"), CPU)
+        rng = np.random.default_rng(3)
+        self.frames = pictures(rng, 6, 210)
+        self.before = rng.integers(0, 256, (6, 4, 84, 84)).astype(np.uint8)
+
+    def after(self, show: list[int] | None = None, fresh: list[bool] | None = None, **where) -> np.ndarray:
+        screen, game = wp.array(self.before, device=CPU), wp.zeros(6, dtype=wp.int32, device=CPU)
+        arrays = [None if numbers is None else wp.array(numbers, dtype=kind, device=CPU) for numbers, kind in ((show, wp.int32), (fresh, wp.bool))]
+        self.observer.launch(wp.array(self.frames, device=CPU), game, screen, *arrays, **where)
+        return screen.numpy()
+
+    def picture(self, k: int, *planes: int) -> np.ndarray:
+        palette = greys(Format.NTSC)
+        return cv2.resize(np.maximum.reduce([palette[self.frames[k, n]] for n in planes]), (84, 84), interpolation=cv2.INTER_AREA)
+
+
+def test_what_becomes_of_two_pictures():
+    batch = Batch()
+    seen = batch.after([Show.SAME, Show.FIRST, Show.SECOND, Show.BRIGHTER, Show.NOTHING_NEW, Show.BRIGHTER])
+    newest = [batch.before[0, 3], batch.picture(1, 0), batch.picture(2, 1), batch.picture(3, 0, 1), None, batch.picture(5, 0, 1)]
+    for k in (0, 1, 2, 3, 5):
+        np.testing.assert_array_equal(seen[k], [*batch.before[k, 1:], newest[k]], err_msg=f"console {k}")
+    np.testing.assert_array_equal(seen[4], batch.before[4])
+
+
+@pytest.mark.parametrize("older", ["repeat", "zero"])
+def test_a_stack_begins(older: str):
+    batch = Batch(older)
+    seen = batch.after([Show.SECOND] * 5 + [Show.SAME], [True, False, True, False, True, True])
+    for k in range(6):
+        newest = batch.before[k, 3] if k == 5 else batch.picture(k, 1)
+        begun = [newest] * 3 if older == "repeat" else [np.zeros((84, 84), np.uint8)] * 3
+        np.testing.assert_array_equal(seen[k], [*(batch.before[k, 1:] if k in (1, 3) else begun), newest], err_msg=f"console {k}")
+
+
+def test_consoles_that_are_not_meant_stay_as_they_are():
+    batch = Batch()
+    whole = batch.after()
+    mask = wp.array([True, False, True, True, False, True], dtype=wp.bool, device=CPU)
+    for value, picked in ((True, [2, 3]), (False, [1, 4])):
+        seen = batch.after(first=1, count=4, mask=mask, value=value)
+        for k in range(6):
+            np.testing.assert_array_equal(seen[k], whole[k] if k in picked else batch.before[k])
+
+
+def test_threads_share_a_batch():
+    batch = Batch()
+    screen, frames, game = wp.array(batch.before, device=CPU), wp.array(batch.frames, device=CPU), wp.zeros(6, dtype=wp.int32, device=CPU)
+    crew = [threading.Thread(target=batch.observer.launch, args=(frames, game, screen), kwargs={"first": 2 * n, "count": 2}) for n in range(3)]
+    for thread in crew:
+        thread.start()
+    for thread in crew:
+        thread.join()
+    np.testing.assert_array_equal(screen.numpy(), batch.after())
+
+
+def test_means_in_the_middle_between_two_numbers():
+    """Whole numbers alone cannot tell what OpenCV makes of them: it rounds some up and some down."""
+    batch, found = Batch(), plan((210, 160), (84, 84))
+    batch.frames[:] = np.random.default_rng(8).choice([2, 8, 14], (6, 1, 210, 160))
+    source = greys(Format.NTSC)[batch.frames[0, 0]].astype(int)
+    across = sum(found.columns.weights[:, i] * source[:, found.columns.first + i] for i in range(3))
+    twice = 2 * sum(found.lines.weights[:, j, None] * across[found.lines.first + j] for j in range(3))
+    seen = batch.after()[:, 3]
+    risen = (2 * found.unit * seen[0].astype(int) - twice)[twice % (2 * found.unit) == found.unit]
+    assert set(risen) == {-found.unit, found.unit}
+    np.testing.assert_array_equal(seen, [batch.picture(k, 0) for k in range(6)])
+
+
+def test_shapes():
+    for look, shape in (
+        (Look(), (4, 84, 84)),
+        (Look(colour="planes"), (12, 84, 84)),
+        (Look(64, 96, stack=2, colour="pixels"), (2, 64, 96, 3)),
+        (Look(0, 0, stack=1), (1, 250, 160)),
+    ):
+        assert Observer(look, [210, 250], palettes(2, look.colour), CPU).shape == shape
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Look(84, 0), "84 x 0"),
+        (lambda: Look(-1, 84), "-1 x 84"),
+        (lambda: Look(stack=0), "stack of 0"),
+        (lambda: Observer(Look(), [], [], CPU), "0 palettes"),
+        (lambda: Observer(Look(), [300], palettes(1, "grey"), CPU), "300"),
+        (lambda: Observer(Look(), [210, 210], palettes(1, "grey"), CPU), "1 palettes"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused(make, words: str):
+    with pytest.raises(InputError, match=words):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("frames", "seen", "words"),
+    [((2, 2, 209, 160), (2, 4, 84, 84), "210 or more"), ((2, 1, 210, 160), (2, 4, 84, 84), "consoles, 2"), ((2, 2, 210, 160), (2, 3, 84, 84), "screen")],
+)
+def test_arrays_that_do_not_fit_are_refused(frames: tuple[int, ...], seen: tuple[int, ...], words: str):
+    observer = Observer(Look(), [210], palettes(1, "grey"), CPU)
+    arrays = [wp.zeros(shape, dtype=wp.uint8, device=CPU) for shape in (frames, seen)]
+    with pytest.raises(InputError, match=words):
+        observer.launch(arrays[0], wp.zeros(2, dtype=wp.int32, device=CPU), arrays[1])

@@ -1,0 +1,93 @@
+"""Plans of new sizes against OpenCV: worked out by NumPy here, so that very many sizes can be tried."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from worldloom.atari.resize import Kind, Plan, plan, whole
+
+cv2 = pytest.importorskip("cv2", reason="OpenCV is what sizes are compared with")
+FLOAT = np.float32
+
+
+def means(found: Plan, picture: np.ndarray) -> np.ndarray:
+    """What whole numbers make of a picture, and OpenCV's arithmetic where they are in doubt."""
+    lines, columns, source = found.lines, found.columns, picture.astype(np.int64)
+    across = sum(columns.weights[:, i] * source[:, columns.first + i] for i in range(columns.taps))
+    sums = sum(lines.weights[:, j, None] * across[lines.first + j] for j in range(lines.taps))
+    rounded, rest = np.divmod(2 * sums + found.unit, 2 * found.unit)
+    doubt = (rest <= found.doubt) | (rest >= 2 * found.unit - found.doubt)
+    if found.kind is Kind.QUARTERS:
+        return rounded.astype(np.uint8)
+    if found.kind is Kind.BOX:
+        real = sums.astype(FLOAT) * FLOAT(1 / found.unit)
+    else:
+        parts = sum((picture.astype(FLOAT)[:, columns.first + i] * columns.shares[:, i] for i in range(columns.taps)), FLOAT(0))
+        real = sum((lines.shares[:, j, None] * parts[lines.first + j] for j in range(lines.taps)), FLOAT(0))
+    assert np.array_equal(np.rint(real)[~doubt], rounded[~doubt]), "a mean that is not in doubt is rounded otherwise by OpenCV"
+    return np.where(doubt, np.rint(real), rounded).astype(np.uint8)
+
+
+def between(found: Plan, picture: np.ndarray) -> np.ndarray:
+    lines, columns, source = found.lines, found.columns, picture.astype(np.int64)
+    across = sum(columns.weights[:, i] * source[:, np.minimum(columns.first + i, picture.shape[1] - 1)] for i in range(2))
+    down = sum(lines.weights[:, j, None] * (across[np.clip(lines.first + j, 0, len(source) - 1)] >> 4) >> 16 for j in range(2))
+    return (down + 2 >> 2).astype(np.uint8)
+
+
+def made(found: Plan, picture: np.ndarray) -> np.ndarray:
+    return (between if found.kind is Kind.LINEAR else means)(found, picture)
+
+
+def noise(rng: np.random.Generator, height: int, colours: int) -> np.ndarray:
+    """A picture of few colours has many means in the middle between two numbers."""
+    return rng.integers(0, 256, colours).astype(np.uint8)[rng.integers(0, colours, (height, 160))]
+
+
+@pytest.mark.parametrize("area", [True, False])
+def test_sizes_at_random(area: bool):
+    rng, kinds = np.random.default_rng(5), set()
+    for trial in range(120):
+        height = int(rng.choice([210, 214, 250, rng.integers(1, 257)]))
+        size = (int(rng.integers(1, height + 1)), int(rng.integers(1, 161))) if trial % 3 else (int(rng.integers(1, 400)), int(rng.integers(1, 300)))
+        found, picture = plan((height, 160), size, area), noise(rng, height, 256 if trial % 2 else 3)
+        kinds.add(found.kind)
+        wanted = cv2.resize(picture, size[::-1], interpolation=cv2.INTER_AREA if area else cv2.INTER_LINEAR)
+        np.testing.assert_array_equal(made(found, picture), wanted, err_msg=f"{height} lines to {size}, {found.kind!r}")
+    assert kinds >= ({Kind.AREA, Kind.LINEAR} if area else {Kind.LINEAR})
+
+
+@pytest.mark.parametrize(
+    ("size", "kind"),
+    [((84, 84), Kind.AREA), ((105, 80), Kind.QUARTERS), ((70, 40), Kind.BOX), ((35, 20), Kind.BOX), ((210, 80), Kind.BOX), ((210, 160), Kind.BOX)]
+    + [((220, 84), Kind.LINEAR), ((70, 200), Kind.LINEAR), ((420, 320), Kind.LINEAR), ((1, 1), Kind.BOX), ((209, 159), Kind.AREA)],
+)
+def test_sizes_of_every_kind(size: tuple[int, int], kind: Kind):
+    found, rng = plan((210, 160), size), np.random.default_rng(1)
+    assert found.kind is kind
+    for colours in (256, 2, 5):
+        picture = noise(rng, 210, colours)
+        np.testing.assert_array_equal(made(found, picture), cv2.resize(picture, size[::-1], interpolation=cv2.INTER_AREA))
+
+
+def test_few_means_are_in_doubt_at_the_usual_size():
+    found = plan((210, 160), (84, 84))
+    assert (found.unit, found.doubt) == (200, 0), "only means that lie exactly in the middle"
+    assert (found.lines.taps, found.columns.taps) == (3, 3)
+
+
+def test_weights_add_up_inside_of_the_source():
+    for source, target in ((210, 84), (250, 84), (214, 83), (160, 84), (160, 79), (160, 1)):
+        axis = plan((source, 160), (target, 80)).lines
+        assert (axis.weights.sum(axis=1) == axis.unit).all()
+        assert axis.first.min() == 0
+        assert (axis.first + axis.taps <= source).all()
+        np.testing.assert_allclose(axis.shares.sum(axis=1), 1.0, atol=1e-6)
+
+
+def test_a_whole_picture_has_black_lines_below():
+    picture = noise(np.random.default_rng(2), 250, 256)
+    seen = means(whole(210, 160, 250), picture)
+    np.testing.assert_array_equal(seen[:210], picture[:210])
+    assert not seen[210:].any()

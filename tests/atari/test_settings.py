@@ -1,0 +1,83 @@
+"""The settings of Atari worlds: whose defaults they have, what is refused, and how they are written."""
+
+import dataclasses
+import inspect
+
+import pytest
+
+import worldloom as wl
+from worldloom.atari.settings import DEFAULTS, ENVPOOL, GYMNASIUM, NAMES, VECTOR, Settings, read, settle, written
+
+
+def test_the_defaults_are_envpools():
+    envpool = pytest.importorskip("envpool")
+    theirs = envpool.make_spec("Pong-v5").config._asdict()
+    shared = theirs.keys() & {f.name for f in dataclasses.fields(Settings)}
+    assert {name: theirs[name] for name in shared - {"mode", "difficulty"}} == {name: getattr(ENVPOOL, name) for name in shared - {"mode", "difficulty"}}
+    assert len(shared) == 16 and (theirs["mode"], theirs["difficulty"]) == (-1, -1)
+
+
+def test_those_of_the_vector_environment_are_ale_pys():
+    vector_env = pytest.importorskip("ale_py.vector_env")
+    theirs = {name: p.default for name, p in inspect.signature(vector_env.AtariVectorEnv.__init__).parameters.items() if name in NAMES}
+    assert settle(theirs, "vector") == VECTOR
+    assert len(theirs) == 16
+
+
+def test_those_of_ale_are_gymnasiums():
+    gymnasium, ale_py = pytest.importorskip("gymnasium"), pytest.importorskip("ale_py")
+    gymnasium.register_envs(ale_py)
+    theirs = dict(gymnasium.spec("ALE/Pong-v5").kwargs)
+    assert theirs.pop("game") == "pong"
+    assert settle(theirs, "gymnasium") == GYMNASIUM
+
+
+@pytest.mark.parametrize("like", DEFAULTS)
+@pytest.mark.parametrize(
+    "given", [{}, {"frame_skip": (2, 5)}, {"noop_max": 1, "episodic_life": True}, {"repeat_action_probability": 0.5, "mode": 4}, {"like": "vector"}]
+)
+def test_what_is_written_is_read_again(like, given):
+    chosen = settle(given, like)
+    text = written(chosen, like)
+    assert settle(read(text) if text else {}, like) == chosen
+    assert (text == "") == (chosen == DEFAULTS[like])
+
+
+def test_others_names_mean_the_same():
+    theirs = {"frameskip": 2, "grayscale": False, "maxpool": False, "reward_clipping": True}
+    assert settle(theirs) == settle({"frame_skip": 2, "gray_scale": False, "max_pool": False, "reward_clip": True})
+    assert settle({"obs_type": "grayscale"}, "gymnasium") == settle({"gray_scale": True}, "gymnasium")
+    assert settle({"obs_type": "rgb"}).gray_scale is False
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"frame_skip": 0}, "the setting frame_skip of an Atari world cannot be 0: give a whole number from 1 to 64, or a pair"),
+        ({"frame_skip": (3, 3)}, "frame_skip of an Atari world cannot be"),
+        ({"frame_skip": True}, "frame_skip of an Atari world cannot be True"),
+        ({"stack_num": 0}, "give a whole number from 1 to 64"),
+        ({"img_height": 0}, "0 together with img_width=0"),
+        ({"noop_max": -1}, "noop_max of an Atari world cannot be -1"),
+        ({"reward_clip": 1}, "give True or False"),
+        ({"repeat_action_probability": 1.5}, "a number from 0 to 1"),
+        ({"mode": -1}, "mode of an Atari world cannot be -1"),
+        ({"like": "gym"}, "one of envpool, vector, gymnasium"),
+        ({"obs_type": "sound"}, "one of screen, ram"),
+        ({"players": 3}, "one of 1, 2"),
+        ({"players": 2, "continuous": True}, "two players of an Atari world have sticks"),
+        ({"episodic_life": True, "life_loss_info": True}, "choose one of them"),
+        ({"frame_skp": 1}, "no setting 'frame_skp'; did you mean frame_skip?"),
+        ({"frameskip": 2, "frame_skip": 2}, "'frame_skip' of an Atari world is given twice"),
+    ],
+)
+def test_what_cannot_be_is_refused(given, sentence):
+    with pytest.raises(wl.InputError) as refused:
+        settle(given)
+    assert sentence in str(refused.value)
+
+
+@pytest.mark.parametrize("text", ["frame_skip", "frame_skip=2,frame_skip=3"])
+def test_settings_that_are_badly_written_are_refused(text):
+    with pytest.raises(wl.InputError, match="of an Atari world"):
+        read(text)

@@ -1,0 +1,77 @@
+"""Observations on the GPU: the bits of the CPU, whatever the size, the colours and the stack, and recorded into a graph."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+import warp as wp
+from atari_pictures import LOOKS, palettes, pictures
+
+from worldloom.atari.observe import Look, Observer, Show
+
+COUNT = 40
+
+
+class Seen:
+    """Consoles on one device, after several steps with new pictures; ``record`` has all but the first launch replayed from a graph."""
+
+    def __init__(self, look: Look, heights: tuple[int, ...], device: str, record: bool = False, steps: int = 3) -> None:
+        self.device = wp.get_device(device)
+        self.observer = Observer(look, heights, palettes(len(heights), look.colour), self.device)
+        rng = np.random.default_rng(7)
+        steps_frames = [pictures(rng, COUNT, max(heights)) for _ in range(steps)]
+        self.frames = self._array(steps_frames[0], wp.uint8)
+        self.game = self._array(rng.integers(0, len(heights), COUNT), wp.int32)
+        self.show = self._array(rng.integers(0, len(Show), COUNT), wp.int32)
+        self.fresh = self._array(rng.random(COUNT) < 0.3, wp.bool)
+        self.mask = self._array(rng.random(COUNT) < 0.8, wp.bool)
+        self.screen = self._array(rng.integers(0, 256, (COUNT, int(np.prod(self.observer.shape)))), wp.uint8)
+        graph = None
+        for frames in steps_frames:
+            self.frames.assign(frames)
+            if graph is None:
+                self._launch()
+            else:
+                wp.capture_launch(graph)
+            if record and graph is None:
+                with wp.ScopedCapture(self.device) as capture:
+                    self._launch()
+                graph = capture.graph
+
+    def _array(self, values: np.ndarray, kind: type) -> wp.array:
+        return wp.array(values, dtype=kind, device=self.device)
+
+    def _launch(self) -> None:
+        self.observer.launch(self.frames, self.game, self.screen, self.show, self.fresh, first=3, count=COUNT - 5, mask=self.mask)
+
+
+@pytest.mark.parametrize("name", LOOKS)
+@pytest.mark.parametrize("older", ["repeat", "zero"])
+def test_the_same_bits(name: str, older: str):
+    look, heights = LOOKS[name]
+    look = dataclasses.replace(look, older=older)
+    cpu, gpu = (Seen(look, heights, device).screen.numpy() for device in ("cpu", "cuda:0"))
+    np.testing.assert_array_equal(gpu, cpu)
+
+
+def test_recorded_into_a_graph():
+    look, heights = LOOKS["usual"]
+    cpu, gpu = Seen(look, heights, "cpu").screen.numpy(), Seen(look, heights, "cuda:0", record=True).screen.numpy()
+    np.testing.assert_array_equal(gpu, cpu)
+
+
+def test_many_consoles():
+    """More blocks than a GPU has room for at once."""
+    observer = Observer(Look(), [210], palettes(1, "grey"), wp.get_device("cuda:0"))
+    few = pictures(np.random.default_rng(1), 64, 210)
+    count = 8_192
+    frames = wp.array(np.tile(few, (count // 64, 1, 1, 1)), device="cuda:0")
+    screen = wp.zeros((count, 4, 84, 84), dtype=wp.uint8, device="cuda:0")
+    observer.launch(frames, wp.zeros(count, dtype=wp.int32, device="cuda:0"), screen)
+    seen = screen.numpy()
+    cpu = Observer(Look(), [210], palettes(1, "grey"), wp.get_device("cpu"))
+    wanted = wp.zeros((64, 4, 84, 84), dtype=wp.uint8, device="cpu")
+    cpu.launch(wp.array(few, device="cpu"), wp.zeros(64, dtype=wp.int32, device="cpu"), wanted)
+    np.testing.assert_array_equal(seen, np.tile(wanted.numpy(), (count // 64, 1, 1, 1)))

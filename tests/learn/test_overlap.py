@@ -1,0 +1,99 @@
+"""Learning while the next roll-out is taken: who plays, what is learned from, and that it is the same update."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from worlds import FARM, PARTY
+
+import worldloom as wl
+from worldloom.learn.a2c import A2C, A2CConfig
+from worldloom.learn.learner import Team
+from worldloom.learn.on_policy import OnPolicy
+from worldloom.learn.policy_config import PolicyConfig
+from worldloom.learn.ppo import PPO, PPOConfig
+from worldloom.learn.vtrace import VTrace, VTraceConfig
+
+COMMON: dict[str, Any] = {"num_envs": 8, "device": "cpu", "seed": 3, "policy": PolicyConfig(hidden=(8,))}
+LEARNERS: dict[str, tuple[Any, Any]] = {
+    "ppo": (PPO, PPOConfig(num_steps=4, minibatches=2, **COMMON)),
+    "a2c": (A2C, A2CConfig(num_steps=4, **COMMON)),
+    "vtrace": (VTrace, VTraceConfig(num_steps=4, steps_per_update=2, batches=2, **COMMON)),
+    "vtrace, whole": (VTrace, VTraceConfig(num_steps=4, steps_per_update=4, batches=2, **COMMON)),
+}
+
+
+def weights(trainer: OnPolicy) -> torch.Tensor:
+    return trainer.learners["Cart"].optimizer.flat.clone()
+
+
+def played_with(trainer: OnPolicy) -> torch.Tensor:
+    return torch.cat([p.flatten() for p in trainer.learners["Cart"].player.policy.parameters()]).clone()
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_the_policy_from_before_plays_meanwhile(name: str) -> None:
+    kind, config = LEARNERS[name]
+    trainer = kind("CartPole-v1", replace(config, overlap=True))
+    start = weights(trainer)
+    trainer.iterate()
+    assert torch.equal(weights(trainer), start), "there is nothing to learn from yet"
+    for _ in range(3):
+        before = weights(trainer)
+        trainer.iterate()
+        assert torch.equal(played_with(trainer), before) and not torch.equal(weights(trainer), before)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_the_first_update_is_the_one_without_overlap(name: str) -> None:
+    """Both have played with the same policy until then, and learn from the same steps; the next ones differ."""
+    kind, config = LEARNERS[name]
+    plain, both = (kind("CartPole-v1", replace(config, overlap=overlap)) for overlap in (False, True))
+    plain.iterate()
+    both.iterate()
+    both.iterate()
+    assert torch.equal(weights(plain), weights(both))
+    plain.iterate()
+    both.iterate()
+    assert not torch.equal(weights(plain), weights(both))
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("memory", ["none", "gru"])
+def test_it_works_with_agents_that_leave_and_policies_that_remember(name: str, memory: Any) -> None:
+    kind, config = LEARNERS[name]
+    policy = PolicyConfig(hidden=(8,), memory=memory, memory_size=4, normalize_observations=True)
+    worlds = wl.Simulation(PARTY, 4, "cpu", seed=0, config={"leaves_at": 2, "over_at": 6})
+    trainer = kind(worlds, replace(config, overlap=True, normalize_rewards=True, policy=policy))
+    trainer.learn(40 * 4)
+    assert trainer.steps >= 160 and all(tensor.isfinite().all() for name, tensor in trainer.tensors().items() if "policy/" in name)
+
+
+def test_policies_that_only_play_play_themselves() -> None:
+    teams = {"wolves": Team("Wolf"), "flock": Team("Sheep,Ram", train=False)}
+    trainer = PPO(FARM, replace(LEARNERS["ppo"][1], overlap=True, num_envs=4), teams=teams)
+    trainer.learn(4 * 4 * 4)
+    wolves, flock = trainer.learners["wolves"], trainer.learners["flock"]
+    assert wolves.player.policy is not wolves.policy and flock.player.policy is flock.policy
+
+
+def test_a_training_that_goes_on_plays_with_what_was_saved() -> None:
+    kind, config = LEARNERS["ppo"]
+    first = kind("CartPole-v1", replace(config, overlap=True))
+    first.learn(5 * 32)
+    tensors, plain = first.state()
+    second = kind("CartPole-v1", replace(config, overlap=True, seed=4))
+    second.load_state({name: tensor.clone() for name, tensor in tensors.items()}, plain)
+    assert torch.equal(played_with(second), weights(first))
+    second.iterate()
+    assert torch.equal(weights(second), weights(first)), "a new roll-out comes first"
+
+
+def test_it_learns() -> None:
+    config = PPOConfig(num_envs=64, num_steps=16, epochs=8, gamma=0.98, lam=0.9, learning_rate=3e-3, device="cpu", overlap=True)
+    trainer = PPO("CartPole-v1", config)
+    trainer.learn(40_000)
+    assert trainer.score > 80.0  # whoever guesses gets 22
