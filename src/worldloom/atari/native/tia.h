@@ -196,7 +196,8 @@ CUDA_CALLABLE u8 tia_peek(u32 address, s32 cycle) {
         s32 resistance = paddle_of(number - 8);
         if (resistance == 0) return 0x80 | low;
         if (resistance < 0 || vblank & 0x80) return low;
-        return cycle > dump_cycle + resistance * 119 / 6250 ? 0x80 | low : low;
+        // As in ALE, which compares without a sign: an input whose load was complete before this frame began reads as if it were not.
+        return (u32)cycle > (u32)(dump_cycle + resistance * 119 / 6250) ? 0x80 | low : low;
     }
     if (number < 14) return fire[number - 12] ? low : 0x80 | low;
     return low;
