@@ -54,6 +54,9 @@ struct Display {
         stale |= 1u << OBJECT_MISSILE0;
     }
 
+    // Whether anything holds for this line only.
+    CUDA_CALLABLE u32 ends_with_line() const { return now[STARS] | now[HIDE0] | now[HIDE1] | now[COMB] | (now[REFLECT] ^ (now[CTRLPF] & 1)); }
+
     // The end of a line: what holds for the rest of a line only is over.
     CUDA_CALLABLE void end_line() {
         if (now[STARS]) wander();
