@@ -51,7 +51,7 @@ def starts(found: Sequence[Title], settings: Settings) -> Starts:
     boots: list[list[int]] = []
     rests: list[list[int]] = []
     for title, fire in zip(found, fires, strict=True):
-        first = boot(title.game, title.mode)
+        first = boot(title.game, title.mode, title.difficulty)
         for number in range(noops):
             for button in (NOOP, FIRE):
                 rest = _rest(number, [button] * int(fire), settings)
