@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 import worldloom as wl
+from worldloom.atari.boot import FIRE, NOOP, boot
 from worldloom.atari.console import BEGIN, RESET, WARM_UP
 from worldloom.atari.lineup import titles
 from worldloom.atari.settings import settle
-from worldloom.atari.starts import FIRE, NOOP, boot, starts
+from worldloom.atari.starts import starts
 
 pytest.importorskip("ale_py")
 
@@ -48,7 +49,7 @@ def test_no_ops_and_the_button_come_in_the_order_of_each_environment():
 def test_a_game_is_booted_before_it_is_judged():
     settings = settle({"noop_max": 2})
     (title,) = titles(["kaboom"], settings)
-    keys = boot(title)
+    keys = boot(title.game, title.mode)
     assert keys[:64] == [NOOP] * 60 + [RESET] * 4 and keys[64] == RESET + BEGIN and keys[-1] == FIRE
     found = starts((title,), settings)
     row = found.count - 1  # one no-op and the button

@@ -62,7 +62,8 @@ def frames_told(game: Game, mode: int, difficulty: int = 0) -> int:
 @cache
 def _presses() -> dict[str, tuple[int, tuple[int, ...], dict[str, str]]]:
     """By the name of a game: frames that SELECT is held, presses by mode, and what else there is to say."""
-    return {name: (int(held), read_numbers(presses), dict(word.partition("=")[::2] for word in more.split())) for name, held, presses, more in read_table(TABLE)}
+    rows = read_table(TABLE)
+    return {name: (int(held), read_numbers(presses), dict(word.partition("=")[::2] for word in more.split())) for name, held, presses, more in rows}
 
 
 def _press(held: int) -> list[int]:

@@ -32,7 +32,7 @@ class Facts:
         seen: The shape of what an agent sees.
         buttons: int32 (games, choices): what each choice presses.
         fires: int32 (games,): whether the button is pressed before an episode begins.
-        waits: int32 (starts,): the frames before an episode begins.
+        waits: int32 (starts,): the frames before an episode begins that are counted.
         noops: How many numbers of no-ops there are to choose from.
     """
 
@@ -183,6 +183,8 @@ def parts(facts: Facts, settings: Settings) -> Parts:
         else:
             console.show = FIRST_PICTURE + console.newest
             console.frames += world.waits[console.start]
+            if always and console.fresh:  # ALE's own limit counts all frames
+                console.played = console.frames
 
     @wl.system
     def begin_step(console: Console, world: Cabinet):

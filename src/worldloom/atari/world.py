@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from worldloom.atari import launches
+from worldloom.atari.boot import frames_told
 from worldloom.atari.cabinet import Facts, Parts, parts
 from worldloom.atari.console import WIDTH
 from worldloom.atari.lineup import Title, on_shelf, titles
@@ -45,7 +46,9 @@ def define(found: tuple[Title, ...], settings: Settings) -> Definition:
     shelf, begins = on_shelf(found), starts(found, settings)
     look, heights, palettes = _look(found, settings)
     buttons = np.array([title.choices(settings, len(found) > 1) for title in found], np.int32)
-    facts = Facts(shelf.record, shelf.height, _seen(look, max(heights), settings), buttons, begins.fires.astype(np.int32), begins.rests, begins.noops)
+    told = [0 if title.game is None else frames_told(title.game, title.mode) for title in found]
+    waits = begins.rests + np.repeat(told, begins.count // len(found)).astype(np.int32)
+    facts = Facts(shelf.record, shelf.height, _seen(look, max(heights), settings), buttons, begins.fires.astype(np.int32), waits, begins.noops)
     made = parts(facts, settings)
     workshop = launches.Workshop(shelf, begins, made.console.__name__)
     window = settings.skips[1] if settings.like == "gymnasium" else 2

@@ -9,15 +9,17 @@ import ale_py
 import numpy as np
 import warp as wp
 
+from worldloom.atari.boot import boot
 from worldloom.atari.console import RAM, RECORD, WARM_UP, Bench, Slot, outcome
 from worldloom.atari.lineup import Title, on_shelf, titles
 from worldloom.atari.power_on import memory_at_power_on, timer_at_power_on
 from worldloom.atari.settings import Settings
-from worldloom.atari.starts import boot
 from worldloom.core.launch import Shard
 
 LONGEST_HOLD = 16
 """Frames that an action is held at most, in episodes that hold them."""
+ENOUGH = 5
+"""Episodes of a game that may differ before it is compared no further."""
 PARTS = ("RAM", "picture", "rules")
 """What is compared: memory, every pixel, and reward, lives and the end of the game."""
 
@@ -105,7 +107,7 @@ class Lockstep:
         self._ales = [load_ale(title) for title in self.titles]
         self._screens = [np.zeros(ale.getScreenDims(), np.uint8) for ale in self._ales]
         self._players = [Player(ale, (seed, title.game.number)) for title, ale in zip(self.titles, self._ales, strict=True)]
-        self._frame = [0] * count
+        self._frame, self._lost = [0] * count, [False] * count
         self.findings = [Finding(title.rom.name, title.game.cartridge) for title in self.titles]
 
     def run(self, frames: int, tell: Callable[[int], None] = lambda frames: None) -> list[Finding]:
@@ -115,6 +117,8 @@ class Lockstep:
         for _ in range(frames):
             self._step()
             tell(len(self.titles))
+            if all(finding.unequal >= ENOUGH for finding in self.findings):
+                break
         return self.findings
 
     def _start(self, row: int) -> None:
@@ -126,11 +130,11 @@ class Lockstep:
         self._table[row, Slot.TIMER] = timer_at_power_on(kind, finding.episodes)
         alone = Shard(row, 1, None, True, self._device, None)
         self._bench.power_on(self._machine[row : row + 1], self._games[row : row + 1])
-        for pressed in boot(self.titles[row]):
+        for pressed in boot(self.titles[row].game, self.titles[row].mode):
             self._pressed.numpy()[row] = pressed, WARM_UP
             self._show(alone)
         self._ales[row].reset_game()
-        self._frame[row] = -1
+        self._frame[row], self._lost[row] = -1, False
         finding.episodes += 1
         self._compare(row, 0, 0)
         self._frame[row] = 0
@@ -142,7 +146,8 @@ class Lockstep:
         self._show(self._everyone)
         earned = self._told.earned.numpy()
         for row, action in enumerate(actions):
-            self._compare(row, self._ales[row].act(action), int(earned[row]))
+            if self.findings[row].unequal < ENOUGH:
+                self._compare(row, self._ales[row].act(action), int(earned[row]))
 
     def _show(self, shard: Shard) -> None:
         self._bench.emulate(shard, self._machine, self._games, self._pressed, self._one, None, self._told, self._pictures, window=1)
@@ -164,13 +169,12 @@ class Lockstep:
         for part in PARTS:
             if unequal[part]:
                 finding.differs.setdefault(part, here)
+        lost = any(unequal.values())
+        finding.unequal += lost and not self._lost[row]
+        self._lost[row] |= lost
         if here.frame < 0:
-            if unequal["RAM"]:
-                finding.unequal += 1
             return
         finding.frames += 1
         self._frame[row] += 1
-        lost = any(unequal.values())
-        finding.unequal += lost
-        if lost or ale.game_over(with_truncation=False) or self._frame[row] >= self._longest:
+        if self._lost[row] or ale.game_over(with_truncation=False) or self._frame[row] >= self._longest:
             self._start(row)

@@ -69,9 +69,13 @@
 #define CARRY_OF(index) ((LOW + (index)) >> 8)
 
 // One operation on a byte v, over the ways to address it; what changes a byte v in memory; what stores one.
-// On a CPU every instruction has all of its own. On a GPU the way is shared: first what is addressed is found and read, then the operation is done, and
-// then what it left is written. Consoles that are at different instructions have most of that in common, and the code stays small.
-#if defined(__CUDA_ARCH__)
+// An instruction has all of its own, or, with SHARED_WAYS, which only a GPU knows, shares the way: first what is addressed is found and read, then the
+// operation is done, and then what it left is written. Consoles that are at different instructions have most of that in common and the code stays small,
+// which gains where there are many consoles; a few are done sooner without it.
+#if defined(SHARED_WAYS) && !defined(__CUDA_ARCH__)
+#undef SHARED_WAYS
+#endif
+#if defined(SHARED_WAYS)
 #define IMMEDIATE(code, ...) OPCODE(code) { __VA_ARGS__ } NEXT
 #define ZERO_PAGE IMMEDIATE
 #define DIRECT IMMEDIATE
@@ -121,7 +125,7 @@
     } } NEXT
 #define GO_TO(address) { u32 there = (address); if (kind == KIND_FE) { fe_jump(there); shown = slices; } JUMP(there) }
 
-#if defined(__CUDA_ARCH__)
+#if defined(SHARED_WAYS)
 // Finds what a documented opcode addresses, moves on behind it, and reads. The last five bits of an opcode tell the way, with few exceptions.
 #define ADDRESS { \
     const u32 documented = row < 4 ? (row < 2 ? (row ? 0x63637773u : 0x63636763u) : (row == 2 ? 0x63637763u : 0x63637763u)) : (row < 6 ? (row == 4 ? 0x27737572u : 0x77737777u) : (row == 6 ? 0x63637773u : 0x63637773u)); \
@@ -226,10 +230,12 @@ CUDA_CALLABLE void run() {
                 }
             }
 #if defined(__CUDA_ARCH__)
+#if defined(SHARED_WAYS)
             const u32 opcode = word & 255, row = opcode >> 5;
             u32 v = 0, where = 0, writes = 0;
             ADDRESS
-            switch (opcode) {
+#endif
+            switch (word & 255) {
 #else
             goto *ways[word & 255];
             {
@@ -346,7 +352,7 @@ CUDA_CALLABLE void run() {
                     RESUME
                 } NEXT
             }
-#if defined(__CUDA_ARCH__)
+#if defined(SHARED_WAYS)
             if (writes) WRITE(where, v)
 #endif
         }

@@ -107,8 +107,14 @@ CUDA_CALLABLE s32 caught(u32 which, s32 to) const {
 CUDA_CALLABLE void reset_player(u32 which, s32 clock) {
     s32 at = clock % LINE, to = at < BLANK ? 3 : (at - BLANK + 5) % WIDTH, when = caught(which, to);
     if (when == 1) clock += 11;  // the copy that is being drawn is drawn to its end
-    hide(which, when != -1 && clock % LINE, clock);  // at the very start of a line it is not too late yet
+    u32 in_time = clock % LINE == 0 && clock > first_clock && clock < last_clock;  // the very start of a line
+    hide(which, when != -1 && !in_time, clock);
     show(X_PLAYER0 + which, to, clock);
+}
+
+CUDA_CALLABLE void place_missile(u32 which, s32 to, s32 clock) {
+    if (view.now[STARS]) reach(clock);  // it wanders from line to line
+    show(X_MISSILE0 + which, to, clock);
 }
 
 // Where a missile or the ball lands. One that is reset while HMOVE is still at work gets the rest of its extra clocks afterwards;
@@ -190,7 +196,8 @@ CUDA_CALLABLE u8 tia_peek(u32 address, s32 cycle) {
         s32 resistance = paddle_of(number - 8);
         if (resistance == 0) return 0x80 | low;
         if (resistance < 0 || vblank & 0x80) return low;
-        return cycle > dump_cycle + resistance * 119 / 6250 ? 0x80 | low : low;
+        // As in ALE, which compares without a sign: an input whose load was complete before this frame began reads as if it were not.
+        return (u32)cycle > (u32)(dump_cycle + resistance * 119 / 6250) ? 0x80 | low : low;
     }
     if (number < 14) return fire[number - 12] ? low : 0x80 | low;
     return low;
@@ -234,7 +241,9 @@ CUDA_CALLABLE inline s32 tia_poke(u32 address, u8 value, s32 cycle) {
             break;
         }
         case 0x10: case 0x11: reset_player(number - 0x10, clock); break;
-        case 0x12: case 0x13: show(X_MISSILE0 + number - 0x12, reset_place(X_MISSILE0 + number - 0x12, clock), clock + 8); break;
+        case 0x12: case 0x13:
+            place_missile(number - 0x12, reset_place(X_MISSILE0 + number - 0x12, clock), clock + 8);
+            break;
         case 0x14: show(X_BALL, reset_place(X_BALL, clock), clock); break;
         case 0x1B:
             if (grp[0] == value && grp_old[1] == grp[1]) break;
@@ -279,7 +288,7 @@ CUDA_CALLABLE inline s32 tia_poke(u32 address, u8 value, s32 cycle) {
         case 0x28: case 0x29: {
             u32 which = number - 0x28, mode = view.now[NUSIZ0 + which] & 7;
             if (resmp[which] && !(value & 2))
-                show(X_MISSILE0 + which, (view.now[X_PLAYER0 + which] + (mode == 5 ? 8 : mode == 7 ? 16 : 4)) % WIDTH, clock);
+                place_missile(which, (view.now[X_PLAYER0 + which] + (mode == 5 ? 8 : mode == 7 ? 16 : 4)) % WIDTH, clock);
             resmp[which] = value >> 1 & 1;
             show_missile(which, clock);
             break;

@@ -1,0 +1,132 @@
+"""Every game of the Atari 2600 against ALE, frame by frame; the table goes to docs/worlds/atari_parity.md.
+
+Run as ``make parity-atari``, or with fewer frames: ``python tests/parity/atari_report.py --episodes 2 --frames 1000 --games pong,breakout``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from references.lockstep import PARTS, Finding, Lockstep, Place
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from worldloom.atari.console import kernels
+from worldloom.atari.games import GAMES
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "worlds" / "atari_parity.md"
+TWO_PLAYERS = ("combat", "joust", "maze_craze", "warlords")
+"""Games that ALE has no rules for."""
+BATCH = 13
+"""Games that one process steps side by side."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--episodes", type=int, default=10, help="of each game, if none ends early; 10 by default")
+    parser.add_argument("--frames", type=int, default=3000, help="the most that an episode lasts; 3,000 by default")
+    parser.add_argument("--games", default="", help="names with commas between; all by default")
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--write", action="store_true", help=f"write the table to {DOCUMENT.name}")
+    chosen = parser.parse_args(arguments)
+    names = chosen.games.split(",") if chosen.games else [game.name for game in GAMES if game.name not in TWO_PLAYERS]
+    kernels()  # compiled once, for all processes
+    began = time.perf_counter()
+    findings = compare(names, chosen.episodes * chosen.frames, chosen.frames, chosen.seed, chosen.processes)
+    took = time.perf_counter() - began
+    Console().print(shown(findings, took))
+    if chosen.write:
+        DOCUMENT.write_text(document(findings))
+    return int(any(finding.differs for finding in findings))
+
+
+def compare(names: Sequence[str], total: int, longest: int, seed: int, processes: int) -> list[Finding]:
+    """What the comparison of ``total`` frames of each game finds, in processes of their own."""
+    size = min(BATCH, -(-len(names) // processes))
+    batches = [names[first : first + size] for first in range(0, len(names), size)]
+    context = multiprocessing.get_context("spawn")
+    done = context.Value("q", 0)
+    bar = (TextColumn("frames"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with context.Pool(processes, _share, (done,)) as pool, Progress(*bar) as progress:
+        task = progress.add_task("frames", total=total * len(names))
+        finished = threading.Event()
+        watcher = threading.Thread(target=_watch, args=(progress, task, done, finished))
+        watcher.start()
+        found = pool.starmap(_compare_batch, [(batch, total, longest, seed) for batch in batches], chunksize=1)
+        finished.set()
+        watcher.join()
+    return sorted((finding for batch in found for finding in batch), key=lambda finding: finding.game)
+
+
+def _watch(progress: Progress, task: Any, done: Any, finished: threading.Event) -> None:
+    while not finished.wait(1.0):
+        progress.update(task, completed=done.value)
+
+
+def _share(done: Any) -> None:
+    global _done
+    _done = done
+
+
+def _compare_batch(names: Sequence[str], total: int, longest: int, seed: int) -> list[Finding]:
+    def tell(frames: int) -> None:
+        with _done.get_lock():
+            _done.value += frames
+
+    return Lockstep(names, longest, seed).run(total, tell)
+
+
+def told(finding: Finding, part: str) -> str:
+    return "equal" if part not in finding.differs else at(finding.differs[part])
+
+
+def at(place: Place) -> str:
+    return f"episode {place.episode + 1}, " + ("start" if place.frame < 0 else f"frame {place.frame + 1}")
+
+
+def shown(findings: Sequence[Finding], took: float) -> Table:
+    equal = sum(not finding.differs for finding in findings)
+    frames = sum(finding.frames for finding in findings)
+    table = Table(title=f"{equal} of {len(findings)} games equal to ALE over {frames:,} frames, in {took / 60:.1f} minutes")
+    for column in ("game", "cartridge", "episodes", "frames", *PARTS):
+        table.add_column(column, justify="right" if column in ("episodes", "frames") else "left")
+    for finding in findings:
+        colour = "red" if finding.differs else "green"
+        table.add_row(finding.game, finding.cartridge, str(finding.episodes), f"{finding.frames:,}", *(f"[{colour}]{told(finding, part)}" for part in PARTS))
+    return table
+
+
+def document(findings: Sequence[Finding]) -> str:
+    equal = [sum(part not in finding.differs for finding in findings) for part in PARTS]
+    lines = [
+        "# Atari: equal to ALE",
+        "",
+        "Each game is played by random actions in Worldloom's console and in ale-py's at the same time, from ALE's own start. After every frame the 128 bytes",
+        "of RAM, every pixel of the picture, the reward, the lives and the end of the game are compared. Half of the episodes take actions from the game's",
+        f"own set and half from all; half of them hold each for up to {16} frames. An episode lasts until its game is over, or 3,000 frames.",
+        "`make parity-atari` makes this table anew.",
+        "",
+        f"Of {len(findings)} games, {equal[0]} have equal RAM, {equal[1]} equal pictures and {equal[2]} equal rewards, lives and ends,",
+        f"over {sum(finding.frames for finding in findings):,} frames. Where something differs, the first such frame is named.",
+        "",
+        "| game | cartridge | episodes | frames | RAM | picture | rules |",
+        "|---|---|---:|---:|---|---|---|",
+    ]
+    lines += [
+        f"| {finding.game} | {finding.cartridge} | {finding.episodes} | {finding.frames:,} | " + " | ".join(told(finding, part) for part in PARTS) + " |"
+        for finding in findings
+    ]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
