@@ -39,10 +39,11 @@ DUELS: dict[str, Duel] = {duel.name: duel for duel in map(_duel, read_table(TABL
 
 
 def find_duel(name: str) -> Duel:
-    """The duel of that name, or the one of a game with that name or id."""
+    """The duel of that name, or the first one of the game with that name or id."""
     if name in DUELS:
         return DUELS[name]
     game = find_game(name)
-    if game.name in DUELS:
-        return DUELS[game.name]
+    for duel in sorted(DUELS.values(), key=lambda duel: duel.name != game.name):
+        if duel.game is game:
+            return duel
     raise InputError(f"two players cannot play {name} against each other; they can play {', '.join(DUELS)}")

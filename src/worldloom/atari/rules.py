@@ -55,7 +55,7 @@ def number_of(rule: str) -> int:
 
 
 def rules_source() -> str:
-    """Member functions ``judge(game)`` and ``begin_rules(game)`` of the console; fields as in ``native/rules_state.h``."""
+    """Member functions ``judge(game)`` and ``begin_rules(game)`` of the console; fields as in ``native/state.h``."""
     begin, judge = [], []
     for number, (name, lives) in enumerate(LIVES.items()):
         rule = rules()[name]
