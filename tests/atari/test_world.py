@@ -6,6 +6,7 @@ import pytest
 import worldloom as wl
 from worldloom.atari.console import RAM
 from worldloom.core.compare import compare
+from worldloom.core.errors import InputError
 
 pytest.importorskip("ale_py")
 
@@ -129,3 +130,18 @@ def test_the_picture_of_a_world_is_a_televisions():
     pong, adventure = env.render()
     assert (pong.shape, adventure.shape, pong.dtype) == ((210, 160, 3), (250, 160, 3), np.uint8)
     assert {(144, 72, 17), (236, 236, 236)} < {tuple(pixel) for pixel in pong.reshape(-1, 3).tolist()}  # the court, and its lines
+
+
+def test_two_players_play_the_variant_for_two():
+    """Where the computer plays against the first one, the second player's paddle is read, and moves nothing."""
+    sim = wl.Simulation(wl.definition("Pong-v5", players=2, obs_type="ram", noop_max=1), 2, seed=0)
+    for _ in range(30):
+        sim.step({"First.stick": np.zeros((2, 1), np.int32), "Second.stick": np.array([[2], [3]], np.int32)})
+    left, right = sim["Console"].machine.numpy()[:, 0, RAM : RAM + 128]
+    assert (left != right).sum() > 4
+
+
+@pytest.mark.parametrize(("game", "given", "message"), [("MsPacman-v5", {}, "two players cannot play ms_pacman"), ("Pong-v5", {"mode": 1}, "leave mode out")])
+def test_two_players_need_a_variant_for_two(game, given, message):
+    with pytest.raises(InputError, match=message):
+        wl.definition(game, players=2, **given)

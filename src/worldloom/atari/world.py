@@ -46,7 +46,7 @@ def define(found: tuple[Title, ...], settings: Settings) -> Definition:
     shelf, begins = on_shelf(found), starts(found, settings)
     look, heights, palettes = _look(found, settings)
     buttons = np.array([title.choices(settings, len(found) > 1) for title in found], np.int32)
-    told = [0 if title.game is None else frames_told(title.game, title.mode) for title in found]
+    told = [0 if title.game is None or title.duel is not None else frames_told(title.game, title.mode, title.difficulty) for title in found]
     waits = begins.rests + np.repeat(told, begins.count // len(found)).astype(np.int32)
     facts = Facts(shelf.record, shelf.height, _seen(look, max(heights), settings), buttons, begins.fires.astype(np.int32), waits, begins.noops)
     made = parts(facts, settings)
