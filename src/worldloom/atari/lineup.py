@@ -16,7 +16,7 @@ from worldloom.atari.games import ALL_ACTIONS, Game
 from worldloom.atari.power_on import memory_at_power_on, timer_at_power_on
 from worldloom.atari.rules import number_of
 from worldloom.atari.settings import Settings
-from worldloom.atari.television import TRIAL_FRAMES, Format, Television, television_of
+from worldloom.atari.television import FIRST_LINE, TRIAL_FRAMES, Format, Television, television_of
 from worldloom.core.errors import InputError
 from worldloom.core.launch import Shard
 
@@ -130,7 +130,7 @@ def _entry(rom: roms.Rom, game: Game | None, television: Television, difficulty:
 
 def _line_counts(rom: roms.Rom) -> list[int]:
     """The lines of each of the first frames of a ROM that nobody has described."""
-    shelf = shelve([_entry(rom, None, Television(Format.PAL, 34, 250), 0)])
+    shelf = shelve([_entry(rom, None, Television(Format.NTSC, FIRST_LINE, Format.NTSC.height), 0)])
     device = wp.get_device("cpu")
     bench, machine = Bench(shelf, 1, device), wp.array(shelf.power_on, dtype=wp.uint8, device=device)
     game, frames = wp.zeros(1, dtype=wp.int32, device=device), wp.ones(1, dtype=wp.int32, device=device)

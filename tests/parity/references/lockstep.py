@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-import ale_py
 import numpy as np
 import warp as wp
 
 from worldloom.atari.boot import boot
+from worldloom.atari.cartridge import Kind
 from worldloom.atari.console import RAM, RECORD, WARM_UP, Bench, Slot, outcome
 from worldloom.atari.lineup import Title, on_shelf, titles
 from worldloom.atari.power_on import memory_at_power_on, timer_at_power_on
@@ -53,8 +54,10 @@ class Finding:
     unequal: int = 0
 
 
-def load_ale(title: Title) -> ale_py.ALEInterface:
+def load_ale(title: Title) -> Any:
     """ALE with the ROM of a game, one frame per action, nothing left to chance."""
+    import ale_py
+
     ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
     ale = ale_py.ALEInterface()
     ale.setFloat("repeat_action_probability", 0.0)
@@ -62,10 +65,14 @@ def load_ale(title: Title) -> ale_py.ALEInterface:
     return ale
 
 
+def number_of(title: Title) -> int:
+    return -1 if title.game is None else title.game.number
+
+
 class Player:
     """Random play of one game: every second episode with all legal actions, every third and fourth holding them for several frames."""
 
-    def __init__(self, ale: ale_py.ALEInterface, seed: Sequence[int]) -> None:
+    def __init__(self, ale: Any, seed: Sequence[int]) -> None:
         self._minimal = [int(action.value) for action in ale.getMinimalActionSet()]
         self._legal = [int(action.value) for action in ale.getLegalActionSet()]
         self._rng = np.random.default_rng(seed)
@@ -84,7 +91,7 @@ class Lockstep:
     """Games side by side, each in one console and in one ALE, episode after episode.
 
     Args:
-        names: Of the games.
+        names: Of the games, or paths of ROMs.
         frames: The most that an episode lasts.
         seed: Of the random actions.
     """
@@ -106,9 +113,9 @@ class Lockstep:
         self._everyone = Shard(0, count, None, True, self._device, None)
         self._ales = [load_ale(title) for title in self.titles]
         self._screens = [np.zeros(ale.getScreenDims(), np.uint8) for ale in self._ales]
-        self._players = [Player(ale, (seed, title.game.number)) for title, ale in zip(self.titles, self._ales, strict=True)]
+        self._players = [Player(ale, (seed, 1 + number_of(title))) for title, ale in zip(self.titles, self._ales, strict=True)]
         self._frame, self._lost = [0] * count, [False] * count
-        self.findings = [Finding(title.rom.name, title.game.cartridge) for title in self.titles]
+        self.findings = [Finding(title.rom.name, Kind(kind).label) for title, kind in zip(self.titles, self._table[:, Slot.KIND], strict=True)]
 
     def run(self, frames: int, tell: Callable[[int], None] = lambda frames: None) -> list[Finding]:
         """Compare ``frames`` frames of every game, in as many episodes as that takes; ``tell`` is told after each frame of all games."""
