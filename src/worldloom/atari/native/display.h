@@ -54,6 +54,9 @@ struct Display {
         stale |= 1u << OBJECT_MISSILE0;
     }
 
+    // Whether anything holds for this line only.
+    CUDA_CALLABLE u32 ends_with_line() const { return now[STARS] | now[HIDE0] | now[HIDE1] | now[COMB] | (now[REFLECT] ^ (now[CTRLPF] & 1)); }
+
     // The end of a line: what holds for the rest of a line only is over.
     CUDA_CALLABLE void end_line() {
         if (now[STARS]) wander();
@@ -74,7 +77,7 @@ struct Display {
     }
 
     // The first copy and its repetitions, as NUSIZ asks for them.
-    CUDA_CALLABLE void copies(u32* into, u32 bits, s32 x, u32 mode, u32 hidden) const {
+    NOINLINE CUDA_CALLABLE void copies(u32* into, u32 bits, s32 x, u32 mode, u32 hidden) const {
         if (!hidden) cover(into, bits, x);
         if (mode == 1 || mode == 3) cover(into, bits, x + 16);
         if (mode == 2 || mode == 3 || mode == 6) cover(into, bits, x + 32);
@@ -121,11 +124,11 @@ struct Display {
     }
 
     // Bring the masks of these objects up to date.
-    CUDA_CALLABLE void build(u32 wanted) {
+    NOINLINE CUDA_CALLABLE void build(u32 wanted) {
         wanted &= stale;
         if (!wanted) return;
         stale &= ~wanted;
-        for (u32 object = 0; object < OBJECTS; object++) {
+        ROLLED for (u32 object = 0; object < OBJECTS; object++) {
             if (!(wanted >> object & 1)) continue;
             u32* into = mask[object];
             into[0] = into[1] = into[2] = into[3] = into[4] = 0;

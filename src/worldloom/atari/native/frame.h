@@ -21,7 +21,7 @@ CUDA_CALLABLE void begin_frame() {
 // Run one frame; its picture is logged where `log` is not null.
 CUDA_CALLABLE void frame() {
     line_phase = phase;
-    for (s32 i = 0; i < KINDS; i++) view.now[i] = kept[i];
+    ROLLED for (s32 i = 0; i < KINDS; i++) view.now[i] = kept[i];
     view.begin();
     headed = logged = 0;
     if (partial) {
@@ -36,11 +36,11 @@ CUDA_CALLABLE void frame() {
     if (log) end_log(seen);
     comb_due = (seen > first_clock ? 0 : comb_due & 1) | comb_due >> 1;
     phase = line_phase;
-    for (s32 i = 0; i < KINDS; i++) kept[i] = view.now[i];
+    ROLLED for (s32 i = 0; i < KINDS; i++) kept[i] = view.now[i];
 }
 
 CUDA_CALLABLE void start_tia() {
-    for (s32 i = 0; i < KINDS; i++) kept[i] = 0;
+    ROLLED for (s32 i = 0; i < KINDS; i++) kept[i] = 0;
     vsync_end = NEVER;
     phase = hmove_clock = dump_cycle = looked = seen = marked_line = 0;
     collided = partial = vblank = buffer = faded = comb_due = 0;
