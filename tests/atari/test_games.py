@@ -77,5 +77,5 @@ def test_the_page_of_games_is_as_the_tables_are():
 
 
 def test_spans_of_numbers_are_short():
-    assert short((0, 1, 2, 5, 7, 8)) == "0–2, 5, 7–8"
+    assert short((0, 1, 2, 5, 7, 8)) == "0-2, 5, 7-8"
     assert short(tuple(range(0, 60, 4))) == "0, 4, 8, … 56"

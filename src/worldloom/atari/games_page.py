@@ -11,10 +11,11 @@ _HEAD = """# The games of the Atari 2600
 
 Written from the tables in `src/worldloom/atari/tables` by `python -m worldloom.atari.games_page`. [Atari 2600](atari.md) says what the settings are.
 
-- **Actions** are the minimal ones, by ALE's numbers: 0 nothing, 1 the button, 2 up, 3 right, 4 left, 5 down, 6 to 9 up right, up left, down right, down left, and 10 to 17 all but the first
-  two again with the button. Skiing and LostLuggage take no button.
+- **Actions** are the minimal ones, by ALE's numbers: 0 nothing, 1 the button, 2 up, 3 right, 4 left, 5 down, 6 up right, 7 up left,
+  8 down right, 9 down left, and 10 to 17 all but the first two again with the button. Skiing and LostLuggage take no button.
 - **Lives** are those at the start in the first mode, as ALE counts them; 0 where it does not.
-- **Modes** and **difficulties** are what `mode` and `difficulty` take; the first one is the usual. Bit 0 of a difficulty is the left switch at A, bit 1 the right one.
+- **Modes** and **difficulties** are what `mode` and `difficulty` take; the first one is the usual. Bit 0 of a difficulty is the left
+  switch at A, bit 1 the right one.
 - **First** is what is pressed in the first frames of an episode, before the agent's own actions.
 - **Two** are the games that two can play against each other, with `players=2`.
 
@@ -32,7 +33,7 @@ def games_page() -> str:
 
 def _cells(game: Game, two: bool) -> list[str]:
     actions = "all 18" if game.actions == ALL_ACTIONS else short(game.actions)
-    first = ", ".join(f"{_NAMES[action]} × {times}" if times > 1 else _NAMES[action] for action, times in _runs(game.start))
+    first = ", ".join(f"{times} frames {_NAMES[action]}" if times > 1 else _NAMES[action] for action, times in _runs(game.start))
     kind = f"{game.cartridge}, paddles" if game.paddles else game.cartridge
     numbers = [str(game.lives), short(game.modes), short(game.difficulties)]
     return [f"`{game.id}-v5`", f"`{game.name}`", kind, f"{game.television}, {game.height} lines", actions, *numbers, first or "", "yes" if two else ""]
@@ -44,14 +45,14 @@ def _tail() -> str:
 
 
 def short(numbers: tuple[int, ...]) -> str:
-    """Numbers that rise, with spans: 0–2, 5."""
+    """Numbers that rise, with spans: 0-2, 5."""
     spans: list[list[int]] = []
     for number in numbers:
         if spans and number == spans[-1][-1] + 1:
             spans[-1][1:] = [number]
         else:
             spans.append([number])
-    text = ", ".join("–".join(map(str, span)) for span in spans)
+    text = ", ".join("-".join(map(str, span)) for span in spans)
     return text if len(spans) <= 12 else f"{', '.join(text.split(', ')[:3])}, … {text.split(', ')[-1]}"
 
 
