@@ -60,7 +60,7 @@ MANY_AT_ONCE = 16_384
 PARTS, FEW_PARTS, MANY = 8, 2, 32_768
 """On a GPU the lines of a picture are shared by so many threads, and by fewer where there are many consoles."""
 LOG = 2048
-"""Words of the log of one frame, its head of ten included. Frames that need more are drawn in between, by the thread that emulates them."""
+"""Words of the log of one frame, its head of eleven included. Frames that need more are drawn in between, by the thread that emulates them."""
 
 
 class Slot(enum.IntEnum):
@@ -306,14 +306,18 @@ class Bench:
         shelf: The games.
         num_consoles: How many.
         device: Where.
+        log_words: Words of the log of one frame.
+
+    Attributes:
+        log: uint32 (num_consoles * 2 * log_words,): the two logs of each console.
     """
 
-    def __init__(self, shelf: Shelf, num_consoles: int, device: wp.Device) -> None:
-        self.shelf, self.num_consoles, self.device = shelf, num_consoles, device
+    def __init__(self, shelf: Shelf, num_consoles: int, device: wp.Device, log_words: int = LOG) -> None:
+        self.shelf, self.num_consoles, self.device, self.log_words = shelf, num_consoles, device, log_words
         self.words = wp.array(shelf.words, dtype=wp.uint32, device=device)
         self.table = wp.array(shelf.table, dtype=wp.int32, device=device)
-        self._log = wp.empty(num_consoles * 2 * LOG, dtype=wp.uint32, device=device)
-        self._log.fill_(0xFFFFFFFF)
+        self.log = wp.empty(num_consoles * 2 * log_words, dtype=wp.uint32, device=device)
+        self.log.fill_(0xFFFFFFFF)
         self._kernels = kernels()
         self._parts = 1 if device.is_cpu else PARTS if num_consoles < MANY else FEW_PARTS
 
@@ -346,7 +350,7 @@ class Bench:
             shard.value,
             window,
             one_life,
-            LOG,
+            self.log_words,
             machine,
             game,
             self.words,
@@ -356,7 +360,7 @@ class Bench:
             program,
             force,
         ]
-        outputs = [outcome.earned, outcome.lives, outcome.over, outcome.ran, outcome.newest, self._log, pictures]
+        outputs = [outcome.earned, outcome.lives, outcome.over, outcome.ran, outcome.newest, self.log, pictures]
         threads = -(-shard.count // lanes) * 32
         many = self.device.is_cuda and shard.count >= MANY_AT_ONCE
         kernel, block = (self._kernels.emulate_many, BLOCK) if many else (self._kernels.emulate, SMALL_BLOCK)
@@ -373,5 +377,5 @@ class Bench:
 
     def draw(self, shard: Shard, game: wp.array, pictures: wp.array) -> None:
         """Draw what the last call of :meth:`emulate` logged for the same consoles."""
-        inputs = [shard.first, shard.count, shard.mask, shard.value, self._parts, LOG, game, self.table, self._log, pictures]
+        inputs = [shard.first, shard.count, shard.mask, shard.value, self._parts, self.log_words, game, self.table, self.log, pictures]
         wp.launch(self._kernels.draw, shard.count * self._parts, inputs, device=self.device, stream=shard.stream, block_dim=BLOCK, record_tape=False)

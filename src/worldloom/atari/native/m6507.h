@@ -211,7 +211,7 @@ CUDA_CALLABLE void run() {
     stop = 0;
 #if defined(__CUDA_ARCH__)
     // A console that is ahead, because it has skipped the rounds of a loop, waits for the others: all of a warp run the same line.
-    for (s32 next_line = 76 + line_phase; !stop && left > 0; next_line += 76) {
+    for (s32 next_line = 76 + line_phase + (t - line_phase) / 76 * 76; !stop && left > 0; next_line += 76) {
         s32 line_end = next_line;
 #else
     while (!stop && left > 0) {
@@ -353,6 +353,10 @@ CUDA_CALLABLE void run() {
                 } NEXT
 
                 OTHERWISE {
+                    if (place < open && jams(word & 255)) {  // in ROM, so for ever
+                        t += 2 * left;
+                        left = 0;
+                    }
                     PUT_DOWN
                     t = run_undocumented(word, t);
                     PICK_UP

@@ -15,7 +15,6 @@ s32 paddle_high;
 // Only while a frame runs.
 s32 line_phase;      // lines start at cycles line_phase + 76 k
 u32 stop;            // 1: the frame is over, the CPU ends after this instruction
-s32 instructions;    // run in this frame so far
 u8 bus;              // the last byte on the data bus before a read of the TIA
 
 // The television chip while frames run.
@@ -48,6 +47,7 @@ s32 dump_cycle;      // when the paddles' capacitors began to load, in CPU cycle
 s32 seen;            // the clock of the last access to the chip: so far the picture is drawn
 s32 looked;          // up to this clock collisions are known
 s32 marked_line;     // the line for which HIDE0, HIDE1 and REFLECT of the display hold
+s32 instructions;    // run in the last frame
 // What the rules of the games keep from frame to frame.
 s32 score;
 s32 reward;   // of the last frame

@@ -29,11 +29,14 @@ CUDA_CALLABLE void take_sum(u32 sum) {
     p = (u8)((p & ~(FLAG_N | FLAG_V | FLAG_Z | FLAG_C)) | (sum >> 8 & FLAG_C) | (sum >> 3 & FLAG_V) | (sum >> 9 & FLAG_Z) | (sum >> 4 & FLAG_N));
 }
 
+// JAM: the CPU stays where it is.
+CUDA_CALLABLE bool jams(u32 opcode) const { return (opcode & 0x1F) == 0x12 || ((opcode & 0x1F) == 0x02 && opcode < 0x80); }
+
 // Runs the instruction in `word`, with pc on its first byte; returns the cycles after it.
 NOINLINE CUDA_CALLABLE s32 run_undocumented(u32 word, s32 at) {
     u32 opcode = word & 255, low = word >> 8 & 255, absolute = word >> 8 & 0xFFFF;
     u32 row = opcode >> 5;
-    if ((opcode & 0x1F) == 0x12 || ((opcode & 0x1F) == 0x02 && row < 4)) return at + 2;  // JAM: stays where it is
+    if (jams(opcode)) return at + 2;
     u32 length = (LENGTHS[opcode >> 4] >> ((opcode & 15) * 2)) & 3;
     pc = (u16)(pc + length);
     if (length == 1) return at + 2;

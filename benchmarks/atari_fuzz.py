@@ -1,0 +1,311 @@
+"""Noise as ROMs: whatever the bytes, every frame ends, nothing is written where it should not be, and a GPU ends up with what the CPU does, bit for bit.
+
+python benchmarks/atari_fuzz.py --device cpu --out fuzz.json
+python benchmarks/atari_fuzz.py --device cuda:0 --out fuzz.json
+compute-sanitizer python benchmarks/atari_fuzz.py --device cuda:0 --roms 2048 --batch 1024 --frames 8 --compared 0
+
+Each ROM runs in a console of its own, under random sticks, paddles and switches, and is drawn. Half of the batches have logs so short that they are drawn in
+between; the CPU, which plays some of the ROMs again where a GPU played them, has the other length.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import re
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass, field
+from functools import cache, partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tyro
+import warp as wp
+from atari_noise import CHUNK, cartridges
+from rich.console import Console
+from rich.progress import Progress
+from run import describe_machine
+
+from worldloom.atari import native
+from worldloom.atari.cartridge import Cartridge, Kind
+from worldloom.atari.console import LOG, RECORD, RESET, SELECT, WIDTH, Bench, Entry, Shelf, Slot, outcome, shelve
+from worldloom.atari.lineup import LEAST_RESISTANCE, MOST_LINES, MOST_RESISTANCE
+from worldloom.atari.television import FIRST_LINE, Format
+from worldloom.core.device import resolve
+from worldloom.core.launch import Shard
+
+Array = np.ndarray[Any, Any]
+
+STEP = 4
+"""Frames of a launch."""
+SHORT_LOG = 24
+"""Words of a log that most frames overflow."""
+LOG_HEAD = 11
+MOST_INSTRUCTIONS = 25_000
+SLOWEST, CYCLES_IN_LINE = 8, 76
+"""Cycles of the longest instruction, and of a line, which is the longest wait."""
+GUARD = 0xA5
+"""What memory holds that nobody may write to."""
+
+
+@dataclass
+class Settings:
+    """Run noise as ROMs on the console."""
+
+    device: str = "auto"
+    """Where: cpu, cuda:0, or auto."""
+    roms: int = 100_000
+    """How many, in whole chunks."""
+    frames: int = 60
+    """Frames that each of them runs."""
+    seed: int = 0
+    """Of the noise."""
+    batch: int = 0
+    """Consoles at once; 0 for 4,096 on a CPU and 16,384 on a GPU."""
+    compared: int = 4096
+    """On a GPU: so many ROMs of the first two batches run on the CPU as well. The first has no more, since few consoles take a kernel of their own."""
+    out: Path | None = None
+    """A JSON file."""
+
+
+@dataclass
+class Ending:
+    """What N consoles have come to: arrays of a row per console, and what is wrong with them."""
+
+    machine: Array
+    pictures: Array
+    earned: Array
+    instructions: int
+    cut: int
+    faults: list[str] = field(default_factory=list)
+
+
+@cache
+def layout() -> dict[str, tuple[str, int, int]]:
+    """By the name of a field of the state: its type, the byte that it begins at, and how many there are of it, as ``native/state.h`` has them."""
+    types = {"s32": "<i4", "u32": "<u4", "u16": "<u2", "u8": "u1"}
+    found, place = {}, 0
+    for kind, names in re.findall(r"^(s32|u32|u16|u8) ([\w\[\], ]+);", native.header("state").partition("is state:")[2], flags=re.MULTILINE):
+        for name, count in re.findall(r"(\w+)(?:\[(\d+)\])?", names):
+            found[name] = types[kind], place, int(count or 1)
+            place += np.dtype(types[kind]).itemsize * int(count or 1)
+    return found
+
+
+@cache
+def shown() -> list[str]:
+    """What the bytes of the field ``kept`` are, as ``native/display.h`` has them."""
+    return re.findall(r"\w+", re.findall(r"enum Kind : u32 \{(.*?), KINDS", native.header("display"), flags=re.DOTALL)[0])
+
+
+def fields(machine: Array) -> dict[str, Array]:
+    """The state of consoles by field: arrays of (consoles, count)."""
+    found = {}
+    for name, (kind, place, count) in layout().items():
+        found[name] = np.ascontiguousarray(machine[:, place : place + np.dtype(kind).itemsize * count]).view(kind)
+    return found
+
+
+def entry(cart: Cartridge, generator: np.random.Generator) -> Entry:
+    """A cartridge in a console of any kind, with anything in its memory."""
+    format_ = Format(generator.integers(3))
+    numbers = {
+        Slot.SLICES: cart.slices,
+        Slot.KIND: int(cart.kind),
+        Slot.RAM_BYTES: cart.ram_bytes,
+        Slot.RULES: -1,
+        Slot.FIRST_LINE: FIRST_LINE + int(generator.integers(-8, 9)),
+        Slot.HEIGHT: format_.height,
+        Slot.MOST_LINES: MOST_LINES[format_],
+        Slot.COMBS: int(generator.integers(2)),
+        Slot.LEFT: int(generator.integers(3)),
+        Slot.RIGHT: int(generator.integers(3)),
+        Slot.SWAP_PORTS: int(generator.integers(2)),
+        Slot.SWAP_PADDLES: int(generator.integers(2)),
+        Slot.SWITCHES: 0x3F | int(generator.integers(4)) << 6,
+        Slot.PADDLE_LEAST: LEAST_RESISTANCE,
+        Slot.PADDLE_MOST: MOST_RESISTANCE,
+        Slot.TIMER: int(generator.integers(256)),
+        Slot.FORMAT: int(format_),
+    }
+    return Entry(cart.words, numbers, generator.bytes(128 + cart.ram_bytes))
+
+
+def held(count: int, frames: int, generator: np.random.Generator) -> Array:
+    """What is pressed: uint8 (launches, count, STEP, 2)."""
+    launches = -(-frames // STEP)
+    pressed = generator.integers(0, 18, (launches, count, STEP, 2), dtype=np.uint8)
+    switch = generator.random((launches, count, STEP))
+    pressed[..., 0] |= np.where(switch < 0.05, RESET, np.where(switch < 0.1, SELECT, 0)).astype(np.uint8)
+    return pressed
+
+
+def play(shelf: Shelf, pressed: Array, frames: int, device: wp.Device, log_words: int) -> Ending:
+    """Run the first consoles of a shelf, as many as ``pressed`` has, between two that are left alone and one each before and behind them in memory."""
+    count, every = pressed.shape[1], slice(1, pressed.shape[1] + 1)
+    table = shelf.table[:count]
+    bench = Bench(shelf, count + 2, device, log_words)
+    machine = np.full((count + 2, shelf.record), GUARD, np.uint8)
+    machine[every] = shelf.power_on[:count]
+    spare = np.arange(shelf.record) >= RECORD + table[:, Slot.RAM_BYTES, None]  # the RAM of larger cartridges
+    machine[every][spare] = GUARD
+    game = np.zeros(count + 2, np.int32)
+    game[every] = np.arange(count)
+    state, which = wp.array(machine, dtype=wp.uint8, device=device), wp.array(game, dtype=wp.int32, device=device)
+    pictures = wp.empty((count + 2, 2, shelf.height, WIDTH), dtype=wp.uint8, device=device)
+    pictures.fill_(GUARD)
+    told, shard, faults = outcome(count + 2, device), Shard(1, count, None, True, device, None), list[str]()
+    instructions = cut = 0
+    for number, step in enumerate(pressed):
+        span = np.full(count + 2, min(STEP, frames - number * STEP), np.int32)
+        sticks = np.zeros((count + 2, STEP, 2), np.uint8)
+        sticks[every] = step
+        sticks_there, spans = wp.array(sticks, dtype=wp.uint8, device=device), wp.array(span, dtype=wp.int32, device=device)
+        bench.emulate(shard, state, which, sticks_there, spans, None, told, pictures, window=2)
+        bench.draw(shard, which, pictures)
+        bytes_ = state.numpy()
+        now = fields(bytes_[every])
+        wrong = [*out_of_range(now, table), *strayed(bytes_, spare, bench, every), *miscounted(told, now, span)]
+        faults += [f"launch {number}: {each}" for each in wrong]
+        instructions += int(now["instructions"].sum())
+        cut += int(now["partial"].sum())
+    drawn = pictures.numpy()
+    below = np.arange(shelf.height) >= table[:, Slot.HEIGHT, None]
+    if (drawn[[0, -1]] != GUARD).any() or (drawn[every].swapaxes(1, 2)[below] != GUARD).any():
+        faults.append("a picture was drawn beyond its lines")
+    if (bench.words.numpy() != shelf.words).any() or (bench.table.numpy() != shelf.table).any():
+        faults.append("the ROMs or the table have changed")
+    return Ending(state.numpy()[every].copy(), drawn[every], told.earned.numpy()[every].copy(), instructions, cut, faults)
+
+
+def strayed(machine: Array, spare: Array, bench: Bench, every: slice) -> list[str]:
+    """Writes of a launch outside of the consoles that it was for."""
+    log = bench.log.numpy().reshape(-1, 2, bench.log_words)
+    logged = log[every, :, 0]
+    faults = {
+        "a state was written beyond its console": (machine[[0, -1]] != GUARD).any(),
+        "RAM was written that the cartridge does not have": (machine[every][spare] != GUARD).any(),
+        "a log was written beyond its console": (log[[0, -1]] != 0xFFFFFFFF).any(),
+        "a log holds more than it has room for": (logged[logged != 0xFFFFFFFF] > bench.log_words - LOG_HEAD).any(),
+    }
+    return [fault for fault, found in faults.items() if found]
+
+
+def miscounted(told: Any, now: dict[str, Array], span: Array) -> list[str]:
+    """What a launch told of its consoles, where it cannot be."""
+    every = slice(1, -1)
+    wrong = {
+        "ran": told.ran.numpy()[every] != span[every],
+        "newest": told.newest.numpy()[every] != now["buffer"][:, 0],
+        "over": told.over.numpy()[every],
+        "lives": told.lives.numpy()[every] != 0,
+        "earned": told.earned.numpy()[every] != 0,
+    }
+    return [f"'{name}' of console {np.flatnonzero(found)[0]} cannot be" for name, found in wrong.items() if found.any()]
+
+
+def out_of_range(now: dict[str, Array], table: Array) -> list[str]:
+    """The fields of a state that hold what they never can."""
+    kept = {name: now["kept"][:, place] for place, name in enumerate(shown())}
+    slices, shows_ram = table[:, Slot.SLICES, None], np.isin(table[:, Slot.KIND, None], (Kind.E7, Kind.CV))
+    last_line = table[:, Slot.FIRST_LINE, None] + table[:, Slot.HEIGHT, None]
+    most_cycles = table[:, Slot.MOST_LINES, None] * CYCLES_IN_LINE + MOST_INSTRUCTIONS * SLOWEST
+    right = {
+        "instructions": (now["instructions"] > 0) & (now["instructions"] <= MOST_INSTRUCTIONS),
+        "cycles": (now["cycles"] >= 0) & ((now["partial"] == 1) | (now["cycles"] <= most_cycles)),
+        "slices": now["slices"].view(np.uint8) < slices + shows_ram,
+        "bank": now["bank"] < 4,
+        "phase": (now["phase"] <= 0) & (now["phase"] > -CYCLES_IN_LINE),
+        "seen": now["seen"] >= 0,
+        "looked": now["looked"] <= last_line * 3 * CYCLES_IN_LINE,
+        "marked_line": now["marked_line"] <= last_line,
+        "collided": now["collided"] & 0x2000 == 0,
+        "p": now["p"] & 0x30 == 0x30,
+        "timer_shift": np.isin(now["timer_shift"], (0, 3, 6, 10)),
+        "paddle": (now["paddle"][:, :2] >= LEAST_RESISTANCE) & (now["paddle"][:, :2] <= MOST_RESISTANCE),
+        "motion": now["motion"] < 16,
+        "comb_due": now["comb_due"] < 4,
+        **{name: now[name] < 2 for name in ("buffer", "partial", "faded", "fire", "timer_expired", "reflected", "delayed", "enam", "resmp", "enabl")},
+        **{name: now[name] == 0 for name in ("score", "reward", "lives", "note", "over")},
+        **{name: kept[name] < WIDTH for name in kept if name.startswith("X_")},
+        **{name: kept[name] < 2 for name in ("VBLANK", "MISSILE0", "MISSILE1", "BALL", "HIDE0", "HIDE1", "COMB", "REFLECT")},
+        **{name: kept[name] & 0xC8 == 0 for name in ("CTRLPF", "NUSIZ0", "NUSIZ1")},
+        "PF0": kept["PF0"] < 16,
+        "STARS": (kept["STARS"] == 0) | (kept["STARS"] >= 128) & (kept["STARS"] < 132),
+    }
+    wrong = {name: np.flatnonzero(~fine.reshape(len(table), -1).all(axis=1)) for name, fine in right.items()}
+    return [f"'{name}' of console {rows[0]} is out of range" for name, rows in wrong.items() if len(rows)]
+
+
+def differences(one: Ending, other: Ending) -> list[str]:
+    """Where the first consoles of two endings differ, as many as both have."""
+    found = []
+    for name in ("machine", "pictures", "earned"):
+        a, b = getattr(one, name), getattr(other, name)
+        count = min(len(a), len(b))
+        rows = np.flatnonzero((a[:count] != b[:count]).reshape(count, -1).any(axis=1))
+        if len(rows):
+            found.append(f"'{name}' of {len(rows):,} consoles differs, the first of which is {rows[0]}")
+    return found
+
+
+def batches(settings: Settings, size: int, first: int) -> Iterator[list[Cartridge]]:
+    """All ROMs: a batch of ``first``, and more of ``size``; each is made while the one before it runs."""
+    chunks, workers = iter(range(-(-settings.roms // CHUNK))), min(8, len(os.sched_getaffinity(0)))
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
+
+        def order(count: int) -> Any:
+            return pool.map(partial(cartridges, settings.seed), islice(chunks, -(-count // CHUNK)))
+
+        coming = order(first)
+        while batch := [cart for chunk in coming for cart in chunk]:
+            coming = order(size)
+            yield batch
+
+
+def main(settings: Settings) -> dict[str, Any]:
+    """Run, print and write; ends with an error where anything was wrong."""
+    device, _ = resolve(settings.device)
+    cpu, console, started = wp.get_device("cpu"), Console(stderr=True), time.perf_counter()
+    size = settings.batch or (16_384 if device.is_cuda else 4096)
+    compared = settings.compared if device.is_cuda else 0
+    told: dict[str, Any] = {"machine": describe_machine(device), "device": device.alias, "settings": {**asdict(settings), "out": str(settings.out)}}
+    kinds, faults, slowest, same, instructions, cut, ran = Counter[str](), list[str](), 0.0, 0, 0, 0, 0
+    with Progress(console=console) as progress:
+        bar = progress.add_task("ROMs", total=-(-settings.roms // CHUNK) * CHUNK)
+        for number, batch in enumerate(batches(settings, size, min(size, compared) or size)):
+            generator = np.random.default_rng((settings.seed, number, 1))
+            shelf, pressed = shelve([entry(cart, generator) for cart in batch]), held(len(batch), settings.frames, generator)
+            began, logs = time.perf_counter(), (LOG, SHORT_LOG)[:: 1 if number % 2 == 0 else -1]
+            ending = play(shelf, pressed, settings.frames, device, logs[0])
+            slowest = max(slowest, time.perf_counter() - began)
+            if number < 2 and compared:
+                other = play(shelf, pressed[:, :compared], settings.frames, cpu, logs[1])
+                ending.faults += [*differences(ending, other), *other.faults]
+                same += min(compared, len(batch))
+            faults += [f"batch {number}, {fault}" for fault in ending.faults]
+            kinds.update(cart.kind.label for cart in batch)
+            instructions, cut, ran = instructions + ending.instructions, cut + ending.cut, ran + len(batch)
+            progress.advance(bar, len(batch))
+    told |= {"roms": ran, "frames": ran * settings.frames, "compared": same, "kinds": dict(kinds), "slowest_batch_s": slowest}
+    launches = ran * -(-settings.frames // STEP)
+    told |= {"instructions_per_frame": instructions / launches, "cut_off": cut / launches, "seconds": time.perf_counter() - started, "faults": faults}
+    if settings.out is not None:
+        settings.out.write_text(json.dumps(told, indent=1) + "\n")
+    console.print(
+        f"{ran:,} ROMs, {ran * settings.frames:,} frames on {device.alias} in {told['seconds']:.0f} s: {len(faults)} faults; {same:,} ROMs are as on the CPU; "
+        f"{told['instructions_per_frame']:,.0f} instructions a frame, {told['cut_off']:.0%} of the frames cut off by their number"
+    )
+    return told
+
+
+if __name__ == "__main__":
+    found = main(tyro.cli(Settings))
+    if found["faults"]:
+        raise SystemExit("\n".join(found["faults"][:40]))
