@@ -68,6 +68,8 @@ def titles(names: Sequence[str], settings: Settings) -> tuple[Title, ...]:
     """The games that ``names`` name: as ``ms_pacman`` or ``MsPacman-v5``, or by the path of a ROM."""
     if not names:
         raise InputError("an Atari world plays one game or more: name them")
+    if settings.players == 2 and len(names) > 1:
+        raise InputError("two players play one game: name one, or leave players=2 out")
     return tuple(_title(roms.find(name), settings) for name in names)
 
 

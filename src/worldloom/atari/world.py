@@ -16,7 +16,6 @@ from worldloom.atari.observe import MOST_LINES, Bytes, Look
 from worldloom.atari.palettes import colours, greys
 from worldloom.atari.settings import Like, Settings, settle, written
 from worldloom.atari.starts import starts
-from worldloom.core.errors import InputError
 from worldloom.core.registry import Definition, Renderer, Step
 from worldloom.core.simulation import Simulation
 
@@ -41,8 +40,6 @@ def atari(games: str | Sequence[str], *, like: Like = "envpool", **settings: Any
 
 def define(found: tuple[Title, ...], settings: Settings) -> Definition:
     """The world of these games, with these settings."""
-    if settings.players == 2 and len(found) > 1:
-        raise InputError("two players play one game: name one, or leave players=2 out")
     shelf, begins = on_shelf(found), starts(found, settings)
     look, heights, palettes = _look(found, settings)
     buttons = np.array([title.choices(settings, len(found) > 1) for title in found], np.int32)
