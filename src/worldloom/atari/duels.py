@@ -46,4 +46,5 @@ def find_duel(name: str) -> Duel:
     for duel in sorted(DUELS.values(), key=lambda duel: duel.name != game.name):
         if duel.game is game:
             return duel
-    raise InputError(f"two players cannot play {name} against each other; they can play {', '.join(DUELS)}")
+    games = sorted({duel.game.id for duel in DUELS.values()})
+    raise InputError(f"two players cannot play {name} against each other; they can play {', '.join(games)}")

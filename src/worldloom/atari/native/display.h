@@ -18,6 +18,7 @@ static const s32 LINE = 228;   // colour clocks of a line
 static const s32 BLANK = 68;   // of them without a picture
 static const s32 WIDTH = 160;
 static const s32 NEVER = 0x7FFFFFFF;
+static const s32 HUNG = 0x20000000;  // cycles of one frame, about two hours
 
 struct Display {
     u8 now[KINDS];

@@ -24,6 +24,7 @@ CUDA_CALLABLE void frame() {
     ROLLED for (s32 i = 0; i < KINDS; i++) view.now[i] = kept[i];
     view.begin();
     headed = logged = 0;
+    if (cycles > HUNG) partial = 0;  // a program that never ends a frame: its clock must not run over
     if (partial) {
         if (log) head_log(seen < first_clock ? first_clock : seen);
     } else {
