@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from references.lockstep import PARTS, Finding, Lockstep, Place
+from references.lockstep import LONGEST_HOLD, PARTS, Finding, Lockstep, Place
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
@@ -110,13 +110,16 @@ def document(findings: Sequence[Finding]) -> str:
     lines = [
         "# Atari: equal to ALE",
         "",
-        "Each game is played by random actions in Worldloom's console and in ale-py's at the same time, from ALE's own start. After every frame the 128 bytes",
-        "of RAM, every pixel of the picture, the reward, the lives and the end of the game are compared. Half of the episodes take actions from the game's",
-        f"own set and half from all; half of them hold each for up to {16} frames. An episode lasts until its game is over, or 3,000 frames.",
-        "`make parity-atari` makes this table anew.",
+        "Each game is played by random actions in Worldloom's console and in that of ale-py at the same time, from ALE's own start. After every frame the",
+        "128 bytes of RAM, every pixel of the picture, the reward, the lives and the end of the game are compared. Half of the episodes take their actions from",
+        f"those that the game knows and half from all 18; half of them hold an action for up to {LONGEST_HOLD} frames. An episode lasts until its game is over, or 3,000 frames;",
+        "the next one begins with a reset of both consoles, whose memory keeps what the last one left there. `make parity-atari` makes this table anew.",
+        "",
+        "What no game does is compared as well: the tests run programs of their own that write to every register of the television chip at every moment of a line,",
+        "in frames of any length, and play every mode and difficulty that ALE has. Adventure is the exception: ALE lays its objects by the clock in modes 1 and 2.",
         "",
         f"Of {len(findings)} games, {equal[0]} have equal RAM, {equal[1]} equal pictures and {equal[2]} equal rewards, lives and ends,",
-        f"over {sum(finding.frames for finding in findings):,} frames. Where something differs, the first such frame is named.",
+        f"over {sum(finding.frames for finding in findings):,} frames. Where something differs, the table names the first such frame.",
         "",
         "| game | cartridge | episodes | frames | RAM | picture | rules |",
         "|---|---|---:|---:|---|---|---|",

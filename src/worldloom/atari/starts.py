@@ -20,6 +20,10 @@ from worldloom.atari.settings import Settings
 from worldloom.core.launch import Shard
 
 
+DRAWN = 2
+"""Frames of a launch whose pictures can be drawn."""
+
+
 @dataclass(frozen=True)
 class Starts:
     """All starts of a batch, ``games x noops x 2`` of them: the last of the three is whether the button is pressed.
@@ -97,15 +101,20 @@ class StartStates:
 
 
 def _followed(shelf: Shelf, device: wp.Device, game: Any, machine: Any, pictures: Any, pressed: Any, frames: Any) -> tuple[wp.array, wp.array, Outcome]:
-    """Consoles that play ``game``, from the state and the pictures of that game, after the programs of ``pressed``."""
+    """Consoles that play ``game``, from the state and the pictures of that game, after the programs of ``pressed``.
+
+    Every frame is drawn: games that do not end a frame while a switch is held leave in the picture what was there before.
+    """
     count = len(game)
     bench, told = Bench(shelf, count, device), outcome(count, device)
     states = wp.array(machine[game], dtype=wp.uint8, device=device)
     shown = wp.array(np.zeros((count, 2, shelf.height, 160), np.uint8) if pictures is None else pictures[game], dtype=wp.uint8, device=device)
-    games, programs, lengths = (wp.array(values, dtype=t, device=device) for values, t in ((game, wp.int32), (pressed, wp.uint8), (frames, wp.int32)))
-    everyone = Shard(0, count, None, True, device, None)
-    bench.emulate(everyone, states, games, programs, lengths, None, told, shown, window=2)
-    bench.draw(everyone, games, shown)
+    games, everyone = wp.array(game, dtype=wp.int32, device=device), Shard(0, count, None, True, device, None)
+    for first in range(0, max(1, int(frames.max())), DRAWN):
+        held = wp.array(pressed[:, first : first + DRAWN], dtype=wp.uint8, device=device)
+        left = wp.array(np.clip(frames - first, 0, DRAWN), dtype=wp.int32, device=device)
+        bench.emulate(everyone, states, games, held, left, None, told, shown, window=DRAWN)
+        bench.draw(everyone, games, shown)
     wp.synchronize_device(device)
     return states, shown, told
 
