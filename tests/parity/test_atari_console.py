@@ -29,6 +29,8 @@ GAMES = (
     "robotank",  # FE
     "pitfall2",  # DPC
 )
+VARIED = ("asteroids", "berzerk", "double_dunk", "et", "gopher", "tic_tac_toe_3d", "video_cube")
+"""Games whose modes are chosen in different ways."""
 
 
 def test_these_games_have_all_cartridges_that_games_have() -> None:
@@ -42,3 +44,9 @@ def test_every_frame_is_ales() -> None:
     findings = Lockstep(GAMES, FRAMES // 3).run(FRAMES)
     assert {finding.game: finding.differs for finding in findings if finding.differs} == {}
     assert all(finding.frames == FRAMES and finding.episodes > 3 for finding in findings)
+
+
+def test_modes_and_difficulties_are_ales() -> None:
+    findings = Lockstep(VARIED, FRAMES // 10, variants=True).run(FRAMES // 2)
+    assert {finding.game: finding.differs for finding in findings if finding.differs} == {}
+    assert all(finding.episodes >= 5 for finding in findings)
