@@ -114,6 +114,8 @@ class Lockstep:
         self._one = wp.ones(count, dtype=wp.int32, device=self._device)
         self._told = outcome(count, self._device)
         self._everyone = Shard(0, count, None, True, self._device, None)
+        self._state, self._shown, self._held = self._machine.numpy(), self._pictures.numpy(), self._pressed.numpy()  # the same memory
+        self._earned, self._lives, self._over, self._newest = (getattr(self._told, what).numpy() for what in ("earned", "lives", "over", "newest"))
         self._ales = [load_ale(title) for title in self.titles]
         self._screens = [np.zeros(ale.getScreenDims(), np.uint8) for ale in self._ales]
         self._players = [Player(ale, (seed, 1 + number_of(title))) for title, ale in zip(self.titles, self._ales, strict=True)]
@@ -134,16 +136,15 @@ class Lockstep:
     def _start(self, row: int) -> None:
         """Reset ALE and the console, whose memory is left as it is; the comparison goes on behind its boot."""
         finding, kind = self.findings[row], int(self._table[row, Slot.KIND])
-        machine = self._machine.numpy()[row]
         memory = memory_at_power_on(kind, finding.episodes)
-        machine[RECORD : RECORD + len(memory) - 128] = np.frombuffer(memory[128:], np.uint8)
+        self._state[row, RECORD : RECORD + len(memory) - 128] = np.frombuffer(memory[128:], np.uint8)
         self._table[row, Slot.TIMER] = timer_at_power_on(kind, finding.episodes)
         title = self.titles[row]
         mode, difficulty = self._choose_variant(row) if self._variants else (title.mode, title.difficulty)
         alone = Shard(row, 1, None, True, self._device, None)
         self._bench.power_on(self._machine[row : row + 1], self._games[row : row + 1])
         for pressed in boot(title.game, mode, difficulty):
-            self._pressed.numpy()[row] = pressed, WARM_UP
+            self._held[row] = pressed, WARM_UP
             self._show(alone)
         self._ales[row].reset_game()
         self._frame[row], self._lost[row] = -1, False
@@ -161,13 +162,12 @@ class Lockstep:
 
     def _step(self) -> None:
         actions = [player.action(finding.episodes - 1) for player, finding in zip(self._players, self.findings, strict=True)]
-        self._pressed.numpy()[:, 0, 0] = actions
-        self._pressed.numpy()[:, 0, 1] = 0
+        self._held[:, 0, 0] = actions
+        self._held[:, 0, 1] = 0
         self._show(self._everyone)
-        earned = self._told.earned.numpy()
         for row, action in enumerate(actions):
             if self.findings[row].unequal < ENOUGH:
-                self._compare(row, self._ales[row].act(action), int(earned[row]))
+                self._compare(row, self._ales[row].act(action), int(self._earned[row]))
 
     def _show(self, shard: Shard) -> None:
         self._bench.emulate(shard, self._machine, self._games, self._pressed, self._one, None, self._told, self._pictures, window=1)
@@ -178,10 +178,10 @@ class Lockstep:
         ale, finding = self._ales[row], self.findings[row]
         screen = self._screens[row]
         ale.getScreen(screen)
-        picture = self._pictures.numpy()[row, self._told.newest.numpy()[row], : len(screen)]
-        told = (earned, int(self._told.lives.numpy()[row]), bool(self._told.over.numpy()[row]))
+        picture = self._shown[row, self._newest[row], : len(screen)]
+        told = (earned, self._lives[row], self._over[row])
         unequal = {
-            "RAM": not np.array_equal(self._machine.numpy()[row, RAM : RAM + 128], ale.getRAM()),
+            "RAM": self._state[row, RAM : RAM + 128].tobytes() != ale.getRAM().tobytes(),
             "picture": not np.array_equal(picture, screen),
             "rules": told != (reward, ale.lives(), ale.game_over(with_truncation=False)),
         }
