@@ -65,6 +65,11 @@ struct Display {
         now[REFLECT] = reflect;
     }
 
+    // Whether the next line shows the same as this one.
+    CUDA_CALLABLE bool lasts() const {
+        return !(now[STARS] | now[HIDE0] | now[HIDE1] | now[COMB]) && now[REFLECT] == (now[CTRLPF] & 1);
+    }
+
     // Add up to 32 pixels, from pixel x on, around the edge of the line.
     CUDA_CALLABLE void cover(u32* into, u32 bits, s32 x) const {
         if (x >= WIDTH) x -= WIDTH;
