@@ -11,10 +11,10 @@ TESTERS ?= 2
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench docs format clean
+.PHONY: help setup demo test check bench docs format clean parity-atari
 
 help:  ## List the targets
-	@grep -E '^[a-z]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 10
+	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 14
 
 $(STAMP): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -46,6 +46,9 @@ bench: $(STAMP)  ## Run the benchmarks of docs/benchmarks.md on this machine
 
 docs: $(STAMP)  ## Check that the documentation's links and code blocks hold
 	@$(BIN)/python -m pytest tests/test_docs.py
+
+parity-atari: $(STAMP)  ## Compare every Atari game with ALE, frame by frame, and write docs/worlds/atari_parity.md (20 minutes)
+	@$(BIN)/python tests/parity/atari_report.py --write
 
 format: $(STAMP)  ## Format the code
 	@$(BIN)/ruff format .

@@ -76,6 +76,10 @@ PRESETS = {
     "pong-ppo-wide": Preset(
         *PONG, "ppo", {"num_envs": 2048, "num_steps": 16, "minibatches": 8, "epochs": 3, "learning_rate": 1e-3, "clip": 0.2, "total_steps": 30_000_000}
     ),
+    # The update runs while the next roll-out is taken, which is the slower one: many steps of the optimiser cost nothing.
+    "pong-ppo-often": Preset(
+        *PONG, "ppo", {"num_envs": 2048, "num_steps": 32, "minibatches": 32, "epochs": 3, "learning_rate": 5e-4, "clip": 0.2, "total_steps": 30_000_000}
+    ),
     "breakout-ppo": Preset(
         *BREAKOUT, "ppo", {"num_envs": 1024, "num_steps": 64, "minibatches": 16, "epochs": 3, "learning_rate": 8e-4, "clip": 0.1, "total_steps": 60_000_000}
     ),
@@ -93,6 +97,7 @@ Name = Literal[
     "pong-vtrace-wide",
     "pong-ppo",
     "pong-ppo-wide",
+    "pong-ppo-often",
     "breakout-ppo",
     "breakout-ppo-wide",
     "breakout-vtrace",

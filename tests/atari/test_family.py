@@ -45,6 +45,13 @@ def test_ids_and_settings_meet(id_, settings, canonical):
     assert wl.definition(canonical) is made
 
 
+def test_the_path_of_a_rom_may_have_a_plus(tmp_path):
+    file = tmp_path / "one+two" / "any.bin"
+    file.parent.mkdir()
+    file.write_bytes(roms.find("pong").image)
+    assert wl.definition(str(file)) is not None and wl.definition(f"{file}:noop_max=1").id == "Pong-v5:noop_max=1"
+
+
 def test_settings_reach_every_interface():
     assert wl.make("Breakout-v5", 2, device="python", stack_num=2, img_height=42, img_width=42).observation_space.shape == (2, 2, 42, 42)
     assert gymnasium.make("worldloom/Breakout-v5", device="python", stack_num=2, img_height=42, img_width=42).observation_space.shape == (2, 42, 42)
@@ -90,6 +97,8 @@ def test_what_cannot_be_made_is_told(id_, settings, sentence):
 
 
 def test_worlds_without_settings_say_so():
+    with pytest.raises(wl.InputError, match="there is no world 'Pog-v5'; did you mean Pong-v5"):
+        wl.definition("Pog-v5", frame_skip=2)
     with pytest.raises(wl.InputError, match="world 'CartPole-v1' has no settings"):
         wl.definition("CartPole-v1", frame_skip=2)
 

@@ -198,6 +198,7 @@ def test_a_huge_file_is_not_read_whole(tmp_path):
 def test_paths_that_lead_nowhere_are_refused_with_the_reason(path, said, monkeypatch):
     monkeypatch.chdir(Path(__file__).parents[2])
     assert said in reason(path)
+    assert reason(path).count("cannot be read") == (said == "cannot be read")  # one reason, not one within another
     with pytest.raises(InputError):
         roms.find(path)
 

@@ -3,6 +3,7 @@
 import dataclasses
 import inspect
 
+import numpy as np
 import pytest
 
 import worldloom as wl
@@ -48,6 +49,12 @@ def test_others_names_mean_the_same():
     assert settle(theirs) == settle({"frame_skip": 2, "gray_scale": False, "max_pool": False, "reward_clip": True})
     assert settle({"obs_type": "grayscale"}, "gymnasium") == settle({"gray_scale": True}, "gymnasium")
     assert settle({"obs_type": "rgb"}).gray_scale is False
+    assert settle({"mode": -1, "difficulty": -1}) == ENVPOOL
+
+
+def test_numpys_numbers_count():
+    given = {"frame_skip": np.int64(2), "reward_clip": np.bool_(True), "repeat_action_probability": np.float32(0.25), "mode": np.int32(-1)}
+    assert settle(given) == settle({"frame_skip": 2, "reward_clip": True, "repeat_action_probability": 0.25})
 
 
 @pytest.mark.parametrize(
@@ -61,7 +68,7 @@ def test_others_names_mean_the_same():
         ({"noop_max": -1}, "noop_max of an Atari world cannot be -1"),
         ({"reward_clip": 1}, "give True or False"),
         ({"repeat_action_probability": 1.5}, "a number from 0 to 1"),
-        ({"mode": -1}, "mode of an Atari world cannot be -1"),
+        ({"mode": -2}, "mode of an Atari world cannot be -2"),
         ({"like": "gym"}, "one of envpool, vector, gymnasium"),
         ({"obs_type": "sound"}, "one of screen, ram"),
         ({"players": 3}, "one of 1, 2"),

@@ -6,6 +6,7 @@ import pytest
 import worldloom as wl
 from worldloom.atari.console import RAM
 from worldloom.core.compare import compare
+from worldloom.core.errors import InputError
 
 pytest.importorskip("ale_py")
 
@@ -103,6 +104,38 @@ def test_sticky_actions_are_drawn_anew_in_every_frame():
     assert (sim["Console"].pressed.numpy()[:, 0, :, 0] == 4).all()
 
 
+def test_what_sticks_is_what_the_last_frame_of_a_step_had():
+    sim = wl.Simulation(wl.definition("Breakout-v5", frame_skip=(1, 9), obs_type="ram", repeat_action_probability=0.6), 64, seed=0)
+    for action in (3, 2, 3):
+        sim.step(np.full((64, 1), action, np.int32))
+        console = sim["Console"]
+        last = console.pressed.numpy()[np.arange(64), 0, console.span.numpy()[:, 0] - 1, 0]
+        assert np.array_equal(console.held.numpy()[:, 0], last) and len(set(last.tolist())) > 1
+
+
+def test_what_sticks_outlasts_a_lost_life_that_is_only_told():
+    sim = wl.Simulation(wl.definition("Breakout-v5", obs_type="ram", life_loss_info=True, repeat_action_probability=0.25), 16, seed=0)
+    told = 0
+    for _ in range(100):
+        sim.step(np.full((16, 1), 2, np.int32))  # RIGHT, which misses the ball
+        going_on = sim.terminated.numpy() & (sim["Console"].lives.numpy()[:, 0] < 5)
+        told += going_on.sum()
+        assert (sim["Console"].held.numpy()[going_on, 0] == 3).all()
+    assert told > 0
+
+
+@pytest.mark.parametrize("given", [{"episodic_life": True}, {"life_loss_info": True}])
+def test_a_game_that_is_cut_off_with_a_life_does_not_go_on(given):
+    sim = wl.Simulation(wl.definition("Breakout-v5", obs_type="ram", noop_max=0, **given), 1, seed=0)
+    while not sim.terminated.numpy()[0]:
+        sim.step([[2]])
+        frames = int(sim["Console"].played.numpy()[0, 0])
+    again = wl.Simulation(wl.definition("Breakout-v5", obs_type="ram", noop_max=0, max_num_frames_per_episode=frames, **given), 1, seed=0)
+    while not again.terminated.numpy()[0]:
+        again.step([[2]])
+    assert again.truncated.numpy()[0] and again["Console"].fresh.numpy()[0, 0] and again["Console"].lives.numpy()[0, 0] == 5
+
+
 def test_rewards_are_clipped_on_demand():
     sim = wl.Simulation(wl.definition("SpaceInvaders-v5", obs_type="ram", noop_max=1), 4, seed=0)
     rewards = np.array([step[1] for step in play(sim, 150)])
@@ -129,3 +162,17 @@ def test_the_picture_of_a_world_is_a_televisions():
     pong, adventure = env.render()
     assert (pong.shape, adventure.shape, pong.dtype) == ((210, 160, 3), (250, 160, 3), np.uint8)
     assert {(144, 72, 17), (236, 236, 236)} < {tuple(pixel) for pixel in pong.reshape(-1, 3).tolist()}  # the court, and its lines
+
+
+def test_the_second_player_moves_what_is_the_computers_otherwise():
+    height_of_the_left_paddle = RAM + 0x32
+    sim = wl.Simulation(wl.definition("Pong-v5", players=2, obs_type="ram", noop_max=1), 2, seed=0)
+    for _ in range(10):
+        sim.step({"First.stick": np.zeros((2, 1), np.int32), "Second.stick": np.array([[2], [3]], np.int32)})
+    assert sim["Console"].machine.numpy()[:, 0, height_of_the_left_paddle].tolist() == [38, 203]
+
+
+@pytest.mark.parametrize(("game", "given", "message"), [("MsPacman-v5", {}, "two players cannot play ms_pacman"), ("Pong-v5", {"mode": 1}, "leave mode out")])
+def test_two_players_need_a_variant_for_two(game, given, message):
+    with pytest.raises(InputError, match=message):
+        wl.definition(game, players=2, **given)

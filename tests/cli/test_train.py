@@ -48,6 +48,7 @@ def test_tuned_settings_are_the_defaults(worldloom, monkeypatch):
     command = train_form.parse(["--run-dir", "CartPole-v1", "--algo=a2c", "CartPole-v1", "--gamma", "0.5"])
     assert (command.settings.num_envs, command.settings.gamma, command.settings.policy.hidden) == (77, 0.5, (48,))
     other = train_form.parse(["--run-dir", "CartPole-v1", "--algo=a2c", "Acrobot-v1"])
+    assert train_form.parse(["--run-dir", "/tmp/new", "CartPole-v1", "--algo=a2c"]).settings.num_envs == 77  # no path of a ROM
     assert other.env == "Acrobot-v1" and other.settings.num_envs == ALGORITHMS["a2c"][1]().num_envs
 
 

@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from worldloom.atari.console import BEGIN, RESET, SELECT
+from worldloom.atari.duels import Duel
 from worldloom.atari.games import RESET as PRESS_RESET
 from worldloom.atari.games import Game, read_numbers, read_table
 from worldloom.core.errors import InputError
@@ -16,14 +17,27 @@ SETTLING, RESETTING = 60, 4
 TABLE = Path(__file__).parent / "tables" / "modes.txt"
 
 
-def boot(game: Game | None, mode: int) -> list[int]:
+def boot(game: Game | None, mode: int, difficulty: int = 0) -> list[int]:
     """What player A and the switches do from power-on until the game is there; None for a ROM without rules."""
-    start = [] if game is None else [RESET if action == PRESS_RESET else action for action in game.start]
-    played = ([] if game is None else select_mode(game, mode)) + [RESET] * RESETTING + start
+    return _around([], ()) if game is None else _around(select_mode(game, mode, difficulty), game.start)
+
+
+def boot_duel(duel: Duel) -> list[int]:
+    """Likewise for the variant of a game that two play."""
+    if duel.presses is None:
+        chosen = _double_dunk_menu([RIGHT])
+    else:
+        chosen = _press(duel.held) * duel.presses + [RESET] * RESETTING
+    return _around(chosen, duel.game.start)
+
+
+def _around(chosen: list[int], start: tuple[int, ...]) -> list[int]:
+    """The whole way, with what is pressed to choose a variant, and the game's first actions."""
+    played = chosen + [RESET] * RESETTING + [RESET if action == PRESS_RESET else action for action in start]
     return [NOOP] * SETTLING + [RESET] * RESETTING + [played[0] + BEGIN] + played[1:]
 
 
-def select_mode(game: Game, mode: int) -> list[int]:
+def select_mode(game: Game, mode: int, difficulty: int = 0) -> list[int]:
     """What is pressed to choose a mode, after a first RESET; nothing in games that have but one."""
     if mode not in game.modes:
         raise InputError(f"{game.name} has no mode {mode}: choose one of {', '.join(map(str, game.modes))}")
@@ -34,13 +48,15 @@ def select_mode(game: Game, mode: int) -> list[int]:
     if game.name not in _presses():
         return []
     held, presses, words = _presses()[game.name]
+    if difficulty & 2 and "right_a" in words:
+        presses = read_numbers(words["right_a"])
     waits, resets = int(words.get("waits", 0)), int(words.get("resets", RESETTING))
     return [NOOP] * waits + _press(held) * presses[game.modes.index(mode)] + [RESET] * resets
 
 
-def frames_told(game: Game, mode: int) -> int:
+def frames_told(game: Game, mode: int, difficulty: int = 0) -> int:
     """The frames of choosing a mode that ALE counts among those of the episode: all in which neither switch is pressed."""
-    return sum(pressed not in (SELECT, RESET) for pressed in select_mode(game, mode))
+    return sum(pressed not in (SELECT, RESET) for pressed in select_mode(game, mode, difficulty))
 
 
 @cache
@@ -55,10 +71,15 @@ def _press(held: int) -> list[int]:
 
 
 def _double_dunk(mode: int) -> list[int]:
-    """A menu that SELECT opens: down its lines, a push to the right changes one, and up with the button leaves."""
+    """The third to the sixth line of its menu are the bits of a mode."""
     pushes = [DOWN]
     for option in range(4):
         pushes += [DOWN, RIGHT] if mode >> option & 1 else [DOWN]
+    return _double_dunk_menu(pushes)
+
+
+def _double_dunk_menu(pushes: list[int]) -> list[int]:
+    """SELECT opens a menu: pushes lead down its lines, one to the right changes a line, and up with the button leaves it."""
     return _press(2) + [frame for push in pushes for frame in (push, NOOP)] + [RESET] * RESETTING + [UPFIRE, NOOP]
 
 

@@ -96,11 +96,11 @@ def parts(facts: Facts, settings: Settings) -> Parts:
         newest: wl.Persistent(int)  # the picture that the last frame went to
         show: int  # what an observation shows of the pictures
         pressed: wl.Array(wl.uint8, most, 2)  # what both players do in each frame of a step
-        held: int  # what they did in the last frame
-        held_by_second: int
+        held: wl.Persistent(int)  # what they did in the last frame
+        held_by_second: wl.Persistent(int)
         if continuous:
             force: wl.Array(int, most)  # how far paddles are turned in each frame of a step
-            held_force: int
+            held_force: wl.Persistent(int)
         span: int  # frames of the step
         ran: int  # frames of the step that were emulated
         game: int
@@ -155,8 +155,9 @@ def parts(facts: Facts, settings: Settings) -> Parts:
         console.program = console.start if exact else -1
         if goes_on:
             console.program = -1 if told_only else starts + console.start
-        console.held = FIRE if pressed and fire_last else NOOP
-        console.held_by_second = NOOP
+        if not (told_only and goes_on):  # where nothing is pressed in between
+            console.held = FIRE if pressed and fire_last else NOOP
+            console.held_by_second = NOOP
         console.fresh = not goes_on
         console.going_on = False
         if not goes_on:
@@ -208,12 +209,9 @@ def parts(facts: Facts, settings: Settings) -> Parts:
         ended = console.over or (one_life and lost)
         if ended:
             world.terminate()
-        elif told_only and lost:
+        elif lost and (told_only or (lifelike and console.lives > 0)):
             world.terminate()
-            console.going_on = True
-        elif lifelike and lost and console.lives > 0:
-            world.terminate()
-            console.going_on = not late
+            console.going_on = not (late or cut)
         newest = FIRST_PICTURE + console.newest
         if hidden:
             console.show = shown_before_the_end(console.ran, most, newest, pooled, ended or cut)
@@ -235,7 +233,7 @@ def _press(console_kind, cabinet, most: int) -> System:
 
     @wl.system
     def press(console: console_kind, world: cabinet):
-        for frame in range(most):
+        for frame in range(console.span):
             if world.repeat_action_probability <= 0.0 or world.random() >= world.repeat_action_probability:
                 console.held = world.buttons[console.game, console.stick]
             console.pressed[frame, 0] = wl.uint8(console.held)
@@ -253,7 +251,7 @@ def _push(console_kind, cabinet, most: int, threshold: float) -> System:
         column = int(x > threshold) - int(x < -threshold) + 1
         row = int(y > threshold) - int(y < -threshold) + 1
         direction = (3 * row + column) + 9 * int(console.stick[2] > threshold)
-        for frame in range(most):
+        for frame in range(console.span):
             if world.repeat_action_probability <= 0.0 or world.random() >= world.repeat_action_probability:
                 console.held = world.buttons[console.game, buttons[direction]]
                 console.held_force = int(float(PADDLE_STEP) * console.stick[0])
@@ -268,7 +266,7 @@ def _press_both(console_kind, cabinet, most: int, first, second) -> System:
 
     @wl.system
     def press(console: console_kind, world: cabinet):
-        for frame in range(most):
+        for frame in range(console.span):
             if world.repeat_action_probability <= 0.0 or world.random() >= world.repeat_action_probability:
                 console.held = world.buttons[console.game, world.at(first, 0).stick]
             if world.repeat_action_probability <= 0.0 or world.random() >= world.repeat_action_probability:

@@ -83,7 +83,7 @@ class Slot(enum.IntEnum):
     PADDLE_LEAST = 14  # the smallest and the largest resistance of a paddle
     PADDLE_MOST = 15
     TIMER = 16  # what the timer holds when the power comes on
-    FORMAT = 17  # 0 NTSC, 1 PAL, 2 SECAM; the console itself does not care
+    FORMAT = 17  # 0 NTSC, 1 PAL, 2 SECAM: of the console only a PAL one cares, whose colours may fade
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ several games are joined by a plus: ``Pong-v5+Breakout-v5``. The path of a ROM s
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -74,5 +75,5 @@ def _parts(id: str) -> tuple[list[str], choices.Like, str]:
     head, colon, tail = id.rpartition(":")
     if not colon or "=" not in tail:
         head, tail = id, ""
-    names = head.split("+")
+    names = [head] if is_path(head) and os.path.exists(os.path.expanduser(head)) else head.split("+")  # a path may have a plus of its own
     return names, "gymnasium" if all(name.startswith(ALE) for name in names) else "envpool", tail

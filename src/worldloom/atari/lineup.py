@@ -11,10 +11,12 @@ import warp as wp
 from worldloom.atari import roms
 from worldloom.atari.cartridge import cartridge
 from worldloom.atari.console import Bench, Entry, Shelf, Slot, outcome, shelve
+from worldloom.atari.duels import Duel, find_duel
 from worldloom.atari.games import ALL_ACTIONS, Game
 from worldloom.atari.power_on import memory_at_power_on, timer_at_power_on
+from worldloom.atari.rules import number_of
 from worldloom.atari.settings import Settings
-from worldloom.atari.television import TRIAL_FRAMES, Format, Television, television_of
+from worldloom.atari.television import FIRST_LINE, TRIAL_FRAMES, Format, Television, television_of
 from worldloom.core.errors import InputError
 from worldloom.core.launch import Shard
 
@@ -38,6 +40,7 @@ class Title:
         game: Its row in the table of games; None for a ROM that is not in it, which has no rules.
         television: What it is shown on.
         mode, difficulty: The variant that is played.
+        duel: The variant for two players, which ``mode`` then says nothing about; None for one player.
     """
 
     rom: roms.Rom
@@ -45,6 +48,7 @@ class Title:
     television: Television
     mode: int
     difficulty: int
+    duel: Duel | None = None
 
     @property
     def id(self) -> str:
@@ -64,6 +68,8 @@ def titles(names: Sequence[str], settings: Settings) -> tuple[Title, ...]:
     """The games that ``names`` name: as ``ms_pacman`` or ``MsPacman-v5``, or by the path of a ROM."""
     if not names:
         raise InputError("an Atari world plays one game or more: name them")
+    if settings.players == 2 and len(names) > 1:
+        raise InputError("two players play one game: name one, or leave players=2 out")
     return tuple(_title(roms.find(name), settings) for name in names)
 
 
@@ -71,7 +77,16 @@ def _title(rom: roms.Rom, settings: Settings) -> Title:
     game = rom.game
     mode = _variant("mode", settings.mode, (0,) if game is None else game.modes, rom)
     difficulty = _variant("difficulty", settings.difficulty, range(4) if game is None else game.difficulties, rom)
-    return Title(rom, game, television_of(game, _line_counts(rom) if game is None else ()), mode, difficulty)
+    duel = _duel(rom, settings) if settings.players == 2 else None
+    return Title(rom, game, television_of(game, _line_counts(rom) if game is None else ()), mode, difficulty, duel)
+
+
+def _duel(rom: roms.Rom, settings: Settings) -> Duel:
+    if settings.mode is not None:
+        raise InputError("two players play the variant of a game that is for two: leave mode out, or players=2")
+    if rom.game is None:
+        raise InputError(f"nothing is known about two players of {rom.name}: name a game of the table, or leave players=2 out")
+    return find_duel(rom.game.name)
 
 
 def _variant(what: str, wanted: int | None, there: Sequence[int], rom: roms.Rom) -> int:
@@ -85,16 +100,16 @@ def _variant(what: str, wanted: int | None, there: Sequence[int], rom: roms.Rom)
 
 def on_shelf(found: Sequence[Title]) -> Shelf:
     """The games as the kernels take them."""
-    return shelve([_entry(title.rom, title.game, title.television, title.difficulty) for title in found])
+    return shelve([_entry(title.rom, title.game, title.television, title.difficulty, title.duel) for title in found])
 
 
-def _entry(rom: roms.Rom, game: Game | None, television: Television, difficulty: int) -> Entry:
+def _entry(rom: roms.Rom, game: Game | None, television: Television, difficulty: int, duel: Duel | None = None) -> Entry:
     board = cartridge(rom.image)
     numbers = {
         Slot.SLICES: board.slices,
         Slot.KIND: int(board.kind),
         Slot.RAM_BYTES: board.ram_bytes,
-        Slot.RULES: -1 if game is None else game.number,
+        Slot.RULES: -1 if game is None else number_of(game.name if duel is None else duel.rule),
         Slot.FIRST_LINE: television.first_line,
         Slot.HEIGHT: television.height,
         Slot.MOST_LINES: MOST_LINES[television.format],
@@ -117,7 +132,7 @@ def _entry(rom: roms.Rom, game: Game | None, television: Television, difficulty:
 
 def _line_counts(rom: roms.Rom) -> list[int]:
     """The lines of each of the first frames of a ROM that nobody has described."""
-    shelf = shelve([_entry(rom, None, Television(Format.PAL, 34, 250), 0)])
+    shelf = shelve([_entry(rom, None, Television(Format.NTSC, FIRST_LINE, Format.NTSC.height), 0)])
     device = wp.get_device("cpu")
     bench, machine = Bench(shelf, 1, device), wp.array(shelf.power_on, dtype=wp.uint8, device=device)
     game, frames = wp.zeros(1, dtype=wp.int32, device=device), wp.ones(1, dtype=wp.int32, device=device)

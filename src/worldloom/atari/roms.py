@@ -188,6 +188,8 @@ def _read_checked(source: Path) -> bytes:
             raise InputError(f"{name} is no regular file: name a ROM file, such as pong.bin")
         with source.open("rb") as file:
             image = file.read(_LARGEST_FILE + 1)
+    except InputError:
+        raise
     except FileNotFoundError:
         raise InputError(f"there is no file {name}: check the path; `worldloom roms` lists the ROMs that are found") from None
     except PermissionError:

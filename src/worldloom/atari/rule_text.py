@@ -93,7 +93,7 @@ def signed(value: int) -> int:
     return value - 256 if value > 127 else value
 
 
-WORDS = {"bcd": bcd, "digit": digit, "eighth": eighth, "sprite": sprite, "signed": signed, "min": min, "max": max, "abs": abs, "int": int, "range": range}
+WORDS = {"bcd": bcd, "digit": digit, "eighth": eighth, "sprite": sprite, "signed": signed, "min": min, "max": max, "int": int, "range": range}
 
 
 @cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from worldloom.atari.duels import DUELS
 from worldloom.atari.games import GAMES
 from worldloom.atari.rule_text import KEPT, WORDS, Rule, rules
 from worldloom.core.errors import InputError
@@ -43,19 +44,26 @@ CUDA_CALLABLE s32 signed_byte(s32 value) { return value > 127 ? value - 256 : va
 CUDA_CALLABLE s32 lesser(s32 a, s32 b) { return a < b ? a : b; }
 CUDA_CALLABLE s32 greater(s32 a, s32 b) { return a > b ? a : b; }
 """
+LIVES: dict[str, int] = {game.name: game.lives for game in GAMES} | {duel.rule: duel.game.lives for duel in DUELS.values()}
+"""The lives at the start by the names of the rules, in the order of their numbers: games by name, and then what only duels have."""
 _CALLS = {"bcd": "bcd", "digit": "digit", "eighth": "eighth", "sprite": "sprite", "signed": "signed_byte", "min": "lesser", "max": "greater"}
 
 
+def number_of(rule: str) -> int:
+    """The number of a rule in the compiled switch; for a game that is its place among the games."""
+    return list(LIVES).index(rule)
+
+
 def rules_source() -> str:
-    """Member functions ``judge(game)`` and ``begin_rules(game)`` of the console; fields as in ``native/rules_state.h``."""
+    """Member functions ``judge(game)`` and ``begin_rules(game)`` of the console; fields as in ``native/state.h``."""
     begin, judge = [], []
-    for number, game in enumerate(GAMES):
-        rule = rules()[game.name]
+    for number, (name, lives) in enumerate(LIVES.items()):
+        rule = rules()[name]
         first = "".join(_lines(rule, rule.begin, set()))
-        begin.append(f"    case {number}: lives = {game.lives}; {first.strip()} break;  // {game.name}\n")
-        fixed = "" if rule.sets("lives") else f"        lives = {game.lives};\n"
+        begin.append(f"    case {number}: lives = {lives}; {first.strip()} break;  // {name}\n")
+        fixed = "" if rule.sets("lives") else f"        lives = {lives};\n"
         body = fixed + "".join(_lines(rule, rule.body, set()))
-        judge.append(f"    case {number}: {{  // {game.name}\n{body}        break;\n    }}\n")
+        judge.append(f"    case {number}: {{  // {name}\n{body}        break;\n    }}\n")
     return f"""{_HELPERS}
 NOINLINE CUDA_CALLABLE void begin_rules(u32 game) {{
     score = 0; reward = 0; lives = 0; over = 0;

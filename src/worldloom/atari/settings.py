@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+import numpy as np
+
 from worldloom.core.errors import InputError
 
 Like = Literal["envpool", "vector", "gymnasium"]
@@ -172,7 +174,9 @@ def settle(given: Mapping[str, Any], like: Like = "envpool") -> Settings:
         known = ALIASES.get(name, name)
         if known in named:
             raise InputError(f"the setting '{known}' of an Atari world is given twice")
-        named[known] = tuple(value) if isinstance(value, list) else value
+        value = value.item() if isinstance(value, np.generic) else value
+        unsaid = known in ("mode", "difficulty") and value == -1  # EnvPool's word for the game's own
+        named[known] = None if unsaid else tuple(value) if isinstance(value, list) else value
     if named.get("obs_type") in ("rgb", "grayscale"):  # Gymnasium's words
         named = {"gray_scale": named["obs_type"] == "grayscale", **named, "obs_type": "screen"}
     whose = named.get("like", like)

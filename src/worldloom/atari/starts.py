@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from worldloom.atari.boot import FIRE, NOOP, boot
+from worldloom.atari.boot import FIRE, NOOP, boot, boot_duel
 from worldloom.atari.console import WARM_UP, Bench, Outcome, Shelf, outcome
 from worldloom.atari.lineup import Title
 from worldloom.atari.settings import Settings
@@ -51,7 +51,7 @@ def starts(found: Sequence[Title], settings: Settings) -> Starts:
     boots: list[list[int]] = []
     rests: list[list[int]] = []
     for title, fire in zip(found, fires, strict=True):
-        first = boot(title.game, title.mode)
+        first = boot(title.game, title.mode, title.difficulty) if title.duel is None else boot_duel(title.duel)
         for number in range(noops):
             for button in (NOOP, FIRE):
                 rest = _rest(number, [button] * int(fire), settings)

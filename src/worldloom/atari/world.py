@@ -16,7 +16,6 @@ from worldloom.atari.observe import MOST_LINES, Bytes, Look
 from worldloom.atari.palettes import colours, greys
 from worldloom.atari.settings import Like, Settings, settle, written
 from worldloom.atari.starts import starts
-from worldloom.core.errors import InputError
 from worldloom.core.registry import Definition, Renderer, Step
 from worldloom.core.simulation import Simulation
 
@@ -41,12 +40,10 @@ def atari(games: str | Sequence[str], *, like: Like = "envpool", **settings: Any
 
 def define(found: tuple[Title, ...], settings: Settings) -> Definition:
     """The world of these games, with these settings."""
-    if settings.players == 2 and len(found) > 1:
-        raise InputError("two players play one game: name one, or leave players=2 out")
     shelf, begins = on_shelf(found), starts(found, settings)
     look, heights, palettes = _look(found, settings)
     buttons = np.array([title.choices(settings, len(found) > 1) for title in found], np.int32)
-    told = [0 if title.game is None else frames_told(title.game, title.mode) for title in found]
+    told = [0 if title.game is None or title.duel is not None else frames_told(title.game, title.mode, title.difficulty) for title in found]
     waits = begins.rests + np.repeat(told, begins.count // len(found)).astype(np.int32)
     facts = Facts(shelf.record, shelf.height, _seen(look, max(heights), settings), buttons, begins.fires.astype(np.int32), waits, begins.noops)
     made = parts(facts, settings)

@@ -7,6 +7,7 @@ import dataclasses
 import inspect
 import shlex
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -36,12 +37,18 @@ def parse(arguments: Sequence[str]) -> Train:
         _same("--algo", algo, run.algorithm, run)
         return _resumed(_read(given, _as_form(run)), run)
     _, kind = algorithm(algo)
-    guess = next((word for word in given if _is_world(word) or word.endswith(".py") or ".py:" in word), "")
+    free = [word for before, word in pairwise(["", *given]) if not _wants_value(before)]
+    guess = next((word for word in free if _is_world(word) or word.endswith(".py") or ".py:" in word), "")
     device = _value(given, "--device") or "auto"
     command = _read(given, _fresh(algo, kind, guess, device), _tuned_for(guess, algo))
     if command.env and command.env != guess:  # another argument looked like a world
         command = _read(given, _fresh(algo, kind, command.env, device), _tuned_for(command.env, algo))
     return command
+
+
+def _wants_value(word: str) -> bool:
+    """Whether ``word`` is an option whose value may come next, such as the folder of --run-dir, which could be the path of a ROM by its looks."""
+    return word.startswith("-") and "=" not in word
 
 
 def _is_world(word: str) -> bool:

@@ -278,7 +278,7 @@ def definition(id: str, **settings: Any) -> Definition:
             return family.make(id, settings)
         except InputError as error:
             raise InputError(f"world '{id}' cannot be made: {error}") from None
-    if settings:
+    if settings and (id in _REGISTRY or id in _ANNOUNCED):
         raise InputError(f"world '{id}' has no settings, so it cannot be made with {', '.join(settings)}: it is configured when it runs")
     if id not in _REGISTRY and id in _ANNOUNCED:
         try:

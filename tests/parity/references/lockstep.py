@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-import ale_py
 import numpy as np
 import warp as wp
 
 from worldloom.atari.boot import boot
+from worldloom.atari.cartridge import Kind
 from worldloom.atari.console import RAM, RECORD, WARM_UP, Bench, Slot, outcome
-from worldloom.atari.lineup import Title, on_shelf, titles
+from worldloom.atari.lineup import DIFFICULTY, SWITCHES, Title, on_shelf, titles
 from worldloom.atari.power_on import memory_at_power_on, timer_at_power_on
 from worldloom.atari.settings import Settings
 from worldloom.core.launch import Shard
@@ -53,19 +54,26 @@ class Finding:
     unequal: int = 0
 
 
-def load_ale(title: Title) -> ale_py.ALEInterface:
+def load_ale(title: Title) -> Any:
     """ALE with the ROM of a game, one frame per action, nothing left to chance."""
+    import ale_py
+
     ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
     ale = ale_py.ALEInterface()
     ale.setFloat("repeat_action_probability", 0.0)
+    ale.setInt("random_seed", 1)  # by default the clock, which decides where things lie in some modes
     ale.loadROM(title.rom.source)
     return ale
+
+
+def number_of(title: Title) -> int:
+    return -1 if title.game is None else title.game.number
 
 
 class Player:
     """Random play of one game: every second episode with all legal actions, every third and fourth holding them for several frames."""
 
-    def __init__(self, ale: ale_py.ALEInterface, seed: Sequence[int]) -> None:
+    def __init__(self, ale: Any, seed: Sequence[int]) -> None:
         self._minimal = [int(action.value) for action in ale.getMinimalActionSet()]
         self._legal = [int(action.value) for action in ale.getLegalActionSet()]
         self._rng = np.random.default_rng(seed)
@@ -84,15 +92,17 @@ class Lockstep:
     """Games side by side, each in one console and in one ALE, episode after episode.
 
     Args:
-        names: Of the games.
+        names: Of the games, or paths of ROMs.
         frames: The most that an episode lasts.
         seed: Of the random actions.
+        variants: Whether every episode plays a mode and a difficulty by chance, instead of the usual ones.
     """
 
-    def __init__(self, names: Sequence[str], frames: int, seed: int = 0) -> None:
+    def __init__(self, names: Sequence[str], frames: int, seed: int = 0, *, variants: bool = False) -> None:
         self.titles = titles(names, Settings())
         count = len(self.titles)
-        self._longest = frames
+        self._longest, self._variants = frames, variants
+        self._rng = np.random.default_rng(seed)
         self._shelf = on_shelf(self.titles)
         self._device = wp.get_device("cpu")
         self._bench = Bench(self._shelf, count, self._device)
@@ -106,9 +116,9 @@ class Lockstep:
         self._everyone = Shard(0, count, None, True, self._device, None)
         self._ales = [load_ale(title) for title in self.titles]
         self._screens = [np.zeros(ale.getScreenDims(), np.uint8) for ale in self._ales]
-        self._players = [Player(ale, (seed, title.game.number)) for title, ale in zip(self.titles, self._ales, strict=True)]
+        self._players = [Player(ale, (seed, 1 + number_of(title))) for title, ale in zip(self.titles, self._ales, strict=True)]
         self._frame, self._lost = [0] * count, [False] * count
-        self.findings = [Finding(title.rom.name, title.game.cartridge) for title in self.titles]
+        self.findings = [Finding(title.rom.name, Kind(kind).label) for title, kind in zip(self.titles, self._table[:, Slot.KIND], strict=True)]
 
     def run(self, frames: int, tell: Callable[[int], None] = lambda frames: None) -> list[Finding]:
         """Compare ``frames`` frames of every game, in as many episodes as that takes; ``tell`` is told after each frame of all games."""
@@ -128,9 +138,11 @@ class Lockstep:
         memory = memory_at_power_on(kind, finding.episodes)
         machine[RECORD : RECORD + len(memory) - 128] = np.frombuffer(memory[128:], np.uint8)
         self._table[row, Slot.TIMER] = timer_at_power_on(kind, finding.episodes)
+        title = self.titles[row]
+        mode, difficulty = self._choose_variant(row) if self._variants else (title.mode, title.difficulty)
         alone = Shard(row, 1, None, True, self._device, None)
         self._bench.power_on(self._machine[row : row + 1], self._games[row : row + 1])
-        for pressed in boot(self.titles[row].game, self.titles[row].mode):
+        for pressed in boot(title.game, mode, difficulty):
             self._pressed.numpy()[row] = pressed, WARM_UP
             self._show(alone)
         self._ales[row].reset_game()
@@ -138,6 +150,14 @@ class Lockstep:
         finding.episodes += 1
         self._compare(row, 0, 0)
         self._frame[row] = 0
+
+    def _choose_variant(self, row: int) -> tuple[int, int]:
+        game, ale = self.titles[row].game, self._ales[row]
+        mode, difficulty = int(self._rng.choice(game.modes)), int(self._rng.choice(ale.getAvailableDifficulties()))
+        ale.setMode(mode)
+        ale.setDifficulty(difficulty)
+        self._table[row, Slot.SWITCHES] = SWITCHES | difficulty << DIFFICULTY
+        return mode, difficulty
 
     def _step(self) -> None:
         actions = [player.action(finding.episodes - 1) for player, finding in zip(self._players, self.findings, strict=True)]

@@ -28,8 +28,7 @@ CUDA_CALLABLE u32 pair_of(u32 a, u32 b) const {  // a < b
 // The pixels from x0 to x1 of a line that shows `view`.
 CUDA_CALLABLE NOINLINE void meet(u32 shown, s32 x0, s32 x1) {
     view.build(shown);
-#pragma unroll 1
-    for (s32 word = x0 >> 5; word <= (x1 - 1) >> 5; word++) {
+    ROLLED for (s32 word = x0 >> 5; word <= (x1 - 1) >> 5; word++) {
         u32 once = 0, twice = 0;
         for (u32 object = 0; object < OBJECTS; object++) {
             u32 bits = shown >> object & 1 ? view.mask[object][word] : 0;
@@ -38,12 +37,10 @@ CUDA_CALLABLE NOINLINE void meet(u32 shown, s32 x0, s32 x1) {
         }
         twice &= view.window(word, x0, x1);
         if (!twice) continue;
-#pragma unroll 1
-        for (u32 a = 0; a < PLAYFIELD; a++) {
+        ROLLED for (u32 a = 0; a < PLAYFIELD; a++) {
             u32 bits = shown >> a & 1 ? view.mask[a][word] & twice : 0;
             if (!bits) continue;
-#pragma unroll 1
-            for (u32 b = a + 1; b < OBJECTS; b++)
+            ROLLED for (u32 b = a + 1; b < OBJECTS; b++)
                 if ((shown >> b & 1) && (bits & view.mask[b][word])) collided |= pair_of(a, b);
         }
     }

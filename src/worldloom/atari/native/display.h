@@ -18,6 +18,7 @@ static const s32 LINE = 228;   // colour clocks of a line
 static const s32 BLANK = 68;   // of them without a picture
 static const s32 WIDTH = 160;
 static const s32 NEVER = 0x7FFFFFFF;
+static const s32 HUNG = 0x20000000;  // cycles of one frame, about two hours
 
 struct Display {
     u8 now[KINDS];
@@ -54,6 +55,9 @@ struct Display {
         stale |= 1u << OBJECT_MISSILE0;
     }
 
+    // Whether anything holds for this line only.
+    CUDA_CALLABLE u32 ends_with_line() const { return now[STARS] | now[HIDE0] | now[HIDE1] | now[COMB] | (now[REFLECT] ^ (now[CTRLPF] & 1)); }
+
     // The end of a line: what holds for the rest of a line only is over.
     CUDA_CALLABLE void end_line() {
         if (now[STARS]) wander();
@@ -65,11 +69,6 @@ struct Display {
         now[REFLECT] = reflect;
     }
 
-    // Whether the next line shows the same as this one.
-    CUDA_CALLABLE bool lasts() const {
-        return !(now[STARS] | now[HIDE0] | now[HIDE1] | now[COMB]) && now[REFLECT] == (now[CTRLPF] & 1);
-    }
-
     // Add up to 32 pixels, from pixel x on, around the edge of the line.
     CUDA_CALLABLE void cover(u32* into, u32 bits, s32 x) const {
         if (x >= WIDTH) x -= WIDTH;
@@ -79,7 +78,7 @@ struct Display {
     }
 
     // The first copy and its repetitions, as NUSIZ asks for them.
-    CUDA_CALLABLE void copies(u32* into, u32 bits, s32 x, u32 mode, u32 hidden) const {
+    NOINLINE CUDA_CALLABLE void copies(u32* into, u32 bits, s32 x, u32 mode, u32 hidden) const {
         if (!hidden) cover(into, bits, x);
         if (mode == 1 || mode == 3) cover(into, bits, x + 16);
         if (mode == 2 || mode == 3 || mode == 6) cover(into, bits, x + 32);
@@ -126,11 +125,11 @@ struct Display {
     }
 
     // Bring the masks of these objects up to date.
-    CUDA_CALLABLE void build(u32 wanted) {
+    NOINLINE CUDA_CALLABLE void build(u32 wanted) {
         wanted &= stale;
         if (!wanted) return;
         stale &= ~wanted;
-        for (u32 object = 0; object < OBJECTS; object++) {
+        ROLLED for (u32 object = 0; object < OBJECTS; object++) {
             if (!(wanted >> object & 1)) continue;
             u32* into = mask[object];
             into[0] = into[1] = into[2] = into[3] = into[4] = 0;

@@ -1,10 +1,6 @@
 // One frame: from the end of one VSYNC to the end of the next.
 
-enum : s32 {
-    LONG_AGO = -0x40000000,    // what is older than this is as old as this
-    TOO_LONG = 1 << 26,        // cycles of a frame that does not end
-    FORGOTTEN = 76 * (1 << 18) // of which so many are then taken back: an even number of lines
-};
+enum : s32 { LONG_AGO = -0x10000000 };  // what is older than this is as old as this
 
 // Moves the origin of time on, by cycles and by the clocks of whole lines.
 CUDA_CALLABLE void rebase(s32 by, s32 clocks) {
@@ -31,14 +27,11 @@ CUDA_CALLABLE void begin_frame() {
 // Run one frame; its picture is logged where `log` is not null.
 CUDA_CALLABLE void frame() {
     line_phase = phase;
-    for (s32 i = 0; i < KINDS; i++) view.now[i] = kept[i];
+    ROLLED for (s32 i = 0; i < KINDS; i++) view.now[i] = kept[i];
     view.begin();
     headed = logged = 0;
+    if (cycles > HUNG) partial = 0;  // a program that never ends a frame: its clock must not run over
     if (partial) {
-        if (cycles > TOO_LONG) {
-            rebase(FORGOTTEN, 3 * FORGOTTEN);
-            if (seen > last_clock) seen = last_clock;
-        }
         if (log) head_log(seen < first_clock ? first_clock : seen);
     } else {
         begin_frame();
@@ -50,11 +43,11 @@ CUDA_CALLABLE void frame() {
     if (log) end_log(seen);
     comb_due = (seen > first_clock ? 0 : comb_due & 1) | comb_due >> 1;
     phase = line_phase;
-    for (s32 i = 0; i < KINDS; i++) kept[i] = view.now[i];
+    ROLLED for (s32 i = 0; i < KINDS; i++) kept[i] = view.now[i];
 }
 
 CUDA_CALLABLE void start_tia() {
-    for (s32 i = 0; i < KINDS; i++) kept[i] = 0;
+    ROLLED for (s32 i = 0; i < KINDS; i++) kept[i] = 0;
     vsync_end = NEVER;
     phase = hmove_clock = dump_cycle = looked = seen = marked_line = 0;
     collided = partial = vblank = buffer = faded = comb_due = 0;

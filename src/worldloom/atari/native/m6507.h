@@ -18,8 +18,12 @@
 #define SLICE_OF(address) (((shown >> (((address) >> 7) & 24)) & 255) << 10)
 #define JUMP(address) { u32 to = (address); place = (to & 0x1000 ? SLICE_OF(to) : open) | (to & 1023); lift = to - place; }
 #define LOOK_CLOSER(address) { u32 to = (address); place = open | (to & 511); lift = to - place; }
-// After an access that may have switched banks or ended the frame.
+// After an access that may have switched banks or ended the frame. A GPU looks at that once, behind the instruction.
+#if defined(__CUDA_ARCH__)
+#define RESUME { shown = slices; look = 1; }
+#else
 #define RESUME { if (shown != slices) { shown = slices; LOOK_CLOSER(PC) } if (stop) HALT }
+#endif
 
 // The consoles of a warp meet again at the end of every line, and a switch leads them all to their instructions. On a CPU a console runs on to the end
 // of its frame, and each instruction leads to the next by a jump of its own, which the CPU learns to predict.
@@ -201,6 +205,9 @@ CUDA_CALLABLE void run() {
     u32 a, x, y, s, shown, place, lift, nz, carry, over, modes, word;
     s32 t = cycles, left = MOST_INSTRUCTIONS, unused = 0;
     PICK_UP
+#if defined(__CUDA_ARCH__)
+    u32 known = shown, look = 0;
+#endif
     stop = 0;
 #if defined(__CUDA_ARCH__)
     // A console that is ahead, because it has skipped the rounds of a loop, waits for the others: all of a warp run the same line.
@@ -358,6 +365,16 @@ CUDA_CALLABLE void run() {
             }
 #if defined(SHARED_WAYS)
             if (writes) WRITE(where, v)
+#endif
+#if defined(__CUDA_ARCH__)
+            if (look) {
+                look = 0;
+                if (shown != known) {
+                    known = shown;
+                    LOOK_CLOSER(PC)
+                }
+                if (stop) HALT
+            }
 #endif
         }
         tell_tia();

@@ -135,7 +135,7 @@ struct Painter {
                 else
 #endif
                     segment(line, x, end);
-                if (x == 0 && end == WIDTH && view.lasts()) alike = line;
+                if (x == 0 && end == WIDTH && !view.ends_with_line()) alike = line;
             }
             if (to < (line + 1) * LINE) return;
             view.end_line();

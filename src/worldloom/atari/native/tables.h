@@ -18,6 +18,13 @@ typedef int s32;
 #define NOINLINE
 #endif
 
+// ROLLED stands before loops that a GPU's compiler is not to unroll: small code stays in the cache of instructions.
+#if defined(__CUDA_ARCH__)
+#define ROLLED _Pragma("unroll 1")
+#else
+#define ROLLED
+#endif
+
 // Kinds of cartridges, numbered as in cartridge.py.
 enum : u32 { KIND_2K, KIND_4K, KIND_F8, KIND_F8SC, KIND_F6, KIND_F6SC, KIND_F4, KIND_F4SC, KIND_E0, KIND_FE, KIND_E7, KIND_3F, KIND_FA, KIND_CV, KIND_UA, KIND_DPC };
 

@@ -6,7 +6,7 @@
 CUDA_CALLABLE s32 clock_of(s32 cycle) const { return 3 * (cycle - line_phase); }
 
 // What holds for one line only is over once another has begun. Lines that are not shown are none: what they leave holds for the next that is.
-CUDA_CALLABLE void settle(s32 clock) {
+NOINLINE CUDA_CALLABLE void settle(s32 clock) {
     s32 line = (clock < last_clock ? clock : last_clock) / LINE;
     if (line <= marked_line) return;
     if (log && !headed) head_log(first_clock);  // before what holds in the first line is lost
@@ -78,7 +78,7 @@ CUDA_CALLABLE u32 reversed(u32 byte) const {
     return (byte & 0x0F) << 4 | byte >> 4;
 }
 
-CUDA_CALLABLE void show_player(u32 which, s32 clock) {
+NOINLINE CUDA_CALLABLE void show_player(u32 which, s32 clock) {
     u32 shape = delayed[which] ? grp_old[which] : grp[which];
     show(SHAPE0 + which, reflected[which] ? shape : reversed(shape), clock);
 }
@@ -98,7 +98,7 @@ CUDA_CALLABLE void hide(u32 which, u32 hidden, s32 clock) {
 CUDA_CALLABLE s32 caught(u32 which, s32 to) const {
     u32 mode = view.now[NUSIZ0 + which] & 7;
     s32 from = view.now[X_PLAYER0 + which], width = mode == 5 ? 16 : mode == 7 ? 32 : 8, found = 0;
-    for (s32 copy = 0; copy < 3; copy++) {
+    ROLLED for (s32 copy = 0; copy < 3; copy++) {
         s32 apart = copy == 0 ? 0 : copy == 1 ? (mode == 1 || mode == 3 ? 16 : mode == 2 || mode == 6 ? 32 : mode == 4 ? 64 : -1)
                                               : (mode == 3 ? 32 : mode == 6 ? 64 : -1);
         if (apart < 0) break;
@@ -110,7 +110,7 @@ CUDA_CALLABLE s32 caught(u32 which, s32 to) const {
     return found;
 }
 
-CUDA_CALLABLE void reset_player(u32 which, s32 clock) {
+NOINLINE CUDA_CALLABLE void reset_player(u32 which, s32 clock) {
     s32 at = clock % LINE, to = at < BLANK ? 3 : (at - BLANK + 5) % WIDTH, when = caught(which, to);
     if (when == 1) clock += 11;  // the copy that is being drawn is drawn to its end
     u32 in_time = clock % LINE == 0 && clock > first_clock && clock < last_clock;  // the very start of a line
@@ -150,7 +150,7 @@ CUDA_CALLABLE NOINLINE void move(s32 clock) {
     s32 most = early && cycle >= 3 && cycle <= 20 ? 15 - ((3 * cycle - 7) >> 2) : 15;
     s32 lost = early ? 0 : (219 - 3 * cycle + 3) >> 2;  // those that come before the next line's blank
     if (lost < 0) lost = 0;
-    for (u32 i = 0; i < 5; i++) {
+    ROLLED for (u32 i = 0; i < 5; i++) {
         s32 extra = motion[i] ^ 8;
         if (extra > most) extra = most;
         s32 by = early ? 8 - extra : extra > lost ? lost - extra : 0;

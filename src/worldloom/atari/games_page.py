@@ -1,0 +1,71 @@
+"""The page of the documentation that lists the games, written from their tables: ``python -m worldloom.atari.games_page > docs/worlds/atari_games.md``."""
+
+from __future__ import annotations
+
+import sys
+
+from worldloom.atari.duels import DUELS
+from worldloom.atari.games import ALL_ACTIONS, GAMES, Game
+
+_HEAD = """# The games of the Atari 2600
+
+Written from the tables in `src/worldloom/atari/tables` by `python -m worldloom.atari.games_page`. [Atari 2600](atari.md) says what the settings are.
+
+- **Actions** are the minimal ones, by ALE's numbers: 0 nothing, 1 the button, 2 up, 3 right, 4 left, 5 down, 6 up right, 7 up left,
+  8 down right, 9 down left, and 10 to 17 all but the first two again with the button. Skiing and LostLuggage take no button.
+- **Lives** are those at the start in the first mode, as ALE counts them; 0 where it does not.
+- **Modes** and **difficulties** are what `mode` and `difficulty` take; the first one is the usual. Bit 0 of a difficulty is the left
+  switch at A, bit 1 the right one.
+- **First** is what is pressed in the first frames of an episode, before the agent's own actions.
+- **Two** are the games that two can play against each other, with `players=2`.
+
+| id | ROM | cartridge | television | actions | lives | modes | difficulties | first | two |
+|---|---|---|---|---|---|---|---|---|---|
+"""
+_NAMES = {0: "nothing", 1: "button", 2: "up", 3: "right", 4: "left", 5: "down", 10: "up + button", 40: "RESET"}
+
+
+def games_page() -> str:
+    """The whole page, as Markdown."""
+    two = {duel.game.name for duel in DUELS.values()}
+    return _HEAD + "".join(f"| {' | '.join(_cells(game, game.name in two))} |\n" for game in GAMES) + _tail()
+
+
+def _cells(game: Game, two: bool) -> list[str]:
+    actions = "all 18" if game.actions == ALL_ACTIONS else short(game.actions)
+    first = ", ".join(f"{times} frames {_NAMES[action]}" if times > 1 else _NAMES[action] for action, times in _runs(game.start))
+    kind = f"{game.cartridge}, paddles" if game.paddles else game.cartridge
+    numbers = [str(game.lives), short(game.modes), short(game.difficulties)]
+    return [f"`{game.id}-v5`", f"`{game.name}`", kind, f"{game.television}, {game.height} lines", actions, *numbers, first or "", "yes" if two else ""]
+
+
+def _tail() -> str:
+    duels = ", ".join(f"`{duel.name}`" for duel in DUELS.values())
+    return f"\nCombat, Joust, Maze Craze and Warlords are for two or more; of their rules only Combat's are known.\n\nDuels, by PettingZoo's names: {duels}.\n"
+
+
+def short(numbers: tuple[int, ...]) -> str:
+    """Numbers that rise, with spans: 0-2, 5."""
+    spans: list[list[int]] = []
+    for number in numbers:
+        if spans and number == spans[-1][-1] + 1:
+            spans[-1][1:] = [number]
+        else:
+            spans.append([number])
+    text = ", ".join("-".join(map(str, span)) for span in spans)
+    return text if len(spans) <= 12 else f"{', '.join(text.split(', ')[:3])}, … {text.split(', ')[-1]}"
+
+
+def _runs(actions: tuple[int, ...]) -> list[tuple[int, int]]:
+    """Actions in a row that are the same, and how many there are."""
+    runs: list[tuple[int, int]] = []
+    for action in actions:
+        if runs and runs[-1][0] == action:
+            runs[-1] = (action, runs[-1][1] + 1)
+        else:
+            runs.append((action, 1))
+    return runs
+
+
+if __name__ == "__main__":
+    sys.stdout.write(games_page())

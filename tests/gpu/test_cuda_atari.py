@@ -1,0 +1,85 @@
+"""Consoles on a GPU do what they do on a CPU, to the last bit: every game, side by side in one launch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import warp as wp
+
+from worldloom.atari.boot import boot
+from worldloom.atari.console import WARM_UP, Bench, Shelf, outcome
+from worldloom.atari.games import GAMES
+from worldloom.atari.lineup import Title, on_shelf, titles
+from worldloom.atari.settings import Settings
+from worldloom.core.errors import InputError
+from worldloom.core.launch import Shard
+
+CONSOLES = 2
+"""Of each game."""
+FRAMES, SKIP = 300, 4
+
+
+def found_games() -> list[str]:
+    """The games whose ROMs are on this machine."""
+    there = []
+    for game in GAMES:
+        try:
+            titles([game.name], Settings())
+        except InputError:
+            continue
+        there.append(game.name)
+    return there
+
+
+@pytest.fixture(scope="module")
+def games() -> tuple[Title, ...]:
+    names = found_games()
+    if not names:
+        pytest.skip("no ROM of any game was found; install ale-py or set ALE_ROMS_DIR")
+    return titles(names, Settings())
+
+
+class Rack:
+    """Several consoles of each game on one device."""
+
+    def __init__(self, shelf: Shelf, device: str) -> None:
+        count = len(shelf.table) * CONSOLES
+        self.device = wp.get_device(device)
+        game = np.arange(count, dtype=np.int32) % len(shelf.table)
+        self._bench, self._told = Bench(shelf, count, self.device), outcome(count, self.device)
+        self._games = wp.array(game, dtype=wp.int32, device=self.device)
+        self._machine = wp.array(shelf.power_on[game], dtype=wp.uint8, device=self.device)
+        self._pictures = wp.zeros((count, 2, shelf.height, 160), dtype=wp.uint8, device=self.device)
+        self._all = Shard(0, count, None, True, self.device, None)
+
+    def run(self, pressed: np.ndarray[Any, Any], frames: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:
+        """Follow programs, uint8 (consoles, frames, 2), and say what everything is like afterwards."""
+        held = wp.array(pressed, dtype=wp.uint8, device=self.device)
+        lengths = wp.array(frames, dtype=wp.int32, device=self.device)
+        self._bench.emulate(self._all, self._machine, self._games, held, lengths, None, self._told, self._pictures, window=2)
+        self._bench.draw(self._all, self._games, self._pictures)
+        told = {name: getattr(self._told, name).numpy() for name in ("earned", "lives", "over", "ran", "newest")}
+        return {"machine": self._machine.numpy(), "pictures": self._pictures.numpy(), **told}
+
+
+def assert_same(one: dict[str, np.ndarray[Any, Any]], two: dict[str, np.ndarray[Any, Any]], games: tuple[Title, ...], when: str) -> None:
+    for what, values in one.items():
+        unlike = np.flatnonzero((values != two[what]).reshape(len(values), -1).any(axis=1))
+        assert not len(unlike), f"{what} {when}: {', '.join(games[row % len(games)].rom.name for row in unlike)}"
+
+
+def test_every_game_runs_alike(games: tuple[Title, ...]) -> None:
+    shelf, rng = on_shelf(games), np.random.default_rng(0)
+    racks = [Rack(shelf, device) for device in ("cpu", "cuda:0")]
+    boots = [boot(title.game, title.mode) for title in games] * CONSOLES
+    pressed = np.zeros((len(boots), max(map(len, boots)), 2), np.uint8)
+    for row, program in enumerate(boots):
+        pressed[row, : len(program), 0] = program
+    pressed[:, :, 1] = WARM_UP
+    assert_same(*(rack.run(pressed, np.array([len(program) for program in boots])) for rack in racks), games, "after the boot")
+    for first in range(0, FRAMES, SKIP):
+        pressed = rng.integers(0, 18, (len(boots), SKIP, 2)).astype(np.uint8)
+        pressed[:, :, 1] |= WARM_UP  # games that are over go on
+        assert_same(*(rack.run(pressed, np.full(len(boots), SKIP)) for rack in racks), games, f"after frame {first + SKIP}")
