@@ -28,7 +28,7 @@ CUDA_CALLABLE void start_dpc() {
 }
 
 CUDA_CALLABLE void rebase_dpc(s32 by) {
-    if (kind == KIND_DPC) set_dpc_number(DPC_SEEN, dpc_number(DPC_SEEN) - by);
+    if (kind == KIND_DPC) set_dpc_number(DPC_SEEN, (s32)((u32)dpc_number(DPC_SEEN) - (u32)by));
 }
 
 CUDA_CALLABLE void dpc_flag(u32 fetcher) {

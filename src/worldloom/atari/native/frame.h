@@ -1,16 +1,22 @@
 // One frame: from the end of one VSYNC to the end of the next.
 
+enum : s32 { LONG_AGO = -0x10000000 };  // what is older than this is as old as this
+
+// Moves the origin of time on, by cycles and by the clocks of whole lines.
+CUDA_CALLABLE void rebase(s32 by, s32 clocks) {
+    if (vsync_end != NEVER) vsync_end = vsync_end > clocks ? vsync_end - clocks : 0;
+    hmove_clock = hmove_clock > LONG_AGO + clocks ? hmove_clock - clocks : LONG_AGO;
+    dump_cycle = dump_cycle > LONG_AGO + by ? dump_cycle - by : LONG_AGO;
+    rebase_riot(by);
+    rebase_dpc(by);
+    cycles -= by;
+}
+
 CUDA_CALLABLE void begin_frame() {
-    s32 passed = cycles, before = clock_of(passed), in_line = before % LINE;
-    s32 gone = before - in_line;  // the clocks of whole lines, which every clock loses
-    if (vsync_end != NEVER) vsync_end -= gone;
-    hmove_clock -= gone;
+    s32 before = clock_of(cycles), in_line = before % LINE;
+    rebase(cycles, before - in_line);
     marked_line = first_clock / LINE;
     line_phase = -in_line / 3;
-    dump_cycle -= passed;
-    rebase_riot(passed);
-    rebase_dpc(passed);
-    cycles = 0;
     faded = fades ? before / LINE & 1 : 0;  // PAL sets lose the colour of frames with an odd number of lines
     for (s32 i = COLUP0; i <= COLUBK; i++) view.now[i] = (view.now[i] & 0xFE) | faded;
     looked = first_clock;

@@ -159,10 +159,10 @@ struct Painter {
         ground_stale = 1;
         s32 stop = bottom * LINE;
         if (end > stop) end = stop;
-        for (u32 i = 0; i < count && clock < end; i++) {
+        for (u32 i = 0; i < count; i++) {
             u32 event = log[LOG_HEAD + i], kind = event >> 8 & 31;
             s32 at = event >> 13;
-            if (at > end) at = end;
+            if (at > end) break;
             if (at > clock) {
                 draw(clock, at, top, bottom);
                 clock = at;

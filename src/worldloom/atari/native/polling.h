@@ -14,8 +14,9 @@ NOINLINE CUDA_CALLABLE s32 poll_rounds(u32 address, s32 at, s32 most) {
         if (branch == 0x10 && timer_left(at + 4) > 127) return 0;
     }
     s32 age = timer_age(at + 4);
-    s32 wait = enough * (1 << timer_shift) - age;
-    if (age < 0 || wait <= 0) return 0;
+    if (age < 0 || enough <= 0) return 0;
+    s32 wait = (enough << timer_shift) - age;
+    if (wait <= 0) return 0;
     s32 rounds = (wait + poll_cycles(address) - 1) / poll_cycles(address);
     return rounds < most / 2 ? rounds : most / 2;
 }

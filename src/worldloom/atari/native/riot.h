@@ -31,19 +31,19 @@ CUDA_CALLABLE void set_timer(u32 value, u32 shift, s32 at) {
 CUDA_CALLABLE s32 timer_age(s32 at) { return (s32)((u32)at - (u32)timer_cycle - 1u); }
 
 // The timer while it counts intervals; negative once it has expired.
-CUDA_CALLABLE s32 timer_left(s32 at) { return (s32)timer_value - (timer_age(at) >> timer_shift) - 1; }
+CUDA_CALLABLE s32 timer_left(s32 at) { return (s32)(timer_value - (u32)(timer_age(at) >> timer_shift) - 1u); }
 
 // After its last interval the timer counts cycles, until somebody reads it.
 CUDA_CALLABLE u8 timer_peek(s32 at) {
     s32 left = timer_left(at);
     if (left >= 0) return (u8)left;
-    s32 whole = (s32)timer_value << timer_shift;
-    left = whole - timer_age(at) - 1;
+    u32 whole = (u32)timer_value << timer_shift;
+    left = (s32)(whole - (u32)timer_age(at) - 1u);
     if (left <= -2 && !timer_expired) {
         timer_expired = 1;
         timer_noted = at;
     }
-    if (timer_expired) left = (s32)timer_value - (timer_age(at) >> timer_shift) - (timer_noted - (timer_cycle + whole));
+    if (timer_expired) left = (s32)((u32)timer_left(at) + 1u - ((u32)timer_noted - (u32)timer_cycle - whole));
     return (u8)left;
 }
 
@@ -53,8 +53,8 @@ CUDA_CALLABLE void start_riot(u32 timer) {
     swacnt = 0;
 }
 
-// Moves the origin of time `by` cycles on.
+// Moves the origin of time `by` cycles on. A timer that nobody sets for hours comes around.
 CUDA_CALLABLE void rebase_riot(s32 by) {
-    timer_cycle -= by;
-    timer_noted -= by;
+    timer_cycle = (s32)((u32)timer_cycle - (u32)by);
+    timer_noted = (s32)((u32)timer_noted - (u32)by);
 }

@@ -31,14 +31,20 @@ CUDA_CALLABLE void head_log(s32 clock) {
 }
 
 // A full log is drawn at once, and begun anew.
-CUDA_CALLABLE NOINLINE void spill_log(s32 clock) {
-    reach(clock);
+CUDA_CALLABLE NOINLINE void spill_log() {
+    s32 clock = log[1];  // the latest of its events, which need not be the last
+    for (u32 i = 0; i < logged; i++) {
+        s32 at = log[LOG_HEAD + i] >> 13;
+        if (at > clock) clock = at;
+    }
     end_log(clock);
     Painter painter;
     painter.picture = pictures + buffer * picture_bytes;
     painter.first_line = first_clock / LINE;
     painter.replay(log, first_clock / LINE, last_clock / LINE);
-    head_log(clock);
+    log[1] = clock;
+    for (s32 i = 0; i < KINDS / 4; i++) log[3 + i] = ((const u32*)painter.view.now)[i];
+    logged = 0;
 }
 
 CUDA_CALLABLE void end_log(s32 clock) {
@@ -51,7 +57,7 @@ CUDA_CALLABLE void log_event(u32 kind, u32 value, s32 clock) {
     if (clock <= first_clock) return;
     if (!headed) head_log(first_clock);
     if (clock >= last_clock) return;
-    if (logged == log_room) spill_log(clock);
+    if (logged == log_room) spill_log();
     log[LOG_HEAD + logged++] = (u32)clock << 13 | kind << 8 | value;
 }
 
