@@ -19,7 +19,6 @@ from worldloom.atari.lineup import Title
 from worldloom.atari.settings import Settings
 from worldloom.core.launch import Shard
 
-
 DRAWN = 2
 """Frames of a launch whose pictures can be drawn."""
 
