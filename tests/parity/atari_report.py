@@ -28,6 +28,29 @@ TWO_PLAYERS = ("combat", "joust", "maze_craze", "warlords")
 BATCH = 13
 """Games that one process steps side by side."""
 
+PAGE = """\
+# Atari: equal to ALE
+
+Each game is played by random actions in Worldloom's console and in that of ale-py at the same time, from ALE's own start. After every frame
+the 128 bytes of RAM, every pixel of the picture, the reward, the lives and the end of the game are compared. Half of the episodes take their
+actions from those that the game knows and half from all 18; half of them hold an action for up to {hold} frames. An episode lasts until its game
+is over, or 3,000 frames; the next one begins with a reset of both consoles, whose memory keeps what the last one left there.
+`make parity-atari` makes this table anew.
+
+What no game does is compared as well: tests run programs of their own that write to every register of the television chip at every moment of
+a line, in frames of any length, and they play modes and difficulties by chance. Adventure is the exception: in its modes 1 and 2 ALE lays its
+objects by the clock.
+
+Every frame is drawn here. In a step of several frames only the last two are, and a game that ends one of these before its last line shows
+below it what was drawn a step ago, not two frames ago. Video Checkers and 3-D Tic-Tac-Toe do so now and then.
+
+Of {games} games, {ram} have equal RAM, {pictures} equal pictures and {rules} equal rewards, lives and ends, over {frames:,} frames. Where something
+differs, the table names the first such frame.
+
+| game | cartridge | episodes | frames | RAM | picture | rules |
+|---|---|---:|---:|---|---|---|
+"""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
@@ -106,29 +129,11 @@ def shown(findings: Sequence[Finding], took: float) -> Table:
 
 
 def document(findings: Sequence[Finding]) -> str:
-    equal = [sum(part not in finding.differs for finding in findings) for part in PARTS]
-    lines = [
-        "# Atari: equal to ALE",
-        "",
-        "Each game is played by random actions in Worldloom's console and in that of ale-py at the same time, from ALE's own start. After every frame the",
-        "128 bytes of RAM, every pixel of the picture, the reward, the lives and the end of the game are compared. Half of the episodes take their actions from",
-        f"those that the game knows and half from all 18; half of them hold an action for up to {LONGEST_HOLD} frames. An episode lasts until its game is over, or 3,000 frames;",
-        "the next one begins with a reset of both consoles, whose memory keeps what the last one left there. `make parity-atari` makes this table anew.",
-        "",
-        "What no game does is compared as well: the tests run programs of their own that write to every register of the television chip at every moment of a line,",
-        "in frames of any length, and play every mode and difficulty that ALE has. Adventure is the exception: ALE lays its objects by the clock in modes 1 and 2.",
-        "",
-        f"Of {len(findings)} games, {equal[0]} have equal RAM, {equal[1]} equal pictures and {equal[2]} equal rewards, lives and ends,",
-        f"over {sum(finding.frames for finding in findings):,} frames. Where something differs, the table names the first such frame.",
-        "",
-        "| game | cartridge | episodes | frames | RAM | picture | rules |",
-        "|---|---|---:|---:|---|---|---|",
-    ]
-    lines += [
-        f"| {finding.game} | {finding.cartridge} | {finding.episodes} | {finding.frames:,} | " + " | ".join(told(finding, part) for part in PARTS) + " |"
-        for finding in findings
-    ]
-    return "\n".join(lines) + "\n"
+    counts = [sum(part not in finding.differs for finding in findings) for part in PARTS]
+    frames = sum(finding.frames for finding in findings)
+    head = PAGE.format(games=len(findings), ram=counts[0], pictures=counts[1], rules=counts[2], frames=frames, hold=LONGEST_HOLD)
+    rows = [[finding.game, finding.cartridge, str(finding.episodes), f"{finding.frames:,}", *(told(finding, part) for part in PARTS)] for finding in findings]
+    return head + "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
 if __name__ == "__main__":
