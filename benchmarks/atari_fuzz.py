@@ -5,7 +5,7 @@ python benchmarks/atari_fuzz.py --device cuda:0 --out fuzz.json
 compute-sanitizer python benchmarks/atari_fuzz.py --device cuda:0 --roms 2048 --batch 1024 --frames 8 --compared 0
 
 Each ROM runs in a console of its own, under random sticks, paddles and switches, and is drawn. Half of the batches have logs so short that they are drawn in
-between; the CPU, which plays some of the ROMs again where a GPU played them, has the other length.
+between. Some ROMs are played again, on the CPU and with logs of the other length, and have to end alike.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Settings:
     batch: int = 0
     """Consoles at once; 0 for 4,096 on a CPU and 16,384 on a GPU."""
     compared: int = 4096
-    """On a GPU: so many ROMs of the first two batches run on the CPU as well. The first has no more, since few consoles take a kernel of their own."""
+    """So many ROMs of the first two batches are played again on the CPU. The first batch has no more: few consoles take a kernel of their own on a GPU."""
     out: Path | None = None
     """A JSON file."""
 
@@ -274,21 +274,20 @@ def main(settings: Settings) -> dict[str, Any]:
     device, _ = resolve(settings.device)
     cpu, console, started = wp.get_device("cpu"), Console(stderr=True), time.perf_counter()
     size = settings.batch or (16_384 if device.is_cuda else 4096)
-    compared = settings.compared if device.is_cuda else 0
     told: dict[str, Any] = {"machine": describe_machine(device), "device": device.alias, "settings": {**asdict(settings), "out": str(settings.out)}}
     kinds, faults, slowest, same, instructions, cut, ran = Counter[str](), list[str](), 0.0, 0, 0, 0, 0
     with Progress(console=console) as progress:
         bar = progress.add_task("ROMs", total=-(-settings.roms // CHUNK) * CHUNK)
-        for number, batch in enumerate(batches(settings, size, min(size, compared) or size)):
+        for number, batch in enumerate(batches(settings, size, min(size, settings.compared) or size)):
             generator = np.random.default_rng((settings.seed, number, 1))
             shelf, pressed = shelve([entry(cart, generator) for cart in batch]), held(len(batch), settings.frames, generator)
             began, logs = time.perf_counter(), (LOG, SHORT_LOG)[:: 1 if number % 2 == 0 else -1]
             ending = play(shelf, pressed, settings.frames, device, logs[0])
             slowest = max(slowest, time.perf_counter() - began)
-            if number < 2 and compared:
-                other = play(shelf, pressed[:, :compared], settings.frames, cpu, logs[1])
+            if number < 2 and settings.compared:
+                other = play(shelf, pressed[:, : settings.compared], settings.frames, cpu, logs[1])
                 ending.faults += [*differences(ending, other), *other.faults]
-                same += min(compared, len(batch))
+                same += min(settings.compared, len(batch))
             faults += [f"batch {number}, {fault}" for fault in ending.faults]
             kinds.update(cart.kind.label for cart in batch)
             instructions, cut, ran = instructions + ending.instructions, cut + ending.cut, ran + len(batch)
@@ -299,7 +298,7 @@ def main(settings: Settings) -> dict[str, Any]:
     if settings.out is not None:
         settings.out.write_text(json.dumps(told, indent=1) + "\n")
     console.print(
-        f"{ran:,} ROMs, {ran * settings.frames:,} frames on {device.alias} in {told['seconds']:.0f} s: {len(faults)} faults; {same:,} ROMs are as on the CPU; "
+        f"{ran:,} ROMs, {ran * settings.frames:,} frames on {device.alias} in {told['seconds']:.0f} s: {len(faults)} faults; {same:,} ROMs were played again, on the CPU; "
         f"{told['instructions_per_frame']:,.0f} instructions a frame, {told['cut_off']:.0%} of the frames cut off by their number"
     )
     return told
