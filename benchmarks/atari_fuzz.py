@@ -298,7 +298,8 @@ def main(settings: Settings) -> dict[str, Any]:
     if settings.out is not None:
         settings.out.write_text(json.dumps(told, indent=1) + "\n")
     console.print(
-        f"{ran:,} ROMs, {ran * settings.frames:,} frames on {device.alias} in {told['seconds']:.0f} s: {len(faults)} faults; {same:,} ROMs were played again, on the CPU; "
+        f"{ran:,} ROMs, {ran * settings.frames:,} frames on {device.alias} in {told['seconds']:.0f} s: "
+        f"{len(faults)} faults; {same:,} ROMs were played again, on the CPU; "
         f"{told['instructions_per_frame']:,.0f} instructions a frame, {told['cut_off']:.0%} of the frames cut off by their number"
     )
     return told
