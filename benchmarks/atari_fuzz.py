@@ -71,7 +71,7 @@ class Settings:
     compared: int = 4096
     """So many ROMs of the first two batches are played again on the CPU. The first batch has no more: few consoles take a kernel of their own on a GPU."""
     out: Path | None = None
-    """A JSON file."""
+    """A JSON file; without one the JSON is printed."""
 
 
 @dataclass
@@ -257,6 +257,9 @@ def differences(one: Ending, other: Ending) -> list[str]:
 
 def batches(settings: Settings, size: int, first: int) -> Iterator[list[Cartridge]]:
     """All ROMs: a batch of ``first``, and more of ``size``; each is made while the one before it runs."""
+    if settings.roms <= CHUNK:
+        yield cartridges(settings.seed, 0)
+        return
     chunks, workers = iter(range(-(-settings.roms // CHUNK))), min(8, len(os.sched_getaffinity(0)))
     with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
 
@@ -295,11 +298,12 @@ def main(settings: Settings) -> dict[str, Any]:
     told |= {"roms": ran, "frames": ran * settings.frames, "compared": same, "kinds": dict(kinds), "slowest_batch_s": slowest}
     launches = ran * -(-settings.frames // STEP)
     told |= {"instructions_per_frame": instructions / launches, "cut_off": cut / launches, "seconds": time.perf_counter() - started, "faults": faults}
-    if settings.out is not None:
+    if settings.out is None:
+        print(json.dumps(told))
+    else:
         settings.out.write_text(json.dumps(told, indent=1) + "\n")
     console.print(
-        f"{ran:,} ROMs, {ran * settings.frames:,} frames on {device.alias} in {told['seconds']:.0f} s: "
-        f"{len(faults)} faults; {same:,} ROMs were played again, on the CPU; "
+        f"{ran:,} ROMs, {ran * settings.frames:,} frames on {device.alias} in {told['seconds']:.0f} s: {len(faults)} faults; {same:,} ROMs played again; "
         f"{told['instructions_per_frame']:,.0f} instructions a frame, {told['cut_off']:.0%} of the frames cut off by their number"
     )
     return told
