@@ -27,7 +27,7 @@ def walk(walker: Walker, world: Track):
     walker.speed = walker.speed * world.drag + 0.01
 
 
-CHAIN = wl.register("Chain-v0", world=Track, entities={Walker: 1}, step=[walk] * SYSTEMS, doc="Two hundred small dependent systems")
+CHAIN = wl.Definition("Chain-v0", Track, {Walker: 1}, step=(walk,) * SYSTEMS, doc="Two hundred small dependent systems")
 
 
 @dataclass
