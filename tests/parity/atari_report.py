@@ -11,6 +11,8 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -79,14 +81,16 @@ def compare(names: Sequence[str], total: int, longest: int, seed: int, processes
     context = multiprocessing.get_context("spawn")
     done = context.Value("q", 0)
     bar = (TextColumn("frames"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with context.Pool(processes, _share, (done,)) as pool, Progress(*bar) as progress:
+    with ProcessPoolExecutor(processes, context, _share, (done,)) as pool, Progress(*bar) as progress:
         task = progress.add_task("frames", total=total * len(names))
         finished = threading.Event()
         watcher = threading.Thread(target=_watch, args=(progress, task, done, finished))
         watcher.start()
-        found = pool.starmap(_compare_batch, [(batch, total, longest, seed) for batch in batches], chunksize=1)
-        finished.set()
-        watcher.join()
+        try:
+            found = list(pool.map(_compare_batch, batches, repeat(total), repeat(longest), repeat(seed)))
+        finally:
+            finished.set()
+            watcher.join()
     return sorted((finding for batch in found for finding in batch), key=lambda finding: finding.game)
 
 
