@@ -85,7 +85,7 @@ def test_dm_env_is_told_of_lost_lives():
         ("Pong-v5:speed=1", {}, "no setting 'speed'"),
         ("Pong-v5", {"mode": 77}, "pong has no mode 77: choose one of 0, 1"),
         ("Pong-v5", {"difficulty": 7}, "pong has no difficulty 7"),
-        ("Pong-v5+Breakout-v5", {"players": 2}, "two players play one game"),
+        ("Pong-v5+Breakout-v5", {"players": 2}, "several players play one game"),
         ("Pog-v5", {}, "there is no world 'Pog-v5'; did you mean Pong-v5"),
         ("nowhere/game.bin", {}, "there is no file nowhere/game.bin"),
     ],

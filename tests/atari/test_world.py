@@ -172,7 +172,7 @@ def test_the_second_player_moves_what_is_the_computers_otherwise():
     assert sim["Console"].machine.numpy()[:, 0, height_of_the_left_paddle].tolist() == [38, 203]
 
 
-@pytest.mark.parametrize(("game", "given", "message"), [("MsPacman-v5", {}, "two players cannot play ms_pacman"), ("Pong-v5", {"mode": 1}, "leave mode out")])
+@pytest.mark.parametrize(("game", "given", "message"), [("MsPacman-v5", {}, "ms_pacman is for one player"), ("Pong-v5", {"mode": 1}, "leave mode out")])
 def test_two_players_need_a_variant_for_two(game, given, message):
     with pytest.raises(InputError, match=message):
         wl.definition(game, players=2, **given)

@@ -155,14 +155,16 @@ class Emulate(AtariLaunch):
         super().__init__(workshop, kind)
         self.window, self.one_life = window, one_life
         self.reads = {kind: (*self.read, *(name for name in ("force",) if name in kind.fields))}
+        self.writes = {kind: (*self.written, *(name for name in ("shares",) if name in kind.fields))}
 
     def digest(self) -> str:
         return f"{super().digest()} {self.window} {self.one_life}"
 
     def launch(self, prepared: Prepared, shard: Shard) -> None:
         machine, game, pressed, span, pictures = (prepared.column[name] for name in ("machine", "game", "pressed", "span", "pictures"))
-        inputs, force = (machine, game, pressed, span, None, prepared.outcome, pictures), prepared.column.get("force")
-        prepared.bench.emulate(shard, *inputs, window=self.window, one_life=self.one_life, force=force)
+        inputs = (machine, game, pressed, span, None, prepared.outcome, pictures)
+        force, shares = (prepared.column.get(name) for name in ("force", "shares"))
+        prepared.bench.emulate(shard, *inputs, window=self.window, one_life=self.one_life, force=force, shares=shares)
 
 
 class Follow(AtariLaunch):

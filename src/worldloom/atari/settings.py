@@ -65,7 +65,7 @@ class Settings:
         max_num_frames_per_episode: Frames after which it is; 0 for none.
         mode: The variant of the game; None for the usual one.
         difficulty: The difficulty switches; None for the usual ones.
-        players: 1, or 2 for games that two agents play against each other.
+        players: 1, or 2 or 4 for games that have a variant for so many agents.
         exact_start: Whether each episode boots the console and presses the no-ops anew, instead of copying a state that was made so before.
             Both give the same states; this is slow and there for comparison.
     """
@@ -97,7 +97,7 @@ class Settings:
     exact_start: bool = False
 
     def __post_init__(self) -> None:
-        for name, choices in (("like", get_args(Like)), ("obs_type", get_args(Observed)), ("players", (1, 2))):
+        for name, choices in (("like", get_args(Like)), ("obs_type", get_args(Observed)), ("players", (1, 2, 4))):
             if getattr(self, name) not in choices:
                 raise _wrong(name, getattr(self, name), f"one of {', '.join(map(str, choices))}")
         for name, least, most in _RANGES:
@@ -120,8 +120,8 @@ class Settings:
             raise _wrong("frame_skip", self.frame_skip, f"a whole number from 1 to {MOST_SKIP}, or a pair (least, greatest + 1) of them")
         if (self.img_height == 0) != (self.img_width == 0):
             raise _wrong("img_height", self.img_height, "0 together with img_width=0, which leaves pictures as they are, or neither")
-        if self.continuous and self.players == 2:
-            raise InputError("two players of an Atari world have sticks of 18 actions: leave continuous=True out, or players=2")
+        if self.continuous and self.players > 1:
+            raise InputError("several players of an Atari world have sticks of 18 actions: leave continuous=True out, or players")
         if self.episodic_life and self.life_loss_info:
             raise InputError("Atari worlds either end episodes with a life (episodic_life) or only tell of it (life_loss_info): choose one of them")
 

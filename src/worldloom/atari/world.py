@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -108,7 +109,8 @@ def _id(found: tuple[Title, ...], settings: Settings) -> str:
     """``Pong-v5``, ``ALE/Pong-v5``, ``Pong-v5+Breakout-v5``, each with its unusual settings behind a colon."""
     like: Like = "gymnasium" if settings.like == "gymnasium" else "envpool"
     prefix = "ALE/" if like == "gymnasium" else ""
-    more = written(settings, like)
+    implied = found[0].duel is not None and found[0].duel.implied
+    more = written(dataclasses.replace(settings, players=1) if implied else settings, like)
     return "+".join(title.id if title.game is None else prefix + title.id for title in found) + (f":{more}" if more else "")
 
 
