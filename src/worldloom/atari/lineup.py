@@ -84,7 +84,9 @@ def _title(name: str, settings: Settings) -> Title:
     if settings.players == 1 and named is not None and named.implied:
         raise InputError(f"{named.id}-v5 is for {named.players} players: leave players out, and name no other game beside it")
     duel = _duel(rom, named, settings) if settings.players > 1 else None
-    return Title(rom, game, television_of(game, _line_counts(rom) if game is None else ()), mode, difficulty, duel)
+    standard = None if settings.television == "auto" else Format[settings.television.upper()]
+    television = television_of(game, _line_counts(rom) if game is None and standard is None else (), standard)
+    return Title(rom, game, television, mode, difficulty, duel)
 
 
 def _duel(rom: roms.Rom, named: Duel | None, settings: Settings) -> Duel:
@@ -141,7 +143,7 @@ def _entry(rom: roms.Rom, game: Game | None, television: Television, difficulty:
 
 
 def _line_counts(rom: roms.Rom) -> list[int]:
-    """The lines of each of the first frames of a ROM that nobody has described."""
+    """The lines of each of the first frames of a ROM that nobody has described, tried as NTSC."""
     shelf = shelve([_entry(rom, None, Television(Format.NTSC, FIRST_LINE, Format.NTSC.height), 0)])
     device = wp.get_device("cpu")
     bench, machine = Bench(shelf, 1, device), wp.array(shelf.power_on, dtype=wp.uint8, device=device)

@@ -18,6 +18,7 @@ from worldloom.core.errors import InputError
 Like = Literal["envpool", "vector", "gymnasium"]
 """Whose conduct is followed where they differ: EnvPool's, that of ale-py's ``AtariVectorEnv``, or that of Gymnasium's ``ALE/Pong-v5``."""
 Observed = Literal["screen", "ram"]
+Standard = Literal["auto", "ntsc", "pal", "secam"]
 
 ALIASES = {"frameskip": "frame_skip", "grayscale": "gray_scale", "maxpool": "max_pool", "reward_clipping": "reward_clip"}
 """What ale-py calls settings that EnvPool has under another name."""
@@ -65,6 +66,8 @@ class Settings:
         max_num_frames_per_episode: Frames after which it is; 0 for none.
         mode: The variant of the game; None for the usual one.
         difficulty: The difficulty switches; None for the usual ones.
+        television: The standard of the television: ``ntsc``, ``pal`` or ``secam``, which decides the colours and how long a frame may last; ``auto`` for
+            the game's own, or what the first frames of an unknown ROM tell.
         players: 1, or 2 or 4 for games that have a variant for so many agents.
         exact_start: Whether each episode boots the console and presses the no-ops anew, instead of copying a state that was made so before.
             Both give the same states; this is slow and there for comparison.
@@ -93,11 +96,12 @@ class Settings:
     max_num_frames_per_episode: int = 0
     mode: int | None = None
     difficulty: int | None = None
+    television: Standard = "auto"
     players: int = 1
     exact_start: bool = False
 
     def __post_init__(self) -> None:
-        for name, choices in (("like", get_args(Like)), ("obs_type", get_args(Observed)), ("players", (1, 2, 4))):
+        for name, choices in (("like", get_args(Like)), ("obs_type", get_args(Observed)), ("television", get_args(Standard)), ("players", (1, 2, 4))):
             if getattr(self, name) not in choices:
                 raise _wrong(name, getattr(self, name), f"one of {', '.join(map(str, choices))}")
         for name, least, most in _RANGES:
@@ -179,6 +183,8 @@ def settle(given: Mapping[str, Any], like: Like = "envpool") -> Settings:
         named[known] = None if unsaid else tuple(value) if isinstance(value, list) else value
     if named.get("obs_type") in ("rgb", "grayscale"):  # Gymnasium's words
         named = {"gray_scale": named["obs_type"] == "grayscale", **named, "obs_type": "screen"}
+    if isinstance(named.get("television"), str):
+        named["television"] = named["television"].lower()
     whose = named.get("like", like)
     if whose not in DEFAULTS:
         raise _wrong("like", whose, f"one of {', '.join(DEFAULTS)}")
