@@ -387,3 +387,17 @@ class Bench:
         """Draw what the last call of :meth:`emulate` logged for the same consoles."""
         inputs = [shard.first, shard.count, shard.mask, shard.value, self._parts, self.log_words, game, self.table, self.log, pictures]
         wp.launch(self._kernels.draw, shard.count * self._parts, inputs, device=self.device, stream=shard.stream, block_dim=BLOCK, record_tape=False)
+
+
+def next_picture(shelf: Shelf, game: int, state: np.ndarray[Any, np.dtype[np.uint8]]) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    """What the console of ``state``, uint8 (1, record), shows in its next frame, with nothing pressed: colours, uint8 (height, 160). The state stays."""
+    device = wp.get_device("cpu")
+    bench, told, alone = Bench(shelf, 1, device), outcome(1, device), Shard(0, 1, None, True, device, None)
+    machine = wp.array(state, dtype=wp.uint8, device=device)
+    games, one = wp.array([game], dtype=wp.int32, device=device), wp.ones(1, dtype=wp.int32, device=device)
+    pictures = wp.zeros((1, 2, shelf.height, WIDTH), dtype=wp.uint8, device=device)
+    pressed = wp.array([[[0, WARM_UP]]], dtype=wp.uint8, device=device)  # of a game that is over, too
+    bench.emulate(alone, machine, games, pressed, one, None, told, pictures, window=1)
+    bench.draw(alone, games, pictures)
+    picture: np.ndarray[Any, np.dtype[np.uint8]] = pictures.numpy()[0, int(told.newest.numpy()[0])]
+    return picture

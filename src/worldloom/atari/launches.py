@@ -168,14 +168,25 @@ class Emulate(AtariLaunch):
 
 
 class Follow(AtariLaunch):
-    """Emulate the frames of the program that ``program`` names; -1 leaves a console alone."""
+    """Emulate the frames of the program that ``program`` names; -1 leaves a console alone.
+
+    Args:
+        window: How many of its last frames can be drawn.
+    """
 
     read = ("machine", "game", "program")
     written = ("machine", "pictures", *OUTCOME)
 
+    def __init__(self, workshop: Workshop, kind: type[Entity], window: int) -> None:
+        super().__init__(workshop, kind)
+        self.window = window
+
+    def digest(self) -> str:
+        return f"{super().digest()} {self.window}"
+
     def launch(self, prepared: Prepared, shard: Shard) -> None:
         machine, game, program, pictures = (prepared.column[name] for name in ("machine", "game", "program", "pictures"))
-        prepared.bench.emulate(shard, machine, game, prepared.pressed, prepared.frames, program, prepared.outcome, pictures, window=2)
+        prepared.bench.emulate(shard, machine, game, prepared.pressed, prepared.frames, program, prepared.outcome, pictures, window=self.window)
 
 
 class Draw(AtariLaunch):
