@@ -80,7 +80,10 @@ def test_dm_env_is_told_of_lost_lives():
     ("id_", "settings", "sentence"),
     [
         ("Pong-v5", {"frame_skp": 2}, "world 'Pong-v5' has no setting 'frame_skp'; did you mean frame_skip?"),
-        ("Pong-v5", {"gravity": 2}, "no configuration 'gravity'"),
+        ("Pong-v5", {"gravity": 2}, "world 'Pong-v5' has no setting 'gravity'; it has grayscale, "),
+        ("Pong-v5", {"stack": 2}, "world 'Pong-v5' has no setting 'stack'; it has stack_num, "),
+        ("r/z.zip", {}, "there is no file r/z.zip"),
+        ("roms/none", {}, "there is no file roms/none"),
         ("Pong-v5:noop_max=1", {"noop_max": 2}, "the setting 'noop_max' is in the id and beside it"),
         ("Pong-v5:speed=1", {}, "no setting 'speed'"),
         ("Pong-v5", {"mode": 77}, "pong has no mode 77: choose one of 0, 1"),
@@ -128,3 +131,14 @@ def test_an_unknown_rom_runs_without_rules(tmp_path, capsys):
     assert family_of(str(rom)) is not None and wl.definition(str(rom)) is made
     wl.make(str(rom), 1, device="python")
     assert made.notice in capsys.readouterr().err
+
+
+def test_ids_with_a_separator_are_no_roms():
+    assert family_of("mine/Pond-v0") is None and family_of("worlds/pond.py") is None and family_of("ALE/Pong-v5") is not None
+
+
+def test_what_is_its_own_affair_is_not_offered():
+    sim = wl.Simulation(wl.definition("Pong-v5", obs_type="ram", noop_max=1), 1, "python", seed=0)
+    with pytest.raises(wl.InputError, match="it has reward_clip, ") as refused:
+        sim.set_config("reward_clp", True)
+    assert not {"buttons", "fires", "waits"} & set(str(refused.value).replace(",", "").split())

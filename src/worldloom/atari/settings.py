@@ -14,6 +14,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from worldloom.core.errors import InputError
+from worldloom.core.families import nearest_first
 
 Like = Literal["envpool", "vector", "gymnasium"]
 """Whose conduct is followed where they differ: EnvPool's, that of ale-py's ``AtariVectorEnv``, or that of Gymnasium's ``ALE/Pong-v5``."""
@@ -174,7 +175,8 @@ def settle(given: Mapping[str, Any], like: Like = "envpool") -> Settings:
     for name, value in given.items():
         if name not in NAMES:
             near = difflib.get_close_matches(name, NAMES, n=1)
-            raise InputError(f"Atari worlds have no setting '{name}'; {f'did you mean {near[0]}?' if near else f'they have {sorted(NAMES)}'}")
+            hint = f"did you mean {near[0]}?" if near else f"they have {', '.join(nearest_first(name, sorted(NAMES)))}"
+            raise InputError(f"Atari worlds have no setting '{name}'; {hint}")
         known = ALIASES.get(name, name)
         if known in named:
             raise InputError(f"the setting '{known}' of an Atari world is given twice")

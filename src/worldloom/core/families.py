@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from worldloom.core.errors import InputError
@@ -64,6 +64,23 @@ def on_family(tell: Callable[[str], None]) -> None:
     _LISTENERS.append(tell)
     for id in family_ids():
         tell(id)
+
+
+def nearest_first(name: str, there: Iterable[str]) -> list[str]:
+    """``there`` with the names that are most like ``name`` in front, the others in their order."""
+    names = list(there)
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    return [*near, *(other for other in names if other not in near)]
+
+
+def check_settings(id: str, rest: Iterable[str]) -> None:
+    """InputError where ``rest``, what :func:`split` did not take for settings of a world of a family, is nothing that can be chosen."""
+    family = family_of(id)
+    if family is None:
+        return
+    for name in rest:
+        if name != "max_steps":
+            raise InputError(f"world '{id}' has no setting '{name}'; it has {', '.join(nearest_first(name, sorted(family.settings)))}")
 
 
 def split(id: str, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
