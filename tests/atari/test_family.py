@@ -1,6 +1,7 @@
 """The ids of Atari worlds, and what is made of them."""
 
 import gymnasium
+import numpy as np
 import pytest
 
 import worldloom as wl
@@ -142,3 +143,15 @@ def test_what_is_its_own_affair_is_not_offered():
     with pytest.raises(wl.InputError, match="it has reward_clip, ") as refused:
         sim.set_config("reward_clp", True)
     assert not {"buttons", "fires", "waits"} & set(str(refused.value).replace(",", "").split())
+
+
+def test_settings_that_are_configuration_may_be_given_per_world():
+    env = wl.make("Breakout-v5", 2, device="python", obs_type="ram", noop_max=1, reward_clip=[True, False], max_episode_steps=np.array([3, 5]))
+    assert env.simulation.get_config("reward_clip").tolist() == [True, False]
+    env.reset(seed=0)
+    ends = np.array([env.step(np.zeros(2, np.int64))[3] for _ in range(5)])
+    assert ends[:, 0].tolist() == [False, False, True, False, False] and ends[:, 1].tolist() == [False] * 4 + [True]
+    with pytest.raises(wl.InputError, match="configuration 'reward_clip' is one value of shape \\(\\), or 2 of them"):
+        wl.make("Breakout-v5", 2, device="python", obs_type="ram", reward_clip=[True] * 3)
+    with pytest.raises(wl.InputError, match="stack_num of an Atari world cannot be"):
+        wl.make("Breakout-v5", 2, device="python", stack_num=[1, 2])

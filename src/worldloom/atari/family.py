@@ -31,6 +31,7 @@ class AtariFamily:
 
     name = "Atari 2600"
     settings = choices.NAMES
+    configured: Mapping[str, str] = choices.CONFIGURED
 
     def __init__(self) -> None:
         self._made: dict[tuple[tuple[Title, ...], choices.Settings], Definition] = {}

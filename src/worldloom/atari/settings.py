@@ -169,6 +169,14 @@ NAMES = frozenset({*(f.name for f in dataclasses.fields(Settings)), *ALIASES})
 """Whatever a setting may be called."""
 
 
+CONFIGURED = {
+    **{name: name for name in ("repeat_action_probability", "reward_clip", "max_num_frames_per_episode")},
+    "reward_clipping": "reward_clip",
+    "max_episode_steps": "max_steps",
+}
+"""Settings that are configuration, which one value per world may be given for, and what it is called there."""
+
+
 def settle(given: Mapping[str, Any], like: Like = "envpool") -> Settings:
     """The settings of ``like``, or of whoever ``given`` names under ``like``, with those of ``given`` in their places."""
     named: dict[str, Any] = {}
