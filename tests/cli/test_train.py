@@ -136,7 +136,12 @@ def test_people_are_told_how_it_went(worldloom, tmp_path):
     assert code == 0
     assert out.startswith("CartPole-v1 with ppo: return ") and f"worldloom eval {tmp_path / 'run'}" in out and "curve.png" in out
     assert "video.mp4" not in out
-    assert "iteration" not in err  # quiet
+    assert "iteration" not in err and "preparing" not in err  # quiet
+
+
+def test_what_comes_first_is_told_before_anything_is_loaded(worldloom):
+    code, _, err = worldloom("train", "CartPole-v2", "--total-steps", "300")
+    assert code == 2 and err.index("preparing the training") < err.index("there is no world 'CartPole-v2'")
 
 
 def test_what_cannot_be_drawn_is_told_and_left_out(worldloom, tmp_path):

@@ -10,6 +10,7 @@ from worldloom.cli import console
 from worldloom.cli.bar import Bar
 from worldloom.cli.settings import Json, Run, Switch, require_positive
 from worldloom.core import mishaps
+from worldloom.core.errors import InputError
 from worldloom.core.mishaps import Mishaps
 
 
@@ -31,11 +32,15 @@ class Eval:
     """Where the random numbers of the worlds start."""
     stochastic: Switch = False
     """Draw actions as in the training, instead of the likeliest ones."""
+    epsilon: float | None = None
+    """How often a policy of dqn acts at random, 0 to 1; unless given, 0.05 in Atari worlds and 0 in others."""
     json: Json = False
     """Print JSON."""
 
     def run(self) -> int:
         require_positive(episodes=self.episodes)
+        if self.epsilon is not None and not 0.0 <= self.epsilon <= 1.0:
+            raise InputError(f"--epsilon must lie between 0 and 1, not be {self.epsilon}")
         with console.results(self.json):
             report, found = self._play()
         if self.json:
@@ -52,7 +57,7 @@ class Eval:
 
         run = open_run(Path(self.run_dir), self.checkpoint, self.env)
         with run.worlds(worlds_for(self.episodes), self.device, self.seed) as worlds, Bar(f"playing {run.definition.id}", self.episodes) as bar:
-            players = run.players(worlds, stochastic=self.stochastic, seed=self.seed)
+            players = run.players(worlds, stochastic=self.stochastic, seed=self.seed, epsilon=self.epsilon)
             found = evaluate(worlds, players, self.episodes, bar.show)
             faults = mishaps.read([worlds])
         saved = run.checkpoint

@@ -33,6 +33,9 @@ from worldloom.core.errors import WorldloomError
 
 DESCRIPTION = "Reinforcement-learning worlds in plain Python, a million at once. `worldloom COMMAND --help` says more; `worldloom --version` gives the version."
 
+SILENT = {"-h", "--help", "--quiet", "--json"}
+"""Flags of a training that says nothing on the way."""
+
 
 class Command(Protocol):
     """What every command is: settings that can be run."""
@@ -71,6 +74,8 @@ def version() -> str:
 def parse(arguments: Sequence[str]) -> Command:
     """The command that ``arguments`` ask for; ends the process with a message where they ask for none."""
     if arguments[:1] == ["train"]:  # its flags depend on the algorithm, which only it knows
+        if not SILENT & set(arguments):  # what learns takes seconds to load
+            print("worldloom: preparing the training ...", file=sys.stderr, flush=True)
         from worldloom.cli.train_form import parse as parse_training
 
         return parse_training(arguments[1:])

@@ -60,8 +60,8 @@ class Shown(Callback):
                 details["actions"] = "masked by the world"
             if trainer.steps:
                 details["from step"] = f"{trainer.steps:,}"
-            if trainer.simulation.definition.notice:
-                console.err().print(trainer.simulation.definition.notice, soft_wrap=True, markup=False)
+            for notice in filter(None, (trainer.simulation.definition.notice, trainer.notice)):
+                console.err().print(notice, soft_wrap=True, markup=False)
             self.begin(trainer.config.num_envs, details, trainer.device)
 
     def on_iteration(self, trainer: Trainer, progress: Progress) -> None:

@@ -10,6 +10,7 @@ from typing import Protocol
 import torch
 
 from worldloom.core.errors import InputError
+from worldloom.core.families import family_of
 from worldloom.core.registry import Definition
 from worldloom.core.schedule import Autoreset
 from worldloom.core.simulation import Simulation
@@ -17,6 +18,7 @@ from worldloom.core.world_files import find
 from worldloom.learn.actions import mode
 from worldloom.learn.checkpoints import Checkpoint, Checkpoints
 from worldloom.learn.config import TrainConfig
+from worldloom.learn.epsilon_greedy import EpsilonGreedy
 from worldloom.learn.evaluate import Acts
 from worldloom.learn.policy import Policy
 from worldloom.learn.qnetwork import QNetwork
@@ -48,17 +50,35 @@ class PolicyActor:
         return action, state
 
 
-class QActor:
-    """Plays the action with the highest value."""
+ATARI_EPSILON = 0.05
+"""How often a finished policy of DQN acts at random in an Atari world, as is usual there: a game that waits for its button would never begin otherwise."""
 
-    def __init__(self, network: QNetwork) -> None:
+
+class QActor:
+    """Plays the action with the highest value; with ``epsilon`` above 0 so often any that is allowed."""
+
+    def __init__(self, network: QNetwork, epsilon: float = 0.0, rows: int = 0, seed: int = 0, stream: int = 0) -> None:
         self.network = network
+        self._explorer = EpsilonGreedy(rows, next(network.parameters()).device, seed, stream=stream) if epsilon > 0.0 else None
+        if self._explorer is not None:
+            self._explorer.epsilon.fill_(epsilon)
 
     def initial_state(self, rows: int, device: torch.device | str) -> torch.Tensor:
         return torch.zeros(rows, 0, device=device)
 
     def act(self, observations: Mapping[str, torch.Tensor], state: torch.Tensor, mask: torch.Tensor | None) -> tuple[torch.Tensor, torch.Tensor]:
-        return mode(self.network.spec.action, self.network(dict(observations)), mask), state
+        values = self.network(dict(observations))
+        if self._explorer is None:
+            return mode(self.network.spec.action, values, mask), state
+        action = torch.empty((len(values), 1), dtype=torch.int32, device=values.device)
+        self._explorer.choose(values.float(), action, mask)
+        self._explorer.advance(1)
+        return action, state
+
+
+def usual_epsilon(world: Definition) -> float:
+    """How often a finished policy of DQN acts at random in ``world`` unless somebody says otherwise."""
+    return ATARI_EPSILON if family_of(world.id) is not None else 0.0
 
 
 class Trained(Protocol):
@@ -69,7 +89,9 @@ class Trained(Protocol):
     config: TrainConfig
 
 
-def seated(learners: Mapping[str, Trained], simulation: Simulation, *, stochastic: bool = False, seed: int = 0) -> dict[str, tuple[Seats, Acts]]:
+def seated(
+    learners: Mapping[str, Trained], simulation: Simulation, *, stochastic: bool = False, seed: int = 0, epsilon: float | None = None
+) -> dict[str, tuple[Seats, Acts]]:
     """The policies of a training (``trainer.learners``), as they are now, with their seats in other worlds.
 
     Args:
@@ -77,12 +99,14 @@ def seated(learners: Mapping[str, Trained], simulation: Simulation, *, stochasti
         simulation: Worlds of the same kinds of agents, on the policies' device.
         stochastic: Draw actions as in the training, instead of the likeliest ones.
         seed: Where those draws start.
+        epsilon: How often policies of DQN act at random; None for what is usual in the world.
     """
+    often = usual_epsilon(simulation.definition) if epsilon is None else epsilon
     found: dict[str, tuple[Seats, Acts]] = {}
     for number, (name, learner) in enumerate(learners.items()):
         seats = Seats(simulation, learner.seats.members, learner.config.action_masks)
         if isinstance(learner.policy, QNetwork):
-            found[name] = seats, QActor(learner.policy)
+            found[name] = seats, QActor(learner.policy, often, seats.rows, seed, number)
         else:
             assert isinstance(learner.policy, Policy)
             sampler = Sampler(seats.spec.action, seats.rows, seats.device, seed, stream=number) if stochastic else None
@@ -111,21 +135,27 @@ class SavedRun:
         autoreset: Autoreset = "same_step" if reset else "disabled"
         return Simulation(self.definition, num_worlds, device, seed=seed, autoreset=autoreset, config=self.request.world_config)
 
-    def players(self, simulation: Simulation, *, stochastic: bool = False, seed: int = 0) -> dict[str, tuple[Seats, Acts]]:
-        """Every policy with its seats in ``simulation``, by name. Each plays its likeliest action, or with ``stochastic`` draws one."""
+    def players(self, simulation: Simulation, *, stochastic: bool = False, seed: int = 0, epsilon: float | None = None) -> dict[str, tuple[Seats, Acts]]:
+        """Every policy with its seats in ``simulation``, by name. Each plays its likeliest action, or with ``stochastic`` draws one.
+
+        Policies of DQN act at random as often as ``epsilon`` says, or as is usual in the world.
+        """
+        often = usual_epsilon(self.definition) if epsilon is None else epsilon
         names = self.request.policies or {kind: kind for kind in kinds(self.definition)}
         found: dict[str, tuple[Seats, Acts]] = {}
         for number, (name, agents) in enumerate(names.items()):
             seats = Seats(simulation, parse_members(agents, self.definition), self.request.config.action_masks)
-            found[name] = seats, self._actor(name, seats, number, stochastic, seed)
+            found[name] = seats, self._actor(name, seats, number, stochastic, seed, often)
         return found
 
-    def _actor(self, name: str, seats: Seats, number: int, stochastic: bool, seed: int) -> Acts:
+    def _actor(self, name: str, seats: Seats, number: int, stochastic: bool, seed: int, epsilon: float) -> Acts:
         config = self.request.config.policy
         if self.request.algorithm == "dqn":
             if stochastic:
                 raise InputError("a policy of dqn has no probabilities to draw with: leave --stochastic off")
-            return QActor(self._filled(QNetwork(seats.spec, config), name).to(seats.device))
+            network = QNetwork(seats.spec, config)
+            self._filled(network, name)
+            return QActor(network.to(seats.device), epsilon, seats.rows, seed, number)
         policy = self._filled(Policy(seats.spec, config), name).to(seats.device)
         return PolicyActor(policy, Sampler(seats.spec.action, seats.rows, seats.device, seed, stream=number) if stochastic else None)
 

@@ -192,6 +192,13 @@ class DQN(Trainer):
         longest = max(learner.config.n_step for learner in self.learners.values())
         return self._in_replay > longest and self._in_replay * worlds >= self.config.learning_starts
 
+    @property
+    def notice(self) -> str:
+        first, last = self.config.learning_starts, self.config.total_steps
+        if first < last:
+            return ""
+        return f"nothing will be learned: the first update comes after learning_starts={first:,} steps, and total_steps={last:,} are all there are"
+
     def _version(self) -> tuple[int, ...]:
         """What a recorded iteration depends on: the worlds' configuration, and who learns."""
         return self.simulation.configured, *(int(learner.train) for learner in self.learners.values())

@@ -45,6 +45,11 @@ class Trainer(ABC):
     metric_names: tuple[str, ...] = ()
     """What an update tells of itself, in order."""
 
+    @property
+    def notice(self) -> str:
+        """What whoever starts it should know; empty where all is well."""
+        return ""
+
     def __init__(self, env: Any, config: TrainConfig, ranks: Ranks | None = None) -> None:
         self.ranks = ranks or Ranks()
         self.simulation = self._worlds(env, config)
