@@ -11,6 +11,8 @@ _HEAD = """# The games of the Atari 2600
 
 Written from the tables in `src/worldloom/atari/tables` by `python -m worldloom.atari.games_page`. [Atari 2600](atari.md) says what the settings are.
 
+The 104 games of the Arcade Learning Environment, and four that nobody plays alone.
+
 - **Actions** are the minimal ones, by ALE's numbers: 0 nothing, 1 the button, 2 up, 3 right, 4 left, 5 down, 6 up right, 7 up left,
   8 down right, 9 down left, and 10 to 17 all but the first two again with the button. Skiing and LostLuggage take no button.
 - **Lives** are those at the start in the first mode, as ALE counts them; 0 where it does not.

@@ -9,6 +9,7 @@ from rich import box
 from rich.table import Table
 
 from worldloom.atari import roms
+from worldloom.atari.duels import FOR_SEVERAL
 from worldloom.atari.games import GAMES, Game
 from worldloom.cli import console
 from worldloom.cli.settings import Json, Switch
@@ -39,7 +40,8 @@ class List:
         for world in worlds:
             if not world["available"]:
                 console.out().print(f"{world['id']}: {world['doc']}", soft_wrap=True, markup=False)
-        atari = f"Atari 2600: {len(GAMES)} games, such as Pong-v5 or ALE/Pong-v5; `worldloom list --atari` lists them, `worldloom roms` their ROMs."
+        known = f"{len(GAMES) - len(FOR_SEVERAL)} games, such as Pong-v5 or ALE/Pong-v5, and {len(FOR_SEVERAL)} more that nobody plays alone"
+        atari = f"Atari 2600: {known}; `worldloom list --atari` lists them, `worldloom roms` their ROMs."
         console.out().print(atari, soft_wrap=True)
         return 0
 

@@ -56,7 +56,7 @@ def found_in_words() -> str:
     if not known:
         return f"none was found: {roms.HOW_TO_GET}"
     where = dict.fromkeys(shown(rom.source.parent) for rom in known)
-    return f"{len(known)} of {len(GAMES)} games, in {' and '.join(where)}"
+    return f"{len(known)} of {len(GAMES)} ROMs, in {' and '.join(where)}"
 
 
 def _facts(file: roms.Found) -> dict[str, Any]:
