@@ -153,6 +153,8 @@ class Settings:
     """Run a few iterations first and begin anew, so that the clock does not count what PyTorch tries and records in them."""
     judge_every: float = 0.0
     """Seconds of the clock between two judgements of the policy in new games, which end the training in place of the mean of its own games; 0 for none."""
+    judge_after: float | None = None
+    """Seconds of the clock before the first judgement; as many as between two where it is left out."""
     judge_from: float = -math.inf
     """The mean of its own games from which on it is judged."""
     judged: int = ENOUGH
@@ -206,7 +208,7 @@ class Race(Callback):
         self.paused = 0.0
         """Seconds that the policy was judged for, which do not count."""
         self._next_line = self._next_point = 0.0
-        self._next_judgement = settings.judge_every
+        self._next_judgement = settings.judge_every if settings.judge_after is None else settings.judge_after
 
     def on_iteration(self, trainer: Trainer, progress: Progress) -> None:
         score, games, seconds = progress.metrics["episode/return"], progress.metrics["episode/count"], progress.seconds - self.paused
