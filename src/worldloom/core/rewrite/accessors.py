@@ -128,11 +128,15 @@ def definitions(fields: Iterable[Field], types: dict[str, Any], cuda: bool) -> s
 
 def streams(field: Field) -> bool:
     """Whether :func:`stream_text` and :func:`get_once` know how to move ``field``."""
-    return not field.shape and wp.types.type_size_in_bytes(field.dtype) in _STREAMED
+    return not field.shape and (wp.types.type_size_in_bytes(field.dtype) in _STREAMED or alignment(field.dtype) > 1)
 
 
 def _streaming(field: Field) -> tuple[str, str]:
-    kind = _STREAMED[wp.types.type_size_in_bytes(field.dtype)]
+    size = wp.types.type_size_in_bytes(field.dtype)
+    if size not in _STREAMED:
+        width = alignment(field.dtype)
+        return _in_pieces(_WIDE[width], width // 4, size // width, "row", ("__ldcs(from + {})", "__stcs(to + {}, {});"))
+    kind = _STREAMED[size]
     load = f"auto held = __ldcs(reinterpret_cast<const {kind}*>(column.data) + row); return *reinterpret_cast<decltype(column.data)>(&held);"
     return load, f"__stcs(reinterpret_cast<{kind}*>(column.data) + row, reinterpret_cast<const {kind}&>(value));"
 
@@ -160,11 +164,14 @@ def _native(field: Field, place: str, cuda: bool) -> tuple[str, str]:
     return load, f"reinterpret_cast<{wide}*>(column.data)[{place}] = reinterpret_cast<const {wide}&>(value);"
 
 
-def _in_pieces(kind: str, numbers: int, pieces: int, place: str) -> tuple[str, str]:
-    """How a vector of ``pieces`` times ``numbers`` real numbers is moved: the fewer stores, since those of a warp lie a whole vector apart."""
+def _in_pieces(kind: str, numbers: int, pieces: int, place: str, moves: tuple[str, str] = ("from[{}]", "to[{}] = {};")) -> tuple[str, str]:
+    """How a vector of ``pieces`` times ``numbers`` real numbers is moved: the fewer stores, since those of a warp lie a whole vector apart.
+
+    ``moves`` loads the piece of a number, and stores a piece there.
+    """
     start = f"reinterpret_cast<{{}}{kind}*>(column.data) + (size_t)({place}) * {pieces};"
-    loads = " ".join(f"held[{k}] = from[{k}];" for k in range(pieces))
+    loads = " ".join(f"held[{k}] = {moves[0].format(k)};" for k in range(pieces))
     given = [", ".join(f"from[{numbers * k + i}]" for i in range(numbers)) for k in range(pieces)]
-    stores = " ".join(f"to[{k}] = make_{kind}({given[k]});" for k in range(pieces))
+    stores = " ".join(moves[1].format(k, f"make_{kind}({given[k]})") for k in range(pieces))
     load = f"auto from = {start.format('const ')} {kind} held[{pieces}]; {loads} return *reinterpret_cast<decltype(column.data)>(held);"
     return load, f"auto to = {start.format('')} auto from = reinterpret_cast<const float*>(&value); {stores}"
