@@ -37,5 +37,4 @@ CUDA_CALLABLE void plug_in(const s32* row, const u32* words, u8* memory) {
     paddle_low = row[14];
     paddle_high = row[15];
     log = 0;
-    waiting = 0;
 }
