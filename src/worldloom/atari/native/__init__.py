@@ -25,7 +25,8 @@ def header(name: str) -> str:
 @cache
 def painter() -> str:
     """The struct ``Painter``, which draws pictures of logs, as C++ text for the body of a function."""
-    return "\n".join(header(name) for name in ("tables", "display", "picture"))
+    segment = ["#if defined(__CUDA_ARCH__)", header("segment_cuda"), "#else", header("segment_cpu"), "#endif"]
+    return "\n".join([header("tables"), header("display"), "struct Painter {", header("picture"), *segment, "};"])
 
 
 @cache
