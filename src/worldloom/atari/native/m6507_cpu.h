@@ -1,15 +1,15 @@
 // The 6507 on a CPU: a console runs to the end of its frame, and each instruction leads to the next by a jump of its own, which the CPU learns to predict.
 #if !defined(__CUDA_ARCH__)
 
-#define RESUME { if (shown != slices) { shown = slices; LOOK_CLOSER(PC) } if (stop) HALT }
+#define SELDOM(condition) __builtin_expect(!!(condition), 0)
+#define RESUME { if (SELDOM(shown != slices)) { shown = slices; LOOK_CLOSER(PC) } if (SELDOM(stop)) HALT }
 #define HALT { unused += left; left = 0; }
 #define OPCODE(code) at_##code:
 #define OTHERWISE at_others:
 #define NEXT { \
-    if (left <= 0) continue; \
-    left -= 1; \
+    if (SELDOM(--left < 0)) break; \
     word = rom[place]; \
-    if (word & (WORD_FETCH | WORD_POLL)) goto closer; \
+    if (SELDOM(word & (WORD_FETCH | WORD_POLL))) goto closer; \
     const void* way = ways[word & 255]; \
     __asm__ volatile(""); /* compilers would join the ways again */ \
     goto *way; }
@@ -88,13 +88,13 @@ CUDA_CALLABLE void run() {
         AT(D0), AT(D1), ANY, ANY, ANY, AT(D5), AT(D6), ANY, AT(D8), AT(D9), ANY, ANY, ANY, AT(DD), AT(DE), ANY,
         AT(E0), AT(E1), ANY, ANY, AT(E4), AT(E5), AT(E6), ANY, AT(E8), AT(E9), AT(EA), ANY, AT(EC), AT(ED), AT(EE), ANY,
         AT(F0), AT(F1), ANY, ANY, ANY, AT(F5), AT(F6), ANY, AT(F8), AT(F9), ANY, ANY, ANY, AT(FD), AT(FE), ANY};
+    const u32* const rom = this->rom;
     const u32 open = rom_slices << 10;
     u32 a, x, y, s, shown, place, lift, nz, carry, over, modes, word;
     s32 t = cycles, left = MOST_INSTRUCTIONS, unused = 0;
     PICK_UP
     stop = 0;
-    while (left > 0) {
-        left -= 1;
+    while (--left >= 0) {
         word = rom[place];
         if (word & (WORD_FETCH | WORD_POLL)) {
         closer:
@@ -232,7 +232,7 @@ CUDA_CALLABLE void run() {
     }
     PUT_DOWN
     cycles = t;
-    instructions = MOST_INSTRUCTIONS - left - unused;
+    instructions = MOST_INSTRUCTIONS - unused;
 }
 
 #endif
