@@ -1,6 +1,7 @@
 """The ids of Atari worlds, and what is made of them."""
 
 import gymnasium
+import numpy as np
 import pytest
 
 import worldloom as wl
@@ -80,12 +81,15 @@ def test_dm_env_is_told_of_lost_lives():
     ("id_", "settings", "sentence"),
     [
         ("Pong-v5", {"frame_skp": 2}, "world 'Pong-v5' has no setting 'frame_skp'; did you mean frame_skip?"),
-        ("Pong-v5", {"gravity": 2}, "no configuration 'gravity'"),
+        ("Pong-v5", {"gravity": 2}, "world 'Pong-v5' has no setting 'gravity'; it has grayscale, "),
+        ("Pong-v5", {"stack": 2}, "world 'Pong-v5' has no setting 'stack'; it has stack_num, "),
+        ("r/z.zip", {}, "there is no file r/z.zip"),
+        ("roms/none", {}, "there is no file roms/none"),
         ("Pong-v5:noop_max=1", {"noop_max": 2}, "the setting 'noop_max' is in the id and beside it"),
         ("Pong-v5:speed=1", {}, "no setting 'speed'"),
         ("Pong-v5", {"mode": 77}, "pong has no mode 77: choose one of 0, 1"),
         ("Pong-v5", {"difficulty": 7}, "pong has no difficulty 7"),
-        ("Pong-v5+Breakout-v5", {"players": 2}, "two players play one game"),
+        ("Pong-v5+Breakout-v5", {"players": 2}, "several players play one game"),
         ("Pog-v5", {}, "there is no world 'Pog-v5'; did you mean Pong-v5"),
         ("nowhere/game.bin", {}, "there is no file nowhere/game.bin"),
     ],
@@ -128,3 +132,26 @@ def test_an_unknown_rom_runs_without_rules(tmp_path, capsys):
     assert family_of(str(rom)) is not None and wl.definition(str(rom)) is made
     wl.make(str(rom), 1, device="python")
     assert made.notice in capsys.readouterr().err
+
+
+def test_ids_with_a_separator_are_no_roms():
+    assert family_of("mine/Pond-v0") is None and family_of("worlds/pond.py") is None and family_of("ALE/Pong-v5") is not None
+
+
+def test_what_is_its_own_affair_is_not_offered():
+    sim = wl.Simulation(wl.definition("Pong-v5", obs_type="ram", noop_max=1), 1, "python", seed=0)
+    with pytest.raises(wl.InputError, match="it has reward_clip, ") as refused:
+        sim.set_config("reward_clp", True)
+    assert not {"buttons", "fires", "waits"} & set(str(refused.value).replace(",", "").split())
+
+
+def test_settings_that_are_configuration_may_be_given_per_world():
+    env = wl.make("Breakout-v5", 2, device="python", obs_type="ram", noop_max=1, reward_clip=[True, False], max_episode_steps=np.array([3, 5]))
+    assert env.simulation.get_config("reward_clip").tolist() == [True, False]
+    env.reset(seed=0)
+    ends = np.array([env.step(np.zeros(2, np.int64))[3] for _ in range(5)])
+    assert ends[:, 0].tolist() == [False, False, True, False, False] and ends[:, 1].tolist() == [False] * 4 + [True]
+    with pytest.raises(wl.InputError, match="configuration 'reward_clip' is one value of shape \\(\\), or 2 of them"):
+        wl.make("Breakout-v5", 2, device="python", obs_type="ram", reward_clip=[True] * 3)
+    with pytest.raises(wl.InputError, match="stack_num of an Atari world cannot be"):
+        wl.make("Breakout-v5", 2, device="python", stack_num=[1, 2])

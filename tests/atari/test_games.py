@@ -68,7 +68,7 @@ def test_duels_are_found_by_their_name_and_by_their_game():
     assert find_duel("combat_plane").game is find_duel("combat").game
     assert find_duel("combat").name == "combat_tank" and find_duel("Pong-v5").name == "pong"
     assert find_duel("foozpong").game is find_game("pong")
-    with pytest.raises(InputError, match="two players cannot play MsPacman-v5 against each other; they can play Boxing, "):
+    with pytest.raises(InputError, match="MsPacman-v5 is for one player; two can play Boxing, "):
         find_duel("MsPacman-v5")
 
 

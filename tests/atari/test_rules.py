@@ -7,26 +7,31 @@ import pytest
 import warp as wp
 
 from worldloom.atari import native
+from worldloom.atari.duels import DUELS
 from worldloom.atari.rule_text import Judge, bcd, digit, eighth, read_rule, rules, signed, sprite
 from worldloom.atari.rules import LIVES, rules_source
 from worldloom.core.errors import InputError
 
+SHARED = {duel.rule for duel in DUELS.values()}
 BODY = """
 Rules m;
+m.others[0] = m.others[1] = m.others[2] = 0;
 m.begin_rules(game.data[k]);
 for (int frame = 0; frame < 6; frame++) {
     for (int i = 0; i < 128; i++) m.ram[i] = memory.data[256 * (6 * k + frame) + i];
     m.cart_ram = memory.data + 256 * (6 * k + frame) + 128;
     m.judge(game.data[k]);
-    s32* found = told.data + (6 * k + frame) * 4;
+    s32* found = told.data + (6 * k + frame) * 7;
     found[0] = m.reward; found[1] = m.lives; found[2] = m.over; found[3] = m.score;
+    for (int i = 0; i < 3; i++) found[4 + i] = m.others[i];
 }
 """
 
 
 def told_by_kernel(memory, game):
-    """What the compiled rules say of ``memory``: uint8 (N, 6, 256), for 6 frames each, RAM and then the cartridge's; reward, lives, over, score."""
-    fields = "u8 ram[128]; u8* cart_ram; s32 score, reward, lives; s32 note[4]; u8 over;"
+    """What the compiled rules say of ``memory``: uint8 (N, 6, 256), for 6 frames each, RAM and then the cartridge's; reward, lives, over, score, and what
+    the others are paid."""
+    fields = "u8 ram[128]; u8* cart_ram; s32 score, reward, lives; s32 note[4]; s32 others[3]; u8 over;"
 
     def judge_one(k: int, memory: wp.array(dtype=wp.uint8), game: wp.array(dtype=wp.int32), told: wp.array(dtype=wp.int32)): ...
 
@@ -36,9 +41,9 @@ def told_by_kernel(memory, game):
     def judge(memory: wp.array(dtype=wp.uint8), game: wp.array(dtype=wp.int32), told: wp.array(dtype=wp.int32)):
         native_judge(wp.tid(), memory, game, told)
 
-    told = wp.zeros(len(game) * 6 * 4, dtype=wp.int32, device="cpu")
+    told = wp.zeros(len(game) * 6 * 7, dtype=wp.int32, device="cpu")
     wp.launch(judge, len(game), [wp.array(memory.ravel(), device="cpu"), wp.array(game, device="cpu"), told], device="cpu")
-    return told.numpy().reshape(len(game), 6, 4)
+    return told.numpy().reshape(len(game), 6, 7)
 
 
 def constants(name):
@@ -61,7 +66,8 @@ def test_compiled_rules_say_what_python_says():
         judge = Judge(name, lives)
         for frame in range(6):
             judge.frame(memory[row, frame, :128].tobytes(), memory[row, frame, 128:].tobytes())
-            assert told[row, frame].tolist() == [judge.reward, judge.lives, int(judge.over), judge.score], (name, row, frame)
+            assert told[row, frame, :4].tolist() == [judge.reward, judge.lives, int(judge.over), judge.score], (name, row, frame)
+            assert name not in SHARED or told[row, frame, 4:].tolist() == [*judge.rewards[1:]], (name, row, frame)
             ends += judge.over
     assert ends > 100
 

@@ -72,7 +72,7 @@ def test_numpys_numbers_count():
         ({"like": "gym"}, "one of envpool, vector, gymnasium"),
         ({"obs_type": "sound"}, "one of screen, ram"),
         ({"players": 3}, "one of 1, 2"),
-        ({"players": 2, "continuous": True}, "two players of an Atari world have sticks"),
+        ({"players": 2, "continuous": True}, "several players of an Atari world have sticks"),
         ({"episodic_life": True, "life_loss_info": True}, "choose one of them"),
         ({"frame_skp": 1}, "no setting 'frame_skp'; did you mean frame_skip?"),
         ({"frameskip": 2, "frame_skip": 2}, "'frame_skip' of an Atari world is given twice"),

@@ -1,8 +1,11 @@
 """What the picture of a game or of an unknown ROM is shown on."""
 
+import numpy as np
 import pytest
 
+import worldloom as wl
 from worldloom.atari.games import GAMES, find_game
+from worldloom.atari.palettes import colours
 from worldloom.atari.television import Format, Television, detect, television_of
 
 
@@ -30,3 +33,19 @@ def test_games_say_what_is_shown():
 def test_long_frames_mean_pal(lines, found):
     assert detect(lines) is found
     assert television_of(None, lines) == Television(found, 34, found.height)
+
+
+def test_a_standard_can_be_chosen():
+    assert television_of(find_game("pong"), chosen=Format.SECAM) == Television(Format.SECAM, 34, 210)
+    assert television_of(None, [262] * 60, Format.SECAM) == Television(Format.SECAM, 34, 250)
+
+
+def test_a_world_on_secam_has_its_eight_colours():
+    pytest.importorskip("ale_py")
+    env = wl.make("ALE/Pong-v5", 1, device="python", television="SECAM", seed=0)
+    assert env.simulation.definition.id == "ALE/Pong-v5:television=secam"
+    env.reset()
+    seen = {tuple(pixel) for pixel in env.step(np.zeros(1, np.int64))[0][0].reshape(-1, 3).tolist()}
+    assert len(seen) > 2 and seen <= {tuple(colour) for colour in colours(Format.SECAM).tolist()}
+    with pytest.raises(wl.InputError, match="give one of auto, ntsc, pal, secam"):
+        wl.make("Pong-v5", 1, television="hd")

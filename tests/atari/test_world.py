@@ -5,8 +5,10 @@ import pytest
 
 import worldloom as wl
 from worldloom.atari.console import RAM
+from worldloom.atari.launches import Emulate
 from worldloom.core.compare import compare
 from worldloom.core.errors import InputError
+from worldloom.core.launch import Launch
 
 pytest.importorskip("ale_py")
 
@@ -172,7 +174,24 @@ def test_the_second_player_moves_what_is_the_computers_otherwise():
     assert sim["Console"].machine.numpy()[:, 0, height_of_the_left_paddle].tolist() == [38, 203]
 
 
-@pytest.mark.parametrize(("game", "given", "message"), [("MsPacman-v5", {}, "two players cannot play ms_pacman"), ("Pong-v5", {"mode": 1}, "leave mode out")])
+@pytest.mark.parametrize(("game", "given", "message"), [("MsPacman-v5", {}, "ms_pacman is for one player"), ("Pong-v5", {"mode": 1}, "leave mode out")])
 def test_two_players_need_a_variant_for_two(game, given, message):
     with pytest.raises(InputError, match=message):
         wl.definition(game, players=2, **given)
+
+
+def test_memory_is_seen_without_a_picture():
+    made = wl.definition("Breakout-v5", obs_type="ram", noop_max=1, episodic_life=True)
+    labels = [entry.label for entry in (*made.reset, *made.step, *made.observe) if isinstance(entry, Launch)]
+    assert not {"draw", "show"} & set(labels) and {entry.window for entry in made.step if isinstance(entry, Emulate)} == {0}
+    seen = wl.definition("Breakout-v5", noop_max=1, episodic_life=True)
+    assert {"draw", "show"} < {entry.label for entry in (*seen.step, *seen.observe) if isinstance(entry, Launch)}
+
+
+def test_a_world_that_shows_memory_is_drawn_for_who_looks():
+    env = wl.make("Pong-v5", 1, device="python", render_mode="rgb_array", seed=0, obs_type="ram", noop_max=1)
+    env.reset()
+    before = env.simulation["Console"].machine.numpy().copy()
+    (picture,) = env.render()
+    assert picture.shape == (210, 160, 3) and {(144, 72, 17), (236, 236, 236)} < {tuple(pixel) for pixel in picture.reshape(-1, 3).tolist()}
+    assert np.array_equal(env.simulation["Console"].machine.numpy(), before)

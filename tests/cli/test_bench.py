@@ -5,12 +5,13 @@ import os
 import subprocess
 import sys
 
+import gymnasium
 import numpy as np
 import pytest
 
 from worldloom.cli.bench_plot import rates_by_name
 from worldloom.cli.bench_start import seconds_to_first_step
-from worldloom.cli.peers import stepping_batches
+from worldloom.cli.peers import _make_gymnasium, stepping_batches
 from worldloom.core.errors import InputError
 from worldloom.core.simulation import Simulation
 from worldloom.core.timing import ROTATED, make_actions, median_rates, stepping, time_systems
@@ -199,3 +200,12 @@ def test_start_reports_cold_and_warm(worldloom, planted):
 def test_start_says_why_a_process_failed(tmp_path):
     with pytest.raises(InputError, match=r"a fresh process could not step 'No-v0' on cpu: .*there is no world 'No-v0'"):
         seconds_to_first_step("No-v0", "cpu", str(tmp_path))
+
+
+@pytest.mark.parametrize("mode", ["sync", "vector_entry_point"])
+def test_atari_is_what_envpool_shows_with_gymnasium_too(mode):
+    pytest.importorskip("ale_py")
+    pytest.importorskip("cv2")
+    worlds = _make_gymnasium(gymnasium, "Pong-v5", 1, None, mode=mode)
+    assert worlds.observation_space.shape == (1, 4, 84, 84)
+    worlds.close()

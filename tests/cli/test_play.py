@@ -56,3 +56,8 @@ def test_what_cannot_be_done_is_refused(worldloom, trained, tmp_path, monkeypatc
     code, out, err = worldloom("play", trained, *arguments)
     assert code == 2
     assert sentence in out + err
+
+
+def test_a_world_in_the_place_of_a_run_is_told_how_to_be_filmed(worldloom, tmp_path):
+    code, _, err = worldloom("play", "Pong-v5", "--video", tmp_path / "out.mp4")
+    assert code == 2 and "Pong-v5 is a world and no folder of a run: add --random" in " ".join(err.split())

@@ -81,6 +81,7 @@ def parts(facts: Facts, settings: Settings) -> Parts:
     always, hidden = settings.like == "gymnasium", settings.like == "vector"
     lifelike, one_life = settings.episodic_life and not hidden, settings.episodic_life and hidden
     fire_last, continuous = settings.like != "vector", settings.continuous
+    hands = max(2, settings.players)
 
     class Player(wl.Components):
         stick: wl.Action(wl.Box((0.0, -pi, 0.0), (1.0, pi, 1.0), (3,)) if continuous else wl.Discrete(table.shape[1]))
@@ -95,9 +96,11 @@ def parts(facts: Facts, settings: Settings) -> Parts:
         pictures: wl.Persistent(wl.Array(wl.uint8, 2, facts.lines, WIDTH))  # colours; frames go to the two pictures in turns
         newest: wl.Persistent(int)  # the picture that the last frame went to
         show: int  # what an observation shows of the pictures
-        pressed: wl.Array(wl.uint8, most, 2)  # what both players do in each frame of a step
-        held: wl.Persistent(int)  # what they did in the last frame
-        held_by_second: wl.Persistent(int)
+        pressed: wl.Array(wl.uint8, most, hands)  # what the players do in each frame of a step
+        held: wl.Persistent(int)  # what the first did in the last frame
+        held_by_others: wl.Persistent(wl.Array(int, 3))
+        if settings.players > 1:
+            shares: wl.Array(int, 3)  # the points of the others in the step
         if continuous:
             force: wl.Array(int, most)  # how far paddles are turned in each frame of a step
             held_force: wl.Persistent(int)
@@ -143,7 +146,13 @@ def parts(facts: Facts, settings: Settings) -> Parts:
         class Second(wl.Entity, Player):
             pass
 
-        players = (First, Second)
+        class Third(wl.Entity, Player):
+            pass
+
+        class Fourth(wl.Entity, Player):
+            pass
+
+        players = (First, Second, Third, Fourth)[: settings.players]
 
     @wl.system
     def choose(console: Console, world: Cabinet):
@@ -157,7 +166,8 @@ def parts(facts: Facts, settings: Settings) -> Parts:
             console.program = -1 if told_only else starts + console.start
         if not (told_only and goes_on):  # where nothing is pressed in between
             console.held = FIRE if pressed and fire_last else NOOP
-            console.held_by_second = NOOP
+            for other in range(3):
+                console.held_by_others[other] = NOOP
         console.fresh = not goes_on
         console.going_on = False
         if not goes_on:
@@ -219,16 +229,17 @@ def parts(facts: Facts, settings: Settings) -> Parts:
             console.show = shown(console.ran, console.span, newest, pooled, always)
 
     if settings.players == 1:
-        press = _push(Console, Cabinet, most, settings.continuous_action_threshold) if continuous else _press(Console, Cabinet, most)
+        press = (_push(Console, Cabinet, settings.continuous_action_threshold) if continuous else _press(Console, Cabinet),)
         pay = (_pay(Console, Cabinet),)
     else:
-        press = _press_both(Console, Cabinet, most, *players)
-        pay = tuple(_pay_one_of_two(kind, Console, Cabinet, share) for kind, share in zip(players, (1, -1), strict=True))
+        others = tuple(enumerate(players[1:]))
+        press = (_press_first(Console, Cabinet, players[0]), *(_press_other(Console, Cabinet, kind, place) for place, kind in others))
+        pay = (_pay_first(players[0], Console, Cabinet), *(_pay_other(kind, Console, Cabinet, place) for place, kind in others))
     look = tuple(_read_memory(kind, Console) for kind in players) if settings.obs_type == "ram" else ()
-    return Parts(Cabinet, Console, players, (choose,), (begin_again,), (settle_in,), (begin_step, press), (judge, *pay), look)
+    return Parts(Cabinet, Console, players, (choose,), (begin_again,), (settle_in,), (begin_step, *press), (judge, *pay), look)
 
 
-def _press(console_kind, cabinet, most: int) -> System:
+def _press(console_kind, cabinet) -> System:
     """What is held in each frame of a step: what the player chose, or what was held before."""
 
     @wl.system
@@ -241,7 +252,7 @@ def _press(console_kind, cabinet, most: int) -> System:
     return press
 
 
-def _push(console_kind, cabinet, most: int, threshold: float) -> System:
+def _push(console_kind, cabinet, threshold: float) -> System:
     """Likewise for a stick that is pushed more or less far, in any direction."""
     buttons = wl.vec(18, int)(*BY_DIRECTION)
 
@@ -261,20 +272,30 @@ def _push(console_kind, cabinet, most: int, threshold: float) -> System:
     return push
 
 
-def _press_both(console_kind, cabinet, most: int, first, second) -> System:
-    """Likewise for two players."""
+def _press_first(console_kind, cabinet, first) -> System:
+    """Likewise for the first of several players."""
 
     @wl.system
-    def press(console: console_kind, world: cabinet):
+    def press_first(console: console_kind, world: cabinet):
         for frame in range(console.span):
             if world.repeat_action_probability <= 0.0 or world.random() >= world.repeat_action_probability:
                 console.held = world.buttons[console.game, world.at(first, 0).stick]
-            if world.repeat_action_probability <= 0.0 or world.random() >= world.repeat_action_probability:
-                console.held_by_second = world.buttons[console.game, world.at(second, 0).stick]
             console.pressed[frame, 0] = wl.uint8(console.held)
-            console.pressed[frame, 1] = wl.uint8(console.held_by_second)
 
-    return press
+    return press_first
+
+
+def _press_other(console_kind, cabinet, player_kind, place: int) -> System:
+    """Likewise for another one; ``place`` is 0 for the second player."""
+
+    @wl.system
+    def press_other(console: console_kind, world: cabinet):
+        for frame in range(console.span):
+            if world.repeat_action_probability <= 0.0 or world.random() >= world.repeat_action_probability:
+                console.held_by_others[place] = world.buttons[console.game, world.at(player_kind, 0).stick]
+            console.pressed[frame, place + 1] = wl.uint8(console.held_by_others[place])
+
+    return press_other
 
 
 def _pay(console_kind, cabinet) -> System:
@@ -287,15 +308,26 @@ def _pay(console_kind, cabinet) -> System:
     return pay
 
 
-def _pay_one_of_two(player_kind, console_kind, cabinet, share: int) -> System:
-    """The reward of one of two players: the points, or as many less."""
+def _pay_first(player_kind, console_kind, cabinet) -> System:
+    """The reward of the first of several players."""
 
     @wl.system
-    def pay(player: player_kind, world: cabinet):
-        points = share * world.at(console_kind, 0).points
+    def pay_first(player: player_kind, world: cabinet):
+        points = world.at(console_kind, 0).points
         player.reward = sign_of(points) if world.reward_clip else float(points)
 
-    return pay
+    return pay_first
+
+
+def _pay_other(player_kind, console_kind, cabinet, place: int) -> System:
+    """The reward of another one; ``place`` is 0 for the second player."""
+
+    @wl.system
+    def pay_other(player: player_kind, world: cabinet):
+        points = world.at(console_kind, 0).shares[place]
+        player.reward = sign_of(points) if world.reward_clip else float(points)
+
+    return pay_other
 
 
 def _read_memory(player_kind, console_kind) -> System:

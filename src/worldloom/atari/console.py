@@ -5,11 +5,12 @@ For N consoles and G games:
 - ``machine``: uint8 (N, record): the state of each console as bytes, and behind it the RAM of its cartridge. Nothing else outlives a launch.
 - ``game``: int32 (N,): which game a console plays: a row of ``table``.
 - ``words``: uint32: the ROMs of the games, one after the other, a word per byte. ``table``: int32 (G, len(Slot)): what is known of each game.
-- ``pressed``: uint8 (P, F, 2): programs of what is held in each frame: the action of player A, with ``RESET``, ``SELECT`` and ``BEGIN``
-  added to it; the action of player B, with ``WARM_UP``.
+- ``pressed``: uint8 (P, F, 2 or 4): programs of what is held in each frame: the action of player A, with ``RESET``, ``SELECT`` and ``BEGIN``
+  added to it; the action of player B, with ``WARM_UP``; those of the players C and D, where there are four.
 - ``frames``: int32 (P,): how many of its F frames a program has.
 - ``force``: int32 (P, F) or nothing: how far paddles are turned in each frame, of ``PADDLE_STEP``, which they are without it.
 - ``program``: int32 (N,) or nothing: which program a console follows, -1 leaves it alone; without it console k follows program k.
+- ``shares``: int32 (N, 3) or nothing: the points of the players B, C and D in games for several.
 - ``outcome``: the points of the frames, the lives left and whether the game is over. A console stops behind the frame in which its game
   ends, or with ``one_life`` a life is lost, and does not go on where it has ended.
 - ``pictures``: uint8 (N, 2, height, 160): colours (indices into the palette). Frames go to the two pictures in turns, ``newest`` is where
@@ -82,6 +83,7 @@ class Slot(enum.IntEnum):
     PADDLE_MOST = 15
     TIMER = 16  # what the timer holds when the power comes on
     FORMAT = 17  # 0 NTSC, 1 PAL, 2 SECAM: of the console only a PAL one cares, whose colours may fade
+    PLAYERS = 18  # 1, 2 or 4: four hold the paddles of both ports
 
 
 @dataclass(frozen=True)
@@ -161,6 +163,7 @@ def _emulate_one(
     pressed: wp.array3d(dtype=wp.uint8),
     frames: wp.array(dtype=wp.int32),
     force: wp.array2d(dtype=wp.int32),
+    shares: wp.array2d(dtype=wp.int32),
     earned: wp.array(dtype=wp.int32),
     lives: wp.array(dtype=wp.int32),
     over: wp.array(dtype=wp.bool),
@@ -214,6 +217,7 @@ def _emulator(machine: str) -> wp.Kernel:
         frames: wp.array(dtype=wp.int32),
         program: wp.array(dtype=wp.int32),
         force: wp.array2d(dtype=wp.int32),
+        shares: wp.array2d(dtype=wp.int32),
         earned: wp.array(dtype=wp.int32),
         lives: wp.array(dtype=wp.int32),
         over: wp.array(dtype=wp.bool),
@@ -232,7 +236,9 @@ def _emulator(machine: str) -> wp.Kernel:
         row = k
         if program:
             row = program[k]
-        emulate_one(k, row, window, one_life, log_words, machine, game, words, table, pressed, frames, force, earned, lives, over, ran, newest, log, pictures)
+        emulate_one(
+            k, row, window, one_life, log_words, machine, game, words, table, pressed, frames, force, shares, earned, lives, over, ran, newest, log, pictures
+        )
 
     return emulate
 
@@ -336,6 +342,7 @@ class Bench:
         window: int,
         one_life: bool = False,
         force: wp.array | None = None,
+        shares: wp.array | None = None,
     ) -> None:
         """Emulate the frames of programs in the consoles of ``shard``; the module says what the arrays hold."""
         lanes = self._lanes(shard.count)
@@ -356,6 +363,7 @@ class Bench:
             frames,
             program,
             force,
+            shares,
         ]
         outputs = [outcome.earned, outcome.lives, outcome.over, outcome.ran, outcome.newest, self.log, pictures]
         threads = -(-shard.count // lanes) * 32
@@ -374,3 +382,17 @@ class Bench:
         """Draw what the last call of :meth:`emulate` logged for the same consoles."""
         inputs = [shard.first, shard.count, shard.mask, shard.value, self._parts, self.log_words, game, self.table, self.log, pictures]
         wp.launch(self._kernels.draw, shard.count * self._parts, inputs, device=self.device, stream=shard.stream, block_dim=BLOCK, record_tape=False)
+
+
+def next_picture(shelf: Shelf, game: int, state: np.ndarray[Any, np.dtype[np.uint8]]) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    """What the console of ``state``, uint8 (1, record), shows in its next frame, with nothing pressed: colours, uint8 (height, 160). The state stays."""
+    device = wp.get_device("cpu")
+    bench, told, alone = Bench(shelf, 1, device), outcome(1, device), Shard(0, 1, None, True, device, None)
+    machine = wp.array(state, dtype=wp.uint8, device=device)
+    games, one = wp.array([game], dtype=wp.int32, device=device), wp.ones(1, dtype=wp.int32, device=device)
+    pictures = wp.zeros((1, 2, shelf.height, WIDTH), dtype=wp.uint8, device=device)
+    pressed = wp.array([[[0, WARM_UP]]], dtype=wp.uint8, device=device)  # of a game that is over, too
+    bench.emulate(alone, machine, games, pressed, one, None, told, pictures, window=1)
+    bench.draw(alone, games, pictures)
+    picture: np.ndarray[Any, np.dtype[np.uint8]] = pictures.numpy()[0, int(told.newest.numpy()[0])]
+    return picture

@@ -1,7 +1,8 @@
 """The ids of Atari worlds, and how each becomes one.
 
 ``Pong-v5`` has EnvPool's settings and ``ALE/Pong-v5`` Gymnasium's. Others follow a colon, as in ``Pong-v5:frame_skip=2,noop_max=1``, and
-several games are joined by a plus: ``Pong-v5+Breakout-v5``. The path of a ROM stands for its game.
+several games are joined by a plus: ``Pong-v5+Breakout-v5``. The path of a ROM stands for its game. ``CombatPlane-v5`` and the like are for several
+players, without being told.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from worldloom.atari import settings as choices
+from worldloom.atari.duels import DUELS, FOR_SEVERAL, find_duel
 from worldloom.atari.games import GAMES
 from worldloom.atari.roms import is_path
 from worldloom.core.errors import InputError
@@ -22,8 +24,6 @@ if TYPE_CHECKING:
 
 VERSION = "-v5"
 ALE = "ALE/"
-FOR_TWO = ("combat", "joust", "maze_craze", "warlords")
-"""Games that nobody plays alone."""
 
 
 class AtariFamily:
@@ -31,6 +31,7 @@ class AtariFamily:
 
     name = "Atari 2600"
     settings = choices.NAMES
+    configured: Mapping[str, str] = choices.CONFIGURED
 
     def __init__(self) -> None:
         self._made: dict[tuple[tuple[Title, ...], choices.Settings], Definition] = {}
@@ -38,12 +39,19 @@ class AtariFamily:
     @cached_property
     def _single(self) -> list[str]:
         """The games that one agent can play, by id."""
-        return sorted(game.id for game in GAMES if game.name not in FOR_TWO)
+        return sorted(game.id for game in GAMES if game.name not in FOR_SEVERAL)
 
     @cached_property
     def _known(self) -> frozenset[str]:
         """All ids in small letters: EnvPool and Gymnasium do not agree on capitals."""
-        return frozenset(f"{prefix}{game.id}{VERSION}".lower() for prefix in ("", ALE) for game in GAMES)
+        names = {game.id for game in GAMES} | {duel.id for duel in DUELS.values()}
+        return frozenset(f"{prefix}{name}{VERSION}".lower() for prefix in ("", ALE) for name in names)
+
+    @cached_property
+    def _for_several(self) -> dict[str, int]:
+        """How many play, by ids in small letters, where nobody plays alone."""
+        found = {duel.id: duel.players for duel in DUELS.values() if duel.implied}
+        return {id.lower(): players for id, players in (found | {game.id: find_duel(game.name).players for game in GAMES if game.name in FOR_SEVERAL}).items()}
 
     def ids(self) -> Sequence[str]:
         return [f"{prefix}{id}{VERSION}" for prefix in ("", ALE) for id in self._single]
@@ -60,6 +68,9 @@ class AtariFamily:
                 raise InputError(f"the setting '{name}' is in the id and beside it: give it once")
         from worldloom.atari.lineup import titles
 
+        if len(names) == 1 and "players" not in {**written, **settings}:
+            several = self._for_several.get(names[0].removeprefix(ALE).removesuffix(VERSION).lower())
+            written |= {} if several is None else {"players": several}
         chosen = choices.settle({**written, **settings}, like)
         found = titles([name.removeprefix(ALE) for name in names], chosen)
         key = (found, chosen)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from worldloom.atari.duels import DUELS
+from worldloom.atari.duels import DUELS, Duel
 from worldloom.atari.games import ALL_ACTIONS, GAMES, Game
 
 _HEAD = """# The games of the Atari 2600
@@ -17,10 +17,18 @@ Written from the tables in `src/worldloom/atari/tables` by `python -m worldloom.
 - **Modes** and **difficulties** are what `mode` and `difficulty` take; the first one is the usual. Bit 0 of a difficulty is the left
   switch at A, bit 1 the right one.
 - **First** is what is pressed in the first frames of an episode, before the agent's own actions.
-- **Two** are the games that two can play against each other, with `players=2`.
+- **Several** are the games that have a variant for two or four; [its id](#for-several-players) stands below.
 
-| id | ROM | cartridge | television | actions | lives | modes | difficulties | first | two |
+| id | ROM | cartridge | television | actions | lives | modes | difficulties | first | several |
 |---|---|---|---|---|---|---|---|---|---|
+"""
+_SEVERAL = """
+## For several players
+
+Nobody plays Combat, Joust, Maze Craze and Warlords alone.
+
+| PettingZoo's name | id | players |
+|---|---|---|
 """
 _NAMES = {0: "nothing", 1: "button", 2: "up", 3: "right", 4: "left", 5: "down", 10: "up + button", 40: "RESET"}
 
@@ -40,8 +48,12 @@ def _cells(game: Game, two: bool) -> list[str]:
 
 
 def _tail() -> str:
-    duels = ", ".join(f"`{duel.name}`" for duel in DUELS.values())
-    return f"\nCombat, Joust, Maze Craze and Warlords are for two or more; of their rules only Combat's are known.\n\nDuels, by PettingZoo's names: {duels}.\n"
+    return _SEVERAL + "".join(f"| `{duel.name}` | {_way(duel)} | {duel.players} |\n" for duel in DUELS.values())
+
+
+def _way(duel: Duel) -> str:
+    """How a world of several players is named."""
+    return f"`{duel.id}-v5`" if duel.implied else f"`{duel.id}-v5` with `players={duel.players}`"
 
 
 def short(numbers: tuple[int, ...]) -> str:

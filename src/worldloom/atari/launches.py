@@ -155,25 +155,38 @@ class Emulate(AtariLaunch):
         super().__init__(workshop, kind)
         self.window, self.one_life = window, one_life
         self.reads = {kind: (*self.read, *(name for name in ("force",) if name in kind.fields))}
+        self.writes = {kind: (*self.written, *(name for name in ("shares",) if name in kind.fields))}
 
     def digest(self) -> str:
         return f"{super().digest()} {self.window} {self.one_life}"
 
     def launch(self, prepared: Prepared, shard: Shard) -> None:
         machine, game, pressed, span, pictures = (prepared.column[name] for name in ("machine", "game", "pressed", "span", "pictures"))
-        inputs, force = (machine, game, pressed, span, None, prepared.outcome, pictures), prepared.column.get("force")
-        prepared.bench.emulate(shard, *inputs, window=self.window, one_life=self.one_life, force=force)
+        inputs = (machine, game, pressed, span, None, prepared.outcome, pictures)
+        force, shares = (prepared.column.get(name) for name in ("force", "shares"))
+        prepared.bench.emulate(shard, *inputs, window=self.window, one_life=self.one_life, force=force, shares=shares)
 
 
 class Follow(AtariLaunch):
-    """Emulate the frames of the program that ``program`` names; -1 leaves a console alone."""
+    """Emulate the frames of the program that ``program`` names; -1 leaves a console alone.
+
+    Args:
+        window: How many of its last frames can be drawn.
+    """
 
     read = ("machine", "game", "program")
     written = ("machine", "pictures", *OUTCOME)
 
+    def __init__(self, workshop: Workshop, kind: type[Entity], window: int) -> None:
+        super().__init__(workshop, kind)
+        self.window = window
+
+    def digest(self) -> str:
+        return f"{super().digest()} {self.window}"
+
     def launch(self, prepared: Prepared, shard: Shard) -> None:
         machine, game, program, pictures = (prepared.column[name] for name in ("machine", "game", "program", "pictures"))
-        prepared.bench.emulate(shard, machine, game, prepared.pressed, prepared.frames, program, prepared.outcome, pictures, window=2)
+        prepared.bench.emulate(shard, machine, game, prepared.pressed, prepared.frames, program, prepared.outcome, pictures, window=self.window)
 
 
 class Draw(AtariLaunch):

@@ -11,7 +11,7 @@ import warp as wp
 from worldloom.atari import roms
 from worldloom.atari.cartridge import cartridge
 from worldloom.atari.console import Bench, Entry, Shelf, Slot, outcome, shelve
-from worldloom.atari.duels import Duel, find_duel
+from worldloom.atari.duels import Duel, duel_of, find_duel
 from worldloom.atari.games import ALL_ACTIONS, Game
 from worldloom.atari.power_on import memory_at_power_on, timer_at_power_on
 from worldloom.atari.rules import number_of
@@ -40,7 +40,7 @@ class Title:
         game: Its row in the table of games; None for a ROM that is not in it, which has no rules.
         television: What it is shown on.
         mode, difficulty: The variant that is played.
-        duel: The variant for two players, which ``mode`` then says nothing about; None for one player.
+        duel: The variant for several players, which ``mode`` then says nothing about; None for one player.
     """
 
     rom: roms.Rom
@@ -53,7 +53,9 @@ class Title:
     @property
     def id(self) -> str:
         """What finds it: ``MsPacman-v5``, or the path of a ROM that is not in the table."""
-        return str(self.rom.source.resolve()) if self.game is None else f"{self.game.id}-v5"
+        if self.game is None:
+            return str(self.rom.source.resolve())
+        return f"{self.game.id if self.duel is None else self.duel.id}-v5"
 
     def choices(self, settings: Settings, several: bool) -> tuple[int, ...]:
         """What the agent's choices press, as actions of the console; ``several`` games share one list of all 18."""
@@ -68,25 +70,34 @@ def titles(names: Sequence[str], settings: Settings) -> tuple[Title, ...]:
     """The games that ``names`` name: as ``ms_pacman`` or ``MsPacman-v5``, or by the path of a ROM."""
     if not names:
         raise InputError("an Atari world plays one game or more: name them")
-    if settings.players == 2 and len(names) > 1:
-        raise InputError("two players play one game: name one, or leave players=2 out")
-    return tuple(_title(roms.find(name), settings) for name in names)
+    if settings.players > 1 and len(names) > 1:
+        raise InputError("several players play one game: name one, or leave players out")
+    return tuple(_title(name, settings) for name in names)
 
 
-def _title(rom: roms.Rom, settings: Settings) -> Title:
+def _title(name: str, settings: Settings) -> Title:
+    named = None if roms.is_path(name) else duel_of(name)
+    rom = roms.find(name if named is None else named.game.name)
     game = rom.game
     mode = _variant("mode", settings.mode, (0,) if game is None else game.modes, rom)
     difficulty = _variant("difficulty", settings.difficulty, range(4) if game is None else game.difficulties, rom)
-    duel = _duel(rom, settings) if settings.players == 2 else None
-    return Title(rom, game, television_of(game, _line_counts(rom) if game is None else ()), mode, difficulty, duel)
+    if settings.players == 1 and named is not None and named.implied:
+        raise InputError(f"{named.id}-v5 is for {named.players} players: leave players out, and name no other game beside it")
+    duel = _duel(rom, named, settings) if settings.players > 1 else None
+    standard = None if settings.television == "auto" else Format[settings.television.upper()]
+    television = television_of(game, _line_counts(rom) if game is None and standard is None else (), standard)
+    return Title(rom, game, television, mode, difficulty, duel)
 
 
-def _duel(rom: roms.Rom, settings: Settings) -> Duel:
+def _duel(rom: roms.Rom, named: Duel | None, settings: Settings) -> Duel:
     if settings.mode is not None:
-        raise InputError("two players play the variant of a game that is for two: leave mode out, or players=2")
+        raise InputError("several players play the variant of a game that is for them: leave mode out, or players")
     if rom.game is None:
-        raise InputError(f"nothing is known about two players of {rom.name}: name a game of the table, or leave players=2 out")
-    return find_duel(rom.game.name)
+        raise InputError(f"nothing is known about several players of {rom.name}: name a game of the table, or leave players out")
+    duel = named or find_duel(rom.game.name)
+    if duel.players != settings.players:
+        raise InputError(f"{duel.id}-v5 is for {duel.players} players, not {settings.players}: leave players out, or give players={duel.players}")
+    return duel
 
 
 def _variant(what: str, wanted: int | None, there: Sequence[int], rom: roms.Rom) -> int:
@@ -123,6 +134,7 @@ def _entry(rom: roms.Rom, game: Game | None, television: Television, difficulty:
         Slot.PADDLE_MOST: MOST_RESISTANCE if game is None else game.paddle_limit,
         Slot.TIMER: timer_at_power_on(board.kind),
         Slot.FORMAT: int(television.format),
+        Slot.PLAYERS: 1 if duel is None else duel.players,
     }
     memory = bytearray(memory_at_power_on(board.kind))
     for cell, value in () if game is None else game.memory:
@@ -131,7 +143,7 @@ def _entry(rom: roms.Rom, game: Game | None, television: Television, difficulty:
 
 
 def _line_counts(rom: roms.Rom) -> list[int]:
-    """The lines of each of the first frames of a ROM that nobody has described."""
+    """The lines of each of the first frames of a ROM that nobody has described, tried as NTSC."""
     shelf = shelve([_entry(rom, None, Television(Format.NTSC, FIRST_LINE, Format.NTSC.height), 0)])
     device = wp.get_device("cpu")
     bench, machine = Bench(shelf, 1, device), wp.array(shelf.power_on, dtype=wp.uint8, device=device)

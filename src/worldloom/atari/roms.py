@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
+import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -38,6 +39,8 @@ _PACKED = {
     b"\xfd7zXZ": "xz",
 }
 _PACKED_SUFFIXES = (".zip", ".gz", ".7z", ".rar", ".bz2", ".xz")
+_OTHER = re.compile(r"-v\d+$|\.py$")
+"""How ids of worlds and their files end, which may have a separator and are no ROMs."""
 
 
 @dataclass(frozen=True)
@@ -158,8 +161,10 @@ def folders() -> list[Path]:
 
 
 def is_path(name: str | Path) -> bool:
-    """Whether ``name`` is the path of a ROM, and no name of a game."""
-    return isinstance(name, Path) or name.lower().endswith(SUFFIXES) or name.startswith(("~", ".", os.sep))
+    """Whether ``name`` is the path of a ROM, and no name of a game: it ends as ROMs and archives do, or has a separator."""
+    if isinstance(name, Path) or name.lower().endswith((*SUFFIXES, *_PACKED_SUFFIXES)) or name.startswith(("~", ".", os.sep)):
+        return True
+    return any(sign in name for sign in ("/", os.sep)) and _OTHER.search(name) is None
 
 
 def read(path: str | Path) -> Rom:

@@ -12,7 +12,10 @@ from types import CodeType
 from worldloom.core.errors import InputError
 
 FILE = Path(__file__).parent / "tables" / "rules.txt"
-KEPT = ("score", "reward", "lives", "over", "note0", "note1", "note2", "note3")  # from frame to frame
+OTHERS = ("second", "third", "fourth")
+"""What a frame is worth to the other players."""
+KEPT = ("score", "reward", "lives", "over", "note0", "note1", "note2", "note3", *OTHERS)
+"""What outlives a frame; what it is worth does not have to."""
 
 
 @dataclass(frozen=True)
@@ -145,6 +148,12 @@ class Judge:
     @property
     def reward(self) -> int:
         return self._kept["reward"]
+
+    @property
+    def rewards(self) -> tuple[int, int, int, int]:
+        """Of the last frame, for each of four players; where the rule is silent the second loses what the first wins."""
+        second = self._kept["second"] if self.rule.sets("second") else -self.reward
+        return self.reward, second, self._kept["third"], self._kept["fourth"]
 
     @property
     def lives(self) -> int:

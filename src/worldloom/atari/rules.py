@@ -6,7 +6,7 @@ import ast
 
 from worldloom.atari.duels import DUELS
 from worldloom.atari.games import GAMES
-from worldloom.atari.rule_text import KEPT, WORDS, Rule, rules
+from worldloom.atari.rule_text import KEPT, OTHERS, WORDS, Rule, rules
 from worldloom.core.errors import InputError
 
 _OPERATORS: dict[type[ast.AST], str] = {
@@ -32,7 +32,7 @@ _OPERATORS: dict[type[ast.AST], str] = {
     ast.USub: "-",
     ast.Invert: "~",
 }
-_FIELDS = {f"note{cell}": f"note[{cell}]" for cell in range(4)}
+_FIELDS = {**{f"note{cell}": f"note[{cell}]" for cell in range(4)}, **{name: f"others[{place}]" for place, name in enumerate(OTHERS)}}
 _HELPERS = """
 CUDA_CALLABLE s32 bcd(u32 a) { return (s32)((a >> 4) * 10 + (a & 15)); }
 CUDA_CALLABLE s32 bcd(u32 a, u32 b) { return bcd(a) + 100 * bcd(b); }
@@ -46,6 +46,7 @@ CUDA_CALLABLE s32 greater(s32 a, s32 b) { return a > b ? a : b; }
 """
 LIVES: dict[str, int] = {game.name: game.lives for game in GAMES} | {duel.rule: duel.game.lives for duel in DUELS.values()}
 """The lives at the start by the names of the rules, in the order of their numbers: games by name, and then what only duels have."""
+_SHARED = frozenset(duel.rule for duel in DUELS.values())
 _CALLS = {"bcd": "bcd", "digit": "digit", "eighth": "eighth", "sprite": "sprite", "signed": "signed_byte", "min": "lesser", "max": "greater"}
 
 
@@ -108,6 +109,8 @@ def _lines(rule: Rule, statements: tuple[ast.stmt, ...] | list[ast.stmt], known:
             raise _unknown(rule, line)
     if depth == 2 and statements is rule.body and not rule.sets("reward"):
         lines.append(f"{pad}reward = score - score_before;\n")
+    if depth == 2 and statements is rule.body and rule.name in _SHARED and not rule.sets("second"):
+        lines.append(f"{pad}others[0] = -reward;\n")
     if depth == 2 and statements is rule.body and not rule.keeps_lives:
         lines.append(f"{pad}if (over) lives = 0;\n")
     return lines

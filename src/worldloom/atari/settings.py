@@ -14,10 +14,12 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from worldloom.core.errors import InputError
+from worldloom.core.families import nearest_first
 
 Like = Literal["envpool", "vector", "gymnasium"]
 """Whose conduct is followed where they differ: EnvPool's, that of ale-py's ``AtariVectorEnv``, or that of Gymnasium's ``ALE/Pong-v5``."""
 Observed = Literal["screen", "ram"]
+Standard = Literal["auto", "ntsc", "pal", "secam"]
 
 ALIASES = {"frameskip": "frame_skip", "grayscale": "gray_scale", "maxpool": "max_pool", "reward_clipping": "reward_clip"}
 """What ale-py calls settings that EnvPool has under another name."""
@@ -65,7 +67,9 @@ class Settings:
         max_num_frames_per_episode: Frames after which it is; 0 for none.
         mode: The variant of the game; None for the usual one.
         difficulty: The difficulty switches; None for the usual ones.
-        players: 1, or 2 for games that two agents play against each other.
+        television: The standard of the television: ``ntsc``, ``pal`` or ``secam``, which decides the colours and how long a frame may last; ``auto`` for
+            the game's own, or what the first frames of an unknown ROM tell.
+        players: 1, or 2 or 4 for games that have a variant for so many agents.
         exact_start: Whether each episode boots the console and presses the no-ops anew, instead of copying a state that was made so before.
             Both give the same states; this is slow and there for comparison.
     """
@@ -93,11 +97,12 @@ class Settings:
     max_num_frames_per_episode: int = 0
     mode: int | None = None
     difficulty: int | None = None
+    television: Standard = "auto"
     players: int = 1
     exact_start: bool = False
 
     def __post_init__(self) -> None:
-        for name, choices in (("like", get_args(Like)), ("obs_type", get_args(Observed)), ("players", (1, 2))):
+        for name, choices in (("like", get_args(Like)), ("obs_type", get_args(Observed)), ("television", get_args(Standard)), ("players", (1, 2, 4))):
             if getattr(self, name) not in choices:
                 raise _wrong(name, getattr(self, name), f"one of {', '.join(map(str, choices))}")
         for name, least, most in _RANGES:
@@ -120,8 +125,8 @@ class Settings:
             raise _wrong("frame_skip", self.frame_skip, f"a whole number from 1 to {MOST_SKIP}, or a pair (least, greatest + 1) of them")
         if (self.img_height == 0) != (self.img_width == 0):
             raise _wrong("img_height", self.img_height, "0 together with img_width=0, which leaves pictures as they are, or neither")
-        if self.continuous and self.players == 2:
-            raise InputError("two players of an Atari world have sticks of 18 actions: leave continuous=True out, or players=2")
+        if self.continuous and self.players > 1:
+            raise InputError("several players of an Atari world have sticks of 18 actions: leave continuous=True out, or players")
         if self.episodic_life and self.life_loss_info:
             raise InputError("Atari worlds either end episodes with a life (episodic_life) or only tell of it (life_loss_info): choose one of them")
 
@@ -164,13 +169,22 @@ NAMES = frozenset({*(f.name for f in dataclasses.fields(Settings)), *ALIASES})
 """Whatever a setting may be called."""
 
 
+CONFIGURED = {
+    **{name: name for name in ("repeat_action_probability", "reward_clip", "max_num_frames_per_episode")},
+    "reward_clipping": "reward_clip",
+    "max_episode_steps": "max_steps",
+}
+"""Settings that are configuration, which one value per world may be given for, and what it is called there."""
+
+
 def settle(given: Mapping[str, Any], like: Like = "envpool") -> Settings:
     """The settings of ``like``, or of whoever ``given`` names under ``like``, with those of ``given`` in their places."""
     named: dict[str, Any] = {}
     for name, value in given.items():
         if name not in NAMES:
             near = difflib.get_close_matches(name, NAMES, n=1)
-            raise InputError(f"Atari worlds have no setting '{name}'; {f'did you mean {near[0]}?' if near else f'they have {sorted(NAMES)}'}")
+            hint = f"did you mean {near[0]}?" if near else f"they have {', '.join(nearest_first(name, sorted(NAMES)))}"
+            raise InputError(f"Atari worlds have no setting '{name}'; {hint}")
         known = ALIASES.get(name, name)
         if known in named:
             raise InputError(f"the setting '{known}' of an Atari world is given twice")
@@ -179,6 +193,8 @@ def settle(given: Mapping[str, Any], like: Like = "envpool") -> Settings:
         named[known] = None if unsaid else tuple(value) if isinstance(value, list) else value
     if named.get("obs_type") in ("rgb", "grayscale"):  # Gymnasium's words
         named = {"gray_scale": named["obs_type"] == "grayscale", **named, "obs_type": "screen"}
+    if isinstance(named.get("television"), str):
+        named["television"] = named["television"].lower()
     whose = named.get("like", like)
     if whose not in DEFAULTS:
         raise _wrong("like", whose, f"one of {', '.join(DEFAULTS)}")

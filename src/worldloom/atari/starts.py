@@ -28,7 +28,7 @@ class Starts:
     """All starts of a batch, ``games x noops x 2`` of them: the last of the three is whether the button is pressed.
 
     Attributes:
-        pressed: uint8 (2 x starts, frames, 2): the programs from power-on, and after them those that go on with a game.
+        pressed: uint8 (2 x starts, frames, 2, or 4 for four players): the programs from power-on, and after them those that go on with a game.
         frames: int32 (2 x starts,): the lengths of the programs.
         rests: int32 (starts,): the frames after the boot.
         fires: bool (games,): whether the button is pressed.
@@ -61,7 +61,7 @@ def starts(found: Sequence[Title], settings: Settings) -> Starts:
                 rests.append(rest)
                 boots.append(first + rest)
     programs = boots + rests
-    held = np.zeros((len(programs), max(map(len, programs)), 2), np.uint8)
+    held = np.zeros((len(programs), max(map(len, programs)), max(2, settings.players)), np.uint8)
     for row, program in enumerate(programs):
         held[row, : len(program), 0] = program
     for row, (whole, rest) in enumerate(zip(boots, rests, strict=True)):

@@ -44,19 +44,23 @@ class Television:
     height: int
 
 
-def television_of(game: Game | None, line_counts: Sequence[int] = ()) -> Television:
-    """The television of a game; for a ROM without a game, None, what its first frames tell: the lines that each of them had."""
+def television_of(game: Game | None, line_counts: Sequence[int] = (), chosen: Format | None = None) -> Television:
+    """The television of a game; for a ROM without a game, None, what its first frames tell: the lines that each of them had.
+
+    A ``chosen`` standard goes before that. What is shown of a known game stays the same lines.
+    """
     if game is not None:
-        return Television(Format[game.television], game.top, game.height)
-    found = detect(line_counts)
+        return Television(Format[game.television] if chosen is None else chosen, game.top, game.height)
+    found = detect(line_counts) if chosen is None else chosen
     return Television(found, FIRST_LINE, found.height)
 
 
 def detect(line_counts: Sequence[int]) -> Format:
     """The standard of a program, from how many lines each of its first 60 frames had: PAL if 15 of the last 30 are longer than NTSC allows.
 
-    The frames are those of a console that runs as NTSC. It ends a frame that goes on for more than 290 lines, so every long frame is a short one, too: its
-    rest. SECAM frames are as long as PAL frames, and cannot be told from them.
+    The frames are those of a console that is tried as NTSC, as :mod:`worldloom.atari.lineup` does and as ALE does. It ends a frame that goes on for more
+    than 290 lines, so every long frame leaves a short one behind it, and half of the frames of a PAL program are long. SECAM frames are as long as PAL
+    frames and cannot be told from them: who knows better chooses the standard.
     """
     long = sum(lines > _MOST_NTSC_LINES for lines in line_counts[TRIAL_FRAMES - _WATCHED : TRIAL_FRAMES])
     return Format.PAL if long >= _ENOUGH else Format.NTSC

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from worldloom.atari import launches
 from worldloom.atari.boot import frames_told
 from worldloom.atari.cabinet import Facts, Parts, parts
-from worldloom.atari.console import WIDTH
+from worldloom.atari.console import WIDTH, Shelf, next_picture
 from worldloom.atari.lineup import Title, on_shelf, titles
 from worldloom.atari.observe import MOST_LINES, Bytes, Look
 from worldloom.atari.palettes import colours, greys
@@ -48,9 +49,10 @@ def define(found: tuple[Title, ...], settings: Settings) -> Definition:
     facts = Facts(shelf.record, shelf.height, _seen(look, max(heights), settings), buttons, begins.fires.astype(np.int32), waits, begins.noops)
     made = parts(facts, settings)
     workshop = launches.Workshop(shelf, begins, made.console.__name__)
-    window = settings.skips[1] if settings.like == "gymnasium" else 2
+    unseen = settings.obs_type == "ram"  # no picture is logged or drawn, unless somebody looks at a world
+    window = 0 if unseen else settings.skips[1] if settings.like == "gymnasium" else 2
     one_life = settings.episodic_life and settings.like == "vector"
-    step: list[Step] = [*made.press, launches.Emulate(workshop, made.console, window, one_life), launches.Draw(workshop, made.console), *made.judge]
+    step: list[Step] = [*made.press, launches.Emulate(workshop, made.console, window, one_life), *_drawn(workshop, made, settings), *made.judge]
     shows = [launches.Show(workshop, made.console, kind, look, heights, palettes) for kind in made.players if not made.read_memory]
     return Definition(
         _id(found, settings),
@@ -61,7 +63,7 @@ def define(found: tuple[Title, ...], settings: Settings) -> Definition:
         observe=(*made.read_memory, *shows),
         max_steps=settings.max_episode_steps,
         doc=_doc(found),
-        render=_renderer(found),
+        render=_renderer(found, shelf, unseen),
         frames_per_second=max(1, FRAMES_PER_SECOND // settings.skips[1]),
         notice="; ".join(title.rom.notice for title in found if title.rom.notice),
         worlds_per_thread=WORLDS_PER_THREAD,
@@ -74,10 +76,15 @@ def _reset(workshop: launches.Workshop, made: Parts, settings: Settings) -> list
     goes_on = settings.episodic_life and settings.like != "vector"
     entries: list[Step] = [*made.choose, (launches.PowerOn if settings.exact_start else launches.Restore)(workshop, made.console)]
     if settings.exact_start or goes_on:
-        entries += [launches.Follow(workshop, made.console), launches.Draw(workshop, made.console)]
+        entries += [launches.Follow(workshop, made.console, 0 if settings.obs_type == "ram" else 2), *_drawn(workshop, made, settings)]
     if goes_on:
         entries += [*made.begin_again, launches.Restore(workshop, made.console)]
     return [*entries, *made.settle_in]
+
+
+def _drawn(workshop: launches.Workshop, made: Parts, settings: Settings) -> list[Step]:
+    """The drawing of what was emulated, where anybody sees it."""
+    return [] if settings.obs_type == "ram" else [launches.Draw(workshop, made.console)]
 
 
 def _look(found: tuple[Title, ...], settings: Settings) -> tuple[Look, list[int], list[Bytes]]:
@@ -108,7 +115,8 @@ def _id(found: tuple[Title, ...], settings: Settings) -> str:
     """``Pong-v5``, ``ALE/Pong-v5``, ``Pong-v5+Breakout-v5``, each with its unusual settings behind a colon."""
     like: Like = "gymnasium" if settings.like == "gymnasium" else "envpool"
     prefix = "ALE/" if like == "gymnasium" else ""
-    more = written(settings, like)
+    implied = found[0].duel is not None and found[0].duel.implied
+    more = written(dataclasses.replace(settings, players=1) if implied else settings, like)
     return "+".join(title.id if title.game is None else prefix + title.id for title in found) + (f":{more}" if more else "")
 
 
@@ -117,15 +125,18 @@ def _doc(found: tuple[Title, ...]) -> str:
     return f"{names[0]} of the Atari 2600." if len(names) == 1 else f"{len(names)} games of the Atari 2600: {', '.join(names)}."
 
 
-def _renderer(found: tuple[Title, ...]) -> Renderer:
-    """Shows the last picture of a console as it is on a television."""
+def _renderer(found: tuple[Title, ...], shelf: Shelf, unseen: bool) -> Renderer:
+    """Shows the last picture of a console as it is on a television; where none is drawn, ``unseen``, the one that comes next if nothing is pressed."""
     palettes, heights = [colours(title.television.format) for title in found], [title.television.height for title in found]
 
     def draw(sim: Simulation, world: int) -> Bytes:
         game, console = (sim.world_offset + world) % len(found), sim["Console"]
-        newest = int(console.newest.numpy()[world, 0])
-        picture = console.pictures.torch()[world, 0, newest, : heights[game]].cpu().numpy()  # of one world: all of a GPU's may be many gigabytes
-        shown: Bytes = palettes[game][picture]
+        if unseen:
+            picture = next_picture(shelf, game, console.machine.torch()[world].cpu().numpy())
+        else:
+            newest = int(console.newest.numpy()[world, 0])
+            picture = console.pictures.torch()[world, 0, newest].cpu().numpy()  # of one world: all of a GPU's may be many gigabytes
+        shown: Bytes = palettes[game][picture[: heights[game]]]
         return shown
 
     return draw

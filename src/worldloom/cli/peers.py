@@ -11,9 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from worldloom.core.errors import InputError
+from worldloom.core.families import family_of
 from worldloom.core.timing import ROTATED, Run
 from worldloom.vector.make import make
 
+ALE = "ALE/"
+"""How Gymnasium's ids of Atari games begin."""
 Make = Callable[[Any, str, int, int | None], Any]
 """Given the package, the world, how many copies and how many come back at a time (None for all): makes them."""
 
@@ -106,7 +109,20 @@ def _make_envpool(package: Any, env: str, num_worlds: int, batch_size: int | Non
 
 
 def _make_gymnasium(package: Any, env: str, num_worlds: int, batch_size: int | None, *, mode: str) -> Any:
-    return package.make_vec(env, num_envs=num_worlds, vectorization_mode=mode)
+    if family_of(env) is None:
+        return package.make_vec(env, num_envs=num_worlds, vectorization_mode=mode)
+    package.register_envs(importlib.import_module("ale_py"))
+    if env.startswith(ALE):
+        return package.make_vec(env, num_envs=num_worlds, vectorization_mode=mode)
+    if mode == "vector_entry_point":  # ale-py's own vector environment, which has EnvPool's grey pictures of 84 x 84
+        return package.make_vec(ALE + env, num_envs=num_worlds, vectorization_mode=mode)
+    return package.make_vec(ALE + env, num_envs=num_worlds, vectorization_mode=mode, wrappers=[_as_envpool], frameskip=1, repeat_action_probability=0.0)
+
+
+def _as_envpool(env: Any) -> Any:
+    """An Atari game of Gymnasium's that shows what EnvPool's does: four grey pictures of 84 x 84, every fourth frame."""
+    wrappers = importlib.import_module("gymnasium.wrappers")
+    return wrappers.FrameStackObservation(wrappers.AtariPreprocessing(env, noop_max=30, frame_skip=4, screen_size=84), 4)
 
 
 def _make_own(package: Any, env: str, num_worlds: int, batch_size: int | None) -> Any:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from worldloom.cli import console
 from worldloom.cli.settings import Run, Switch, require_positive
+from worldloom.core.errors import InputError
+from worldloom.core.families import family_of
 from worldloom.core.registry import Definition
 from worldloom.core.world_files import find
 
@@ -47,6 +49,8 @@ class Play:
         from worldloom.cli.pictures import video
         from worldloom.learn.actors import open_run
 
+        if not Path(self.run_dir).expanduser().exists() and family_of(str(self.run_dir)) is not None:
+            raise InputError(f"{self.run_dir} is a world and no folder of a run: add --random to film random actions in it, or name a run of `worldloom train`")
         run = open_run(Path(self.run_dir), self.checkpoint, self.env)
         count = video(run, Path(self.video), episodes=self.episodes, seed=self.seed, stochastic=self.stochastic, most=self.max_frames, device=self.device)
         return run.definition, count

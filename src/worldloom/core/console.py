@@ -12,15 +12,24 @@ PATIENCE_S = 0.5
 """How long nothing is said."""
 
 
+LONGEST = 120
+"""Letters of what is said to be compiled: the id of many games at once has thousands."""
+
+
+def shortened(what: str) -> str:
+    """Not more than so many letters of ``what``: its beginning and its end."""
+    return what if len(what) <= LONGEST else f"{what[: LONGEST // 2]} ... {what[-LONGEST // 3 :]}"
+
+
 @contextmanager
 def compiling(what: str) -> Iterator[None]:
-    """Say that ``what`` is being compiled, if it takes long; done once, the result is cached on disk."""
+    """Say that ``what`` is being compiled, if it takes long; done once, the result is cached on disk. Long ids are cut short."""
     start = time.perf_counter()
     said = threading.Event()
 
     def say() -> None:
         said.set()
-        print(f"worldloom: compiling {what} (once; cached afterwards) ...", end="", file=sys.stderr, flush=True)
+        print(f"worldloom: compiling {shortened(what)} (once; cached afterwards) ...", end="", file=sys.stderr, flush=True)
 
     timer = threading.Timer(PATIENCE_S, say)
     timer.daemon = True

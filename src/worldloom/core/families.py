@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
 
 from worldloom.core.errors import InputError
 
@@ -18,10 +20,12 @@ class Family(Protocol):
     Attributes:
         name: What they are, in a word or two.
         settings: The names of what can be chosen when one is made.
+        configured: Those of them that are configuration too, with its name: they may be given once per world.
     """
 
     name: str
     settings: frozenset[str]
+    configured: Mapping[str, str]
 
     def ids(self) -> Sequence[str]:
         """The ids of its worlds, each with its usual settings."""
@@ -66,14 +70,36 @@ def on_family(tell: Callable[[str], None]) -> None:
         tell(id)
 
 
+def nearest_first(name: str, there: Iterable[str]) -> list[str]:
+    """``there`` with the names that are most like ``name`` in front, the others in their order."""
+    names = list(there)
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    return [*near, *(other for other in names if other not in near)]
+
+
+def check_settings(id: str, rest: Iterable[str]) -> None:
+    """InputError where ``rest``, what :func:`split` did not take for settings of a world of a family, is nothing that can be chosen."""
+    family = family_of(id)
+    if family is None:
+        return
+    for name in rest:
+        if name not in ("max_steps", *family.configured.values()):
+            raise InputError(f"world '{id}' has no setting '{name}'; it has {', '.join(nearest_first(name, sorted(family.settings)))}")
+
+
 def split(id: str, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Of ``arguments``, those that are settings of the world ``id``, and the others; InputError where one is nearly a setting."""
+    """Of ``arguments``, those that are settings of the world ``id``, and the others; InputError where one is nearly a setting.
+
+    Settings with one value per world are among the others, under the name of the configuration that they are.
+    """
     family = family_of(id)
     if family is None:
         return {}, dict(arguments)
-    chosen = {name: value for name, value in arguments.items() if name in family.settings}
+    per_world = {name for name, value in arguments.items() if name in family.configured and np.ndim(value) > 0}
+    chosen = {name: value for name, value in arguments.items() if name in family.settings and name not in per_world}
     rest = {name: value for name, value in arguments.items() if name not in family.settings}
-    for name in rest:
+    rest |= {family.configured[name]: arguments[name] for name in per_world}
+    for name in rest.keys() - family.settings:
         near = difflib.get_close_matches(name, family.settings, n=1, cutoff=0.75)
         if near and name != "max_steps":
             raise InputError(f"world '{id}' has no setting '{name}'; did you mean {near[0]}?")

@@ -15,6 +15,7 @@ from worldloom.core.console import compiling
 from worldloom.core.entity import Entity, World
 from worldloom.core.errors import CapacityError, InputError, WorldFault
 from worldloom.core.executor import Executor
+from worldloom.core.families import family_of, nearest_first
 from worldloom.core.fields import Role
 from worldloom.core.guards import CAPACITY, WIDTH, Alarm
 from worldloom.core.history import History
@@ -326,7 +327,9 @@ class Simulation(History, Measured):
     def _config(self, name: str) -> Column:
         column = self.tables[WORLD].columns.get(name)
         if column is None or column.field.role is not Role.CONFIG:
-            known = ", ".join(c.field.name for c in self.tables[WORLD] if c.field.role is Role.CONFIG)
+            of_family = family_of(self.definition.id) is not None  # whose arrays are its own affair
+            there = [c.field.name for c in self.tables[WORLD] if c.field.role is Role.CONFIG and not (of_family and c.field.value_shape)]
+            known = ", ".join(nearest_first(name, there))
             raise InputError(f"world '{self.definition.id}' has no configuration '{name}': it has {known}")
         return column
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import gymnasium
 
 from worldloom.core.errors import InputError
-from worldloom.core.families import family_ids, family_of, split
+from worldloom.core.families import check_settings, family_ids, family_of, split
 from worldloom.core.fields import Role
 from worldloom.core.registry import Definition, definition, registered
 from worldloom.core.schedule import Autoreset
@@ -82,6 +82,7 @@ def make(
         return _make_foreign(id, num_envs, env_type, batch_size, num_threads, seed, autoreset, copy, config)
     if isinstance(id, str):
         settings, config = split(id, config)
+        check_settings(id, config)
         id = definition(id, **settings)
         if id.notice and family_of(id.id) is not None:  # such as that a ROM has no rules
             print(f"worldloom: {id.notice}", file=sys.stderr)

@@ -10,9 +10,10 @@ CUDA_CALLABLE u32 pushed(u32 action) {
 }
 
 // Sets the pins for one frame. `reset` and `select` are 1 while the switch is held; `step` is how far a paddle is turned.
-CUDA_CALLABLE void press(u32 action_a, u32 action_b, u32 reset, u32 select, s32 step = PADDLE_STEP) {
-    u32 push[2] = {pushed(action_a), pushed(action_b)};
-    for (u32 player = 0; player < 2; player++) {
+// `more` are the actions of the players C and D, where there are four.
+CUDA_CALLABLE void press(u32 action_a, u32 action_b, u32 reset, u32 select, s32 step = PADDLE_STEP, const u8* more = 0) {
+    u32 push[4] = {pushed(action_a), pushed(action_b), more ? pushed(more[0]) : 0, more ? pushed(more[1]) : 0};
+    for (u32 player = 0; player < (more ? 4 : 2); player++) {
         if (push[player] & PUSH_LEFT) paddle[player] = paddle[player] + step > paddle_high ? paddle_high : paddle[player] + step;
         if (push[player] & PUSH_RIGHT) paddle[player] = paddle[player] - step < paddle_low ? paddle_low : paddle[player] - step;
     }
@@ -26,19 +27,20 @@ CUDA_CALLABLE void press(u32 action_a, u32 action_b, u32 reset, u32 select, s32 
     switches = (u8)((switches_on | 0x37) & ~(reset & 1) & ~((select & 1) << 1));
 }
 
-// The four pins of a port, 0 = closed: right, left, down, up of a stick, or the buttons of two paddles. Player A holds the paddles of the first port.
+// The four pins of a port, 0 = closed: right, left, down, up of a stick, or the buttons of two paddles. Players A and B hold the paddles of the first
+// port, C and D those of the other.
 CUDA_CALLABLE u32 port_pins(u32 plugged, const u32* push, u32 player) {
     if (plugged == PORT_JOYSTICK) return ~push[player] & 15u;
-    if (plugged == PORT_PADDLES && player == 0) {
-        u32 swap = swap_paddles & 1;
-        return 15u & ~(push[swap] & PUSH_FIRE ? 8u : 0u) & ~(push[swap ^ 1] & PUSH_FIRE ? 4u : 0u);
+    if (plugged == PORT_PADDLES) {
+        u32 one = 2 * player + (swap_paddles & 1);
+        return 15u & ~(push[one] & PUSH_FIRE ? 8u : 0u) & ~(push[one ^ 1] & PUSH_FIRE ? 4u : 0u);
     }
     return 15;
 }
 
 CUDA_CALLABLE void start_controls() {
     paddle[0] = paddle[1] = paddle_low + (paddle_high - paddle_low) / 2;
-    paddle[2] = paddle[3] = 0;  // nobody holds those of the right port
+    paddle[2] = paddle[3] = players > 2 ? paddle[0] : 0;  // otherwise nobody holds those of the right port
     press(0, 0, 0, 0);
 }
 

@@ -9,18 +9,20 @@ m.load((const u32*)bytes);
 m.plug_in(facts, words.data, bytes + 4 * RECORD_WORDS);
 m.pictures = pictures.data + k * (long long)pictures.strides[0];
 m.picture_bytes = pictures.strides[1];
-s32 points = 0, done = 0, wanted = frames.data[row], most = pressed.shape[1], owned = m.lives;
+if (shares.data) shares.data[3 * k] = shares.data[3 * k + 1] = shares.data[3 * k + 2] = 0;
+s32 points = 0, done = 0, wanted = frames.data[row], most = pressed.shape[1], hands = pressed.shape[2], owned = m.lives;
 for (s32 f = 0; f < wanted && f < most; f++) {
-    const u8* held = pressed.data + ((long long)row * most + f) * 2;
+    const u8* held = pressed.data + ((long long)row * most + f) * hands;
     if (!(held[1] & 128) && (m.over || (one_life && m.lives < owned))) break;
     m.log = f + window < wanted ? 0 : logs + (wanted - f & 1) * log_words;
     m.log_room = log_words - LOG_HEAD;
     if (held[0] & 128) m.begin_rules(facts[4]);
     s32 step = force.data ? force.data[(long long)row * most + f] : (s32)PADDLE_STEP;
-    m.press(held[0] & 31, held[1] & 31, held[0] >> 5 & 1, held[0] >> 6 & 1, step);
+    m.press(held[0] & 31, held[1] & 31, held[0] >> 5 & 1, held[0] >> 6 & 1, step, hands > 2 ? held + 2 : 0);
     m.frame();
     m.judge(facts[4]);
     points += m.reward;
+    if (shares.data) for (s32 i = 0; i < 3; i++) shares.data[3 * k + i] += m.others[i];
     done++;
 }
 earned.data[k] = points;

@@ -36,5 +36,6 @@ CUDA_CALLABLE void plug_in(const s32* row, const u32* words, u8* memory) {
     switches_on = row[13];
     paddle_low = row[14];
     paddle_high = row[15];
+    players = row[18];
     log = 0;
 }

@@ -9,6 +9,7 @@ u32 left, right;     // PORT_*: the controllers of the two ports
 u32 swap_ports;      // 1: player A sits at the right port
 u32 swap_paddles;    // 1: the two paddles of a port are exchanged
 u32 switches_on;     // bits of SWCHB for colour and the two difficulties, as they stand
+u32 players;         // who plays: 1, 2 or 4
 s32 paddle_low;      // limits of the resistance of a paddle
 s32 paddle_high;
 
@@ -16,6 +17,7 @@ s32 paddle_high;
 s32 line_phase;      // lines start at cycles line_phase + 76 k
 u32 stop;            // 1: the frame is over, the CPU ends after this instruction
 u8 bus;              // the last byte on the data bus before a read of the TIA
+s32 others[3];       // what the last frame is worth to the players B, C and D; rules of games for several set it
 
 // The television chip while frames run.
 Display view;
