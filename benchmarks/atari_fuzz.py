@@ -48,6 +48,8 @@ SHORT_LOG = 24
 """Words of a log that most frames overflow."""
 LOG_HEAD = 11
 MOST_INSTRUCTIONS = 25_000
+HUNG = 0x2000_0000
+"""Cycles after which a frame that was cut off again and again begins anew, as ``native/display.h`` has it."""
 SLOWEST, CYCLES_IN_LINE = 8, 76
 """Cycles of the longest instruction, and of a line, which is the longest wait."""
 GUARD = 0xA5
@@ -215,10 +217,10 @@ def out_of_range(now: dict[str, Array], table: Array) -> list[str]:
     kept = {name: now["kept"][:, place] for place, name in enumerate(shown())}
     slices, shows_ram = table[:, Slot.SLICES, None], np.isin(table[:, Slot.KIND, None], (Kind.E7, Kind.CV))
     last_line = table[:, Slot.FIRST_LINE, None] + table[:, Slot.HEIGHT, None]
-    most_cycles = table[:, Slot.MOST_LINES, None] * CYCLES_IN_LINE + MOST_INSTRUCTIONS * SLOWEST
+    most_cycles = HUNG + table[:, Slot.MOST_LINES, None] * CYCLES_IN_LINE + MOST_INSTRUCTIONS * SLOWEST
     right = {
         "instructions": (now["instructions"] > 0) & (now["instructions"] <= MOST_INSTRUCTIONS),
-        "cycles": (now["cycles"] >= 0) & ((now["partial"] == 1) | (now["cycles"] <= most_cycles)),
+        "cycles": (now["cycles"] >= 0) & (now["cycles"] <= most_cycles),
         "slices": now["slices"].view(np.uint8) < slices + shows_ram,
         "bank": now["bank"] < 4,
         "phase": (now["phase"] <= 0) & (now["phase"] > -CYCLES_IN_LINE),

@@ -2,7 +2,7 @@
 
 python benchmarks/atari_training.py pong-vtrace pong-ppo --device cuda:0 --seconds 120 --out atari_training
 python benchmarks/atari_training.py breakout-ppo --device cuda:0 --seconds 300 --overlap --out atari_training
-python benchmarks/atari_training.py pong-vtrace --device cuda:0 --overlap --judge-every 2 --judge-from -18 --out atari_training
+python benchmarks/atari_training.py pong-vtrace --device cuda:0 --overlap --judge-every 2 --judge-from 0.75 --out atari_training
 python benchmarks/atari_training.py pong-ppo --num-envs 4 --num-steps 8 --minibatches 2 --seconds 20 --judged 2 --judged-steps 50 --device cpu
 
 The games that a mean is taken over began a game's length ago, with a policy that knew less. With --judge-every the policy plays 100 new games every
@@ -73,18 +73,19 @@ PRESETS = {
     "pong-ppo": Preset(
         *PONG, "ppo", {"num_envs": 1024, "num_steps": 32, "minibatches": 8, "epochs": 3, "learning_rate": 1e-3, "clip": 0.2, "total_steps": 20_000_000}
     ),
-    "pong-ppo-wide": Preset(
-        *PONG, "ppo", {"num_envs": 2048, "num_steps": 16, "minibatches": 8, "epochs": 3, "learning_rate": 1e-3, "clip": 0.2, "total_steps": 30_000_000}
-    ),
     # The update runs while the next roll-out is taken, which is the slower one: many steps of the optimiser cost nothing.
     "pong-ppo-often": Preset(
         *PONG, "ppo", {"num_envs": 2048, "num_steps": 32, "minibatches": 32, "epochs": 3, "learning_rate": 5e-4, "clip": 0.2, "total_steps": 30_000_000}
+    ),
+    # A step of 4,096 consoles takes as long as one of 512.
+    "pong-ppo-wide": Preset(
+        *PONG, "ppo", {"num_envs": 4096, "num_steps": 32, "minibatches": 32, "epochs": 3, "learning_rate": 7e-4, "clip": 0.2, "total_steps": 40_000_000}
     ),
     "breakout-ppo": Preset(
         *BREAKOUT, "ppo", {"num_envs": 1024, "num_steps": 64, "minibatches": 16, "epochs": 3, "learning_rate": 8e-4, "clip": 0.1, "total_steps": 60_000_000}
     ),
     "breakout-ppo-wide": Preset(
-        *BREAKOUT, "ppo", {"num_envs": 4096, "num_steps": 32, "minibatches": 16, "epochs": 2, "learning_rate": 1e-3, "clip": 0.1, "total_steps": 150_000_000}
+        *BREAKOUT, "ppo", {"num_envs": 8192, "num_steps": 32, "minibatches": 32, "epochs": 3, "learning_rate": 7e-4, "clip": 0.1, "total_steps": 150_000_000}
     ),
     "breakout-vtrace": Preset(*BREAKOUT, "vtrace", {**OFTEN, "num_envs": 2048, "learning_rate": 6e-4, "total_steps": 150_000_000}),
     # The games of the settings that `worldloom train` starts from, as they are.
@@ -153,8 +154,10 @@ class Settings:
     """Run a few iterations first and begin anew, so that the clock does not count what PyTorch tries and records in them."""
     judge_every: float = 0.0
     """Seconds of the clock between two judgements of the policy in new games, which end the training in place of the mean of its own games; 0 for none."""
+    judge_after: float | None = None
+    """Seconds of the clock before the first judgement; as many as between two where it is left out."""
     judge_from: float = -math.inf
-    """The mean of its own games from which on it is judged."""
+    """The mean of the rewards that are not 0 from which on it is judged: 0.75 where seven of eight points are won."""
     judged: int = ENOUGH
     """Games that the policy plays at the end; 0 for none."""
     judged_steps: int = 10_000
@@ -206,20 +209,20 @@ class Race(Callback):
         self.paused = 0.0
         """Seconds that the policy was judged for, which do not count."""
         self._next_line = self._next_point = 0.0
-        self._next_judgement = settings.judge_every
+        self._next_judgement = settings.judge_every if settings.judge_after is None else settings.judge_after
 
     def on_iteration(self, trainer: Trainer, progress: Progress) -> None:
         score, games, seconds = progress.metrics["episode/return"], progress.metrics["episode/count"], progress.seconds - self.paused
         if self.found["reached"] is not None:  # what was under way when it ended
             return
         reached = not self.settings.judge_every and games >= ENOUGH and score >= self.target
-        if self.settings.judge_every and seconds >= self._next_judgement and games >= 1 and score >= self.settings.judge_from:
+        if self.settings.judge_every and seconds >= self._next_judgement and rewards_of(trainer) >= self.settings.judge_from:
             reached, seconds, score = self._judge(trainer, seconds)
         over = seconds >= self.settings.seconds
         ends = reached or over or progress.steps >= progress.total_steps
         if seconds >= self._next_point or ends:
             self._next_point = seconds + 0.25
-            told = {short: progress.metrics[name] for name, short in SHOWN.items() if name in progress.metrics}
+            told = {short: progress.metrics[name] for name, short in SHOWN.items() if name in progress.metrics} | {"reward": rewards_of(trainer)}
             point = {"seconds": seconds, "steps": progress.steps, "frames": progress.steps * FRAMES, "score": score, "games": games, **told}
             self.curve.append({k: v if math.isfinite(v) else None for k, v in point.items()})
         if reached or over:
@@ -227,7 +230,7 @@ class Race(Callback):
             trainer.stop()
         if seconds >= self._next_line or ends:
             self._next_line = seconds + self.settings.every
-            self._tell(progress, seconds, score, games)
+            self._tell(progress, seconds, score, games, rewards_of(trainer))
             self.found["shares"] = progress.shares
             write(self.found, self.settings.out / f"{self.name}.json")
 
@@ -245,11 +248,18 @@ class Race(Callback):
         console.print(f"{self.name}: {seconds:.1f} s, judged: mean score {played['mean_return']:.2f} in {self.settings.judged} new games")
         return played["mean_return"] >= self.target, seconds, played["mean_return"]
 
-    def _tell(self, progress: Progress, seconds: float, score: float, games: float) -> None:
+    def _tell(self, progress: Progress, seconds: float, score: float, games: float, reward: float) -> None:
         shown = ", ".join(f"{short} {progress.metrics[name]:.3g}" for name, short in SHOWN.items() if name in progress.metrics)
         shares = ", ".join(f"{phase} {share:.0%}" for phase, share in progress.shares.items())
         pace = f"{progress.steps:,} steps, {progress.steps / seconds * FRAMES:,.0f} frames/s"
-        console.print(f"{self.name}: {seconds:.1f} s, {pace}, {games:.0f} games, score {score:.2f}; {shown}; {shares}")
+        console.print(f"{self.name}: {seconds:.1f} s, {pace}, {games:.0f} games, score {score:.2f}, reward {reward:.2f}; {shown}; {shares}")
+
+
+def rewards_of(trainer: Any) -> float:
+    """The mean of the rewards of the last steps that were not 0: what the policy is worth now, long before its games end."""
+    found = torch.stack([torch.stack([kept.rewards.sum(), (kept.rewards != 0).sum()]) for kept in (k.player.storage for k in trainer.learners.values())])
+    total, count = found.sum(0).tolist()
+    return float(total / max(count, 1.0))
 
 
 def write(found: dict[str, Any], target: Path) -> None:

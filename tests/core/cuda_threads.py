@@ -194,6 +194,8 @@ class _Warp:
             what, operator, *_ = function.__name__.split("_")
             if what == "across":
                 return functools.partial(self.machine._across, operator)
+            if what == "meet":
+                return {"min": self.atomic_min, "max": self.atomic_max}[operator]
             return _put if operator in ("put", "stream") else _get
 
         return stand_in

@@ -33,3 +33,27 @@ def test_the_text_for_cuda_compiles(world: wl.Definition | str, tmp_path: Path) 
     wp.compile_aot_module(module, arch=ARCHITECTURE, module_dir=tmp_path, use_ptx=True)
     (ptx,) = tmp_path.glob("*.ptx")
     assert all(f"{spec.name}_" in ptx.read_text() for spec in program.step)
+
+
+class Bead(wl.Entity):
+    string: wl.vec(6)
+    shown: wl.vec(6)  # nothing in a step reads it
+
+
+class Necklace(wl.World):
+    pass
+
+
+@wl.system
+def lengthen(bead: Bead):
+    bead.string = 2.0 * bead.string
+    bead.shown = bead.string
+
+
+def test_vectors_are_moved_in_few_pieces(tmp_path: Path) -> None:
+    program = generate(wl.Simulation(wl.Definition("Necklace-test", Necklace, {Bead: 2}, step=(lengthen,)), 1, "python").schedule, fuse=True, cuda=True)
+    wp.compile_aot_module(next(iter(program._build("pieces", cuda=True).values())).module, arch=ARCHITECTURE, module_dir=tmp_path, use_ptx=True)
+    (ptx,) = tmp_path.glob("*.ptx")
+    (step,) = [part for part in ptx.read_text().split(".entry")[1:] if part.strip().startswith("step_0")]
+    assert step.count("ld.global.v2.f32") == 3
+    assert step.count("st.global.v2.f32") == step.count("st.global.cs.v2.f32") == 3

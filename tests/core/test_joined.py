@@ -9,6 +9,8 @@ from cuda_threads import Machine
 import worldloom as wl
 from worldloom.core.joined import MOST_THREADS
 from worldloom.core.kernel_spec import KernelSpec
+from worldloom.core.kernel_writer import MANY_ROWS, TURNS
+from worldloom.core.population_kernels import LANES
 from worldloom.core.program import generate
 
 
@@ -109,6 +111,25 @@ def test_stages_do_what_kernels_do(bees: int, worlds: int) -> None:
         for table in ("Bee", "Queen", "World"):
             for column in plain.tables[table]:
                 np.testing.assert_array_equal(column.numpy(), staged.tables[table][column.field.name].numpy(), column.name)
+
+
+def test_threads_that_reset_many_entities_take_several_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cuda_threads._dawdle", lambda: None)  # these threads never wait for each other
+    bees = MANY_ROWS + 1
+    plain, walked = (wl.Simulation(hive(bees, 1), 2, "cpu", seed=4) for _ in range(2))
+    machine = Machine(walked)
+    resets = [spec for spec in machine.program.step if isinstance(spec, KernelSpec) and "clear_Bee_state" in spec.labels]
+    assert [spec.rows for spec in resets] == [MANY_ROWS // TURNS + LANES]
+    for sim in (plain, walked):
+        sim.set_config("turns", np.array([2, 3], np.int32))  # one world is reset while the other goes on
+    for _ in range(3):
+        moves = np.random.default_rng(0).integers(0, 3, (2, bees)).astype(np.int32)
+        plain.step(moves)
+        walked[Bee].fly = moves
+        machine.step()
+        for table in ("Bee", "Queen", "World"):
+            for column in plain.tables[table]:
+                np.testing.assert_array_equal(column.numpy(), walked.tables[table][column.field.name].numpy(), column.name)
 
 
 def test_an_explanation_tells_the_stages() -> None:

@@ -18,12 +18,10 @@ from worldloom.atari import console
 FRAMES, CONSOLES = 60, 2048
 
 
-@pytest.mark.parametrize("many_at_once", [1, CONSOLES + 1])
 @pytest.mark.parametrize("log_words", [console.LOG, atari_fuzz.SHORT_LOG])
-def test_noise_ends_as_on_the_cpu(monkeypatch: pytest.MonkeyPatch, many_at_once: int, log_words: int):
-    monkeypatch.setattr(console, "MANY_AT_ONCE", many_at_once)
-    generator = np.random.default_rng(many_at_once + log_words)
-    carts = [cart for chunk in range(CONSOLES // atari_noise.CHUNK) for cart in atari_noise.cartridges(many_at_once + log_words, chunk)]
+def test_noise_ends_as_on_the_cpu(log_words: int):
+    generator = np.random.default_rng(log_words)
+    carts = [cart for chunk in range(CONSOLES // atari_noise.CHUNK) for cart in atari_noise.cartridges(log_words, chunk)]
     shelf, pressed = console.shelve([atari_fuzz.entry(cart, generator) for cart in carts]), atari_fuzz.held(CONSOLES, FRAMES, generator)
     ending = atari_fuzz.play(shelf, pressed, FRAMES, wp.get_device("cuda:0"), log_words)
     assert ending.faults == []

@@ -169,3 +169,42 @@ def test_masks_and_seeds_from_the_gpu() -> None:
     sim.step()
     sim.reset(mask=torch.tensor([True, False, False, True], device="cuda:0"), seeds=torch.arange(4, device="cuda:0"))
     assert sim.world.step.numpy().tolist() == [0, 1, 1, 0] and sim.world.seed.numpy().tolist() == [0, 0, 0, 3]
+
+
+class Long(wl.Entity):
+    six: wl.vec(6)  # moved in pieces of 8 bytes
+    seven: wl.vec(7)  # number by number
+    eight: wl.vec(8)  # in pieces of 16
+
+
+class Shelf(wl.World):
+    pass
+
+
+@wl.system
+def stretch(long: Long):
+    for place in range(6):
+        long.six[place] = 2.0 * long.six[place] + float(place + long.id)
+    for place in range(7):
+        long.seven[place] = 2.0 * long.seven[place] + float(place + long.id)
+    for place in range(8):
+        long.eight[place] = 2.0 * long.eight[place] + float(place + long.id)
+
+
+SHELF = wl.Definition("CudaShelf-test", Shelf, {Long: 5}, step=(stretch,))
+
+
+def test_long_vectors_are_moved_whole() -> None:
+    cpu, cuda = (wl.Simulation(SHELF, 50, device, seed=0) for device in ("cpu", "cuda:0"))
+    for _ in range(3):
+        cpu.step()
+        cuda.step()
+    for name in ("six", "seven", "eight"):
+        assert cpu[Long][name].numpy().any()
+        np.testing.assert_array_equal(cuda[Long][name].numpy(), cpu[Long][name].numpy(), name)
+
+
+def test_external_vectors_lie_where_their_pieces_can_be_moved() -> None:
+    memory = torch.zeros(50 * 5 * 6 + 1, device="cuda:0")
+    with pytest.raises(wl.InputError, match="must begin at a multiple of 8 bytes"):
+        wl.Simulation(SHELF, 50, "cuda:0", seed=0, external={"Long.six": memory[1:].view(50, 5, 6)})

@@ -24,6 +24,7 @@ def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
         (270, 10, True, 30),
         (3, 5, False, 200),
         (70, 1, False, 100),
+        (70, 3, False, 100),
         (999, 1, False, 60),
         (1, 700, False, 60),
         (300, 300, False, 60),

@@ -11,8 +11,9 @@ from worldloom.core import registry
 from worldloom.envs.tag.grid import Start, grid_tag
 
 WORLDS, STEPS = 67, 500
-SHAPES = [(4, 1, True), (70, 1, False), (3, 5, False)]
-"""Taggers, runners, and whether observations are full; each with a compiled world of its own. Seventy taggers are looked through together."""
+SHAPES = [(4, 1, True), (70, 1, False), (3, 70, False)]
+"""Taggers, runners, and whether observations are full; each with a compiled world of its own. Seventy opponents tell one player
+how near they are, and three look through them together."""
 
 
 @pytest.fixture(autouse=True)

@@ -50,14 +50,12 @@ WARM_UP = 128
 PADDLE_STEP = 23_000
 """The resistance by which a paddle turns in a frame, as ``native/tables.h`` has it."""
 WIDTH = 160
-BLOCK, SMALL_BLOCK = 64, 32
-"""Threads of a block on a GPU; in small ones few consoles reach all multiprocessors."""
-REGISTERS, ALL_REGISTERS = 128, 255
-"""Of a thread on a GPU: with these 16 warps fit on a multiprocessor, and where there are fewer all may be used."""
+BLOCK = 32
+"""Threads of a block on a GPU: in small ones few consoles reach all multiprocessors."""
+REGISTERS = 128
+"""Of a thread on a GPU: with these 16 warps fit on a multiprocessor."""
 WARPS, LEAST_LANES = 2, 16
 """On a GPU so many warps per multiprocessor are wanted, and so many consoles at least share one."""
-MANY_AT_ONCE = 16_384
-"""From so many consoles on, instructions share their ways to address memory on a GPU: see ``native/m6507.h``."""
 PARTS, FEW_PARTS, MANY = 8, 2, 32_768
 """On a GPU the lines of a picture are shared by so many threads, and by fewer where there are many consoles."""
 LOG = 2048
@@ -194,15 +192,14 @@ class Kernels:
 
     power_on: wp.Kernel
     emulate: wp.Kernel
-    emulate_many: wp.Kernel
     draw: wp.Kernel
 
 
-def _emulator(machine: str, registers: int) -> wp.Kernel:
-    """The kernel that runs the frames of consoles, of the source of a machine, with so many registers per thread on a GPU."""
+def _emulator(machine: str) -> wp.Kernel:
+    """The kernel that runs the frames of consoles, of the source of a machine."""
     emulate_one = wp.func_native(machine + native.header("emulate"))(_emulate_one)
 
-    @wp.kernel(enable_backward=False, module="unique", cuda_max_registers=registers)
+    @wp.kernel(enable_backward=False, module="unique", cuda_max_registers=REGISTERS)
     def emulate(
         first: int,
         count: int,
@@ -277,7 +274,7 @@ def kernels() -> Kernels:
             return
         draw_one(k, part, parts, log_words, game, table, log, pictures)
 
-    return Kernels(power_on, _emulator(machine, ALL_REGISTERS), _emulator("#define SHARED_WAYS\n" + machine, REGISTERS), draw)
+    return Kernels(power_on, _emulator(machine), draw)
 
 
 @dataclass(frozen=True)
@@ -370,9 +367,7 @@ class Bench:
         ]
         outputs = [outcome.earned, outcome.lives, outcome.over, outcome.ran, outcome.newest, self.log, pictures]
         threads = -(-shard.count // lanes) * 32
-        many = self.device.is_cuda and shard.count >= MANY_AT_ONCE
-        kernel, block = (self._kernels.emulate_many, BLOCK) if many else (self._kernels.emulate, SMALL_BLOCK)
-        wp.launch(kernel, threads, [*inputs, *outputs], device=self.device, stream=shard.stream, block_dim=block, record_tape=False)
+        wp.launch(self._kernels.emulate, threads, [*inputs, *outputs], device=self.device, stream=shard.stream, block_dim=BLOCK, record_tape=False)
 
     def _lanes(self, count: int) -> int:
         """Consoles that share a warp. Few of them follow the same path for longer, and enough warps there must be."""

@@ -179,6 +179,7 @@ class Observer:
             interleaved=look.colour == "pixels",
             zeros=look.older == "zero",
             has_linear=any(found.kind is Kind.LINEAR for found in self._plans),
+            narrow=all(found.kind is Kind.AREA and found.unit <= 256 for found in self._plans),
             columns=tuple(map(tuple, _beside(means[0]).tolist())) if means else (),
         )
 

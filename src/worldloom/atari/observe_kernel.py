@@ -17,14 +17,15 @@ LANES = 256
 THREADS = 1536
 """Threads that a multiprocessor of a GPU is to have at once."""
 
-VECTOR, WINDOW = 16, 64
+VECTOR, WINDOWS = 16, (32, 64)
 """Pixels that a CPU works on at once, and how many columns they may be made of."""
 
 _ACROSS = """
 struct Across {
     typedef unsigned short Window __attribute__((vector_size(2 * %(window)d)));
-    typedef int Sums __attribute__((vector_size(4 * %(vector)d)));
-    void add(const int* columns, const unsigned short* down, int* sums) const {
+    typedef %(number)s Number;
+    typedef Number Sums __attribute__((vector_size(sizeof(Number) * %(vector)d)));
+    void add(const int* columns, const unsigned short* down, Number* sums) const {
 %(body)s    }
 };
 """
@@ -49,6 +50,7 @@ class Form:
         interleaved: Whether the planes of a picture lie side by side for each pixel.
         zeros: Whether a stack begins with zeros.
         has_linear: Whether pictures are interpolated.
+        narrow: Whether all sums of weighted pixels fit into 16 bits.
         columns: For each pixel its first column, and the weights of this and the ones after it; empty where no picture takes means.
     """
 
@@ -62,6 +64,7 @@ class Form:
     interleaved: bool
     zeros: bool
     has_linear: bool
+    narrow: bool
     columns: tuple[tuple[int, ...], ...]
 
     @property
@@ -90,6 +93,7 @@ class Form:
             "INTERLEAVED": int(self.interleaved),
             "ZEROS": int(self.zeros),
             "HAS_LINEAR": int(self.has_linear),
+            "NARROW": int(self.narrow),
         }
         plane = self.out_height * self.out_width * self.channels
         unit = "uint4" if plane % 16 == 0 else "unsigned int" if plane % 4 == 0 else "unsigned char"
@@ -99,11 +103,10 @@ class Form:
     def _across(self) -> str:
         """C++ that adds up columns on a CPU, many at a time: which of them belong to a pixel is known, so they can be brought into order by shuffles."""
         blocks = [self.columns[n : n + VECTOR] for n in range(0, self.out_width, VECTOR)] if self.columns else []
-        if all(block[-1][0] + self.across - block[0][0] <= WINDOW for block in blocks) and blocks:
-            body = "".join(self._block(VECTOR * n, block) for n, block in enumerate(blocks))
-        else:
-            body = _ONE_BY_ONE
-        return _ACROSS % {"vector": VECTOR, "window": WINDOW, "body": body}
+        widest = max((block[-1][0] + self.across - block[0][0] for block in blocks), default=0)
+        window = next((room for room in WINDOWS if 0 < widest <= room), 0)
+        body = "".join(self._block(VECTOR * n, block) for n, block in enumerate(blocks)) if window else _ONE_BY_ONE
+        return _ACROSS % {"number": "unsigned short" if self.narrow else "int", "vector": VECTOR, "window": window or VECTOR, "body": body}
 
     def _block(self, place: int, columns: tuple[tuple[int, ...], ...]) -> str:
         """The sums of up to 16 pixels."""

@@ -140,6 +140,8 @@ def generate(schedule: Schedule, fuse: bool, cuda: bool, exact: bool = False) ->
     done: set[Any] = set()
     across = dict.fromkeys(gathered for function in functions.made.values() for gathered in function.target.across)
     texts += [wide_kernels.across_text(*gathered) for gathered in across]
+    met = dict.fromkeys(extreme for function in functions.made.values() for extreme in function.target.met)
+    texts += [wide_kernels.meet_text(*extreme) for extreme in met]
     for function in functions.made.values():
         add(function.target.helpers)
         texts.append(function.code(types))

@@ -8,6 +8,7 @@ import linecache
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import FunctionType
 from typing import Any
 
@@ -41,6 +42,11 @@ class Source:
     def names(self) -> dict[str, Any]:
         """Every name the function can see from outside: its globals and its closure, as they were when it was defined."""
         return self.seen
+
+    @cached_property
+    def stored(self) -> frozenset[str]:
+        """Every name that the function assigns to."""
+        return frozenset(n.id for n in ast.walk(self.tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
 
     def _names(self) -> dict[str, Any]:
         seen = dict(self.function.__globals__)

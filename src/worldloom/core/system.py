@@ -337,8 +337,16 @@ def _zero(kind: Any, types: dict[str, Any]) -> ast.expr:
 
 
 def _without_head(body: list[ast.stmt]) -> str:
-    made = ast.fix_missing_locations(ast.Module(body or [ast.Pass()], []))
-    return "\n".join("    " + line for line in ast.unparse(made).splitlines())
+    _number(body)
+    return "\n".join("    " + line for line in ast.unparse(ast.Module(body or [ast.Pass()], [])).splitlines())
+
+
+def _number(body: list[ast.stmt]) -> None:
+    """Give every statement a line, which ``ast.unparse`` asks for; expressions need none."""
+    for statement in body:
+        statement.lineno = getattr(statement, "lineno", 1)
+        for part in ("body", "orelse"):
+            _number(getattr(statement, part, []))
 
 
 def _function_text(name: str, head: str, body: list[ast.stmt]) -> str:

@@ -11,6 +11,7 @@ import warp as wp
 from worldloom.core.errors import InputError
 from worldloom.core.fields import SCALARS, Field, Role, scalar_of, shape_of, type_name
 from worldloom.core.population import Population
+from worldloom.core.rewrite.accessors import alignment
 
 
 class Column:
@@ -203,9 +204,9 @@ class Column:
             raise InputError(f"the external column {self.name} must be contiguous memory")
         if array.device != self.device:
             raise InputError(f"the external column {self.name} must be on {self.device.alias}, not on {array.device.alias}")
-        size = wp.types.type_size_in_bytes(self.field.dtype)
-        if self.device.is_cuda and shape_of(self.field.dtype) and size in (8, 16) and array.ptr % size:
-            raise InputError(f"the external column {self.name} must begin at a multiple of {size} bytes, since its vectors are loaded in one piece")
+        pieces = alignment(self.field.dtype)
+        if self.device.is_cuda and array.ptr % pieces:
+            raise InputError(f"the external column {self.name} must begin at a multiple of {pieces} bytes, since its vectors are moved in pieces of so many")
         shape = (*array.shape, *shape_of(array.dtype))
         flat = (*self._rows, *shape_of(self.field.dtype))
         if shape not in (self.shape, flat):

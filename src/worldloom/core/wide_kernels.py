@@ -1,4 +1,4 @@
-"""What the kernels of pair systems and of systems with several threads per entity call."""
+"""What the kernels of pair systems, of systems with several threads per entity and of extremes over other rows call."""
 
 from __future__ import annotations
 
@@ -29,6 +29,10 @@ _GATHERED = {
 }
 
 
+MET = (wp.int32, wp.uint32, wp.int64)
+"""Numbers of which the threads of a warp find the extreme together, before one of them goes to memory with it."""
+
+
 def across_name(operator: str, dtype: Any) -> str:
     """The function that gathers numbers of a type over the 32 threads of a warp."""
     return f"across_{operator}_{dtype.__name__}"
@@ -36,7 +40,26 @@ def across_name(operator: str, dtype: Any) -> str:
 
 def across_text(operator: str, dtype: Any) -> str:
     """Its definition: every thread gets the sum, the least or the greatest of what all of them hold."""
-    step = f"auto other = __shfl_xor_sync(0xffffffffu, value, apart); {_GATHERED[operator]}"
-    snippet = f"for (int apart = 16; apart > 0; apart /= 2) {{ {step} }} return __shfl_sync(0xffffffffu, value, 0);"
+    snippet = f"{_gather(operator)} return __shfl_sync(0xffffffffu, value, 0);"
     code = f"wp.{dtype.__name__}"
     return f'@wp.func_native(snippet="{snippet}")\ndef {across_name(operator, dtype)}(value: {code}) -> {code}: ...\n'
+
+
+def meet_name(operator: str, dtype: Any) -> str:
+    """The function that puts the ``min`` or ``max`` of a row's number and another into the row, whoever else does so at the same time."""
+    return f"meet_{operator}_{dtype.__name__}"
+
+
+def meet_text(operator: str, dtype: Any) -> str:
+    """Its definition. On CUDA a whole warp with one row in mind, as most have in large worlds, asks memory once instead of 32 times one after the other."""
+    same = "int same; __match_all_sync(0xffffffffu, row, &same);"
+    together = f"if (__activemask() == 0xffffffffu) {{ {same} if (same) {{ {_gather(operator)} if (threadIdx.x & 31) return; }} }}"
+    snippet = f"\n#if defined(__CUDA_ARCH__)\n{together}\n#endif\nwp::atomic_{operator}(column.data + row, value);\n"
+    code = f"wp.{dtype.__name__}"
+    name = meet_name(operator, dtype)
+    return f'@wp.func_native(snippet="""{snippet}""")\ndef {name}(column: wp.array(dtype={code}), row: wp.int32, value: {code}): ...\n'
+
+
+def _gather(operator: str) -> str:
+    """Native code after which every thread of a warp holds what all of them have in ``value`` together."""
+    return f"for (int apart = 16; apart > 0; apart /= 2) {{ auto other = __shfl_xor_sync(0xffffffffu, value, apart); {_GATHERED[operator]} }}"

@@ -8,7 +8,12 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 
-MEMBERS = ("state", "dpc", "cartridge", "riot", "controls", "bus", "decimal", "undocumented", "polling", "m6507", "collisions", "tia", "frame", "record")
+from worldloom.atari import deeds
+
+MEMBERS = (
+    "state", "dpc", "cartridge", "riot", "controls", "bus", "decimal", "undocumented", "polling", "m6507", "m6507_cpu", "m6507_cuda",
+    "waiting_cuda", "collisions", "tia", "frame", "record",
+)  # fmt: skip
 """The headers inside of the struct, in the order of the text; members may name those that come after them."""
 
 
@@ -20,7 +25,8 @@ def header(name: str) -> str:
 @cache
 def painter() -> str:
     """The struct ``Painter``, which draws pictures of logs, as C++ text for the body of a function."""
-    return "\n".join(header(name) for name in ("tables", "display", "picture"))
+    segment = ["#if defined(__CUDA_ARCH__)", header("segment_cuda"), "#else", header("segment_cpu"), "#endif"]
+    return "\n".join([header("tables"), header("display"), "struct Painter {", header("picture"), *segment, "};"])
 
 
 @cache
@@ -30,4 +36,4 @@ def machine(rules: str) -> str:
     Args:
         rules: The members ``begin_rules`` and ``judge``.
     """
-    return "\n".join([painter(), "struct Machine {", *(header(name) for name in MEMBERS), rules, "};\n"])
+    return "\n".join([painter(), deeds.source(), "struct Machine {", *(header(name) for name in MEMBERS), rules, "};\n"])

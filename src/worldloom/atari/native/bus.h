@@ -6,7 +6,9 @@ NOINLINE CUDA_CALLABLE u32 peek(u32 address, u32 last, s32 at) {
     if (address & 0x1000) return cart_peek(address, at);
     if (kind == KIND_UA) ua_access(address);
     if (!(address & 0x80)) {
-        tell_tia();
+#if defined(__CUDA_ARCH__)
+        if ((address & 15) < 8) tell_tia();  // collisions
+#endif
         return tia_peek(address, at);
     }
     if (address & 0x200) return riot_peek(address, at);
@@ -14,36 +16,14 @@ NOINLINE CUDA_CALLABLE u32 peek(u32 address, u32 last, s32 at) {
 }
 
 // A byte for the TIA, which most writes outside of RAM are; returns the cycles after it, which a wait for the end of the line moves on.
-//
-// On a GPU the consoles of a warp run their programs apart from each other. What the display is told waits for the end of the line, where they meet:
-// there they go through their writes together, which are much alike. Only what moves the time or ends the frame is done at once.
+NOINLINE CUDA_CALLABLE s32 poke_tia(u32 address, u32 value, s32 at) {
+    if (kind == KIND_3F && (address & 0x1FFF) < 0x40) show_3f(value);
 #if defined(__CUDA_ARCH__)
-NOINLINE CUDA_CALLABLE s32 poke_tia(u32 address, u32 value, s32 at) {
-    if (kind == KIND_3F && (address & 0x1FFF) < 0x40) show_3f(value);
-    u32 number = address & 0x3F;
-    if (clock_of(at) >= most_clocks) end_frame();
-    if (clock_of(at) > seen) seen = clock_of(at);
-    if (number == 0) sync_vertically(value, clock_of(at));
-    if (number == 2) return end_of_line(at);
-    if (number < 4 && number != 1 || (number >= 0x15 && number <= 0x1A) || number > 0x2C) return at;
-    if (waiting == WAITING_ROOM) tell_tia();
-    waiting_cycle[waiting] = at;
-    waiting_write[waiting++] = (u16)(number << 8 | value);
-    return at;
-}
-
-NOINLINE CUDA_CALLABLE void tell_tia() {
-    for (u32 i = 0; i < waiting; i++) tia_poke(waiting_write[i] >> 8, (u8)waiting_write[i], waiting_cycle[i]);
-    waiting = 0;
-}
+    return take_write(address & 0x3F, value, at);
 #else
-NOINLINE CUDA_CALLABLE s32 poke_tia(u32 address, u32 value, s32 at) {
-    if (kind == KIND_3F && (address & 0x1FFF) < 0x40) show_3f(value);
     return tia_poke(address, (u8)value, at);
-}
-
-CUDA_CALLABLE void tell_tia() {}
 #endif
+}
 
 // Takes one byte of the CPU; returns the cycles after it.
 NOINLINE CUDA_CALLABLE s32 poke(u32 address, u32 value, s32 at) {

@@ -25,9 +25,25 @@ CUDA_CALLABLE u32 pair_of(u32 a, u32 b) const {  // a < b
     }
 }
 
+// Whether any pixel of the line belongs to several objects: a CPU sees that sooner than where it is.
+CUDA_CALLABLE bool crowded(u32 shown) const {
+    u32 once[5] = {0, 0, 0, 0, 0}, twice[5] = {0, 0, 0, 0, 0};
+    for (u32 object = 0; object < OBJECTS; object++) {
+        if (!(shown >> object & 1)) continue;
+        for (s32 word = 0; word < 5; word++) {
+            twice[word] |= once[word] & view.mask[object][word];
+            once[word] |= view.mask[object][word];
+        }
+    }
+    return twice[0] | twice[1] | twice[2] | twice[3] | twice[4];
+}
+
 // The pixels from x0 to x1 of a line that shows `view`.
 CUDA_CALLABLE NOINLINE void meet(u32 shown, s32 x0, s32 x1) {
     view.build(shown);
+#if !defined(__CUDA_ARCH__)
+    if (!crowded(shown)) return;
+#endif
     ROLLED for (s32 word = x0 >> 5; word <= (x1 - 1) >> 5; word++) {
         u32 once = 0, twice = 0;
         for (u32 object = 0; object < OBJECTS; object++) {

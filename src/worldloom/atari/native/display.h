@@ -14,9 +14,13 @@ enum Object : u32 { PLAYER0, PLAYER1, OBJECT_MISSILE0, OBJECT_MISSILE1, OBJECT_B
 static const u8 TOUCHED[KINDS] = {0, 0, 0, 0, 0, 16, 32, 32, 32, 1, 2, 5, 10, 4, 8, 16, 1, 2, 4, 8, 16, 1, 2, 0, 32, 4, 0, 0};
 static const u8 APPEARS[KINDS] = {9, 9, 9, 9, 9, 9, 9, 9, 9, 0, 1, 9, 9, 2, 3, 4, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9};
 
+// Four bits, each of them four times, for a CPU, which looks up what a GPU works out.
+static const u16 QUADRUPLED[16] = {0x0000, 0x000F, 0x00F0, 0x00FF, 0x0F00, 0x0F0F, 0x0FF0, 0x0FFF, 0xF000, 0xF00F, 0xF0F0, 0xF0FF, 0xFF00, 0xFF0F, 0xFFF0, 0xFFFF};
+
 static const s32 LINE = 228;   // colour clocks of a line
 static const s32 BLANK = 68;   // of them without a picture
 static const s32 WIDTH = 160;
+static const s32 LOG_HEAD = 11;  // words of a log before its events, see picture.h
 static const s32 NEVER = 0x7FFFFFFF;
 static const s32 HUNG = 0x20000000;  // cycles of one frame, about two hours
 
@@ -92,9 +96,13 @@ struct Display {
     }
 
     CUDA_CALLABLE u32 quadrupled(u32 byte) const {
+#if defined(__CUDA_ARCH__)
         byte = (byte | byte << 12) & 0x000F000Fu;
         byte = (byte | byte << 6) & 0x03030303u;
         return ((byte | byte << 3) & 0x11111111u) * 15;
+#else
+        return QUADRUPLED[byte & 15] | (u32)QUADRUPLED[byte >> 4] << 16;
+#endif
     }
 
     CUDA_CALLABLE u32 mirrored(u32 half) const {  // the 20 bits of half a playfield

@@ -37,7 +37,7 @@ CUDA_CALLABLE void frame() {
         begin_frame();
     }
     partial = 1;
-    stop = bus = waiting = 0;
+    stop = bus = 0;
     run();
     collide(seen);
     if (log) end_log(seen);

@@ -3,173 +3,52 @@
 // A log holds: how many events, the clock it begins at, the clock it ends at, the display at its beginning (7 words), which of the two
 // pictures it belongs to, and the events: clock << 13 | kind << 8 | value.
 
-static const s32 LOG_HEAD = 11;
+Display view;
+u8* picture;
+s32 first_line;
 
-struct alignas(16) Sixteen {  // pixels, one store
-    u32 cell[4];
-};
-
-struct Painter {
-    Display view;
-    Sixteen ground[WIDTH / 16];
-    u32 ground_stale;
-    u8* picture;
-    s32 first_line;
-
-    CUDA_CALLABLE void fill(u8* row, u32 bits, s32 word, u8 colour) const {
-        u8* at = row + 32 * word;
-        while (bits) {
-            s32 run = lowest(bits);
-            bits >>= run;
-            at += run;
-            do {
-                *at++ = colour;
-                bits >>= 1;
-            } while (bits & 1);
-        }
-    }
-
-    CUDA_CALLABLE s32 lowest(u32 bits) const {
-#if defined(__CUDA_ARCH__)
-        return __ffs(bits) - 1;
-#else
-        return __builtin_ctz(bits);
-#endif
-    }
-
-    // Background and playfield of the cells of four pixels that hold the pixels from x0 to x1; `alone` where nothing else is shown.
-    CUDA_CALLABLE void build_ground(u32 alone, s32 x0, s32 x1) {
-        u32 score = (view.now[CTRLPF] & (alone ? 2 : 6)) == 2;
-        u32 back = view.now[COLUBK] * 0x01010101u;
-        u32* cells = (u32*)ground;
-        s32 cell = x0 >> 2, last = (x1 + 3) >> 2;
-        while (cell < last) {
-            u32 bits = view.mask[PLAYFIELD][cell >> 3] >> (4 * (cell & 7));
-            u32 other = view.now[score ? COLUP0 + (cell >= 20) : COLUPF] * 0x01010101u ^ back;
-            s32 end = (cell | 7) + 1;  // of the word, of the half, of the part
-            if (cell < 20 && end > 20) end = 20;
-            if (end > last) end = last;
-            for (; cell < end; cell++, bits >>= 4) cells[cell] = back ^ (other & (0 - (bits & 1)));
-        }
-        ground_stale = x0 > 0 || x1 < WIDTH;
-    }
-
-    CUDA_CALLABLE void lay_ground(u8* row, s32 x0, s32 x1) const {
-        const u8* from = (const u8*)ground;
-        while (x0 < x1) {
-            if (!(x0 & 15) && x0 + 16 <= x1) {
-                *(Sixteen*)(row + x0) = ground[x0 >> 4];
-                x0 += 16;
-            } else if (!(x0 & 3) && x0 + 4 <= x1) {
-                *(u32*)(row + x0) = *(const u32*)(from + x0);
-                x0 += 4;
-            } else {
-                row[x0] = from[x0];
-                x0++;
-            }
-        }
-    }
-
-    CUDA_CALLABLE void sprites(u8* row, u32 shown, s32 x0, s32 x1) const {
-        u32 over = view.now[CTRLPF] & 4;  // playfield and ball before the players
-        u32 score = (view.now[CTRLPF] & 6) == 2;  // the left half of the playfield belongs to player 0
-        for (s32 word = x0 >> 5; word <= (x1 - 1) >> 5; word++) {
-            u32 seen = view.window(word, x0, x1);
-            u32 player0 = (shown >> PLAYER0 & 1 ? view.mask[PLAYER0][word] : 0) | (shown >> OBJECT_MISSILE0 & 1 ? view.mask[OBJECT_MISSILE0][word] : 0);
-            u32 player1 = (shown >> PLAYER1 & 1 ? view.mask[PLAYER1][word] : 0) | (shown >> OBJECT_MISSILE1 & 1 ? view.mask[OBJECT_MISSILE1][word] : 0);
-            u32 ball = shown >> OBJECT_BALL & 1 ? view.mask[OBJECT_BALL][word] : 0;
-            if (over) {
-                u32 free = seen & ~(ball | view.mask[PLAYFIELD][word]);
-                player0 &= free;
-                player1 &= free & ~player0;
-            } else {
-                player0 &= seen;
-                player1 &= seen & ~(player0 | (score ? view.mask[PLAYFIELD][word] & view.window(word, 0, WIDTH / 2) : 0u));
-                ball &= ~(player0 | player1);
-            }
-            ball &= seen & ~((view.now[CTRLPF] & 2) ? view.mask[PLAYFIELD][word] : 0u);
-            if (ball) fill(row, ball, word, view.now[COLUPF]);
-            if (player1) fill(row, player1, word, view.now[COLUP1]);
-            if (player0) fill(row, player0, word, view.now[COLUP0]);
-        }
-    }
-
-    CUDA_CALLABLE void segment(s32 line, s32 x0, s32 x1) {
-        u8* row = picture + (line - first_line) * WIDTH;
-        if (view.now[VBLANK]) {
-            black(row, x0, x1);
-            return;
-        }
-        u32 shown = view.present | 1u << PLAYFIELD;
-        if (view.stale >> PLAYFIELD & 1) ground_stale = 1;
-        view.build(shown);
-        if (ground_stale || (view.now[CTRLPF] & 6) == 6) build_ground(shown == 1u << PLAYFIELD, x0, x1);
-        lay_ground(row, x0, x1);
-        if (shown & ~(1u << PLAYFIELD)) sprites(row, shown, x0, x1);
-        if (view.now[COMB])
-            black(row, x0, x1 < 8 ? x1 : 8);
-    }
-
-    CUDA_CALLABLE void black(u8* row, s32 x0, s32 x1) const {
-        while (x0 < x1) {
-            if (!(x0 & 15) && x0 + 16 <= x1) {
-                *(Sixteen*)(row + x0) = Sixteen{{0, 0, 0, 0}};
-                x0 += 16;
-            } else {
-                row[x0++] = 0;
-            }
-        }
-    }
-
-    // Draw from one clock of the frame to another; rows outside of [top, bottom) are left alone.
-    CUDA_CALLABLE void draw(s32 from, s32 to, s32 top, s32 bottom) {
-        s32 alike = -2;  // the last line that was drawn whole, as all after it will be
-        s32 line = from / LINE, x = from - line * LINE - BLANK;
-        if (x < 0) x = 0;
-        while (line * LINE + BLANK + x < to) {
-            s32 end = to - line * LINE - BLANK;
-            if (end > WIDTH) end = WIDTH;
-            if (line >= top && line < bottom && x < end) {
+// Draw from one clock of the frame to another; rows outside of [top, bottom) are left alone.
+CUDA_CALLABLE void draw(s32 from, s32 to, s32 top, s32 bottom) {
+    s32 alike = -2;  // the last line that was drawn whole, as all after it will be
+    s32 line = from / LINE, x = from - line * LINE - BLANK;
+    if (x < 0) x = 0;
+    while (line * LINE + BLANK + x < to) {
+        s32 end = to - line * LINE - BLANK;
+        if (end > WIDTH) end = WIDTH;
+        if (line >= top && line < bottom && x < end) {
 #if !defined(__CUDA_ARCH__)  // a GPU draws a line sooner than it reads one
-                if (x == 0 && end == WIDTH && alike == line - 1 && line > top) repeat(line);
-                else
+            if (x == 0 && end == WIDTH && alike == line - 1 && line > top) repeat(line);
+            else
 #endif
-                    segment(line, x, end);
-                if (x == 0 && end == WIDTH && !view.ends_with_line()) alike = line;
-            }
-            if (to < (line + 1) * LINE) return;
-            view.end_line();
-            line++;
-            x = 0;
+                segment(line, x, end);
+            if (x == 0 && end == WIDTH && !view.ends_with_line()) alike = line;
         }
+        if (to < (line + 1) * LINE) return;
+        view.end_line();
+        line++;
+        x = 0;
     }
+}
 
-    // A whole line that shows the same as the one above.
-    CUDA_CALLABLE void repeat(s32 line) {
-        Sixteen* row = (Sixteen*)(picture + (line - first_line) * WIDTH);
-        for (s32 i = 0; i < WIDTH / 16; i++) row[i] = row[i - WIDTH / 16];
-    }
-
-    // Draw the lines [top, bottom) of the log's frame.
-    CUDA_CALLABLE void replay(const u32* log, s32 top, s32 bottom) {
-        u32 count = log[0];
-        s32 clock = log[1], end = log[2];
-        for (s32 i = 0; i < KINDS / 4; i++) ((u32*)view.now)[i] = log[3 + i];
-        view.begin();
-        ground_stale = 1;
-        s32 stop = bottom * LINE;
-        if (end > stop) end = stop;
-        for (u32 i = 0; i < count; i++) {
-            u32 event = log[LOG_HEAD + i], kind = event >> 8 & 31;
-            s32 at = event >> 13;
-            if (at > end) break;
-            if (at > clock) {
-                draw(clock, at, top, bottom);
-                clock = at;
-            }
-            view.set(kind, event & 255);
-            if (kind >= COLUP0 && kind <= CTRLPF) ground_stale = 1;
+// Draw the lines [top, bottom) of the log's frame.
+CUDA_CALLABLE void replay(const u32* log, s32 top, s32 bottom) {
+    u32 count = log[0];
+    s32 clock = log[1], end = log[2];
+    for (s32 i = 0; i < KINDS / 4; i++) ((u32*)view.now)[i] = log[3 + i];
+    view.begin();
+    forget_ground();
+    s32 stop = bottom * LINE;
+    if (end > stop) end = stop;
+    for (u32 i = 0; i < count; i++) {
+        u32 event = log[LOG_HEAD + i], kind = event >> 8 & 31;
+        s32 at = event >> 13;
+        if (at > end) break;
+        if (at > clock) {
+            draw(clock, at, top, bottom);
+            clock = at;
         }
-        if (clock < end) draw(clock, end, top, bottom);
+        view.set(kind, event & 255);
+        if (kind >= COLUP0 && kind <= CTRLPF) forget_ground();
     }
-};
+    if (clock < end) draw(clock, end, top, bottom);
+}

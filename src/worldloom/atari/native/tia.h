@@ -6,9 +6,12 @@
 CUDA_CALLABLE s32 clock_of(s32 cycle) const { return 3 * (cycle - line_phase); }
 
 // What holds for one line only is over once another has begun. Lines that are not shown are none: what they leave holds for the next that is.
-NOINLINE CUDA_CALLABLE void settle(s32 clock) {
-    s32 line = (clock < last_clock ? clock : last_clock) / LINE;
-    if (line <= marked_line) return;
+CUDA_CALLABLE void settle(s32 clock) {
+    if (clock > last_clock) clock = last_clock;
+    if (clock >= (marked_line + 1) * LINE) end_lines(clock / LINE);
+}
+
+NOINLINE CUDA_CALLABLE void end_lines(s32 line) {
     if (log && !headed) head_log(first_clock);  // before what holds in the first line is lost
     if (view.now[STARS]) while (++marked_line < line) view.end_line();
     marked_line = line;

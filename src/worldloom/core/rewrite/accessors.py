@@ -18,6 +18,8 @@ from worldloom.core.rewrite import nodes
 _STREAMED = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "float2", 16: "float4"}
 _WIDE = {8: "float2", 16: "float4"}
 """Vectors of these sizes in bytes are moved in one piece on CUDA."""
+_MOST_PIECES = 8
+"""Longer vectors of real numbers are moved in up to so many such pieces."""
 
 
 def type_code(kind: Any, types: dict[str, Any]) -> str:
@@ -126,18 +128,50 @@ def definitions(fields: Iterable[Field], types: dict[str, Any], cuda: bool) -> s
 
 def streams(field: Field) -> bool:
     """Whether :func:`stream_text` and :func:`get_once` know how to move ``field``."""
-    return not field.shape and wp.types.type_size_in_bytes(field.dtype) in _STREAMED
+    return not field.shape and (wp.types.type_size_in_bytes(field.dtype) in _STREAMED or alignment(field.dtype) > 1)
 
 
 def _streaming(field: Field) -> tuple[str, str]:
-    kind = _STREAMED[wp.types.type_size_in_bytes(field.dtype)]
+    size = wp.types.type_size_in_bytes(field.dtype)
+    if size not in _STREAMED:
+        width = alignment(field.dtype)
+        return _in_pieces(_WIDE[width], width // 4, size // width, "row", ("__ldcs(from + {})", "__stcs(to + {}, {});"))
+    kind = _STREAMED[size]
     load = f"auto held = __ldcs(reinterpret_cast<const {kind}*>(column.data) + row); return *reinterpret_cast<decltype(column.data)>(&held);"
     return load, f"__stcs(reinterpret_cast<{kind}*>(column.data) + row, reinterpret_cast<const {kind}&>(value));"
 
 
+def alignment(kind: Any) -> int:
+    """The bytes of the pieces in which CUDA moves vectors of a type; 1 where their address does not matter."""
+    size: int = wp.types.type_size_in_bytes(kind)
+    if not shape_of(kind):
+        return 1
+    if size in _WIDE:
+        return size
+    if len(shape_of(kind)) > 1 or scalar_of(kind) is not wp.float32:
+        return 1
+    return next((width for width in (16, 8) if size % width == 0 and size // width <= _MOST_PIECES), 1)
+
+
 def _native(field: Field, place: str, cuda: bool) -> tuple[str, str]:
-    wide = _WIDE.get(wp.types.type_size_in_bytes(field.dtype)) if shape_of(field.dtype) else None
-    if not cuda or wide is None:
+    size, width = wp.types.type_size_in_bytes(field.dtype), alignment(field.dtype)
+    if not cuda or width == 1:
         return f"return column.data[{place}];", f"column.data[{place}] = value;"
+    wide = _WIDE[width]
+    if size > width:
+        return _in_pieces(wide, width // 4, size // width, place)
     load = f"auto held = reinterpret_cast<const {wide}*>(column.data)[{place}]; return *reinterpret_cast<decltype(column.data)>(&held);"
     return load, f"reinterpret_cast<{wide}*>(column.data)[{place}] = reinterpret_cast<const {wide}&>(value);"
+
+
+def _in_pieces(kind: str, numbers: int, pieces: int, place: str, moves: tuple[str, str] = ("from[{}]", "to[{}] = {};")) -> tuple[str, str]:
+    """How a vector of ``pieces`` times ``numbers`` real numbers is moved: the fewer stores, since those of a warp lie a whole vector apart.
+
+    ``moves`` loads the piece of a number, and stores a piece there.
+    """
+    start = f"reinterpret_cast<{{}}{kind}*>(column.data) + (size_t)({place}) * {pieces};"
+    loads = " ".join(f"held[{k}] = {moves[0].format(k)};" for k in range(pieces))
+    given = [", ".join(f"from[{numbers * k + i}]" for i in range(numbers)) for k in range(pieces)]
+    stores = " ".join(moves[1].format(k, f"make_{kind}({given[k]})") for k in range(pieces))
+    load = f"auto from = {start.format('const ')} {kind} held[{pieces}]; {loads} return *reinterpret_cast<decltype(column.data)>(held);"
+    return load, f"auto to = {start.format('')} auto from = reinterpret_cast<const float*>(&value); {stores}"

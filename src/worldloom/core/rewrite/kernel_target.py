@@ -23,7 +23,7 @@ from worldloom.core.rewrite.target import Target
 from worldloom.core.rewrite.values import RefType, RowType, Value, WorldType, is_scalar, this_world
 from worldloom.core.scratch import CURSOR, STATE
 from worldloom.core.spaces import Discrete, MultiDiscrete
-from worldloom.core.wide_kernels import across_name
+from worldloom.core.wide_kernels import MET, across_name, meet_name
 
 if TYPE_CHECKING:
     from worldloom.core.rewrite.expressions import Expressions
@@ -91,6 +91,7 @@ class KernelTarget(Target):
         in_order: Whether it adds real numbers into rows that other threads add into too, whose sum depends on the order; in exact mode only.
         threads: How many threads run it for one row, all of them computing the same but for the turns of shared loops.
         across: What it gathers over the threads of a warp: how, and numbers of which type.
+        met: Of what it puts the least or the greatest into other rows, likewise.
     """
 
     in_order = False
@@ -122,6 +123,7 @@ class KernelTarget(Target):
         self.faults = False
         self.draws = self.births = False
         self.across: dict[tuple[str, Any], None] = {}
+        self.met: dict[tuple[str, Any], None] = {}
         self._gathering: dict[Column, str] = {}
         """How the turns of the shared loop at hand accumulate into components of the own row."""
 
@@ -248,6 +250,9 @@ class KernelTarget(Target):
         if self.exact and scalar_of(field.dtype) in FLOATS:
             self.in_order = True
             return self._accumulate_in_order(column, place, operator, value, field)
+        if operator in ("min", "max") and indices is None and field.dtype in MET:
+            self.met[operator, field.dtype] = None
+            return self._by_one([ast.Expr(nodes.call(meet_name(operator, field.dtype), column, *place, value))])
         return self._by_one([ast.Expr(nodes.warp(f"atomic_{operator}", column, *place, value))])
 
     def _accumulate_in_order(self, column: ast.expr, place: list[ast.expr], operator: str, value: ast.expr, field: Field) -> list[ast.stmt]:

@@ -39,7 +39,7 @@ class Names:
         self.locals: dict[str, Any] = {}
         self.parameters: dict[str, Value] = {}
         self.assigned: set[Any] | None = set()
-        self.stored = {n.id for n in ast.walk(source.tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        self.stored = source.stored
         self.access = Access()
         self.world_system = False
         self.turns: Turns | None = None

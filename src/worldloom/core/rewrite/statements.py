@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import functools
 from typing import Any
 
@@ -490,10 +491,10 @@ class Statements(Expressions):
 
 def _as_load(target: ast.expr) -> ast.expr:
     """The same place, to be read."""
-    copied = ast.parse(ast.unparse(target), mode="eval").body
-    for item in ast.walk(copied):
-        ast.copy_location(item, target)
-    return copied
+    if isinstance(getattr(target, "ctx", None), ast.Store):
+        target = copy.copy(target)
+        target.ctx = ast.Load()  # type: ignore[attr-defined]
+    return target
 
 
 def _breaks(body: list[ast.stmt]) -> bool:

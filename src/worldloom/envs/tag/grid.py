@@ -20,6 +20,8 @@ FAR = 2**30
 FEW = 64
 """Opponents that one thread looks through; more of them are shared by several threads, unless the players are many themselves."""
 MANY = 256
+SOUGHT = 2
+"""Players for whom each of many opponents says how near it is as soon as it has moved; more of them look for themselves."""
 LONGEST_PLAIN = 64
 """Numbers that one thread writes at every step; more are written by a warp, whose lanes write neighbouring numbers."""
 
@@ -91,7 +93,7 @@ def grid_tag(
         tagged: bool  # only ever a runner
         across: float  # what everybody sees of x, in parts of grid_length, where everybody sees everybody
         along: float  # likewise of y
-        nearest: wl.int64  # which opponent is nearest, where several threads look for it: squared distance x opponents + id
+        nearest: wl.int64  # which opponent is nearest, where several threads find it: squared distance x opponents + id
         move: wl.Action(wl.Discrete(5))  # 0 stay, 1 x + 1, 2 x - 1, 3 y + 1, 4 y - 1
         sight: wl.Observation(length)
         reward: wl.Reward
@@ -174,11 +176,14 @@ def grid_tag(
 
     tag = _tag_by_taggers(Tagger, Runner, Grid) if runners <= taggers else _tag_by_runners(Tagger, Runner, Grid)
     introduce: list[System] = []
+    seek: list[System] = []
     if full_observation:
         both = [_look_at_all(kind, first, Tagger, Runner, Grid, taggers, runners) for kind, first in ((Tagger, 0), (Runner, taggers))]
         introduce, observe = [one for one, _ in both], [show, *(look for _, look in both)]
     else:
-        observe = [_look_at_nearest(Tagger, Runner, Grid, 0.0, taggers, runners), _look_at_nearest(Runner, Tagger, Grid, 1.0, runners, taggers)]
+        seek_runner, look_at_runner = _look_at_nearest(Tagger, Runner, Grid, 0.0, taggers, runners)
+        seek_tagger, look_at_tagger = _look_at_nearest(Runner, Tagger, Grid, 1.0, runners, taggers)
+        seek, observe = [*seek_runner, *seek_tagger], [look_at_runner, look_at_tagger]
 
     def draw(sim: wl.Simulation, world: int) -> Image:
         lengths, limits = sim.world.grid_length.numpy(), sim.world.max_steps.numpy()
@@ -191,8 +196,8 @@ def grid_tag(
         id,
         world=Grid,
         entities={Tagger: taggers, Runner: runners},
-        reset=[place_taggers, place_runners, *introduce],
-        step=[begin, leave, walk, tag, judge, pay_taggers, pay_runners],
+        reset=[place_taggers, place_runners, *introduce, *seek],
+        step=[begin, leave, walk, tag, *seek, judge, pay_taggers, pay_runners],
         observe=observe,
         max_steps=episode_length,
         render=draw,
@@ -242,8 +247,11 @@ def told(x: int, y: int, target_x: int, target_y: int, role: float, side: int, s
     return Six(float(x) / length, float(y) / length, float(target_x) / length, float(target_y) / length, role, time_of(step, limit))
 
 
-def _look_at_nearest(kind, opponent, grid, role: float, players: int, others: int) -> System:
-    """The observation of the nearest opponent; ``role`` is 0 for a tagger and 1 for a runner."""
+def _look_at_nearest(kind, opponent, grid, role: float, players: int, others: int) -> tuple[list[System], System]:
+    """How the nearest opponent is observed; ``role`` is 0 for a tagger and 1 for a runner.
+
+    Returns the systems that find it whenever somebody has moved, where the observation does not look for itself, and the one that writes the observation.
+    """
 
     @wl.system
     def look(player: kind, world: grid):
@@ -268,7 +276,27 @@ def _look_at_nearest(kind, opponent, grid, role: float, players: int, others: in
             x, y = other.x, other.y
         player.sight = told(player.x, player.y, x, y, role, world.grid_length, world.clock, world.max_steps)
 
-    return look if others <= FEW or players >= MANY else look_together
+    @wl.system
+    def look_around(player: kind):
+        player.nearest = wl.int64(NOBODY) * others
+
+    @wl.system
+    def come_near(other: opponent, world: grid):
+        for player in world.all(kind):
+            distance = away(other.x - player.x, other.y - player.y, other.tagged) if other.x != OFF else NOBODY
+            player.nearest = min(player.nearest, wl.int64(distance) * others + other.id)  # the lowest id of those equally near
+
+    @wl.system
+    def look_at_found(player: kind, world: grid):
+        x, y = OFF, OFF
+        if player.nearest // others < NOBODY:
+            other = world.at(opponent, int(player.nearest % others))
+            x, y = other.x, other.y
+        player.sight = told(player.x, player.y, x, y, role, world.grid_length, world.clock, world.max_steps)
+
+    if others <= FEW or players >= MANY:
+        return [], look
+    return ([look_around, come_near], look_at_found) if players <= SOUGHT else ([], look_together)
 
 
 def _look_at_all(kind, first: int, tagger_kind, runner_kind, grid, taggers: int, runners: int) -> tuple[System, System]:
