@@ -20,6 +20,7 @@ for (s32 f = 0; f < wanted && f < most; f++) {
     s32 step = force.data ? force.data[(long long)row * most + f] : (s32)PADDLE_STEP;
     m.press(held[0] & 31, held[1] & 31, held[0] >> 5 & 1, held[0] >> 6 & 1, step, hands > 2 ? held + 2 : 0);
     m.frame();
+    m.others[0] = m.others[1] = m.others[2] = 0;
     m.judge(facts[4]);
     points += m.reward;
     if (shares.data) for (s32 i = 0; i < 3; i++) shares.data[3 * k + i] += m.others[i];
