@@ -9,14 +9,28 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from worldloom.atari import native
+from worldloom.atari import deeds, native
 from worldloom.atari.cartridge import Cartridge
 
 JAM = 0x02
 """An opcode at which the CPU stays: a program that has come here has ended."""
 MOST_INSTRUCTIONS = 25_000
 
-PARTS = ("state", "dpc", "cartridge", "riot", "controls", "bus", "decimal", "undocumented", "polling", "m6507")
+PARTS = native.MEMBERS[: native.MEMBERS.index("collisions")]
+OF_A_GPU = """
+struct Gpu {
+    static unsigned permute(unsigned one, unsigned other, unsigned selector) {
+        const unsigned long long both = (unsigned long long)other << 32 | one;
+        unsigned result = 0;
+        for (int i = 0; i < 4; i++) result |= (unsigned)(both >> 8 * (selector >> 4 * i & 7) & 255) << 8 * i;
+        return result;
+    }
+};
+#define __byte_perm Gpu::permute
+#define __activemask() 1
+#define __any_sync(mask, condition) (condition)
+"""
+"""What CUDA has and C++ has not, for one console in a warp of its own."""
 STAND_IN = """
 CUDA_CALLABLE s32 clock_of(s32 cycle) const { return 3 * cycle; }
 CUDA_CALLABLE void end_frame() {}
@@ -37,7 +51,7 @@ m.paddle_high = 790196;
 m.bus = 0;
 m.line_phase = 0;
 m.most_clocks = 0x7FFFFFFF;
-m.waiting = 0;
+m.stop = 0;
 m.seen = 0;
 int* r = registers.data + k * 10;
 unsigned char* ram = (unsigned char*)memory.data + k * 128;
@@ -62,9 +76,10 @@ for (int i = 0; i < 128; i++) ram[i] = m.ram[i];
 @cache
 def kernel(by_lines: bool) -> wp.Kernel:
     """The kernel of bare machines; ``by_lines``: on the CPU too they run as they do on a GPU, where those of a warp meet at every line."""
-    source = "\n".join([native.header("tables"), native.header("display"), "struct Machine {", *map(native.header, PARTS), STAND_IN, "};\n"])
+    members = ["struct Machine {", *map(native.header, PARTS), STAND_IN, "};\n"]
+    source = "\n".join([native.header("tables"), native.header("display"), deeds.source(), *members])
     if by_lines:
-        source = source.replace("defined(__CUDA_ARCH__)", "1")
+        source = OF_A_GPU + source.replace("defined(__CUDA_ARCH__)", "1")
 
     @wp.func_native(source + BODY)
     def run_one(

@@ -107,7 +107,9 @@ def _followed(shelf: Shelf, device: wp.Device, game: Any, machine: Any, pictures
     count = len(game)
     bench, told = Bench(shelf, count, device), outcome(count, device)
     states = wp.array(machine[game], dtype=wp.uint8, device=device)
-    shown = wp.array(np.zeros((count, 2, shelf.height, 160), np.uint8) if pictures is None else pictures[game], dtype=wp.uint8, device=device)
+    first_seen = np.zeros((count, 2, shelf.height, 160), np.uint8) if pictures is None else pictures[game]
+    shown = wp.array(first_seen, dtype=wp.uint8, device=device, copy=False)  # of all games half a gigabyte, which a CPU takes over as it is
+    del first_seen
     games, everyone = wp.array(game, dtype=wp.int32, device=device), Shard(0, count, None, True, device, None)
     for first in range(0, max(1, int(frames.max())), DRAWN):
         held = wp.array(pressed[:, first : first + DRAWN], dtype=wp.uint8, device=device)
