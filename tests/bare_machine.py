@@ -52,6 +52,7 @@ m.bus = 0;
 m.line_phase = 0;
 m.most_clocks = 0x7FFFFFFF;
 m.stop = 0;
+m.players = 1;
 m.seen = 0;
 int* r = registers.data + k * 10;
 unsigned char* ram = (unsigned char*)memory.data + k * 128;

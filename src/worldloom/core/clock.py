@@ -109,7 +109,7 @@ class Clock:
                         for spec, way in kernels:
                             self.executor.launch(spec, shard, ready=way)
                 graphs.append(capture.graph)
-            self.recorded[key] = functools.partial(run_all, [functools.partial(wp.capture_launch, graph) for graph in graphs])
+            self.recorded[key] = functools.partial(run_all, [functools.partial(wp.capture_launch, graph) for graph in graphs], self.simulation.threads)
         return self.recorded[key]
 
     def timed(self, run: Run) -> float:

@@ -35,7 +35,7 @@ class Executor:
 
     def __init__(self, simulation: Simulation, program: Program, tuned: bool = True) -> None:
         self.program = program
-        self.device, self.slices = simulation.device, simulation.slices
+        self.device, self.slices, self.threads = simulation.device, simulation.slices, simulation.threads
         self.tables, self.offset = {**simulation.tables, **self._scratch(simulation)}, simulation.world_offset
         self.errors, self.alarm = simulation._fault_buffers, simulation._alarm.array
         self.prepared = simulation.prepared
@@ -147,7 +147,7 @@ class Executor:
             return functools.partial(self._launch_graph, graphs[0])
         if len(graphs) == 1:
             return functools.partial(wp.capture_launch, graphs[0])
-        return functools.partial(run_all, [functools.partial(wp.capture_launch, g) for g in graphs])
+        return functools.partial(run_all, [functools.partial(wp.capture_launch, g) for g in graphs], self.threads)
 
     def _call(self, node: HostNode) -> None:
         node.call(self._simulation())

@@ -153,7 +153,7 @@ def profile(simulation: Simulation, steps: int = 100, actions: Sequence[Any] | N
         state.put_back()
         events = trace.record(simulation, steps, actions, tell)
     kernel_times = time_entries(simulation, simulation.executor, ROUNDS, tell)
-    bandwidth = copy_bandwidth(simulation.device, len(simulation.slices))
+    bandwidth = copy_bandwidth(simulation.device, simulation.threads)
     tell()
     whole = sum(kernel_times) or 1.0
 

@@ -1,11 +1,13 @@
-"""CPU threads: each runs one slice of the worlds. They are shared by all simulations of the process and sleep in between."""
+"""CPU threads: each runs slices of the worlds. They are shared by all simulations of the process and sleep in between."""
 
 from __future__ import annotations
 
+import functools
 import itertools
 import os
 import queue
 import threading
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -16,10 +18,24 @@ MIN_WORLDS = 1024
 """Slices are no smaller than this many worlds, unless these are said to be heavy: waking a thread costs about as much as stepping them."""
 
 
-def slices(num_worlds: int, threads: int | None, least: int = MIN_WORLDS) -> list[tuple[int, int]]:
-    """The worlds of each thread, as (first, end). ``threads=None`` takes every core that has ``least`` worlds or more to step."""
+MOST_PIECES = 16
+"""Heavy worlds are dealt out in slices of the least number that is worth a thread, but in no more of them per thread than this."""
+
+
+def crew(num_worlds: int, threads: int | None, least: int = MIN_WORLDS) -> int:
+    """How many threads step so many worlds. ``threads=None`` takes every core that has ``least`` worlds or more to step."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    parts = min(cores, max(1, num_worlds // least)) if threads is None else min(threads, num_worlds)
+    return min(cores, max(1, num_worlds // least)) if threads is None else min(threads, num_worlds)
+
+
+def slices(num_worlds: int, threads: int | None, least: int = MIN_WORLDS) -> list[tuple[int, int]]:
+    """The worlds that are stepped together, as (first, end): one slice per thread, or several of heavy worlds.
+
+    Whichever thread is free takes the next slice, so that none waits long for another, and what one kernel leaves is still near when the next one comes.
+    """
+    parts = crew(num_worlds, threads, least)
+    if least < MIN_WORLDS:
+        parts = max(parts, min(MOST_PIECES * parts, num_worlds // least))
     edges = [num_worlds * i // parts for i in range(parts + 1)]
     return list(itertools.pairwise(edges))
 
@@ -64,8 +80,11 @@ def _work(jobs: queue.SimpleQueue[_Job]) -> None:
 _WORKERS = _Workers()
 
 
-def run_all(runs: list[Callable[[], None]]) -> None:
-    """Run the first in this thread and the others in threads of their own, and wait for all of them."""
+def run_all(runs: list[Callable[[], None]], threads: int | None = None) -> None:
+    """Run all in this thread and others, ``threads`` together or one for each, and wait for them; where there are more runs than threads, they take turns."""
+    if threads is not None and threads < len(runs):
+        waiting = deque(runs)
+        runs = [functools.partial(_take_turns, waiting)] * threads
     if len(runs) == 1:
         runs[0]()
         return
@@ -83,3 +102,12 @@ def run_all(runs: list[Callable[[], None]]) -> None:
     for job in jobs:
         if job.error is not None:
             raise job.error
+
+
+def _take_turns(waiting: deque[Callable[[], None]]) -> None:
+    while waiting:
+        try:
+            run = waiting.popleft()
+        except IndexError:  # another thread has taken the last
+            return
+        run()

@@ -111,6 +111,7 @@ class Simulation(History, Measured):
             raise InputError(f"{num_worlds} worlds make more than 2^31 rows in one table: use fewer worlds per simulation")
         self.tables = self._allocate(external)
         together = self.interpreted or self.device.is_cuda or any(p.pooled for p in self.definition.populations.values())
+        self.threads = 1 if together else shards.crew(num_worlds, threads, self.definition.worlds_per_thread)
         self.slices = [(0, num_worlds)] if together else shards.slices(num_worlds, threads, self.definition.worlds_per_thread)
         self._actions = [self.tables[t][f.name] for t, f in self.definition.actions().values()]
         self._faults: list[WorldFault] = []

@@ -81,7 +81,7 @@ def _range(spec: Launched) -> str:
 
 
 class _CpuRecorder(_Recorder):
-    """Every shard runs its kernels in a thread of its own and looks at the clock before and after each."""
+    """Every shard runs its kernels in one thread and looks at the clock before and after each."""
 
     def prepare(self, steps: int) -> None:
         self.graphs: dict[tuple[str, int], Callable[[], None]] = {}
@@ -101,7 +101,7 @@ class _CpuRecorder(_Recorder):
                 kernels.append(entry)
                 continue
             if kernels:
-                run_all([functools.partial(self._shard, kernels, number, shard) for shard in range(len(self.sizes))])
+                run_all([functools.partial(self._shard, kernels, number, shard) for shard in range(len(self.sizes))], self.simulation.threads)
                 kernels = []
             if entry is not None:
                 self._timed(entry, number, 0, functools.partial(entry.call, self.simulation))

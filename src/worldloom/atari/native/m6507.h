@@ -43,6 +43,31 @@
     if (at & 128 && at != 255) target = ram[at & 127] | ram[(at & 127) + 1] << 8; \
     else { target = pointer_at(at, LOW, t); RESUME } }
 
+// Instructions that both spell out: JMP by a pointer, whose carry does not reach the high byte, BRK, and those outside of the documentation.
+#define JUMP_BY_POINTER { \
+    u32 low, high; \
+    READ(low, ABSOLUTE, HIGH) \
+    READ(high, (ABSOLUTE & 0xFF00) | ((ABSOLUTE + 1) & 255), low) \
+    GO_TO(low | high << 8) }
+#define BREAK_FROM(address) { \
+    u32 from = (address), low, high; \
+    PUSH(from >> 8) \
+    PUSH(from) \
+    PUSH(PACK_FLAGS) \
+    modes |= 4; \
+    READ(low, 0xFFFE, s) \
+    READ(high, 0xFFFF, low) \
+    GO_TO(low | high << 8) }
+#define RUN_UNDOCUMENTED { \
+    if (place < open && jams(word & 255)) { /* in ROM, so for ever */ \
+        t += 2 * left; \
+        left = 0; \
+    } \
+    PUT_DOWN \
+    t = run_undocumented(word, t); \
+    PICK_UP \
+    RESUME }
+
 #define IS_ZERO (!(nz & 255))
 #define IS_NEGATIVE (nz & 0x8080)
 #define PACK_FLAGS ((IS_NEGATIVE ? 128u : 0u) | (over ? 64u : 0u) | 0x30u | modes | (IS_ZERO ? 2u : 0u) | carry)

@@ -93,7 +93,6 @@ CUDA_CALLABLE void run() {
     u32 a, x, y, s, shown, place, lift, nz, carry, over, modes, word;
     s32 t = cycles, left = MOST_INSTRUCTIONS, unused = 0;
     PICK_UP
-    stop = 0;
     while (--left >= 0) {
         word = rom[place];
         if (word & (WORD_FETCH | WORD_POLL)) {
@@ -196,38 +195,12 @@ CUDA_CALLABLE void run() {
             OPCODE(68) { t += 4; place += 1; PULL(a) nz = a; } NEXT
             OPCODE(28) { t += 4; place += 1; u32 v; PULL(v) UNPACK_FLAGS(v) } NEXT
             OPCODE(4C) { t += 3; GO_TO(ABSOLUTE) } NEXT
-            OPCODE(6C) {
-                t += 5;
-                u32 low, high;
-                READ(low, ABSOLUTE, HIGH)
-                READ(high, (ABSOLUTE & 0xFF00) | ((ABSOLUTE + 1) & 255), low)  // the carry does not reach the high byte
-                GO_TO(low | high << 8)
-            } NEXT
+            OPCODE(6C) { t += 5; JUMP_BY_POINTER } NEXT
             OPCODE(20) { t += 6; u32 from = PC + 2; PUSH(from >> 8) PUSH(from) GO_TO(ABSOLUTE) } NEXT
             OPCODE(60) { t += 6; u32 low, high; PULL(low) PULL(high) GO_TO((low | high << 8) + 1) } NEXT
             OPCODE(40) { t += 6; u32 v, low, high; PULL(v) UNPACK_FLAGS(v) PULL(low) PULL(high) GO_TO(low | high << 8) } NEXT
-            OPCODE(00) {
-                t += 7;
-                u32 from = PC + 2, low, high;
-                PUSH(from >> 8)
-                PUSH(from)
-                PUSH(PACK_FLAGS)
-                modes |= 4;
-                READ(low, 0xFFFE, s)
-                READ(high, 0xFFFF, low)
-                GO_TO(low | high << 8)
-            } NEXT
-
-            OTHERWISE {
-                if (place < open && jams(word & 255)) {  // in ROM, so for ever
-                    t += 2 * left;
-                    left = 0;
-                }
-                PUT_DOWN
-                t = run_undocumented(word, t);
-                PICK_UP
-                RESUME
-            } NEXT
+            OPCODE(00) { t += 7; BREAK_FROM(PC + 2) } NEXT
+            OTHERWISE RUN_UNDOCUMENTED NEXT
         }
     }
     PUT_DOWN

@@ -108,34 +108,10 @@ CUDA_CALLABLE void run() {
                     case 0x78: modes |= 4; break;
                     case 0xD8: modes &= 4; break;
                     case 0xF8: modes |= 8; break;
-                    case 0x6C: {
-                        u32 low, high;
-                        READ(low, ABSOLUTE, HIGH)
-                        READ(high, (ABSOLUTE & 0xFF00) | ((ABSOLUTE + 1) & 255), low)  // the carry does not reach the high byte
-                        GO_TO(low | high << 8)
-                    } break;
+                    case 0x6C: JUMP_BY_POINTER break;
                     case 0x40: { u32 flags, low, high; PULL(flags) UNPACK_FLAGS(flags) PULL(low) PULL(high) GO_TO(low | high << 8) } break;
-                    case 0x00: {
-                        u32 low, high;
-                        const u32 from = PC;
-                        PUSH(from >> 8)
-                        PUSH(from)
-                        PUSH(PACK_FLAGS)
-                        modes |= 4;
-                        READ(low, 0xFFFE, s)
-                        READ(high, 0xFFFF, low)
-                        GO_TO(low | high << 8)
-                    } break;
-                    default:
-                        if (place < open && jams(word & 255)) {  // in ROM, so for ever
-                            t += 2 * left;
-                            left = 0;
-                        }
-                        PUT_DOWN
-                        t = run_undocumented(word, t);
-                        PICK_UP
-                        RESUME
-                        s = axys >> 24;
+                    case 0x00: BREAK_FROM(PC) break;
+                    default: RUN_UNDOCUMENTED s = axys >> 24;
                 }
                 axys = (axys & 0xFFFFFF) | s << 24;
             }

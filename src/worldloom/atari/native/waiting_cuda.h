@@ -15,7 +15,7 @@ CUDA_CALLABLE void begin_waiting() {
 }
 
 // Whether a write would change anything.
-CUDA_CALLABLE bool matters(u32 number, u32 value) const { return told[number] != value || (doubtful >> number & 1); }
+CUDA_CALLABLE bool matters(u32 number, u32 value) const { return doubtful >> number & 1 || told[number] != value; }
 
 NOINLINE CUDA_CALLABLE void wait_with(u32 number, u32 value, s32 at) {
     const unsigned long long one = 1;
