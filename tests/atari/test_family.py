@@ -6,6 +6,7 @@ import pytest
 
 import worldloom as wl
 from worldloom.atari import roms
+from worldloom.core import registry
 from worldloom.core.families import family_of
 from worldloom.vector.dm import DmVectorEnv
 
@@ -84,7 +85,8 @@ def test_dm_env_is_told_of_lost_lives():
         ("Pong-v5", {"gravity": 2}, "world 'Pong-v5' has no setting 'gravity'; it has grayscale, "),
         ("Pong-v5", {"stack": 2}, "world 'Pong-v5' has no setting 'stack'; it has stack_num, "),
         ("r/z.zip", {}, "there is no file r/z.zip"),
-        ("roms/none", {}, "there is no file roms/none"),
+        ("./roms/none", {}, "there is no file roms/none"),
+        ("roms/none", {}, "there is no world 'roms/none'"),
         ("Pong-v5:noop_max=1", {"noop_max": 2}, "the setting 'noop_max' is in the id and beside it"),
         ("Pong-v5:speed=1", {}, "no setting 'speed'"),
         ("Pong-v5", {"mode": 77}, "pong has no mode 77: choose one of 0, 1"),
@@ -134,8 +136,36 @@ def test_an_unknown_rom_runs_without_rules(tmp_path, capsys):
     assert made.notice in capsys.readouterr().err
 
 
-def test_ids_with_a_separator_are_no_roms():
-    assert family_of("mine/Pond-v0") is None and family_of("worlds/pond.py") is None and family_of("ALE/Pong-v5") is not None
+@pytest.mark.parametrize("id_", ["mine/Pond-v0", "mine/Pond", "dm_control/cartpole", "worlds/pond.py", "./pond.py", "worlds/pond.py:Pond", "runs/typo"])
+def test_ids_with_a_separator_are_no_roms(id_):
+    assert family_of(id_) is None and family_of("ALE/Pong-v5") is not None
+
+
+def test_a_file_with_any_name_is_a_rom(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "pong").write_bytes(roms.find("pong").image)
+    assert wl.definition("mine/pong:noop_max=1").id == "Pong-v5:noop_max=1"
+    assert family_of("mine") is None and family_of("mine/") is None
+
+
+class Pond(wl.World):
+    ripples: int
+
+
+@wl.system
+def ripple(world: Pond):
+    world.ripples += 1
+
+
+@pytest.mark.parametrize("id_", ["mine/Pond", "./mine/Pond"])
+def test_what_is_registered_comes_before_the_files_of_roms(id_, monkeypatch):
+    monkeypatch.setattr(registry, "_REGISTRY", {})
+    made = wl.register(id_, world=Pond, entities={}, step=[ripple])
+    assert wl.definition(id_) is made
+    monkeypatch.setattr(registry, "_REGISTRY", {})
+    monkeypatch.setattr(registry, "_ANNOUNCED", {id_: lambda: made})
+    assert wl.definition(id_) is made
 
 
 def test_what_is_its_own_affair_is_not_offered():
