@@ -29,8 +29,3 @@ def test_epsilon_says_how_often(trainer):
         others = torch.stack([drawn.act(seen, state, None)[0] != best for _ in range(200)]).float().mean()
         assert (greedy.act(seen, state, None)[0] == best).all() and best.shape == (4, 1)
     assert 0.15 < others < 0.35  # half of the random ones are the best
-
-
-def test_a_training_that_ends_before_it_learns_says_so(trainer):
-    assert "nothing will be learned: the first update comes after learning_starts=5,000 steps, and total_steps=64" in trainer.notice
-    assert DQN("CartPole-v1", DQNConfig(num_envs=4, total_steps=64, learning_starts=32, device="cpu")).notice == ""
