@@ -4,6 +4,7 @@ import pytest
 import torch
 
 import worldloom as wl
+from worldloom.core import families
 from worldloom.learn.actors import ATARI_EPSILON, QActor, seated, usual_epsilon
 from worldloom.learn.dqn import DQN, DQNConfig
 
@@ -17,6 +18,15 @@ def test_atari_is_played_at_random_now_and_then(trainer):
     assert usual_epsilon(wl.definition("CartPole-v1")) == 0.0
     pytest.importorskip("ale_py")
     assert usual_epsilon(wl.definition("Pong-v5")) == ATARI_EPSILON == 0.05
+
+
+def test_worlds_of_other_families_are_not_atari(trainer, monkeypatch):
+    class Ponds:
+        def owns(self, id):
+            return True
+
+    monkeypatch.setattr(families, "_FAMILIES", [Ponds()])
+    assert usual_epsilon(wl.definition("CartPole-v1")) == 0.0
 
 
 def test_epsilon_says_how_often(trainer):
