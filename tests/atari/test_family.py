@@ -87,7 +87,11 @@ def test_dm_env_is_told_of_lost_lives():
         ("r/z.zip", {}, "there is no file r/z.zip"),
         ("./roms/none", {}, "there is no file roms/none"),
         ("roms/none", {}, "there is no world 'roms/none'"),
-        ("Pong-v5:noop_max=1", {"noop_max": 2}, "the setting 'noop_max' of world 'Pong-v5:noop_max=1' is given twice, as 'noop_max' in the id too: give it once"),
+        (
+            "Pong-v5:noop_max=1",
+            {"noop_max": 2},
+            "the setting 'noop_max' of world 'Pong-v5:noop_max=1' is given twice, as 'noop_max' in the id too: give it once",
+        ),
         ("Pong-v5:speed=1", {}, "no setting 'speed'"),
         ("Pong-v5", {"mode": 77}, "pong has no mode 77: choose one of 0, 1"),
         ("Pong-v5", {"difficulty": 7}, "pong has no difficulty 7"),

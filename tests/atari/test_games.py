@@ -68,7 +68,9 @@ def test_duels_are_found_by_their_name_and_by_their_game():
     assert find_duel("combat_plane").game is find_duel("combat").game
     assert find_duel("combat").name == "combat_tank" and find_duel("Pong-v5").name == "pong"
     assert find_duel("foozpong").game is find_game("pong")
-    with pytest.raises(InputError, match="MsPacman-v5 is for one player: leave players out; two can play BasketballPong, .* and four Quadrapong, Warlords$") as told:
+    with pytest.raises(
+        InputError, match="MsPacman-v5 is for one player: leave players out; two can play BasketballPong, .* and four Quadrapong, Warlords$"
+    ) as told:
         find_duel("MsPacman-v5")
     assert str(told.value).count("Warlords") == 1
 
