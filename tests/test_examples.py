@@ -26,7 +26,9 @@ PRINTED = {
     "autoreset_modes": r"same_step: 1, 2, 0 over \(last 3\), 1, 2\nnext_step: 1, 2, 3 over, 0, 1\ndisabled: 1, 2, 3 over, 4, 5$",
     "covid_economy": r"^level 1: 1\.\d+% died, 4\.\d% without work, welfare 1\d\d\n(level .*\n){3}as it was: .*\n1 of 11 actions .* faults: \[\]$",
     "atari": r"^8 x Pong: \(4, 84, 84\) uint8, 6 actions, \d+ to \d+ frames before\n400 frames at random: [1-9]\d* points lost in 8 games\n"
-    r"lives in Pong and Breakout: \[0, 5, 0, 5\]\non the television: \(210, 160, 3\), 5 colours$",
+    r"lives in Pong and Breakout: \[0, 5, 0, 5\]\non the television: \(210, 160, 3\), 5 colours\n"
+    r"first episodes end after \[3, 5\] steps\nFirst, Second, Third, Fourth were paid \[0, 0, 0, 0\]\n"
+    r"their ground, on a television of Europe: \[74, 26, 150\]$",
     "external_columns": r"in place: True\npositions: \[\[1\.0, 0\.0\], \[0\.0, 2\.0\]\]$",
     "callable_in_schedule": r"buyers per world: \[5\] prices differ: True$",
     "native_launch": r"^as in NumPy: True\nin the same graph as the systems: True\npython and cpu agree: True$",

@@ -21,6 +21,8 @@ SETTINGS: list[tuple[str, dict[str, Any]]] = [
     ("Pong-v5+Breakout-v5+Adventure-v5+Pitfall2-v5", {"img_height": 100, "img_width": 60}),
     ("SpaceInvaders-v5", {"obs_type": "ram"}),
     ("Boxing-v5", {"players": 2}),
+    ("Quadrapong-v5", {}),
+    ("Pong-v5", {"television": "pal", "img_height": 0, "img_width": 0, "gray_scale": False}),
 ]
 
 
