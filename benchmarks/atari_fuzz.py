@@ -71,7 +71,7 @@ class Settings:
     batch: int = 0
     """Consoles at once; 0 for 4,096 on a CPU and 16,384 on a GPU."""
     compared: int = 4096
-    """So many ROMs of the first two batches are played again on the CPU. The first batch has no more: few consoles take a kernel of their own on a GPU."""
+    """So many ROMs of the first two batches are played again on the CPU."""
     out: Path | None = None
     """A JSON file; without one the JSON is printed."""
 
@@ -257,20 +257,20 @@ def differences(one: Ending, other: Ending) -> list[str]:
     return found
 
 
-def batches(settings: Settings, size: int, first: int) -> Iterator[list[Cartridge]]:
-    """All ROMs: a batch of ``first``, and more of ``size``; each is made while the one before it runs."""
+def batches(settings: Settings, size: int) -> Iterator[list[Cartridge]]:
+    """All ROMs in batches of ``size``; each is made while the one before it runs."""
     if settings.roms <= CHUNK:
         yield cartridges(settings.seed, 0)
         return
     chunks, workers = iter(range(-(-settings.roms // CHUNK))), min(8, len(os.sched_getaffinity(0)))
     with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
 
-        def order(count: int) -> Any:
-            return pool.map(partial(cartridges, settings.seed), islice(chunks, -(-count // CHUNK)))
+        def order() -> Any:
+            return pool.map(partial(cartridges, settings.seed), islice(chunks, -(-size // CHUNK)))
 
-        coming = order(first)
+        coming = order()
         while batch := [cart for chunk in coming for cart in chunk]:
-            coming = order(size)
+            coming = order()
             yield batch
 
 
@@ -283,7 +283,7 @@ def main(settings: Settings) -> dict[str, Any]:
     kinds, faults, slowest, same, instructions, cut, ran = Counter[str](), list[str](), 0.0, 0, 0, 0, 0
     with Progress(console=console) as progress:
         bar = progress.add_task("ROMs", total=-(-settings.roms // CHUNK) * CHUNK)
-        for number, batch in enumerate(batches(settings, size, min(size, settings.compared) or size)):
+        for number, batch in enumerate(batches(settings, size)):
             generator = np.random.default_rng((settings.seed, number, 1))
             shelf, pressed = shelve([entry(cart, generator) for cart in batch]), held(len(batch), settings.frames, generator)
             began, logs = time.perf_counter(), (LOG, SHORT_LOG)[:: 1 if number % 2 == 0 else -1]

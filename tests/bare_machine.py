@@ -25,8 +25,10 @@ struct Gpu {
         for (int i = 0; i < 4; i++) result |= (unsigned)(both >> 8 * (selector >> 4 * i & 7) & 255) << 8 * i;
         return result;
     }
+    static int first_bit(unsigned bits) { return __builtin_ffs(bits); }
 };
 #define __byte_perm Gpu::permute
+#define __ffs Gpu::first_bit
 #define __activemask() 1
 #define __any_sync(mask, condition) (condition)
 """
@@ -74,13 +76,18 @@ for (int i = 0; i < 128; i++) ram[i] = m.ram[i];
 """
 
 
+def as_on_a_gpu(source: str) -> str:
+    """C++ text of the console, for the body of a function, that takes the ways of a GPU wherever it is compiled."""
+    return OF_A_GPU + source.replace("defined(__CUDA_ARCH__)", "1")
+
+
 @cache
 def kernel(by_lines: bool) -> wp.Kernel:
     """The kernel of bare machines; ``by_lines``: on the CPU too they run as they do on a GPU, where those of a warp meet at every line."""
     members = ["struct Machine {", *map(native.header, PARTS), STAND_IN, "};\n"]
     source = "\n".join([native.header("tables"), native.header("display"), deeds.source(), *members])
     if by_lines:
-        source = OF_A_GPU + source.replace("defined(__CUDA_ARCH__)", "1")
+        source = as_on_a_gpu(source)
 
     @wp.func_native(source + BODY)
     def run_one(

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import worldloom as wl
+from worldloom.atari import roms
 from worldloom.atari.boot import boot_duel
 from worldloom.atari.console import RAM
 from worldloom.atari.duels import DUELS, duel_of
@@ -63,7 +64,7 @@ def test_worlds_of_several_players_have_ids(id_, given, canonical, players):
     pytest.importorskip("ale_py")
     made = wl.definition(id_, **given)
     assert made.id == canonical and wl.definition(canonical) is made
-    assert list(made.rows) == ["Console", *KINDS[:players]] if players > 1 else ["Console"]
+    assert list(made.rows) == ["Console", *(KINDS[:players] if players > 1 else ())]
 
 
 @pytest.mark.parametrize(
@@ -75,6 +76,9 @@ def test_worlds_of_several_players_have_ids(id_, given, canonical, players):
         ("Foozpong-v5+Pong-v5", {"players": 2}, "several players play one game"),
         ("Foozpong-v5+Pong-v5", {}, "Foozpong-v5 is for 2 players"),
         ("Joust-v5", {"players": 1}, "Joust-v5 is for 2 players"),
+        ("Pong-v5+Combat-v5", {}, "Combat-v5 is for 2 players: give players=2, and name no other game beside it"),
+        ("Combat-v5:players=1", {}, "Combat-v5 is for 2 players"),
+        ("CombatPlane-v5", {"players": 1}, "CombatPlane-v5 is for 2 players"),
     ],
 )
 def test_what_several_players_cannot_do_is_told(id_, given, sentence):
@@ -116,3 +120,11 @@ def test_the_console_comes_to_the_variant(name, cell, variant):
     sim = wl.Simulation(wl.definition(f"{duel.id}-v5", players=duel.players, **PLAIN), 1, "python", seed=0)
     assert sim["Console"].machine.numpy()[0, 0, RAM + cell - 0x80] == variant
     assert len(boot_duel(duel)) > 64
+
+
+def test_the_file_of_a_game_for_several_is_not_played_alone():
+    pytest.importorskip("ale_py")
+    file = str(roms.find("combat").source)
+    with pytest.raises(wl.InputError, match="Combat-v5 is for 2 players: give players=2"):
+        wl.definition(file)
+    assert wl.definition(file, players=2).id == "CombatTank-v5"

@@ -6,6 +6,7 @@ import pytest
 
 import worldloom as wl
 from worldloom.atari import roms
+from worldloom.core import registry
 from worldloom.core.families import family_of
 from worldloom.vector.dm import DmVectorEnv
 
@@ -84,8 +85,13 @@ def test_dm_env_is_told_of_lost_lives():
         ("Pong-v5", {"gravity": 2}, "world 'Pong-v5' has no setting 'gravity'; it has grayscale, "),
         ("Pong-v5", {"stack": 2}, "world 'Pong-v5' has no setting 'stack'; it has stack_num, "),
         ("r/z.zip", {}, "there is no file r/z.zip"),
-        ("roms/none", {}, "there is no file roms/none"),
-        ("Pong-v5:noop_max=1", {"noop_max": 2}, "the setting 'noop_max' is in the id and beside it"),
+        ("./roms/none", {}, "there is no file roms/none"),
+        ("roms/none", {}, "there is no world 'roms/none'"),
+        (
+            "Pong-v5:noop_max=1",
+            {"noop_max": 2},
+            "the setting 'noop_max' of world 'Pong-v5:noop_max=1' is given twice, as 'noop_max' in the id too: give it once",
+        ),
         ("Pong-v5:speed=1", {}, "no setting 'speed'"),
         ("Pong-v5", {"mode": 77}, "pong has no mode 77: choose one of 0, 1"),
         ("Pong-v5", {"difficulty": 7}, "pong has no difficulty 7"),
@@ -105,6 +111,11 @@ def test_worlds_without_settings_say_so():
         wl.definition("Pog-v5", frame_skip=2)
     with pytest.raises(wl.InputError, match="world 'CartPole-v1' has no settings"):
         wl.definition("CartPole-v1", frame_skip=2)
+
+
+def test_a_setting_is_given_once():
+    with pytest.raises(wl.InputError, match="the setting 'noop_max' is in the id and beside it: give it once"):
+        wl.definition("Pong-v5:noop_max=1", noop_max=2)
 
 
 def test_a_missing_rom_is_told_when_its_world_is_made(monkeypatch, tmp_path):
@@ -134,8 +145,36 @@ def test_an_unknown_rom_runs_without_rules(tmp_path, capsys):
     assert made.notice in capsys.readouterr().err
 
 
-def test_ids_with_a_separator_are_no_roms():
-    assert family_of("mine/Pond-v0") is None and family_of("worlds/pond.py") is None and family_of("ALE/Pong-v5") is not None
+@pytest.mark.parametrize("id_", ["mine/Pond-v0", "mine/Pond", "dm_control/cartpole", "worlds/pond.py", "./pond.py", "worlds/pond.py:Pond", "runs/typo"])
+def test_ids_with_a_separator_are_no_roms(id_):
+    assert family_of(id_) is None and family_of("ALE/Pong-v5") is not None
+
+
+def test_a_file_with_any_name_is_a_rom(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "pong").write_bytes(roms.find("pong").image)
+    assert wl.definition("mine/pong:noop_max=1").id == "Pong-v5:noop_max=1"
+    assert family_of("mine") is None and family_of("mine/") is None
+
+
+class Pond(wl.World):
+    ripples: int
+
+
+@wl.system
+def ripple(world: Pond):
+    world.ripples += 1
+
+
+@pytest.mark.parametrize("id_", ["mine/Pond", "./mine/Pond"])
+def test_what_is_registered_comes_before_the_files_of_roms(id_, monkeypatch):
+    monkeypatch.setattr(registry, "_REGISTRY", {})
+    made = wl.register(id_, world=Pond, entities={}, step=[ripple])
+    assert wl.definition(id_) is made
+    monkeypatch.setattr(registry, "_REGISTRY", {})
+    monkeypatch.setattr(registry, "_ANNOUNCED", {id_: lambda: made})
+    assert wl.definition(id_) is made
 
 
 def test_what_is_its_own_affair_is_not_offered():
@@ -155,3 +194,33 @@ def test_settings_that_are_configuration_may_be_given_per_world():
         wl.make("Breakout-v5", 2, device="python", obs_type="ram", reward_clip=[True] * 3)
     with pytest.raises(wl.InputError, match="stack_num of an Atari world cannot be"):
         wl.make("Breakout-v5", 2, device="python", stack_num=[1, 2])
+
+
+@pytest.mark.parametrize(
+    ("id_", "settings", "sentence"),
+    [
+        ("Pong-v5", {"repeat_action_probability": [2.0, -1.0]}, "'repeat_action_probability' of world 'Pong-v5' lies between 0 and 1, not at 2"),
+        ("Pong-v5", {"repeat_action_probability": [0.5, float("nan")]}, "lies between 0 and 1, not at nan"),
+        ("Pong-v5", {"max_num_frames_per_episode": [-3, 4]}, "'max_num_frames_per_episode' of world 'Pong-v5' lies between 0 and "),
+        ("Pong-v5", {"max_episode_steps": [4, -3]}, "'max_steps' of world 'Pong-v5' lies between 0 and "),
+        ("Pong-v5", {"max_episode_steps": [3, 5], "max_steps": 7}, "the setting 'max_steps' of world 'Pong-v5' is given twice, as 'max_episode_steps' too"),
+        ("Pong-v5", {"max_steps": 7, "max_episode_steps": 5}, "'max_episode_steps' of world 'Pong-v5' is given twice, as 'max_steps' too"),
+        ("Pong-v5", {"reward_clip": [True, False], "reward_clipping": [False, True]}, "given twice, as 'reward_clip' too"),
+        ("Pong-v5:reward_clip=True", {"reward_clip": [True, False]}, "given twice, as 'reward_clip' in the id too"),
+        ("Pong-v5:reward_clipping=True", {"reward_clip": [True, False]}, "given twice, as 'reward_clipping' in the id too"),
+        ("Pong-v5:max_episode_steps=3", {"max_steps": 4}, "given twice, as 'max_episode_steps' in the id too"),
+        ("Pong-v5", {"stack_nm": 2, "frame_skp": 2, "nop_max": 2}, "has no setting 'stack_nm'; did you mean stack_num?"),
+        ("Pong-v5", {"nop_max": 2, "frame_skp": 2, "stack_nm": 2}, "has no setting 'nop_max'; did you mean noop_max?"),
+    ],
+)
+def test_settings_per_world_are_looked_at_as_others_are(id_, settings, sentence):
+    with pytest.raises(wl.InputError) as refused:
+        wl.make(id_, 2, device="python", obs_type="ram", **settings)
+    assert sentence in str(refused.value).replace(":obs_type=ram", "")
+
+
+def test_configuration_stays_within_its_limits_while_worlds_run():
+    sim = wl.Simulation(wl.definition("Pong-v5", obs_type="ram", noop_max=1), 1, "python", seed=0)
+    sim.set_config("repeat_action_probability", 1.0)
+    with pytest.raises(wl.InputError, match="lies between 0 and 1, not at 5"):
+        sim.set_config("repeat_action_probability", 5.0)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from worldloom.atari.duels import DUELS, find_duel
+from worldloom.atari.duels import DUELS, FOR_SEVERAL, find_duel
 from worldloom.atari.games import ALL_ACTIONS, GAMES, RESET, find_game, game_of_rom, read_numbers
 from worldloom.atari.games_page import games_page, short
 from worldloom.atari.rule_text import rules
@@ -12,11 +12,10 @@ from worldloom.atari.rules import number_of
 from worldloom.core.errors import InputError
 
 PAGE = Path(__file__).parents[2] / "docs" / "worlds" / "atari_games.md"
-FOR_TWO = {"combat", "joust", "maze_craze", "warlords"}
 
 
-def test_there_are_104_games_and_four_for_two_players():
-    assert len(GAMES) == 108 and {game.name for game in GAMES} > FOR_TWO
+def test_there_are_104_games_and_four_for_several_players():
+    assert len(GAMES) == 108 and {game.name for game in GAMES} > set(FOR_SEVERAL) and len(set(FOR_SEVERAL)) == 4
     assert [game.name for game in GAMES] == sorted(game.name for game in GAMES)
     for facts in ({game.id for game in GAMES}, {game.md5 for game in GAMES}):
         assert len(facts) == 108
@@ -68,8 +67,9 @@ def test_duels_are_found_by_their_name_and_by_their_game():
     assert find_duel("combat_plane").game is find_duel("combat").game
     assert find_duel("combat").name == "combat_tank" and find_duel("Pong-v5").name == "pong"
     assert find_duel("foozpong").game is find_game("pong")
-    with pytest.raises(InputError, match="MsPacman-v5 is for one player; two can play Boxing, "):
+    with pytest.raises(InputError, match="MsPacman-v5 is for one player: leave players out; two can play BasketballPong, Boxing, ") as told:
         find_duel("MsPacman-v5")
+    assert str(told.value).endswith(", WizardOfWor, and four Quadrapong, Warlords") and str(told.value).count("Warlords") == 1
 
 
 def test_the_page_of_games_is_as_the_tables_are():

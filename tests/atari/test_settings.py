@@ -71,7 +71,7 @@ def test_numpys_numbers_count():
         ({"mode": -2}, "mode of an Atari world cannot be -2"),
         ({"like": "gym"}, "one of envpool, vector, gymnasium"),
         ({"obs_type": "sound"}, "one of screen, ram"),
-        ({"players": 3}, "one of 1, 2"),
+        ({"players": 3}, "the setting players of an Atari world cannot be 3: give one of 1, 2, 4"),
         ({"players": 2, "continuous": True}, "several players of an Atari world have sticks"),
         ({"episodic_life": True, "life_loss_info": True}, "choose one of them"),
         ({"frame_skp": 1}, "no setting 'frame_skp'; did you mean frame_skip?"),

@@ -30,6 +30,21 @@ def test_a_seed_gives_the_same_episodes(worldloom, trained):
     assert play("--seed", "1")["mean_return"] != play("--seed", "1", "--stochastic")["mean_return"]
 
 
+def test_policies_of_dqn_act_at_random_as_often_as_they_are_told(worldloom, tmp_path):
+    few = ("--algo", "dqn", "--device", "cpu", "--num-envs", "4", "--total-steps", "64", "--quiet", "--no-video")
+    assert worldloom("train", "CartPole-v1", *few, "--run-dir", tmp_path / "run")[0] == 0
+
+    def play(*more):
+        return json.loads(worldloom("eval", tmp_path / "run", "--episodes", "5", "--json", *more)[1])["mean_return"]
+
+    assert play() == play("--epsilon", "0") != play("--epsilon", "1")
+
+
+def test_other_policies_do_not(worldloom, trained):
+    code, _, err = worldloom("eval", trained, "--episodes", "3", "--epsilon", "0.5")
+    assert code == 2 and "only policies of dqn act at random so often" in err and "is of ppo: leave --epsilon off" in " ".join(err.split())
+
+
 def test_people_get_a_sentence(worldloom, trained):
     code, out, _ = worldloom("eval", trained, "--episodes", "3", "--checkpoint", "best")
     assert code == 0

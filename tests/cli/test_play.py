@@ -61,3 +61,16 @@ def test_what_cannot_be_done_is_refused(worldloom, trained, tmp_path, monkeypatc
 def test_a_world_in_the_place_of_a_run_is_told_how_to_be_filmed(worldloom, tmp_path):
     code, _, err = worldloom("play", "Pong-v5", "--video", tmp_path / "out.mp4")
     assert code == 2 and "Pong-v5 is a world and no folder of a run: add --random" in " ".join(err.split())
+
+
+@pytest.mark.parametrize("place", ["runs/typo", "./runs/typo", "runs/typo.bin"])
+def test_a_folder_that_is_not_there_is_no_world(worldloom, tmp_path, monkeypatch, place):
+    monkeypatch.chdir(tmp_path)
+    code, _, err = worldloom("play", place, "--video", "out.mp4")
+    assert code == 2 and "holds no run" in err
+
+
+def test_the_file_of_a_rom_in_the_place_of_a_run_is_told_how_to_be_filmed(worldloom, tmp_path):
+    (tmp_path / "any.bin").write_bytes(bytes(2048))
+    code, _, err = worldloom("play", tmp_path / "any.bin", "--video", tmp_path / "out.mp4")
+    assert code == 2 and "is a world and no folder of a run: add --random" in " ".join(err.split())

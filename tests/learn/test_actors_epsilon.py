@@ -4,6 +4,7 @@ import pytest
 import torch
 
 import worldloom as wl
+from worldloom.core import families
 from worldloom.learn.actors import ATARI_EPSILON, QActor, seated, usual_epsilon
 from worldloom.learn.dqn import DQN, DQNConfig
 
@@ -19,6 +20,15 @@ def test_atari_is_played_at_random_now_and_then(trainer):
     assert usual_epsilon(wl.definition("Pong-v5")) == ATARI_EPSILON == 0.05
 
 
+def test_worlds_of_other_families_are_not_atari(trainer, monkeypatch):
+    class Ponds:
+        def owns(self, id):
+            return True
+
+    monkeypatch.setattr(families, "_FAMILIES", [Ponds()])
+    assert usual_epsilon(wl.definition("CartPole-v1")) == 0.0
+
+
 def test_epsilon_says_how_often(trainer):
     ((_, greedy),) = seated(trainer.learners, trainer.simulation).values()
     ((seats, drawn),) = seated(trainer.learners, trainer.simulation, epsilon=0.5).values()
@@ -29,8 +39,3 @@ def test_epsilon_says_how_often(trainer):
         others = torch.stack([drawn.act(seen, state, None)[0] != best for _ in range(200)]).float().mean()
         assert (greedy.act(seen, state, None)[0] == best).all() and best.shape == (4, 1)
     assert 0.15 < others < 0.35  # half of the random ones are the best
-
-
-def test_a_training_that_ends_before_it_learns_says_so(trainer):
-    assert "nothing will be learned: the first update comes after learning_starts=5,000 steps, and total_steps=64" in trainer.notice
-    assert DQN("CartPole-v1", DQNConfig(num_envs=4, total_steps=64, learning_starts=32, device="cpu")).notice == ""

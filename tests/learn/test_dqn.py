@@ -328,6 +328,38 @@ def test_every_number_has_a_known_name() -> None:
     assert last["update/learning_rate"] == pytest.approx(SMALL.learning_rate * 0.01)
 
 
+@pytest.mark.parametrize(
+    ("settings", "learns"),
+    [
+        ({"num_envs": 4, "learning_starts": 5000}, False),
+        ({"num_envs": 4, "learning_starts": 65}, False),
+        ({"num_envs": 4, "learning_starts": 64}, True),
+        ({"num_envs": 64, "learning_starts": 10}, False),  # one step of each world, and a target counts three rewards
+        ({"num_envs": 64, "learning_starts": 10, "steps_per_update": 4}, True),
+        ({"num_envs": 48, "learning_starts": 96, "n_step": 1}, True),  # the last iteration goes beyond total_steps
+        ({"num_envs": 4, "n_step": 16, "learning_starts": 0}, False),
+    ],
+)
+def test_a_training_that_ends_before_it_learns_says_so(settings: dict[str, int], learns: bool) -> None:
+    trainer = DQN("CartPole-v1", DQNConfig(total_steps=64, updates=1, batch_size=8, device="cpu", **settings))
+    told, before = trainer.notice, [p.detach().clone() for p in only(trainer).policy.parameters()]
+    trainer.learn()
+    assert any((p != b).any() for p, b in zip(only(trainer).policy.parameters(), before, strict=True)) is learns
+    assert (told == "") is learns and trainer.notice == ""
+    assert learns or told.startswith(f"nothing will be learned: the first update needs learning_starts={settings['learning_starts']:,} steps in the replay")
+
+
+def test_a_training_that_goes_on_without_its_replay_says_that_it_ends_too_early() -> None:
+    config = DQNConfig(num_envs=4, total_steps=64, learning_starts=32, updates=1, batch_size=8, save_replay=False, device="cpu")
+    state = DQN("CartPole-v1", config).learn().state()
+    for total, learns in ((92, False), (96, True)):
+        trainer = DQN("CartPole-v1", replace(config, total_steps=total))
+        trainer.load_state(*state)
+        assert (trainer.notice == "") is learns
+        trainer.learn()
+        assert trainer.learning is learns
+
+
 def test_agents_that_left_are_not_learned_from() -> None:
     config = replace(SMALL, total_steps=4 * 36)
     trainer = DQN(worlds(PARTY, config, dies_at=2, leaves_at=3, over_at=6), config)

@@ -69,5 +69,5 @@ def find_duel(name: str) -> Duel:
     for duel in sorted(DUELS.values(), key=lambda duel: duel.name != game.name):
         if duel.game is game:
             return duel
-    games = sorted({duel.game.id for duel in DUELS.values()})
-    raise InputError(f"{name} is for one player; two can play {', '.join(games)}")
+    two, four = (", ".join(sorted(duel.id for duel in DUELS.values() if duel.players == players)) for players in (2, 4))
+    raise InputError(f"{name} is for one player: leave players out; two can play {two}, and four {four}")

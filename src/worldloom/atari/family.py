@@ -60,6 +60,10 @@ class AtariFamily:
         names, _, _ = _parts(id)
         return all(name.lower() in self._known or is_path(name) for name in names)
 
+    def given(self, id: str) -> list[str]:
+        _, _, text = _parts(id)
+        return list(choices.read(text)) if text else []
+
     def make(self, id: str, settings: Mapping[str, Any]) -> Definition:
         names, like, text = _parts(id)
         written = choices.read(text) if text else {}

@@ -11,7 +11,7 @@ import warp as wp
 from worldloom.atari import roms
 from worldloom.atari.cartridge import cartridge
 from worldloom.atari.console import Bench, Entry, Shelf, Slot, outcome, shelve
-from worldloom.atari.duels import Duel, duel_of, find_duel
+from worldloom.atari.duels import FOR_SEVERAL, Duel, duel_of, find_duel
 from worldloom.atari.games import ALL_ACTIONS, Game
 from worldloom.atari.power_on import memory_at_power_on, timer_at_power_on
 from worldloom.atari.rules import number_of
@@ -81,12 +81,19 @@ def _title(name: str, settings: Settings) -> Title:
     game = rom.game
     mode = _variant("mode", settings.mode, (0,) if game is None else game.modes, rom)
     difficulty = _variant("difficulty", settings.difficulty, range(4) if game is None else game.difficulties, rom)
-    if settings.players == 1 and named is not None and named.implied:
-        raise InputError(f"{named.id}-v5 is for {named.players} players: leave players out, and name no other game beside it")
+    if settings.players == 1:
+        _require_alone(game, named)
     duel = _duel(rom, named, settings) if settings.players > 1 else None
     standard = None if settings.television == "auto" else Format[settings.television.upper()]
     television = television_of(game, _line_counts(rom) if game is None and standard is None else (), standard)
     return Title(rom, game, television, mode, difficulty, duel)
+
+
+def _require_alone(game: Game | None, named: Duel | None) -> None:
+    """InputError where nobody plays alone what ``named`` names, or any variant of ``game``."""
+    if game is not None and (game.name in FOR_SEVERAL or (named is not None and named.implied)):
+        duel = named or find_duel(game.name)
+        raise InputError(f"{(named or game).id}-v5 is for {duel.players} players: give players={duel.players}, and name no other game beside it")
 
 
 def _duel(rom: roms.Rom, named: Duel | None, settings: Settings) -> Duel:

@@ -39,8 +39,8 @@ _PACKED = {
     b"\xfd7zXZ": "xz",
 }
 _PACKED_SUFFIXES = (".zip", ".gz", ".7z", ".rar", ".bz2", ".xz")
-_OTHER = re.compile(r"-v\d+$|\.py$")
-"""How ids of worlds and their files end, which may have a separator and are no ROMs."""
+_WORLD_FILE = re.compile(r"\.py(:|$)")
+"""What names a world by the file that registers it, and is no ROM."""
 
 
 @dataclass(frozen=True)
@@ -161,10 +161,17 @@ def folders() -> list[Path]:
 
 
 def is_path(name: str | Path) -> bool:
-    """Whether ``name`` is the path of a ROM, and no name of a game: it ends as ROMs and archives do, or has a separator."""
-    if isinstance(name, Path) or name.lower().endswith((*SUFFIXES, *_PACKED_SUFFIXES)) or name.startswith(("~", ".", os.sep)):
+    """Whether ``name`` is the path of a ROM, and no name of a game: it ends as ROMs and archives do, begins as only paths do, or is that of a file.
+
+    Ids of other worlds may have a separator too.
+    """
+    if isinstance(name, Path):
         return True
-    return any(sign in name for sign in ("/", os.sep)) and _OTHER.search(name) is None
+    if _WORLD_FILE.search(name) is not None:
+        return False
+    if name.lower().endswith((*SUFFIXES, *_PACKED_SUFFIXES)) or name.startswith(("~", ".", os.sep)):
+        return True
+    return any(sign in name for sign in ("/", os.sep)) and os.path.isfile(name)
 
 
 def read(path: str | Path) -> Rom:

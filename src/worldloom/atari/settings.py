@@ -116,7 +116,7 @@ class Settings:
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
                 raise _wrong(name, value, "a whole number, or None for the game's own")
-        for name in ("repeat_action_probability", "continuous_action_threshold"):
+        for name in _SHARES:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0.0 <= value <= 1.0:
                 raise _wrong(name, value, "a number from 0 to 1")
@@ -144,6 +144,7 @@ _RANGES = (
     ("max_episode_steps", 0, 2**31 - 1),
     ("max_num_frames_per_episode", 0, 2**31 - 1),
 )
+_SHARES = ("repeat_action_probability", "continuous_action_threshold")
 _SWITCHES = tuple(f.name for f in dataclasses.fields(Settings) if isinstance(f.default, bool))
 
 ENVPOOL = Settings()
@@ -175,6 +176,10 @@ CONFIGURED = {
     "max_episode_steps": "max_steps",
 }
 """Settings that are configuration, which one value per world may be given for, and what it is called there."""
+LIMITS: dict[str, tuple[float, float]] = {
+    CONFIGURED[name]: (least, most) for name, least, most in (*_RANGES, *((name, 0, 1) for name in _SHARES)) if name in CONFIGURED
+}
+"""The least and the greatest value of each of those that are numbers, by what it is called there."""
 
 
 def settle(given: Mapping[str, Any], like: Like = "envpool") -> Settings:

@@ -15,7 +15,7 @@ from worldloom.atari.console import WIDTH, Shelf, next_picture
 from worldloom.atari.lineup import Title, on_shelf, titles
 from worldloom.atari.observe import MOST_LINES, Bytes, Look
 from worldloom.atari.palettes import colours, greys
-from worldloom.atari.settings import Like, Settings, settle, written
+from worldloom.atari.settings import LIMITS, Like, Settings, settle, written
 from worldloom.atari.starts import starts
 from worldloom.core.registry import Definition, Renderer, Step
 from worldloom.core.simulation import Simulation
@@ -66,6 +66,7 @@ def define(found: tuple[Title, ...], settings: Settings) -> Definition:
         render=_renderer(found, shelf, unseen),
         frames_per_second=max(1, FRAMES_PER_SECOND // settings.skips[1]),
         notice="; ".join(title.rom.notice for title in found if title.rom.notice),
+        limits=LIMITS,
         worlds_per_thread=WORLDS_PER_THREAD,
         file=__file__,
     ).checked

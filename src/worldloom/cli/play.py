@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from worldloom.atari.roms import is_path
 from worldloom.cli import console
 from worldloom.cli.settings import Run, Switch, require_positive
 from worldloom.core.errors import InputError
@@ -49,11 +50,17 @@ class Play:
         from worldloom.cli.pictures import video
         from worldloom.learn.actors import open_run
 
-        if not Path(self.run_dir).expanduser().exists() and family_of(str(self.run_dir)) is not None:
+        if self._names_a_world:
             raise InputError(f"{self.run_dir} is a world and no folder of a run: add --random to film random actions in it, or name a run of `worldloom train`")
         run = open_run(Path(self.run_dir), self.checkpoint, self.env)
         count = video(run, Path(self.video), episodes=self.episodes, seed=self.seed, stochastic=self.stochastic, most=self.max_frames, device=self.device)
         return run.definition, count
+
+    @property
+    def _names_a_world(self) -> bool:
+        """Whether a world of a family stands in the place of a run: its id, or the file of a ROM."""
+        place = Path(self.run_dir).expanduser()
+        return family_of(self.run_dir) is not None and (place.is_file() or not (place.exists() or is_path(self.run_dir)))
 
     def _film_random(self) -> tuple[Definition, int]:
         from worldloom.cli.pictures import random_video

@@ -33,6 +33,9 @@ class Family(Protocol):
     def owns(self, id: str) -> bool:
         """Whether ``id`` names one of its worlds; there may be more than :meth:`ids` lists, such as those with settings in their names."""
 
+    def given(self, id: str) -> Sequence[str]:
+        """The names of the settings that ``id`` itself has."""
+
     def make(self, id: str, settings: Mapping[str, Any]) -> Definition:
         """The world ``id`` with ``settings``; InputError that says what is missing where it cannot be made."""
 
@@ -88,19 +91,29 @@ def check_settings(id: str, rest: Iterable[str]) -> None:
 
 
 def split(id: str, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Of ``arguments``, those that are settings of the world ``id``, and the others; InputError where one is nearly a setting.
+    """Of ``arguments``, those that are settings of the world ``id``, and the others; InputError where one is nearly a setting, or given twice.
 
     Settings with one value per world are among the others, under the name of the configuration that they are.
     """
     family = family_of(id)
     if family is None:
         return {}, dict(arguments)
-    per_world = {name for name, value in arguments.items() if name in family.configured and np.ndim(value) > 0}
+    per_world = [name for name, value in arguments.items() if name in family.configured and np.ndim(value) > 0]
     chosen = {name: value for name, value in arguments.items() if name in family.settings and name not in per_world}
     rest = {name: value for name, value in arguments.items() if name not in family.settings}
-    rest |= {family.configured[name]: arguments[name] for name in per_world}
-    for name in rest.keys() - family.settings:
+    for name in rest:
         near = difflib.get_close_matches(name, family.settings, n=1, cutoff=0.75)
         if near and name != "max_steps":
             raise InputError(f"world '{id}' has no setting '{name}'; did you mean {near[0]}?")
-    return chosen, rest
+    _require_once(id, family, arguments)
+    return chosen, rest | {family.configured[name]: arguments[name] for name in per_world}
+
+
+def _require_once(id: str, family: Family, arguments: Iterable[str]) -> None:
+    """InputError where two of ``arguments``, or one of them and one in ``id``, are the same configuration."""
+    said = {family.configured.get(name, name): f"'{name}' in the id" for name in family.given(id)}
+    for name in arguments:
+        meant = family.configured.get(name, name)
+        if meant in said:
+            raise InputError(f"the setting '{name}' of world '{id}' is given twice, as {said[meant]} too: give it once")
+        said[meant] = f"'{name}'"

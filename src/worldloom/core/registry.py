@@ -273,7 +273,7 @@ def definition(id: str, **settings: Any) -> Definition:
 
     Worlds of a family, such as Atari's, take ``settings``.
     """
-    family = family_of(id)
+    family = None if id in _REGISTRY or id in _ANNOUNCED else family_of(id)
     if family is not None:
         try:
             return family.make(id, settings)

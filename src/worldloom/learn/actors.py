@@ -9,6 +9,7 @@ from typing import Protocol
 
 import torch
 
+from worldloom.atari.family import AtariFamily
 from worldloom.core.errors import InputError
 from worldloom.core.families import family_of
 from worldloom.core.registry import Definition
@@ -78,7 +79,7 @@ class QActor:
 
 def usual_epsilon(world: Definition) -> float:
     """How often a finished policy of DQN acts at random in ``world`` unless somebody says otherwise."""
-    return ATARI_EPSILON if family_of(world.id) is not None else 0.0
+    return ATARI_EPSILON if isinstance(family_of(world.id), AtariFamily) else 0.0
 
 
 class Trained(Protocol):
@@ -138,8 +139,10 @@ class SavedRun:
     def players(self, simulation: Simulation, *, stochastic: bool = False, seed: int = 0, epsilon: float | None = None) -> dict[str, tuple[Seats, Acts]]:
         """Every policy with its seats in ``simulation``, by name. Each plays its likeliest action, or with ``stochastic`` draws one.
 
-        Policies of DQN act at random as often as ``epsilon`` says, or as is usual in the world.
+        Policies of DQN act at random as often as ``epsilon`` says, or as is usual in the world; others do not, and InputError says so where it is given.
         """
+        if epsilon is not None and self.request.algorithm != "dqn":
+            raise InputError(f"only policies of dqn act at random so often, and {self.folder} is of {self.request.algorithm}: leave --epsilon off")
         often = usual_epsilon(self.definition) if epsilon is None else epsilon
         names = self.request.policies or {kind: kind for kind in kinds(self.definition)}
         found: dict[str, tuple[Seats, Acts]] = {}

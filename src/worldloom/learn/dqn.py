@@ -188,16 +188,26 @@ class DQN(Trainer):
     @property
     def learning(self) -> bool:
         """Whether enough was seen to learn from."""
-        worlds = self.simulation.num_worlds * self.ranks.size
-        longest = max(learner.config.n_step for learner in self.learners.values())
-        return self._in_replay > longest and self._in_replay * worlds >= self.config.learning_starts
+        return self._suffices(self._in_replay)
+
+    def _suffices(self, in_replay: int) -> bool:
+        """Whether there is something to learn from once so many steps of every world were in the replay."""
+        return in_replay > self._longest and in_replay * self.config.num_envs >= self.config.learning_starts
+
+    @property
+    def _longest(self) -> int:
+        """The most rewards that a target of any policy counts."""
+        return max(learner.config.n_step for learner in self.learners.values())
 
     @property
     def notice(self) -> str:
-        first, last = self.config.learning_starts, self.config.total_steps
-        if first < last:
+        worlds, each, last = self.config.num_envs, self.config.steps_per_update, self.config.total_steps
+        iterations = max(0, -(-(last - self.steps) // (worlds * each)))
+        at_last = self._in_replay + iterations * each
+        if iterations == 0 or self._suffices(at_last):
             return ""
-        return f"nothing will be learned: the first update comes after learning_starts={first:,} steps, and total_steps={last:,} are all there are"
+        needed = f"learning_starts={self.config.learning_starts:,} steps in the replay, more than n_step={self._longest} of each world"
+        return f"nothing will be learned: the first update needs {needed}, and at total_steps={last:,} there are {at_last * worlds:,}, {at_last:,} of each"
 
     def _version(self) -> tuple[int, ...]:
         """What a recorded iteration depends on: the worlds' configuration, and who learns."""

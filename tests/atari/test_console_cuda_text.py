@@ -1,0 +1,73 @@
+"""The console's text for CUDA, all of it, compiled for the CPU: it does the same as the text for the CPU, record for record and pixel for pixel."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import warp as wp
+from bare_machine import as_on_a_gpu
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+import atari_fuzz
+import atari_noise
+
+from worldloom.atari import console, native
+from worldloom.atari.lineup import on_shelf, titles
+from worldloom.atari.settings import settle
+
+GAMES = (
+    "breakout",
+    "hero",
+    "montezuma_revenge",
+    "pitfall2",
+    "pong",
+    "private_eye",
+    "road_runner",
+    "robotank",
+    "seaquest",
+    "skiing",
+    "surround",
+    "yars_revenge",
+)
+CPU = wp.get_device("cpu")
+
+
+@pytest.fixture(scope="module")
+def of_cuda() -> console.Kernels:
+    """The console's kernels of the text that a GPU gets."""
+    text = SimpleNamespace(
+        machine=lambda rules: as_on_a_gpu(native.machine(rules)),
+        painter=lambda: as_on_a_gpu(native.painter()),
+        header=native.header,
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(console, "native", text)
+        return console.kernels.__wrapped__()
+
+
+def assert_alike(shelf: console.Shelf, pressed: np.ndarray, frames: int, log_words: int, other: console.Kernels, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = atari_fuzz.play(shelf, pressed, frames, CPU, log_words)
+    monkeypatch.setattr(console, "kernels", lambda: other)
+    again = atari_fuzz.play(shelf, pressed, frames, CPU, log_words)
+    assert atari_fuzz.differences(one, again) == []
+    assert one.instructions == again.instructions > 0
+    assert one.faults == again.faults
+
+
+@pytest.mark.parametrize("log_words", [console.LOG, atari_fuzz.SHORT_LOG])
+def test_noise_runs_alike(log_words, of_cuda, monkeypatch):
+    generator, carts, frames = np.random.default_rng(log_words), atari_noise.cartridges(1, log_words), 6
+    shelf = console.shelve([atari_fuzz.entry(cart, generator) for cart in carts])
+    assert_alike(shelf, atari_fuzz.held(len(carts), frames, generator), frames, log_words, of_cuda, monkeypatch)
+
+
+def test_games_run_alike(of_cuda, monkeypatch):
+    pytest.importorskip("ale_py")
+    generator, frames = np.random.default_rng(0), 120
+    pressed = generator.integers(0, 18, (frames // atari_fuzz.STEP, len(GAMES), atari_fuzz.STEP, 2), dtype=np.uint8)
+    pressed[2:4, ..., 0] |= console.RESET
+    assert_alike(on_shelf(titles(GAMES, settle({}))), pressed, frames, console.LOG, of_cuda, monkeypatch)

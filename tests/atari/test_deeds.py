@@ -1,0 +1,48 @@
+"""The table of instructions that a GPU runs: lengths, fields that do not overlap, and bytes that can be picked."""
+
+from __future__ import annotations
+
+import re
+
+from worldloom.atari import deeds, native
+
+TABLE = deeds.table()
+DOCUMENTED = {opcode: words for opcode, words in enumerate(TABLE) if words[1] & 7}
+"""The opcodes that have cycles in the table; the others count their own."""
+BREAK = 0x00
+"""It goes past the byte behind it, which is not read."""
+
+
+def lengths() -> list[int]:
+    """Bytes of each instruction that are read, as ``native/tables.h`` has them."""
+    text = re.findall(r"LENGTHS\[16\] = \{(.*?)\}", native.header("tables"), flags=re.DOTALL)[0]
+    words = [int(word, 16) for word in re.findall(r"0x([0-9A-F]{8})u", text)]
+    return [words[opcode >> 4] >> 2 * (opcode & 15) & 3 for opcode in range(256)]
+
+
+def test_all_151_documented_opcodes_are_there_once():
+    assert len(TABLE) == 256 and len(DOCUMENTED) == 151
+    assert len(list(deeds._deeds())) == 151  # none is named twice
+    assert all(how >> 3 & 3 == 0 and how & deeds.BIT["SPECIAL"] for opcode, (_, how) in enumerate(TABLE) if opcode not in DOCUMENTED)
+
+
+def test_lengths_are_those_by_which_instructions_are_fetched():
+    read = lengths()
+    assert {opcode: how >> 3 & 3 for opcode, (_, how) in DOCUMENTED.items()} == {opcode: read[opcode] for opcode in DOCUMENTED} | {BREAK: 2}
+    assert read[BREAK] == 1
+
+
+def test_fields_do_not_overlap():
+    how = [0b111, 0b11 << 3, *deeds.BIT.values(), 0xF << 24]
+    assert sum(how) == 0x0FFFFFFF  # no bit is in two of them
+    for what, bits in TABLE:
+        assert what >> 24 == 0 and bits >> 28 == 0
+
+
+def test_bytes_are_picked_that_are_there():
+    for opcode, (what, how) in enumerate(TABLE):
+        left, index, byte = what >> 16 & 15, what >> 20 & 15, how >> 24
+        assert left <= deeds.ZERO and index in (deeds.X, deeds.Y, deeds.ZERO) and byte in (deeds.FROM_A, deeds.FROM_WORD), hex(opcode)
+        into = [what >> 4 * place & 15 for place in range(4)]
+        assert all(picked in (place, 4) for place, picked in enumerate(into)), hex(opcode)
+        assert into.count(4) <= 1, hex(opcode)  # every register stays, or one of them gets the result
