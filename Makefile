@@ -47,7 +47,7 @@ bench: $(STAMP)  ## Run the benchmarks of docs/benchmarks.md on this machine
 docs: $(STAMP)  ## Check that the documentation's links and code blocks hold
 	@$(BIN)/python -m pytest tests/test_docs.py
 
-parity-atari: $(STAMP)  ## Compare every Atari game with ALE, frame by frame, and write docs/worlds/atari_parity.md (20 minutes)
+parity-atari: $(STAMP)  ## Compare every Atari game with ALE, frame by frame, and write docs/worlds/atari_parity.md (10 minutes)
 	@$(BIN)/python tests/parity/atari_report.py --write
 
 format: $(STAMP)  ## Format the code

@@ -31,6 +31,37 @@ def test_small_batches_wake_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(shards.slices(1_000_000, None)) == 8
 
 
+@pytest.mark.parametrize(("worlds", "threads", "expected"), [(64, 2, 16), (64, 1, 16), (5, 2, 2), (3, 8, 3), (100_000, 2, 2 * shards.MOST_PIECES)])
+def test_heavy_worlds_come_in_small_slices(worlds: int, threads: int, expected: int) -> None:
+    found = shards.slices(worlds, threads, least=4)
+    assert len(found) == expected and shards.crew(worlds, threads, least=4) == min(threads, worlds)
+    assert found[0][0] == 0 and found[-1][1] == worlds
+    assert all(before[1] == after[0] and first < end for before, after in itertools.pairwise(found) for first, end in (before, after))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_more_runs_than_threads_take_turns(threads: int) -> None:
+    ran: list[tuple[int, str]] = []
+    meeting = threading.Barrier(threads, timeout=20)
+
+    def job(number: int) -> None:
+        if number < threads:  # so that each thread has one of the first
+            meeting.wait()
+        ran.append((number, threading.current_thread().name))
+
+    shards.run_all([lambda n=n: job(n) for n in range(12)], threads)
+    assert sorted(number for number, _ in ran) == list(range(12))
+    assert len({name for _, name in ran}) == threads
+
+
+def test_an_error_in_a_turn_comes_out() -> None:
+    def fails() -> None:
+        raise ValueError("turn")
+
+    with pytest.raises(ValueError, match="turn"):
+        shards.run_all([fails, *[lambda: None] * 6], 2)
+
+
 def test_all_jobs_run_each_in_its_own_thread() -> None:
     ran: dict[int, str] = {}
     meeting = threading.Barrier(3, timeout=20)
