@@ -45,8 +45,6 @@ objects by the clock.
 
 Every frame is drawn here. In a step of several frames only the last two are, and a game that ends one of these before its last line shows
 below it what was drawn a step ago, not two frames ago. Video Checkers and 3-D Tic-Tac-Toe do so now and then.
-A frame that is cut off by its number of instructions ends here with the last write to the television chip, in ALE a clock or more later, as far as that write
-reaches: Video Checkers, which thinks for long, shows it in one pixel of one frame.
 
 Of {games} games, {ram} have equal RAM, {pictures} equal pictures and {rules} equal rewards, lives and ends, over {frames:,} frames. Where something
 differs, the table names the first such frame.

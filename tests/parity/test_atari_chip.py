@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from references.assembler import Register
-from references.chip_programs import moves_at_every_cycle, objects_over_objects, random_frames, random_writes
+from references.chip_programs import frames_cut_off, moves_at_every_cycle, objects_over_objects, random_frames, random_writes
 from references.lockstep import Lockstep
 
 pytest.importorskip("ale_py", reason="ale-py is not installed")
@@ -49,3 +49,7 @@ def test_which_object_is_seen_and_which_meet(assert_as_ale) -> None:
 
 def test_frames_of_any_length(assert_as_ale) -> None:
     assert_as_ale([random_frames(seed, NTSC if seed < 3 else ANY) for seed in range(8)], 8)
+
+
+def test_frames_that_are_cut_off_after_a_write(assert_as_ale) -> None:
+    assert_as_ale(frames_cut_off(), 4)

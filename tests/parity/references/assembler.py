@@ -118,6 +118,11 @@ class Program:
         self._take(0, 0xA2, lines, 0x85, Register.WSYNC, 0xCA, 0xD0, 0xFB)  # LDX #lines, and until X is 0: STA WSYNC, DEX, BNE
         self.line, self.cycle = self.line + lines, 4
 
+    def stay(self) -> None:
+        """Do nothing for ever."""
+        here = ORIGIN + len(self._code)
+        self._take(3, 0x4C, here & 255, here >> 8)  # JMP here
+
     def image(self) -> bytes:
         """The ROM."""
         assert self.room >= 0

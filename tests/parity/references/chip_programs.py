@@ -103,6 +103,24 @@ def random_frames(seed: int, lengths: list[int]) -> bytes:
     return program.image()
 
 
+def frames_cut_off() -> Iterator[bytes]:
+    """A frame in one colour, and one in another that a last write ends: after it nothing is heard of the program, and the frame is cut off."""
+    registers = [register for register in Register if register not in (Register.VSYNC, Register.WSYNC)]
+    for cycle, register in [*((38 + register % 4, register) for register in registers), (36, Register.PF1), (73, Register.RESP0)]:
+        program = Program()
+        for colour in (0x1E, 0x8E):
+            _begin_frame(program)
+            program.set(Register.COLUBK, colour)
+            program.set(Register.VBLANK, 0)
+            program.wait(100)
+            program.next_line()
+            if colour == 0x1E:
+                program.wait(150)
+        program.strobe_at(cycle, register)
+        program.stay()
+        yield program.image()
+
+
 def moves_at_every_cycle() -> Iterator[bytes]:
     """HMOVE that ends in each cycle of a line but the fourth, for slow and fast moves to either side."""
     cycles = [cycle for cycle in range(3, CYCLES + 2) if cycle != 4]

@@ -17,6 +17,7 @@ NOINLINE CUDA_CALLABLE u32 peek(u32 address, u32 last, s32 at) {
 
 // A byte for the TIA, which most writes outside of RAM are; returns the cycles after it, which a wait for the end of the line moves on.
 NOINLINE CUDA_CALLABLE s32 poke_tia(u32 address, u32 value, s32 at) {
+    touched = address & 0x3F;
     if (kind == KIND_3F && (address & 0x1FFF) < 0x40) show_3f(value);
 #if defined(__CUDA_ARCH__)
     return take_write(address & 0x3F, value, at);

@@ -32,15 +32,16 @@ CUDA_CALLABLE void frame() {
     headed = logged = 0;
     if (cycles > HUNG) partial = 0;  // a program that never ends a frame: its clock must not run over
     if (partial) {
-        if (log) head_log(seen < first_clock ? first_clock : seen);
+        if (log) head_log(looked);
     } else {
         begin_frame();
     }
     partial = 1;
-    stop = bus = 0;
+    stop = bus = touched = 0;
     run();
-    collide(seen);
-    if (log) end_log(seen);
+    s32 drawn = partial ? seen + delay_of(touched, seen) : seen;  // a frame that is cut off is drawn as far as its last write reaches
+    collide(drawn);
+    if (log) end_log(drawn);
     comb_due = (seen > first_clock ? 0 : comb_due & 1) | comb_due >> 1;
     phase = line_phase;
     ROLLED for (s32 i = 0; i < KINDS; i++) kept[i] = view.now[i];

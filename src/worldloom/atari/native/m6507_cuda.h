@@ -88,7 +88,8 @@ CUDA_CALLABLE void run() {
                     ram[where & 127] = (u8)result;
                 } else if (!(where & 0x1080) && plain) {
                     const u32 number = where & 63;
-                    seen = clock_of(t);
+                    touched = (u8)number;
+                    if (clock_of(t) > seen) seen = clock_of(t);
                     if (t >= frame_end) end_frame(), look = 1;
                     if (number == 0x02) t = end_of_line(t);
                     else if (matters(number, result)) wait_with(number, result, t), look = 1;

@@ -116,6 +116,7 @@ CUDA_CALLABLE s32 caught(u32 which, s32 to) const {
 NOINLINE CUDA_CALLABLE void reset_player(u32 which, s32 clock) {
     s32 at = clock % LINE, to = at < BLANK ? 3 : (at - BLANK + 5) % WIDTH, when = caught(which, to);
     if (when == 1) clock += 11;  // the copy that is being drawn is drawn to its end
+    if (clock > seen) seen = clock;
     u32 in_time = clock % LINE == 0 && clock > first_clock && clock < last_clock;  // the very start of a line
     hide(which, when != -1 && !in_time, clock);
     show(X_PLAYER0 + which, to, clock);
@@ -193,8 +194,25 @@ CUDA_CALLABLE s32 end_of_line(s32 cycle) const {
     return in_line ? cycle + 76 - in_line : cycle;
 }
 
+// Pixels of the playfield are four clocks wide, and a write to it waits for the next.
+CUDA_CALLABLE s32 playfield_delay(s32 clock) const {
+    s32 in_cell = clock / 3 % 76 & 3;
+    return in_cell < 2 ? 4 + in_cell : in_cell;
+}
+
+// How many clocks after a write to a register what it says is seen.
+CUDA_CALLABLE s32 delay_of(u32 number, s32 clock) const {
+    switch (number) {
+        case 0x01: case 0x0B: case 0x0C: case 0x1B: case 0x1C: return 1;
+        case 0x04: case 0x05: case 0x12: case 0x13: return 8;
+        case 0x0D: case 0x0E: case 0x0F: return playfield_delay(clock);
+        default: return 0;
+    }
+}
+
 CUDA_CALLABLE u8 tia_peek(u32 address, s32 cycle) {
     u32 low = bus & 0x3F, number = address & 0x0F;
+    touched = 0;
     if (clock_of(cycle) > seen) seen = clock_of(cycle);
     if (number < 8) {
         collide(seen);
@@ -245,8 +263,7 @@ CUDA_CALLABLE inline s32 tia_poke(u32 address, u8 value, s32 cycle) {
         case 0x0D: case 0x0E: case 0x0F: {
             u32 kind = PF0 + number - 0x0D, bits = number == 0x0D ? value >> 4 : number == 0x0E ? reversed(value) : value;
             if (view.now[kind] == bits) break;
-            s32 in_cell = (cycle - line_phase) % 76 & 3;
-            show(kind, bits, clock + (in_cell < 2 ? 4 + in_cell : in_cell));  // pixels of the playfield are four clocks wide
+            show(kind, bits, clock + playfield_delay(clock));
             break;
         }
         case 0x10: case 0x11: reset_player(number - 0x10, clock); break;

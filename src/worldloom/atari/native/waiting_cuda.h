@@ -40,8 +40,8 @@ NOINLINE CUDA_CALLABLE void wait_with(u32 number, u32 value, s32 at) {
 
 // Any write; returns the cycles after it.
 CUDA_CALLABLE s32 take_write(u32 number, u32 value, s32 at) {
-    seen = clock_of(at);
-    if (seen >= most_clocks) end_frame();
+    if (clock_of(at) > seen) seen = clock_of(at);
+    if (clock_of(at) >= most_clocks) end_frame();
     if (number == 0x02) return end_of_line(at);
     if (matters(number, value)) wait_with(number, value, at);
     return at;
