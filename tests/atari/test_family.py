@@ -106,6 +106,30 @@ def test_what_cannot_be_made_is_told(id_, settings, sentence):
     assert sentence in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("id_", "settings", "sentence"),
+    [
+        ("Pong-v5+ALE/Breakout-v5", {}, "'ALE/' before all of them or before none"),
+        ("ALE/Pong-v5+Breakout-v5", {}, "'ALE/' before all of them or before none"),
+        ("Pong-v5:frame_skip", {}, "write name=value"),
+        ("Pong-v5", {"frame_skip": [4, 8]}, "cannot be one value per world; a pair is a tuple"),
+        ("Pong-v5", {"episodic_life": [True, False]}, "'episodic_life' of an Atari world cannot be one value per world"),
+    ],
+)
+def test_what_was_meant_otherwise_is_told(id_, settings, sentence):
+    with pytest.raises(wl.InputError, match=sentence):
+        wl.definition(id_, **settings)
+
+
+def test_players_are_a_setting_of_pettingzoo_worlds_too():
+    pettingzoo = pytest.importorskip("worldloom.vector.pettingzoo")
+    env = pettingzoo.WorldParallelEnv("Boxing-v5", players=2, obs_type="ram", max_episode_steps=7)
+    assert len(env.possible_agents) == 2 and env.simulation.get_config("max_steps") == 7
+    with pytest.raises(wl.InputError, match="which is made with it and keeps it: give it with the id"):
+        env.simulation.set_config("players", 1)
+    env.close()
+
+
 def test_worlds_without_settings_say_so():
     with pytest.raises(wl.InputError, match="there is no world 'Pog-v5'; did you mean Pong-v5"):
         wl.definition("Pog-v5", frame_skip=2)
@@ -192,7 +216,7 @@ def test_settings_that_are_configuration_may_be_given_per_world():
     assert ends[:, 0].tolist() == [False, False, True, False, False] and ends[:, 1].tolist() == [False] * 4 + [True]
     with pytest.raises(wl.InputError, match="configuration 'reward_clip' is one value of shape \\(\\), or 2 of them"):
         wl.make("Breakout-v5", 2, device="python", obs_type="ram", reward_clip=[True] * 3)
-    with pytest.raises(wl.InputError, match="stack_num of an Atari world cannot be"):
+    with pytest.raises(wl.InputError, match="'stack_num' of an Atari world cannot be one value per world"):
         wl.make("Breakout-v5", 2, device="python", stack_num=[1, 2])
 
 

@@ -66,6 +66,8 @@ class AtariFamily:
 
     def make(self, id: str, settings: Mapping[str, Any]) -> Definition:
         names, like, text = _parts(id)
+        if len({name.startswith(ALE) for name in names}) > 1:
+            raise InputError(f"games of one batch have one set of settings, EnvPool's or Gymnasium's: write '{ALE}' before all of them or before none")
         written = choices.read(text) if text else {}
         for name in written:
             if name in settings:
@@ -88,7 +90,7 @@ class AtariFamily:
 def _parts(id: str) -> tuple[list[str], choices.Like, str]:
     """The games, whose settings they have, and the settings that differ."""
     head, colon, tail = id.rpartition(":")
-    if not colon or "=" not in tail:
+    if not colon or ("=" not in tail and is_path(id)):  # a path may have a colon of its own
         head, tail = id, ""
     names = [head] if is_path(head) and os.path.exists(os.path.expanduser(head)) else head.split("+")  # a path may have a plus of its own
     return names, "gymnasium" if all(name.startswith(ALE) for name in names) else "envpool", tail

@@ -122,7 +122,7 @@ class Settings:
                 raise _wrong(name, value, "a number from 0 to 1")
         skip = self.frame_skip if isinstance(self.frame_skip, tuple) else (self.frame_skip, _next(self.frame_skip))
         if len(skip) != 2 or any(isinstance(n, bool) or not isinstance(n, int) for n in skip) or not 1 <= skip[0] < skip[1] <= MOST_SKIP + 1:
-            raise _wrong("frame_skip", self.frame_skip, f"a whole number from 1 to {MOST_SKIP}, or a pair (least, greatest + 1) of them")
+            raise _wrong("frame_skip", self.frame_skip, f"a whole number from 1 to {MOST_SKIP}, or a pair (least, greatest + 1) of them, in an id as 2-5")
         if (self.img_height == 0) != (self.img_width == 0):
             raise _wrong("img_height", self.img_height, "0 together with img_width=0, which leaves pictures as they are, or neither")
         if self.continuous and self.players > 1:
@@ -195,7 +195,9 @@ def settle(given: Mapping[str, Any], like: Like = "envpool") -> Settings:
             raise InputError(f"the setting '{known}' of an Atari world is given twice")
         value = value.item() if isinstance(value, np.generic) else value
         unsaid = known in ("mode", "difficulty") and value == -1  # EnvPool's word for the game's own
-        named[known] = None if unsaid else tuple(value) if isinstance(value, list) else value
+        if isinstance(value, list):  # which means one value per world, where that can be
+            raise InputError(f"the setting '{known}' of an Atari world cannot be one value per world{'; a pair is a tuple' if known == 'frame_skip' else ''}")
+        named[known] = None if unsaid else value
     if named.get("obs_type") in ("rgb", "grayscale"):  # Gymnasium's words
         named = {"gray_scale": named["obs_type"] == "grayscale", **named, "obs_type": "screen"}
     if isinstance(named.get("television"), str):

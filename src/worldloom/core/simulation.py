@@ -328,9 +328,14 @@ class Simulation(History, Measured):
     def _config(self, name: str) -> Column:
         column = self.tables[WORLD].columns.get(name)
         if column is None or column.field.role is not Role.CONFIG:
-            of_family = family_of(self.definition.id) is not None  # whose arrays are its own affair
-            there = [c.field.name for c in self.tables[WORLD] if c.field.role is Role.CONFIG and not (of_family and c.field.value_shape)]
-            known = ", ".join(nearest_first(name, there))
+            family = family_of(self.definition.id)
+            if family is not None and name in family.settings:
+                made = f"world '{self.definition.id}', which is made with it and keeps it"
+                raise InputError(f"'{name}' is a setting of {made}: give it with the id, as in id:{name}=value")
+            there = [c.field for c in self.tables[WORLD] if c.field.role is Role.CONFIG]
+            known = ", ".join(
+                nearest_first(name, [field.name for field in there if family is None or not field.value_shape])
+            )  # arrays are a family's own affair
             raise InputError(f"world '{self.definition.id}' has no configuration '{name}': it has {known}")
         return column
 

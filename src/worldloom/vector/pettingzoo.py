@@ -12,6 +12,7 @@ import numpy as np
 from gymnasium.vector.utils import batch_space
 
 from worldloom.core.errors import InputError
+from worldloom.core.families import split
 from worldloom.core.fields import Field, Role
 from worldloom.core.lifecycle import FINAL
 from worldloom.core.registry import Definition, definition
@@ -170,10 +171,13 @@ class WorldParallelEnv(ParallelEnv):  # type: ignore[misc]
         device: ``cpu``, ``cuda:N``, or ``python`` to debug the world.
         seed: The seed until ``reset(seed=...)`` gives another.
         render_mode: ``rgb_array``, or None.
-        config: Values of the world's configuration.
+        config: Values of the world's configuration, and settings of worlds that have them: ``WorldParallelEnv("Boxing-v5", players=2)``.
     """
 
     def __init__(self, world: str | Definition, *, device: str = "cpu", seed: int | None = None, render_mode: str | None = None, **config: Any) -> None:
+        if isinstance(world, str):
+            settings, config = split(world, config)
+            world = definition(world, **settings)
         self._vector = WorldParallelVectorEnv(world, 1, device=device, seed=seed, autoreset="disabled", config=config)
         self.metadata = self._vector.metadata
         if render_mode not in (None, "rgb_array"):
