@@ -240,7 +240,7 @@ def test_one_world_takes_one_value() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
-        ("nois", 1.0, "world 'Shop-test' has no configuration 'nois': it has max_steps, noise, sizes"),
+        ("nois", 1.0, "world 'Shop-test' has no configuration 'nois': it has noise, max_steps, sizes"),
         ("total", 1.0, "has no configuration 'total'"),
         ("noise", np.zeros(3), "not shape (3,)"),
         ("noise", "loud", "configuration 'noise' holds float32"),
