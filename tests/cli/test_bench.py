@@ -209,3 +209,12 @@ def test_atari_is_what_envpool_shows_with_gymnasium_too(mode):
     worlds = _make_gymnasium(gymnasium, "Pong-v5", 1, None, mode=mode)
     assert worlds.observation_space.shape == (1, 4, 84, 84)
     worlds.close()
+
+
+def test_gymnasiums_atari_is_not_held_against_other_pictures():
+    pytest.importorskip("ale_py")
+    with pytest.raises(InputError, match="measure Breakout-v5 against it, or ALE/Breakout-v5 against gymnasium-sync"):
+        _make_gymnasium(gymnasium, "ALE/Breakout-v5", 1, None, mode="vector_entry_point")
+    worlds = _make_gymnasium(gymnasium, "ALE/Breakout-v5", 1, None, mode="sync")
+    assert worlds.observation_space.shape == (1, 210, 160, 3)
+    worlds.close()

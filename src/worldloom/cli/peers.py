@@ -113,6 +113,10 @@ def _make_gymnasium(package: Any, env: str, num_worlds: int, batch_size: int | N
         return package.make_vec(env, num_envs=num_worlds, vectorization_mode=mode)
     package.register_envs(importlib.import_module("ale_py"))
     if env.startswith(ALE):
+        if mode == "vector_entry_point":
+            raise InputError(
+                f"ale-py's vector environment shows EnvPool's pictures: measure {env.removeprefix(ALE)} against it, or {env} against gymnasium-sync"
+            )
         return package.make_vec(env, num_envs=num_worlds, vectorization_mode=mode)
     if mode == "vector_entry_point":  # ale-py's own vector environment, which has EnvPool's grey pictures of 84 x 84
         return package.make_vec(ALE + env, num_envs=num_worlds, vectorization_mode=mode)

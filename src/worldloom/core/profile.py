@@ -124,7 +124,9 @@ class Profile(Report):
         for cost in costs:
             mine = [name for name in cost.systems if "(" in name] or list(cost.systems)
             name = f"{cost.name}: {', '.join(dict.fromkeys(mine))}" if cost.systems else cost.name
-            numbers = (short_time(cost.seconds), f"{cost.share:.1%}", f"{cost.bytes_read:,} B", f"{cost.bytes_written:,} B", f"{cost.bandwidth_share:.1%}")
+            moved = (f"{cost.bytes_read:,} B", f"{cost.bytes_written:,} B", f"{cost.bandwidth_share:.1%}")
+            known = cost.bytes_read or cost.bytes_written  # kernels of somebody else do not tell
+            numbers = (short_time(cost.seconds), f"{cost.share:.1%}", *(moved if known else ("-", "-", "-")))
             table.add_row(name, "reset" if cost.on_reset else "step", *numbers, style="dim" if cost.engine else None)
         return table
 
