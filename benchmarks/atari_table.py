@@ -23,6 +23,7 @@ from rich.console import Console
 from run import describe_machine, show
 
 from worldloom.atari.console import LOG, Bench, outcome
+from worldloom.atari.duels import FOR_SEVERAL
 from worldloom.atari.games import GAMES
 from worldloom.atari.lineup import Title, on_shelf, titles
 from worldloom.atari.observe import Look, Observer, Show
@@ -33,7 +34,6 @@ from worldloom.core.device import resolve
 from worldloom.core.launch import Shard
 
 FRAMES = 4
-NO_RULES = ("combat", "joust", "maze_craze", "warlords")
 
 
 @dataclass
@@ -44,7 +44,7 @@ class Settings:
     """Where: cpu, cuda:0, or auto."""
     consoles: int = 4096
     """How many play the same game."""
-    games: list[str] = field(default_factory=lambda: [game.name for game in GAMES if game.name not in NO_RULES])
+    games: list[str] = field(default_factory=lambda: [game.name for game in GAMES if game.name not in FOR_SEVERAL])
     """Which."""
     apart: int = 30
     """Random steps before the measurement, which bring the games apart."""

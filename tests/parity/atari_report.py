@@ -22,11 +22,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from worldloom.atari.console import kernels
+from worldloom.atari.duels import FOR_SEVERAL
 from worldloom.atari.games import GAMES
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "worlds" / "atari_parity.md"
-TWO_PLAYERS = ("combat", "joust", "maze_craze", "warlords")
-"""Games that ALE has no rules for."""
 BATCH = 13
 """Games that one process steps side by side."""
 
@@ -63,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--write", action="store_true", help=f"write the table to {DOCUMENT.name}")
     chosen = parser.parse_args(arguments)
-    names = chosen.games.split(",") if chosen.games else [game.name for game in GAMES if game.name not in TWO_PLAYERS]
+    names = chosen.games.split(",") if chosen.games else [game.name for game in GAMES if game.name not in FOR_SEVERAL]
     kernels()  # compiled once, for all processes
     began = time.perf_counter()
     findings = compare(names, chosen.episodes * chosen.frames, chosen.frames, chosen.seed, chosen.processes)

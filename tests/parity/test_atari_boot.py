@@ -18,6 +18,7 @@ from references.ale import console, memory
 
 from worldloom.atari.boot import boot, frames_told
 from worldloom.atari.console import RAM, WARM_UP, Bench, outcome
+from worldloom.atari.duels import FOR_SEVERAL
 from worldloom.atari.games import GAMES, find_game
 from worldloom.atari.lineup import on_shelf, titles
 from worldloom.atari.settings import settle
@@ -25,7 +26,7 @@ from worldloom.core.launch import Shard
 
 ALL = "WORLDLOOM_PARITY" in os.environ
 CHOSEN = ["berzerk", "double_dunk", "gopher", "sir_lancelot", "tic_tac_toe_3d", "video_cube"]
-NAMES = [game.name for game in GAMES if game.name not in {"combat", "joust", "maze_craze", "warlords"}] if ALL else CHOSEN
+NAMES = [game.name for game in GAMES if game.name not in FOR_SEVERAL] if ALL else CHOSEN
 AT_RANDOM = {"adventure"}
 """Games whose memory is another one in ALE, too, from second to second, once SELECT was pressed."""
 

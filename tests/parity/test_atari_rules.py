@@ -15,11 +15,12 @@ pytest.importorskip("ale_py")
 
 from references.ale import cartridge_memory, console, memory
 
+from worldloom.atari.duels import FOR_SEVERAL
 from worldloom.atari.games import GAMES, find_game
 from worldloom.atari.rule_text import FILE, Judge
 
 ALL = "WORLDLOOM_PARITY" in os.environ
-RULED = [game.name for game in GAMES if game.name not in {"combat", "joust", "maze_craze", "warlords"}]
+RULED = [game.name for game in GAMES if game.name not in FOR_SEVERAL]
 PLAYED = RULED if ALL else ["asteroids", "breakout", "freeway", "klax", "qbert", "tennis", "tic_tac_toe_3d"]
 MADE_UP = RULED if ALL else ["alien", "beam_rider", "casino", "enduro", "miniature_golf", "riverraid"]
 FRAMES, TRIES = (3000, 100) if ALL else (400, 25)

@@ -43,6 +43,26 @@
     if (at & 128 && at != 255) target = ram[at & 127] | ram[(at & 127) + 1] << 8; \
     else { target = pointer_at(at, LOW, t); RESUME } }
 
+// An instruction that asks for a closer look: fetched byte by byte, or the first of a loop that waits for the timer, whose rounds are skipped.
+#define LOOK_AT_INSTRUCTION { \
+    const u32 pc = PC; \
+    JUMP(pc) \
+    word = rom[place]; \
+    if (word & WORD_FETCH) { \
+        LOOK_CLOSER(pc) \
+        word = fetch(pc, t); \
+        RESUME \
+    } else if (word & WORD_POLL) { \
+        const s32 rounds = poll_rounds(pc, t, left); \
+        t += rounds * poll_cycles(pc); \
+        left -= rounds * 2; \
+    } }
+// What add_decimal and subtract_decimal gave, r.
+#define TAKE_DECIMAL(target) target = r & 255, carry = r >> 8 & 1, over = r >> 9 & 1, nz = (r >> 10 & 1 ? 0 : 1) | (r >> 11 & 1) << 15;
+#define TAKE_BRANCH { \
+    const u32 target = place + (u32)(s32)(signed char)LOW, moved = place ^ target; \
+    t += 1 + (moved >> 8 & 1); \
+    if (moved < 1024) place = target; else LOOK_CLOSER(target + lift) }
 // Instructions that both spell out: JMP by a pointer, whose carry does not reach the high byte, BRK, and those outside of the documentation.
 #define JUMP_BY_POINTER { \
     u32 low, high; \

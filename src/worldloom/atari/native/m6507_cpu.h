@@ -48,18 +48,13 @@
 #define BRANCH(code, condition) OPCODE(code) { \
     t += 2; \
     place += 2; \
-    if (condition) { \
-        u32 target = place + (u32)(s32)(signed char)LOW, moved = place ^ target; \
-        t += 1 + (moved >> 8 & 1); \
-        if (moved < 1024) place = target; else LOOK_CLOSER(target + lift) \
-    } } NEXT
+    if (condition) TAKE_BRANCH } NEXT
 
 #define COMPARE(with) { u32 r = (with) + 256 - v; carry = r >> 8; nz = r & 255; }
-#define ADD { if (modes & 8) { u32 r = add_decimal(a, v, carry); TAKE_DECIMAL } else { \
+#define ADD { if (modes & 8) { u32 r = add_decimal(a, v, carry); TAKE_DECIMAL(a) } else { \
     u32 r = a + v + carry; over = ~(a ^ v) & (a ^ r) & 128; carry = r >> 8; nz = a = r & 255; } }
-#define SUBTRACT { if (modes & 8) { u32 r = subtract_decimal(a, v, carry); TAKE_DECIMAL } else { \
+#define SUBTRACT { if (modes & 8) { u32 r = subtract_decimal(a, v, carry); TAKE_DECIMAL(a) } else { \
     u32 r = a + (v ^ 255) + carry; over = (a ^ v) & (a ^ r) & 128; carry = r >> 8; nz = a = r & 255; } }
-#define TAKE_DECIMAL a = r & 255; carry = r >> 8 & 1; over = r >> 9 & 1; nz = (r >> 10 & 1 ? 0 : 1) | (r >> 11 & 1) << 15;
 #define TEST nz = (a & v ? 1 : 0) | (v & 128) << 8; over = v & 64;
 #define SHIFT_LEFT carry = v >> 7; v = v << 1 & 255; nz = v;
 #define SHIFT_RIGHT carry = v & 1; v >>= 1; nz = v;
@@ -97,18 +92,7 @@ CUDA_CALLABLE void run() {
         word = rom[place];
         if (word & (WORD_FETCH | WORD_POLL)) {
         closer:
-            u32 pc = PC;
-            JUMP(pc)
-            word = rom[place];
-            if (word & WORD_FETCH) {
-                LOOK_CLOSER(pc)
-                word = fetch(pc, t);
-                RESUME
-            } else if (word & WORD_POLL) {
-                s32 rounds = poll_rounds(pc, t, left);
-                t += rounds * poll_cycles(pc);
-                left -= rounds * 2;
-            }
+            LOOK_AT_INSTRUCTION
         }
         goto *ways[word & 255];
         {

@@ -24,20 +24,7 @@ CUDA_CALLABLE void run() {
         while (t < line_end && left > 0) {
             left -= 1;
             u32 word = rom[place];
-            if (word & (WORD_FETCH | WORD_POLL)) {
-                const u32 pc = PC;
-                JUMP(pc)
-                word = rom[place];
-                if (word & WORD_FETCH) {
-                    LOOK_CLOSER(pc)
-                    word = fetch(pc, t);
-                    RESUME
-                } else if (word & WORD_POLL) {
-                    const s32 rounds = poll_rounds(pc, t, left);
-                    t += rounds * poll_cycles(pc);
-                    left -= rounds * 2;
-                }
-            }
+            if (word & (WORD_FETCH | WORD_POLL)) LOOK_AT_INSTRUCTION
             const unsigned long long deed = DEEDS[word & 255];
             const u32 what = (u32)deed, how = (u32)(deed >> 32);
             t += how & 7;
@@ -71,17 +58,13 @@ CUDA_CALLABLE void run() {
             if (how & SETS_V) over = how & TESTS ? v & 64 : ~(one ^ other) & (one ^ sum) & 128;
             if (how & DECIMAL && modes & 8) {
                 const u32 r = how & INVERTS ? subtract_decimal(one, v, in) : add_decimal(one, v, in);
-                result = r & 255, carry = r >> 8 & 1, over = r >> 9 & 1, nz = (r >> 10 & 1 ? 0 : 1) | (r >> 11 & 1) << 15;
+                TAKE_DECIMAL(result)
             }
             axys = __byte_perm(axys, result, what);
 
             if (how & BRANCHES) {  // on N, V, C or Z, by the highest bits of the opcode; the next tells whether it is to be set
                 const u32 flags = (IS_NEGATIVE ? 1 : 0) | (over ? 2 : 0) | carry << 2 | (IS_ZERO ? 8 : 0);
-                if ((flags >> (word >> 6 & 3) & 1) == (word >> 5 & 1)) {
-                    const u32 target = place + (u32)(s32)(signed char)LOW, moved = place ^ target;
-                    t += 1 + (moved >> 8 & 1);
-                    if (moved < 1024) place = target; else LOOK_CLOSER(target + lift)
-                }
+                if ((flags >> (word >> 6 & 3) & 1) == (word >> 5 & 1)) TAKE_BRANCH
             }
             if (how & WRITES) {
                 if ((where & 0x1280) == 0x80) {
