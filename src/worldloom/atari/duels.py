@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from worldloom.atari.games import Game, find_game, read_table
+from worldloom.atari.games import Game, bare, find_game, read_table
 from worldloom.core.errors import InputError
 
 TABLE = Path(__file__).parent / "tables" / "duels.txt"
@@ -57,7 +57,7 @@ _IDS = {duel.id.lower(): duel for duel in DUELS.values()}
 
 def duel_of(name: str) -> Duel | None:
     """The duel of that name or id: ``combat_plane``, ``CombatPlane`` or ``CombatPlane-v5``; None where there is none."""
-    return DUELS.get(name) or _IDS.get(name.removeprefix("ALE/").removesuffix("-v5").lower())
+    return DUELS.get(name) or _IDS.get(bare(name).lower())
 
 
 def find_duel(name: str) -> Duel:

@@ -14,16 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from worldloom.atari import settings as choices
 from worldloom.atari.duels import DUELS, FOR_SEVERAL, find_duel
-from worldloom.atari.games import GAMES
+from worldloom.atari.games import ALE, GAMES, VERSION, bare
 from worldloom.atari.roms import is_path
 from worldloom.core.errors import InputError
 
 if TYPE_CHECKING:
     from worldloom.atari.lineup import Title
     from worldloom.core.registry import Definition
-
-VERSION = "-v5"
-ALE = "ALE/"
 
 
 class AtariFamily:
@@ -75,7 +72,7 @@ class AtariFamily:
         from worldloom.atari.lineup import titles
 
         if len(names) == 1 and "players" not in {**written, **settings}:
-            several = self._for_several.get(names[0].removeprefix(ALE).removesuffix(VERSION).lower())
+            several = self._for_several.get(bare(names[0]).lower())
             written |= {} if several is None else {"players": several}
         chosen = choices.settle({**written, **settings}, like)
         found = titles([name.removeprefix(ALE) for name in names], chosen)

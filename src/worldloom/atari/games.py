@@ -122,9 +122,18 @@ _IDS = {game.id.lower(): game for game in GAMES}
 _MD5S = {game.md5: game for game in GAMES}
 
 
+ALE, VERSION = "ALE/", "-v5"
+"""How Gymnasium's ids of games begin, and how all end."""
+
+
+def bare(name: str) -> str:
+    """The name of a game without what ids have around it: ``MsPacman`` of ``ALE/MsPacman-v5``."""
+    return name.removeprefix(ALE).removesuffix(VERSION)
+
+
 def find_game(name: str) -> Game:
     """The game of that name or id: ``ms_pacman``, ``MsPacman``, ``MsPacman-v5`` or ``ALE/MsPacman-v5``."""
-    key = name.removeprefix("ALE/").removesuffix("-v5")
+    key = bare(name)
     if key in NUMBERS:
         return GAMES[NUMBERS[key]]
     if key.lower() in _IDS:

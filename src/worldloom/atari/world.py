@@ -12,6 +12,7 @@ from worldloom.atari import launches
 from worldloom.atari.boot import frames_told
 from worldloom.atari.cabinet import Facts, Parts, parts
 from worldloom.atari.console import WIDTH, Shelf, next_picture
+from worldloom.atari.games import ALE
 from worldloom.atari.lineup import Title, on_shelf, titles
 from worldloom.atari.observe import MOST_LINES, Bytes, Look
 from worldloom.atari.palettes import colours, greys
@@ -115,7 +116,7 @@ def _seen(look: Look, lines: int, settings: Settings) -> tuple[int, ...]:
 def _id(found: tuple[Title, ...], settings: Settings) -> str:
     """``Pong-v5``, ``ALE/Pong-v5``, ``Pong-v5+Breakout-v5``, each with its unusual settings behind a colon."""
     like: Like = "gymnasium" if settings.like == "gymnasium" else "envpool"
-    prefix = "ALE/" if like == "gymnasium" else ""
+    prefix = ALE if like == "gymnasium" else ""
     implied = found[0].duel is not None and found[0].duel.implied
     more = written(dataclasses.replace(settings, players=1) if implied else settings, like)
     return "+".join(title.id if title.game is None else prefix + title.id for title in found) + (f":{more}" if more else "")

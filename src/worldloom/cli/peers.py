@@ -10,13 +10,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
+from worldloom.atari.games import ALE
 from worldloom.core.errors import InputError
 from worldloom.core.families import family_of
 from worldloom.core.timing import ROTATED, Run
 from worldloom.vector.make import make
 
-ALE = "ALE/"
-"""How Gymnasium's ids of Atari games begin."""
 Make = Callable[[Any, str, int, int | None], Any]
 """Given the package, the world, how many copies and how many come back at a time (None for all): makes them."""
 

@@ -333,9 +333,8 @@ class Simulation(History, Measured):
                 made = f"world '{self.definition.id}', which is made with it and keeps it"
                 raise InputError(f"'{name}' is a setting of {made}: give it with the id, as in id:{name}=value")
             there = [c.field for c in self.tables[WORLD] if c.field.role is Role.CONFIG]
-            known = ", ".join(
-                nearest_first(name, [field.name for field in there if family is None or not field.value_shape])
-            )  # arrays are a family's own affair
+            plain = [field.name for field in there if family is None or not field.value_shape]  # arrays are a family's own affair
+            known = ", ".join(nearest_first(name, plain))
             raise InputError(f"world '{self.definition.id}' has no configuration '{name}': it has {known}")
         return column
 
