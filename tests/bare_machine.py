@@ -30,6 +30,8 @@ struct Gpu {
 #define __byte_perm Gpu::permute
 #define __ffs Gpu::first_bit
 #define __activemask() 1
+#define __syncwarp(mask)
+#define __ballot_sync(mask, condition) ((condition) ? 1 : 0)
 #define __any_sync(mask, condition) (condition)
 """
 """What CUDA has and C++ has not, for one console in a warp of its own."""
@@ -37,6 +39,9 @@ STAND_IN = """
 CUDA_CALLABLE s32 clock_of(s32 cycle) const { return 3 * cycle; }
 CUDA_CALLABLE void end_frame() {}
 CUDA_CALLABLE void sync_vertically(u32 value, s32 clock) {}
+CUDA_CALLABLE void load_paddles(u32 value, s32 clock) {}
+CUDA_CALLABLE void carry_out(u32 order) {}
+CUDA_CALLABLE void carry_out_all() {}
 CUDA_CALLABLE s32 end_of_line(s32 cycle) const { return cycle + (76 - cycle % 76) % 76; }
 CUDA_CALLABLE u8 tia_peek(u32 address, s32 cycle) { return (u8)(bus & 0x3F); }
 CUDA_CALLABLE s32 tia_poke(u32 address, u8 value, s32 cycle) { return (address & 0x3F) == 2 ? end_of_line(cycle) : cycle; }
@@ -66,6 +71,9 @@ m.start_cpu();
 if (r[0] >= 0) {
     m.pc = r[0]; m.a = r[1]; m.x = r[2]; m.y = r[3]; m.s = r[4]; m.p = r[5];
 }
+#if defined(__CUDA_ARCH__)
+m.crew = __activemask();
+#endif
 for (int frame = 0; frame < frames; frame++) {
     m.press(pressed.data[2 * frame], pressed.data[2 * frame + 1], 0, 0);
     m.run();
@@ -76,20 +84,25 @@ for (int i = 0; i < 128; i++) ram[i] = m.ram[i];
 """
 
 
+def in_gpu_ways(source: str) -> str:
+    """C++ text of the console that takes the ways of a GPU wherever it is compiled."""
+    return source.replace("defined(__CUDA_ARCH__)", "1")
+
+
 def as_on_a_gpu(source: str) -> str:
-    """C++ text of the console, for the body of a function, that takes the ways of a GPU wherever it is compiled."""
-    return OF_A_GPU + source.replace("defined(__CUDA_ARCH__)", "1")
+    """Likewise, for the beginning of the body of a function."""
+    return OF_A_GPU + in_gpu_ways(source)
 
 
 @cache
 def kernel(by_lines: bool) -> wp.Kernel:
     """The kernel of bare machines; ``by_lines``: on the CPU too they run as they do on a GPU, where those of a warp meet at every line."""
     members = ["struct Machine {", *map(native.header, PARTS), STAND_IN, "};\n"]
-    source = "\n".join([native.header("tables"), native.header("display"), deeds.source(), *members])
+    source = "\n".join([native.header("tables"), native.header("display"), deeds.source(), *members, BODY])
     if by_lines:
         source = as_on_a_gpu(source)
 
-    @wp.func_native(source + BODY)
+    @wp.func_native(source)
     def run_one(
         k: int,
         kind: int,

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import warp as wp
-from bare_machine import as_on_a_gpu
+from bare_machine import as_on_a_gpu, in_gpu_ways
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 import atari_fuzz
@@ -42,16 +42,25 @@ def of_cuda() -> console.Kernels:
     text = SimpleNamespace(
         machine=lambda rules: as_on_a_gpu(native.machine(rules)),
         painter=lambda: as_on_a_gpu(native.painter()),
-        header=native.header,
+        header=lambda name: in_gpu_ways(native.header(name)),
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(console, "native", text)
         return console.kernels.__wrapped__()
 
 
+class Shared(console.Bench):
+    """Whose pictures are drawn by as many threads as on a GPU, of which none needs the others."""
+
+    def __init__(self, shelf: console.Shelf, num_consoles: int, device: wp.Device, log_words: int) -> None:
+        super().__init__(shelf, num_consoles, device, log_words)
+        self.painters = console.PAINTERS
+
+
 def assert_alike(shelf: console.Shelf, pressed: np.ndarray, frames: int, log_words: int, other: console.Kernels, monkeypatch: pytest.MonkeyPatch) -> None:
     one = atari_fuzz.play(shelf, pressed, frames, CPU, log_words)
     monkeypatch.setattr(console, "kernels", lambda: other)
+    monkeypatch.setattr(atari_fuzz, "Bench", Shared)
     again = atari_fuzz.play(shelf, pressed, frames, CPU, log_words)
     assert atari_fuzz.differences(one, again) == []
     assert one.instructions == again.instructions > 0

@@ -54,10 +54,12 @@ BLOCK = 32
 """Threads of a block on a GPU: in small ones few consoles reach all multiprocessors."""
 REGISTERS = 128
 """Of a thread on a GPU: with these 16 warps fit on a multiprocessor."""
-WARPS, LEAST_LANES = 2, 16
-"""On a GPU so many warps per multiprocessor are wanted, and so many consoles at least share one."""
-PARTS, FEW_PARTS, MANY = 8, 2, 32_768
-"""On a GPU the lines of a picture are shared by so many threads, and by fewer where there are many consoles."""
+WARPS, LEAST_LANES = 4, 8
+"""On a GPU as few consoles share a warp as it takes for so many warps per multiprocessor, and not less than so many."""
+PAINTERS = 32
+"""On a GPU so many threads share the lines of a picture: a warp."""
+DRAW_BLOCK = 128
+"""Threads of a block that draws."""
 LOG = 2048
 """Words of the log of one frame, its head of eleven included. Frames that need more are drawn in between, by the thread that emulates them."""
 
@@ -176,8 +178,9 @@ def _emulate_one(
 
 def _draw_one(
     k: int,
-    part: int,
-    parts: int,
+    slot: int,
+    lane: int,
+    lanes: int,
     log_words: int,
     game: wp.array(dtype=wp.int32),
     table: wp.array2d(dtype=wp.int32),
@@ -258,21 +261,20 @@ def kernels() -> Kernels:
     @wp.kernel(enable_backward=False, module="unique")
     def draw(
         first: int,
-        count: int,
         mask: wp.array(dtype=wp.bool),
         value: bool,
-        parts: int,
+        painters: int,
         log_words: int,
         game: wp.array(dtype=wp.int32),
         table: wp.array2d(dtype=wp.int32),
         log: wp.array(dtype=wp.uint32),
         pictures: wp.array4d(dtype=wp.uint8),
     ):
-        part = wp.tid() // count
-        k = first + wp.tid() - part * count
+        picture = wp.tid() // painters
+        k = first + picture // 2
         if not picked(mask, value, k):
             return
-        draw_one(k, part, parts, log_words, game, table, log, pictures)
+        draw_one(k, picture % 2, wp.tid() % painters, painters, log_words, game, table, log, pictures)
 
     return Kernels(power_on, _emulator(machine), draw)
 
@@ -313,6 +315,7 @@ class Bench:
 
     Attributes:
         log: uint32 (num_consoles * 2 * log_words,): the two logs of each console.
+        painters: Threads that share the lines of a picture.
     """
 
     def __init__(self, shelf: Shelf, num_consoles: int, device: wp.Device, log_words: int = LOG) -> None:
@@ -322,7 +325,7 @@ class Bench:
         self.log = wp.empty(num_consoles * 2 * log_words, dtype=wp.uint32, device=device)
         self.log.fill_(0xFFFFFFFF)
         self._kernels = kernels()
-        self._parts = 1 if device.is_cpu else PARTS if num_consoles < MANY else FEW_PARTS
+        self.painters = 1 if device.is_cpu else PAINTERS
 
     def power_on(self, machine: wp.array, game: wp.array) -> None:
         """Switch consoles on; their RAM stays as it is."""
@@ -374,14 +377,15 @@ class Bench:
         if not self.device.is_cuda:
             return 32
         lanes = 32
-        while lanes > LEAST_LANES and count < lanes * WARPS * self.device.sm_count:
+        while lanes > LEAST_LANES and count <= lanes // 2 * WARPS * self.device.sm_count:
             lanes //= 2
         return lanes
 
     def draw(self, shard: Shard, game: wp.array, pictures: wp.array) -> None:
         """Draw what the last call of :meth:`emulate` logged for the same consoles."""
-        inputs = [shard.first, shard.count, shard.mask, shard.value, self._parts, self.log_words, game, self.table, self.log, pictures]
-        wp.launch(self._kernels.draw, shard.count * self._parts, inputs, device=self.device, stream=shard.stream, block_dim=BLOCK, record_tape=False)
+        inputs = [shard.first, shard.mask, shard.value, self.painters, self.log_words, game, self.table, self.log, pictures]
+        threads = shard.count * 2 * self.painters
+        wp.launch(self._kernels.draw, threads, inputs, device=self.device, stream=shard.stream, block_dim=DRAW_BLOCK, record_tape=False)
 
 
 def next_picture(shelf: Shelf, game: int, state: np.ndarray[Any, np.dtype[np.uint8]]) -> np.ndarray[Any, np.dtype[np.uint8]]:

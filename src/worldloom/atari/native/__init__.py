@@ -12,7 +12,7 @@ from worldloom.atari import deeds
 
 MEMBERS = (
     "state", "dpc", "cartridge", "riot", "controls", "bus", "decimal", "undocumented", "polling", "m6507", "m6507_cpu", "m6507_cuda",
-    "waiting_cuda", "collisions", "tia", "frame", "record",
+    "waiting_cuda", "collisions", "orders", "tia", "frame", "record",
 )  # fmt: skip
 """The headers inside of the struct, in the order of the text; members may name those that come after them."""
 
@@ -25,8 +25,8 @@ def header(name: str) -> str:
 @cache
 def painter() -> str:
     """The struct ``Painter``, which draws pictures of logs, as C++ text for the body of a function."""
-    segment = ["#if defined(__CUDA_ARCH__)", header("segment_cuda"), "#else", header("segment_cpu"), "#endif"]
-    return "\n".join([header("tables"), header("display"), "struct Painter {", header("picture"), *segment, "};"])
+    ways = ["#if defined(__CUDA_ARCH__)", header("picture_cuda"), "#else", header("picture_cpu"), "#endif"]
+    return "\n".join([header("tables"), header("display"), "struct Painter {", header("picture"), *ways, "};"])
 
 
 @cache

@@ -7,7 +7,7 @@ NOINLINE CUDA_CALLABLE u32 peek(u32 address, u32 last, s32 at) {
     if (kind == KIND_UA) ua_access(address);
     if (!(address & 0x80)) {
 #if defined(__CUDA_ARCH__)
-        if ((address & 15) < 8) tell_tia();  // collisions
+        if ((address & 15) < 8) tell_tia(__activemask());  // collisions
 #endif
         return tia_peek(address, at);
     }

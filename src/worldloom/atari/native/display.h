@@ -14,6 +14,14 @@ enum Object : u32 { PLAYER0, PLAYER1, OBJECT_MISSILE0, OBJECT_MISSILE1, OBJECT_B
 static const u8 TOUCHED[KINDS] = {0, 0, 0, 0, 0, 16, 32, 32, 32, 1, 2, 5, 10, 4, 8, 16, 1, 2, 4, 8, 16, 1, 2, 0, 32, 4, 0, 0};
 static const u8 APPEARS[KINDS] = {9, 9, 9, 9, 9, 9, 9, 9, 9, 0, 1, 9, 9, 2, 3, 4, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9};
 
+// The two objects of each pair that may collide, in the order of Pair in collisions.h, the second times 8.
+static const u8 PAIRED[16] = {
+    PLAYER1 | OBJECT_MISSILE0 << 3, PLAYER0 | OBJECT_MISSILE0 << 3, PLAYER0 | OBJECT_MISSILE1 << 3, PLAYER1 | OBJECT_MISSILE1 << 3,
+    PLAYER0 | PLAYFIELD << 3, PLAYER0 | OBJECT_BALL << 3, PLAYER1 | PLAYFIELD << 3, PLAYER1 | OBJECT_BALL << 3,
+    OBJECT_MISSILE0 | PLAYFIELD << 3, OBJECT_MISSILE0 | OBJECT_BALL << 3, OBJECT_MISSILE1 | PLAYFIELD << 3, OBJECT_MISSILE1 | OBJECT_BALL << 3,
+    OBJECT_BALL | PLAYFIELD << 3, 0, PLAYER0 | PLAYER1 << 3, OBJECT_MISSILE0 | OBJECT_MISSILE1 << 3
+};
+
 // Four bits, each of them four times, for a CPU, which looks up what a GPU works out.
 static const u16 QUADRUPLED[16] = {0x0000, 0x000F, 0x00F0, 0x00FF, 0x0F00, 0x0F0F, 0x0FF0, 0x0FFF, 0xF000, 0xF00F, 0xF0F0, 0xF0FF, 0xFF00, 0xFF0F, 0xFFF0, 0xFFFF};
 
@@ -115,9 +123,9 @@ struct Display {
         u32* into = mask[which];
         u32 shape = now[SHAPE0 + which], mode = now[NUSIZ0 + which] & 7, hidden = now[HIDE0 + which];
         s32 x = now[X_PLAYER0 + which];
-        if (mode == 5) copies(into, doubled(shape), x + 1, mode, hidden);  // wide players come one clock later
-        else if (mode == 7) copies(into, quadrupled(shape), x + 1, mode, hidden);
-        else copies(into, shape, x, mode, hidden);
+        if (mode == 5) shape = doubled(shape);
+        if (mode == 7) shape = quadrupled(shape);
+        copies(into, shape, mode == 5 || mode == 7 ? x + 1 : x, mode, hidden);  // wide players come one clock later
     }
 
     CUDA_CALLABLE void build_playfield() {

@@ -1,11 +1,8 @@
-// The body of the native function that draws part `part` of `parts` of both pictures of console k.
+// The body of the native function that draws one of the two pictures of console k, `slot`, or of its lines every `lanes`th, from `lane` on.
 const s32* row = &table.data[game.data[k] * SLOTS];
-s32 first = row[5], height = row[6];
-for (s32 slot = 0; slot < 2; slot++) {
-    const u32* events = log.data + ((long long)k * 2 + slot) * log_words;
-    if (events[0] == NOTHING_LOGGED) continue;
-    Painter painter;
-    painter.picture = pictures.data + k * (long long)pictures.strides[0] + events[10] * (long long)pictures.strides[1];
-    painter.first_line = first;
-    painter.replay(events, first + height * part / parts, first + height * (part + 1) / parts);
-}
+const u32* events = log.data + ((long long)k * 2 + slot) * log_words;
+if (events[0] == NOTHING_LOGGED) return;
+Painter painter;
+painter.picture = pictures.data + k * (long long)pictures.strides[0] + events[10] * (long long)pictures.strides[1];
+painter.first_line = row[5];
+painter.replay(events, row[5] + lane, row[5] + row[6], lanes);

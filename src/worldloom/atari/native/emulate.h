@@ -11,9 +11,20 @@ m.pictures = pictures.data + k * (long long)pictures.strides[0];
 m.picture_bytes = pictures.strides[1];
 if (shares.data) shares.data[3 * k] = shares.data[3 * k + 1] = shares.data[3 * k + 2] = 0;
 s32 points = 0, done = 0, wanted = frames.data[row], most = pressed.shape[1], hands = pressed.shape[2], owned = m.lives;
-for (s32 f = 0; f < wanted && f < most; f++) {
+#if defined(__CUDA_ARCH__)
+const u32 warp = __activemask();
+#endif
+bool plays = true;
+for (s32 f = 0;; f++) {
     const u8* held = pressed.data + ((long long)row * most + f) * hands;
-    if (!(held[1] & 128) && (m.over || (one_life && m.lives < owned))) break;
+    plays = plays && f < wanted && f < most && (held[1] & 128 || !(m.over || (one_life && m.lives < owned)));
+#if defined(__CUDA_ARCH__)
+    m.crew = __ballot_sync(warp, plays);
+    if (!m.crew) break;
+    if (!plays) continue;  // and wait for the others
+#else
+    if (!plays) break;
+#endif
     m.log = f + window < wanted ? 0 : logs + (wanted - f & 1) * log_words;
     m.log_room = log_words - LOG_HEAD;
     if (held[0] & 128) m.begin_rules(facts[4]);

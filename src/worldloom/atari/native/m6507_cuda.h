@@ -19,8 +19,8 @@ CUDA_CALLABLE void run() {
     PICK_UP
     u32 known = shown;
     begin_waiting();
-    for (s32 next_line = 76 + phase + (t - phase) / 76 * 76; !stop && left > 0; next_line += 76) {
-        s32 line_end = next_line;
+    for (s32 next_line = 76 + phase + (t - phase) / 76 * 76; __any_sync(crew, !stop && left > 0); next_line += 76) {
+        s32 line_end = stop ? t : next_line;
         while (t < line_end && left > 0) {
             left -= 1;
             u32 word = rom[place];
@@ -108,9 +108,9 @@ CUDA_CALLABLE void run() {
                 if (stop) line_end = -0x7FFFFFFF;
             }
         }
-        if (__any_sync(__activemask(), waiting > WAITING_ROOM / 2)) tell_tia();
+        if (__any_sync(crew, waiting > WAITING_ROOM / 2)) tell_tia(crew);
     }
-    tell_tia();
+    tell_tia(crew);
     PUT_DOWN
     cycles = t;
     instructions = MOST_INSTRUCTIONS - left;

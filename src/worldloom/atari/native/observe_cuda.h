@@ -38,6 +38,13 @@ struct Block {
     }
 };
 
+// Nothing is computed before memory has answered, so all that is read later is asked for at once.
+if (shown != SHOW_SAME) {
+    for (s32 at = lane * 128; at < rows * WIDTH; at += LANES * 128) {
+        asm volatile("prefetch.global.L2 [%0];" ::"l"(first + at));
+        asm volatile("prefetch.global.L2 [%0];" ::"l"(second + at));
+    }
+}
 __syncthreads();
 for (s32 i = lane; i < CHANNELS * 256; i += LANES) table[i] = colours[i];
 
@@ -47,7 +54,9 @@ enum : s32 { UNITS = PLANE / (s32)sizeof(Unit) };
 for (s32 i = lane; i < UNITS; i += LANES) {
     Unit* at = (Unit*)stack + i;
     if (!begins) {
-        for (s32 plane = 0; plane < STACK - 1; plane++) at[plane * UNITS] = at[(plane + 1) * UNITS];
+        Unit older[STACK];
+        for (s32 plane = 1; plane < STACK; plane++) older[plane] = at[plane * UNITS];
+        for (s32 plane = 1; plane < STACK; plane++) at[(plane - 1) * UNITS] = older[plane];
     } else if (ZEROS || shown == SHOW_SAME) {
         Unit older = ZEROS ? Unit() : at[(STACK - 1) * UNITS];
         for (s32 plane = 0; plane < STACK - 1; plane++) at[plane * UNITS] = older;

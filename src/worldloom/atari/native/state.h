@@ -23,10 +23,14 @@ s32 others[3];       // what the last frame is worth to the players B, C and D; 
 // The television chip while frames run.
 Display view;
 #if defined(__CUDA_ARCH__)  // see waiting_cuda.h
+u32 crew;            // a bit per console of the warp that runs this frame too: they meet at every line
 u32 write[WAITING_ROOM];  // writes that the chip has not been told of yet: cycles, register and value, 18, 6 and 8 bits
 u32 waiting;
 u8 told[64];         // by register, the last value
 unsigned long long doubtful;  // a bit per register that need not hold what it was told, or acts each time
+u32 order[12];       // of the last write that the chip was told of: clocks after it, kind and value, see orders.h
+u32 orders;
+s32 written;         // its clock
 #endif
 u32* log;            // memory for the log of one frame, null: none is kept
 u8* pictures;        // both: a log that is full is drawn into one of them

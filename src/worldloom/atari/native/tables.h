@@ -18,11 +18,13 @@ typedef int s32;
 #define NOINLINE
 #endif
 
-// ROLLED stands before loops that a GPU's compiler is not to unroll: small code stays in the cache of instructions.
+// ROLLED stands before loops that a GPU's compiler is not to unroll: small code stays in the cache of instructions. UNROLLED before those it is to.
 #if defined(__CUDA_ARCH__)
 #define ROLLED _Pragma("unroll 1")
+#define UNROLLED _Pragma("unroll")
 #else
 #define ROLLED
+#define UNROLLED
 #endif
 
 // Kinds of cartridges, numbered as in cartridge.py.

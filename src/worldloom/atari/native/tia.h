@@ -18,12 +18,6 @@ NOINLINE CUDA_CALLABLE void end_lines(s32 line) {
     view.end_line();
 }
 
-// Everything before a clock is done with.
-CUDA_CALLABLE void reach(s32 clock) {
-    collide(clock);
-    settle(clock);
-}
-
 CUDA_CALLABLE void head_log(s32 clock) {
     log[1] = clock;
     log[10] = buffer;
@@ -45,6 +39,9 @@ CUDA_CALLABLE NOINLINE void spill_log() {
     painter.picture = pictures + buffer * picture_bytes;
     painter.first_line = first_clock / LINE;
     painter.replay(log, first_clock / LINE, last_clock / LINE);
+#if defined(__CUDA_ARCH__)
+    painter.take_rest();
+#endif
     log[1] = clock;
     for (s32 i = 0; i < KINDS / 4; i++) log[3 + i] = ((const u32*)painter.view.now)[i];
     logged = 0;
@@ -62,17 +59,6 @@ CUDA_CALLABLE void log_event(u32 kind, u32 value, s32 clock) {
     if (clock >= last_clock) return;
     if (logged == log_room) spill_log();
     log[LOG_HEAD + logged++] = (u32)clock << 13 | kind << 8 | value;
-}
-
-// Change what is shown, from a clock on.
-CUDA_CALLABLE void show(u32 kind, u32 value, s32 clock) {
-    if (view.now[kind] != value) change(kind, value, clock);
-}
-
-NOINLINE CUDA_CALLABLE void change(u32 kind, u32 value, s32 clock) {
-    if (kind < COLUP0 || kind > COLUBK) collide(clock);
-    if (log) log_event(kind, value, clock);
-    view.set(kind, value);
 }
 
 CUDA_CALLABLE u32 reversed(u32 byte) const {
@@ -149,6 +135,7 @@ CUDA_CALLABLE NOINLINE void move(s32 clock) {
     if (view.now[STARS]) {
         reach(clock);
         show(STARS, 0, clock);
+        carry_out_all();  // now the missile is where the last line left it
     }
     u32 early = cycle <= 20 || cycle == 75;  // the blank is eight pixels longer, so that everything moves right by as much
     s32 most = early && cycle >= 3 && cycle <= 20 ? 15 - ((3 * cycle - 7) >> 2) : 15;
@@ -166,13 +153,6 @@ CUDA_CALLABLE NOINLINE void move(s32 clock) {
     if (early && combs) comb(clock + 3);
 }
 
-// Eight black pixels in the line of a clock. They wait for the first line that is shown if this one is not.
-CUDA_CALLABLE void comb(s32 clock) {
-    if (clock <= first_clock) comb_due |= 1;
-    else if (clock >= last_clock) comb_due |= 2;
-    else if (log) log_event(COMB, 1, clock);
-}
-
 CUDA_CALLABLE void end_frame() {
     stop = 1;
     partial = 0;
@@ -186,6 +166,12 @@ CUDA_CALLABLE void sync_vertically(u32 value, s32 clock) {
         vsync_end = NEVER;
         end_frame();
     }
+}
+
+// VBLANK: its highest bit keeps the capacitors of the paddles empty.
+CUDA_CALLABLE void load_paddles(u32 value, s32 cycle) {
+    if (vblank & 0x80 && !(value & 0x80)) dump_cycle = cycle;
+    vblank = (u8)value;
 }
 
 // WSYNC: the CPU waits for the next line.
@@ -238,8 +224,9 @@ CUDA_CALLABLE inline s32 tia_poke(u32 address, u8 value, s32 cycle) {
     switch (number) {
         case 0x00: sync_vertically(value, clock); break;
         case 0x01:
-            if (vblank & 0x80 && !(value & 0x80)) dump_cycle = cycle;
-            vblank = value;
+#if !defined(__CUDA_ARCH__)  // see wait_with
+            load_paddles(value, cycle);
+#endif
             show(VBLANK, value >> 1 & 1, clock + 1);
             break;
         case 0x02: return end_of_line(cycle);
@@ -322,8 +309,7 @@ CUDA_CALLABLE inline s32 tia_poke(u32 address, u8 value, s32 cycle) {
         case 0x2A: move(clock); break;
         case 0x2B: motion[0] = motion[1] = motion[2] = motion[3] = motion[4] = 0; break;
         case 0x2C:
-            collide(clock);
-            collided = 0;
+            forget_collisions(clock);
             break;
         default: break;
     }

@@ -7,7 +7,7 @@ enum : unsigned long long { ALWAYS_ACT = 0x1C00001F0001ull, NEVER_ACT = 0xFFFFE0
 
 // Nothing is known of what the registers hold, but for those whose change lets a write to others act.
 CUDA_CALLABLE void begin_waiting() {
-    waiting = 0;
+    waiting = orders = 0;
     doubtful = ~0ull;
     told[0x1B] = grp[0];
     told[0x1C] = grp[1];
@@ -29,13 +29,14 @@ NOINLINE CUDA_CALLABLE void wait_with(u32 number, u32 value, s32 at) {
     told[number] = (u8)value;
     doubtful = doubtful & ~(one << number) | ALWAYS_ACT;
     if (number == 0x00 || NEVER_ACT >> number & 1) return;
-    if (waiting == WAITING_ROOM || at >> 18) tell_tia();
+    if (number == 0x01) load_paddles(value, at);
+    if (waiting == WAITING_ROOM || at >> 18) tell_tia(__activemask());
     if (at >> 18) {  // a program that has not looked at the chip for long
-        tia_poke(number, (u8)value, at);
+        tell(number, (u8)value, at);
+        carry_out_all();
         return;
     }
     write[waiting++] = (u32)at << 14 | number << 8 | value;
-    if (number == 0x01) tell_tia();  // VBLANK: paddles begin to load
 }
 
 // Any write; returns the cycles after it.
@@ -47,9 +48,25 @@ CUDA_CALLABLE s32 take_write(u32 number, u32 value, s32 at) {
     return at;
 }
 
-NOINLINE CUDA_CALLABLE void tell_tia() {
-    ROLLED for (u32 i = 0; i < waiting; i++) tia_poke(write[i] >> 8 & 63, (u8)write[i], (s32)(write[i] >> 14));
-    waiting = 0;
+NOINLINE CUDA_CALLABLE void tell(u32 number, u32 value, s32 at) {
+    written = clock_of(at);
+    tia_poke(number, (u8)value, at);
+}
+
+// Together with others of the warp, a bit for each. In every round a console whose orders are carried out notes those of its next write, and then all carry
+// out one.
+NOINLINE CUDA_CALLABLE void tell_tia(u32 with) {
+    u32 next = 0, done = 0;
+    while (__any_sync(with, next < waiting || done < orders)) {
+        if (done == orders && next < waiting) {
+            const u32 what = write[next++];
+            done = orders = 0;
+            tell(what >> 8 & 63, what, (s32)(what >> 14));
+        }
+        __syncwarp(with);
+        if (done < orders) carry_out(order[done++]);
+    }
+    waiting = orders = 0;
 }
 
 #endif

@@ -1,9 +1,7 @@
-// How a CPU draws part of a line: 32 pixels at once, one object over the other.
+// How a CPU draws: line by line, 32 pixels at once, one object over the other.
 
 typedef u8 Pixels __attribute__((ext_vector_type(32)));
 typedef bool Bits __attribute__((ext_vector_type(32)));
-
-void forget_ground() {}
 
 // These pixels get another look.
 void lay(Pixels& onto, u32 pixels, Pixels look) const {
@@ -13,7 +11,7 @@ void lay(Pixels& onto, u32 pixels, Pixels look) const {
 }
 
 void segment(s32 line, s32 x0, s32 x1) {
-    u8* row = picture + (line - first_line) * WIDTH;
+    u8* row = row_of(line);
     if (view.now[VBLANK]) {
         __builtin_memset(row + x0, 0, x1 - x0);
         return;
@@ -52,6 +50,45 @@ void segment(s32 line, s32 x0, s32 x1) {
 
 // A whole line that shows the same as the one above.
 void repeat(s32 line) {
-    u8* row = picture + (line - first_line) * WIDTH;
+    u8* row = row_of(line);
     __builtin_memcpy(row, row - WIDTH, WIDTH);
+}
+
+// Draw from one clock of the frame to another.
+void draw(s32 from, s32 to, s32 top) {
+    s32 alike = -2;  // the last line that was drawn whole, as all after it will be
+    s32 line = from / LINE, x = from - line * LINE - BLANK;
+    if (x < 0) x = 0;
+    while (line * LINE + BLANK + x < to) {
+        s32 end = to - line * LINE - BLANK;
+        if (end > WIDTH) end = WIDTH;
+        if (line >= top && x < end) {
+            if (x == 0 && end == WIDTH && alike == line - 1 && line > top) repeat(line);
+            else segment(line, x, end);
+            if (x == 0 && end == WIDTH && !view.ends_with_line()) alike = line;
+        }
+        if (to < (line + 1) * LINE) return;
+        view.end_line();
+        line++;
+        x = 0;
+    }
+}
+
+// Draw the lines from top up to, not including, bottom, all of them.
+void replay(const u32* log, s32 top, s32 bottom, s32 /* apart */ = 1) {
+    const u32 count = log[0];
+    s32 clock = log[1], end = log[2], stop = bottom * LINE;
+    begin(log);
+    if (end > stop) end = stop;
+    for (u32 i = 0; i < count; i++) {
+        const u32 event = log[LOG_HEAD + i];
+        const s32 at = event >> 13;
+        if (at > end) break;
+        if (at > clock) {
+            draw(clock, at, top);
+            clock = at;
+        }
+        view.set(event >> 8 & 31, event & 255);
+    }
+    if (clock < end) draw(clock, end, top);
 }

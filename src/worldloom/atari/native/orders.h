@@ -1,0 +1,79 @@
+// What a write to the television chip asks of the display: to show something else from a clock on, to be done with all before a clock, to blank the start of
+// a line, to forget collisions. A CPU does so at once. On a GPU the consoles of a warp write to different registers at the same time, and what is long in it,
+// which is the same for all of them, would be done one console after the other. There the short part of a write only notes orders, and the warp carries them
+// out together.
+
+// Eight black pixels in the line of a clock. They wait for the first line that is shown if this one is not.
+CUDA_CALLABLE void blank_start(s32 clock) {
+    if (clock <= first_clock) comb_due |= 1;
+    else if (clock >= last_clock) comb_due |= 2;
+    else if (log) log_event(COMB, 1, clock);
+}
+
+#if defined(__CUDA_ARCH__)
+
+enum : u32 { REACH = KINDS, FORGET };  // orders that are no kind of event
+
+// At most 19 clocks after the write.
+CUDA_CALLABLE void ask(u32 kind, u32 value, s32 clock) { order[orders++] = (u32)(clock - written) << 16 | kind << 8 | value; }
+
+CUDA_CALLABLE void show(u32 kind, u32 value, s32 clock) {
+    const bool settled = kind < HIDE0 && !view.now[STARS];  // no order that waits can change what is shown of it
+    if (!settled || view.now[kind] != value) ask(kind, value, clock);
+}
+
+CUDA_CALLABLE void reach(s32 clock) { ask(REACH, 0, clock); }
+CUDA_CALLABLE void comb(s32 clock) { ask(COMB, 1, clock); }
+CUDA_CALLABLE void forget_collisions(s32 clock) { ask(FORGET, 0, clock); }
+
+NOINLINE CUDA_CALLABLE void carry_out(u32 what) {
+    const u32 kind = what >> 8 & 255, value = what & 255;
+    const s32 clock = written + (s32)(what >> 16);
+    if (kind == COMB) {
+        blank_start(clock);
+        return;
+    }
+    if (kind < KINDS && view.now[kind] == value) return;
+    if (kind == FORGET) collided = ALL_PAIRS;  // nothing is to be looked for any more
+    if (kind >= REACH || concerns(kind)) collide(clock);
+    if (kind == REACH) settle(clock);
+    else if (kind == FORGET) collided = 0;
+    else {
+        if (log) log_event(kind, value, clock);
+        view.set(kind, value);
+    }
+}
+
+CUDA_CALLABLE void carry_out_all() {
+    ROLLED for (u32 i = 0; i < orders; i++) carry_out(order[i]);
+    orders = 0;
+}
+
+#else
+
+NOINLINE CUDA_CALLABLE void change(u32 kind, u32 value, s32 clock) {
+    if (concerns(kind)) collide(clock);
+    if (log) log_event(kind, value, clock);
+    view.set(kind, value);
+}
+
+CUDA_CALLABLE void show(u32 kind, u32 value, s32 clock) {
+    if (view.now[kind] != value) change(kind, value, clock);
+}
+
+CUDA_CALLABLE void reach(s32 clock) {
+    collide(clock);
+    settle(clock);
+}
+
+CUDA_CALLABLE void comb(s32 clock) { blank_start(clock); }
+
+CUDA_CALLABLE void forget_collisions(s32 clock) {
+    collided = ALL_PAIRS;  // nothing is to be looked for any more
+    collide(clock);
+    collided = 0;
+}
+
+CUDA_CALLABLE void carry_out_all() {}
+
+#endif
