@@ -37,7 +37,7 @@ CUDA_CALLABLE bool concerns(u32 kind) const {
 }
 
 // Which of these pairs meet in the pixels from x0 to x1 of a line that shows `view`.
-CUDA_CALLABLE NOINLINE void meet(u32 pairs, s32 x0, s32 x1) {
+CUDA_CALLABLE void meet(u32 pairs, s32 x0, s32 x1) {
     view.build(objects_of(pairs));
     u32 window[5];
     UNROLLED for (s32 word = 0; word < 5; word++) window[word] = view.window(word, x0, x1);

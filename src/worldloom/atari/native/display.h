@@ -141,7 +141,7 @@ struct Display {
     }
 
     // Bring the masks of these objects up to date.
-    NOINLINE CUDA_CALLABLE void build(u32 wanted) {
+    CUDA_CALLABLE void build(u32 wanted) {
         wanted &= stale;
         if (!wanted) return;
         stale &= ~wanted;

@@ -17,13 +17,13 @@ CUDA_CALLABLE void run() {
     u32 axys, shown, place, lift, nz, carry, over, modes, look = 0;
     s32 t = cycles, left = MOST_INSTRUCTIONS;
     PICK_UP
-    u32 known = shown;
+    u32 known = shown, ahead = rom[place];
     begin_waiting();
     for (s32 next_line = 76 + phase + (t - phase) / 76 * 76; __any_sync(crew, !stop && left > 0); next_line += 76) {
         s32 line_end = stop ? t : next_line;
         while (t < line_end && left > 0) {
             left -= 1;
-            u32 word = rom[place];
+            u32 word = ahead;
             if (word & (WORD_FETCH | WORD_POLL)) LOOK_AT_INSTRUCTION
             const unsigned long long deed = DEEDS[word & 255];
             const u32 what = (u32)deed, how = (u32)(deed >> 32);
@@ -66,6 +66,7 @@ CUDA_CALLABLE void run() {
                 const u32 flags = (IS_NEGATIVE ? 1 : 0) | (over ? 2 : 0) | carry << 2 | (IS_ZERO ? 8 : 0);
                 if ((flags >> (word >> 6 & 3) & 1) == (word >> 5 & 1)) TAKE_BRANCH
             }
+            ahead = rom[place];  // before anything long, which memory has time for then
             if (how & WRITES) {
                 if ((where & 0x1280) == 0x80) {
                     ram[where & 127] = (u8)result;
@@ -98,12 +99,14 @@ CUDA_CALLABLE void run() {
                     default: RUN_UNDOCUMENTED s = axys >> 24;
                 }
                 axys = (axys & 0xFFFFFF) | s << 24;
+                ahead = rom[place];
             }
             if (look) {
                 look = 0;
                 if (shown != known) {
                     known = shown;
                     LOOK_CLOSER(PC)
+                    ahead = rom[place];
                 }
                 if (stop) line_end = -0x7FFFFFFF;
             }

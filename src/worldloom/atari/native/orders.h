@@ -26,7 +26,7 @@ CUDA_CALLABLE void reach(s32 clock) { ask(REACH, 0, clock); }
 CUDA_CALLABLE void comb(s32 clock) { ask(COMB, 1, clock); }
 CUDA_CALLABLE void forget_collisions(s32 clock) { ask(FORGET, 0, clock); }
 
-NOINLINE CUDA_CALLABLE void carry_out(u32 what) {
+CUDA_CALLABLE void carry_out(u32 what) {
     const u32 kind = what >> 8 & 255, value = what & 255;
     const s32 clock = written + (s32)(what >> 16);
     if (kind == COMB) {
@@ -44,7 +44,7 @@ NOINLINE CUDA_CALLABLE void carry_out(u32 what) {
     }
 }
 
-CUDA_CALLABLE void carry_out_all() {
+NOINLINE CUDA_CALLABLE void carry_out_all() {
     ROLLED for (u32 i = 0; i < orders; i++) carry_out(order[i]);
     orders = 0;
 }

@@ -5,46 +5,55 @@ struct alignas(16) Sixteen {  // pixels, one store
     u32 cell[4];
 };
 
-const u32* event;  // the next one
-const u32* last;   // behind the events
-s32 end;           // the clock that the picture goes to
-s32 line;          // that has been reached
-u32 brief;         // whether anything may hold for this line only
+const u32* events;
+u32 next, count;  // the next event, and how many there are
+s32 end;          // the clock that the picture goes to
+s32 line;         // that has been reached
 
-CUDA_CALLABLE s32 clock_of_next() const { return event < last ? (s32)(*event >> 13) : NEVER; }
+enum : u32 { NO_EVENT = 0xFFFFFFFFu };  // after all others
 
-// On to another line, as Display::end_line does it; masks may be out of date afterwards.
-CUDA_CALLABLE void cross_to(s32 other) {
-    if (line >= other) return;
-    if (brief) {
-        if (view.now[STARS]) for (s32 i = line; i < other; i++) view.wander();
-        view.now[HIDE0] = view.now[HIDE1] = view.now[COMB] = 0;
-        view.now[REFLECT] = view.now[CTRLPF] & 1;
-        brief = view.now[STARS];
-    }
-    line = other;
-}
+CUDA_CALLABLE s32 clock_of_next() const { return (s32)((next < count ? events[next] : NO_EVENT) >> 13); }
 
-// Take the events before a clock: the masks of all objects are out of date then.
-CUDA_CALLABLE void pass_to(s32 clock) {
-    const u32 *from = event, *const behind = last;
-    s32 next_line = (line + 1) * LINE;
-    u32 ends = 0;
-    ROLLED for (; from < behind; from++) {
-        const u32 what = *from, kind = what >> 8 & 31;
-        const s32 at = what >> 13;
-        if (at >= clock) break;
-        if (at >= next_line) {
-            brief |= ends;
-            cross_to(at / LINE);
-            next_line = (line + 1) * LINE;
-            ends = 0;
+// Take the events before a clock, and go on to a line. On its way a thread keeps the display in registers, w0 to w6, four kinds in each: what it puts into
+// memory costs more than all the rest. The masks of all objects are out of date afterwards.
+CUDA_CALLABLE void pass_to(s32 clock, s32 other) {
+    u32* const now = (u32*)view.now;
+    u32 w0 = now[0], w1 = now[1], w2 = now[2], w3 = now[3], w4 = now[4], w5 = now[5], w6 = now[6];
+    const u32 *const all = events, number = count;
+    u32 place = next;
+    s32 reached = line, next_line = (reached + 1) * LINE;
+    bool more = true;
+    while (more) {
+        const u32 what = place < number ? all[place] : NO_EVENT;
+        more = (s32)(what >> 13) < clock;
+        const s32 to = more ? (s32)(what >> 13) : other * LINE;
+        if (to >= next_line) {  // as Display::end_line
+            const s32 lines = to / LINE - reached;
+            reached += lines;
+            next_line = (reached + 1) * LINE;
+            if (w6 >> 8 & 255) {  // STARS
+                now[4] = w4, now[6] = w6;
+                ROLLED for (s32 i = 0; i < lines; i++) view.wander();
+                w4 = now[4], w6 = now[6];
+            }
+            w5 &= 0xFF;                              // HIDE0, HIDE1, COMB
+            w6 = (w6 & ~0xFFu) | (w1 >> 8 & 1);  // REFLECT, CTRLPF
         }
-        view.now[kind] = (u8)what;
-        ends |= kind >= HIDE0 || kind == CTRLPF;
+        const u32 word = more ? what >> 10 & 7 : 7, byte = what >> 8 & 3;
+        const u32 selector = 0x3210 + (4 - byte << 4 * byte);  // puts the value of the event into that byte
+        w0 = word == 0 ? __byte_perm(w0, what, selector) : w0;
+        w1 = word == 1 ? __byte_perm(w1, what, selector) : w1;
+        w2 = word == 2 ? __byte_perm(w2, what, selector) : w2;
+        w3 = word == 3 ? __byte_perm(w3, what, selector) : w3;
+        w4 = word == 4 ? __byte_perm(w4, what, selector) : w4;
+        w5 = word == 5 ? __byte_perm(w5, what, selector) : w5;
+        w6 = word == 6 ? __byte_perm(w6, what, selector) : w6;
+        place += more;
     }
-    brief |= ends;
-    event = from;
+    now[0] = w0, now[1] = w1, now[2] = w2, now[3] = w3, now[4] = w4, now[5] = w5, now[6] = w6;
+    next = place;
+    line = reached;
+    view.begin();
 }
 
 // Bits 0 to 3 as bytes of ones.
@@ -101,23 +110,18 @@ CUDA_CALLABLE void segment(s32 x0, s32 x1) {
 CUDA_CALLABLE void replay(const u32* log, s32 first, s32 bottom, s32 apart = 1) {
     const u32 warp = __activemask();
     begin(log);
-    event = log + LOG_HEAD;
-    last = event + log[0];
+    events = log + LOG_HEAD;
+    next = 0;
+    count = log[0];
     end = log[2];
     line = (s32)log[1] / LINE;
-    brief = 1;
     for (s32 mine = first; __any_sync(warp, mine < bottom && mine * LINE < end); mine += apart) {
         const s32 begun = mine * LINE, visible = begun + BLANK, over = begun + LINE < end ? begun + LINE : end;
         s32 clock = (s32)log[1] > begun ? (s32)log[1] : begun;
-        pass_to(begun <= end ? begun : end + 1);
-        cross_to(mine);
-        view.begin();
+        pass_to(begun <= end ? begun : end + 1, mine);
         while (__any_sync(warp, mine < bottom && clock < over)) {
             if (mine >= bottom || clock >= over) continue;
-            for (; clock_of_next() <= (clock > visible ? clock : visible); event++) {
-                view.set(*event >> 8 & 31, *event & 255);
-                brief = 1;
-            }
+            for (; clock_of_next() <= (clock > visible ? clock : visible); next++) view.set(events[next] >> 8 & 31, events[next] & 255);
             const s32 until = clock_of_next() < over ? clock_of_next() : over;
             const s32 x0 = clock > visible ? clock - visible : 0, x1 = until - visible < WIDTH ? until - visible : WIDTH;
             clock = until;
@@ -127,7 +131,4 @@ CUDA_CALLABLE void replay(const u32* log, s32 first, s32 bottom, s32 apart = 1) 
 }
 
 // The events behind the last line that was drawn.
-CUDA_CALLABLE void take_rest() {
-    pass_to(end + 1);
-    cross_to(end / LINE);
-}
+CUDA_CALLABLE void take_rest() { pass_to(end + 1, end / LINE); }

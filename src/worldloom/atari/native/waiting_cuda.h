@@ -32,8 +32,7 @@ NOINLINE CUDA_CALLABLE void wait_with(u32 number, u32 value, s32 at) {
     if (number == 0x01) load_paddles(value, at);
     if (waiting == WAITING_ROOM || at >> 18) tell_tia(__activemask());
     if (at >> 18) {  // a program that has not looked at the chip for long
-        tell(number, (u8)value, at);
-        carry_out_all();
+        tell_now(number, value, at);
         return;
     }
     write[waiting++] = (u32)at << 14 | number << 8 | value;
@@ -48,17 +47,24 @@ CUDA_CALLABLE s32 take_write(u32 number, u32 value, s32 at) {
     return at;
 }
 
-NOINLINE CUDA_CALLABLE void tell(u32 number, u32 value, s32 at) {
+CUDA_CALLABLE void tell(u32 number, u32 value, s32 at) {
     written = clock_of(at);
     tia_poke(number, (u8)value, at);
 }
+
+NOINLINE CUDA_CALLABLE void tell_now(u32 number, u32 value, s32 at) {
+    tell(number, value, at);
+    carry_out_all();
+}
+
+enum : u32 { TRIES = 3 };  // writes that a console may tell of before there is an order: not all of them give one
 
 // Together with others of the warp, a bit for each. In every round a console whose orders are carried out notes those of its next write, and then all carry
 // out one.
 NOINLINE CUDA_CALLABLE void tell_tia(u32 with) {
     u32 next = 0, done = 0;
     while (__any_sync(with, next < waiting || done < orders)) {
-        if (done == orders && next < waiting) {
+        ROLLED for (u32 tries = 0; tries < TRIES && done == orders && next < waiting; tries++) {
             const u32 what = write[next++];
             done = orders = 0;
             tell(what >> 8 & 63, what, (s32)(what >> 14));
