@@ -25,16 +25,19 @@ struct Gpu {
         for (int i = 0; i < 4; i++) result |= (unsigned)(both >> 8 * (selector >> 4 * i & 7) & 255) << 8 * i;
         return result;
     }
-    static int first_bit(unsigned bits) { return __builtin_ffs(bits); }
+    static bool any(bool own) {  // now and then the answer of somebody else
+        static unsigned chance = 1;
+        chance = chance * 1664525 + 1013904223;
+        return own || chance < 0x50000000;
+    }
 };
 #define __byte_perm Gpu::permute
-#define __ffs Gpu::first_bit
 #define __activemask() 1
 #define __syncwarp(mask)
-#define __ballot_sync(mask, condition) ((condition) ? 1 : 0)
-#define __any_sync(mask, condition) (condition)
+#define __ballot_sync(mask, condition) (Gpu::any(condition) ? 1 : 0)
+#define __any_sync(mask, condition) Gpu::any(condition)
 """
-"""What CUDA has and C++ has not, for one console in a warp of its own."""
+"""What CUDA has and C++ has not, for one console in a warp whose others may have more to do than it has, and sooner."""
 STAND_IN = """
 CUDA_CALLABLE s32 clock_of(s32 cycle) const { return 3 * cycle; }
 CUDA_CALLABLE void end_frame() {}

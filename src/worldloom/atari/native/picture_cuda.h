@@ -116,11 +116,12 @@ CUDA_CALLABLE void replay(const u32* log, s32 first, s32 bottom, s32 apart = 1) 
     end = log[2];
     line = (s32)log[1] / LINE;
     for (s32 mine = first; __any_sync(warp, mine < bottom && mine * LINE < end); mine += apart) {
+        const bool draws = mine < bottom && mine * LINE < end;  // or waits for the others: all threads come to every meeting
         const s32 begun = mine * LINE, visible = begun + BLANK, over = begun + LINE < end ? begun + LINE : end;
         s32 clock = (s32)log[1] > begun ? (s32)log[1] : begun;
-        pass_to(begun <= end ? begun : end + 1, mine);
-        while (__any_sync(warp, mine < bottom && clock < over)) {
-            if (mine >= bottom || clock >= over) continue;
+        if (draws) pass_to(begun, mine);
+        while (__any_sync(warp, draws && clock < over)) {
+            if (!draws || clock >= over) continue;
             for (; clock_of_next() <= (clock > visible ? clock : visible); next++) view.set(events[next] >> 8 & 31, events[next] & 255);
             const s32 until = clock_of_next() < over ? clock_of_next() : over;
             const s32 x0 = clock > visible ? clock - visible : 0, x1 = until - visible < WIDTH ? until - visible : WIDTH;

@@ -227,12 +227,12 @@ CUDA_CALLABLE inline s32 tia_poke(u32 address, u8 value, s32 cycle) {
 #if !defined(__CUDA_ARCH__)  // see wait_with
             load_paddles(value, cycle);
 #endif
-            show(VBLANK, value >> 1 & 1, clock + 1);
+            show(VBLANK, value >> 1 & 1, clock + delay_of(0x01, clock));
             break;
         case 0x02: return end_of_line(cycle);
         case 0x04: case 0x05:
-            hide(number - 0x04, 0, clock + 8);
-            show(NUSIZ0 + number - 0x04, value & 0x37, clock + 8);
+            hide(number - 0x04, 0, clock + delay_of(0x04, clock));
+            show(NUSIZ0 + number - 0x04, value & 0x37, clock + delay_of(0x04, clock));
             break;
         case 0x06: case 0x07: case 0x08: case 0x09:
             show(COLUP0 + number - 0x06, (value & 0xFE) | faded, clock);
@@ -245,34 +245,34 @@ CUDA_CALLABLE inline s32 tia_poke(u32 address, u8 value, s32 cycle) {
             break;
         case 0x0B: case 0x0C:
             reflected[number - 0x0B] = value >> 3 & 1;
-            show_player(number - 0x0B, clock + 1);
+            show_player(number - 0x0B, clock + delay_of(0x0B, clock));
             break;
         case 0x0D: case 0x0E: case 0x0F: {
             u32 kind = PF0 + number - 0x0D, bits = number == 0x0D ? value >> 4 : number == 0x0E ? reversed(value) : value;
             if (view.now[kind] == bits) break;
-            show(kind, bits, clock + playfield_delay(clock));
+            show(kind, bits, clock + delay_of(0x0D, clock));
             break;
         }
         case 0x10: case 0x11: reset_player(number - 0x10, clock); break;
         case 0x12: case 0x13:
-            place_missile(number - 0x12, reset_place(X_MISSILE0 + number - 0x12, clock), clock + 8);
+            place_missile(number - 0x12, reset_place(X_MISSILE0 + number - 0x12, clock), clock + delay_of(0x12, clock));
             break;
         case 0x14: show(X_BALL, reset_place(X_BALL, clock), clock); break;
         case 0x1B:
             if (grp[0] == value && grp_old[1] == grp[1]) break;
             grp[0] = value;
             grp_old[1] = grp[1];
-            show_player(0, clock + 1);
-            if (delayed[1]) show_player(1, clock + 1);
+            show_player(0, clock + delay_of(0x1B, clock));
+            if (delayed[1]) show_player(1, clock + delay_of(0x1B, clock));
             break;
         case 0x1C:
             if (grp[1] == value && grp_old[0] == grp[0] && enabl_old == enabl) break;
             grp[1] = value;
             grp_old[0] = grp[0];
             enabl_old = enabl;
-            if (delayed[0]) show_player(0, clock + 1);
-            show_player(1, clock + 1);
-            if (delayed_ball) show_ball(clock + 1);
+            if (delayed[0]) show_player(0, clock + delay_of(0x1C, clock));
+            show_player(1, clock + delay_of(0x1C, clock));
+            if (delayed_ball) show_ball(clock + delay_of(0x1C, clock));
             break;
         case 0x1D: case 0x1E:
             enam[number - 0x1D] = value >> 1 & 1;
