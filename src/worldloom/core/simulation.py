@@ -215,9 +215,6 @@ class Simulation(History, Measured):
                 if actions.dtype == tensor.dtype and actions.shape == tensor.shape:
                     tensor.copy_(actions.detach())
                     return
-            elif isinstance(actions, np.ndarray) and column.device.is_cpu and actions.dtype == column.dtype and actions.shape == column.shape:
-                np.copyto(column.values, actions.reshape(column.values.shape))
-                return
             column.assign(_match(actions, column.shape))
             return
         if not isinstance(actions, Mapping):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -60,13 +61,19 @@ class Column:
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of its exports."""
+        if self.field.role is Role.CONFIG:
+            return (self.array.shape[0], *self._fixed_shape[1:])
+        return self._fixed_shape
+
+    @cached_property
+    def _fixed_shape(self) -> tuple[int, ...]:
+        """The shape, but for a configuration, which may be resized."""
         if self.total is not None:
             return (self.total, *self.field.value_shape)
-        worlds = self.array.shape[0] if self.field.role is Role.CONFIG else self.num_worlds
         entities = () if self.table == "World" else (self.count,)
-        return (worlds, *entities, *self.field.value_shape)
+        return (self.num_worlds, *entities, *self.field.value_shape)
 
-    @property
+    @cached_property
     def dtype(self) -> np.dtype[Any]:
         """The NumPy type of its numbers."""
         found: np.dtype[Any] = np.dtype(SCALARS[scalar_of(self.field.dtype)])
@@ -137,6 +144,9 @@ class Column:
         """Copy ``values`` in: an array or a tensor of the column's shape, on any device; InputError where it does not fit."""
         wanted = self.shape
         self.writes += 1
+        if type(values) is np.ndarray and self.device.is_cpu and self.within is None and values.dtype == self.dtype and values.shape == wanted:
+            np.copyto(self.values[: self.total].reshape(wanted), values)  # what steps get, without more ado
+            return
         if _is_torch(values):
             if tuple(values.shape) != wanted:
                 raise self._misfit(f"shape {tuple(values.shape)}")

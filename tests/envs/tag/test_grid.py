@@ -44,7 +44,7 @@ def play(sim: wl.Simulation, taggers: list[int], runners: list[int]) -> tuple[li
 )
 def test_the_published_configurations(id: str, taggers: int, config: dict[str, float]) -> None:
     made = wl.definition(id)
-    assert {kind.__name__: count for kind, count in made.entities.items()} == {"Tagger": taggers, "Runner": 1}
+    assert {kind.__name__: count for kind, count in made.entities.items()} == {"Tagger": taggers, "Runner": 1, "Board": 1}
     sim = wl.Simulation(made, 1, "python", seed=0)
     assert sim["Tagger"].sight.shape == (1, taggers, 4 * (taggers + 1) + 1)
     config = {**config, "wall_hit_penalty": 0.1, "tag_reward_for_tagger": 10.0, "step_cost_for_tagger": 0.01, "start": Start.RANDOM}

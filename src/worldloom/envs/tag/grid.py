@@ -91,8 +91,6 @@ def grid_tag(
         x: int  # 0 to grid_length, or OFF
         y: int
         tagged: bool  # only ever a runner
-        across: float  # what everybody sees of x, in parts of grid_length, where everybody sees everybody
-        along: float  # likewise of y
         nearest: wl.int64  # which opponent is nearest, where several threads find it: squared distance x opponents + id
         move: wl.Action(wl.Discrete(5))  # 0 stay, 1 x + 1, 2 x - 1, 3 y + 1, 4 y - 1
         sight: wl.Observation(length)
@@ -103,6 +101,9 @@ def grid_tag(
 
     class Runner(Player):
         pass
+
+    class Board(wl.Entity):
+        seen: wl.Array(float, 2 * players)  # where everybody is, in parts of grid_length: all x, then all y
 
     class Grid(wl.World):
         grid_length: wl.Config = side
@@ -169,17 +170,12 @@ def grid_tag(
             runner.x = world.integer(world.grid_length + 1)
             runner.y = world.integer(world.grid_length + 1)
 
-    @wl.system
-    def show(player: Player, world: Grid):
-        player.across = float(player.x) / float(world.grid_length)
-        player.along = float(player.y) / float(world.grid_length)
-
     tag = _tag_by_taggers(Tagger, Runner, Grid) if runners <= taggers else _tag_by_runners(Tagger, Runner, Grid)
     introduce: list[System] = []
     seek: list[System] = []
     if full_observation:
-        both = [_look_at_all(kind, first, Tagger, Runner, Grid, taggers, runners) for kind, first in ((Tagger, 0), (Runner, taggers))]
-        introduce, observe = [one for one, _ in both], [show, *(look for _, look in both)]
+        both = [_look_at_all(kind, first, Board, Grid, taggers, runners) for kind, first in ((Tagger, 0), (Runner, taggers))]
+        introduce, observe = [one for one, _ in both], [_set_up(Board, Tagger, Runner, Grid, taggers, runners), *(look for _, look in both)]
     else:
         seek_runner, look_at_runner = _look_at_nearest(Tagger, Runner, Grid, 0.0, taggers, runners)
         seek_tagger, look_at_tagger = _look_at_nearest(Runner, Tagger, Grid, 1.0, runners, taggers)
@@ -195,7 +191,7 @@ def grid_tag(
     return wl.register(
         id,
         world=Grid,
-        entities={Tagger: taggers, Runner: runners},
+        entities={Tagger: taggers, Runner: runners} | ({Board: 1} if full_observation else {}),
         reset=[place_taggers, place_runners, *introduce, *seek],
         step=[begin, leave, walk, tag, *seek, judge, pay_taggers, pay_runners],
         observe=observe,
@@ -299,7 +295,25 @@ def _look_at_nearest(kind, opponent, grid, role: float, players: int, others: in
     return ([look_around, come_near], look_at_found) if players <= SOUGHT else ([], look_together)
 
 
-def _look_at_all(kind, first: int, tagger_kind, runner_kind, grid, taggers: int, runners: int) -> tuple[System, System]:
+def _set_up(board_kind, tagger_kind, runner_kind, grid, taggers: int, runners: int) -> System:
+    """What is the same in all observations of a world is worked out once, and lies side by side, so that each is a copy of one piece."""
+    players = taggers + runners
+    wide = 2 * players > LONGEST_PLAIN
+    turns = wl.share if wide else range
+
+    @wl.system(threads=32 if wide else 1)
+    def set_up(board: board_kind, world: grid):
+        for who in turns(taggers):
+            board.seen[who] = float(world.at(tagger_kind, who).x) / float(world.grid_length)
+            board.seen[players + who] = float(world.at(tagger_kind, who).y) / float(world.grid_length)
+        for who in turns(runners):
+            board.seen[taggers + who] = float(world.at(runner_kind, who).x) / float(world.grid_length)
+            board.seen[players + taggers + who] = float(world.at(runner_kind, who).y) / float(world.grid_length)
+
+    return set_up
+
+
+def _look_at_all(kind, first: int, board_kind, grid, taggers: int, runners: int) -> tuple[System, System]:
     """The observation of everybody: all x, all y, all roles, who one is, and the time; ``first`` is the place of the first of the kind.
 
     Returns the system that writes what stays the same all through an episode, and the one that writes the rest at every step.
@@ -316,14 +330,8 @@ def _look_at_all(kind, first: int, tagger_kind, runner_kind, grid, taggers: int,
 
     @wl.system(threads=32 if wide else 1)
     def look(player: kind, world: grid):
-        for who in turns(taggers):
-            x, y = world.at(tagger_kind, who).across, world.at(tagger_kind, who).along  # both are read before one is written, so that they come together
-            player.sight[who] = x
-            player.sight[players + who] = y
-        for who in turns(runners):
-            x, y = world.at(runner_kind, who).across, world.at(runner_kind, who).along
-            player.sight[taggers + who] = x
-            player.sight[players + taggers + who] = y
+        for place in turns(2 * players):
+            player.sight[place] = world.at(board_kind, 0).seen[place]
         player.sight[4 * players] = time_of(world.clock, world.max_steps)
 
     return introduce, look
