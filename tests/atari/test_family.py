@@ -39,6 +39,10 @@ def test_ids_are_known_without_their_roms(monkeypatch):
         ("Pong-v5", {"like": "gymnasium"}, "ALE/Pong-v5"),
         ("Pong-v5+Breakout-v5", {}, "Pong-v5+Breakout-v5"),
         ("ALE/Pong-v5+ALE/Breakout-v5", {"obs_type": "ram"}, "ALE/Pong-v5+ALE/Breakout-v5:obs_type=ram"),
+        ("PongNoFrameskip-v4", {}, "ALE/Pong-v5:frame_skip=1,repeat_action_probability=0.0"),
+        ("PongNoFrameskip-v0", {"frameskip": 4}, "ALE/Pong-v5"),
+        ("MsPacman-v4:obs_type=ram", {}, "ALE/MsPacman-v5:frame_skip=2-5,obs_type=ram,repeat_action_probability=0.0"),
+        ("Pong-v0+Breakout-v0", {}, "ALE/Pong-v5+ALE/Breakout-v5:frame_skip=2-5"),
     ],
 )
 def test_ids_and_settings_meet(id_, settings, canonical):
@@ -111,6 +115,10 @@ def test_what_cannot_be_made_is_told(id_, settings, sentence):
     [
         ("Pong-v5+ALE/Breakout-v5", {}, "'ALE/' before all of them or before none"),
         ("ALE/Pong-v5+Breakout-v5", {}, "'ALE/' before all of them or before none"),
+        ("PongNoFrameskip-v4+Breakout-v5", {}, "'ALE/' before all of them or before none"),
+        ("PongNoFrameskip-v4+Breakout-v4", {}, "write them all alike"),
+        ("Pong-v5+Brekout-v5", {}, "did you mean Breakout-v5?"),
+        ("Pong-v5+CartPole-v1", {}, "a plus joins Atari games, and 'CartPole-v1' is none"),
         ("Pong-v5:frame_skip", {}, "write name=value"),
         ("Pong-v5", {"frame_skip": [4, 8]}, "cannot be one value per world; a pair is a tuple"),
         ("Pong-v5", {"episodic_life": [True, False]}, "'episodic_life' of an Atari world cannot be one value per world"),

@@ -33,6 +33,14 @@ def test_those_of_ale_are_gymnasiums():
     assert settle(theirs, "gymnasium") == GYMNASIUM
 
 
+@pytest.mark.parametrize("id_", ["Pong-v0", "Pong-v4", "PongNoFrameskip-v0", "PongNoFrameskip-v4"])
+def test_those_of_older_ids_are_gymnasiums(id_):
+    gymnasium, ale_py = pytest.importorskip("gymnasium"), pytest.importorskip("ale_py")
+    gymnasium.register_envs(ale_py)
+    theirs = dict(gymnasium.spec(id_).kwargs)
+    assert wl.definition(id_) is wl.definition("ALE/Pong-v5", **{name: value for name, value in theirs.items() if name != "game"})
+
+
 @pytest.mark.parametrize("like", DEFAULTS)
 @pytest.mark.parametrize(
     "given", [{}, {"frame_skip": (2, 5)}, {"noop_max": 1, "episodic_life": True}, {"repeat_action_probability": 0.5, "mode": 4}, {"like": "vector"}]

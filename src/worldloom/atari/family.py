@@ -2,12 +2,14 @@
 
 ``Pong-v5`` has EnvPool's settings and ``ALE/Pong-v5`` Gymnasium's. Others follow a colon, as in ``Pong-v5:frame_skip=2,noop_max=1``, and
 several games are joined by a plus: ``Pong-v5+Breakout-v5``. The path of a ROM stands for its game. ``CombatPlane-v5`` and the like are for several
-players, without being told.
+players, without being told. ``PongNoFrameskip-v4`` and the others that Gymnasium had before are ``ALE/Pong-v5`` with the settings they stood for.
 """
 
 from __future__ import annotations
 
+import difflib
 import os
+import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -21,6 +23,10 @@ from worldloom.core.errors import InputError
 if TYPE_CHECKING:
     from worldloom.atari.lineup import Title
     from worldloom.core.registry import Definition
+
+
+OLDER = re.compile(r"(?P<game>\w+?)(?P<each>NoFrameskip)?-v(?P<version>[04])", re.ASCII)
+"""Gymnasium's ids from before ``ALE/Pong-v5``."""
 
 
 class AtariFamily:
@@ -55,7 +61,10 @@ class AtariFamily:
 
     def owns(self, id: str) -> bool:
         names, _, _ = _parts(id)
-        return all(name.lower() in self._known or is_path(name) for name in names)
+        return any(self._knows(name) for name in names)
+
+    def _knows(self, name: str) -> bool:
+        return name.lower() in self._known or is_path(name)
 
     def given(self, id: str) -> list[str]:
         _, _, text = _parts(id)
@@ -63,6 +72,11 @@ class AtariFamily:
 
     def make(self, id: str, settings: Mapping[str, Any]) -> Definition:
         names, like, text = _parts(id)
+        strange = [name for name in names if not self._knows(name)]
+        if strange:
+            near = difflib.get_close_matches(strange[0], self.ids(), n=1)
+            hint = f"did you mean {near[0]}?" if near else "give it a simulation of its own"
+            raise InputError(f"a plus joins Atari games, and '{strange[0]}' is none: {hint}")
         if len({name.startswith(ALE) for name in names}) > 1:
             raise InputError(f"games of one batch have one set of settings, EnvPool's or Gymnasium's: write '{ALE}' before all of them or before none")
         written = choices.read(text) if text else {}
@@ -74,7 +88,8 @@ class AtariFamily:
         if len(names) == 1 and "players" not in {**written, **settings}:
             several = self._for_several.get(bare(names[0]).lower())
             written |= {} if several is None else {"players": several}
-        chosen = choices.settle({**written, **settings}, like)
+        said = {choices.ALIASES.get(name, name) for name in (*written, *settings)}
+        chosen = choices.settle({**{name: value for name, value in _implied(id).items() if name not in said}, **written, **settings}, like)
         found = titles([name.removeprefix(ALE) for name in names], chosen)
         key = (found, chosen)
         if key not in self._made:
@@ -90,4 +105,17 @@ def _parts(id: str) -> tuple[list[str], choices.Like, str]:
     if not colon or ("=" not in tail and is_path(id)):  # a path may have a colon of its own
         head, tail = id, ""
     names = [head] if is_path(head) and os.path.exists(os.path.expanduser(head)) else head.split("+")  # a path may have a plus of its own
+    names = [f"{ALE}{older['game']}{VERSION}" if (older := OLDER.fullmatch(name)) else name for name in names]
     return names, "gymnasium" if all(name.startswith(ALE) for name in names) else "envpool", tail
+
+
+def _implied(id: str) -> dict[str, Any]:
+    """The settings that older ids of Gymnasium's stand for."""
+    found = [OLDER.fullmatch(name) for name in id.partition(":")[0].split("+")]
+    kinds = {older and (older["each"], older["version"]) for older in found}
+    if kinds == {None}:
+        return {}
+    if len(kinds) > 1:
+        raise InputError(f"games of one batch have one set of settings, and those of '{id}' have several: write them all alike")
+    each, version = kinds.pop() or (None, None)
+    return {"frame_skip": 1 if each else (2, 5), "repeat_action_probability": 0.25 if version == "0" else 0.0}
