@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 import warp as wp
 from bare_machine import as_on_a_gpu, in_gpu_ways
+from dense_programs import dense_program
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 import atari_fuzz
 import atari_noise
 
 from worldloom.atari import console, native
+from worldloom.atari.cartridge import cartridge
 from worldloom.atari.lineup import on_shelf, titles
 from worldloom.atari.settings import settle
 
@@ -72,6 +74,35 @@ def test_noise_runs_alike(log_words, of_cuda, monkeypatch):
     generator, carts, frames = np.random.default_rng(log_words), atari_noise.cartridges(1, log_words), 6
     shelf = console.shelve([atari_fuzz.entry(cart, generator) for cart in carts])
     assert_alike(shelf, atari_fuzz.held(len(carts), frames, generator), frames, log_words, of_cuda, monkeypatch)
+
+
+def dense_shelf(seed: int, count: int, pushes: float) -> tuple[console.Shelf, np.ndarray, int]:
+    """Consoles with programs that write to the television chip all the time, and what is pressed in six frames."""
+    generator, frames = np.random.default_rng(seed), 6
+    carts = [cartridge(dense_program(generator, pushes)) for _ in range(count)]
+    return console.shelve([atari_fuzz.entry(cart, generator) for cart in carts]), atari_fuzz.held(count, frames, generator), frames
+
+
+@pytest.mark.parametrize("pushes", [0.0, 0.2])
+@pytest.mark.parametrize("log_words", [console.LOG, atari_fuzz.SHORT_LOG])
+def test_dense_programs_run_alike(log_words, pushes, of_cuda, monkeypatch):
+    shelf, pressed, frames = dense_shelf(log_words, 60, pushes)
+    assert_alike(shelf, pressed, frames, log_words, of_cuda, monkeypatch)
+
+
+@pytest.mark.parametrize("pushes", [0.0, 0.2])
+def test_looks_that_are_left_out_change_nothing(pushes, monkeypatch):
+    shelf, pressed, frames = dense_shelf(7, 300, pushes)
+    one = atari_fuzz.play(shelf, pressed, frames, CPU, console.LOG)
+    head = "CUDA_CALLABLE bool concerns(u32 kind) const {"
+    assert native.header("collisions").count(head) == 1
+    always = head + " if (kind < COLUP0 || kind > COLUBK) return true;"
+    text = SimpleNamespace(machine=lambda rules: native.machine(rules).replace(head, always), painter=native.painter, header=native.header)
+    monkeypatch.setattr(console, "native", text)
+    made = console.kernels.__wrapped__()
+    monkeypatch.setattr(console, "kernels", lambda: made)
+    again = atari_fuzz.play(shelf, pressed, frames, CPU, console.LOG)
+    assert atari_fuzz.differences(one, again) == []
 
 
 def test_games_run_alike(of_cuda, monkeypatch):

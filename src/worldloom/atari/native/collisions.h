@@ -1,5 +1,5 @@
 // Which objects have met. A latch is right whenever it is read: the display is looked at before anything changes that could make a difference to a pair which
-// has not met yet.
+// has not met yet. So since it was looked at, the two of such a pair have stayed as they are, or were never there together.
 
 // The pairs, as bits of `collided`: both registers' halves in the order of CXM0P to CXPPMM, the high bit of a register first.
 enum Pair : u32 {
@@ -36,6 +36,12 @@ CUDA_CALLABLE bool concerns(u32 kind) const {
     return pairs_with(changed) & pairs_among(view.present | changed) & ~collided;
 }
 
+// Before an event: look at what has been shown, if that matters, or note that it was not.
+CUDA_CALLABLE void look_before(u32 kind, s32 clock) {
+    if (concerns(kind)) collide(clock);
+    else if (clock > passed && (kind < COLUP0 || kind > COLUBK)) passed = clock;
+}
+
 // Which of these pairs meet in the pixels from x0 to x1 of a line that shows `view`.
 CUDA_CALLABLE void meet(u32 pairs, s32 x0, s32 x1) {
     view.build(objects_of(pairs));
@@ -53,6 +59,7 @@ CUDA_CALLABLE void meet(u32 pairs, s32 x0, s32 x1) {
 // Look at everything that has been shown up to clock `until` of the frame.
 NOINLINE CUDA_CALLABLE void collide(s32 until) {
     s32 from = looked;
+    if (until < passed) until = passed;  // of two writes in one cycle, which a push into the chip makes, the second may take effect before the first
     if (until > last_clock) until = last_clock;
     if (until <= from) return;
     looked = until;

@@ -38,6 +38,7 @@ CUDA_CALLABLE void frame() {
     }
     partial = 1;
     stop = bus = touched = 0;
+    passed = 0;
     run();
     s32 drawn = partial ? seen + delay_of(touched, seen) : seen;  // a frame that is cut off is drawn as far as its last write reaches
     collide(drawn);

@@ -1,4 +1,4 @@
-// The 6507 on a GPU. The consoles of a warp are at different instructions most of the time, and code of their own for each would run one after the other.
+// The 6507 on a GPU. The consoles of a warp are at different instructions, and code of their own for each would run one after the other.
 // So every instruction is the same: a byte is read, combined with a register, and put somewhere, as its entry in DEEDS says (deeds.py). Only what few
 // instructions do stands behind conditions. A, X, Y and S lie in one word, from which __byte_perm takes them and into which it puts them.
 //

@@ -41,8 +41,8 @@ struct Block {
 // Nothing is computed before memory has answered, so all that is read later is asked for at once.
 if (shown != SHOW_SAME) {
     for (s32 at = lane * 128; at < rows * WIDTH; at += LANES * 128) {
-        asm volatile("prefetch.global.L2 [%0];" ::"l"(first + at));
-        asm volatile("prefetch.global.L2 [%0];" ::"l"(second + at));
+        asm volatile("prefetch.L2 [%0];" ::"l"(first + at));
+        asm volatile("prefetch.L2 [%0];" ::"l"(second + at));
     }
 }
 __syncthreads();

@@ -14,7 +14,7 @@ CUDA_CALLABLE void blank_start(s32 clock) {
 
 enum : u32 { REACH = KINDS, FORGET };  // orders that are no kind of event
 
-// At most 19 clocks after the write.
+// At most 11 clocks after the write, and at most ten of them: HMOVE reaches a clock and shows a copy again for two players, moves five objects and blanks.
 CUDA_CALLABLE void ask(u32 kind, u32 value, s32 clock) { order[orders++] = (u32)(clock - written) << 16 | kind << 8 | value; }
 
 CUDA_CALLABLE void show(u32 kind, u32 value, s32 clock) {
@@ -35,7 +35,8 @@ CUDA_CALLABLE void carry_out(u32 what) {
     }
     if (kind < KINDS && view.now[kind] == value) return;
     if (kind == FORGET) collided = ALL_PAIRS;  // nothing is to be looked for any more
-    if (kind >= REACH || concerns(kind)) collide(clock);
+    if (kind < REACH) look_before(kind, clock);
+    else collide(clock);
     if (kind == REACH) settle(clock);
     else if (kind == FORGET) collided = 0;
     else {
@@ -52,7 +53,7 @@ NOINLINE CUDA_CALLABLE void carry_out_all() {
 #else
 
 NOINLINE CUDA_CALLABLE void change(u32 kind, u32 value, s32 clock) {
-    if (concerns(kind)) collide(clock);
+    look_before(kind, clock);
     if (log) log_event(kind, value, clock);
     view.set(kind, value);
 }

@@ -18,6 +18,7 @@ s32 line_phase;      // lines start at cycles line_phase + 76 k
 u32 stop;            // 1: the frame is over, the CPU ends after this instruction
 u8 bus;              // the last byte on the data bus before a read of the TIA
 u8 touched;          // the register of the last access to the TIA, 0 where that was a read
+s32 passed;          // the clock of the latest change before which nobody looked for collisions
 s32 others[3];       // what the last frame is worth to the players B, C and D; rules of games for several set it
 
 // The television chip while frames run.

@@ -1,5 +1,8 @@
-// Writes to the TIA on a GPU. The consoles of a warp run their programs apart from each other, so what the display is told waits until many of them have
-// something to tell. Four of five writes tell it what it knows: they are not kept.
+// Writes to the TIA on a GPU. The consoles of a warp run their programs apart from each other, so what the display is told waits until one of them has no
+// room left for more, and then all tell it together; or until one reads a collision. Four of five writes tell it what it knows: they are not kept.
+//
+// __activemask() names those who are here now. It is read once, and all of them make the same calls with it afterwards; should a warp come here in parts, each
+// part has its own, and only time is lost. Those who have nothing to do come to every call with the others.
 #if defined(__CUDA_ARCH__)
 
 // Registers: those that act whenever they are written, and those that nothing comes of.

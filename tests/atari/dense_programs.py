@@ -1,0 +1,44 @@
+"""Programs that do nothing but write to the television chip, at all clocks of a line, in frames that end: what games do once in a while, all the time."""
+
+from __future__ import annotations
+
+import numpy as np
+
+VSYNC, VBLANK, WSYNC, HMM0, HMOVE, CXCLR = 0x00, 0x01, 0x02, 0x22, 0x2A, 0x2C
+REGISTERS = (*range(0x04, 0x15), *range(0x1B, 0x2C))
+VALUES = (0, 1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 48, 0x60, 0x70, 0x80, 255, 255, 170, 85, 24, 129)
+ORIGIN, SIZE, ROUNDS, KEPT = 0xF000, 4096, 0x80, 0x81
+
+
+def _store(value: int, register: int) -> list[int]:
+    return [0xA9, value, 0x85, register]
+
+
+def _piece(generator: np.random.Generator, address: int, pushes: float) -> list[int]:
+    """A few instructions, which begin at ``address``."""
+    chance, value = generator.random(), int(generator.choice(VALUES))
+    register = int(generator.choice(REGISTERS))
+    if chance < 0.02:
+        return [0x85, WSYNC]
+    if chance < 0.08:  # a collision is read, and kept in RAM
+        return [0xA5, int(generator.integers(8)), 0x85, KEPT + int(generator.integers(100))]
+    if chance < 0.09:
+        return _store(int(generator.choice([0, 2, 0x80, 0x82])), VBLANK)
+    if chance < 0.09 + pushes:  # JSR pushes two bytes into the chip in one cycle
+        return [0xA2, int(generator.choice([0x0D, 0x12, 0x12, 0x14, 0x1C, 0x29])), 0x9A, 0x20, address + 6 & 255, address + 6 >> 8]
+    if chance < 0.12 + pushes:  # stars
+        return [*_store(0x70, HMM0), 0x85, WSYNC, *_store(0x60, HMOVE), *[0xEA] * 9, 0x85, HMM0]
+    if chance < 0.16 + pushes:  # a player is placed, and something happens at once
+        return [0x85, 0x10 + int(generator.integers(2)), 0x85, int(generator.choice([CXCLR, 0x1B, 0x1C, 0x04, 0x05, HMOVE, 0x0A]))]
+    return _store(value, register) if chance < 0.7 else [0x85, register] if chance < 0.9 else [0xEA]
+
+
+def dense_program(generator: np.random.Generator, pushes: float = 0.03) -> bytes:
+    """The image of 4 KiB of one of them; ``pushes`` is the part of pushes into the chip."""
+    code = [*_store(2, VSYNC), *[0x85, WSYNC] * 3, *_store(0, VSYNC), 0xA9, int(generator.integers(1, 6)), 0x85, ROUNDS, 0xA2, 0xFF, 0x9A]
+    code += [*[0x85, WSYNC] * int(generator.integers(45)), *_store(0, VBLANK)]
+    again = ORIGIN + len(code)
+    while len(code) < SIZE - 80:
+        code += _piece(generator, ORIGIN + len(code), pushes)
+    code += [0xC6, ROUNDS, 0xF0, 0x03, 0x4C, again & 255, again >> 8, *_store(0x82, VBLANK), *[0x85, WSYNC] * int(generator.integers(8)), 0x4C, 0x00, 0xF0]
+    return bytes([*code, *[0xEA] * (SIZE - 6 - len(code)), *[0x00, 0xF0] * 3])
