@@ -9,7 +9,7 @@ import pytest
 import warp as wp
 
 from worldloom.atari.boot import boot
-from worldloom.atari.console import WARM_UP, Bench, Shelf, outcome
+from worldloom.atari.console import RESET, WARM_UP, Bench, Shelf, outcome
 from worldloom.atari.games import GAMES
 from worldloom.atari.lineup import Title, on_shelf, titles
 from worldloom.atari.settings import Settings
@@ -54,12 +54,21 @@ class Rack:
         self._pictures = wp.zeros((count, 2, shelf.height, 160), dtype=wp.uint8, device=self.device)
         self._all = Shard(0, count, None, True, self.device, None)
 
-    def run(self, pressed: np.ndarray[Any, Any], frames: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:
-        """Follow programs, uint8 (consoles, frames, 2), and say what everything is like afterwards."""
+    def run(
+        self,
+        pressed: np.ndarray[Any, Any],
+        frames: np.ndarray[Any, Any],
+        program: np.ndarray[Any, Any] | None = None,
+        mask: np.ndarray[Any, Any] | None = None,
+        one_life: bool = False,
+    ) -> dict[str, np.ndarray[Any, Any]]:
+        """Follow programs, uint8 (programs, frames, 2), and say what everything is like afterwards. A mask leaves out the first console, too."""
         held = wp.array(pressed, dtype=wp.uint8, device=self.device)
         lengths = wp.array(frames, dtype=wp.int32, device=self.device)
-        self._bench.emulate(self._all, self._machine, self._games, held, lengths, None, self._told, self._pictures, window=2)
-        self._bench.draw(self._all, self._games, self._pictures)
+        rows = None if program is None else wp.array(program, dtype=wp.int32, device=self.device)
+        shard = self._all if mask is None else Shard(1, len(mask) - 1, wp.array(mask, dtype=wp.bool, device=self.device), True, self.device, None)
+        self._bench.emulate(shard, self._machine, self._games, held, lengths, rows, self._told, self._pictures, window=2, one_life=one_life)
+        self._bench.draw(shard, self._games, self._pictures)
         told = {name: getattr(self._told, name).numpy() for name in ("earned", "lives", "over", "ran", "newest")}
         return {"machine": self._machine.numpy(), "pictures": self._pictures.numpy(), **told}
 
@@ -83,3 +92,16 @@ def test_every_game_runs_alike(games: tuple[Title, ...]) -> None:
         pressed = rng.integers(0, 18, (len(boots), SKIP, 2)).astype(np.uint8)
         pressed[:, :, 1] |= WARM_UP  # games that are over go on
         assert_same(*(rack.run(pressed, np.full(len(boots), SKIP)) for rack in racks), games, f"after frame {first + SKIP}")
+
+
+def test_consoles_of_a_warp_part_ways(games: tuple[Title, ...]) -> None:
+    """Some have fewer frames than others, end with a life, follow no program or are not meant: nobody waits for them."""
+    shelf, rng = on_shelf(games), np.random.default_rng(1)
+    racks = [Rack(shelf, device) for device in ("cpu", "cuda:0")]
+    count = len(games) * CONSOLES
+    for launch in range(40):
+        pressed = rng.integers(0, 18, (count, SKIP, 2)).astype(np.uint8)
+        pressed[:, :, 0] |= np.where(rng.random((count, SKIP)) < 0.1, RESET, 0).astype(np.uint8)
+        program = np.where(rng.random(count) < 0.2, -1, rng.permutation(count))
+        choice = pressed, rng.integers(0, SKIP + 1, count), program, rng.random(count) < 0.8, bool(launch % 2)
+        assert_same(*(rack.run(*choice) for rack in racks), games, f"after launch {launch}")
