@@ -61,7 +61,6 @@ m.paddle_high = 790196;
 m.bus = 0;
 m.line_phase = 0;
 m.most_clocks = 0x7FFFFFFF;
-m.passed = 0;
 m.stop = 0;
 m.players = 1;
 m.seen = 0;

@@ -1,8 +1,8 @@
 // Draws the picture of a frame from the log of its events: picture_cpu.h or picture_cuda.h.
 //
 // A log holds: how many events, the clock it begins at, the clock it ends at, the display at its beginning (7 words), which of the two
-// pictures it belongs to, and the events: clock << 13 | kind << 8 | value. Events
-// whose clocks are before that of another before them take effect together with it.
+// pictures it belongs to, and the events: clock << 13 | kind << 8 | value. Events whose clocks are before that of another before them take effect
+// together with it.
 
 Display view;
 u8* picture;
