@@ -46,6 +46,7 @@ CUDA_CALLABLE void load_paddles(u32 value, s32 clock) {}
 CUDA_CALLABLE void carry_out(u32 order) {}
 CUDA_CALLABLE void carry_out_all() {}
 CUDA_CALLABLE s32 end_of_line(s32 cycle) const { return cycle + (76 - cycle % 76) % 76; }
+CUDA_CALLABLE u32 tia_input(u32 number, u32 low, s32 cycle) const { return low; }
 CUDA_CALLABLE u8 tia_peek(u32 address, s32 cycle) { return (u8)(bus & 0x3F); }
 CUDA_CALLABLE s32 tia_poke(u32 address, u8 value, s32 cycle) { return (address & 0x3F) == 2 ? end_of_line(cycle) : cycle; }
 """

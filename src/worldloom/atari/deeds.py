@@ -9,16 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 NOTHING, INTO_A, INTO_X, INTO_Y, INTO_S = 0x3210, 0x3214, 0x3240, 0x3410, 0x4210
-"""Where a result goes, as ``__byte_perm`` puts it among A, X, Y and S, which lie in one word."""
+"""Where a result goes, as ``pick`` puts it among A, X, Y and S, which lie in one word."""
 A, X, Y, S, BYTE, ZERO = range(6)
-"""What is on the left of an operation: a register, the byte that was read, or 0; in four bits, as ``__byte_perm`` finds it."""
+"""What is on the left of an operation: a register, the byte that was read, or 0; in four bits, as ``pick`` finds it."""
+NO_MORE = 0x444
+"""Above the register that indexes, so that ``pick`` finds it and nothing else."""
 
 FLAGS = (
     "PAGE_ZERO", "POINTS", "CROSSES", "READS", "WRITES",  # how memory is addressed: CROSSES takes a cycle more on another page
     "ADDS", "INVERTS", "CARRIES", "ONE_MORE", "ANDS", "XORS", "HALVES",  # what is on the right, and what is done with it
     "SETS_NZ", "SETS_C", "SETS_V", "TESTS", "BRANCHES", "SPECIAL", "DECIMAL",
 )  # fmt: skip
-"""The flags of the second word from bit 5 on; below them are the cycles (3 bits) and the bytes (2 bits), above them where its byte comes from (4 bits)."""
+"""The flags of the second word from bit 5 on; below them are the cycles (3 bits) and the bytes (2 bits), above them where its byte comes from and what is
+on the left (4 bits each)."""
 BIT = {name: 1 << (5 + place) for place, name in enumerate(FLAGS)}
 FROM_WORD, FROM_A = 5, 0
 """Without memory the byte is the one behind the opcode, or A."""
@@ -74,8 +77,8 @@ IMPLIED = {
 
 BRANCHES = (0x10, 0x30, 0x50, 0x70, 0x90, 0xB0, 0xD0, 0xF0)
 SPECIAL = {
-    # opcode: bytes, cycles; those that the table does not name, too, and they count their own
-    0x00: (2, 7), 0x20: (3, 6), 0x40: (1, 6), 0x60: (1, 6), 0x4C: (3, 3), 0x6C: (3, 5), 0x48: (1, 3), 0x08: (1, 3), 0x68: (1, 4), 0x28: (1, 4),
+    # opcode: bytes, cycles; those that the table does not name are special, too, and count their own
+    0x20: (3, 6), 0x60: (1, 6), 0x4C: (3, 3), 0x48: (1, 3), 0x08: (1, 3), 0x68: (1, 4), 0x28: (1, 4),
     0x58: (1, 2), 0x78: (1, 2), 0xD8: (1, 2), 0xF8: (1, 2),
 }  # fmt: skip
 
@@ -85,7 +88,7 @@ def _bits(flags: str) -> int:
 
 
 def _deed(length: int, cycles: int, flags: int, left: int = ZERO, into: int = NOTHING, index: int = ZERO, byte: int = FROM_WORD) -> tuple[int, int]:
-    return into | left << 16 | index << 20, cycles | length << 3 | flags | byte << 24
+    return into | index << 16 | NO_MORE << 20, cycles | length << 3 | flags | byte << 24 | left << 28
 
 
 def _operation(left: int, into: int, flags: int, mode: str) -> tuple[int, int]:

@@ -15,6 +15,14 @@ NOINLINE CUDA_CALLABLE u32 peek(u32 address, u32 last, s32 at) {
     return ram[address & 127];
 }
 
+#if defined(__CUDA_ARCH__)
+// A byte of a port or of the timer, or of an input of the TIA, for which nothing has to be told to anybody before.
+NOINLINE CUDA_CALLABLE u32 port(u32 address, u32 last, s32 at) {
+    bus = (u8)last;
+    return address & 0x80 ? riot_peek(address, at) : tia_input(address & 15, last & 0x3F, at);
+}
+#endif
+
 // A byte for the TIA, which most writes outside of RAM are; returns the cycles after it, which a wait for the end of the line moves on.
 NOINLINE CUDA_CALLABLE s32 poke_tia(u32 address, u32 value, s32 at) {
     touched = address & 0x3F;

@@ -42,13 +42,21 @@ CUDA_CALLABLE void look_before(u32 kind, s32 clock) {
     else if (clock > passed && (kind < COLUP0 || kind > COLUBK)) passed = clock;
 }
 
+CUDA_CALLABLE static u32 lowest_bit(u32 bits) {
+#if defined(__CUDACC__)
+    return __ffs(bits) - 1;
+#else
+    return __builtin_ctz(bits);
+#endif
+}
+
 // Which of these pairs meet in the pixels from x0 to x1 of a line that shows `view`.
 CUDA_CALLABLE void meet(u32 pairs, s32 x0, s32 x1) {
     view.build(objects_of(pairs));
     u32 window[5];
     UNROLLED for (s32 word = 0; word < 5; word++) window[word] = view.window(word, x0, x1);
-    ROLLED for (u32 pair = 0; pairs >> pair; pair++) {
-        if (!(pairs >> pair & 1)) continue;
+    ROLLED for (; pairs; pairs &= pairs - 1) {
+        const u32 pair = lowest_bit(pairs);
         const u32 *one = view.mask[PAIRED[pair] & 7], *other = view.mask[PAIRED[pair] >> 3];
         u32 both = 0;
         UNROLLED for (s32 word = 0; word < 5; word++) both |= one[word] & other[word] & window[word];

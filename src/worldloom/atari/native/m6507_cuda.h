@@ -1,117 +1,212 @@
 // The 6507 on a GPU. The consoles of a warp are at different instructions, and code of their own for each would run one after the other.
 // So every instruction is the same: a byte is read, combined with a register, and put somewhere, as its entry in DEEDS says (deeds.py). Only what few
-// instructions do stands behind conditions. A, X, Y and S lie in one word, from which __byte_perm takes them and into which it puts them.
+// instructions do stands behind conditions. A, X, Y and S lie in one word, from which `pick` takes them and into which it puts them.
 //
-// All consoles of a warp run the same line: one that is ahead, because it has skipped the rounds of a loop, waits for the others.
+// All consoles of a warp run the same line: one that is ahead, because it has skipped the rounds of a loop, waits for the others. One that comes to an odd
+// instruction waits too: it switches banks, reads a collision, has to be fetched byte by byte, is outside of the documentation. When all others are through
+// with the line, or wait as well, those run theirs together, with care (careful_cuda.h). So the loop calls nothing that calls others in turn. Where threads
+// that part will meet again, a GPU notes in a dozen registers for that. Around calls that go deep there are too few, and a condition with such a call behind
+// it costs forty cycles, whether it holds or not, to put one of them aside and to fetch it back.
 #if defined(__CUDA_ARCH__)
 
-#define RESUME { shown = slices; look = 1; }
+#define RESUME { shown = slices; }
 #define PUT_DOWN \
     this->pc = (u16)PC, this->a = (u8)axys, this->x = (u8)(axys >> 8), this->y = (u8)(axys >> 16), this->s = (u8)(axys >> 24), this->p = (u8)PACK_FLAGS;
 #define PICK_UP axys = this->a | this->x << 8 | this->y << 16 | (u32)this->s << 24, shown = slices; UNPACK_FLAGS(this->p) JUMP((u32)this->pc)
 
+// What the instruction in `word` is about, and where its byte lies if that is in memory. `last` is the byte on the bus before.
+#define DECODE \
+    const unsigned long long deed = DEEDS[word & 255]; \
+    const u32 what = (u32)deed, how = (u32)(deed >> 32); \
+    const u32 reach = how & PAGE_ZERO ? 0xFF : 0xFFFF, index = pick(axys, 0, what >> 16); \
+    u32 where = (ABSOLUTE & reach) + index & reach, last = how & PAGE_ZERO ? LOW : HIGH, crossed = LOW + index;
+#define FOLLOW(pointer) { \
+    const u32 by = word & 0x10 ? axys >> 16 & 255 : 0; \
+    where = (pointer) + by, last = (pointer) >> 8, crossed = ((pointer) & 255) + by; }
+// What it does with the byte v.
+#define COMBINE \
+    const u32 one = pick(axys, v, how >> 28) & 255, other = (how & ADDS ? v : 0) ^ (how & INVERTS ? 255 : 0); \
+    const u32 in = how & CARRIES ? carry : how & ONE_MORE ? 1 : 0; \
+    const u32 sum = one + other + in; \
+    u32 result = sum & 255, out = sum >> 8; \
+    if (how & (ANDS | XORS)) result = (how & ANDS ? one & v : 0) | (how & XORS ? one ^ v : 0); \
+    if (how & HALVES) result = v >> 1 | in << 7, out = v & 1; \
+    if (how & SETS_NZ) nz = result | (how & TESTS ? (v & 128) << 8 : 0); \
+    if (how & SETS_C) carry = out; \
+    if (how & SETS_V) over = how & TESTS ? v & 64 : ~(one ^ other) & (one ^ sum) & 128; \
+    axys = pick(axys, result, what);
+#define COMBINE_DECIMALS { \
+    const u32 r = how & INVERTS ? subtract_decimal(one, v, in) : add_decimal(one, v, in); \
+    TAKE_DECIMAL(result) \
+    axys = pick(axys, result, what); }
+// Branches are on N, V, C or Z, by the highest bits of the opcode; the next tells whether it is to be set.
+#define BRANCH \
+    if (how & BRANCHES) { \
+        const u32 flags = (IS_NEGATIVE ? 1 : 0) | (over ? 2 : 0) | carry << 2 | (IS_ZERO ? 8 : 0); \
+        if ((flags >> (word >> 6 & 3) & 1) == (word >> 5 & 1)) TAKE_BRANCH \
+    }
+#define ASKS_FOR_A_LOOK(word) ((word) & (WORD_FETCH | WORD_POLL))
+
+// Whether a write to a register of the TIA at a cycle is odd: it may end the frame or switch banks, or has no room to wait in.
+#define IS_ODD_WRITE(number, at) (!plain | !(number) | queued == WAITING_ROOM | (at) >= quick_end)
+// Any other. A wait for the end of the line moves t on.
+#define TELL(number, value, queue) { \
+    touched_last = (number), touched_at = t; \
+    if (touched_last == 0x02) t = end_of_line(t); \
+    else queued = queue(touched_last, value, t, queued); }
+
+enum : s32 { NOT_YET = -0x10000000 };  // a cycle before all others
+
+// Bytes of two words, as __byte_perm has it, which however would first take bits away from the selector that none of ours has.
+CUDA_CALLABLE static u32 pick(u32 one, u32 other, u32 selector) {
+#if defined(__CUDACC__)
+    u32 picked;
+    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(picked) : "r"(one), "r"(other), "r"(selector));
+    return picked;
+#else
+    return __byte_perm(one, other, selector);
+#endif
+}
+
 CUDA_CALLABLE void run() {
     const u32* const rom = this->rom;
-    const u32 open = rom_slices << 10, plain = kind != KIND_3F && kind != KIND_UA;
-    const s32 phase = line_phase, frame_end = line_phase + most_clocks / 3;
-    u32 axys, shown, place, lift, nz, carry, over, modes, look = 0;
-    s32 t = cycles, left = MOST_INSTRUCTIONS;
+    const u32 open = rom_slices << 10, plain = kind != KIND_3F && kind != KIND_UA, is_fe = kind == KIND_FE;
+    const s32 phase = line_phase, frame_end = line_phase + most_clocks / 3, quick_end = frame_end < TOO_LATE ? frame_end : TOO_LATE;
+    u32 axys, shown, place, lift, nz, carry, over, modes;
+    s32 t = cycles, left = MOST_INSTRUCTIONS, next_line = 76 + phase + (t - phase) / 76 * 76;
+    u32 odd = 0, ended = 0, queued = 0, touched_last = touched;
+    s32 touched_at = NOT_YET;
     PICK_UP
-    u32 known = shown, ahead = rom[place];
+    u32 ahead = rom[place];
     begin_waiting();
-    for (s32 next_line = 76 + phase + (t - phase) / 76 * 76; __any_sync(crew, !stop && left > 0); next_line += 76) {
-        s32 line_end = stop ? t : next_line;
+    while (__any_sync(crew, !ended && left > 0)) {
+        const s32 line_end = ended ? t : next_line;
         while (t < line_end && left > 0) {
-            left -= 1;
-            u32 word = ahead;
-            if (word & (WORD_FETCH | WORD_POLL)) LOOK_AT_INSTRUCTION
-            const unsigned long long deed = DEEDS[word & 255];
-            const u32 what = (u32)deed, how = (u32)(deed >> 32);
-            t += how & 7;
-            place += how >> 3 & 3;
-
-            const u32 reach = how & PAGE_ZERO ? 0xFF : 0xFFFF, index = __byte_perm(axys, 0, what >> 20) & 255;
-            u32 where = (ABSOLUTE & reach) + index & reach, last = how & PAGE_ZERO ? LOW : HIGH, crossed = LOW + index;
+            // What can be known of the instruction before it has done anything.
+            const u32 word = ahead;
+            DECODE
+            odd = ASKS_FOR_A_LOOK(word);
             if (how & POINTS) {
-                u32 pointer;
-                POINTER(pointer, where)
-                const u32 by = word & 0x10 ? axys >> 16 & 255 : 0;
-                where = pointer + by, last = pointer >> 8, crossed = (pointer & 255) + by;
+                const u32 at = where & 255, pointer = ram[at & 127] | ram[at + 1 & 127] << 8;
+                if (!(at & 128) || at == 255) odd = 1;
+                FOLLOW(pointer)
             }
-            if (how & CROSSES) t += crossed >> 8;
-            u32 v = __byte_perm(axys, word, how >> 24) & 255;
+            const s32 after = t + (how & 7) + (how & CROSSES ? crossed >> 8 : 0);
+            u32 v = pick(axys, word, how >> 24) & 255;
             if (how & READS) {
                 const u32 in_rom = where & 0x1000;
                 const u32 found = *(in_rom ? rom + (SLICE_OF(where) | (where & 1023)) : (const u32*)ram + (where >> 2 & 31));
                 v = (in_rom ? found : found >> (where & 3) * 8) & 255;
-                if (in_rom ? found & WORD_READ : (where & 0x280) != 0x80) READ_SLOWLY(v, where, last)
+                if (in_rom ? found & WORD_READ : (where & 0x280) != 0x80) {
+                    if (in_rom || !(where & 0x88) || !plain || how & WRITES || odd) {
+                        odd = 1;
+                    } else {
+                        v = port(where, last, after);
+                        if (!(where & 0x80)) touched_last = 0, touched_at = after;
+                    }
+                }
             }
+            const u32 in_ram = (where & 0x1280) == 0x80;
+            if (how & WRITES && !in_ram && ((where & 0x1080) != 0 | IS_ODD_WRITE(where & 63, after))) odd = 1;
+            if (odd) break;
 
-            const u32 one = __byte_perm(axys, v, what >> 16) & 255, other = (how & ADDS ? v : 0) ^ (how & INVERTS ? 255 : 0);
-            const u32 in = how & CARRIES ? carry : how & ONE_MORE ? 1 : 0;
-            const u32 sum = one + other + in;
-            u32 result = sum & 255, out = sum >> 8;
-            if (how & (ANDS | XORS)) result = (how & ANDS ? one & v : 0) | (how & XORS ? one ^ v : 0);
-            if (how & HALVES) result = v >> 1 | in << 7, out = v & 1;
-            if (how & SETS_NZ) nz = result | (how & TESTS ? (v & 128) << 8 : 0);
-            if (how & SETS_C) carry = out;
-            if (how & SETS_V) over = how & TESTS ? v & 64 : ~(one ^ other) & (one ^ sum) & 128;
-            if (how & DECIMAL && modes & 8) {
-                const u32 r = how & INVERTS ? subtract_decimal(one, v, in) : add_decimal(one, v, in);
-                TAKE_DECIMAL(result)
-            }
-            axys = __byte_perm(axys, result, what);
-
-            if (how & BRANCHES) {  // on N, V, C or Z, by the highest bits of the opcode; the next tells whether it is to be set
-                const u32 flags = (IS_NEGATIVE ? 1 : 0) | (over ? 2 : 0) | carry << 2 | (IS_ZERO ? 8 : 0);
-                if ((flags >> (word >> 6 & 3) & 1) == (word >> 5 & 1)) TAKE_BRANCH
-            }
+            left -= 1;
+            t = after;
+            place += how >> 3 & 3;
+            COMBINE
+            BRANCH
             ahead = rom[place];  // before anything long, which memory has time for then
             if (how & WRITES) {
-                if ((where & 0x1280) == 0x80) {
-                    ram[where & 127] = (u8)result;
-                } else if (!(where & 0x1080) && plain) {
-                    const u32 number = where & 63;
-                    touched = (u8)number;
-                    if (clock_of(t) > seen) seen = clock_of(t);
-                    if (t >= frame_end) end_frame(), look = 1;
-                    if (number == 0x02) t = end_of_line(t);
-                    else if (matters(number, result)) wait_with(number, result, t), look = 1;
-                } else WRITE_SLOWLY(where, result)
+                if (in_ram) ram[where & 127] = (u8)result;
+                else TELL(where & 63, result, queue)
             }
-            if (how & SPECIAL) {
-                u32 s = axys >> 24;
-                switch (word & 255) {
-                    case 0x4C: GO_TO(ABSOLUTE) break;
-                    case 0x20: { const u32 from = PC - 1; PUSH(from >> 8) PUSH(from) GO_TO(ABSOLUTE) } break;
-                    case 0x60: { u32 low, high; PULL(low) PULL(high) GO_TO((low | high << 8) + 1) } break;
-                    case 0x48: PUSH(axys) break;
-                    case 0x68: { u32 a; PULL(a) nz = a; axys = __byte_perm(axys, a, 0x3214); } break;
-                    case 0x08: PUSH(PACK_FLAGS) break;
-                    case 0x28: { u32 flags; PULL(flags) UNPACK_FLAGS(flags) } break;
-                    case 0x58: modes &= 8; break;
-                    case 0x78: modes |= 4; break;
-                    case 0xD8: modes &= 4; break;
-                    case 0xF8: modes |= 8; break;
-                    case 0x6C: JUMP_BY_POINTER break;
-                    case 0x40: { u32 flags, low, high; PULL(flags) UNPACK_FLAGS(flags) PULL(low) PULL(high) GO_TO(low | high << 8) } break;
-                    case 0x00: BREAK_FROM(PC) break;
-                    default: RUN_UNDOCUMENTED s = axys >> 24;
-                }
-                axys = (axys & 0xFFFFFF) | s << 24;
+            if (how & SPECIAL || (how & DECIMAL && modes & 8) || ASKS_FOR_A_LOOK(ahead)) {
+                if (how & SPECIAL) {
+                    u32 s = axys >> 24;
+                    switch (word & 255) {
+                        case 0x4C:
+                            if (is_fe) odd = 1;
+                            else JUMP(ABSOLUTE)
+                            break;
+                        case 0x20:
+                            if (is_fe || s < 129) {
+                                odd = 1;
+                            } else {
+                                const u32 from = PC - 1;
+                                ram[s & 127] = (u8)(from >> 8);
+                                ram[s - 1 & 127] = (u8)from;
+                                s -= 2;
+                                JUMP(ABSOLUTE)
+                            }
+                            break;
+                        case 0x60:
+                            if (is_fe || s < 127 || s > 253) {
+                                odd = 1;
+                            } else {
+                                const u32 low = ram[s + 1 & 127], high = ram[s + 2 & 127];
+                                s += 2;
+                                JUMP((low | high << 8) + 1)
+                            }
+                            break;
+                        case 0x08: case 0x48: {
+                            const u32 value = word & 0x40 ? axys & 255 : PACK_FLAGS;
+                            if (s & 128) ram[s & 127] = (u8)value;
+                            else if (IS_ODD_WRITE(s & 63, t)) odd = 1;
+                            else TELL(s & 63, value, queue_apart)
+                            s -= 1;
+                        } break;
+                        case 0x28: case 0x68: {
+                            u32 value = ram[s + 1 & 127];
+                            if (s < 127 && s & s + 1 & 8 && plain) {  // an input of the TIA, and the one before it is read in vain
+                                value = port(0x101 + s, port(0x100 | s, word & 255, t), t);
+                                touched_last = 0, touched_at = t;
+                            } else if (s < 127 || s == 255) {
+                                odd = 1;
+                                break;
+                            }
+                            s += 1;
+                            if (word & 0x40) nz = value, axys = pick(axys, value, 0x3214);
+                            else UNPACK_FLAGS(value)
+                        } break;
+                        case 0x58: modes &= 8; break;
+                        case 0x78: modes |= 4; break;
+                        case 0xD8: modes &= 4; break;
+                        case 0xF8: modes |= 8; break;
+                        default: odd = 1;
+                    }
+                    if (odd) {  // it has done nothing yet
+                        left += 1;
+                        t -= how & 7;
+                        place -= how >> 3 & 3;
+                        ahead = word;
+                        break;
+                    }
+                    axys = (axys & 0xFFFFFF) | s << 24;
+                } else if (how & DECIMAL && modes & 8) COMBINE_DECIMALS
                 ahead = rom[place];
-            }
-            if (look) {
-                look = 0;
-                if (shown != known) {
-                    known = shown;
-                    LOOK_CLOSER(PC)
+                if (ASKS_FOR_A_LOOK(ahead)) {
+                    const u32 pc = PC;
+                    JUMP(pc)
                     ahead = rom[place];
                 }
-                if (stop) line_end = -0x7FFFFFFF;
             }
         }
+        touched = (u8)touched_last;
+        if (clock_of(touched_at) > seen) seen = clock_of(touched_at);
+        waiting = queued;
         if (__any_sync(crew, waiting > WAITING_ROOM / 2)) tell_tia(crew);
+        if (!__any_sync(crew, odd)) {
+            next_line += 76;
+        } else if (odd) {
+            odd = 0;
+            PUT_DOWN
+            cycles = t, instructions = left;
+            run_with_care();
+            t = cycles, left = instructions, ended = stop, touched_last = touched;
+            PICK_UP
+            ahead = rom[place];
+        }
+        queued = waiting;
     }
     tell_tia(crew);
     PUT_DOWN

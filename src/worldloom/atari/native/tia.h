@@ -196,15 +196,8 @@ CUDA_CALLABLE s32 delay_of(u32 number, s32 clock) const {
     }
 }
 
-CUDA_CALLABLE u8 tia_peek(u32 address, s32 cycle) {
-    u32 low = bus & 0x3F, number = address & 0x0F;
-    touched = 0;
-    if (clock_of(cycle) > seen) seen = clock_of(cycle);
-    if (number < 8) {
-        collide(seen);
-        u32 bits = collided >> (2 * number);
-        return (bits & 1) << 7 | (bits & 2) << 5 | low;
-    }
+// What paddles and buttons say, in the highest bit.
+CUDA_CALLABLE u32 tia_input(u32 number, u32 low, s32 cycle) const {
     if (number < 12) {
         s32 resistance = paddle_of(number - 8);
         if (resistance == 0) return 0x80 | low;
@@ -214,6 +207,16 @@ CUDA_CALLABLE u8 tia_peek(u32 address, s32 cycle) {
     }
     if (number < 14) return fire[number - 12] ? low : 0x80 | low;
     return low;
+}
+
+CUDA_CALLABLE u8 tia_peek(u32 address, s32 cycle) {
+    u32 low = bus & 0x3F, number = address & 0x0F;
+    touched = 0;
+    if (clock_of(cycle) > seen) seen = clock_of(cycle);
+    if (number >= 8) return (u8)tia_input(number, low, cycle);
+    collide(seen);
+    u32 bits = collided >> (2 * number);
+    return (bits & 1) << 7 | (bits & 2) << 5 | low;
 }
 
 CUDA_CALLABLE inline s32 tia_poke(u32 address, u8 value, s32 cycle) {

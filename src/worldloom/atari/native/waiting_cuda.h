@@ -20,9 +20,9 @@ CUDA_CALLABLE void begin_waiting() {
 // Whether a write would change anything.
 CUDA_CALLABLE bool matters(u32 number, u32 value) const { return doubtful >> number & 1 || told[number] != value; }
 
-NOINLINE CUDA_CALLABLE void wait_with(u32 number, u32 value, s32 at) {
+// Notes a write that matters; returns whether the display has to be told of it.
+CUDA_CALLABLE bool acts(u32 number, u32 value) {
     const unsigned long long one = 1;
-    if (number == 0x00) sync_vertically(value, clock_of(at));
     if (told[number] != value) {  // the graphics of one player and the ball are shown later, by a write to those of the other
         if (number == 0x1B || number == 0x1F) doubtful |= one << 0x1C;
         if (number == 0x1C) doubtful |= one << 0x1B;
@@ -31,14 +31,34 @@ NOINLINE CUDA_CALLABLE void wait_with(u32 number, u32 value, s32 at) {
     if (number == 0x2B) doubtful |= one * 31 << 0x20;
     told[number] = (u8)value;
     doubtful = doubtful & ~(one << number) | ALWAYS_ACT;
-    if (number == 0x00 || NEVER_ACT >> number & 1) return;
+    return number != 0x00 && !(NEVER_ACT >> number & 1);
+}
+
+// A write as it waits, and the cycle from which on it does not fit.
+CUDA_CALLABLE u32 waiting_word(u32 number, u32 value, s32 at) const { return (u32)at << 14 | number << 8 | value; }
+enum : s32 { TOO_LATE = 1 << 18 };
+
+// A write that fits, behind `before` that wait already; returns how many wait then.
+CUDA_CALLABLE u32 queue(u32 number, u32 value, s32 at, u32 before) {
+    if (!matters(number, value) || !acts(number, value)) return before;
     if (number == 0x01) load_paddles(value, at);
-    if (waiting == WAITING_ROOM || at >> 18) tell_tia(__activemask());
-    if (at >> 18) {  // a program that has not looked at the chip for long
+    write[before] = waiting_word(number, value, at);
+    return before + 1;
+}
+
+// The same where it is seldom called.
+NOINLINE CUDA_CALLABLE u32 queue_apart(u32 number, u32 value, s32 at, u32 before) { return queue(number, value, at, before); }
+
+NOINLINE CUDA_CALLABLE void wait_with(u32 number, u32 value, s32 at) {
+    if (number == 0x00) sync_vertically(value, clock_of(at));
+    if (!acts(number, value)) return;
+    if (number == 0x01) load_paddles(value, at);
+    if (waiting == WAITING_ROOM || at >= TOO_LATE) tell_tia(__activemask());
+    if (at >= TOO_LATE) {  // a program that has not looked at the chip for long
         tell_now(number, value, at);
         return;
     }
-    write[waiting++] = (u32)at << 14 | number << 8 | value;
+    write[waiting++] = waiting_word(number, value, at);
 }
 
 // Any write; returns the cycles after it.
