@@ -268,3 +268,25 @@ PAIRS = wl.Definition(
     step=(bump, roll, hunt, leave, graze, meet, count_births, close_up),
     max_steps=60,
 )
+
+
+class Strip(wl.Entity):
+    short: wl.Array(float, 63)  # 252 bytes
+    long: wl.Array(float, 90, 3)
+
+
+class Strips(wl.World):
+    pass
+
+
+def strips(threads: int, count: int = 5) -> wl.Definition:
+    """Entities with a short and a long array, which are stored in shared loops."""
+
+    @wl.system(threads=threads)
+    def draw(strip: Strip):
+        for place in wl.share(63):
+            strip.short[place] += 1.0
+        for place in wl.share(64):
+            strip.long[8 + place, 1] = float(place + strip.id)
+
+    return wl.Definition(f"Strips{threads}-test", Strips, {Strip: count}, step=(draw,))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import warp as wp
 from warp._src.context import runtime
-from wide_worlds import yard
+from wide_worlds import strips, yard
 
 import worldloom as wl
 from worldloom.core.launch_kernels import copy_rows
@@ -23,7 +23,7 @@ def test_the_kernels_of_long_arrays_move_16_bytes_at_a_time(tmp_path: Path) -> N
     assert "ld.global.v4.u32" in ptx.read_text() or "ld.global.v4.b32" in ptx.read_text()
 
 
-@pytest.mark.parametrize("world", [yard(64), "TagContinuousDemo-v0", "CovidEconomySynthetic-v0"], ids=["yard", "tag", "economy"])
+@pytest.mark.parametrize("world", [yard(64), strips(1), "TagContinuousDemo-v0", "CovidEconomySynthetic-v0"], ids=["yard", "strips", "tag", "economy"])
 def test_the_text_for_cuda_compiles(world: wl.Definition | str, tmp_path: Path) -> None:
     schedule = wl.Simulation(world, 1, "python").schedule
     program = generate(schedule, fuse=True, cuda=True)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from cuda_threads import Machine
-from wide_worlds import RAYS, Echo, Robot, Yard, yard
+from wide_worlds import RAYS, Echo, Robot, Strip, Yard, strips, yard
 
 import worldloom as wl
 from worldloom.core.compare import compare, first_difference, synchronise
@@ -124,3 +124,20 @@ def test_sums_that_are_added_to_and_taken_from(threads: int) -> None:
 
 def test_share_is_a_range_outside_of_systems() -> None:
     assert list(wl.share(3)) == [0, 1, 2]
+
+
+def test_a_cpu_is_asked_early_for_the_long_rows_that_are_stored() -> None:
+    cpu, cuda = (generate(wl.Simulation(strips(32), 1, "python").schedule, fuse=True, cuda=cuda).text for cuda in (False, True))
+    calls = [line.strip() for line in cpu.splitlines() if line.startswith(" ") and "wl_ahead" in line]
+    assert calls == [f"wl_ahead_float32_2(Strip__long__col, row, 270, {8 * 3}, {64 * 12})"]
+    assert "__builtin_prefetch" in cpu and "__builtin_prefetch" not in cuda
+
+
+def test_asking_beyond_the_last_row_does_nothing() -> None:
+    """A world of one row, whose memory ends behind it."""
+    sim = wl.Simulation(strips(1, count=1), 1, "cpu")
+    sim.step()
+    expected = np.zeros((90, 3), np.float32)
+    expected[8:72, 1] = np.arange(64)
+    np.testing.assert_array_equal(sim[Strip].long.numpy()[0, 0], expected)
+    assert (sim[Strip].short.numpy() == 1.0).all()

@@ -20,6 +20,16 @@ _WIDE = {8: "float2", 16: "float4"}
 """Vectors of these sizes in bytes are moved in one piece on CUDA."""
 _MOST_PIECES = 8
 """Longer vectors of real numbers are moved in up to so many such pieces."""
+_LINE = 64
+"""Bytes of a line of a CPU's cache."""
+_WORTH_ASKING_FOR = 4 * _LINE
+_ROWS_AHEAD = 2
+"""A CPU is asked this many rows ahead for what will be stored: a core waits for few lines at once of its own accord, and for more when asked."""
+_PREFETCH = (
+    f"auto from = (const char*)(column.data + (size_t)(row + {_ROWS_AHEAD}) * size + place);"
+    f" for (int i = 0; i < bytes; i += {_LINE}) __builtin_prefetch(from + i, 1);"
+)
+_NOTHING = ";"
 
 
 def type_code(kind: Any, types: dict[str, Any]) -> str:
@@ -58,6 +68,22 @@ def get(column: ast.expr, field: Field, row: ast.expr, indices: list[ast.expr] |
 def put(column: ast.expr, field: Field, row: ast.expr, value: ast.expr, indices: list[ast.expr] | None = None) -> ast.stmt:
     """Store the value of a row of a column, or one element of it."""
     return ast.Expr(nodes.call(_name("put", field), column, row, *_inner(field, indices), value))
+
+
+def is_worth_asking_for(array: Field, elements: int) -> bool:
+    """Whether so many elements of an array are many bytes."""
+    return elements * _element_bytes(array) >= _WORTH_ASKING_FOR
+
+
+def ask_ahead(column: ast.expr, array: Field, row: ast.expr, first: int, elements: int) -> ast.stmt:
+    """Ask for the memory of some elements of the rows after ``row``, which are about to be stored; on CUDA nothing is done."""
+    start, size = row_size(array) // array.shape[0] * first, elements * _element_bytes(array)
+    return ast.Expr(nodes.call(_name("ahead", array), column, row, *map(nodes.constant, (row_size(array), start, size))))
+
+
+def _element_bytes(array: Field) -> int:
+    """Bytes of what one index of the first axis stands for."""
+    return row_size(array) // array.shape[0] * int(wp.types.type_size_in_bytes(array.dtype))
 
 
 def stream_text(column: str, field: Field, row: str, value: str) -> str:
@@ -113,6 +139,9 @@ def definitions(fields: Iterable[Field], types: dict[str, Any], cuda: bool) -> s
         load, store = _native(field, place, cuda)
         texts.setdefault(_name("get", field), f'@wp.func_native(snippet="{load}")\ndef {_name("get", field)}(column: {column}, {head}) -> {kind}: ...\n')
         texts.setdefault(_name("put", field), f'@wp.func_native(snippet="{store}")\ndef {_name("put", field)}(column: {column}, {head}, value: {kind}): ...\n')
+        if field.shape:
+            ahead, taken = _name("ahead", field), f"column: {column}, {head}, bytes: wp.int32"
+            texts.setdefault(ahead, f'@wp.func_native(snippet="{_NOTHING if cuda else _PREFETCH}")\ndef {ahead}({taken}): ...\n')
         if not field.shape and len(shape_of(field.dtype)) == 1 and scalar_of(field.dtype) is wp.float32:
             part, size = _name("part", field), shape_of(field.dtype)[0]
             one = f"reinterpret_cast<float*>(column.data)[(size_t)row * {size} + place] = value;"

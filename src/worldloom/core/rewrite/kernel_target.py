@@ -442,6 +442,11 @@ class KernelTarget(Target):
     def _wait(self) -> ast.stmt:
         return ast.Expr(nodes.call(barrier(self.threads)))
 
+    def ask_ahead(self, row: Value, array: Field, first: int, turns: int) -> list[ast.stmt]:
+        if self.threads > 1 or not accessors.is_worth_asking_for(array, turns):
+            return []
+        return [accessors.ask_ahead(self._reach(row, array, write=True), array, self._row(row), first, turns)]
+
     def share(self, counter: str, turns: ast.expr, body: list[ast.stmt], gathered: list[tuple[Value, Field]]) -> list[ast.stmt]:
         """Every thread takes each ``threads``-th turn, and gathers on its own. Those of a warp then gather over all its threads; warps meet in memory."""
         if self.threads == 1:

@@ -157,6 +157,10 @@ class Target(ABC):
         """
         return [ast.For(ast.Name(counter, ast.Store()), nodes.call("range", turns), body, [], None)]
 
+    def ask_ahead(self, row: Value, array: Field, first: int, turns: int) -> list[ast.stmt]:
+        """Before a shared loop that stores ``turns`` elements of an array of the own row, from ``first`` on: ask early for the memory of the rows to come."""
+        return []
+
     @abstractmethod
     def loop_near(self, label: str, name: str, kind: Any, field: Field, point: ast.expr, radius: ast.expr, body: list[ast.stmt]) -> list[ast.stmt]:
         """Run ``body`` for every entity of ``kind`` whose ``field`` lies within ``radius`` of ``point``; variables of the loop begin with ``label``."""

@@ -44,7 +44,7 @@ class Turns:
         depth: How many loops there are around its body.
         draws: Random numbers that one turn draws at most.
         gathered: Components of the own row that turns accumulate into, each with the line.
-        stored: Arrays of the own row whose elements turns store, likewise.
+        stored: Arrays of the own row whose elements turns store, each with the row, the field and the line.
         seen: What turns read of the own row, likewise; of arrays only what is not the turn's own element.
         offsets: How far the turns' own elements of an array lie behind their numbers, each with the line: ``row.array[8 + ray]``.
     """
@@ -55,7 +55,7 @@ class Turns:
     depth: int
     draws: int = 0
     gathered: dict[str, tuple[Value, Field, int]] = field(default_factory=dict)
-    stored: dict[str, int] = field(default_factory=dict)
+    stored: dict[str, tuple[Value, Field, int]] = field(default_factory=dict)
     seen: dict[str, int] = field(default_factory=dict)
     offsets: dict[str, dict[int, int]] = field(default_factory=dict)
 
@@ -141,7 +141,7 @@ class Turns:
 
     def finish(self, flow: Statements) -> None:
         """DefinitionError where one turn reads what another writes."""
-        written = {**{name: line for name, (_, _, line) in self.gathered.items()}, **self.stored}
+        written = {name: line for name, (_, _, line) in [*self.gathered.items(), *self.stored.items()]}
         for name, line in self.seen.items():
             if name in written:
                 raise flow.source.error(
@@ -202,6 +202,9 @@ def understand_share(flow: Statements, name: str, call: ast.Call, node: ast.For)
         taken = nodes.warp("max", count, flow.target.literal(0, wp.int32))
         end.append(nodes.assign("wl_draw", nodes.binary(nodes.name(base), ast.Add(), nodes.binary(taken, ast.Mult(), each))))
     gathered = [(row, held) for row, held, _ in turns.gathered.values() if not held.is_array]
+    if turns.turns is not None:
+        for row, held, _ in turns.stored.values():
+            start += flow.target.ask_ahead(row, held, min(turns.offsets[held.name]), turns.turns)
     return [*start, *flow.target.share(counter, count, body, gathered), *end]
 
 
