@@ -18,24 +18,16 @@ void segment(s32 line, s32 x0, s32 x1) {
     }
     u32 shown = view.present;
     if (shown & view.stale) view.build(shown);
-    u32 alone = !(shown & ~(1u << PLAYFIELD)), halves = view.now[CTRLPF] & 2, over = view.now[CTRLPF] & 4;
+    const bool alone = !(shown & ~(1u << PLAYFIELD)), split = is_split(shown);
     for (s32 word = x0 >> 5; word <= (x1 - 1) >> 5; word++) {
-        u32 field = shown >> PLAYFIELD & 1 ? view.mask[PLAYFIELD][word] : 0;
+        const Layers in_front = layers(shown, split, word);
         Pixels made = view.now[COLUBK];
-        lay(made, field, view.now[COLUPF]);
-        u32 left = 0;  // of the playfield, where its halves have the colours of the players
-        if (halves && (alone || !over)) {
-            left = field & view.window(word, 0, WIDTH / 2);
-            lay(made, field, view.now[COLUP1]);
-            lay(made, left, view.now[COLUP0]);
-        }
+        lay(made, in_front.field, view.now[split ? COLUP1 : COLUPF]);
+        if (split) lay(made, in_front.left, view.now[COLUP0]);
         if (!alone) {
-            u32 player0 = (shown >> PLAYER0 & 1 ? view.mask[PLAYER0][word] : 0) | (shown >> OBJECT_MISSILE0 & 1 ? view.mask[OBJECT_MISSILE0][word] : 0);
-            u32 player1 = (shown >> PLAYER1 & 1 ? view.mask[PLAYER1][word] : 0) | (shown >> OBJECT_MISSILE1 & 1 ? view.mask[OBJECT_MISSILE1][word] : 0);
-            u32 ball = shown >> OBJECT_BALL & 1 ? view.mask[OBJECT_BALL][word] : 0, before = over ? field | ball : 0;
-            lay(made, player1 & ~(before | left), view.now[COLUP1]);
-            lay(made, player0 & ~before, view.now[COLUP0]);
-            lay(made, ball & ~((halves ? field : 0) | (over ? 0 : player0 | player1)), view.now[COLUPF]);
+            lay(made, in_front.player1, view.now[COLUP1]);
+            lay(made, in_front.player0, view.now[COLUP0]);
+            lay(made, in_front.ball, view.now[COLUPF]);
         }
         u8* at = row + 32 * word;
         if (x0 > 32 * word || x1 < 32 * word + 32) {

@@ -65,27 +65,19 @@ CUDA_CALLABLE u32 four_of(u32 kind) const { return view.now[kind] * 0x01010101u;
 CUDA_CALLABLE void segment(s32 x0, s32 x1) {
     u8* row = row_of(line);
     const u32 shown = view.now[VBLANK] ? 0 : view.present, back = view.now[VBLANK] ? 0 : four_of(COLUBK);
-    const u32 halves = view.now[CTRLPF] & 2, over = view.now[CTRLPF] & 4, split = halves && (!over || !(shown & ~(1u << PLAYFIELD)));
+    const bool split = is_split(shown);
     const u32 colour0 = four_of(COLUP0), colour1 = four_of(COLUP1), ball_colour = four_of(COLUPF), field_colour = split ? colour1 : ball_colour;
     view.build(shown);
     ROLLED for (s32 word = x0 >> 5; word <= (x1 - 1) >> 5; word++) {
-        const u32 field = shown >> PLAYFIELD & 1 ? view.mask[PLAYFIELD][word] : 0;
-        const u32 left = split ? field & view.window(word, 0, WIDTH / 2) : 0;  // has the colour of player 0
-        u32 player0 = (shown >> PLAYER0 & 1 ? view.mask[PLAYER0][word] : 0) | (shown >> OBJECT_MISSILE0 & 1 ? view.mask[OBJECT_MISSILE0][word] : 0);
-        u32 player1 = (shown >> PLAYER1 & 1 ? view.mask[PLAYER1][word] : 0) | (shown >> OBJECT_MISSILE1 & 1 ? view.mask[OBJECT_MISSILE1][word] : 0);
-        u32 ball = shown >> OBJECT_BALL & 1 ? view.mask[OBJECT_BALL][word] : 0;
-        const u32 before = over ? field | ball : 0;
-        ball &= ~((halves ? field : 0) | (over ? 0 : player0 | player1));
-        player1 &= ~(before | left);
-        player0 &= ~before;
-        const u32 sprites = player0 | player1 | ball, blank = view.now[COMB] && word == 0 ? 2 : 0;
+        const Layers in_front = layers(shown, split, word);
+        const u32 sprites = in_front.player0 | in_front.player1 | in_front.ball, blank = view.now[COMB] && word == 0 ? 2 : 0;
         Sixteen made[2];
         UNROLLED for (u32 i = 0; i < 8; i++) {
-            u32 cell = left >> 4 * i & 1 ? colour0 : field >> 4 * i & 1 ? field_colour : back;
+            u32 cell = in_front.left >> 4 * i & 1 ? colour0 : in_front.field >> 4 * i & 1 ? field_colour : back;
             if (sprites >> 4 * i & 15) {
-                cell ^= (cell ^ colour1) & four_bytes(player1 >> 4 * i);
-                cell ^= (cell ^ colour0) & four_bytes(player0 >> 4 * i);
-                cell ^= (cell ^ ball_colour) & four_bytes(ball >> 4 * i);
+                cell ^= (cell ^ colour1) & four_bytes(in_front.player1 >> 4 * i);
+                cell ^= (cell ^ colour0) & four_bytes(in_front.player0 >> 4 * i);
+                cell ^= (cell ^ ball_colour) & four_bytes(in_front.ball >> 4 * i);
             }
             made[i / 4].cell[i % 4] = i < blank ? 0 : cell;
         }
