@@ -35,6 +35,6 @@ print(f"first episodes end after {(ends.argmax(axis=0) + 1).tolist()} steps")
 
 four = wl.Simulation(wl.definition("Quadrapong-v5", obs_type="ram", noop_max=1, television="pal"), num_worlds=2, device="python", seed=0)
 players = [kind for kind in four.definition.rows if kind != "Console"]
-four.step({f"{kind}.stick": rng.integers(0, 18, (2, 1), np.int32) for kind in players})
+four.step({f"{kind}.stick": rng.integers(0, four[kind].stick.field.space.n, (2, 1), np.int32) for kind in players})
 print(f"{', '.join(players)} were paid {[int(four[kind].reward.numpy().sum()) for kind in players]}")
 print(f"their ground, on a television of Europe: {four.definition.render(four, 0)[100, 80].tolist()}")

@@ -41,6 +41,10 @@ def test_ids_are_known_without_their_roms(monkeypatch):
         ("ALE/Pong-v5+ALE/Breakout-v5", {"obs_type": "ram"}, "ALE/Pong-v5+ALE/Breakout-v5:obs_type=ram"),
         ("PongNoFrameskip-v4", {}, "ALE/Pong-v5:frame_skip=1,repeat_action_probability=0.0"),
         ("PongNoFrameskip-v0", {"frameskip": 4}, "ALE/Pong-v5"),
+        ("PongDeterministic-v0", {}, "ALE/Pong-v5"),
+        ("SpaceInvadersDeterministic-v4", {}, "ALE/SpaceInvaders-v5:frame_skip=3,repeat_action_probability=0.0"),
+        ("Pong-ramNoFrameskip-v4", {}, "ALE/Pong-v5:frame_skip=1,obs_type=ram,repeat_action_probability=0.0"),
+        ("Pong-ram-v0", {"frameskip": 4}, "ALE/Pong-v5:obs_type=ram"),
         ("MsPacman-v4:obs_type=ram", {}, "ALE/MsPacman-v5:frame_skip=2-5,obs_type=ram,repeat_action_probability=0.0"),
         ("Pong-v0+Breakout-v0", {}, "ALE/Pong-v5+ALE/Breakout-v5:frame_skip=2-5"),
     ],
@@ -56,6 +60,13 @@ def test_the_path_of_a_rom_may_have_a_plus(tmp_path):
     file.parent.mkdir()
     file.write_bytes(roms.find("pong").image)
     assert wl.definition(str(file)) is not None and wl.definition(f"{file}:noop_max=1").id == "Pong-v5:noop_max=1"
+
+
+def test_the_path_of_a_rom_may_be_a_path(tmp_path):
+    file = tmp_path / "any.bin"
+    file.write_bytes(roms.find("pong").image)
+    assert wl.Simulation(file, 1, "python").definition.id == "Pong-v5"
+    assert wl.make(file, 2, device="python", stack_num=1).observation_space.shape == (2, 1, 84, 84)
 
 
 def test_settings_reach_every_interface():

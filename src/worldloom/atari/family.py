@@ -2,7 +2,8 @@
 
 ``Pong-v5`` has EnvPool's settings and ``ALE/Pong-v5`` Gymnasium's. Others follow a colon, as in ``Pong-v5:frame_skip=2,noop_max=1``, and
 several games are joined by a plus: ``Pong-v5+Breakout-v5``. The path of a ROM stands for its game. ``CombatPlane-v5`` and the like are for several
-players, without being told. ``PongNoFrameskip-v4`` and the others that Gymnasium had before are ``ALE/Pong-v5`` with the settings they stood for.
+players, without being told. ``PongNoFrameskip-v4``, ``Pong-ramDeterministic-v0`` and the others that there were before are ``ALE/Pong-v5`` with the settings
+they stood for.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import difflib
 import os
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +27,8 @@ if TYPE_CHECKING:
     from worldloom.core.registry import Definition
 
 
-OLDER = re.compile(r"(?P<game>\w+?)(?P<each>NoFrameskip)?-v(?P<version>[04])", re.ASCII)
-"""Gymnasium's ids from before ``ALE/Pong-v5``."""
+OLDER = re.compile(r"(?P<game>\w+?)(?P<ram>-ram)?(?P<skip>NoFrameskip|Deterministic)?-v(?P<version>[04])", re.ASCII)
+"""Gym's and Gymnasium's ids from before ``ALE/Pong-v5``."""
 
 
 class AtariFamily:
@@ -60,18 +62,17 @@ class AtariFamily:
         return [f"{prefix}{id}{VERSION}" for prefix in ("", ALE) for id in self._single]
 
     def owns(self, id: str) -> bool:
-        names, _, _ = _parts(id)
-        return any(self._knows(name) for name in names)
+        return any(self._knows(name) for name in _parts(id).names)
 
     def _knows(self, name: str) -> bool:
         return name.lower() in self._known or is_path(name)
 
     def given(self, id: str) -> list[str]:
-        _, _, text = _parts(id)
-        return list(choices.read(text)) if text else []
+        return list(_parts(id).written)
 
     def make(self, id: str, settings: Mapping[str, Any]) -> Definition:
-        names, like, text = _parts(id)
+        parts = _parts(id)
+        names, written = parts.names, dict(parts.written)
         strange = [name for name in names if not self._knows(name)]
         if strange:
             near = difflib.get_close_matches(strange[0], self.ids(), n=1)
@@ -79,7 +80,6 @@ class AtariFamily:
             raise InputError(f"a plus joins Atari games, and '{strange[0]}' is none: {hint}")
         if len({name.startswith(ALE) for name in names}) > 1:
             raise InputError(f"games of one batch have one set of settings, EnvPool's or Gymnasium's: write '{ALE}' before all of them or before none")
-        written = choices.read(text) if text else {}
         for name in written:
             if name in settings:
                 raise InputError(f"the setting '{name}' is in the id and beside it: give it once")
@@ -89,7 +89,7 @@ class AtariFamily:
             several = self._for_several.get(bare(names[0]).lower())
             written |= {} if several is None else {"players": several}
         said = {choices.ALIASES.get(name, name) for name in (*written, *settings)}
-        chosen = choices.settle({**{name: value for name, value in _implied(id).items() if name not in said}, **written, **settings}, like)
+        chosen = choices.settle({**{name: value for name, value in parts.implied.items() if name not in said}, **written, **settings}, parts.like)
         found = titles([name.removeprefix(ALE) for name in names], chosen)
         key = (found, chosen)
         if key not in self._made:
@@ -99,23 +99,49 @@ class AtariFamily:
         return self._made[key]
 
 
-def _parts(id: str) -> tuple[list[str], choices.Like, str]:
-    """The games, whose settings they have, and the settings that differ."""
+@dataclass(frozen=True)
+class Parts:
+    """What an id says.
+
+    Attributes:
+        names: The games, as newer ids have them, or paths of ROMs.
+        text: The settings that follow a colon.
+        older: By name, the settings that an older id stands for; None where it is none.
+    """
+
+    names: list[str]
+    text: str
+    older: list[dict[str, Any] | None]
+
+    @property
+    def like(self) -> choices.Like:
+        return "gymnasium" if all(name.startswith(ALE) for name in self.names) else "envpool"
+
+    @property
+    def written(self) -> dict[str, Any]:
+        return choices.read(self.text) if self.text else {}
+
+    @property
+    def implied(self) -> dict[str, Any]:
+        """The settings that older ids stand for, which must be those of all games."""
+        if any(settings != self.older[0] for settings in self.older):
+            raise InputError(f"games of one batch have one set of settings, and older ids of {', '.join(self.names)} stand for several: write them all alike")
+        return self.older[0] or {}
+
+
+def _parts(id: str) -> Parts:
     head, colon, tail = id.rpartition(":")
     if not colon or ("=" not in tail and is_path(id)):  # a path may have a colon of its own
         head, tail = id, ""
     names = [head] if is_path(head) and os.path.exists(os.path.expanduser(head)) else head.split("+")  # a path may have a plus of its own
-    names = [f"{ALE}{older['game']}{VERSION}" if (older := OLDER.fullmatch(name)) else name for name in names]
-    return names, "gymnasium" if all(name.startswith(ALE) for name in names) else "envpool", tail
+    found = [OLDER.fullmatch(name) for name in names]
+    newer = [f"{ALE}{older['game']}{VERSION}" if older else name for name, older in zip(names, found, strict=True)]
+    return Parts(newer, tail, [_stands_for(older) if older else None for older in found])
 
 
-def _implied(id: str) -> dict[str, Any]:
-    """The settings that older ids of Gymnasium's stand for."""
-    found = [OLDER.fullmatch(name) for name in id.partition(":")[0].split("+")]
-    kinds = {older and (older["each"], older["version"]) for older in found}
-    if kinds == {None}:
-        return {}
-    if len(kinds) > 1:
-        raise InputError(f"games of one batch have one set of settings, and those of '{id}' have several: write them all alike")
-    each, version = kinds.pop() or (None, None)
-    return {"frame_skip": 1 if each else (2, 5), "repeat_action_probability": 0.25 if version == "0" else 0.0}
+def _stands_for(older: re.Match[str]) -> dict[str, Any]:
+    """The settings of an older id."""
+    often = 3 if older["game"].lower() == "spaceinvaders" else 4  # whose shots flicker, and would not be seen in every fourth frame
+    skip = {None: (2, 5), "NoFrameskip": 1, "Deterministic": often}[older["skip"]]
+    sticky = 0.25 if older["version"] == "0" else 0.0
+    return {"frame_skip": skip, "repeat_action_probability": sticky} | ({"obs_type": "ram"} if older["ram"] else {})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -63,7 +64,7 @@ class Simulation(History, Measured):
 
     def __init__(
         self,
-        world: str | Definition,
+        world: str | os.PathLike[str] | Definition,
         num_worlds: int,
         device: str = "cpu",
         *,
@@ -84,9 +85,9 @@ class Simulation(History, Measured):
         self.configured = 0
         """How often a configuration was set: what was derived from one, or recorded with its memory, must be made anew when it changes."""
         self.checks = checks
-        if not isinstance(world, (str, Definition)):
+        if not isinstance(world, (str, os.PathLike, Definition)):
             raise InputError(f"a simulation is made of a world's id or its definition, not of {type(world).__name__}")
-        self.definition = (definition(world) if isinstance(world, str) else world).with_counts(counts).checked
+        self.definition = (world if isinstance(world, Definition) else definition(os.fspath(world))).with_counts(counts).checked
         self._check_arguments(num_worlds, autoreset, threads, world_offset)
         self.num_worlds, self.autoreset, self.world_offset = num_worlds, autoreset, world_offset
         self.exact = exact

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -34,7 +35,7 @@ class EnvSpec:
 
 
 def make(
-    id: str | Definition | Callable[[], Any] | Sequence[Callable[[], Any]],
+    id: str | os.PathLike[str] | Definition | Callable[[], Any] | Sequence[Callable[[], Any]],
     num_envs: int = 1,
     *,
     device: str = "cpu",
@@ -51,7 +52,7 @@ def make(
     """Make ``num_envs`` copies of a world, or of any Gymnasium environment.
 
     Args:
-        id: The id of a registered world or its definition; ``gymnasium:ID`` for one of Gymnasium's own; or a factory (or one per copy) of
+        id: The id of a registered world or its definition, or the path of an Atari ROM; ``gymnasium:ID`` for one of Gymnasium's own; or a factory (or one per copy) of
             Gymnasium environments.
         num_envs: How many copies.
         device: Where worldloom's worlds run.
@@ -70,6 +71,7 @@ def make(
         raise InputError(f"env_type must be 'gymnasium', 'torch' or 'dm', not {env_type!r}")
     if batch_size is not None and not (isinstance(batch_size, int) and 1 <= batch_size <= num_envs):
         raise InputError(f"batch_size must be from 1 to num_envs ({num_envs}), not {batch_size!r}")
+    id = os.fspath(id) if isinstance(id, os.PathLike) else id
     if (isinstance(id, str) and id.startswith(FOREIGN)) or not isinstance(id, (str, Definition)):
         if device not in ("cpu", "auto"):
             raise InputError(f"Gymnasium's environments run on the CPU, not on {device!r}")
