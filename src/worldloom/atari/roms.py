@@ -74,7 +74,8 @@ class Rom:
         """What whoever plays it should know; empty for a game that is known."""
         if self.game is not None:
             return ""
-        return f"{shown(self.source)} is no ROM that is known here (its MD5 is {self.md5}), or it is damaged, so it has no rules: no rewards, no lives, and no end of an episode"
+        unknown = f"{shown(self.source)} is no ROM that is known here (its MD5 is {self.md5}), or it is damaged"
+        return f"{unknown}, so it has no rules: no rewards, no lives, and no end of an episode"
 
 
 @dataclass(frozen=True)

@@ -52,8 +52,8 @@ def make(
     """Make ``num_envs`` copies of a world, or of any Gymnasium environment.
 
     Args:
-        id: The id of a registered world or its definition, or the path of an Atari ROM; ``gymnasium:ID`` for one of Gymnasium's own; or a factory (or one per copy) of
-            Gymnasium environments.
+        id: The id of a registered world or its definition, or the path of an Atari ROM; ``gymnasium:ID`` for one of Gymnasium's own; or a factory
+            (or one per copy) of Gymnasium environments.
         num_envs: How many copies.
         device: Where worldloom's worlds run.
         env_type: ``gymnasium`` for a vector environment of NumPy arrays, ``torch`` for one of tensors on the device, ``dm`` for dm_env.
