@@ -273,6 +273,7 @@ PAIRS = wl.Definition(
 class Strip(wl.Entity):
     short: wl.Array(float, 63)  # 252 bytes
     long: wl.Array(float, 90, 3)
+    deep: wl.Array(int, 144)
 
 
 class Strips(wl.World):
@@ -288,5 +289,7 @@ def strips(threads: int, count: int = 5) -> wl.Definition:
             strip.short[place] += 1.0
         for place in wl.share(64):
             strip.long[8 + place, 1] = float(place + strip.id)
+        for place in wl.share(64):
+            strip.deep[80 + place] = strip.deep[place] + 1
 
     return wl.Definition(f"Strips{threads}-test", Strips, {Strip: count}, step=(draw,))

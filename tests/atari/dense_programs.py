@@ -6,6 +6,8 @@ import numpy as np
 
 VSYNC, VBLANK, WSYNC, HMM0, HMOVE, CXCLR = 0x00, 0x01, 0x02, 0x22, 0x2A, 0x2C
 REGISTERS = (*range(0x04, 0x15), *range(0x1B, 0x2C))
+STACKS = (0x07, 0x08, 0x0B, 0x0F, 0x1C, 0x2C, 0x7E, 0x7F, 0x80, 0x81, 0xFD, 0xFE, 0xFF)
+INPUTS = (*range(0x08, 0x0E), *range(0x280, 0x286))
 VALUES = (0, 1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 48, 0x60, 0x70, 0x80, 255, 255, 170, 85, 24, 129)
 ORIGIN, SIZE, ROUNDS, KEPT = 0xF000, 4096, 0x80, 0x81
 
@@ -30,6 +32,11 @@ def _piece(generator: np.random.Generator, address: int, pushes: float) -> list[
         return [*_store(0x70, HMM0), 0x85, WSYNC, *_store(0x60, HMOVE), *[0xEA] * 9, 0x85, HMM0]
     if chance < 0.16 + pushes:  # a player is placed, and something happens at once
         return [0x85, 0x10 + int(generator.integers(2)), 0x85, int(generator.choice([CXCLR, 0x1B, 0x1C, 0x04, 0x05, HMOVE, 0x0A]))]
+    if chance < 0.20 + pushes:  # pushes and pulls, in the chip and at the edges of the RAM
+        return [0xA2, int(generator.choice(STACKS)), 0x9A, *map(int, generator.choice([0x48, 0x08, 0x68, 0x28], 3))]
+    if chance < 0.24 + pushes:  # a port, the timer, a paddle or a button is read, and kept in RAM
+        address = int(generator.choice(INPUTS))
+        return [0xAD, address & 255, address >> 8, 0x85, KEPT + int(generator.integers(100))]
     return _store(value, register) if chance < 0.7 else [0x85, register] if chance < 0.9 else [0xEA]
 
 
@@ -42,3 +49,37 @@ def dense_program(generator: np.random.Generator, pushes: float = 0.03) -> bytes
         code += _piece(generator, ORIGIN + len(code), pushes)
     code += [0xC6, ROUNDS, 0xF0, 0x03, 0x4C, again & 255, again >> 8, *_store(0x82, VBLANK), *[0x85, WSYNC] * int(generator.integers(8)), 0x4C, 0x00, 0xF0]
     return bytes([*code, *[0xEA] * (SIZE - 6 - len(code)), *[0x00, 0xF0] * 3])
+
+
+def edge_programs() -> list[bytes]:
+    """Where the stack leaves the RAM, queues are full, and a frame ends at a push: one image each, whose frames are cut off."""
+    shown = [*_store(2, VSYNC), *[0x85, WSYNC] * 3, *_store(0, VSYNC), *[0x85, WSYNC] * 60, *_store(0, VBLANK)]
+    nusiz, pf1, grp0, resp0 = 0x04, 0x0E, 0x1B, 0x10
+
+    def stack(at: int) -> list[int]:
+        return [0xA2, at, 0x9A]
+
+    def wait(rounds: int) -> list[int]:
+        """Some 320 cycles a round."""
+        return [0xA0, rounds, 0xA2, 64, 0xCA, 0xD0, 0xFD, 0x88, 0xD0, 0xF8]
+
+    bodies = [
+        [*shown, *_store(5, nusiz), 0xA5, 0x0C],  # the last access is a read of an input
+        [*shown, *stack(0x0B), *_store(5, nusiz), 0x68],
+        [*shown, *stack(0x0B), *_store(5, nusiz), 0x28],
+        [*shown, *stack(0x80), 0x20, 0x00, 0xF1],  # JSR, half of it into the chip
+        [*shown, *stack(0x7E), *_store(0xF1, 0x80), 0x60],  # RTS, half of it from the chip
+        [*shown, *stack(0x2C), *_store(2, WSYNC), *[0x48] * 18],  # more pushes in a line than can wait
+        [*shown, *stack(0x2C), 0x85, WSYNC, *[0x08] * 18],
+        [*wait(200), *stack(0x1C), 0xA9, 0xAA, 0x48, 0x85, pf1],  # the first access after the last line
+        [*wait(200), *stack(0x1C), 0xA9, 0xAA, 0x08, 0x85, pf1],
+        [*[0xEA] * 3, *wait(0), *wait(0), *wait(0), *wait(0), 0xA9, 0x55, 0x85, pf1, 0x85, grp0, 0x85, resp0],  # a first access after 2^18 cycles
+    ]
+
+    def image(body: list[int]) -> bytes:
+        stay = ORIGIN + len(body)
+        code = [*body, 0x4C, stay & 255, stay >> 8]
+        code += [0xEA] * (0x100 - len(code)) + [*_store(0x18, grp0), 0x4C, 0x04, 0xF1]
+        return bytes([*code, *[0xEA] * (SIZE - 6 - len(code)), *[0x00, 0xF0] * 3])
+
+    return [image(body) for body in bodies]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import warp as wp
 from bare_machine import as_on_a_gpu, in_gpu_ways
-from dense_programs import dense_program
+from dense_programs import dense_program, edge_programs
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 import atari_fuzz
@@ -88,6 +88,14 @@ def dense_shelf(seed: int, count: int, pushes: float) -> tuple[console.Shelf, np
 def test_dense_programs_run_alike(log_words, pushes, of_cuda, monkeypatch):
     shelf, pressed, frames = dense_shelf(log_words, 60, pushes)
     assert_alike(shelf, pressed, frames, log_words, of_cuda, monkeypatch)
+
+
+def test_programs_at_the_edges_run_alike(of_cuda, monkeypatch):
+    """The stack at the end of the RAM and in the chip, more writes than can wait, and accesses that come late."""
+    generator, frames = np.random.default_rng(0), 16
+    carts = [cartridge(image) for image in edge_programs()]
+    shelf = console.shelve([atari_fuzz.entry(cart, generator) for cart in carts])
+    assert_alike(shelf, np.zeros((frames // atari_fuzz.STEP, len(carts), atari_fuzz.STEP, 2), np.uint8), frames, console.LOG, of_cuda, monkeypatch)
 
 
 @pytest.mark.parametrize("pushes", [0.0, 0.2])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from cuda_threads import Machine
-from wide_worlds import RAYS, Echo, Robot, Strip, Yard, strips, yard
+from wide_worlds import RAYS, Echo, Robot, Strip, Strips, Yard, strips, yard
 
 import worldloom as wl
 from worldloom.core.compare import compare, first_difference, synchronise
@@ -129,8 +129,26 @@ def test_share_is_a_range_outside_of_systems() -> None:
 def test_a_cpu_is_asked_early_for_the_long_rows_that_are_stored() -> None:
     cpu, cuda = (generate(wl.Simulation(strips(32), 1, "python").schedule, fuse=True, cuda=cuda).text for cuda in (False, True))
     calls = [line.strip() for line in cpu.splitlines() if line.startswith(" ") and "wl_ahead" in line]
-    assert calls == [f"wl_ahead_float32_2(Strip__long__col, row, 270, {8 * 3}, {64 * 12})"]
+    assert calls == [  # what is stored, where it is stored: not what is only read, and nothing short
+        f"wl_ahead_float32_2(Strip__long__col, row, 270, {8 * 3}, {64 * 12})",
+        f"wl_ahead_int32_1(Strip__deep__col, row, 144, 80, {64 * 4})",
+    ]
     assert "__builtin_prefetch" in cpu and "__builtin_prefetch" not in cuda
+
+
+class Scroll(wl.Entity):
+    numbers: wl.Array(float, 64, 64)  # 16 KiB
+
+
+@wl.system
+def unroll(scroll: Scroll):
+    for place in wl.share(64):
+        scroll.numbers[place, 0] = 1.0
+
+
+def test_nobody_is_asked_for_more_than_the_nearest_cache_holds() -> None:
+    text = generate(wl.Simulation(wl.Definition("Scroll-test", Strips, {Scroll: 1}, step=(unroll,)), 1, "python").schedule, fuse=True, cuda=False).text
+    assert not [line for line in text.splitlines() if line.startswith(" ") and "wl_ahead" in line]
 
 
 def test_asking_beyond_the_last_row_does_nothing() -> None:

@@ -16,7 +16,8 @@ NOINLINE CUDA_CALLABLE u32 peek(u32 address, u32 last, s32 at) {
 }
 
 #if defined(__CUDA_ARCH__)
-// A byte of a port or of the timer, or of an input of the TIA, for which nothing has to be told to anybody before.
+// A byte of a port or of the timer, or of an input of the TIA (bit 3 of the address is set), for which nothing has to be told to anybody before. Not for
+// cartridges that see what is read.
 NOINLINE CUDA_CALLABLE u32 port(u32 address, u32 last, s32 at) {
     bus = (u8)last;
     return address & 0x80 ? riot_peek(address, at) : tia_input(address & 15, last & 0x3F, at);

@@ -1,5 +1,5 @@
-// One instruction of any kind, on a GPU: what the loop of m6507_cuda.h leaves alone. The registers are where PUT_DOWN leaves them; `cycles` and `instructions`
-// are the cycles so far and the instructions that may still run.
+// One instruction of any kind, on a GPU: what the loop of m6507_cuda.h leaves alone. The registers are where PUT_DOWN leaves them, and whoever picks them up
+// finds the place of the next instruction anew; `cycles` and `instructions` are the cycles so far and the instructions that may still run.
 #if defined(__CUDA_ARCH__)
 
 NOINLINE CUDA_CALLABLE void run_with_care() {
@@ -8,7 +8,6 @@ NOINLINE CUDA_CALLABLE void run_with_care() {
     u32 axys, shown, place, lift, nz, carry, over, modes;
     s32 t = cycles, left = instructions - 1;
     PICK_UP
-    const u32 before = shown;
     u32 word = rom[place];
     if (ASKS_FOR_A_LOOK(word)) LOOK_AT_INSTRUCTION
     DECODE
@@ -43,14 +42,13 @@ NOINLINE CUDA_CALLABLE void run_with_care() {
             case 0x78: modes |= 4; break;
             case 0xD8: modes &= 4; break;
             case 0xF8: modes |= 8; break;
-            case 0x6C: t += 5, place += 3; JUMP_BY_POINTER break;
-            case 0x40: { t += 6, place += 1; u32 flags, low, high; PULL(flags) UNPACK_FLAGS(flags) PULL(low) PULL(high) GO_TO(low | high << 8) } break;
+            case 0x6C: t += 5; JUMP_BY_POINTER break;
+            case 0x40: { t += 6; u32 flags, low, high; PULL(flags) UNPACK_FLAGS(flags) PULL(low) PULL(high) GO_TO(low | high << 8) } break;
             case 0x00: t += 7, place += 2; BREAK_FROM(PC) break;
             default: RUN_UNDOCUMENTED s = axys >> 24;
         }
         axys = (axys & 0xFFFFFF) | s << 24;
     }
-    if (shown != before) LOOK_CLOSER(PC)
     PUT_DOWN
     cycles = t;
     instructions = left;

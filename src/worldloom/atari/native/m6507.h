@@ -1,5 +1,5 @@
 // The 6507. Instructions run until the TIA ends the frame or too many have run: in m6507_cpu.h one console after the other, each instruction with code of its
-// own, in m6507_cuda.h the consoles of a warp together, all instructions with the same code. Here is what both have in common.
+// own, in m6507_cuda.h and careful_cuda.h the consoles of a warp together, all instructions with the same code. Here is what they have in common.
 //
 // All cycles of an instruction are counted before it touches memory: an access sees the time at the end of its instruction.
 //

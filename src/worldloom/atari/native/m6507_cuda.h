@@ -3,10 +3,10 @@
 // instructions do stands behind conditions. A, X, Y and S lie in one word, from which `pick` takes them and into which it puts them.
 //
 // All consoles of a warp run the same line: one that is ahead, because it has skipped the rounds of a loop, waits for the others. One that comes to an odd
-// instruction waits too: it switches banks, reads a collision, has to be fetched byte by byte, is outside of the documentation. When all others are through
-// with the line, or wait as well, those run theirs together, with care (careful_cuda.h). So the loop calls nothing that calls others in turn. Where threads
-// that part will meet again, a GPU notes in a dozen registers for that. Around calls that go deep there are too few, and a condition with such a call behind
-// it costs forty cycles, whether it holds or not, to put one of them aside and to fetch it back.
+// instruction waits too, such as one that switches banks, reads a collision, sets the timer, has to be fetched byte by byte or is outside of the
+// documentation. When all others are through with the line, or wait as well, those run theirs together, with care (careful_cuda.h). So the loop calls next to
+// nothing. Where threads that part will meet again, a GPU notes in a dozen registers for that. Around calls that go deep there are too few, and a condition
+// with such a call behind it costs forty cycles, whether it holds or not, to put one of them aside and to fetch it back.
 #if defined(__CUDA_ARCH__)
 
 #define RESUME { shown = slices; }
@@ -47,7 +47,7 @@
     }
 #define ASKS_FOR_A_LOOK(word) ((word) & (WORD_FETCH | WORD_POLL))
 
-// Whether a write to a register of the TIA at a cycle is odd: it may end the frame or switch banks, or has no room to wait in.
+// Whether a write to a register of the TIA at a cycle is odd: it may end the frame or switch banks, or has no room to wait in, or comes too late to.
 #define IS_ODD_WRITE(number, at) (!plain | !(number) | queued == WAITING_ROOM | (at) >= quick_end)
 // Any other. A wait for the end of the line moves t on.
 #define TELL(number, value, queue) { \
@@ -57,7 +57,7 @@
 
 enum : s32 { NOT_YET = -0x10000000 };  // a cycle before all others
 
-// Bytes of two words, as __byte_perm has it, which however would first take bits away from the selector that none of ours has.
+// Bytes of two words, as __byte_perm has it, which however would first take the highest bit of each place from the selector. None of ours has it.
 CUDA_CALLABLE static u32 pick(u32 one, u32 other, u32 selector) {
 #if defined(__CUDACC__)
     u32 picked;
@@ -157,8 +157,8 @@ CUDA_CALLABLE void run() {
                         } break;
                         case 0x28: case 0x68: {
                             u32 value = ram[s + 1 & 127];
-                            if (s < 127 && s & s + 1 & 8 && plain) {  // an input of the TIA, and the one before it is read in vain
-                                value = port(0x101 + s, port(0x100 | s, word & 255, t), t);
+                            if (s < 127 && s & s + 1 & 8 && plain) {  // an input of the TIA; one that is read in vain before it leaves the same on the bus
+                                value = port(0x101 + s, word & 255, t);
                                 touched_last = 0, touched_at = t;
                             } else if (s < 127 || s == 255) {
                                 odd = 1;

@@ -59,4 +59,4 @@ enum : s32 { PADDLE_STEP = 23000 };
 // Loudness of the DPC for each set of its three notes, 4 bits each.
 enum : u32 { DPC_LOUDNESS = 0xFBA69540u };
 
-enum : u32 { WAITING_ROOM = 16 };  // writes that wait for a line to end; all tell theirs once anybody has half as many
+enum : u32 { WAITING_ROOM = 16 };  // writes that wait for a line to end; all tell theirs once anybody has more than half as many

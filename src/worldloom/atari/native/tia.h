@@ -227,7 +227,7 @@ CUDA_CALLABLE inline s32 tia_poke(u32 address, u8 value, s32 cycle) {
     switch (number) {
         case 0x00: sync_vertically(value, clock); break;
         case 0x01:
-#if !defined(__CUDA_ARCH__)  // see wait_with
+#if !defined(__CUDA_ARCH__)  // see waiting_cuda.h
             load_paddles(value, cycle);
 #endif
             show(VBLANK, value >> 1 & 1, clock + delay_of(0x01, clock));

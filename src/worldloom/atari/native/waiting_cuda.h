@@ -1,5 +1,5 @@
-// Writes to the TIA on a GPU. The consoles of a warp run their programs apart from each other, so what the display is told waits until one of them has no
-// room left for more, and then all tell it together; or until one reads a collision. Four of five writes tell it what it knows: they are not kept.
+// Writes to the TIA on a GPU. The consoles of a warp run their programs apart from each other, so what the display is told waits for the end of a line at which
+// one of them has much to tell, and then all tell it together; or until one reads a collision. Four of five writes tell it what it knows: they are not kept.
 //
 // __activemask() names those who are here now. It is read once, and all of them make the same calls with it afterwards; should a warp come here in parts, each
 // part has its own, and only time is lost. Those who have nothing to do come to every call with the others.
@@ -49,16 +49,17 @@ CUDA_CALLABLE u32 queue(u32 number, u32 value, s32 at, u32 before) {
 // The same where it is seldom called.
 NOINLINE CUDA_CALLABLE u32 queue_apart(u32 number, u32 value, s32 at, u32 before) { return queue(number, value, at, before); }
 
+// Any write that matters, out of the loop: there half of the room is free.
 NOINLINE CUDA_CALLABLE void wait_with(u32 number, u32 value, s32 at) {
     if (number == 0x00) sync_vertically(value, clock_of(at));
-    if (!acts(number, value)) return;
-    if (number == 0x01) load_paddles(value, at);
-    if (waiting == WAITING_ROOM || at >= TOO_LATE) tell_tia(__activemask());
-    if (at >= TOO_LATE) {  // a program that has not looked at the chip for long
-        tell_now(number, value, at);
+    if (at < TOO_LATE) {
+        waiting = queue(number, value, at, waiting);
         return;
     }
-    write[waiting++] = waiting_word(number, value, at);
+    if (!acts(number, value)) return;  // of a program that has not looked at the chip for long
+    if (number == 0x01) load_paddles(value, at);
+    tell_tia(__activemask());
+    tell_now(number, value, at);
 }
 
 // Any write; returns the cycles after it.

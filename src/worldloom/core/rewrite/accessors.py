@@ -22,11 +22,12 @@ _MOST_PIECES = 8
 """Longer vectors of real numbers are moved in up to so many such pieces."""
 _LINE = 64
 """Bytes of a line of a CPU's cache."""
-_WORTH_ASKING_FOR = 4 * _LINE
+_WORTH_ASKING_FOR = range(4 * _LINE, 2**14)
+"""Bytes of a row: more would drive out of the nearest cache what is needed sooner."""
 _ROWS_AHEAD = 2
 """A CPU is asked this many rows ahead for what will be stored: a core waits for few lines at once of its own accord, and for more when asked."""
 _PREFETCH = (
-    f"auto from = (const char*)(column.data + (size_t)(row + {_ROWS_AHEAD}) * size + place);"
+    f"auto from = (const char*)((size_t)column.data + ((size_t)(row + {_ROWS_AHEAD}) * size + place) * sizeof(*column.data));"
     f" for (int i = 0; i < bytes; i += {_LINE}) __builtin_prefetch(from + i, 1);"
 )
 _NOTHING = ";"
@@ -71,8 +72,8 @@ def put(column: ast.expr, field: Field, row: ast.expr, value: ast.expr, indices:
 
 
 def is_worth_asking_for(array: Field, elements: int) -> bool:
-    """Whether so many elements of an array are many bytes."""
-    return elements * _element_bytes(array) >= _WORTH_ASKING_FOR
+    """Whether so many elements of an array are many bytes, and not too many."""
+    return elements * _element_bytes(array) in _WORTH_ASKING_FOR
 
 
 def ask_ahead(column: ast.expr, array: Field, row: ast.expr, first: int, elements: int) -> ast.stmt:

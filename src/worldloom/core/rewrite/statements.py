@@ -285,7 +285,7 @@ class Statements(Expressions):
             self.log(holder.base, field, "write", node)
             if self.turns is not None:
                 check_size(self, holder, target)
-                self.turns.stored.setdefault(field.name, (holder.base, field, target.lineno))
+                self.turns.store(self, holder.base, field, target)
             kind, indices = self.indices(holder, target)
             return self.target.set_element(holder.base, field, indices, self.convert(value, kind, node, f"'{field.name}'"))
         _, indices = self.indices(holder, target)

@@ -44,7 +44,8 @@ class Turns:
         depth: How many loops there are around its body.
         draws: Random numbers that one turn draws at most.
         gathered: Components of the own row that turns accumulate into, each with the line.
-        stored: Arrays of the own row whose elements turns store, each with the row, the field and the line.
+        stored: Arrays of the own row whose elements turns store, each with the line.
+        places: Where turns store: the row, the array, and how far the elements lie behind the turns' numbers.
         seen: What turns read of the own row, likewise; of arrays only what is not the turn's own element.
         offsets: How far the turns' own elements of an array lie behind their numbers, each with the line: ``row.array[8 + ray]``.
     """
@@ -55,7 +56,8 @@ class Turns:
     depth: int
     draws: int = 0
     gathered: dict[str, tuple[Value, Field, int]] = field(default_factory=dict)
-    stored: dict[str, tuple[Value, Field, int]] = field(default_factory=dict)
+    stored: dict[str, int] = field(default_factory=dict)
+    places: list[tuple[Value, Field, int]] = field(default_factory=list)
     seen: dict[str, int] = field(default_factory=dict)
     offsets: dict[str, dict[int, int]] = field(default_factory=dict)
 
@@ -93,6 +95,13 @@ class Turns:
         assert array.base is not None
         if isinstance(array.base.type, RowType) and array.base.type.own and not self.own(flow, array.type.field, subscript):
             self.seen.setdefault(array.type.field.name, line)
+
+    def store(self, flow: Statements, row: Value, array: Field, subscript: ast.Subscript) -> None:
+        """Note that a turn stores its element of an array of the own row."""
+        self.stored.setdefault(array.name, subscript.lineno)
+        offset = self.own_offset(flow, array, subscript)
+        if offset is not None:
+            self.places.append((row, array, offset))
 
     def check_local(self, flow: Statements, name: str, node: ast.AST) -> None:
         """DefinitionError where a turn changes a variable that belongs to all threads."""
@@ -141,7 +150,7 @@ class Turns:
 
     def finish(self, flow: Statements) -> None:
         """DefinitionError where one turn reads what another writes."""
-        written = {name: line for name, (_, _, line) in [*self.gathered.items(), *self.stored.items()]}
+        written = {**{name: line for name, (_, _, line) in self.gathered.items()}, **self.stored}
         for name, line in self.seen.items():
             if name in written:
                 raise flow.source.error(
@@ -203,8 +212,8 @@ def understand_share(flow: Statements, name: str, call: ast.Call, node: ast.For)
         end.append(nodes.assign("wl_draw", nodes.binary(nodes.name(base), ast.Add(), nodes.binary(taken, ast.Mult(), each))))
     gathered = [(row, held) for row, held, _ in turns.gathered.values() if not held.is_array]
     if turns.turns is not None:
-        for row, held, _ in turns.stored.values():
-            start += flow.target.ask_ahead(row, held, min(turns.offsets[held.name]), turns.turns)
+        for row, held, place in {(held.name, place): (row, held, place) for row, held, place in turns.places}.values():
+            start += flow.target.ask_ahead(row, held, place, turns.turns)
     return [*start, *flow.target.share(counter, count, body, gathered), *end]
 
 
