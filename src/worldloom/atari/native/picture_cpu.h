@@ -20,7 +20,9 @@ void segment(s32 line, s32 x0, s32 x1) {
     if (shown & view.stale) view.build(shown);
     const bool alone = !(shown & ~(1u << PLAYFIELD)), split = is_split(shown);
     for (s32 word = x0 >> 5; word <= (x1 - 1) >> 5; word++) {
-        const Layers in_front = layers(shown, split, word);
+        Layers in_front = {mask_of(shown, PLAYFIELD, word), 0, 0, 0, 0};
+        if (!alone) in_front = layers(shown, split, word);
+        else if (split) in_front.left = in_front.field & view.window(word, 0, WIDTH / 2);
         Pixels made = view.now[COLUBK];
         lay(made, in_front.field, view.now[split ? COLUP1 : COLUPF]);
         if (split) lay(made, in_front.left, view.now[COLUP0]);
