@@ -29,6 +29,7 @@ def test_148_of_the_151_documented_opcodes_are_there_once():
 def test_lengths_are_those_by_which_instructions_are_fetched():
     read = lengths()
     assert {opcode: how >> 3 & 3 for opcode, (_, how) in COUNTED.items()} == {opcode: read[opcode] for opcode in COUNTED}
+    assert read[BREAK] == 1  # it goes past the byte behind it, which is not read
 
 
 def test_fields_do_not_overlap():

@@ -126,10 +126,18 @@ def test_share_is_a_range_outside_of_systems() -> None:
     assert list(wl.share(3)) == [0, 1, 2]
 
 
+def text_of(definition: wl.Definition, cuda: bool = False) -> str:
+    return generate(wl.Simulation(definition, 1, "python").schedule, fuse=True, cuda=cuda).text
+
+
+def asked(text: str) -> list[str]:
+    """The calls that ask for memory early."""
+    return [line.strip() for line in text.splitlines() if line.startswith(" ") and "wl_ahead" in line]
+
+
 def test_a_cpu_is_asked_early_for_the_long_rows_that_are_stored() -> None:
-    cpu, cuda = (generate(wl.Simulation(strips(32), 1, "python").schedule, fuse=True, cuda=cuda).text for cuda in (False, True))
-    calls = [line.strip() for line in cpu.splitlines() if line.startswith(" ") and "wl_ahead" in line]
-    assert calls == [  # what is stored, where it is stored: not what is only read, and nothing short
+    cpu, cuda = text_of(strips(32)), text_of(strips(32), cuda=True)
+    assert asked(cpu) == [  # what is stored, where it is stored: not what is only read, and nothing short
         f"wl_ahead_float32_2(Strip__long__col, row, 270, {8 * 3}, {64 * 12})",
         f"wl_ahead_int32_1(Strip__deep__col, row, 144, 80, {64 * 4})",
     ]
@@ -147,8 +155,7 @@ def unroll(scroll: Scroll):
 
 
 def test_nobody_is_asked_for_more_than_the_nearest_cache_holds() -> None:
-    text = generate(wl.Simulation(wl.Definition("Scroll-test", Strips, {Scroll: 1}, step=(unroll,)), 1, "python").schedule, fuse=True, cuda=False).text
-    assert not [line for line in text.splitlines() if line.startswith(" ") and "wl_ahead" in line]
+    assert not asked(text_of(wl.Definition("Scroll-test", Strips, {Scroll: 1}, step=(unroll,))))
 
 
 def test_asking_beyond_the_last_row_does_nothing() -> None:

@@ -72,7 +72,7 @@ class AtariFamily:
 
     def make(self, id: str, settings: Mapping[str, Any]) -> Definition:
         parts = _parts(id)
-        names, written = parts.names, dict(parts.written)
+        names, written = parts.names, parts.written
         strange = [name for name in names if not self._knows(name)]
         if strange:
             near = difflib.get_close_matches(strange[0], self.ids(), n=1)
