@@ -288,6 +288,24 @@ def test_a_callable_parts_two_kernels() -> None:
     assert kinds.count(HostNode) == 1 and 0 < kinds.index(HostNode) < len(kinds) - 1
 
 
+def test_threads_hand_out_unless_a_callable_comes_after_them() -> None:
+    def lift(sim: wl.Simulation) -> None:
+        sim["Drop"].sight.numpy()[...] += 1.0
+
+    plain, lifted = (wl.Definition("Rain-test", Sky, {Drop: 2}, step=(fall, note), observe=(peek, *last)) for last in ((), (lift,)))
+    sim = wl.Simulation(plain, 4, "cpu", seed=0, autoreset="disabled", threads=2)
+    assert sim.hands_out
+    assert not wl.Simulation(plain, 4, "cpu", seed=0, autoreset="disabled", threads=1).hands_out
+    assert not wl.Simulation(plain, 4, "python", seed=0).hands_out
+    assert not wl.Simulation(lifted, 4, "cpu", seed=0, autoreset="disabled", threads=2).hands_out
+    column = sim["Drop"].sight.numpy()
+    target = np.full_like(column, -1.0)
+    sim.step(outlets=[(column, target)])
+    assert np.array_equal(target, column)
+    sim.step()
+    assert not np.array_equal(target, column)
+
+
 def test_an_error_in_a_callable_reaches_the_caller() -> None:
     def fail(sim: wl.Simulation) -> None:
         if (sim["Drop"].height.numpy() < 7.0).any():

@@ -12,6 +12,7 @@ from meadow import MEADOW, SKY
 
 import worldloom as wl
 from worldloom.core.errors import InputError
+from worldloom.vector import batch
 from worldloom.vector.gymnasium import MODES, WorldEnv, WorldVectorEnv
 
 N = 3
@@ -153,6 +154,28 @@ def test_copies_stay_and_views_move(backend):
         assert all(same) is copy
         column = env.simulation["Cart"].sight.numpy()
         assert np.shares_memory(kept[0], column) is not copy
+
+
+def test_threads_copy_large_observations(monkeypatch):
+    one, other = (WorldVectorEnv("CartPole-v1", 6, seed=0, threads=threads) for threads in (1, 3))
+    assert not one.simulation.hands_out and other.simulation.hands_out
+    monkeypatch.setattr(batch, "LARGE", 1)
+    large = WorldVectorEnv("CartPole-v1", 6, seed=0, threads=3)
+    actions = np.random.default_rng(0).integers(0, 2, (60, 6))
+    for env in (one, other, large):
+        env.reset()
+    kept = []
+    for row in actions:
+        expected, again, found = (env.step(row) for env in (one, other, large))
+        assert data_equivalence(expected, again) and data_equivalence(expected, found)
+        assert not np.shares_memory(found[0], large.simulation["Cart"].sight.numpy())
+        kept.append((found[0], found[0].copy()))
+    assert all(np.array_equal(*pair) for pair in kept)
+    mask = np.arange(6) == 2
+    assert data_equivalence(*(env.reset(seed=3, options={"reset_mask": mask})[0] for env in (one, large)))
+    large.close()
+    with pytest.raises(InputError, match="closed"):
+        large.step(actions[0])
 
 
 def test_torch_tensors_in_and_out():

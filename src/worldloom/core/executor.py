@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 import sys
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import warp as wp
 
 from worldloom.core import scratch
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 Segment = Callable[[], None]
 Launched = KernelSpec | LaunchNode
 """What is recorded into graphs."""
+Outlet = tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
+"""The memory of a column, and an array of the same shape, (num_worlds, ...), that it is to be copied to."""
 
 
 class Executor:
@@ -39,6 +42,9 @@ class Executor:
         self.tables, self.offset = {**simulation.tables, **self._scratch(simulation)}, simulation.world_offset
         self.errors, self.alarm = simulation._fault_buffers, simulation._alarm.array
         self.prepared = simulation.prepared
+        self.outlets: Sequence[Outlet] = ()
+        """What threads copy of the worlds that they have stepped, if the step hands out anything."""
+        self.hands_out = len(self.slices) > 1 and isinstance(program.step[-1], Launched)
         self._simulation = weakref.ref(simulation)
         for spec in (*program.step, *program.reset):
             if isinstance(spec, KernelSpec) and spec.launched(simulation.num_worlds) >= 2**31:
@@ -71,7 +77,7 @@ class Executor:
 
     def _record_all(self) -> tuple[list[Segment], list[Segment]]:
         with WARP:
-            return self._record(self.program.step), self._record(self.program.reset)
+            return self._record(self.program.step, self.hands_out), self._record(self.program.reset)
 
     def step(self) -> None:
         for segment in (self._recorded or self.segments)[0]:
@@ -122,7 +128,7 @@ class Executor:
             block_dim=block,
         )
 
-    def _record(self, entries: list[Entry]) -> list[Segment]:
+    def _record(self, entries: list[Entry], hands_out: bool = False) -> list[Segment]:
         segments: list[Segment] = []
         kernels: list[Launched] = []
         for entry in [*entries, None]:
@@ -130,13 +136,13 @@ class Executor:
                 kernels.append(entry)
                 continue
             if kernels:
-                segments.append(self._graph(kernels))
+                segments.append(self._graph(kernels, hands_out and entry is None))
                 kernels = []
             if entry is not None:
                 segments.append(functools.partial(self._call, entry))
         return segments
 
-    def _graph(self, kernels: list[Launched]) -> Segment:
+    def _graph(self, kernels: list[Launched], hands_out: bool) -> Segment:
         graphs = []
         for shard in range(len(self.slices)):
             with wp.ScopedCapture(device=self.device, force_module_load=False) as capture:
@@ -147,7 +153,16 @@ class Executor:
             return functools.partial(self._launch_graph, graphs[0])
         if len(graphs) == 1:
             return functools.partial(wp.capture_launch, graphs[0])
-        return functools.partial(run_all, [functools.partial(wp.capture_launch, g) for g in graphs], self.threads)
+        runs: list[Segment] = [functools.partial(wp.capture_launch, graph) for graph in graphs]
+        if hands_out:
+            runs = [functools.partial(self._hand_out, run, *part) for run, part in zip(runs, self.slices, strict=True)]
+        return functools.partial(run_all, runs, self.threads)
+
+    def _hand_out(self, run: Segment, first: int, end: int) -> None:
+        """Step some worlds, and copy what is asked for while it is still near."""
+        run()
+        for column, target in self.outlets:
+            np.copyto(target[first:end], column[first:end])
 
     def _call(self, node: HostNode) -> None:
         node.call(self._simulation())

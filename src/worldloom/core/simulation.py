@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from worldloom.core import ranges, shards
 from worldloom.core.console import compiling
 from worldloom.core.entity import Entity, World
 from worldloom.core.errors import CapacityError, InputError, WorldFault
-from worldloom.core.executor import Executor
+from worldloom.core.executor import Executor, Outlet
 from worldloom.core.families import family_of, nearest_first
 from worldloom.core.fields import Role
 from worldloom.core.guards import CAPACITY, WIDTH, Alarm
@@ -175,20 +175,33 @@ class Simulation(History, Measured):
 
     # -- running -----------------------------------------------------------------------------------------------------
 
-    def step(self, actions: Any = None) -> None:
+    def step(self, actions: Any = None, outlets: Sequence[Outlet] = ()) -> None:
         """Let every world take one step.
 
         Args:
             actions: An array or tensor of shape (num_worlds, count, ...) for a world with one action component; a mapping
                 from ``Table.name``, or from the kind of entity, to such arrays for several. What is not handed in stays as it lies in
                 the columns.
+            outlets: Columns' memory with arrays that it is copied to, by the threads that step the worlds, where the step :attr:`hands_out` anything.
         """
         self._check_open()
         self.untouched = False
         if actions is not None:
             self._take(actions)
-        self._run_step()
+        if outlets:
+            self.executor.outlets = outlets
+            try:
+                self._run_step()
+            finally:
+                self.executor.outlets = ()
+        else:
+            self._run_step()
         self.check_room()
+
+    @property
+    def hands_out(self) -> bool:
+        """Whether several threads step the worlds, and nothing comes after them."""
+        return not self.interpreted and self.executor.hands_out
 
     def enqueue_step(self) -> None:
         """Take a step, with the actions that lie in the columns, as single kernels that a graph of PyTorch's may capture."""

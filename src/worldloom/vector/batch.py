@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -17,6 +18,8 @@ from worldloom.vector.layout import Layout, Leaf
 Backend = Literal["numpy", "torch"]
 Outcome = tuple[Any, Any, Any, Any, dict[str, Any]]
 """Observations, rewards, terminations, truncations and infos."""
+LARGE = 1 << 16
+"""Bytes from which on observations are copied by the threads that step the worlds."""
 
 
 class Batch:
@@ -34,8 +37,11 @@ class Batch:
         self.num_envs = simulation.num_worlds
         self._action_columns = {leaf.key: self._column(leaf) for leaf in layout.actions}
         self._views: dict[tuple[str, tuple[int, ...]], Any] = {}
-        on_host = simulation.device.is_cpu and backend == "numpy" and len(layout.actions) == 1
-        self._only_action = self._view(self._column(layout.actions[0]), layout.actions[0].shape) if on_host else None
+        on_host = simulation.device.is_cpu and backend == "numpy"
+        self._only_action = self._view(self._column(layout.actions[0]), layout.actions[0].shape) if on_host and len(layout.actions) == 1 else None
+        views = {leaf.key: self._view(self._column(leaf), leaf.shape) for leaf in layout.observations} if on_host and copy and simulation.hands_out else {}
+        self._large = {key: view for key, view in views.items() if view.nbytes >= LARGE}
+        self._copies: dict[str, Any] = {}
 
     def _column(self, leaf: Leaf, prefix: str = "") -> Column:
         return self.simulation.tables[leaf.table][prefix + leaf.name]
@@ -58,8 +64,9 @@ class Batch:
             self._views[column.name, shape] = view
         return view
 
-    def _tree(self, leaves: list[Leaf], prefix: str = "") -> Any:
-        parts = {leaf.key: self.export(self._column(leaf, prefix), leaf.shape) for leaf in leaves}
+    def _tree(self, leaves: list[Leaf], prefix: str = "", copies: Mapping[str, Any] = MappingProxyType({})) -> Any:
+        """Components by key, the only one by itself; those of ``copies`` have been copied already."""
+        parts = {leaf.key: copies[leaf.key] if leaf.key in copies else self.export(self._column(leaf, prefix), leaf.shape) for leaf in leaves}
         return next(iter(parts.values())) if len(parts) == 1 else parts
 
     def begin(self) -> None:
@@ -118,7 +125,8 @@ class Batch:
             if self.backend == "torch" or over.any():  # a look at a GPU's flags would wait for it
                 infos["final_obs"], infos["_final_obs"] = self.final_observations(), over
                 infos["final_info"], infos["_final_info"] = self._masked(FINAL, over), over
-        return self.observations(), self.rewards(), terminations, truncations, infos
+        copies, self._copies = self._copies, {}
+        return self._tree(self.layout.observations, copies=copies), self.rewards(), terminations, truncations, infos
 
     def everyone(self) -> Any:
         """A mask of all worlds."""
@@ -128,18 +136,20 @@ class Batch:
 
     def step(self, actions: Any) -> None:
         """Hand in one action per world and step."""
+        self._copies = {key: np.empty_like(view) for key, view in self._large.items()}
+        outlets = [(self._large[key], copy) for key, copy in self._copies.items()]
         own = self._only_action
         if own is not None and type(actions) is np.ndarray and actions.shape == own.shape and actions.dtype.kind == own.dtype.kind:
             own[...] = actions if actions.dtype.itemsize <= own.dtype.itemsize or actions.dtype.kind == "f" else _clipped(actions, own.dtype)
-            self.simulation.step()
+            self.simulation.step(outlets=outlets)
             return
         if len(self._action_columns) == 1 and not isinstance(actions, Mapping):
             column = next(iter(self._action_columns.values()))
-            self.simulation.step(self._shaped(actions, column))
+            self.simulation.step(self._shaped(actions, column), outlets)
             return
         if not isinstance(actions, Mapping) or set(actions) != set(self._action_columns):
             raise InputError(f"actions are a mapping with the keys {', '.join(self._action_columns)}")
-        self.simulation.step({c.name: self._shaped(actions[k], c) for k, c in self._action_columns.items()})
+        self.simulation.step({c.name: self._shaped(actions[k], c) for k, c in self._action_columns.items()}, outlets)
 
     def _shaped(self, actions: Any, column: Column) -> Any:
         if not hasattr(actions, "shape"):
