@@ -48,6 +48,7 @@ CUDA_CALLABLE void carry_out_all() {}
 CUDA_CALLABLE s32 end_of_line(s32 cycle) const { return cycle + (76 - cycle % 76) % 76; }
 CUDA_CALLABLE u32 tia_input(u32 number, u32 low, s32 cycle) const { return low; }
 CUDA_CALLABLE u8 tia_peek(u32 address, s32 cycle) { return (u8)(bus & 0x3F); }
+CUDA_CALLABLE bool knows(u32 number, u32 value) const { return false; }
 CUDA_CALLABLE s32 tia_poke(u32 address, u8 value, s32 cycle) { return (address & 0x3F) == 2 ? end_of_line(cycle) : cycle; }
 """
 BODY = """
@@ -75,12 +76,15 @@ m.start_cpu();
 if (r[0] >= 0) {
     m.pc = r[0]; m.a = r[1]; m.x = r[2]; m.y = r[3]; m.s = r[4]; m.p = r[5];
 }
-#if defined(__CUDA_ARCH__)
-m.crew = __activemask();
-#endif
 for (int frame = 0; frame < frames; frame++) {
     m.press(pressed.data[2 * frame], pressed.data[2 * frame + 1], 0, 0);
+#if defined(__CUDA_ARCH__)
+    m.crew = __activemask();
     m.run();
+#else
+    m.instructions = 0;
+    while (m.run_some()) {}
+#endif
 }
 r[0] = m.pc; r[1] = m.a; r[2] = m.x; r[3] = m.y; r[4] = m.s; r[5] = m.p;
 r[6] = m.cycles; r[7] = m.instructions; r[8] = m.paddle[0]; r[9] = m.paddle[1];

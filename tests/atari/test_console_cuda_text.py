@@ -52,11 +52,11 @@ def of_cuda() -> console.Kernels:
 
 
 class Shared(console.Bench):
-    """Whose pictures are drawn by as many threads as on a GPU, of which none needs the others."""
+    """With a thread for each console and as many for a picture as on a GPU, of which none needs the others."""
 
     def __init__(self, shelf: console.Shelf, num_consoles: int, device: wp.Device, log_words: int) -> None:
         super().__init__(shelf, num_consoles, device, log_words)
-        self.painters = console.PAINTERS
+        self.painters, self.together = console.PAINTERS, 1
 
 
 def assert_alike(shelf: console.Shelf, pressed: np.ndarray, frames: int, log_words: int, other: console.Kernels, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,10 +102,19 @@ def test_programs_at_the_edges_run_alike(of_cuda, monkeypatch):
 def test_looks_that_are_left_out_change_nothing(pushes, monkeypatch):
     shelf, pressed, frames = dense_shelf(7, 300, pushes)
     one = atari_fuzz.play(shelf, pressed, frames, CPU, console.LOG)
-    head = "CUDA_CALLABLE bool concerns(u32 kind) const {"
-    assert native.header("collisions").count(head) == 1
-    always = head + " if (kind < COLUP0 || kind > COLUBK) return true;"
-    text = SimpleNamespace(machine=lambda rules: native.machine(rules).replace(head, always), painter=native.painter, header=native.header)
+    heads = {
+        "CUDA_CALLABLE bool concerns(u32 kind) {": " if (kind < COLUP0 || kind > COLUBK) return true;",
+        "CUDA_CALLABLE bool players_apart() {": " return false;",
+    }
+
+    def always(rules: str) -> str:
+        text = native.machine(rules)
+        for head, added in heads.items():
+            assert text.count(head) == 1
+            text = text.replace(head, head + added)
+        return text
+
+    text = SimpleNamespace(machine=always, painter=native.painter, header=native.header)
     monkeypatch.setattr(console, "native", text)
     made = console.kernels.__wrapped__()
     monkeypatch.setattr(console, "kernels", lambda: made)

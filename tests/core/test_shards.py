@@ -31,7 +31,7 @@ def test_small_batches_wake_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(shards.slices(1_000_000, None)) == 8
 
 
-@pytest.mark.parametrize(("worlds", "threads", "expected"), [(64, 2, 16), (64, 1, 16), (5, 2, 2), (3, 8, 3), (100_000, 2, 2 * shards.MOST_PIECES)])
+@pytest.mark.parametrize(("worlds", "threads", "expected"), [(64, 2, 8), (64, 1, 8), (5, 2, 2), (3, 8, 3), (100_000, 2, 2 * shards.MOST_PIECES)])
 def test_heavy_worlds_come_in_small_slices(worlds: int, threads: int, expected: int) -> None:
     found = shards.slices(worlds, threads, least=4)
     assert len(found) == expected and shards.crew(worlds, threads, least=4) == min(threads, worlds)

@@ -58,6 +58,8 @@ WARPS, LEAST_LANES = 4, 8
 """On a GPU as few consoles share a warp as it takes for so many warps per multiprocessor, and not less than so many."""
 PAINTERS = 32
 """On a GPU so many threads share the lines of a picture: a warp."""
+TOGETHER = 16
+"""Consoles that take turns on a thread of a CPU."""
 DRAW_BLOCK = 128
 """Threads of a block that draws."""
 LOG = 2048
@@ -152,9 +154,13 @@ def _power_on_one(
 ): ...
 
 
-def _emulate_one(
-    k: int,
-    row: int,
+def _emulate_some(
+    first: int,
+    count: int,
+    turn: int,
+    together: int,
+    mask: wp.array(dtype=wp.bool),
+    value: bool,
     window: int,
     one_life: bool,
     log_words: int,
@@ -164,6 +170,7 @@ def _emulate_one(
     table: wp.array2d(dtype=wp.int32),
     pressed: wp.array3d(dtype=wp.uint8),
     frames: wp.array(dtype=wp.int32),
+    program: wp.array(dtype=wp.int32),
     force: wp.array2d(dtype=wp.int32),
     shares: wp.array2d(dtype=wp.int32),
     earned: wp.array(dtype=wp.int32),
@@ -200,13 +207,14 @@ class Kernels:
 
 def _emulator(machine: str) -> wp.Kernel:
     """The kernel that runs the frames of consoles, of the source of a machine."""
-    emulate_one = wp.func_native(machine + native.header("emulate"))(_emulate_one)
+    emulate_some = wp.func_native(machine + native.header("emulate"))(_emulate_some)
 
     @wp.kernel(enable_backward=False, module="unique", cuda_max_registers=REGISTERS)
     def emulate(
         first: int,
         count: int,
         lanes: int,
+        together: int,
         mask: wp.array(dtype=wp.bool),
         value: bool,
         window: int,
@@ -231,17 +239,12 @@ def _emulator(machine: str) -> wp.Kernel:
     ):
         lane = wp.tid() % 32
         turn = wp.tid() // 32 * lanes + lane
-        if lane >= lanes or turn >= count:
+        if lane >= lanes or turn * together >= count:
             return
-        k = first + turn
-        if not picked(mask, value, k):
-            return
-        row = k
-        if program:
-            row = program[k]
-        emulate_one(
-            k, row, window, one_life, log_words, machine, game, words, table, pressed, frames, force, shares, earned, lives, over, ran, newest, log, pictures
-        )
+        emulate_some(
+            first, count, turn, together, mask, value, window, one_life, log_words, machine, game, words, table, pressed, frames, program, force, shares,
+            earned, lives, over, ran, newest, log, pictures,
+        )  # fmt: skip
 
     return emulate
 
@@ -249,7 +252,7 @@ def _emulator(machine: str) -> wp.Kernel:
 @cache
 def kernels() -> Kernels:
     """The kernels, made when they are first asked for: their source is put together from the headers and the table of games."""
-    constants = f"enum : unsigned {{ RECORD_WORDS = {RECORD // 4}, SLOTS = {len(Slot)}, NOTHING_LOGGED = 0xFFFFFFFFu }};\n"
+    constants = f"enum : unsigned {{ RECORD_WORDS = {RECORD // 4}, SLOTS = {len(Slot)}, NOTHING_LOGGED = 0xFFFFFFFFu, MOST_TOGETHER = {TOGETHER} }};\n"
     machine = constants + native.machine(rules_source())
     power_on_one = wp.func_native(machine + native.header("power_on"))(_power_on_one)
     draw_one = wp.func_native(constants + native.painter() + native.header("draw"))(_draw_one)
@@ -316,6 +319,7 @@ class Bench:
     Attributes:
         log: uint32 (num_consoles * 2 * log_words,): the two logs of each console.
         painters: Threads that share the lines of a picture.
+        together: Consoles that share a thread.
     """
 
     def __init__(self, shelf: Shelf, num_consoles: int, device: wp.Device, log_words: int = LOG) -> None:
@@ -326,6 +330,7 @@ class Bench:
         self.log.fill_(0xFFFFFFFF)
         self._kernels = kernels()
         self.painters = 1 if device.is_cpu else PAINTERS
+        self.together = TOGETHER if device.is_cpu else 1
 
     def power_on(self, machine: wp.array, game: wp.array) -> None:
         """Switch consoles on; their RAM stays as it is."""
@@ -353,6 +358,7 @@ class Bench:
             shard.first,
             shard.count,
             lanes,
+            self.together,
             shard.mask,
             shard.value,
             window,
@@ -369,7 +375,7 @@ class Bench:
             shares,
         ]
         outputs = [outcome.earned, outcome.lives, outcome.over, outcome.ran, outcome.newest, self.log, pictures]
-        threads = -(-shard.count // lanes) * 32
+        threads = -(-shard.count // (lanes * self.together)) * 32
         wp.launch(self._kernels.emulate, threads, [*inputs, *outputs], device=self.device, stream=shard.stream, block_dim=BLOCK, record_tape=False)
 
     def _lanes(self, count: int) -> int:

@@ -18,8 +18,8 @@ MIN_WORLDS = 1024
 """Slices are no smaller than this many worlds, unless these are said to be heavy: waking a thread costs about as much as stepping them."""
 
 
-MOST_PIECES = 16
-"""Heavy worlds are dealt out in slices of the least number that is worth a thread, but in no more of them per thread than this."""
+PIECE, MOST_PIECES = 2, 16
+"""Heavy worlds are dealt out in slices of so many times the least number that is worth a thread, but in no more of them per thread than this."""
 
 
 def crew(num_worlds: int, threads: int | None, least: int = MIN_WORLDS) -> int:
@@ -35,7 +35,7 @@ def slices(num_worlds: int, threads: int | None, least: int = MIN_WORLDS) -> lis
     """
     parts = crew(num_worlds, threads, least)
     if least < MIN_WORLDS:
-        parts = max(parts, min(MOST_PIECES * parts, num_worlds // least))
+        parts = max(parts, min(MOST_PIECES * parts, num_worlds // (PIECE * least)))
     edges = [num_worlds * i // parts for i in range(parts + 1)]
     return list(itertools.pairwise(edges))
 

@@ -17,8 +17,12 @@ enum : u32 {
 
 // The pairs with any of these objects, a bit for each.
 CUDA_CALLABLE u32 pairs_with(u32 objects) const {
+#if defined(__CUDA_ARCH__)
     return (objects >> PLAYER0 & 1 ? WITH_PLAYER0 : 0) | (objects >> PLAYER1 & 1 ? WITH_PLAYER1 : 0) | (objects >> OBJECT_MISSILE0 & 1 ? WITH_MISSILE0 : 0) |
            (objects >> OBJECT_MISSILE1 & 1 ? WITH_MISSILE1 : 0) | (objects >> OBJECT_BALL & 1 ? WITH_BALL : 0) | (objects >> PLAYFIELD & 1 ? WITH_PLAYFIELD : 0);
+#else
+    return PAIRS_WITH.of[objects & (1u << OBJECTS) - 1];
+#endif
 }
 
 // The pairs of which both are among these objects.
@@ -30,16 +34,38 @@ CUDA_CALLABLE u32 objects_of(u32 pairs) const {
            (pairs & WITH_MISSILE1 ? 1u << OBJECT_MISSILE1 : 0) | (pairs & WITH_BALL ? 1u << OBJECT_BALL : 0) | (pairs & WITH_PLAYFIELD ? 1u << PLAYFIELD : 0);
 }
 
+// Shapes of players change in every line of many games. Players that are apart do not meet, whatever their shapes.
+enum : u32 { UNKNOWN, NEAR, APART };
+
+// Whether an event of this kind places a player, or its copies, anew.
+CUDA_CALLABLE bool places_player(u32 kind) const { return kind == NUSIZ0 || kind == NUSIZ1 || kind == X_PLAYER0 || kind == X_PLAYER1; }
+
+// Where a player and its copies may be, a bit for each eight pixels of a line.
+CUDA_CALLABLE u32 room_of(u32 which) const {
+    const u32 mode = view.now[NUSIZ0 + which] & 7, x = view.now[X_PLAYER0 + which], width = mode == 5 ? 17 : mode == 7 ? 33 : 8;
+    const unsigned long long first = (unsigned long long)((1u << ((x & 7) + width + 7 >> 3)) - 1) << (x >> 3), all = first * COPIES[mode];
+    return (u32)(all | all >> WIDTH / 8) & 0xFFFFF;
+}
+
+NOINLINE CUDA_CALLABLE void find_apart() { apart = room_of(0) & room_of(1) ? NEAR : APART; }
+
+CUDA_CALLABLE bool players_apart() {
+    if (apart == UNKNOWN) find_apart();
+    return apart == APART;
+}
+
 // Whether an event of this kind changes an object that might still meet another.
-CUDA_CALLABLE bool concerns(u32 kind) const {
+CUDA_CALLABLE bool concerns(u32 kind) {
     const u32 changed = kind == VBLANK ? (1u << OBJECTS) - 1 : TOUCHED[kind];
-    return pairs_with(changed) & pairs_among(view.present | changed) & ~collided;
+    const u32 pairs = pairs_with(changed) & pairs_among(view.present | changed) & ~collided;
+    return pairs && !(pairs == 1u << P0_P1 && !places_player(kind) && players_apart());
 }
 
 // Before an event: look at what has been shown, if that matters, or note that it was not.
 CUDA_CALLABLE void look_before(u32 kind, s32 clock) {
     if (concerns(kind)) collide(clock);
     else if (clock > passed && (kind < COLUP0 || kind > COLUBK)) passed = clock;
+    if (places_player(kind)) apart = UNKNOWN;
 }
 
 CUDA_CALLABLE static u32 lowest_bit(u32 bits) {
@@ -72,7 +98,7 @@ NOINLINE CUDA_CALLABLE void collide(s32 until) {
     if (until <= from) return;
     looked = until;
     const u32 pairs = pairs_among(view.present) & ~collided;
-    if (view.now[VBLANK] || !pairs) {
+    if (view.now[VBLANK] || !pairs || (pairs == 1u << P0_P1 && players_apart())) {
         settle(until);
         return;
     }

@@ -15,12 +15,28 @@ static const u8 TOUCHED[KINDS] = {0, 0, 0, 0, 0, 16, 32, 32, 32, 1, 2, 5, 10, 4,
 static const u8 APPEARS[KINDS] = {9, 9, 9, 9, 9, 9, 9, 9, 9, 0, 1, 9, 9, 2, 3, 4, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9};
 
 // The two objects of each pair that may collide, in the order of Pair in collisions.h, the second times 8.
-static const u8 PAIRED[16] = {
+static constexpr u8 PAIRED[16] = {
     PLAYER1 | OBJECT_MISSILE0 << 3, PLAYER0 | OBJECT_MISSILE0 << 3, PLAYER0 | OBJECT_MISSILE1 << 3, PLAYER1 | OBJECT_MISSILE1 << 3,
     PLAYER0 | PLAYFIELD << 3, PLAYER0 | OBJECT_BALL << 3, PLAYER1 | PLAYFIELD << 3, PLAYER1 | OBJECT_BALL << 3,
     OBJECT_MISSILE0 | PLAYFIELD << 3, OBJECT_MISSILE0 | OBJECT_BALL << 3, OBJECT_MISSILE1 | PLAYFIELD << 3, OBJECT_MISSILE1 | OBJECT_BALL << 3,
     OBJECT_BALL | PLAYFIELD << 3, 0, PLAYER0 | PLAYER1 << 3, OBJECT_MISSILE0 | OBJECT_MISSILE1 << 3
 };
+
+#if !defined(__CUDA_ARCH__)
+// By a bit for each of some objects: the pairs with any of them.
+struct PairsWith {
+    u16 of[1 << OBJECTS] = {};
+    constexpr PairsWith() {
+        for (u32 objects = 0; objects < 1 << OBJECTS; objects++)
+            for (u32 pair = 0; pair < 16; pair++)
+                if (PAIRED[pair] && (objects >> (PAIRED[pair] & 7) & 1 || objects >> (PAIRED[pair] >> 3) & 1)) of[objects] |= 1 << pair;
+    }
+};
+static constexpr PairsWith PAIRS_WITH;
+#endif
+
+// By NUSIZ: where the copies of a player begin, a bit for each eight pixels after the first.
+static const u16 COPIES[8] = {0x001, 0x005, 0x011, 0x015, 0x101, 0x001, 0x111, 0x001};
 
 // Four bits, each of them four times, for a CPU, which looks up what a GPU works out.
 static const u16 QUADRUPLED[16] = {0x0000, 0x000F, 0x00F0, 0x00FF, 0x0F00, 0x0F0F, 0x0FF0, 0x0FFF, 0xF000, 0xF00F, 0xF0F0, 0xF0FF, 0xFF00, 0xFF0F, 0xFFF0, 0xFFFF};
@@ -145,8 +161,13 @@ struct Display {
         wanted &= stale;
         if (!wanted) return;
         stale &= ~wanted;
+#if defined(__CUDA_ARCH__)  // the same object at the same time in all threads of a warp
         ROLLED for (u32 object = 0; object < OBJECTS; object++) {
             if (!(wanted >> object & 1)) continue;
+#else
+        for (; wanted; wanted &= wanted - 1) {
+            const u32 object = __builtin_ctz(wanted);
+#endif
             u32* into = mask[object];
             into[0] = into[1] = into[2] = into[3] = into[4] = 0;
             if (object <= PLAYER1) build_player(object);

@@ -24,8 +24,8 @@ CUDA_CALLABLE void begin_frame() {
     buffer ^= 1;
 }
 
-// Run one frame; its picture is logged where `log` is not null.
-CUDA_CALLABLE void frame() {
+// What comes before a frame is run; its picture is logged where `log` is not null.
+CUDA_CALLABLE void enter_frame() {
     line_phase = phase;
     ROLLED for (s32 i = 0; i < KINDS; i++) view.now[i] = kept[i];
     view.begin();
@@ -38,8 +38,13 @@ CUDA_CALLABLE void frame() {
     }
     partial = 1;
     stop = bus = touched = 0;
+    apart = UNKNOWN;
     passed = 0;
-    run();
+    instructions = 0;
+}
+
+// What comes after it.
+CUDA_CALLABLE void leave_frame() {
     s32 drawn = partial ? seen + delay_of(touched, seen) : seen;  // a frame that is cut off is drawn as far as its last write reaches
     collide(drawn);
     if (log) end_log(drawn);

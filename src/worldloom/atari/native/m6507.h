@@ -1,5 +1,5 @@
-// The 6507. Instructions run until the TIA ends the frame or too many have run: in m6507_cpu.h one console after the other, each instruction with code of its
-// own, in m6507_cuda.h and careful_cuda.h the consoles of a warp together, all instructions with the same code. Here is what they have in common.
+// The 6507. Instructions run until the TIA ends the frame or too many have run: in m6507_cpu.h each with code of its own, in m6507_cuda.h and careful_cuda.h
+// all with the same code, the consoles of a warp together. Here is what they have in common.
 //
 // All cycles of an instruction are counted before it touches memory: an access sees the time at the end of its instruction.
 //
@@ -15,33 +15,33 @@
 //   word    the instruction, as the ROM has it
 //
 // As long as the program runs on within a slice, only `place` moves. Where it leaves it, or banks are switched, `place` goes to the open slice behind the
-// image: its words all ask for a closer look, which finds the place anew. RESUME stands behind accesses that may have switched banks or ended the frame.
+// image: its words all ask for a closer look, which finds the place anew. RESUME stands behind accesses that may have switched banks or ended the frame,
+// SLOWLY around what such an access is part of. MY is the machine, SKIP counts instructions that are not run, and MAY_SKIP is how many that may be.
 
 #define PC (place + lift)
 #define SLICE_OF(address) (((shown >> (((address) >> 7) & 24)) & 255) << 10)
 #define JUMP(address) { u32 to = (address); place = (to & 0x1000 ? SLICE_OF(to) : open) | (to & 1023); lift = to - place; }
 #define LOOK_CLOSER(address) { u32 to = (address); place = open | (to & 511); lift = to - place; }
-#define GO_TO(address) { u32 there = (address); if (kind == KIND_FE) { fe_jump(there); shown = slices; } JUMP(there) }
+#define GO_TO(address) { u32 there = (address); if (kind == KIND_FE) { MY fe_jump(there); shown = slices; } JUMP(there) }
 
 #define LOW (word >> 8 & 255)
 #define HIGH (word >> 16 & 255)
 #define ABSOLUTE (word >> 8 & 0xFFFF)
 
-#define READ_SLOWLY(target, address, last) { target = peek(address, last, t); RESUME }
 #define READ(target, address, last) { \
     u32 from = (address); \
     if (from & 0x1000) target = rom[SLICE_OF(from) | (from & 1023)]; \
     else if ((from & 0x280) == 0x80) target = ram[from & 127]; \
     else target = WORD_READ; \
-    if (target & WORD_READ) READ_SLOWLY(target, from, last) \
+    if (target & WORD_READ) SLOWLY(target = MY peek(from, last, t);) \
     target &= 255; }
-#define WRITE_SLOWLY(address, value) { t = poke(address, (value) & 255, t); RESUME }
+#define WRITE_SLOWLY(address, value) SLOWLY(t = MY poke(address, (value) & 255, t);)
 #define PUSH(value) { if (s & 128) ram[s & 127] = (u8)(value); else WRITE_SLOWLY(0x100 | s, value) s = (s - 1) & 255; }
-#define PULL(target) { s = (s + 1) & 255; if (s & 128) target = ram[s & 127]; else { target = pull(s, word & 255, t); RESUME } }
+#define PULL(target) { s = (s + 1) & 255; if (s & 128) target = ram[s & 127]; else SLOWLY(target = MY pull(s, word & 255, t);) }
 #define POINTER(target, address) { \
     u32 at = (address) & 255; \
     if (at & 128 && at != 255) target = ram[at & 127] | ram[(at & 127) + 1] << 8; \
-    else { target = pointer_at(at, LOW, t); RESUME } }
+    else SLOWLY(target = MY pointer_at(at, LOW, t);) }
 
 // An instruction that asks for a closer look: fetched byte by byte, or the first of a loop that waits for the timer, whose rounds are skipped.
 #define LOOK_AT_INSTRUCTION { \
@@ -50,12 +50,12 @@
     word = rom[place]; \
     if (word & WORD_FETCH) { \
         LOOK_CLOSER(pc) \
-        word = fetch(pc, t); \
+        word = MY fetch(pc, t); \
         RESUME \
     } else if (word & WORD_POLL) { \
-        const s32 rounds = poll_rounds(pc, t, left); \
-        t += rounds * poll_cycles(pc); \
-        left -= rounds * 2; \
+        const s32 rounds = MY poll_rounds(pc, t, MAY_SKIP); \
+        t += rounds * MY poll_cycles(pc); \
+        SKIP(rounds * 2) \
     } }
 // What add_decimal and subtract_decimal gave, r.
 #define TAKE_DECIMAL(target) target = r & 255, carry = r >> 8 & 1, over = r >> 9 & 1, nz = (r >> 10 & 1 ? 0 : 1) | (r >> 11 & 1) << 15;
@@ -79,12 +79,12 @@
     READ(high, 0xFFFF, low) \
     GO_TO(low | high << 8) }
 #define RUN_UNDOCUMENTED { \
-    if (place < open && jams(word & 255)) { /* in ROM, so for ever */ \
+    if (place < open && MY jams(word & 255)) { /* in ROM, so for ever */ \
         t += 2 * left; \
         left = 0; \
     } \
     PUT_DOWN \
-    t = run_undocumented(word, t); \
+    t = MY run_undocumented(word, t); \
     PICK_UP \
     RESUME }
 

@@ -9,7 +9,11 @@
 // with such a call behind it costs forty cycles, whether it holds or not, to put one of them aside and to fetch it back.
 #if defined(__CUDA_ARCH__)
 
+#define MY this->
 #define RESUME { shown = slices; }
+#define SLOWLY(...) { __VA_ARGS__ RESUME }
+#define MAY_SKIP left
+#define SKIP(count) left -= (count);
 #define PUT_DOWN \
     this->pc = (u16)PC, this->a = (u8)axys, this->x = (u8)(axys >> 8), this->y = (u8)(axys >> 16), this->s = (u8)(axys >> 24), this->p = (u8)PACK_FLAGS;
 #define PICK_UP axys = this->a | this->x << 8 | this->y << 16 | (u32)this->s << 24, shown = slices; UNPACK_FLAGS(this->p) JUMP((u32)this->pc)

@@ -52,7 +52,7 @@ NOINLINE CUDA_CALLABLE void carry_out_all() {
 
 #else
 
-NOINLINE CUDA_CALLABLE void change(u32 kind, u32 value, s32 clock) {
+COPIED_ON_CPU CUDA_CALLABLE void change(u32 kind, u32 value, s32 clock) {
     look_before(kind, clock);
     if (log) log_event(kind, value, clock);
     view.set(kind, value);

@@ -18,6 +18,16 @@ typedef int s32;
 #define NOINLINE
 #endif
 
+// What is short or often told a constant, and called in many places, a CPU gets a copy of in each, a GPU only once; SELDOM_ON_CPU keeps the rare parts of it
+// together.
+#if defined(__CUDA_ARCH__)
+#define COPIED_ON_CPU NOINLINE
+#define SELDOM_ON_CPU
+#else
+#define COPIED_ON_CPU inline __attribute__((always_inline))
+#define SELDOM_ON_CPU NOINLINE
+#endif
+
 // ROLLED stands before loops that a GPU's compiler is not to unroll: small code stays in the cache of instructions. UNROLLED before those it is to.
 #if defined(__CUDA_ARCH__)
 #define ROLLED _Pragma("unroll 1")
@@ -49,6 +59,9 @@ enum : u32 { TIMER_SHIFTS = 0x0A060300u };
 
 // A frame ends after so many instructions, whatever the program does.
 enum : s32 { MOST_INSTRUCTIONS = 25000 };
+
+// On a CPU consoles take turns of so many instructions: about as many as it remembers the way through.
+enum : u32 { TURN = 768 };
 
 // What each action pushes: up 1, down 2, left 4, right 8, fire 16.
 static const u8 ACTIONS[18] = {0, 16, 1, 8, 4, 2, 9, 5, 10, 6, 17, 24, 20, 18, 25, 21, 26, 22};

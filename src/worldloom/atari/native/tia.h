@@ -18,7 +18,7 @@ NOINLINE CUDA_CALLABLE void end_lines(s32 line) {
     view.end_line();
 }
 
-CUDA_CALLABLE void head_log(s32 clock) {
+SELDOM_ON_CPU CUDA_CALLABLE void head_log(s32 clock) {
     log[1] = clock;
     log[10] = buffer;
     if (clock <= first_clock) view.now[COMB] = comb_due & 1;
@@ -67,7 +67,7 @@ CUDA_CALLABLE u32 reversed(u32 byte) const {
     return (byte & 0x0F) << 4 | byte >> 4;
 }
 
-NOINLINE CUDA_CALLABLE void show_player(u32 which, s32 clock) {
+COPIED_ON_CPU CUDA_CALLABLE void show_player(u32 which, s32 clock) {
     u32 shape = delayed[which] ? grp_old[which] : grp[which];
     show(SHAPE0 + which, reflected[which] ? shape : reversed(shape), clock);
 }
@@ -219,6 +219,21 @@ CUDA_CALLABLE u8 tia_peek(u32 address, s32 cycle) {
     return (bits & 1) << 7 | (bits & 2) << 5 | low;
 }
 
+// Whether a write to a register tells the chip only what it has been told before, so that nothing comes of it. Not asked of all registers.
+CUDA_CALLABLE bool knows(u32 number, u32 value) const {
+    switch (number) {
+        case 0x06: case 0x07: case 0x08: case 0x09: return view.now[COLUP0 + number - 0x06] == ((value & 0xFE) | faded);
+        case 0x0D: return view.now[PF0] == value >> 4;
+        case 0x0E: return view.now[PF1] == reversed(value);
+        case 0x0F: return view.now[PF2] == value;
+        case 0x1B: return grp[0] == value && grp_old[1] == grp[1];
+        case 0x1C: return grp[1] == value && grp_old[0] == grp[0] && enabl_old == enabl;
+        case 0x1D: case 0x1E: return enam[number - 0x1D] == (value >> 1 & 1);
+        case 0x1F: return enabl == (value >> 1 & 1);
+        default: return false;
+    }
+}
+
 CUDA_CALLABLE inline s32 tia_poke(u32 address, u8 value, s32 cycle) {
     s32 clock = clock_of(cycle);
     if (clock > seen) seen = clock;
@@ -250,26 +265,24 @@ CUDA_CALLABLE inline s32 tia_poke(u32 address, u8 value, s32 cycle) {
             reflected[number - 0x0B] = value >> 3 & 1;
             show_player(number - 0x0B, clock + delay_of(0x0B, clock));
             break;
-        case 0x0D: case 0x0E: case 0x0F: {
-            u32 kind = PF0 + number - 0x0D, bits = number == 0x0D ? value >> 4 : number == 0x0E ? reversed(value) : value;
-            if (view.now[kind] == bits) break;
-            show(kind, bits, clock + delay_of(0x0D, clock));
+        case 0x0D: case 0x0E: case 0x0F:
+            if (knows(number, value)) break;
+            show(PF0 + number - 0x0D, number == 0x0D ? value >> 4 : number == 0x0E ? reversed(value) : value, clock + delay_of(0x0D, clock));
             break;
-        }
         case 0x10: case 0x11: reset_player(number - 0x10, clock); break;
         case 0x12: case 0x13:
             place_missile(number - 0x12, reset_place(X_MISSILE0 + number - 0x12, clock), clock + delay_of(0x12, clock));
             break;
         case 0x14: show(X_BALL, reset_place(X_BALL, clock), clock); break;
         case 0x1B:
-            if (grp[0] == value && grp_old[1] == grp[1]) break;
+            if (knows(0x1B, value)) break;
             grp[0] = value;
             grp_old[1] = grp[1];
             show_player(0, clock + delay_of(0x1B, clock));
             if (delayed[1]) show_player(1, clock + delay_of(0x1B, clock));
             break;
         case 0x1C:
-            if (grp[1] == value && grp_old[0] == grp[0] && enabl_old == enabl) break;
+            if (knows(0x1C, value)) break;
             grp[1] = value;
             grp_old[0] = grp[0];
             enabl_old = enabl;
