@@ -16,7 +16,7 @@ JAM = 0x02
 """An opcode at which the CPU stays: a program that has come here has ended."""
 MOST_INSTRUCTIONS = 25_000
 
-PARTS = native.MEMBERS[: native.MEMBERS.index("collisions")]
+PARTS = native.MEMBERS[: native.MEMBERS.index("apart")]
 OF_A_GPU = """
 struct Gpu {
     static unsigned permute(unsigned one, unsigned other, unsigned selector) {

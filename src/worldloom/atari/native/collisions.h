@@ -34,38 +34,24 @@ CUDA_CALLABLE u32 objects_of(u32 pairs) const {
            (pairs & WITH_MISSILE1 ? 1u << OBJECT_MISSILE1 : 0) | (pairs & WITH_BALL ? 1u << OBJECT_BALL : 0) | (pairs & WITH_PLAYFIELD ? 1u << PLAYFIELD : 0);
 }
 
-// Shapes of players change in every line of many games. Players that are apart do not meet, whatever their shapes.
-enum : u32 { UNKNOWN, NEAR, APART };
-
 // Whether an event of this kind places a player, or its copies, anew.
 CUDA_CALLABLE bool places_player(u32 kind) const { return kind == NUSIZ0 || kind == NUSIZ1 || kind == X_PLAYER0 || kind == X_PLAYER1; }
 
-// Where a player and its copies may be, a bit for each eight pixels of a line.
-CUDA_CALLABLE u32 room_of(u32 which) const {
-    const u32 mode = view.now[NUSIZ0 + which] & 7, x = view.now[X_PLAYER0 + which], width = mode == 5 ? 17 : mode == 7 ? 33 : 8;
-    const unsigned long long first = (unsigned long long)((1u << ((x & 7) + width + 7 >> 3)) - 1) << (x >> 3), all = first * COPIES[mode];
-    return (u32)(all | all >> WIDTH / 8) & 0xFFFFF;
-}
-
-NOINLINE CUDA_CALLABLE void find_apart() { apart = room_of(0) & room_of(1) ? NEAR : APART; }
-
-CUDA_CALLABLE bool players_apart() {
-    if (apart == UNKNOWN) find_apart();
-    return apart == APART;
-}
+// Which of these pairs may meet before a player is placed anew.
+CUDA_CALLABLE u32 may_meet(u32 pairs) { return pairs == 1u << P0_P1 && players_apart() ? 0 : pairs; }
 
 // Whether an event of this kind changes an object that might still meet another.
 CUDA_CALLABLE bool concerns(u32 kind) {
     const u32 changed = kind == VBLANK ? (1u << OBJECTS) - 1 : TOUCHED[kind];
     const u32 pairs = pairs_with(changed) & pairs_among(view.present | changed) & ~collided;
-    return pairs && !(pairs == 1u << P0_P1 && !places_player(kind) && players_apart());
+    return places_player(kind) ? pairs : may_meet(pairs);
 }
 
 // Before an event: look at what has been shown, if that matters, or note that it was not.
 CUDA_CALLABLE void look_before(u32 kind, s32 clock) {
     if (concerns(kind)) collide(clock);
     else if (clock > passed && (kind < COLUP0 || kind > COLUBK)) passed = clock;
-    if (places_player(kind)) apart = UNKNOWN;
+    if (places_player(kind)) forget_apart();
 }
 
 CUDA_CALLABLE static u32 lowest_bit(u32 bits) {
@@ -97,8 +83,8 @@ NOINLINE CUDA_CALLABLE void collide(s32 until) {
     if (until > last_clock) until = last_clock;
     if (until <= from) return;
     looked = until;
-    const u32 pairs = pairs_among(view.present) & ~collided;
-    if (view.now[VBLANK] || !pairs || (pairs == 1u << P0_P1 && players_apart())) {
+    const u32 pairs = may_meet(pairs_among(view.present) & ~collided);
+    if (view.now[VBLANK] || !pairs) {
         settle(until);
         return;
     }

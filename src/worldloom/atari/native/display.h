@@ -33,10 +33,10 @@ struct PairsWith {
     }
 };
 static constexpr PairsWith PAIRS_WITH;
-#endif
 
 // By NUSIZ: where the copies of a player begin, a bit for each eight pixels after the first.
 static const u16 COPIES[8] = {0x001, 0x005, 0x011, 0x015, 0x101, 0x001, 0x111, 0x001};
+#endif
 
 // Four bits, each of them four times, for a CPU, which looks up what a GPU works out.
 static const u16 QUADRUPLED[16] = {0x0000, 0x000F, 0x00F0, 0x00FF, 0x0F00, 0x0F0F, 0x0FF0, 0x0FFF, 0xF000, 0xF00F, 0xF0F0, 0xF0FF, 0xFF00, 0xFF0F, 0xFFF0, 0xFFFF};

@@ -38,7 +38,7 @@ CUDA_CALLABLE void enter_frame() {
     }
     partial = 1;
     stop = bus = touched = 0;
-    apart = UNKNOWN;
+    forget_apart();
     passed = 0;
     instructions = 0;
 }

@@ -18,12 +18,12 @@ s32 line_phase;      // lines start at cycles line_phase + 76 k
 u32 stop;            // 1: the frame is over, the CPU ends after this instruction
 u8 bus;              // the last byte on the data bus before a read of the TIA
 u8 touched;          // the register of the last access to the TIA, 0 where that was a read
-u32 apart;           // whether the players are: UNKNOWN, NEAR or APART
 s32 passed;          // the clock of the latest change before which nobody looked for collisions
 s32 others[3];       // what the last frame is worth to the players B, C and D; rules of games for several set it
 
-#if !defined(__CUDA_ARCH__)  // of the 6507, see m6507.h
-u32 shown, lift, overflow, modes;
+#if !defined(__CUDA_ARCH__)
+u32 shown, lift, overflow, modes;  // of the 6507, see m6507.h
+u32 apart;           // whether the players are, see apart.h
 #endif
 
 // The television chip while frames run.
