@@ -52,9 +52,9 @@ def dense_program(generator: np.random.Generator, pushes: float = 0.03) -> bytes
 
 
 def edge_programs() -> list[bytes]:
-    """Where the stack leaves the RAM, queues are full, and a frame ends at a push: one image each, whose frames are cut off."""
+    """Where the stack leaves the RAM, queues are full, players just miss each other, and a frame ends at a push: one image each, whose frames are cut off."""
     shown = [*_store(2, VSYNC), *[0x85, WSYNC] * 3, *_store(0, VSYNC), *[0x85, WSYNC] * 60, *_store(0, VBLANK)]
-    nusiz, pf1, grp0, resp0 = 0x04, 0x0E, 0x1B, 0x10
+    nusiz, pf1, grp0, grp1, resp0, resp1 = 0x04, 0x0E, 0x1B, 0x1C, 0x10, 0x11
 
     def stack(at: int) -> list[int]:
         return [0xA2, at, 0x9A]
@@ -63,7 +63,13 @@ def edge_programs() -> list[bytes]:
         """Some 320 cycles a round."""
         return [0xA0, rounds, 0xA2, 64, 0xCA, 0xD0, 0xFD, 0x88, 0xD0, 0xF8]
 
+    def place(register: int, pause: int) -> list[int]:
+        return [0x85, WSYNC, *[0xEA] * pause, 0x85, register]
+
+    met = [*place(resp0, 12), *place(resp1, 26), *_store(255, grp0), 0x85, grp1, *[0x85, WSYNC] * 9, *place(resp0, 26), *_store(0, grp1), 0xA5, 0x07]
+
     bodies = [
+        [*shown, *met, 0x85, KEPT],  # one player is placed where the other was until then
         [*shown, *_store(5, nusiz), 0xA5, 0x0C],  # the last access is a read of an input
         [*shown, *stack(0x0B), *_store(5, nusiz), 0x68],
         [*shown, *stack(0x0B), *_store(5, nusiz), 0x28],
