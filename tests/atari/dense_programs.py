@@ -54,7 +54,7 @@ def dense_program(generator: np.random.Generator, pushes: float = 0.03) -> bytes
 def edge_programs() -> list[bytes]:
     """Where the stack leaves the RAM, queues are full, players just miss each other, and a frame ends at a push: one image each, whose frames are cut off."""
     shown = [*_store(2, VSYNC), *[0x85, WSYNC] * 3, *_store(0, VSYNC), *[0x85, WSYNC] * 60, *_store(0, VBLANK)]
-    nusiz, pf1, grp0, grp1, resp0, resp1 = 0x04, 0x0E, 0x1B, 0x1C, 0x10, 0x11
+    nusiz, pf1, grp0, grp1, resp0, resp1, hmp0 = 0x04, 0x0E, 0x1B, 0x1C, 0x10, 0x11, 0x20
 
     def stack(at: int) -> list[int]:
         return [0xA2, at, 0x9A]
@@ -66,10 +66,10 @@ def edge_programs() -> list[bytes]:
     def place(register: int, pause: int) -> list[int]:
         return [0x85, WSYNC, *[0xEA] * pause, 0x85, register]
 
-    met = [*place(resp0, 12), *place(resp1, 26), *_store(255, grp0), 0x85, grp1, *[0x85, WSYNC] * 9, *place(resp0, 26), *_store(0, grp1), 0xA5, 0x07]
+    beside = [*place(resp0, 22), *place(resp1, 24), *_store(255, grp0), 0x85, grp1, *_store(0x80, hmp0), *[0x85, WSYNC] * 9]
 
     bodies = [
-        [*shown, *met, 0x85, KEPT],  # one player is placed where the other was until then
+        [*shown, *beside, *place(HMOVE, 0), *_store(0, grp1), 0xA5, 0x07, 0x85, KEPT],  # one player moves to where the other was until then
         [*shown, *_store(5, nusiz), 0xA5, 0x0C],  # the last access is a read of an input
         [*shown, *stack(0x0B), *_store(5, nusiz), 0x68],
         [*shown, *stack(0x0B), *_store(5, nusiz), 0x28],
