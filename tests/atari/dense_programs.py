@@ -54,7 +54,7 @@ def dense_program(generator: np.random.Generator, pushes: float = 0.03) -> bytes
 def edge_programs() -> list[bytes]:
     """Where the stack leaves the RAM, queues are full, players just miss each other, and a frame ends at a push: one image each, whose frames are cut off."""
     shown = [*_store(2, VSYNC), *[0x85, WSYNC] * 3, *_store(0, VSYNC), *[0x85, WSYNC] * 60, *_store(0, VBLANK)]
-    nusiz, pf1, grp0, grp1, resp0, resp1, hmp0 = 0x04, 0x0E, 0x1B, 0x1C, 0x10, 0x11, 0x20
+    nusiz, colupf, pf1, grp0, grp1, resp0, resp1, hmp0 = 0x04, 0x08, 0x0E, 0x1B, 0x1C, 0x10, 0x11, 0x20
 
     def stack(at: int) -> list[int]:
         return [0xA2, at, 0x9A]
@@ -71,6 +71,7 @@ def edge_programs() -> list[bytes]:
     bodies = [
         [*shown, *beside, *place(HMOVE, 0), *_store(0, grp1), 0xA5, 0x07, 0x85, KEPT],  # one player moves to where the other was until then
         [*shown, *_store(5, nusiz), 0xA5, 0x0C],  # the last access is a read of an input
+        [*shown, *_store(0, colupf), *_store(5, nusiz), *_store(0, colupf)],  # or tells the chip what it knows
         [*shown, *stack(0x0B), *_store(5, nusiz), 0x68],
         [*shown, *stack(0x0B), *_store(5, nusiz), 0x28],
         [*shown, *stack(0x80), 0x20, 0x00, 0xF1],  # JSR, half of it into the chip

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import worldloom as wl
+from worldloom.core.errors import InputError
 from worldloom.core.kernel_spec import KernelSpec
 from worldloom.core.schedule import HostNode, Node, plan
 
@@ -298,12 +299,16 @@ def test_threads_hand_out_unless_a_callable_comes_after_them() -> None:
     assert not wl.Simulation(plain, 4, "cpu", seed=0, autoreset="disabled", threads=1).hands_out
     assert not wl.Simulation(plain, 4, "python", seed=0).hands_out
     assert not wl.Simulation(lifted, 4, "cpu", seed=0, autoreset="disabled", threads=2).hands_out
-    column = sim["Drop"].sight.numpy()
-    target = np.full_like(column, -1.0)
-    sim.step(outlets=[(column, target)])
-    assert np.array_equal(target, column)
-    sim.step()
-    assert not np.array_equal(target, column)
+    for each in (sim, wl.Simulation(lifted, 4, "cpu", seed=0, autoreset="disabled", threads=2), wl.Simulation(plain, 4, "python", seed=0)):
+        column = each["Drop"].sight.numpy()
+        target = np.full_like(column, -1.0)
+        each.step(outlets=[(column, target)])
+        assert np.array_equal(target, each["Drop"].sight.numpy())
+        each.step()
+        assert not np.array_equal(target, each["Drop"].sight.numpy())
+    sim.close()
+    with pytest.raises(InputError, match="closed"):
+        _ = sim.hands_out
 
 
 def test_an_error_in_a_callable_reaches_the_caller() -> None:

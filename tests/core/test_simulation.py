@@ -250,16 +250,18 @@ def test_simulations_leave_nothing_behind(race: wl.Definition, number: int, clos
     assert len(gc.get_objects()) - objects < 2_000
 
 
-def test_closing_frees_without_the_garbage_collector(race: wl.Definition) -> None:
+@pytest.mark.parametrize("threads", [1, 2])
+def test_closing_frees_without_the_garbage_collector(race: wl.Definition, threads: int) -> None:
     import weakref
 
-    sim = wl.Simulation(race, 10, "cpu", seed=0)
+    sim = wl.Simulation(race, 10, "cpu", seed=0, threads=threads)
     sim.step(np.zeros((10, 2), np.int32))
     kept = sim["Runner"].sight.numpy()
-    gone = weakref.ref(sim)
+    gone, executor, column = weakref.ref(sim), weakref.ref(sim.executor), weakref.ref(sim["Runner"].move.array)
     gc.disable()
     try:
         sim.close()
+        assert executor() is None and column() is None
         del sim
         assert gone() is None
     finally:

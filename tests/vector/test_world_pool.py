@@ -9,6 +9,7 @@ from meadow import MEADOW, SKY, Glider
 
 import worldloom as wl
 from worldloom.core.errors import InputError
+from worldloom.vector import batch
 from worldloom.vector.gymnasium import WorldVectorEnv
 from worldloom.vector.pool import WorldPool
 
@@ -218,3 +219,25 @@ def test_closing_ends_the_threads():
     for call in (worlds.async_reset, worlds.recv, lambda: worlds.send(np.ones((1, 1)), [0])):
         with pytest.raises(InputError, match="this pool is closed"):
             call()
+
+
+def test_a_reset_after_a_failed_step_shows_what_it_made(monkeypatch):
+    """With observations that are copied slice by slice."""
+
+    def watch(sim):
+        if (sim["Glider"].lift.numpy() > 1.0).any():
+            raise RuntimeError("too much lift")
+
+    windy = wl.Definition("Windy-test", SKY.world, {Glider: 1}, reset=SKY.reset, step=(watch, *SKY.step), observe=SKY.observe, worlds_per_thread=1)
+    monkeypatch.setattr(batch, "LARGE", 1)
+    with WorldPool(windy, 6, 6, device="cpu", seed=0) as worlds:
+        assert worlds.simulations[0].hands_out
+        worlds.async_reset()
+        ids = worlds.recv()[4]["env_id"]
+        kept = worlds.step(np.zeros((6, 1), np.float32), ids)[0]
+        with pytest.raises(RuntimeError, match="too much lift"):
+            worlds.step(np.full((6, 1), 2.0, np.float32), ids)
+        worlds.async_reset()
+        found = worlds.recv()[0]
+        assert np.array_equal(found.ravel(), worlds.simulations[0]["Glider"].height.numpy().ravel())
+        assert not np.array_equal(found, kept)

@@ -319,7 +319,7 @@ class Bench:
     Attributes:
         log: uint32 (num_consoles * 2 * log_words,): the two logs of each console.
         painters: Threads that share the lines of a picture.
-        together: Consoles that share a thread.
+        together: Consoles that share a thread, at most ``TOGETHER``.
     """
 
     def __init__(self, shelf: Shelf, num_consoles: int, device: wp.Device, log_words: int = LOG) -> None:

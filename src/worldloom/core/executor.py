@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -42,8 +42,8 @@ class Executor:
         self.tables, self.offset = {**simulation.tables, **self._scratch(simulation)}, simulation.world_offset
         self.errors, self.alarm = simulation._fault_buffers, simulation._alarm.array
         self.prepared = simulation.prepared
-        self.outlets: Sequence[Outlet] = ()
-        """What threads copy of the worlds that they have stepped, if the step hands out anything."""
+        self.outlets: list[Outlet] = []
+        """What is copied of each slice of the worlds as soon as it has been stepped, if the step :attr:`hands_out` anything."""
         self.hands_out = len(self.slices) > 1 and isinstance(program.step[-1], Launched)
         self._simulation = weakref.ref(simulation)
         for spec in (*program.step, *program.reset):
@@ -155,14 +155,8 @@ class Executor:
             return functools.partial(wp.capture_launch, graphs[0])
         runs: list[Segment] = [functools.partial(wp.capture_launch, graph) for graph in graphs]
         if hands_out:
-            runs = [functools.partial(self._hand_out, run, *part) for run, part in zip(runs, self.slices, strict=True)]
+            runs = [functools.partial(_hand_out, self.outlets, run, *part) for run, part in zip(runs, self.slices, strict=True)]
         return functools.partial(run_all, runs, self.threads)
-
-    def _hand_out(self, run: Segment, first: int, end: int) -> None:
-        """Step some worlds, and copy what is asked for while it is still near."""
-        run()
-        for column, target in self.outlets:
-            np.copyto(target[first:end], column[first:end])
 
     def _call(self, node: HostNode) -> None:
         node.call(self._simulation())
@@ -179,3 +173,10 @@ class Executor:
         if handle not in self._streams:
             self._streams[handle] = wp.Stream(self.device, cuda_stream=handle) if handle else self.device.null_stream
         return self._streams[handle]
+
+
+def _hand_out(outlets: list[Outlet], run: Segment, first: int, end: int) -> None:
+    """Step some worlds, and copy what is asked for while it is still near. Not a method: what is recorded must not keep its executor."""
+    run()
+    for column, target in outlets:
+        np.copyto(target[first:end], column[first:end])

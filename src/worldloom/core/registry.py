@@ -50,7 +50,7 @@ class Definition:
         notice: A sentence that whoever trains in it is shown.
         limits: The least and the greatest value of configurations, by name; others are refused.
         worlds_per_thread: The least number of worlds that are worth a CPU thread: few where a step of one world takes long. With fewer than
-            usual, threads take slices of so many worlds by turns.
+            usual, threads take slices of about twice as many worlds by turns.
         render: Draws one world: given the simulation and the world's number, it returns an image, uint8 of shape (height, width, 3).
     """
 

@@ -182,25 +182,29 @@ class Simulation(History, Measured):
             actions: An array or tensor of shape (num_worlds, count, ...) for a world with one action component; a mapping
                 from ``Table.name``, or from the kind of entity, to such arrays for several. What is not handed in stays as it lies in
                 the columns.
-            outlets: Columns' memory with arrays that it is copied to, by the threads that step the worlds, where the step :attr:`hands_out` anything.
+            outlets: The memory of columns, each with an array of its shape that it is copied to: slice by slice, by the threads that step the worlds, where
+                the step :attr:`hands_out` anything, and after it otherwise.
         """
         self._check_open()
         self.untouched = False
         if actions is not None:
             self._take(actions)
-        if outlets:
-            self.executor.outlets = outlets
+        if outlets and self.hands_out:
+            self.executor.outlets.extend(outlets)
             try:
                 self._run_step()
             finally:
-                self.executor.outlets = ()
+                self.executor.outlets.clear()
         else:
             self._run_step()
+            for column, target in outlets:
+                np.copyto(target, column)
         self.check_room()
 
     @property
     def hands_out(self) -> bool:
-        """Whether several threads step the worlds, and nothing comes after them."""
+        """Whether worlds are stepped slice by slice, and nothing comes after that."""
+        self._check_open()
         return not self.interpreted and self.executor.hands_out
 
     def enqueue_step(self) -> None:

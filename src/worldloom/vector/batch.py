@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from worldloom.core.errors import InputError
+from worldloom.core.executor import Outlet
 from worldloom.core.lifecycle import FINAL
 from worldloom.core.simulation import Simulation
 from worldloom.core.table import Column
@@ -19,7 +20,7 @@ Backend = Literal["numpy", "torch"]
 Outcome = tuple[Any, Any, Any, Any, dict[str, Any]]
 """Observations, rewards, terminations, truncations and infos."""
 LARGE = 1 << 16
-"""Bytes from which on observations are copied by the threads that step the worlds."""
+"""Bytes from which on observations are copied slice by slice, while the worlds are stepped."""
 
 
 class Batch:
@@ -71,6 +72,7 @@ class Batch:
 
     def begin(self) -> None:
         """New episodes in all worlds; the first ones, which began with the seed that the worlds were made with, are not skipped."""
+        self._copies = {}
         if self.simulation.untouched:
             self.simulation.untouched = False
         else:
@@ -136,8 +138,11 @@ class Batch:
 
     def step(self, actions: Any) -> None:
         """Hand in one action per world and step."""
-        self._copies = {key: np.empty_like(view) for key, view in self._large.items()}
-        outlets = [(self._large[key], copy) for key, copy in self._copies.items()]
+        copies = {key: np.empty_like(view) for key, view in self._large.items()}
+        self._step(actions, [(self._large[key], copy) for key, copy in copies.items()])
+        self._copies = copies
+
+    def _step(self, actions: Any, outlets: list[Outlet]) -> None:
         own = self._only_action
         if own is not None and type(actions) is np.ndarray and actions.shape == own.shape and actions.dtype.kind == own.dtype.kind:
             own[...] = actions if actions.dtype.itemsize <= own.dtype.itemsize or actions.dtype.kind == "f" else _clipped(actions, own.dtype)

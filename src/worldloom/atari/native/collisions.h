@@ -1,5 +1,5 @@
 // Which objects have met. A latch is right whenever it is read: the display is looked at before anything changes that could make a difference to a pair which
-// has not met yet. So since it was looked at, the two of such a pair have stayed as they are, or were never there together.
+// has not met yet. So since it was looked at, the two of such a pair have stayed as they are, or were never there together, or were apart.
 
 // The pairs, as bits of `collided`: both registers' halves in the order of CXM0P to CXPPMM, the high bit of a register first.
 enum Pair : u32 {

@@ -1,5 +1,5 @@
 // The body of the native function that runs the frames of programs in consoles, those of `first` on: on a GPU each thread has one, on a CPU `together` of
-// them. These take turns every few instructions: the part of the game that one has just run, the CPU knows its way through when the next one comes.
+// them. These take turns every few hundred instructions: the part of the game that one has just run, the CPU knows its way through when the next one comes.
 
 struct Seat {
     Machine m;

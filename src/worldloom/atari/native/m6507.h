@@ -3,13 +3,13 @@
 //
 // All cycles of an instruction are counted before it touches memory: an access sees the time at the end of its instruction.
 //
-// Registers and flags live in local variables:
+// Registers and flags are local variables on a GPU; on a CPU they are arguments, or refer to fields of the machine:
 //   nz      result of the last operation: Z where its low byte is 0, N by its bits 7 and 15
 //   carry   0 or 1
 //   over    V where it is not 0
 //   modes   D (8) and I (4)
 //   t       cycles
-//   left    instructions that may still run
+//   left    instructions that may still run, on a CPU in this turn
 //   shown   slices
 //   place   where in the ROM the next instruction lies; its address, pc, is place + lift
 //   word    the instruction, as the ROM has it

@@ -1,11 +1,14 @@
 // The 6507 on a CPU. Each instruction is a function that ends with a jump to that of the next: jumps of their own the CPU learns to predict, and registers
-// stay in registers from one to the other. For that no function may call another, or it would have to save them. So there are two of each instruction: a quick
-// one, and one that takes care, to which the quick one leads where it would have to call something (quick_cpu.h, careful_cpu.h, instructions_cpu.h).
+// stay in registers from one to the other. One that calls another has to save them first. So there are two of each instruction: a quick one, which calls
+// nothing, and one that takes care, to which the quick one leads where it would have to (quick_cpu.h, careful_cpu.h, instructions_cpu.h).
 #if !defined(__CUDA_ARCH__)
 
-#if defined(__has_attribute) && __has_attribute(preserve_none)
-#define KEEPS_NOTHING __attribute__((preserve_none))  // so that nearly all registers may hold arguments
-#else
+#if defined(__has_attribute)
+#if __has_attribute(preserve_none)
+#define KEEPS_NOTHING __attribute__((preserve_none))  // so that nearly all registers may hold arguments, twelve on x86-64
+#endif
+#endif
+#if !defined(KEEPS_NOTHING)
 #define KEEPS_NOTHING
 #endif
 

@@ -1,4 +1,5 @@
-// Instructions that only touch registers, RAM and ROM, as nearly all do. One that finds anything else has done nothing yet, and begins anew with care.
+// Instructions that touch registers, RAM and ROM, or store into the television chip, as nearly all do. One that finds anything else has done nothing yet, and
+// begins anew with care.
 #if !defined(__CUDA_ARCH__)
 
 #define OPCODE(code, ...) FUNCTION(quick_##code, const auto place_before = place; const s32 t_before = t; __VA_ARGS__)

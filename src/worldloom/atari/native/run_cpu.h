@@ -1,4 +1,4 @@
-// What leads from function to function on a CPU: the table of them, and those that are no documented instructions.
+// What leads from function to function on a CPU: the table of them, and those that have no quick twin.
 #if !defined(__CUDA_ARCH__)
 
 // Rare ones, always with care.
@@ -55,10 +55,14 @@ KEEPS_NOTHING static void end(STATE) {
     AT(E0), AT(E1), ANY, ANY, AT(E4), AT(E5), AT(E6), ANY, AT(E8), AT(E9), AT(EA), ANY, AT(EC), AT(ED), AT(EE), ANY, \
     AT(F0), AT(F1), ANY, ANY, ANY, AT(F5), AT(F6), ANY, AT(F8), AT(F9), ANY, ANY, ANY, AT(FD), AT(FE), ANY
 #define REGISTERS(KNOWN, MORE, NONE) \
-    MORE(00), MORE(01), MORE(02), NONE, MORE(04), MORE(05), KNOWN(06), KNOWN(07), KNOWN(08), KNOWN(09), MORE(0A), MORE(0B), MORE(0C), KNOWN(0D), KNOWN(0E), KNOWN(0F), \
-    MORE(10), MORE(11), MORE(12), MORE(13), MORE(14), NONE, NONE, NONE, NONE, NONE, NONE, KNOWN(1B), KNOWN(1C), KNOWN(1D), KNOWN(1E), KNOWN(1F), \
-    MORE(20), MORE(21), MORE(22), MORE(23), MORE(24), MORE(25), MORE(26), MORE(27), MORE(28), MORE(29), MORE(2A), MORE(2B), MORE(2C), NONE, NONE, NONE, \
-    NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE
+    MORE(00), MORE(01), MORE(02), NONE, MORE(04), MORE(05), KNOWN(06), KNOWN(07), \
+    KNOWN(08), KNOWN(09), MORE(0A), MORE(0B), MORE(0C), KNOWN(0D), KNOWN(0E), KNOWN(0F), \
+    MORE(10), MORE(11), MORE(12), MORE(13), MORE(14), NONE, NONE, NONE, \
+    NONE, NONE, NONE, KNOWN(1B), KNOWN(1C), KNOWN(1D), KNOWN(1E), KNOWN(1F), \
+    MORE(20), MORE(21), MORE(22), MORE(23), MORE(24), MORE(25), MORE(26), MORE(27), \
+    MORE(28), MORE(29), MORE(2A), MORE(2B), MORE(2C), NONE, NONE, NONE, \
+    NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, \
+    NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE
 #define WAY(name) (const void*)&name
 #define QUICK_WAY(code) WAY(quick_##code)
 #define CAREFUL_WAY(code) WAY(careful_##code)
@@ -84,5 +88,13 @@ bool run_some() {
     ((Way)ways[CLOSER])(m, place, 0, cycles, granted - 1, a, x, y, nz, carry, ways);
     return !stop && instructions < MOST_INSTRUCTIONS;
 }
+
+#undef OPCODE
+#undef SLOWLY
+#undef TELL_TIA
+#undef PUSHES
+#undef PULLS
+#undef CHANGES
+#undef LEAVES
 
 #endif

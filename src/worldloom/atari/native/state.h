@@ -22,7 +22,7 @@ s32 passed;          // the clock of the latest change before which nobody looke
 s32 others[3];       // what the last frame is worth to the players B, C and D; rules of games for several set it
 
 #if !defined(__CUDA_ARCH__)
-u32 shown, lift, overflow, modes;  // of the 6507, see m6507.h
+u32 shown, lift, overflow, modes;  // of the 6507, see m6507.h, where V is `over`
 u32 apart;           // whether the players are, see apart.h
 #endif
 
@@ -63,7 +63,7 @@ s32 dump_cycle;      // when the paddles' capacitors began to load, in CPU cycle
 s32 seen;            // the clock of the last access to the chip: so far the picture is drawn
 s32 looked;          // up to this clock collisions are known
 s32 marked_line;     // the line for which HIDE0, HIDE1 and REFLECT of the display hold
-s32 instructions;    // run in the last frame
+s32 instructions;    // run in the last frame; on a CPU, while it runs, with those of a turn that has begun
 // What the rules of the games keep from frame to frame.
 s32 score;
 s32 reward;   // of the last frame

@@ -88,10 +88,10 @@ CUDA_CALLABLE s32 caught(u32 which, s32 to) const {
     u32 mode = view.now[NUSIZ0 + which] & 7;
     s32 from = view.now[X_PLAYER0 + which], width = mode == 5 ? 16 : mode == 7 ? 32 : 8, found = 0;
     ROLLED for (s32 copy = 0; copy < 3; copy++) {
-        s32 apart = copy == 0 ? 0 : copy == 1 ? (mode == 1 || mode == 3 ? 16 : mode == 2 || mode == 6 ? 32 : mode == 4 ? 64 : -1)
-                                              : (mode == 3 ? 32 : mode == 6 ? 64 : -1);
-        if (apart < 0) break;
-        s32 behind = to - from - apart;
+        s32 offset = copy == 0 ? 0 : copy == 1 ? (mode == 1 || mode == 3 ? 16 : mode == 2 || mode == 6 ? 32 : mode == 4 ? 64 : -1)
+                                               : (mode == 3 ? 32 : mode == 6 ? 64 : -1);
+        if (offset < 0) break;
+        s32 behind = to - from - offset;
         while (behind < 0) behind += WIDTH;
         if (behind < 4) found = -1;
         else if (behind < 4 + width) found = 1;
