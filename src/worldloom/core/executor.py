@@ -44,7 +44,7 @@ class Executor:
         self.prepared = simulation.prepared
         self.outlets: list[Outlet] = []
         """What is copied of each slice of the worlds as soon as it has been stepped, if the step :attr:`hands_out` anything."""
-        self.hands_out = len(self.slices) > 1 and isinstance(program.step[-1], Launched)
+        self.hands_out = len(self.slices) > 1 and isinstance(next(reversed(program.step), None), Launched)
         self._simulation = weakref.ref(simulation)
         for spec in (*program.step, *program.reset):
             if isinstance(spec, KernelSpec) and spec.launched(simulation.num_worlds) >= 2**31:

@@ -1,13 +1,6 @@
 // Instructions that may do anything.
 #if !defined(__CUDA_ARCH__)
 
-#undef OPCODE
-#undef SLOWLY
-#undef TELL_TIA
-#undef PUSHES
-#undef PULLS
-#undef CHANGES
-#undef LEAVES
 #define OPCODE(code, ...) FUNCTION(careful_##code, __VA_ARGS__)
 #define SLOWLY(...) { __VA_ARGS__ RESUME }
 #define TELL_TIA(address, value) SLOWLY(t = m.poke_tia(address, value, t);)
@@ -15,5 +8,11 @@
 #define PULLS(count)
 #define CHANGES(address)
 #define LEAVES
+
+// Rare ones, which have no quick twin.
+OPCODE(6C, t += 5; JUMP_BY_POINTER)
+OPCODE(40, t += 6; u32 v, low, high; PULL(v) UNPACK_FLAGS(v) PULL(low) PULL(high) GO_TO(low | high << 8))
+OPCODE(00, t += 7; BREAK_FROM(PC + 2))
+OPCODE(others, RUN_UNDOCUMENTED)
 
 #endif

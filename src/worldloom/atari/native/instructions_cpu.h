@@ -87,4 +87,12 @@ OPCODE(4C, t += 3; LEAVES GO_TO(ABSOLUTE))
 OPCODE(20, t += 6; LEAVES PUSHES(2) u32 from = PC + 2; PUSH(from >> 8) PUSH(from) GO_TO(ABSOLUTE))
 OPCODE(60, t += 6; LEAVES PULLS(2) u32 low, high; PULL(low) PULL(high) GO_TO((low | high << 8) + 1))
 
+#undef OPCODE
+#undef SLOWLY
+#undef TELL_TIA
+#undef PUSHES
+#undef PULLS
+#undef CHANGES
+#undef LEAVES
+
 #endif

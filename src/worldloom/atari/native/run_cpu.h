@@ -1,11 +1,5 @@
-// What leads from function to function on a CPU: the table of them, and those that have no quick twin.
+// What leads from function to function on a CPU: the table of them, and those that are no instructions.
 #if !defined(__CUDA_ARCH__)
-
-// Rare ones, always with care.
-OPCODE(6C, t += 5; JUMP_BY_POINTER)
-OPCODE(40, t += 6; u32 v, low, high; PULL(v) UNPACK_FLAGS(v) PULL(low) PULL(high) GO_TO(low | high << 8))
-OPCODE(00, t += 7; BREAK_FROM(PC + 2))
-OPCODE(others, RUN_UNDOCUMENTED)
 
 // Writes of `word` to a register of the television chip: what may be nothing new to it, and anything. Registers that do nothing are all as 3F.
 #define TELLING(number) FUNCTION(tell_##number, \
@@ -88,13 +82,5 @@ bool run_some() {
     ((Way)ways[CLOSER])(m, place, 0, cycles, granted - 1, a, x, y, nz, carry, ways);
     return !stop && instructions < MOST_INSTRUCTIONS;
 }
-
-#undef OPCODE
-#undef SLOWLY
-#undef TELL_TIA
-#undef PUSHES
-#undef PULLS
-#undef CHANGES
-#undef LEAVES
 
 #endif
