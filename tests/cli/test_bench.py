@@ -138,6 +138,14 @@ def test_a_world_that_the_other_package_lacks(worldloom, planted):
     assert err.count("\n") == 1
 
 
+def test_other_packages_are_asked_for_worlds_without_settings(worldloom):
+    pytest.importorskip("envpool")
+    pytest.importorskip("ale_py")
+    code, _, err = worldloom("bench", "step", "Pong-v5:frame_skip=2", "--against", "envpool", "--num-worlds", "2", "--device", "cpu")
+    assert code == 2
+    assert "envpool is compared in worlds without settings: name Pong-v5 alone, not Pong-v5:frame_skip=2" in err
+
+
 def test_contenders_take_turns():
     order = []
     rates = median_rates({"one": lambda steps: order.append("one"), "two": lambda steps: order.append("two")}, seconds=1e-6, rounds=3)

@@ -65,6 +65,8 @@ def open_peer(name: str, env: str, num_worlds: int, stack: ExitStack, batch_size
         try:
             worlds = peer.make(package, env, num_worlds, batch_size)
         except Exception as error:
+            if ":" in env and family_of(env) is not None:
+                raise InputError(f"{name} is compared in worlds without settings: name {env.partition(':')[0]} alone, not {env}") from None
             raise InputError(f"{name} has no world '{env}' for this comparison: {_first_line(error)}") from None
         stack.callback(worlds.close)
         return stepping_all(worlds, num_worlds) if batch_size is None else stepping_batches(worlds, num_worlds, batch_size)
