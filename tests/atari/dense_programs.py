@@ -71,9 +71,9 @@ def edge_programs() -> list[bytes]:
     bodies = [
         [*shown, *beside, *place(HMOVE, 0), *_store(0, grp1), 0xA5, 0x07, 0x85, KEPT],  # one player moves to where the other was until then
         [*shown, *_store(5, nusiz), 0xA5, 0x0C],  # the last access is a read of an input
-        [*shown, *_store(0, colupf), *_store(5, nusiz), *_store(0, colupf)],  # or tells the chip what it knows
         [*shown, *stack(0x0B), *_store(5, nusiz), 0x68],
         [*shown, *stack(0x0B), *_store(5, nusiz), 0x28],
+        [*shown, *_store(0, colupf), *_store(5, nusiz), *_store(0, colupf)],  # the last access tells the chip what it knows
         [*shown, *stack(0x80), 0x20, 0x00, 0xF1],  # JSR, half of it into the chip
         [*shown, *stack(0x7E), *_store(0xF1, 0x80), 0x60],  # RTS, half of it from the chip
         [*shown, *stack(0x2C), *_store(2, WSYNC), *[0x48] * 18],  # more pushes in a line than can wait

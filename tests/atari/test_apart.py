@@ -6,9 +6,9 @@ import numpy as np
 import warp as wp
 
 from worldloom.atari import native
+from worldloom.atari.console import CONSTANTS
 from worldloom.atari.rules import rules_source
 
-CONSTANTS = "enum : unsigned { RECORD_WORDS = 80, SLOTS = 1, NOTHING_LOGGED = 0, MOST_TOGETHER = 1 };\n"
 BODY = """
 Machine m;
 m.view.now[NUSIZ0 + which] = mode;
@@ -29,7 +29,7 @@ def test_a_player_is_nowhere_but_in_its_room() -> None:
 
     @wp.kernel(enable_backward=False, module="unique")
     def look_at_all(out: wp.array(dtype=wp.uint32)):
-        which, mode, x = wp.tid()  # type: ignore[misc]
+        which, mode, x = wp.tid()
         look(which, mode, x, out)
 
     out = wp.zeros(2 * 8 * 160 * 6, dtype=wp.uint32, device="cpu")

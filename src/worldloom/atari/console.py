@@ -249,13 +249,16 @@ def _emulator(machine: str) -> wp.Kernel:
     return emulate
 
 
+CONSTANTS = f"enum : unsigned {{ RECORD_WORDS = {RECORD // 4}, SLOTS = {len(Slot)}, NOTHING_LOGGED = 0xFFFFFFFFu, MOST_TOGETHER = {TOGETHER} }};\n"
+"""What the headers take from here, as C++ text."""
+
+
 @cache
 def kernels() -> Kernels:
     """The kernels, made when they are first asked for: their source is put together from the headers and the table of games."""
-    constants = f"enum : unsigned {{ RECORD_WORDS = {RECORD // 4}, SLOTS = {len(Slot)}, NOTHING_LOGGED = 0xFFFFFFFFu, MOST_TOGETHER = {TOGETHER} }};\n"
-    machine = constants + native.machine(rules_source())
+    machine = CONSTANTS + native.machine(rules_source())
     power_on_one = wp.func_native(machine + native.header("power_on"))(_power_on_one)
-    draw_one = wp.func_native(constants + native.painter() + native.header("draw"))(_draw_one)
+    draw_one = wp.func_native(CONSTANTS + native.painter() + native.header("draw"))(_draw_one)
 
     @wp.kernel(enable_backward=False, module="unique")
     def power_on(machine: wp.array2d(dtype=wp.uint8), game: wp.array(dtype=wp.int32), words: wp.array(dtype=wp.uint32), table: wp.array2d(dtype=wp.int32)):

@@ -43,8 +43,8 @@ class Play:
         require_positive(episodes=self.episodes, max_frames=self.max_frames)
         made, count = self._film_random() if self.random else self._film()
         seconds = count / made.frames_per_second
-        cut = "; cut off there, --max-frames films more" if count == self.max_frames else ""
-        console.out().print(f"wrote {self.video}: {count:,} pictures of {made.id}, {seconds:.1f} s{cut}", soft_wrap=True, markup=False)
+        limit = "; as many as --max-frames allows" if count == self.max_frames else ""
+        console.out().print(f"wrote {self.video}: {count:,} pictures of {made.id}, {seconds:.1f} s{limit}", soft_wrap=True, markup=False)
         return 0
 
     def _film(self) -> tuple[Definition, int]:
