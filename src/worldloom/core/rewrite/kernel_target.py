@@ -38,6 +38,9 @@ WORLD = "World"
 Column = tuple[str, str]
 """A table's name and a field's."""
 
+RAW = "raw__"
+"""Before the name of an action: its value as it was handed in, which kernels load once for the check and for the systems."""
+
 FAULT_COLUMNS: tuple[Column, ...] = ((WORLD, "broken"), (WORLD, "step"), (WORLD, "episode"))
 SCALAR_PARAMETERS = ("row", "row_a", "row_b", "world", "slot", "lane", "offset", "system")
 
@@ -50,6 +53,11 @@ def barrier(threads: int) -> str:
 def variable(column: Column) -> str:
     """The local variable that holds this row's value of a column."""
     return f"{column[0]}__{column[1]}"
+
+
+def stored(column: Column) -> Column:
+    """The column in memory behind one that kernels hold in registers: that of the action for a raw one."""
+    return column[0], column[1].removeprefix(RAW)
 
 
 def column_name(column: Column) -> str:
@@ -246,6 +254,10 @@ class KernelTarget(Target):
         return nodes.name(column_name(column))
 
     def raw(self, row: Value, field: Field) -> ast.expr:
+        if self._in_registers(row) and not field.is_array:
+            table, name = self._column(row, field)
+            self.inputs[table, RAW + name] = field
+            return nodes.name(variable((table, RAW + name)))
         return accessors.get(self._reach(row, field, write=False), field, self._row(row))
 
     def _assigned(self, column: Column) -> bool:
