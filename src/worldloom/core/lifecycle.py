@@ -92,12 +92,21 @@ def begin_step_or_reset(world: type[World]) -> System:
     return _system("begin_step", lines, None, world)
 
 
+def judge_faults(world: type[World]) -> System:
+    """A world at fault ends its episode.
+
+    It runs before the faults that the checks found are put into words, which writes to memory: a kernel can then load ``broken`` with
+    everything else, and need not wait for it at the end.
+    """
+    lines = ["if world.broken[0]:", "    world.truncated = True", "    world.broken[0] = False", "if world.faulty:", "    world.truncated = True"]
+    return _system("judge_faults", lines, None, world)
+
+
 def advance(world: type[World]) -> System:
     """The step is over: count it, and see whether the episode is."""
     lines = [
         "world.step += 1",
-        "if world.broken[0]:",
-        "    world.truncated = True",
+        "if world.faulty:",
         "    world.broken[0] = False",
         "if world.max_steps > 0 and world.step >= world.max_steps:",
         "    world.truncated = True",

@@ -184,11 +184,15 @@ def plan(definition: Definition, autoreset: Autoreset, checks: bool) -> Schedule
         """Raise the flags of all tables, then find words for those that are up."""
         return [*engine([find for find, _ in pairs], mask, every), *engine([name for _, name in pairs], FAULTY, every)]
 
+    alone = [definition.rows.get(v.__name__, 1) == 1 and v.__name__ not in definition.populations for v in every]
+
     def check_at_once(pairs: list[tuple[System | None, System | None]], mask: Mask | None) -> list[Entry]:
-        """The same, but of several entities each says itself what is wrong: a flag that all of them share would cost kernels of its own."""
-        alone = [definition.rows.get(v.__name__, 1) == 1 for v in every]
-        shared = [pair if one else (None, None) for pair, one in zip(pairs, alone, strict=True)]
-        return [*check(shared, mask), *engine([None if one else name for (_, name), one in zip(pairs, alone, strict=True)], mask, every)]
+        """Raise the flags of tables with one row per world, and name what is wrong in the others: a flag that many rows share would cost kernels."""
+        return engine([find if one else name for (find, name), one in zip(pairs, alone, strict=True)], mask, every)
+
+    def name_flagged(pairs: list[tuple[System | None, System | None]]) -> list[Entry]:
+        """Put into words what raised a flag in :func:`check_at_once`."""
+        return engine([name if one else None for (_, name), one in zip(pairs, alone, strict=True)], FAULTY, every)
 
     def look() -> list[Entry]:
         """The observations of all worlds, and the end of those that are not finite."""
@@ -208,6 +212,9 @@ def plan(definition: Definition, autoreset: Autoreset, checks: bool) -> Schedule
         *user("step", definition.step, stepping),
         *check_at_once(numbers, stepping),
         *engine([lifecycle.everyone_left(definition, tables)], stepping),
+        *engine([lifecycle.judge_faults(world)], stepping),
+        *name_flagged(actions),
+        *name_flagged(numbers),
         *engine([lifecycle.advance(world)], stepping),
         *engine([tell for _, _, tell, _ in agents], stepping, [v for v, *_ in agents]),
     ]
@@ -302,7 +309,7 @@ def _written(node: Node) -> set[Column]:
     return own | other | {(WORLD, name) for name in access.world_write}
 
 
-_JUDGES = ("end_step", "forget_episode")
+_JUDGES = ("judge_faults", "forget_episode")
 """The engine's systems that ask whether a world is at fault: who did not fit must be known by then."""
 
 
