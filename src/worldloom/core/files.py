@@ -104,17 +104,17 @@ def cannot_write(target: Path, error: OSError, needed: int | None = None) -> Inp
     reason = error.strerror or str(error)
     if error.errno not in _FULL:
         return InputError(f"{target} cannot be written ({reason}): choose another place")
-    return InputError(f"{target} cannot be written ({reason}): {room(target.parent, needed)}")
+    return InputError(f"{target} cannot be written ({reason}): {room(target.parent, needed)}; make room there, or choose another place")
 
 
 def room(folder: Path, needed: int | None) -> str:
-    """How many bytes are needed and free where ``folder`` is, as the end of a sentence about a full disk."""
+    """How many bytes are needed and free where ``folder`` is, as a part of a sentence about a full disk."""
     try:
         free = f"{shutil.disk_usage(folder).free:,} bytes are free"
     except OSError:
         free = "it is unknown how many bytes are free"
     wanted = "" if needed is None else f"{needed:,} bytes are needed and "
-    return f"{wanted}{free} on the disk of {folder}; make room there, or choose another place"
+    return f"{wanted}{free} on the disk of {folder}"
 
 
 def is_temporary(name: str) -> bool:
