@@ -185,9 +185,9 @@ def test_leftovers_are_only_swept_once_the_run_goes_on(run):
 def test_a_folder_that_lost_its_settings_is_not_taken_for_a_new_run(run):
     folder, request = run
     (folder / "config.json").unlink()
-    refused(replace(request, resume="auto"), "has metrics.jsonl of a run, but no config.json")
+    refused(replace(request, resume="auto"), r"has the metrics\.jsonl of a run, but no config.json")
     (folder / "metrics.jsonl").unlink()
-    refused(replace(request, resume="no"), "has checkpoints of a run, but no config.json")
+    refused(replace(request, resume="no"), "has the checkpoints of a run, but no config.json")
 
 
 def test_metrics_that_cannot_be_read_are_refused_before_anything_changes(run):

@@ -27,6 +27,12 @@ def parse_json(data: bytes) -> Any:
         value = json.loads(data.decode("utf-8"))
     except RecursionError:
         raise ValueError("its values are nested too deeply") from None
+    except UnicodeDecodeError as error:
+        raise ValueError(f"byte {error.start} is not UTF-8") from None
+    except json.JSONDecodeError:
+        raise
+    except ValueError:  # Python's own limit
+        raise ValueError("a number has thousands of digits") from None
     level = [value]
     for _ in range(DEEPEST):
         level = [inner for outer in level if isinstance(outer, (dict, list)) for inner in (outer.values() if isinstance(outer, dict) else outer)]

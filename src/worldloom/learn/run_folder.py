@@ -101,9 +101,9 @@ class RunFolder:
         for name in (CHECKPOINTS, EVENTS):
             _refuse_unless_folder(self.path / name)
         if not self._resume:
-            for name in (METRICS, CHECKPOINTS):
-                if (self.path / name).exists():
-                    raise InputError(f"{self.path} has {name} of a run, but no config.json: put that back to resume the run, or take another folder")
+            for name, there in ((METRICS, (self.path / METRICS).exists()), (CHECKPOINTS, self.checkpoints.all())):
+                if there:
+                    raise InputError(f"{self.path} has the {name} of a run, but no config.json: put that back to resume the run, or take another folder")
         else:
             found, note = self.checkpoints.to_resume()
             if found is not None and note is not None:

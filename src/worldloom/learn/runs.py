@@ -230,8 +230,7 @@ def _train(request: Request, config: TrainConfig, callbacks: list[Callback], tel
         if tell_folder is not None:
             tell_folder(place)
         if checkpoint is not None:
-            saved = Checkpoints(checkpoint.parent).load(checkpoint)
-            trainer.load_state(saved.tensors, saved.state)
+            _load(trainer, checkpoint)
         if request.resume == "yes" and trainer.steps >= config.total_steps:
             raise InputError(f"the run in {place} has taken its {config.total_steps:,} steps: give more --total-steps to go on")
         if folder is not None:
@@ -244,6 +243,17 @@ def _train(request: Request, config: TrainConfig, callbacks: list[Callback], tel
         rate = (trainer.steps - steps) / spent if spent > 0.0 else 0.0
         complete, found = trainer.steps >= config.total_steps, _all_mishaps(worlds, ranks)
         return Outcome(place, ranks.leads, trainer.iteration, trainer.steps, trainer.seconds, rate, trainer.score, complete, found)
+
+
+def _load(trainer: Trainer, checkpoint: Path) -> None:
+    """Let ``trainer`` go on from a checkpoint; InputError, which names it, where it does not fit."""
+    saved = Checkpoints(checkpoint.parent).load(checkpoint)
+    try:
+        trainer.load_state(saved.tensors, saved.state)
+        if (trainer.iteration, trainer.steps) != (saved.iteration, saved.steps):
+            raise InputError(f"its state is that of iteration {trainer.iteration} and step {trainer.steps}, its note of {saved.iteration} and {saved.steps}")
+    except InputError as error:
+        raise InputError(f"the run cannot go on from checkpoint {checkpoint} and was left as it is: {error}") from None
 
 
 def _trainer(kind: Any, worlds: Simulation, config: TrainConfig, request: Request, ranks: Ranks) -> Trainer:
