@@ -9,14 +9,13 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import json
-import os
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from worldloom.core.errors import InputError
+from worldloom.core.files import write_file
 
 _BLANK = "0" * 64
 _FIELD = b'"sha256":"'
@@ -41,18 +40,7 @@ def write(path: str | Path, kind: str, version: int, tensors: Mapping[str, Any],
     place = _place(data)
     assert place is not None
     data[place : place + 64] = hashlib.sha256(data).hexdigest().encode()
-    writing = target.with_name(f".{target.name}.{secrets.token_hex(4)}.writing")
-    try:
-        with open(writing, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(writing, target)
-        to_disk(target.parent)
-    except OSError as error:
-        raise InputError(f"{target} cannot be written ({error.strerror}): choose another place") from None
-    finally:
-        writing.unlink(missing_ok=True)
+    write_file(target, data)
 
 
 def read(path: str | Path, kind: str, version: int) -> Contents:
@@ -89,17 +77,6 @@ def worldloom_version() -> str:
         return importlib.metadata.version("worldloom")
     except importlib.metadata.PackageNotFoundError:
         return ""
-
-
-def to_disk(path: Path) -> None:
-    """Wait until a file, or the names in a folder, would survive a power failure."""
-    if path.is_dir() and os.name == "nt":
-        return  # Windows opens no folders
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _header(data: bytearray) -> bytes | None:
