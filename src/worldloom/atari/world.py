@@ -11,7 +11,7 @@ import numpy as np
 from worldloom.atari import launches
 from worldloom.atari.boot import frames_told
 from worldloom.atari.cabinet import Facts, Parts, parts
-from worldloom.atari.console import WIDTH, Shelf, next_picture
+from worldloom.atari.console import EVERY_FRAME, WIDTH, Shelf, next_picture
 from worldloom.atari.games import ALE
 from worldloom.atari.lineup import Title, on_shelf, titles
 from worldloom.atari.machine_state import check_of
@@ -80,7 +80,8 @@ def _reset(workshop: launches.Workshop, made: Parts, settings: Settings) -> list
     goes_on = settings.episodic_life and settings.like != "vector"
     entries: list[Step] = [*made.choose, (launches.PowerOn if settings.exact_start else launches.Restore)(workshop, made.console)]
     if settings.exact_start or goes_on:
-        entries += [launches.Follow(workshop, made.console, 0 if settings.obs_type == "ram" else 2), *_drawn(workshop, made, settings)]
+        window = 0 if settings.obs_type == "ram" else EVERY_FRAME if settings.exact_start else 2
+        entries += [launches.Follow(workshop, made.console, window), *_drawn(workshop, made, settings)]
     if goes_on:
         entries += [*made.begin_again, launches.Restore(workshop, made.console)]
     return [*entries, *made.settle_in]
