@@ -253,7 +253,9 @@ def _emulator(machine: str) -> wp.Kernel:
     return emulate
 
 
-CONSTANTS = f"enum : unsigned {{ RECORD_WORDS = {RECORD // 4}, SLOTS = {len(Slot)}, NOTHING_LOGGED = 0xFFFFFFFFu, MOST_TOGETHER = {TOGETHER} }};\nenum : int {{ EVERY_FRAME = {EVERY_FRAME} }};\n"
+CONSTANTS = f"""enum : unsigned {{ RECORD_WORDS = {RECORD // 4}, SLOTS = {len(Slot)}, NOTHING_LOGGED = 0xFFFFFFFFu, MOST_TOGETHER = {TOGETHER} }};
+enum : int {{ EVERY_FRAME = {EVERY_FRAME} }};
+"""
 """What the headers take from here, as C++ text."""
 
 
