@@ -7,6 +7,7 @@ import os
 
 import numpy as np
 import pytest
+from opencv_reference import assert_environments
 
 import worldloom as wl
 from worldloom.atari.console import RAM
@@ -55,7 +56,7 @@ def test_consoles_are_ales(game):
 def same_steps(theirs, ours, steps, numbers, seed=0, last=True):
     """Both environments with the same actions; ``numbers`` names their infos that mean the same. Returns how many episodes ended."""
     (seen, _), (shown, _) = theirs.reset(), ours.reset()
-    assert np.array_equal(seen, shown)
+    assert_environments(shown, seen, "at the beginning")
     ended = 0
     for step, choice in enumerate(actions(steps, theirs.action_space.n if hasattr(theirs.action_space, "n") else theirs.single_action_space.n, seed)):
         (seen, rewards, *ends, infos), (shown, got, *over, told) = theirs.step(choice), ours.step(choice)
@@ -64,7 +65,7 @@ def same_steps(theirs, ours, steps, numbers, seed=0, last=True):
         for name, own in numbers.items():
             assert np.array_equal(infos[name], told[own]), (step, name)
         if last or not np.any(ends):
-            assert np.array_equal(seen, shown), step
+            assert_environments(shown, seen, f"step {step}")
         ended += int(np.any(ends))
     return ended
 
