@@ -42,7 +42,7 @@ from warp import (  # noqa: E402
 
 from worldloom.core.entity import Components, Entity, Event, Has, World  # noqa: E402
 from worldloom.core.errors import CapacityError, CompileError, DefinitionError, DeviceError, InputError, WorldFault, WorldloomError  # noqa: E402
-from worldloom.core.fields import Action, Array, Config, Finite, Info, Observation, Persistent, Ref, Reward, vec  # noqa: E402
+from worldloom.core.fields import Action, Array, Between, Checked, Config, Finite, Info, Observation, Persistent, Ref, Reward, vec  # noqa: E402
 from worldloom.core.launch import Launch, Shard  # noqa: E402
 from worldloom.core.launch_kernels import picked  # noqa: E402
 from worldloom.core.math import FUNCTIONS as _FUNCTIONS  # noqa: E402
@@ -61,8 +61,10 @@ __version__ = "0.1.0"
 __all__ = [
     "Action",
     "Array",
+    "Between",
     "Box",
     "CapacityError",
+    "Checked",
     "CompileError",
     "Components",
     "Config",

@@ -297,11 +297,21 @@ class PopulationTable(Table):
         counts = self.counts.torch().long()
         return counts.cumsum(0) - counts
 
-    def check_counts(self, tensors: Mapping[str, Any]) -> None:
-        """InputError where columns by ``Table.name``, of this or another simulation, hold numbers of entities that there cannot be."""
+    def count_problem(self, tensors: Mapping[str, Any]) -> str | None:
+        """What is wrong where columns by ``Table.name``, of this or another simulation, hold numbers of entities that there cannot be."""
         counts = tensors[self.counts.name]
-        if bool(((counts < 0) | (counts > self.count)).any()):
-            raise InputError(f"the saved column {self.counts.name} holds numbers that are not in 0 to {self.count}: take another snapshot")
+        wrong = ((counts < 0) | (counts > self.count)).nonzero()
+        if len(wrong) == 0:
+            return None
+        world = int(wrong[0, 0])
+        return f"{self.counts.name} of world {world} holds {int(counts[world]):,}, and it must be between 0 and {self.count:,}"
+
+    def held_in(self, tensors: Mapping[str, Any]) -> Any:
+        """Which places of a column hold an entity in such a state: a PyTorch tensor, bool with the first axes of the columns."""
+        import torch
+
+        counts = tensors[self.counts.name]
+        return torch.arange(self.count, device=counts.device) < counts[:, None]
 
     def held(self) -> np.ndarray[Any, Any]:
         """Which places of a column hold an entity: a NumPy array of truth values with the first axes of the columns."""
