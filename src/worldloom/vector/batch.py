@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from worldloom.core.arrays import host
 from worldloom.core.errors import InputError
 from worldloom.core.executor import Outlet
 from worldloom.core.lifecycle import FINAL
@@ -158,7 +159,7 @@ class Batch:
 
     def _shaped(self, actions: Any, column: Column) -> Any:
         if not hasattr(actions, "shape"):
-            actions = np.asarray(actions)
+            actions = host(actions, "the actions")
         if actions.shape != column.shape and _size(actions) == _size(column) and tuple(actions.shape[:1]) == (self.num_envs,):
             actions = actions.reshape(column.shape)
         if isinstance(actions, np.ndarray) and actions.dtype == np.float64 and column.dtype == np.float32:
