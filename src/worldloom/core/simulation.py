@@ -15,6 +15,7 @@ from worldloom.core import memory, ranges, shards
 from worldloom.core.arrays import host, whole_number
 from worldloom.core.config_values import check_limits, check_range
 from worldloom.core.console import compiling
+from worldloom.core.copying import Uncopied
 from worldloom.core.entity import Entity, World
 from worldloom.core.errors import CapacityError, InputError, WorldFault
 from worldloom.core.executor import Executor, Outlet
@@ -39,7 +40,7 @@ _NOT_EXTERNAL = (Role.ENGINE, Role.CONFIG)
 _AUTORESETS = ("same_step", "next_step", "disabled")
 
 
-class Simulation(History, Measured):
+class Simulation(Uncopied, History, Measured):
     """``num_worlds`` copies of one world on one device.
 
     Args:

@@ -12,6 +12,7 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
 from worldloom.core.arrays import host, whole_number
+from worldloom.core.copying import Uncopied
 from worldloom.core.errors import InputError, WorldFault
 from worldloom.core.registry import Definition, definition
 from worldloom.core.schedule import Autoreset
@@ -26,7 +27,7 @@ MODES: dict[Autoreset, AutoresetMode] = {
 }
 
 
-class WorldVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
+class WorldVectorEnv(Uncopied, gymnasium.vector.VectorEnv[Any, Any, Any]):
     """``num_envs`` copies of a world as a Gymnasium vector environment.
 
     Args:
@@ -141,7 +142,7 @@ class WorldVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         self.simulation.close()
 
 
-class WorldEnv(gymnasium.Env[Any, Any]):
+class WorldEnv(Uncopied, gymnasium.Env[Any, Any]):
     """One world as a Gymnasium environment.
 
     Args:

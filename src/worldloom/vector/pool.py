@@ -14,6 +14,7 @@ from gymnasium.vector.utils import batch_space
 
 from worldloom.core import memory
 from worldloom.core.arrays import host, whole_number
+from worldloom.core.copying import Uncopied
 from worldloom.core.errors import InputError, WorldFault
 from worldloom.core.registry import Definition, definition
 from worldloom.core.schedule import Autoreset
@@ -22,7 +23,7 @@ from worldloom.vector.batch import Batch, Outcome
 from worldloom.vector.layout import layout
 
 
-class WorldPool:
+class WorldPool(Uncopied):
     """``num_envs`` worlds in groups of ``batch_size``; each group steps as a whole, on a thread of its own, when all its actions are there.
 
     The interface is EnvPool's: ``async_reset``, then ``recv`` and ``send`` in turn; ``infos["env_id"]`` says which worlds came back.

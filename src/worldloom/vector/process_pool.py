@@ -20,6 +20,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from worldloom.core.arrays import host
+from worldloom.core.copying import Uncopied
 from worldloom.core.errors import InputError
 from worldloom.vector.batched_infos import add_info
 from worldloom.vector.shared_memory import NO_SEED, TOO_LONG, leaves_of
@@ -37,7 +38,7 @@ MOST_ENVS = 2**20
 AUTORESET = {"next_step": AutoresetMode.NEXT_STEP, "same_step": AutoresetMode.SAME_STEP, "disabled": AutoresetMode.DISABLED}
 
 
-class ProcessPool(VectorEnv):  # type: ignore[misc]
+class ProcessPool(Uncopied, VectorEnv):  # type: ignore[misc]
     """``num_envs`` Gymnasium environments in worker processes.
 
     With ``batch_size`` left out it is a Gymnasium vector environment: :meth:`reset` and :meth:`step` hand all environments in and out.
