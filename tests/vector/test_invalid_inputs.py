@@ -51,12 +51,12 @@ def environment():
     [
         ({"id": None}, "make takes the id of a world, its definition, or a function .*, not None"),
         ({"id": 5}, "make takes the id of a world"),
-        ({"num_envs": None}, "num_envs must be a whole number from 1 to 2,147,483,647, not None"),
-        ({"num_envs": 2**31}, "num_envs must be a whole number from 1 to 2,147,483,647, not 2147483648"),
+        ({"num_envs": None}, "num_envs must be a whole number of 1 or more, not None"),
+        ({"num_envs": 2**31}, "num_envs must be at most 2,147,483,647, not 2147483648"),
         ({"num_envs": "3"}, "num_envs must be a whole number"),
         ({"num_envs": None, "batch_size": 2}, "num_envs must be a whole number"),
-        ({"num_envs": 4, "batch_size": 2, "num_threads": -1}, "threads must be a whole number from 1"),
-        ({"num_envs": 4, "batch_size": 2, "num_threads": "x"}, "threads must be a whole number from 1"),
+        ({"num_envs": 4, "batch_size": 2, "num_threads": -1}, "threads must be a whole number of 1 or more"),
+        ({"num_envs": 4, "batch_size": 2, "num_threads": "x"}, "threads must be a whole number of 1 or more"),
         ({"num_envs": 4, "batch_size": 2, "seed": "x"}, r"seed is a whole number or one per world \(4\), not 'x'"),
         ({"num_envs": 4, "batch_size": 2, "seed": [1, 2, 3]}, r"seed is a whole number or one per world \(4\)"),
         ({"seed": [1, [2, 3], 4]}, "the seeds cannot be read as an array"),
@@ -110,9 +110,9 @@ def test_resets_of_a_batch(arguments, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"seed": "x"}, "seed must be a whole number from 0"),
-        ({"seed": -1}, "seed must be a whole number from 0"),
-        ({"seed": 1.5}, "seed must be a whole number from 0"),
+        ({"seed": "x"}, "seed must be a whole number of 0 or more"),
+        ({"seed": -1}, "seed must be a whole number of 0 or more"),
+        ({"seed": 1.5}, "seed must be a whole number of 0 or more"),
         ({"options": "abc"}, "the options of a reset are a mapping"),
     ],
 )
@@ -137,8 +137,8 @@ def test_names_of_configurations(name):
         ({"config": "x"}, "config is a mapping"),
         ({"config": {5: 1}}, "a configuration is named by a string"),
         ({"external": "x"}, "external is a mapping"),
-        ({"num_worlds": 2**31}, "num_worlds must be a whole number from 1 to 2,147,483,647, not 2147483648"),
-        ({"world_offset": 2**31 - 2}, "world_offset must be a whole number from 0 to 2,147,483,645"),
+        ({"num_worlds": 2**31}, "num_worlds must be at most 2,147,483,647, not 2147483648"),
+        ({"world_offset": 2**31 - 2}, "world_offset must be at most 2,147,483,645"),
     ],
 )
 def test_simulations(arguments, message):

@@ -21,6 +21,8 @@ def host(value: Any, what: str, dtype: np.dtype[Any] | None = None) -> np.ndarra
 
 def whole_number(name: str, value: Any, least: int, most: int = 2**31 - 1) -> int:
     """``value`` as an int; InputError where it is no whole number from ``least`` to ``most``."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or not least <= value <= most:
-        raise InputError(f"{name} must be a whole number from {least} to {most:,}, not {value!r}")
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < least:
+        raise InputError(f"{name} must be a whole number of {least} or more, not {value!r}")
+    if value > most:
+        raise InputError(f"{name} must be at most {most:,}, not {value}")
     return int(value)

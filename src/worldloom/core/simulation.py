@@ -12,6 +12,7 @@ import warp as wp
 
 from worldloom.core import device as devices
 from worldloom.core import memory, ranges, shards
+from worldloom.core.action_range import Beyond, beyond, number_given
 from worldloom.core.arrays import host, whole_number
 from worldloom.core.config_values import check_limits, check_range
 from worldloom.core.console import compiling
@@ -120,6 +121,7 @@ class Simulation(Uncopied, History, Measured):
         self.slices = [(0, num_worlds)] if together else shards.slices(num_worlds, threads, self.definition.worlds_per_thread)
         self._actions = [self.tables[t][f.name] for t, f in self.definition.actions().values()]
         self._faults: list[WorldFault] = []
+        self._beyond: Beyond = {}
         self._fault_buffers = [wp.zeros((1 + CAPACITY, WIDTH), dtype=wp.int32, device=self.device) for _ in self.slices]
         self._alarm = Alarm(self.device)
         self._watched = any(p.limit.overflow == "error" for p in self.definition.populations.values())
@@ -206,6 +208,9 @@ class Simulation(Uncopied, History, Measured):
             self._run_step()
             for column, target in outlets:
                 np.copyto(target, column)
+        if self._beyond:
+            self._read_faults()
+            self._beyond = {}
         self.check_room()
 
     @property
@@ -240,7 +245,7 @@ class Simulation(Uncopied, History, Measured):
                 if actions.dtype == tensor.dtype and actions.shape == tensor.shape:
                     tensor.copy_(actions.detach())
                     return
-            column.assign(_match(actions, column.shape))
+            self._assign(column, actions)
             return
         if not isinstance(actions, Mapping):
             names = ", ".join(c.name for c in self._actions)
@@ -250,7 +255,15 @@ class Simulation(Uncopied, History, Measured):
             name = key if isinstance(key, str) else self._action_of(key)
             if name not in named:
                 raise InputError(f"there is no action '{name}': world '{self.definition.id}' takes {', '.join(named)}")
-            named[name].assign(_match(values, named[name].shape))
+            self._assign(named[name], values)
+
+    def _assign(self, column: Column, actions: Any) -> None:
+        """Copy actions into their column, and remember those that do not fit until the faults that they cause are read."""
+        values = _match(actions, column.shape)
+        if outside := beyond(values, column):
+            self._read_faults()  # of earlier steps
+            self._beyond.update(outside)
+        column.assign(values)
 
     def _action_of(self, kind: Any) -> str:
         """The name of the one action of a kind of entity."""
@@ -393,6 +406,12 @@ class Simulation(Uncopied, History, Measured):
 
         At most 256 faults are kept per CPU thread or GPU; ``faults_lost`` counts the rest.
         """
+        self._read_faults()
+        found, self._faults = sorted(self._faults, key=lambda f: (f.episode, f.step, f.world)), []
+        return found
+
+    def _read_faults(self) -> None:
+        """Move the faults from the device into ``_faults``."""
         if self.device.is_cuda:
             wp.synchronize_device(self.device)  # whatever stream the last step ran on
         sites = self.program.sites.messages if self.program is not None else []
@@ -405,8 +424,6 @@ class Simulation(Uncopied, History, Measured):
             self.faults_read += seen
             if seen:
                 buffer.assign(np.zeros_like(rows)) if self.device.is_cuda else rows.fill(0)
-        found, self._faults = sorted(self._faults, key=lambda f: (f.episode, f.step, f.world)), []
-        return found
 
     def check_room(self) -> None:
         """Raise CapacityError where worlds spawned more than there is room for and that is an error; :meth:`step` and :meth:`reset` do it
@@ -424,7 +441,8 @@ class Simulation(Uncopied, History, Measured):
             raise CapacityError(overflows)
 
     def _note_fault(self, message: str, world: int, episode: int, step: int, value: int) -> None:
-        self._faults.append(WorldFault(message.replace("{value}", str(value)), world, episode, step))
+        number = number_given(message, world - self.world_offset, value, self._beyond, self.device.is_cuda)
+        self._faults.append(WorldFault(message.replace("{value}", number), world, episode, step))
 
     def close(self) -> None:
         """Give back the memory. Exports that are still in use keep theirs until they are gone."""

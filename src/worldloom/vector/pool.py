@@ -90,7 +90,8 @@ class WorldPool(Uncopied):
         self.observation_space: gymnasium.Space[Any] = batch_space(outside.observation_space, batch_size)
         self.action_space: gymnasium.Space[Any] = batch_space(outside.action_space, batch_size)
         columns = {leaf.key: self._batches[0].simulation.tables[leaf.table][leaf.name] for leaf in outside.actions}
-        self._actions = [{leaf.key: np.zeros((batch_size, *leaf.shape), columns[leaf.key].dtype) for leaf in outside.actions} for _ in self._batches]
+        kinds = {key: np.dtype(np.int64) if column.dtype.kind == "i" else column.dtype for key, column in columns.items()}  # what does not fit is told
+        self._actions = [{leaf.key: np.zeros((batch_size, *leaf.shape), kinds[leaf.key]) for leaf in outside.actions} for _ in self._batches]
         self._given = np.zeros((len(self._batches), batch_size), np.bool_)
         self._out = np.zeros(len(self._batches), np.bool_)
         self._jobs: queue.SimpleQueue[tuple[int, bool] | None] = queue.SimpleQueue()
