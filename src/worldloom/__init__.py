@@ -11,7 +11,11 @@
 
 from __future__ import annotations
 
-from worldloom.core.start import initialise as _initialise
+from worldloom.core import interrupt as _interrupt
+
+_interrupt.quiet()
+
+from worldloom.core.start import initialise as _initialise  # noqa: E402
 
 _initialise()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import itertools
 import textwrap
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -245,14 +246,14 @@ def check_actions(view: TableView, world: type[World]) -> tuple[System | None, S
     )
 
 
-def check_finite(view: TableView, world: type[World], observations: bool) -> tuple[System | None, System | None]:
-    """Likewise for components that must stay finite: after the step, or for observations after they were written."""
+def check_finite(view: TableView, world: type[World], observations: bool, writers: Callable[[TableView, str], str]) -> tuple[System | None, System | None]:
+    """Likewise for components that must stay finite: after the step, or for observations after they were written. ``writers`` says who writes one."""
     numbers = [f for f in view.fields.values() if f.finite and scalar_of(f.dtype) in FLOATS and f.role is not Role.ACTION]
     found = [f for f in numbers if (f.role is Role.OBSERVATION) == observations]
     what = "observations" if observations else "numbers"
     return (
         _for_table(f"find_bad_{what}_{view.__name__}", _flag_not_finite(view, found), view, world),
-        _for_table(f"name_bad_{what}_{view.__name__}", _name_not_finite(view, found), view, world),
+        _for_table(f"name_bad_{what}_{view.__name__}", _name_not_finite(view, found, writers), view, world),
     )
 
 
@@ -277,13 +278,15 @@ def _flag_not_finite(view: TableView, fields: list[Field]) -> list[str]:
     return lines
 
 
-def _name_not_finite(view: TableView, fields: list[Field]) -> list[str]:
+def _name_not_finite(view: TableView, fields: list[Field], writers: Callable[[TableView, str], str] | None = None) -> list[str]:
     me, lines = _me(view), list[str]()
     for field in fields:
         what = f"{'action ' if field.role is Role.ACTION else ''}{field.name if me == 'e' else f'World.{field.name}'}"
         whose = f"{what} of {view.__name__} {{value}}" if me == "e" else what
         lines += _loops(field.shape, f"if {_not_finite(f'{me}.{field.name}{{}}', field)}:")
-        lines.append("    " * len(field.shape) + f'    world.fail("{whose} is not a finite number", {"e.id" if me == "e" else "0"})')
+        wrote = "" if writers is None else writers(view, field.name)
+        message = f"{whose} is not a finite number{f' (written by {wrote})' if wrote else ''}"
+        lines.append("    " * len(field.shape) + f"    world.fail({message!r}, {'e.id' if me == 'e' else '0'})")
     return lines
 
 
