@@ -315,7 +315,7 @@ class Expressions(Names):
             return Value(nodes.binary(a, operator, b), kind)
         if isinstance(operator, ast.FloorDiv):
             if kind in FLOATS:
-                return Value(nodes.warp("floor", nodes.binary(a, ast.Div(), b)), kind)
+                return Value(self.target.function("floor", (kind,), [nodes.binary(a, ast.Div(), b)]), kind)
             return Value(nodes.call("wl_floor_divide", a, b), kind)
         if isinstance(operator, ast.Mod):
             return Value(nodes.call("wl_float_modulo" if kind in FLOATS else "wl_floor_modulo", a, b), kind)
@@ -342,7 +342,7 @@ class Expressions(Names):
                 "use wl.cw_mul or wl.cw_div for products component by component, and equal lengths",
                 node,
             ) from None
-        return Value(nodes.warp(called, sides[0][0], sides[1][0]), kind)
+        return Value(self.target.function(called, (sides[0][1], sides[1][1]), [sides[0][0], sides[1][0]]), kind)
 
     def power(self, base: Value, exponent: Value, node: ast.AST) -> Value:
         if base.type is wp.bool:
@@ -353,7 +353,7 @@ class Expressions(Names):
         kind = common(base, exponent)
         kind = kind if kind in FLOATS else wp.float32
         if exponent.const == 0.5:
-            return Value(nodes.warp("sqrt", self.convert(base, kind, node, "a base")), kind)
+            return Value(self.target.function("sqrt", (kind,), [self.convert(base, kind, node, "a base")]), kind)
         sides = [self.convert(side, kind, node, "a power") for side in (base, exponent)]
         return Value(self.mathematics("pow", (kind, kind), sides, node), kind)
 
@@ -372,7 +372,7 @@ class Expressions(Names):
             if value.weak:
                 return self.constant(-value.const, node)
             if is_composite(value.type):
-                return Value(nodes.warp("neg", value.node), value.type)
+                return Value(self.target.function("neg", (value.type,), [value.node]), value.type)
             if value.type is wp.bool:
                 raise self.error("wrong type: a truth value cannot be negated with '-'", "use 'not'", node)
             if value.type in FLOATS:  # a product, since Warp takes a number from 0, and 0 - 0 has no sign
