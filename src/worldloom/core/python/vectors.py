@@ -26,10 +26,11 @@ def _unpack(letter: str, size: int) -> str:
 
 def _compile(name: str, parameters: str, lines: list[str], space: dict[str, Any]) -> Function:
     """The function ``name`` of these lines."""
-    text = f"def {name}({parameters}):\n" + "\n".join(f"    {line}" for line in lines)
+    text = "\n".join([f"def function({parameters}):", *(f"    {line}" for line in lines)])
     space = dict(space)
     exec(text, space)  # noqa: S102 - our own text
-    found: Function = space[name]
+    found: Function = space["function"]
+    found.__name__ = name
     return found
 
 
