@@ -140,7 +140,7 @@ def _mathematics(e: Expressions, name: str, arguments: list[Value], node: ast.AS
     if name == "isfinite" and len(shape_of(types[0])) < 2:
         return Value(nodes.call("wl_is_finite_vector" if shape_of(types[0]) else "wl_is_finite", *code), wp.bool)
     if name in ("argmin", "argmax"):
-        return Value(e.target.cast(nodes.warp(name, *code), wp.int32), wp.int32)
+        return Value(e.target.cast(e.target.function(name, types, code), wp.int32), wp.int32)
     return Value(e.mathematics(name, types, code, node), result)
 
 
@@ -344,7 +344,7 @@ def _extreme(name: str) -> Any:
 def _round(e: Expressions, node: ast.Call) -> Value:
     if len(node.args) != 1:
         raise e.error("round() takes one number here", "scale before and after to keep digits", node)
-    rounded = Value(nodes.warp("rint", e.number(node.args[0], wp.float32, "the number")), wp.float32)
+    rounded = Value(e.target.function("rint", (wp.float32,), [e.number(node.args[0], wp.float32, "the number")]), wp.float32)
     return Value(_to_integer(e, rounded, wp.int32), wp.int32)
 
 
