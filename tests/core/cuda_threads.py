@@ -26,6 +26,7 @@ from worldloom.core.population import serial_number
 from worldloom.core.program import generate
 from worldloom.core.random import Key
 from worldloom.core.settle import LANES
+from worldloom.core.wrapping import PREFIX
 
 
 class Memory:
@@ -164,7 +165,21 @@ class Machine:
             "later_of_pair": lambda number: np.int32((1 + math.isqrt(8 * int(number) + 1)) // 2),
             "serial_number": lambda step, system, slot, share, nth: np.int64(serial_number(int(step), system, int(slot), share, int(nth) - 1)),
             **{name: _random(name) for name in ("uniform", "integer", "normal")},
+            **{PREFIX + name: function for name, function in _WRAPPING.items()},
         }
+
+
+_WRAPPING: dict[str, Callable[..., Any]] = {  # NumPy's integers wrap by themselves
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "neg": lambda a: -a,
+    "absolute": abs,
+    "square": lambda a: a * a,
+    "cube": lambda a: a * a * a,
+    "shift_left": lambda a, count: a << count,
+    "range_turns": lambda start, stop, step: len(range(int(start), int(stop), int(step))),
+}
 
 
 def _random(name: str) -> Callable[..., Any]:

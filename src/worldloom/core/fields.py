@@ -95,6 +95,12 @@ def canonical(dtype: Any) -> Any:
     return _CACHE.setdefault(key, dtype)
 
 
+def with_scalar(dtype: Any, scalar: Any) -> Any:
+    """The vector or matrix type of the same shape made of another scalar type."""
+    shape = shape_of(dtype)
+    return canonical(wp.types.vector(length=shape[0], dtype=scalar) if len(shape) == 1 else wp.types.matrix(shape=shape, dtype=scalar))
+
+
 def type_name(dtype: Any) -> str:
     """How a component type is called in messages: ``float``, ``int64``, ``vec3``."""
     if dtype is wp.float32:

@@ -9,7 +9,7 @@ from typing import Any
 from worldloom.core.launch import LaunchNode
 from worldloom.core.pairs import Pair
 from worldloom.core.population import Population, world_fields
-from worldloom.core.rewrite.kernel_target import WORLD, Column, Sites
+from worldloom.core.rewrite.kernel_target import WORLD, Column, Sites, stored
 from worldloom.core.schedule import BuildGrid, Entry, HostNode, Node, Schedule, Settle
 from worldloom.core.system import KernelFunction, System
 
@@ -214,7 +214,7 @@ def _reads(node: Node, function: KernelFunction) -> set[Column]:
     mask: set[Column] = set() if node.mask is None else {(WORLD, node.mask[0])}
     faults = _TOLD if target.faults else set()
     places: set[Column] = {(WORLD, f"{table}__{n}") for table in node.tables if table in target.counts.populations for n in ("count", "first")}
-    return set(target.inputs) | set(target.columns) | mask | faults | places
+    return {stored(c) for c in target.inputs} | set(target.columns) | mask | faults | places
 
 
 def settle_columns(population: Population, schedule: Schedule) -> set[Column]:

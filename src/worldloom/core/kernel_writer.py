@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +22,7 @@ from worldloom.core.population import HOME, Population
 from worldloom.core.population_kernels import LANES
 from worldloom.core.rewrite import accessors
 from worldloom.core.rewrite.accessors import array_code
-from worldloom.core.rewrite.kernel_target import WORLD, Column, Sites, barrier, clean_action, column_name, variable
+from worldloom.core.rewrite.kernel_target import RAW, WORLD, Column, Sites, barrier, clean_action, column_name, stored, variable
 from worldloom.core.schedule import FINISHED, BuildGrid, HostNode, Schedule, Settle
 from worldloom.core.settle import WORLDS, SettleText
 from worldloom.core.settle_pooled import settle_kernels
@@ -146,7 +146,7 @@ class KernelWriter:
                 lines.append(leave)
         defined: set[Column] = set()
         for column in self._loads(blocks, shared):
-            lines.append(f"{variable(column)} = {self._load(column, columns)}")
+            lines.append(f"{variable(column)} = {self._load(column, columns, defined)}")
             defined.add(column)
         repeated = self._repeated(blocks)
         for index, (mask, nodes) in enumerate(blocks):
@@ -158,7 +158,7 @@ class KernelWriter:
             for node, function in nodes:
                 for column in function.target.inputs:
                     if column not in known and column in local[index]:
-                        lines.append(f"{pad}{variable(column)} = {self._load(column, columns)}")
+                        lines.append(f"{pad}{variable(column)} = {self._load(column, columns, known)}")
                         known.add(column)
                 lines.append(pad + function.call(node.ordinal))
                 known |= set(function.target.outputs)
@@ -300,16 +300,21 @@ class KernelWriter:
         home = self._load((population.table, HOME), columns)
         return ["row = thread", f"world = {home}", "if world < 0: return", f"slot = row - {start}", f"if slot < 0 or slot >= {count}: return"], []
 
-    def _load(self, column: Column, columns: dict[Column, Field]) -> str:
-        """The value of this row in a column."""
+    def _load(self, column: Column, columns: dict[Column, Field], known: Collection[Column] = ()) -> str:
+        """The value of this row in a column; ``known`` are those that the kernel holds already."""
+        raw = (column[0], RAW + column[1])
+        if raw in known:
+            return ast.unparse(clean_action(ast.Name(variable(raw), ast.Load()), self.field(column)))
         if column in self.schedule.sharing:
             whole, place = self.schedule.sharing[column]
             return f"{self._load(whole, columns)}[{place}]"
-        field, name = columns.setdefault(column, self.field(column)), column_name(column)
+        held = stored(column)
+        field, name = columns.setdefault(held, self.field(held)), column_name(held)
         shared = f"wp.min(world, {name}.shape[0] - 1)"  # a configuration holds one value for all worlds, or one for each
         row = "row" if column[0] != WORLD else shared if field.role is Role.CONFIG else "world"
         get = accessors.get_once if field.role is Role.ACTION and not field.shape else accessors.get  # whoever acts next writes it anew
-        return ast.unparse(clean_action(get(ast.Name(name, ast.Load()), field, ast.parse(row, mode="eval").body), field))
+        value = get(ast.Name(name, ast.Load()), field, ast.parse(row, mode="eval").body)
+        return ast.unparse(value if held != column else clean_action(value, field))
 
     def _store(self, column: Column, columns: dict[Column, Field]) -> str:
         if column in self.schedule.sharing:
@@ -356,6 +361,7 @@ class KernelWriter:
                 if mask is None:
                     written |= set(function.target.outputs)
         early = self._early_exit(blocks)
+        needed.sort(key=lambda column: column == stored(column))  # raw actions first: what systems see of them is made of these
         return [c for c in needed if early is None or c != (WORLD, early[0]) or any(c in f.target.inputs for _, n in blocks for _, f in n)]
 
     def _moved(self, blocks: Blocks, shared: list[Column]) -> tuple[list[Column], list[Column]]:
@@ -363,7 +369,7 @@ class KernelWriter:
         early = self._early_exit(blocks)
         if early is not None:
             return [(WORLD, early[0])], []
-        loads = self._loads(blocks, shared)
+        loads = list(dict.fromkeys(map(stored, self._loads(blocks, shared))))
         written = {c for _, nodes in blocks for _, f in nodes for c in f.target.outputs} - self.never_kept - self._repeated(blocks)
         stores = [c for c in shared if c in written]
         if self.schedule.sharing:

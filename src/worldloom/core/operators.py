@@ -11,28 +11,8 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from worldloom.core import wrapping
 from worldloom.core.math import call
-
-
-@wp.func
-def floor_divide(a: Any, b: Any):
-    """Whole-number division that rounds down, as Python's; 0 where ``b`` is 0."""
-    zero = b - b
-    if b == zero:
-        return zero
-    minus_one = zero - b / b
-    if b == minus_one and minus_one < zero:
-        return zero - a  # the one quotient that overflows, and traps on some processors, wraps instead
-    quotient = a / b
-    if quotient * b != a and ((a < zero) != (b < zero)):
-        quotient = quotient - (b / b)
-    return quotient
-
-
-@wp.func
-def floor_modulo(a: Any, b: Any):
-    """The remainder with the sign of the divisor, as Python's; ``a`` itself where ``b`` is 0."""
-    return a - floor_divide(a, b) * b
 
 
 @wp.func
@@ -130,8 +110,10 @@ def _python_weighted_index(weights: Any, number: Any) -> Any:
 
 
 HELPERS: dict[str, tuple[Any, Callable[..., Any]]] = {
-    "wl_floor_divide": (floor_divide, _python_floor_divide),
-    "wl_floor_modulo": (floor_modulo, lambda a, b: a - _python_floor_divide(a, b) * b),
+    "wl_floor_divide": (wrapping.floor_divide, _python_floor_divide),
+    "wl_floor_modulo": (wrapping.floor_modulo, lambda a, b: a - _python_floor_divide(a, b) * b),
+    "wl_unsigned_divide": (wrapping.unsigned_divide, _python_floor_divide),
+    "wl_unsigned_modulo": (wrapping.unsigned_modulo, lambda a, b: a - _python_floor_divide(a, b) * b),
     "wl_float_modulo": (float_modulo, lambda a, b: a - call("floor", a / b) * b),
     "wl_clamp_finite": (clamp_finite, _python_clamp_finite),
     "wl_wrap_index": (wrap_index, _python_wrap_index),

@@ -13,7 +13,7 @@ from typing import Any
 import warp as wp
 from warp._src.context import get_module
 
-from worldloom.core import exact, grid_kernels, guards, population_kernels, random, wide_kernels
+from worldloom.core import exact, grid_kernels, guards, population_kernels, random, wide_kernels, wrapping
 from worldloom.core.console import compiling
 from worldloom.core.errors import CompileError
 from worldloom.core.grouping import Functions, Group, group
@@ -32,6 +32,7 @@ _SPACE: dict[str, Any] = {
     "normal": random.normal,
     f"{exact.PREFIX}normal": random.exact_normal,
     **exact.SPACE,
+    **wrapping.SPACE,
     "report_fault": guards.report_fault,
     "checked_index": guards.checked_index,
     "checked_slot": guards.checked_slot,
@@ -90,6 +91,8 @@ class Program:
         module = get_module(title)
         # Fused multiply-add only on the GPU: on the CPU it gains nothing here, and without it interpreted runs agree bit for bit.
         module.options.update({"enable_backward": False, "fuse_fp": cuda and not self.exact, "max_unroll": 0})
+        # Generated code wraps by itself; the flag covers Warp's own functions, such as sums into other rows.
+        module.options["cpu_compiler_flags"] = f"{wp.config.cpu_compiler_flags or '-march=native'} -fwrapv"
         made = python_types.ModuleType(title)
         made.__dict__.update(_SPACE, module=module, **self.types)
         exec(compile(self.text, file, "exec"), made.__dict__)  # noqa: S102 - text generated above from checked systems

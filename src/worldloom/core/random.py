@@ -84,7 +84,8 @@ def integer(seed: wp.uint32, world: wp.int32, episode: wp.int32, step: wp.int32,
     """A whole number, ``low <= k < high``; ``low`` where the range is empty. The bias is at most (high - low) / 2**32."""
     if high <= low:
         return low
-    return low + wp.int32(_high(bits(seed, world, episode, step, stream, draw), wp.uint32(high - low)))
+    span = wp.uint32(high) - wp.uint32(low)  # of two int32 that lie farther apart than the largest
+    return wp.int32(wp.uint32(low) + _high(bits(seed, world, episode, step, stream, draw), span))
 
 
 @wp.func

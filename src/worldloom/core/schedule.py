@@ -16,7 +16,7 @@ from worldloom.core.lifecycle import TableView
 from worldloom.core.pairs import Pair
 from worldloom.core.population import Population
 from worldloom.core.registry import Definition, Step
-from worldloom.core.rewrite.kernel_target import WORLD, Column, Rows
+from worldloom.core.rewrite.kernel_target import WORLD, Column, Rows, stored
 from worldloom.core.sharing import Sharing
 from worldloom.core.system import System
 
@@ -132,7 +132,7 @@ class Schedule:
 
     def field_of(self, column: Column) -> Field:
         """The field of one of the columns that kernels take."""
-        table, name = column
+        table, name = stored(column)
         return self.scratch[table][name] if table in self.scratch else self.tables[table].fields[name]
 
 

@@ -19,7 +19,7 @@ from worldloom.core.math import construct, python_math
 from worldloom.core.operators import HELPERS
 from worldloom.core.pairs import Pair
 from worldloom.core.rewrite import nodes
-from worldloom.core.rewrite.access import Access, refuse_races, refuse_stale_grids
+from worldloom.core.rewrite.access import Access, met_components, refuse_races, refuse_stale_grids
 from worldloom.core.rewrite.accessors import array_code, type_code
 from worldloom.core.rewrite.kernel_target import SCALAR_PARAMETERS, WORLD, Column, KernelTarget, Rows, Sites, column_name, variable
 from worldloom.core.rewrite.python_target import PythonTarget
@@ -110,10 +110,14 @@ class System:
         self.pair: Pair | None = None
         self.owner, self.world = self._signature()
         self.access: Access = Access()
+        self.met: frozenset[str] = frozenset()
         kinds = _AnyCount()
         over = self.pair or self.owner
         target = KernelTarget(self.table_name(over), kinds, self.over_world, self.place, Sites(), {}, engine)
         self.access, self.draws = self._translate(target, over).access, target.draws
+        self.met = met_components(self.owner, self.access) if self.pair is None and not self.over_world else frozenset()
+        if self.met:
+            self.access = self._translate(KernelTarget(self.table_name(over), kinds, self.over_world, self.place, Sites(), {}, engine), over).access
         if self.over_world:
             refuse_stale_grids(source, self.access)
         else:
@@ -167,7 +171,7 @@ class System:
 
     def _translate(self, target: Target, owner: Owner | Pair) -> Translator:
         flow = Translator(self.source, target)
-        flow.world_system = self.over_world
+        flow.world_system, flow.met = self.over_world, self.met
         python = isinstance(target, PythonTarget)
         if isinstance(owner, Pair):
             self._translate_pair(flow, owner, python)

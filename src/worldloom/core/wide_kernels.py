@@ -6,6 +6,8 @@ from typing import Any
 
 import warp as wp
 
+from worldloom.core.wrapping import UNSIGNED
+
 
 @wp.func
 def later_of_pair(number: wp.int32):
@@ -40,7 +42,7 @@ def across_name(operator: str, dtype: Any) -> str:
 
 def across_text(operator: str, dtype: Any) -> str:
     """Its definition: every thread gets the sum, the least or the greatest of what all of them hold."""
-    snippet = f"{_gather(operator)} return __shfl_sync(0xffffffffu, value, 0);"
+    snippet = f"{_gather(operator, dtype)} return __shfl_sync(0xffffffffu, value, 0);"
     code = f"wp.{dtype.__name__}"
     return f'@wp.func_native(snippet="{snippet}")\ndef {across_name(operator, dtype)}(value: {code}) -> {code}: ...\n'
 
@@ -53,13 +55,17 @@ def meet_name(operator: str, dtype: Any) -> str:
 def meet_text(operator: str, dtype: Any) -> str:
     """Its definition. On CUDA a whole warp with one row in mind, as most have in large worlds, asks memory once instead of 32 times one after the other."""
     same = "int same; __match_all_sync(0xffffffffu, row, &same);"
-    together = f"if (__activemask() == 0xffffffffu) {{ {same} if (same) {{ {_gather(operator)} if (threadIdx.x & 31) return; }} }}"
+    together = f"if (__activemask() == 0xffffffffu) {{ {same} if (same) {{ {_gather(operator, dtype)} if (threadIdx.x & 31) return; }} }}"
     snippet = f"\n#if defined(__CUDA_ARCH__)\n{together}\n#endif\nwp::atomic_{operator}(column.data + row, value);\n"
     code = f"wp.{dtype.__name__}"
     name = meet_name(operator, dtype)
     return f'@wp.func_native(snippet="""{snippet}""")\ndef {name}(column: wp.array(dtype={code}), row: wp.int32, value: {code}): ...\n'
 
 
-def _gather(operator: str) -> str:
+def _gather(operator: str, dtype: Any) -> str:
     """Native code after which every thread of a warp holds what all of them have in ``value`` together."""
-    return f"for (int apart = 16; apart > 0; apart /= 2) {{ auto other = __shfl_xor_sync(0xffffffffu, value, apart); {_GATHERED[operator]} }}"
+    gathered = _GATHERED[operator]
+    if operator == "add" and dtype in UNSIGNED:  # signed overflow is undefined, unsigned wraps
+        wide = f"wp::{UNSIGNED[dtype].__name__}"
+        gathered = f"value = wp::{dtype.__name__}({wide}(value) + {wide}(other));"
+    return f"for (int apart = 16; apart > 0; apart /= 2) {{ auto other = __shfl_xor_sync(0xffffffffu, value, apart); {gathered} }}"

@@ -11,8 +11,10 @@ import torch
 
 @contextmanager
 def _nothing_collected() -> Iterator[None]:
-    """While a graph is captured no memory of a GPU can be given back, which the garbage collector would do for simulations that are no longer used."""
-    gc.collect()
+    """Keep the garbage collector from freeing GPU memory of unused simulations, which no capture of a graph survives.
+
+    It is switched off, not run beforehand: one full collection takes 0.2 s in a process with PyTorch and Warp, as long as CartPole takes to learn.
+    """
     collecting = gc.isenabled()
     gc.disable()
     try:

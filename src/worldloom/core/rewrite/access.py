@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 
 from worldloom.core.entity import Components, Has
@@ -66,13 +67,25 @@ def refuse_stale_grids(source: Source, access: Access) -> None:
                 )
 
 
+def _same_table(owner: Owner, kind: type[Components]) -> bool:
+    """Whether a row of ``kind`` may be one of those that a system over ``owner`` runs for."""
+    return owner.matches(kind) if isinstance(owner, Has) else issubclass(kind, owner) or issubclass(owner, kind)
+
+
+def met_components(owner: Owner, access: Access) -> frozenset[str]:
+    """Components of the own row that the system writes, and accumulates into from other rows of the same kind.
+
+    ``a.reward += 1`` beside ``b.reward -= 1`` has an order-free meaning: both accumulate.
+    """
+    if isinstance(owner, Has):
+        return frozenset()
+    return frozenset(component for kind, component in access.other_write if kind is owner and component in access.own_write)
+
+
 def refuse_races(source: Source, owner: Owner, access: Access) -> None:
     """Raise DefinitionError for what would depend on the order in which the rows of a batch run."""
     name = owner.__name__
-
-    def same_table(kind: type[Components]) -> bool:
-        return owner.matches(kind) if isinstance(owner, Has) else issubclass(kind, owner) or issubclass(owner, kind)
-
+    same_table = functools.partial(_same_table, owner)
     for (kind, component), line in access.other_read.items():
         if same_table(kind) and component in access.own_write:
             raise source.error(

@@ -25,15 +25,19 @@ def bounds_of(flow: Expressions, node: ast.expr) -> Bounds | None:
 
 
 def range_bounds(flow: Expressions, arguments: list[ast.expr]) -> Bounds | None:
-    """The bounds of the numbers of ``range(*arguments)``; of none of them where it is empty, which does no harm."""
+    """The bounds of the numbers of ``range(*arguments)``; None where they are unknown, and where there is no such number."""
     known = [bounds_of(flow, argument) for argument in arguments]
     ends = [b for b in known if b is not None]
     if len(ends) < len(known):
         return None
-    if len(ends) == 1:
-        return 0, ends[0][1] - 1
     down = len(ends) == 3 and ends[2][1] < 0
-    return (ends[1][0] + 1, ends[0][1]) if down else (ends[0][0], ends[1][1] - 1)
+    low, high = (0, ends[0][1] - 1) if len(ends) == 1 else (ends[1][0] + 1, ends[0][1]) if down else (ends[0][0], ends[1][1] - 1)
+    return (low, high) if low <= high else None
+
+
+def stays_in_range(stop: Bounds | None, step: int) -> bool:
+    """Whether a number before ``stop`` plus ``step`` is an int32."""
+    return stop is not None and stop[0] + step >= _LEAST and stop[1] + step <= _MOST
 
 
 def replaced(body: list[ast.stmt], name: str) -> bool:

@@ -19,6 +19,7 @@ from worldloom.core.rewrite.bounds import bounds_of
 from worldloom.core.rewrite.names import MISSING, Names
 from worldloom.core.rewrite.values import (
     INTEGERS,
+    UNSIGNED_INTEGERS,
     ArrayType,
     RefType,
     RowType,
@@ -310,15 +311,20 @@ class Expressions(Names):
                 raise self.error("wrong type: bits are taken of whole numbers only", "convert with int(...)", node)
             if isinstance(operator, (ast.LShift, ast.RShift)):
                 b = nodes.binary(b, ast.BitAnd(), self.target.literal(8 * np.dtype(SCALARS[kind]).itemsize - 1, kind))
+            if isinstance(operator, ast.LShift):
+                return Value(self.target.integer("lshift", kind, [a, b]), kind)
             return Value(nodes.binary(a, operator, b), kind)
         if isinstance(operator, (ast.Add, ast.Sub, ast.Mult, ast.Div)):
-            return Value(nodes.binary(a, operator, b), kind)
+            if kind in FLOATS or (isinstance(node, ast.BinOp) and bounds_of(self, node) is not None):
+                return Value(nodes.binary(a, operator, b), kind)
+            return Value(self.target.integer(nodes.BINARY[type(operator)], kind, [a, b]), kind)
         if isinstance(operator, ast.FloorDiv):
             if kind in FLOATS:
                 return Value(nodes.warp("floor", nodes.binary(a, ast.Div(), b)), kind)
-            return Value(nodes.call("wl_floor_divide", a, b), kind)
+            return Value(nodes.call("wl_unsigned_divide" if kind in UNSIGNED_INTEGERS else "wl_floor_divide", a, b), kind)
         if isinstance(operator, ast.Mod):
-            return Value(nodes.call("wl_float_modulo" if kind in FLOATS else "wl_floor_modulo", a, b), kind)
+            called = "wl_float_modulo" if kind in FLOATS else "wl_unsigned_modulo" if kind in UNSIGNED_INTEGERS else "wl_floor_modulo"
+            return Value(nodes.call(called, a, b), kind)
         raise self.unsupported(f"the operator '{symbol}'", node)
 
     def composite_binary(self, left: Value, operator: ast.operator, right: Value, node: ast.AST) -> Value:
@@ -342,14 +348,14 @@ class Expressions(Names):
                 "use wl.cw_mul or wl.cw_div for products component by component, and equal lengths",
                 node,
             ) from None
-        return Value(nodes.warp(called, sides[0][0], sides[1][0]), kind)
+        return Value(self.target.mathematics(called, (sides[0][1], sides[1][1]), [sides[0][0], sides[1][0]]), kind)
 
     def power(self, base: Value, exponent: Value, node: ast.AST) -> Value:
         if base.type is wp.bool:
             raise self.error("wrong type: a truth value has no power", "convert it with float(...)", node)
         if exponent.const in (2, 3) and not isinstance(exponent.const, bool):
             kind = wp.float32 if isinstance(exponent.const, float) and base.type not in FLOATS else base.type
-            return Value(nodes.call("wl_square" if exponent.const == 2 else "wl_cube", self.convert(base, kind, node, "a base")), kind)
+            return Value(self.target.power(int(exponent.const), kind, self.convert(base, kind, node, "a base")), kind)
         kind = common(base, exponent)
         kind = kind if kind in FLOATS else wp.float32
         if exponent.const == 0.5:
@@ -372,12 +378,12 @@ class Expressions(Names):
             if value.weak:
                 return self.constant(-value.const, node)
             if is_composite(value.type):
-                return Value(nodes.warp("neg", value.node), value.type)
+                return Value(self.target.mathematics("neg", (value.type,), [value.node]), value.type)
             if value.type is wp.bool:
                 raise self.error("wrong type: a truth value cannot be negated with '-'", "use 'not'", node)
             if value.type in FLOATS:  # a product, since Warp takes a number from 0, and 0 - 0 has no sign
                 return Value(nodes.binary(value.node, ast.Mult(), self.target.literal(-1.0, value.type)), value.type)
-            return Value(ast.UnaryOp(ast.USub(), value.node), value.type)
+            return Value(self.target.integer("neg", value.type, [value.node]), value.type)
         if isinstance(node.op, ast.UAdd):
             return value
         if value.type not in INTEGERS:
@@ -446,6 +452,8 @@ class Expressions(Names):
         else:
             kind = one.type if one.type is not None else two.type
         sides = [self.convert(side, kind, node, "the other branch") for side in (one, two)]
+        if isinstance(test, ast.Constant):  # Warp would make both names stand for one variable
+            return Value(sides[0] if test.value else sides[1], kind)
         return Value(ast.IfExp(test, sides[0], sides[1]), kind)
 
     def expr_Tuple(self, node: ast.Tuple) -> Value:

@@ -12,7 +12,8 @@ import warp as wp
 
 from worldloom.core.entity import AGENT_FIELDS, ENGINE_FIELDS
 from worldloom.core.exact import PREFIX as EXACT
-from worldloom.core.fields import FLOATS, Field, Role, scalar_of, shape_of
+from worldloom.core.fields import FLOATS, Field, Role, is_composite, scalar_of, shape_of, with_scalar
+from worldloom.core.math import result_type
 from worldloom.core.population import DEAD, HOME, ROW_FIELDS, SERIAL, Population, place_share
 from worldloom.core.population_kernels import LANES
 from worldloom.core.rewrite import accessors, nodes
@@ -24,6 +25,9 @@ from worldloom.core.rewrite.values import RefType, RowType, Value, WorldType, is
 from worldloom.core.scratch import CURSOR, STATE
 from worldloom.core.spaces import Discrete, MultiDiscrete
 from worldloom.core.wide_kernels import MET, across_name, meet_name
+from worldloom.core.wrapping import PREFIX as WRAPS
+from worldloom.core.wrapping import RING, UNSIGNED
+from worldloom.core.wrapping import SCALAR as WRAPPING
 
 if TYPE_CHECKING:
     from worldloom.core.rewrite.expressions import Expressions
@@ -33,6 +37,9 @@ WORLD = "World"
 
 Column = tuple[str, str]
 """A table's name and a field's."""
+
+RAW = "raw__"
+"""Before the name of an action: its value as it was handed in, which kernels load once for the check and for the systems."""
 
 FAULT_COLUMNS: tuple[Column, ...] = ((WORLD, "broken"), (WORLD, "step"), (WORLD, "episode"))
 SCALAR_PARAMETERS = ("row", "row_a", "row_b", "world", "slot", "lane", "offset", "system")
@@ -46,6 +53,11 @@ def barrier(threads: int) -> str:
 def variable(column: Column) -> str:
     """The local variable that holds this row's value of a column."""
     return f"{column[0]}__{column[1]}"
+
+
+def stored(column: Column) -> Column:
+    """The column in memory behind one that kernels hold in registers: that of the action for a raw one."""
+    return column[0], column[1].removeprefix(RAW)
 
 
 def column_name(column: Column) -> str:
@@ -152,6 +164,52 @@ class KernelTarget(Target):
         """Warp takes a bare number for a constant for ever; a conversion makes it a variable."""
         return self.cast(node, kind if is_scalar(kind) else wp.int64 if isinstance(kind, RefType) else wp.int32) if isinstance(node, ast.Constant) else node
 
+    def mathematics(self, name: str, types: tuple[Any, ...], arguments: list[ast.expr]) -> ast.expr:
+        """A call of one of Warp's functions; of integers one that wraps where Warp's is undefined."""
+        composite = next((t for t in types if is_composite(t)), None)
+        kind = types[0] if composite is None else scalar_of(composite)
+        if kind in UNSIGNED:
+            if composite is None and name in WRAPPING and kind in WRAPPING[name][1]:
+                return nodes.call(f"{WRAPS}{WRAPPING[name][0]}", *arguments)
+            if composite is not None and name == "abs":
+                return nodes.call(f"{WRAPS}absolute_of_vector", *arguments)
+            if composite is not None and name in RING:
+                return self._unsigned(name, types, arguments)
+        return super().mathematics(name, types, arguments)
+
+    def _unsigned(self, name: str, types: tuple[Any, ...], arguments: list[ast.expr]) -> ast.expr:
+        """One of Warp's functions of vectors or matrices of integers, computed with unsigned numbers."""
+        converted = []
+        for kind, argument in zip(types, arguments, strict=True):
+            if is_composite(kind):
+                converted.append(self.construct(with_scalar(kind, UNSIGNED[scalar_of(kind)]), [argument]))
+            else:
+                converted.append(self.cast(argument, UNSIGNED[kind]))
+        result, computed = result_type(name, types), nodes.warp(name, *converted)
+        return self.construct(result, [computed]) if is_composite(result) else self.cast(computed, result)
+
+    def integer(self, name: str, kind: Any, arguments: list[ast.expr]) -> ast.expr:
+        if kind in UNSIGNED and kind in WRAPPING[name][1]:
+            return nodes.call(f"{WRAPS}{WRAPPING[name][0]}", *arguments)
+        return super().integer(name, kind, arguments)
+
+    def power(self, exponent: int, kind: Any, base: ast.expr) -> ast.expr:
+        return nodes.call(f"{WRAPS}{'square' if exponent == 2 else 'cube'}", base) if kind in UNSIGNED else super().power(exponent, kind, base)
+
+    def condition(self, test: ast.expr) -> ast.expr:
+        """A copy: Warp reads the condition again behind the branches, and a loop in one of them changes variables in place."""
+        return nodes.warp("bool", test) if isinstance(test, ast.Name) else test
+
+    def loop_range(self, counter: str, bounds: list[ast.expr], step: int, overflows: bool, body: list[ast.stmt]) -> list[ast.stmt]:
+        """Warp adds the step once more behind the last number; where that may overflow, the turns are counted first."""
+        if not overflows:
+            return super().loop_range(counter, bounds, step, overflows, body)
+        start, turn = nodes.name(f"{counter}_start"), nodes.name(f"{counter}_turn")
+        kept = nodes.assign(start.id, self.cast(bounds[0], wp.int32))
+        turns = nodes.call(f"{WRAPS}range_turns", start, bounds[1], bounds[2])
+        number = self.integer("add", wp.int32, [start, self.integer("mul", wp.int32, [turn, nodes.constant(step)])])
+        return [kept, ast.For(ast.Name(turn.id, ast.Store()), nodes.call("range", turns), [nodes.assign(counter, number), *body], [], None)]
+
     def construct(self, kind: Any, arguments: list[ast.expr]) -> ast.expr:
         return ast.Call(ast.parse(type_code(kind, self.types), mode="eval").body, arguments, [])
 
@@ -196,6 +254,10 @@ class KernelTarget(Target):
         return nodes.name(column_name(column))
 
     def raw(self, row: Value, field: Field) -> ast.expr:
+        if self._in_registers(row) and not field.is_array:
+            table, name = self._column(row, field)
+            self.inputs[table, RAW + name] = field
+            return nodes.name(variable((table, RAW + name)))
         return accessors.get(self._reach(row, field, write=False), field, self._row(row))
 
     def _assigned(self, column: Column) -> bool:
@@ -236,15 +298,15 @@ class KernelTarget(Target):
     def accumulate(self, row: Value, field: Field, operator: str, value: ast.expr, indices: list[ast.expr] | None) -> list[ast.stmt]:
         if self._in_registers(row) and not (self.threads > 1 and self._in_turn):
             now = self.read(row, field) if indices is None else self.element(row, field, indices)
-            value = self._combine(operator, now, value, field)
+            value = self.combine(operator, now, value, field)
             return self.write(row, field, value) if indices is None else self.set_element(row, field, indices, value)
-        if self._in_registers(row) and indices is None and operator not in ("or", "and"):
+        if self._in_registers(row) and indices is None and operator in ("add", "sub", "min", "max"):
             self._gathering[self._column(row, field)] = "add" if operator == "sub" else operator  # what is taken away is a sum less than 0
             mine = _gathered(self._column(row, field))
-            return [nodes.assign(mine, self._combine(operator, nodes.name(mine), value, field))]
+            return [nodes.assign(mine, self.combine(operator, nodes.name(mine), value, field))]
         place = [self._row(row), *(indices or [])]
         column = self._reach(row, field, write=True)
-        if operator in ("or", "and"):
+        if operator in ("or", "and") and field.dtype is wp.bool:
             test = value if operator == "or" else ast.UnaryOp(ast.Not(), value)
             return self._by_one([ast.If(test, [accessors.put(column, field, self._row(row), nodes.constant(operator == "or"), indices)], [])])
         if self.exact and scalar_of(field.dtype) in FLOATS:
@@ -261,12 +323,7 @@ class KernelTarget(Target):
         row, *indices = (nodes.name(name) for name in found)
         held = [nodes.assign(name, self.cast(where, wp.int32)) for name, where in zip(found, place, strict=True)]
         now = accessors.get(column, field, row, list(indices))
-        return [*held, accessors.put(column, field, row, self._combine(operator, now, value, field), list(indices))]
-
-    def _combine(self, operator: str, now: ast.expr, value: ast.expr, field: Field) -> ast.expr:
-        if operator in ("or", "and"):
-            return ast.BoolOp(ast.Or() if operator == "or" else ast.And(), [now, value])
-        return self.mathematics(operator, (field.dtype, field.dtype), [now, value])
+        return [*held, accessors.put(column, field, row, self.combine(operator, now, value, field), list(indices))]
 
     def array(self, row: Value, field: Field) -> ast.expr:
         return nodes.name(column_name(self._column(row, field)))
@@ -486,7 +543,7 @@ class KernelTarget(Target):
                 out += self.write(row, held, accessors.get(self._reach(row, held, write=False), held, self._row(row)))
             else:
                 operator, total = operators[self._column(row, held)], nodes.name(_gathered(self._column(row, held)))
-                out += self.write(row, held, total if operator in ("min", "max") else self._combine(operator, self.read(row, held), total, held))
+                out += self.write(row, held, total if operator in ("min", "max") else self.combine(operator, self.read(row, held), total, held))
         return out
 
     # -- random numbers, ends, faults --------------------------------------------------------------------------------

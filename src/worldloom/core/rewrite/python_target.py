@@ -58,10 +58,7 @@ class PythonTarget(Target):
 
     def accumulate(self, row: Value, field: Field, operator: str, value: ast.expr, indices: list[ast.expr] | None) -> list[ast.stmt]:
         now = self.read(row, field) if indices is None else self.element(row, field, indices)
-        if operator in ("or", "and"):
-            combined: ast.expr = ast.BoolOp(ast.Or() if operator == "or" else ast.And(), [now, value])
-        else:
-            combined = self.mathematics(operator, (field.dtype, field.dtype), [now, value])
+        combined = self.combine(operator, now, value, field)
         return self.write(row, field, combined) if indices is None else self.set_element(row, field, indices, combined)
 
     def array(self, row: Value, field: Field) -> ast.expr:

@@ -12,14 +12,14 @@ import warp as wp
 from worldloom.core.fields import Declared, Role, canonical, is_composite, scalar_of
 from worldloom.core.math import FUNCTIONS
 from worldloom.core.rewrite import effects, nodes
-from worldloom.core.rewrite.bounds import bounds_of, range_bounds, replaced
+from worldloom.core.rewrite.bounds import bounds_of, range_bounds, replaced, stays_in_range
 from worldloom.core.rewrite.expressions import Expressions
 from worldloom.core.rewrite.names import MISSING
 from worldloom.core.rewrite.neighbours import QUERIES, understand_query
 from worldloom.core.rewrite.turns import check_size, share, understand_share
-from worldloom.core.rewrite.values import ArrayType, RefType, RowType, TupleType, Value, WorldType, describe, is_plain
+from worldloom.core.rewrite.values import INTEGERS, ArrayType, RefType, RowType, TupleType, Value, WorldType, describe, is_plain
 
-_ACCUMULATE: dict[type[ast.operator], str] = {ast.Add: "add", ast.Sub: "sub", ast.BitOr: "or", ast.BitAnd: "and"}
+_ACCUMULATE: dict[type[ast.operator], str] = {ast.Add: "add", ast.Sub: "sub", ast.BitOr: "or", ast.BitAnd: "and", ast.BitXor: "xor"}
 TURN_LIMIT = 100_000
 _NARROW = (wp.int8, wp.uint8, wp.int16, wp.uint16, wp.float16)
 _HINTS = {
@@ -45,6 +45,8 @@ class Statements(Expressions):
     unpacked = 0
     loops = 0
     """How many loops are around the statement at hand."""
+    met: frozenset[str] = frozenset()
+    """Components of the own row that the system also accumulates into from other rows, so that the own row's turn accumulates in memory too."""
 
     def block(self, body: list[ast.stmt]) -> list[ast.stmt]:
         """Understand the statements of one block; code after a return, break or continue is left out."""
@@ -111,13 +113,16 @@ class Statements(Expressions):
         return self.assign_local(node.target.id, converted, node)
 
     def stmt_AugAssign(self, node: ast.AugAssign) -> list[ast.stmt]:
+        held, target = self.hold_row(node.target)
+        if held:
+            return [*held, *self.stmt_AugAssign(ast.copy_location(ast.AugAssign(target, node.op, node.value), node))]
         place = self.shared_place(node.target)
         if place is not None:
             operator = _ACCUMULATE.get(type(node.op))
             if operator is None:
                 raise self.error(
                     f"race: '{ast.unparse(node)}' changes what other entities change at the same time",
-                    "only +=, -=, |= and &= have an order-free meaning; collect the effect and apply it in a later system",
+                    "only +=, -=, |=, &= and ^= have an order-free meaning; collect the effect and apply it in a later system",
                     node,
                 )
             return self.accumulate(place, operator, self.expression(node.value), node)
@@ -127,6 +132,25 @@ class Statements(Expressions):
             raise self.error("a random number in the place that is changed would be drawn twice", "draw it into a variable first", node)
         value = self.binary(now, node.op, self.expression(node.value), node)
         return self.assign(node.target, value, node)
+
+    def hold_row(self, target: ast.expr) -> tuple[list[ast.stmt], Any]:
+        """``reference.get().x`` as a place of a row held in a variable: what is read and written follows the reference once."""
+        if isinstance(target, (ast.Attribute, ast.Subscript)):
+            if isinstance(target.value, ast.Call) and isinstance(target, ast.Attribute) and self.static(target.value.func) is MISSING:
+                row = self.expression(target.value)
+                if not isinstance(row.type, RowType):
+                    return [], target
+                self.unpacked += 1
+                name = f"wl_row{self.unpacked}"
+                inner: ast.expr = ast.copy_location(ast.Name(name, ast.Load()), target.value)
+                held = self.assign_local(name, row, target)
+            else:
+                held, inner = self.hold_row(target.value)
+            if held:
+                target = copy.copy(target)
+                target.value = inner
+                return held, target
+        return [], target
 
     def assign(self, target: ast.expr, value: Value, node: ast.AST) -> list[ast.stmt]:
         if isinstance(target, ast.Name):
@@ -183,6 +207,8 @@ class Statements(Expressions):
         if not isinstance(attribute, ast.Attribute) or self.static(attribute.value) is not MISSING:
             return None
         row = self.expression(_as_load(attribute.value))
+        if isinstance(row.type, RowType) and row.type.own and attribute.attr in self.met:
+            row = Value(self.target.keep_row(row), RowType(row.type.owner, own=False))
         shared = (isinstance(row.type, RowType) and not self.is_own(row, attribute, subscript)) or isinstance(row.type, WorldType)
         return (row, attribute, subscript) if shared and not self.world_system else None
 
@@ -203,13 +229,16 @@ class Statements(Expressions):
             kind, indices = self.indices(Value(self.target.array(row, field), ArrayType(field), base=row), subscript)
         elif field.is_array:
             raise self.error(f"the array '{field.name}' is changed element by element", f"write {field.name}[i]", node)
-        logical = operator in ("or", "and")
-        if logical != (kind is wp.bool):
+        bitwise = operator in ("or", "and", "xor")
+        if (kind not in (wp.bool, *INTEGERS)) if bitwise else (kind is wp.bool):
             raise self.error(
                 f"wrong type: '{operator}' cannot be accumulated into '{field.name}', which is {describe(kind)}",
-                "use |= and &= for bool, += and -= for numbers",
+                "use |=, &= and ^= for bool and integers, += and -= for numbers",
                 node,
             )
+        if operator == "xor" and kind is wp.bool:
+            raise self.error("race: a truth value has no '^=' that many may use at once", "count with += into an int, and test whether it is odd", node)
+        logical = bitwise and kind is wp.bool
         if field.ref is not None:
             raise self.error(f"race: the reference '{field.name}' of another entity cannot be set from here", "let the other entity's own system choose", node)
         if scalar_of(kind) in _NARROW and not logical:
@@ -226,14 +255,20 @@ class Statements(Expressions):
         return self.target.accumulate(row, field, operator, self.convert(value, kind, node, f"'{field.name}'"), indices)
 
     def extreme(self, target: ast.expr, value: ast.expr) -> list[ast.stmt] | None:
-        """``other.best = max(other.best, x)``: the one assignment to a shared place that has an order-free meaning."""
+        """``other.best = max(x, other.best, y)``: the one assignment to a shared place that has an order-free meaning."""
         if not (isinstance(target, (ast.Attribute, ast.Subscript)) and isinstance(value, ast.Call)):
             return None
         called = {min: "min", max: "max", FUNCTIONS["min"]: "min", FUNCTIONS["max"]: "max"}.get(self.static(value.func))
-        if called is None or len(value.args) != 2 or ast.unparse(value.args[0]) != ast.unparse(target):
+        if called is None or len(value.args) < 2:
+            return None
+        rest = [a for a in value.args if ast.unparse(a) != ast.unparse(target)]
+        if len(rest) != len(value.args) - 1:
             return None
         place = self.shared_place(target)
-        return None if place is None else self.accumulate(place, called, self.expression(value.args[1]), target)
+        if place is None:
+            return None
+        bound = rest[0] if len(rest) == 1 else ast.copy_location(ast.Call(value.func, rest, []), value)
+        return self.accumulate(place, called, self.expression(bound), target)
 
     def writable(self, row: Value, attribute: ast.Attribute, node: ast.AST) -> Any:
         """The field behind ``row.attr``, which must be one that systems may write."""
@@ -313,7 +348,7 @@ class Statements(Expressions):
     # -- flow --------------------------------------------------------------------------------------------------------
 
     def stmt_If(self, node: ast.If) -> list[ast.stmt]:
-        test = self.truth(node.test)
+        test = self.target.condition(self.truth(node.test))
         before = set(self.assigned or ())
         body = self.block(node.body)
         after_body, self.assigned = self.assigned, set(before)
@@ -370,14 +405,16 @@ class Statements(Expressions):
         if not 1 <= len(call.args) <= 3:
             raise self.error("range() takes one to three numbers", "give it a bound", node)
         bounds = [self.bound(a) for a in call.args]
-        if len(call.args) == 3 and self.expression(call.args[2]).const in (None, 0):
+        step = 1 if len(call.args) < 3 else self.expression(call.args[2]).const
+        if step in (None, 0):
             raise self.error("the step of range() is a number written out, and not 0", "write for example range(10, 0, -1)", call.args[2])
+        overflows = abs(step) > 1 and not stays_in_range(bounds_of(self, call.args[1]), step)
         counter = f"wl_i_{name}"
         before = set(self.assigned or ())
         first = self.assign_local(name, Value(self.target.cast(nodes.name(counter), wp.int32), wp.int32), node)
         body = first + self.counted_body(name, call.args, node.body)
         self.assigned = before
-        return [ast.For(ast.Name(counter, ast.Store()), nodes.call("range", *bounds), body, [], None)]
+        return self.target.loop_range(counter, bounds, step, overflows, body)
 
     def bound(self, node: ast.expr) -> ast.expr:
         """A bound of range(), as a plain number where it is known: compilers make much more of a loop whose turns they can count."""

@@ -14,6 +14,8 @@ from worldloom.core.rewrite import nodes
 from worldloom.core.rewrite.bounds import Bounds
 from worldloom.core.rewrite.values import Value
 
+BITWISE: dict[str, ast.operator] = {"or": ast.BitOr(), "and": ast.BitAnd(), "xor": ast.BitXor()}
+
 
 class Target(ABC):
     """Turns accesses of rows, worlds and random numbers into code."""
@@ -38,6 +40,25 @@ class Target(ABC):
         if types[0] is wp.float16 and kind is not wp.float16:
             return self.cast(nodes.call(called, *[self.cast(a, kind) for a in arguments]), wp.float16)
         return nodes.call(called, *arguments)
+
+    def integer(self, name: str, kind: Any, arguments: list[ast.expr]) -> ast.expr:
+        """A sum, difference, product, shift to the left or negative of integers of type ``kind``, which wraps in two's complement."""
+        if name == "neg":
+            return ast.UnaryOp(ast.USub(), arguments[0])
+        operator = {"add": ast.Add(), "sub": ast.Sub(), "mul": ast.Mult(), "lshift": ast.LShift()}[name]
+        return nodes.binary(arguments[0], operator, arguments[1])
+
+    def power(self, exponent: int, kind: Any, base: ast.expr) -> ast.expr:
+        """The square or the cube of a number of type ``kind``."""
+        return nodes.call("wl_square" if exponent == 2 else "wl_cube", base)
+
+    def condition(self, test: ast.expr) -> ast.expr:
+        """``test`` as the condition of an ``if`` whose branches may change the variables in it."""
+        return test
+
+    def loop_range(self, counter: str, bounds: list[ast.expr], step: int, overflows: bool, body: list[ast.stmt]) -> list[ast.stmt]:
+        """Run ``body`` for the numbers of ``range(*bounds)``; ``overflows`` tells whether the last number plus ``step`` may leave int32."""
+        return [ast.For(ast.Name(counter, ast.Store()), nodes.call("range", *bounds), body, [], None)]
 
     @abstractmethod
     def local(self, name: str) -> str:
@@ -85,7 +106,15 @@ class Target(ABC):
 
     @abstractmethod
     def accumulate(self, row: Value, field: Field, operator: str, value: ast.expr, indices: list[ast.expr] | None) -> list[ast.stmt]:
-        """Add, subtract, or, and, min or max into a component that others accumulate into at the same time."""
+        """Add, subtract, or, and, xor, min or max into a component that others accumulate into at the same time."""
+
+    def combine(self, operator: str, now: ast.expr, value: ast.expr, field: Field) -> ast.expr:
+        """What a component becomes that is ``now`` and into which ``value`` is accumulated."""
+        if operator in ("or", "and") and field.dtype is wp.bool:
+            return ast.BoolOp(ast.Or() if operator == "or" else ast.And(), [now, value])
+        if operator in BITWISE:
+            return nodes.binary(now, BITWISE[operator], value)
+        return self.mathematics(operator, (field.dtype, field.dtype), [now, value])
 
     @abstractmethod
     def array(self, row: Value, field: Field) -> ast.expr:

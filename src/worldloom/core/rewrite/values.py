@@ -15,6 +15,7 @@ Owner = type[Components] | Has
 """What a system's parameter stands for: a kind of entity, a world class, or a query."""
 
 INTEGERS = tuple(t for t in SCALARS if t not in FLOATS and t is not wp.bool)
+UNSIGNED_INTEGERS = (wp.uint8, wp.uint16, wp.uint32, wp.uint64)
 _RANK = {t: rank for rank, t in enumerate(SCALARS)}
 
 
@@ -118,10 +119,9 @@ def widens(source: Any, target: Any) -> bool:
         return source not in FLOATS or _RANK[source] <= _RANK[target]
     if source in FLOATS:
         return False
-    unsigned = {wp.uint8, wp.uint16, wp.uint32, wp.uint64}
-    if source in unsigned:
-        return _RANK[source] <= _RANK[target] if target in unsigned else _RANK[source] < _RANK[target]
-    return target not in unsigned and _RANK[source] <= _RANK[target]
+    if source in UNSIGNED_INTEGERS:
+        return _RANK[source] <= _RANK[target] if target in UNSIGNED_INTEGERS else _RANK[source] < _RANK[target]
+    return target not in UNSIGNED_INTEGERS and _RANK[source] <= _RANK[target]
 
 
 def describe(kind: Any) -> str:

@@ -1,0 +1,137 @@
+"""Integers wrap in two's complement, and every operation has one result, on every device."""
+
+import numpy as np
+import pytest
+
+import worldloom as wl
+
+SMALLEST, LARGEST = -(2**31), 2**31 - 1
+SMALLEST64, LARGEST64 = -(2**63), 2**63 - 1
+
+
+class Number(wl.Entity):
+    n: int
+    m: int
+    wide: wl.int64
+    narrow: wl.uint16
+    v: wl.vec3i
+    total: int
+    product: int
+    grows: bool
+    key: int
+    hash: int
+    quotient: int
+    rest: int
+    shifted: int
+    size: int
+    negative: int
+    cube: int
+    wide_product: wl.int64
+    wide_quotient: wl.int64
+    narrow_product: wl.uint16
+    sum_of_vectors: wl.vec3i
+    dot: int
+    sizes: wl.vec3i
+    turns: int
+    last: int
+    whole: int
+    real: float
+    drawn: int
+
+
+class Numbers(wl.World):
+    shared: int
+
+
+@wl.system
+def compute(a: Number, world: Numbers):
+    a.total = a.n + a.m
+    a.product = a.n * a.m
+    a.grows = a.n + 1 > a.n
+    key = max(a.n, 0)
+    a.key = (key * 31 + 17) % 10
+    a.hash = (a.n * 73856093 ^ a.m * 19349663) % 10
+    a.quotient = a.n // a.m
+    a.rest = a.n % a.m
+    a.shifted = a.n << a.m
+    a.size = abs(a.n)
+    a.negative = -a.n
+    a.cube = a.n**3
+    a.wide_product = a.wide * a.wide
+    a.wide_quotient = a.wide // wl.int64(a.m)
+    a.narrow_product = a.narrow * a.narrow
+    a.sum_of_vectors = a.v + a.v * 3 - (-a.v)
+    a.dot = wl.dot(a.v, a.v)
+    a.sizes = abs(a.v)
+    a.turns = 0
+    for i in range(a.n, LARGEST, 3):
+        a.turns += 1
+        a.last = i
+        if a.turns == 5:
+            break
+    a.whole = int(a.real)
+    a.drawn = world.integer(SMALLEST, LARGEST)
+    world.shared += a.n
+
+
+def wrap(value: int, bits: int = 32) -> int:
+    return (value + 2 ** (bits - 1)) % 2**bits - 2 ** (bits - 1)
+
+
+def divide(a: int, b: int, bits: int = 32) -> tuple[int, int]:
+    return (0, a) if b == 0 else (wrap(a // b, bits), a % b)
+
+
+CASES = [
+    (LARGEST, 1, LARGEST64, 65535, 7.9),
+    (SMALLEST, -1, SMALLEST64, 65535, 3e9),
+    (SMALLEST, 0, SMALLEST64, 256, -3e9),
+    (123456789, 987654321, 2**40 + 5, 300, float("nan")),
+    (LARGEST - 7, 33, -1, 3, float("inf")),
+    (-5, 3, 10**18, 40000, -float("inf")),
+    (LARGEST, LARGEST, SMALLEST64 + 1, 0, 2147483520.0),
+    (-7, -31, 0, 1, -0.5),
+]
+WHOLE = [7, 2147483520, SMALLEST, 0, 2147483520, SMALLEST, 2147483520, 0]
+
+
+@pytest.mark.parametrize("how", [{"device": "python"}, {}, {"fuse": False}, {"exact": True}], ids=["python", "fused", "unfused", "exact"])
+def test_every_operation_has_one_result(how: dict):
+    check_every_operation({"device": "cpu", **how})
+
+
+def check_every_operation(how: dict) -> None:
+    """Run all cases on one device and compare every result with Python's unbounded integers, wrapped."""
+    definition = wl.Definition("Overflow-v0", world=Numbers, entities={Number: len(CASES)}, step=[compute])
+    sim = wl.Simulation(definition, 1, seed=3, **how)
+    n, m, wide, narrow, real = zip(*CASES, strict=True)
+    start = {"n": n, "m": m, "wide": wide, "narrow": narrow, "real": real, "v": [(case[0], case[1], 46341) for case in CASES]}
+    for name, values in start.items():
+        column = sim.tables["Number"][name]
+        column.assign(np.array(values, column.numpy().dtype).reshape(column.numpy().shape))
+    sim.step()
+    got = {c.name.split(".")[1]: c.numpy()[0] for c in sim.tables["Number"]}
+    for k, (a, b, big, small, _) in enumerate(CASES):
+        assert got["total"][k] == wrap(a + b)
+        assert got["product"][k] == wrap(a * b)
+        assert got["grows"][k] == (wrap(a + 1) > a)
+        assert got["key"][k] == wrap(wrap(max(a, 0) * 31) + 17) % 10
+        assert got["hash"][k] == (wrap(a * 73856093) ^ wrap(b * 19349663)) % 10
+        assert (got["quotient"][k], got["rest"][k]) == divide(a, b)
+        assert got["shifted"][k] == wrap(a << (b & 31))
+        assert got["size"][k] == wrap(abs(a))
+        assert got["negative"][k] == wrap(-a)
+        assert got["cube"][k] == wrap(wrap(a * a) * a)
+        assert got["wide_product"][k] == wrap(big * big, 64)
+        assert got["wide_quotient"][k] == divide(big, b, 64)[0]
+        assert got["narrow_product"][k] == small * small % 65536
+        assert got["sum_of_vectors"][k].tolist() == [wrap(5 * x) for x in (a, b, 46341)]
+        assert got["dot"][k] == wrap(a * a + b * b + 46341 * 46341)
+        assert got["sizes"][k].tolist() == [wrap(abs(x)) for x in (a, b, 46341)]
+        numbers = list(range(a, min(a + 15, LARGEST), 3))
+        assert got["turns"][k] == len(numbers)
+        assert got["last"][k] == (numbers[-1] if numbers else 0)
+        assert got["whole"][k] == WHOLE[k]
+    assert sim.tables["World"]["shared"].numpy().ravel().tolist() == [wrap(sum(n))]
+    drawn = got["drawn"].astype(np.int64)
+    assert (drawn < 0).any() and (drawn > 0).any()
