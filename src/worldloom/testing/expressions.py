@@ -52,7 +52,8 @@ class Expressions:
         if isinstance(kind, RefType):
             return value.run if value.type is not None else lambda e: np.int64(-1)
         if value.bare is not None and not isinstance(value.bare, bool):
-            made = kind.numpy(value.bare)
+            with np.errstate(all="ignore"):
+                made = kind.numpy(value.bare)
             return lambda e: made
         if value.type == kind:
             return value.run

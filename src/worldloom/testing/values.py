@@ -59,9 +59,10 @@ def _reals(scalar: str, shape: tuple[int, ...], generator: Generator, mode: str)
     if mode == "smooth":
         return generator.uniform(0.5, 2.0, shape).astype(scalar)
     info = np.finfo(scalar)
-    edges = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, info.max, -info.max, info.tiny, 0.5, 1.0, -1.0, 2.0**31, -(2.0**31)]).astype(scalar)
+    special = [np.nan, np.inf, -np.inf, 0.0, -0.0, info.max, -info.max, info.tiny, 0.5, 1.0, -1.0, 2.0**31, -(2.0**31)]
     small = generator.integers(-16, 17, shape) / 2
     wide = generator.standard_normal(shape) * 10.0 ** generator.integers(-3, 4, shape)
     chosen = generator.random(shape)
     with np.errstate(over="ignore"):
+        edges = np.array(special).astype(scalar)
         return np.where(chosen < 0.4, small, np.where(chosen < 0.85, wide, generator.choice(edges, shape))).astype(scalar)
