@@ -174,8 +174,7 @@ def run(definition: Any, trace: Trace, variant: str) -> Difference | None:
             if component is not None and component.role == "config":
                 simulation.set_config(name, values[:, 0])
             else:
-                column = simulation.tables[kind][name]
-                column.assign(values.reshape(column.shape))
+                _assign(simulation, trace, kind, name, values)
         for step in range(settings.steps):
             if step in settings.resets:
                 simulation.reset(trace.mask(step))
@@ -197,7 +196,7 @@ def compare_state(simulation: Any, trace: Trace, step: int, variant: str) -> Dif
         column = simulation.tables[kind].columns.get(name)
         if column is None or column.field.role.value == "config":
             continue
-        found = column.numpy().reshape(expected.shape)
+        found = _read(simulation, trace, kind, name, expected.shape)
         different = ~_same(expected, found, *_tolerance(trace, kind, name, variant))
         different &= trace.held(kind, step).reshape(different.shape[:2] + (1,) * (different.ndim - 2))
         if different.any():
@@ -207,6 +206,29 @@ def compare_state(simulation: Any, trace: Trace, step: int, variant: str) -> Dif
         return None
     column_name, place, expected, found = wrong[0]
     return Difference(variant, column_name, place[0], place[1:], step + 1, expected, found, len(wrong) - 1)
+
+
+def _assign(simulation: Any, trace: Trace, kind: str, name: str, values: Any) -> None:
+    """Put values into a column; where its rows are those of the whole batch, only into those that hold an entity."""
+    column = simulation.tables[kind][name]
+    if not trace.reference.kinds[kind].pooled:
+        column.assign(values.reshape(column.shape))
+        return
+    rows, counts = column.numpy().copy(), simulation.tables["World"][f"{kind}__count"].numpy()
+    rows[: counts.sum()] = np.concatenate([values[w, :n] for w, n in enumerate(counts)])
+    column.assign(rows)
+
+
+def _read(simulation: Any, trace: Trace, kind: str, name: str, shape: tuple[int, ...]) -> Any:
+    """A column with the shape (num_worlds, rows, ...)."""
+    values = simulation.tables[kind][name].numpy()
+    if kind == "World" or not trace.reference.kinds[kind].pooled:
+        return values.reshape(shape)
+    found, start = np.zeros(shape, values.dtype), 0
+    for world, count in enumerate(simulation.tables["World"][f"{kind}__count"].numpy()):
+        found[world, :count] = values[start : start + count]
+        start += count
+    return found
 
 
 def _tolerance(trace: Trace, kind: str, name: str, variant: str) -> tuple[float, bool]:

@@ -13,7 +13,16 @@ _ALWAYS = (("flag", BOOL), ("mark", BOOL), ("n0", INT), ("n1", INT), ("f0", FLOA
 _WIDE = ("int32", "uint32", "int64", "uint64", "float32", "float64")
 """Numbers that many may add to at once."""
 _ARRAYS = (("int", (5,)), ("float", (4,)), ("bool", (3,)), ("wl.int8", (3, 2)), ("wl.vec2", (3,)), ("wl.int64", (2, 2, 2)), ("wl.float64", (3,)))
-_PLAIN = [t for t in NAMED.values() if t.shape != (4, 4)]
+_PLAIN = list(NAMED.values())
+_ROLES = {
+    "act": "wl.Action(wl.Discrete(3))",
+    "view": "wl.Observation(4)",
+    "reward": "wl.Reward",
+    "lasting": "wl.Persistent(int)",
+    "finite": "wl.Finite(float)",
+}
+"""Components that are for something, with what is written for them."""
+_CONSTANTS = "LIMIT = 7\nHALF = 0.5\nWIDE = wl.int64(5000000000)\nBYTE = wl.uint8(200)"
 
 
 @dataclass
@@ -28,6 +37,13 @@ class KindShape:
     varies: bool = False
     event: bool = False
     position: Type | None = None
+    base: str = ""
+    agent: bool = False
+
+    @property
+    def root(self) -> str:
+        """The kind whose systems run for it too."""
+        return self.base or self.name
 
 
 class SystemGenerator(StatementGenerator):
@@ -40,10 +56,15 @@ class SystemGenerator(StatementGenerator):
         self.ways: dict[tuple[str, str], str] = {}
         self.left = dice.randint(3, 8)
         self.draws = sort != "observe"
-        self.near_done = False
+        self.queries = self.chance(0.5)
+        """Whether it may look for neighbours; places then stay as they are."""
 
     def role(self, kind: str, name: str) -> str:
         """What the system does with a component: "own" and "read" where it may be read, "add" where it is accumulated into."""
+        if name == "position" and self.queries:
+            return "read"
+        if name == "view":
+            return "own" if self.sort == "observe" else "read"
         return self.plan.setdefault((kind, name), self.dice.choices(("own", "read", "add"), (5, 3, 2))[0])
 
     def way(self, kind: str, name: str, of: Type) -> str | None:
@@ -62,39 +83,43 @@ class SystemGenerator(StatementGenerator):
         """Let an entity into scope under a name; the own one may be changed, others accumulated into."""
         free, scope = own or self.sort == "world", self.scope
         for component, of in kind.fields:
-            role, text = self.role(kind.name, component), f"{name}.{component}"
+            role, text = self.role(kind.root, component), f"{name}.{component}"
             if component == "rough":
                 continue
-            if component == "position" and self.near_done:
-                role = "read"
-            if free and role == "own" and component != "position":
+            if component == "act":
+                scope.read(of, text)
+                continue
+            if free and role == "own":
                 scope.writes.append((text, of))
             if role == "add" and not free:
-                way = self.way(kind.name, component, of)
+                way = self.way(kind.root, component, of)
                 if way is not None:
                     scope.adds.append((text, of, way))
                     continue
             if role == "add" and own and self.sort != "world":
                 continue
-            if role == "own" and not free and self.own is not None and kind.name == self.own.name:
+            if role == "own" and not free and self.own is not None and kind.root == self.own.root:
                 continue
             if role == "add" and not free:
                 continue
             scope.read(of, text)
         for component, of, shape in kind.arrays:
-            role, array = self.role(kind.name, component), Array(f"{name}.{component}", of, shape)
+            role, array = self.role(kind.root, component), Array(f"{name}.{component}", of, shape)
             if free and role == "own":
                 scope.array_writes.append(array)
-            if role == "read" or (role == "own" and (free or self.own is None or kind.name != self.own.name)):
+            if role == "read" or (role == "own" and (free or self.own is None or kind.root != self.own.root)):
                 scope.arrays.append(array)
         for component, other in kind.refs:
-            role, text = self.role(kind.name, component), f"{name}.{component}"
+            role, text = self.role(kind.root, component), f"{name}.{component}"
             if free and role != "read":
                 scope.ref_writes.append((text, other))
             if role == "read" or free:
                 scope.refs.append((text, other))
         scope.read(INT, f"{name}.id")
-        scope.rows.append((name, kind.name))
+        if kind.agent:
+            scope.read(BOOL, f"{name}.active") if own or self.sort in ("world", "pair") else None
+        if not (own and any(k.base == kind.name for k in self.world.kinds)):  # a reference to it is of another kind where it is a derived one
+            scope.rows.append((name, kind.name))
 
     def enter_world(self) -> None:
         scope, free = self.scope, self.sort == "world"
@@ -118,14 +143,16 @@ class SystemGenerator(StatementGenerator):
                 scope.arrays.append(Array(f"world.{component}", of, shape))
             else:
                 scope.read(of, f"world.{component}")
-        for text in ("world.step", "world.episode", "world.id"):
+        for text in ("world.step", "world.episode", "world.id", "LIMIT"):
             scope.read(INT, text)
+        for text, of in (("WIDE", Type("int64")), ("BYTE", Type("uint8")), ("HALF", FLOAT)):
+            scope.read(of, text)
 
     def over_rows(self, depth: int, extra: list[str] | None = None) -> list[str]:
         kind, name = self.dice.choice(self.world.kinds), self.fresh("o")
         outer, self.scope = self.scope, self.scope.copy()
         head = f"for {name} in world.all({kind.name}):"
-        if kind.position is not None and self.chance(0.4) and self.sort != "world":
+        if kind.position is not None and self.queries and self.chance(0.7):
             point = self.composite(kind.position, 1)
             radius = self.dice.choice(("1.5", "4.0", "100.0"))
             query = f"world.near({kind.name}, {point}, {radius})" if self.chance(0.5) else f"world.nearest({kind.name}, {point}, {self.dice.randint(1, 3)})"
@@ -138,7 +165,7 @@ class SystemGenerator(StatementGenerator):
 
     def simple(self) -> list[str]:
         if self.chance(0.12):
-            made = self.dice.choice((self.by_reference, self.by_place, self.ending, self.coming, self.going))()
+            made = self.dice.choice((self.by_reference, self.by_place, self.ending, self.coming, self.going, self.shuffled))()
             if made:
                 return made
         return super().simple()
@@ -173,8 +200,15 @@ class SystemGenerator(StatementGenerator):
     def ending(self) -> list[str] | None:
         if self.sort == "observe" or self.chance(0.8):
             return None
-        what = self.dice.choice(("terminate", "truncate"))
-        return [f"if {self.truth()}:", f"    world.{what}()"]
+        who = "e" if self.own is not None and self.own.agent and self.sort == "entity" and self.chance(0.7) else "world"
+        call = f"{who}.{self.dice.choice(('terminate', 'truncate'))}()"
+        if self.chance(0.2):
+            call = f'world.fail("value {{value}}", {self.whole(INT, 1)})'
+        return [f"if {self.truth()}:", f"    {call}"]
+
+    def shuffled(self) -> list[str] | None:
+        arrays = [a for a in self.scope.array_writes if len(a.shape) == 1 and a in self.scope.arrays]
+        return [f"world.shuffle({self.dice.choice(arrays).text})"] if arrays and self.draws and self.sort != "share" else None
 
     def coming(self) -> list[str] | None:
         """Spawn an entity."""
@@ -221,7 +255,7 @@ class WorldGenerator:
 
     def text(self) -> str:
         """The whole file."""
-        parts = [f'"""World {self.seed} of the fuzzer: {self.count} systems."""', "import numpy as np\n\nimport worldloom as wl", self._run()]
+        parts = [f'"""World {self.seed} of the fuzzer: {self.count} systems."""', "import numpy as np\n\nimport worldloom as wl", self._run(), _CONSTANTS]
         self._deal_kinds()
         parts += [self._class(kind) for kind in self.kinds]
         parts.append(self._world())
@@ -265,16 +299,30 @@ class WorldGenerator:
                 kind.position = NAMED[self.dice.choice(("wl.vec2", "wl.vec3"))]
                 kind.fields.append(("position", kind.position))
             self.kinds.append(kind)
-        for kind in self.kinds[2::3]:
-            kind.varies, kind.event = True, self.chance(0.3)
-            overflow = self.dice.choice(("reset", "drop", "drop"))
-            kind.count = f'wl.UpTo({self.dice.randint(3, 6)}, overflow="{overflow}")'
+        for place, kind in enumerate(self.kinds):
+            if place % 3 == 2:
+                kind.varies, kind.event = True, place == 5
+                room, overflow = self.dice.randint(3, 6), self.dice.choice(("error", "reset", "drop", "drop"))
+                batch = ", batch=2000" if self.chance(0.3) else ""  # enough for all that may be spawned at once
+                kind.count = f'wl.UpTo({room}, overflow="{overflow}"{batch})'
+            elif place == 1:
+                kind.agent = True
+                kind.fields += [("act", INT), ("view", Type("float32", (4,), "vec")), ("reward", FLOAT), ("lasting", INT), ("finite", FLOAT)]
+            elif place == 3:
+                kind.base = self.kinds[0].name
+                taken = {name for name, *_ in (*self.kinds[0].fields, *self.kinds[0].arrays, *self.kinds[0].refs)}
+                kind.fields = [*self.kinds[0].fields, *((f"d{n}", t) for n, t in kind.fields if n not in taken or n.startswith("c"))]
+                kind.arrays, kind.refs, kind.position = self.kinds[0].arrays, self.kinds[0].refs, self.kinds[0].position
+            elif place == 4:
+                kind.count = str(self.dice.randint(9, 13))
 
     def _class(self, kind: KindShape) -> str:
-        lines = [f"{n}: {spelled(t)}{self._default(t)}" for n, t in kind.fields]
-        lines += [f"{n}: wl.Array({spelled(t)}, {', '.join(map(str, shape))})" for n, t, shape in kind.arrays]
-        lines += [f"{n}: {spelled(RefType(k))}" for n, k in kind.refs]
-        return f"class {kind.name}(wl.{'Event' if kind.event else 'Entity'}):\n" + "\n".join(indented(lines))
+        base = next((k for k in self.kinds if k.name == kind.base), None)
+        inherited = {n for n, *_ in (*base.fields, *base.arrays, *base.refs)} if base is not None else set()
+        lines = [f"{n}: {_ROLES.get(n, spelled(t))}{'' if n in _ROLES else self._default(t)}" for n, t in kind.fields if n not in inherited]
+        lines += [f"{n}: wl.Array({spelled(t)}, {', '.join(map(str, shape))})" for n, t, shape in kind.arrays if n not in inherited]
+        lines += [f"{n}: {spelled(RefType(k))}" for n, k in kind.refs if n not in inherited]
+        return f"class {kind.name}({kind.base or ('wl.Event' if kind.event else 'wl.Entity')}):\n" + "\n".join(indented(lines))
 
     def _default(self, kind: Type) -> str:
         if kind.shape or self.chance(0.6):

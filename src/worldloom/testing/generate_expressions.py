@@ -13,7 +13,7 @@ from worldloom.testing.types import BOOL, FLOAT, FLOATS, INT, INTEGERS, SCALARS,
 
 VEC2, VEC3, VEC4 = (Type("float32", (n,), "vec") for n in (2, 3, 4))
 QUAT = Type("float32", (4,), "quat")
-MAT22, MAT33 = (Type("float32", (n, n), "mat") for n in (2, 3))
+MATRICES = {n: Type("float32", (n, n), "mat") for n in (2, 3, 4)}
 LETTERS = "xyzw"
 _COMPARE = ("==", "!=", "<", "<=", ">", ">=")
 
@@ -343,8 +343,18 @@ class ExpressionGenerator:
         if kind == VEC3 and self.mode == "any":
             makers.append((0.7, lambda: f"wl.cross({self.composite(VEC3, depth - 1)}, {self.composite(VEC3, depth - 1)})"))
             makers.append((0.5, lambda: f"wl.quat_rotate({self.composite(QUAT, 0)}, {self.composite(VEC3, depth - 1)})"))
-        if kind in (VEC2, VEC3) and self.mode != "dyadic":
-            matrix = MAT22 if kind == VEC2 else MAT33
+        if kind.family == "mat" and self.mode == "any":
+            vector, inner = Type("float32", kind.shape[:1], "vec"), depth - 1
+            makers += [
+                (0.7, lambda: f"wl.transpose({self.composite(kind, inner)})"),
+                (0.5, lambda: f"wl.outer({self.composite(vector, inner)}, {self.composite(vector, inner)})"),
+                (0.3, lambda: f"wl.diag({self.composite(vector, inner)})"),
+            ]
+        if kind.family == "quat" and self.mode == "any":
+            makers.append((0.7, lambda: f"({self.composite(kind, 0)} * {self.composite(kind, 0)})"))
+            makers.append((0.5, lambda: f"wl.quat_inverse({self.composite(kind, 0)})"))
+        if kind in (VEC2, VEC3, VEC4) and self.mode != "dyadic":
+            matrix = MATRICES[kind.shape[0]]
             makers.append((0.5, lambda: f"({self.composite(matrix, 0)} @ {self.composite(kind, depth - 1)})"))
         return self.pick(makers)
 

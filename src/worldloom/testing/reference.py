@@ -83,21 +83,21 @@ class Reference:
         for name, value in (config or {}).items():
             self.tables["World"][name][...] = np.asarray(value) if np.shape(value)[:1] != (num_worlds,) else np.asarray(value)[:, None]
         self.helpers: dict[str, Helper] = {}
-        systems: dict[str, System] = {}
+        systems: dict[str, ast.FunctionDef] = {}
         for node in tree.body:
             if isinstance(node, ast.FunctionDef) and _decorated(node, "wl.function"):
                 self.helpers[node.name] = Helper(self, node)
             elif isinstance(node, ast.FunctionDef) and _decorated(node, "wl.system"):
-                systems[node.name] = self._system(node)
+                systems[node.name] = node
         self.phases: dict[str, list[tuple[System, list[str], int]]] = {}
         ordinal = 1
         for phase in ("reset", "step", "observe"):
             self.phases[phase] = []
             listed = arguments.get(phase)
             for item in listed.elts if isinstance(listed, (ast.List, ast.Tuple)) else []:
-                system = systems[ast.unparse(item)]
-                for tables in self._tables_of(system):
-                    self.phases[phase].append((system, tables, ordinal))
+                tree_of = systems[ast.unparse(item)]
+                for tables in self._tables_of(tree_of):
+                    self.phases[phase].append((self._system(tree_of, tables), tables, ordinal))
                     ordinal += 1
         self.tables["World"]["episode"][...] = -1
         self.reset()
@@ -112,7 +112,8 @@ class Reference:
     def room(self, kind: str) -> int:
         return self.kinds[kind].rows
 
-    def _system(self, tree: ast.FunctionDef) -> System:
+    def _system(self, tree: ast.FunctionDef, tables: list[str]) -> System:
+        """A system as it runs over some tables: that of the kind it names, or of one derived from it."""
         parameters: dict[str, str] = {}
         world = None
         flow = Statements(self, helper=False)
@@ -120,15 +121,17 @@ class Reference:
             assert argument.annotation is not None
             kind = ast.unparse(argument.annotation)
             if kind in self.kinds:
+                kind = tables[len(parameters)]
                 parameters[argument.arg] = kind
             else:
                 world = argument.arg
             flow.rows[argument.arg] = kind if kind in self.kinds else "World"
         return System(tree.name, flow.block(tree.body), parameters, world)
 
-    def _tables_of(self, system: System) -> list[list[str]]:
+    def _tables_of(self, system: ast.FunctionDef) -> list[list[str]]:
         """The tables that a system runs over: one list for each table, of two kinds for pairs."""
-        kinds = list(system.parameters.values())
+        annotations = [ast.unparse(a.annotation) for a in system.args.args if a.annotation is not None]
+        kinds = [kind for kind in annotations if kind in self.kinds]
         if len(kinds) != 1:
             return [kinds]
         return [[k.name] for k in self.kinds.values() if k.name == kinds[0] or kinds[0] in k.ancestors]
@@ -192,6 +195,11 @@ class Reference:
         self._run("observe", everyone)
         if self.autoreset == "same_step":
             finished = [w for w in everyone if state.flags["finished"][w]]
+            for kind in self.kinds.values():
+                for c in kind.fields.values():
+                    if c.role == "observation":
+                        table = self.tables[kind.name]
+                        table.setdefault(f"final_{c.name}", np.zeros_like(table[c.name]))[finished] = table[c.name][finished]
             self._begin(finished)
             self._run("observe", finished)
 
@@ -288,7 +296,7 @@ def _kind(node: ast.ClassDef, classes: dict[str, ast.ClassDef], count: ast.expr)
     event = "wl.Event" in ancestors
     if isinstance(count, ast.Call):
         overflow = next((ast.literal_eval(k.value) for k in count.keywords if k.arg == "overflow"), "error")
-        return Kind(node.name, _fields(node, classes), ast.literal_eval(count.args[0]), True, event, overflow, ancestors=ancestors)
+        return Kind(node.name, _fields(node, classes), ast.literal_eval(count.args[0]), True, event, overflow, ancestors=ancestors, pooled=any(k.arg == "batch" for k in count.keywords))
     return Kind(node.name, _fields(node, classes), ast.literal_eval(count), event=event, ancestors=ancestors)
 
 

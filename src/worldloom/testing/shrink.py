@@ -29,7 +29,7 @@ class Shrinker:
 
     def run(self) -> str:
         """The smallest text found."""
-        passes = (self._drop_systems, self._simpler_run, self._drop_unused, self._drop_statements, self._simpler_expressions, self._drop_declarations)
+        passes = (self._drop_systems, self._drop_unused, self._drop_declarations, self._simpler_run, self._drop_statements, self._drop_unused, self._simpler_expressions)
         before = ""
         while before != self.text and not self._late():
             before = self.text

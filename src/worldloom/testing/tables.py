@@ -30,6 +30,7 @@ class Kind:
         overflow: What follows when too many are spawned: "error", "reset" or "drop".
         agents: Whether they leave the episode one by one.
         ancestors: The kinds that it is derived from.
+        pooled: Whether its rows are those of the whole batch.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Kind:
     overflow: str = "error"
     agents: bool = False
     ancestors: tuple[str, ...] = ()
+    pooled: bool = False
 
 
 @dataclass
