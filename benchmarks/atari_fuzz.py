@@ -13,13 +13,12 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
-import re
 import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, field
-from functools import cache, partial
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -32,10 +31,10 @@ from rich.console import Console
 from rich.progress import Progress
 from run import describe_machine
 
-from worldloom.atari import native
 from worldloom.atari.cartridge import Cartridge, Kind
 from worldloom.atari.console import LOG, RECORD, RESET, SELECT, WIDTH, Bench, Entry, Shelf, Slot, outcome, shelve
 from worldloom.atari.lineup import LEAST_RESISTANCE, MOST_LINES, MOST_RESISTANCE
+from worldloom.atari.machine_state import CYCLES_IN_LINE, HUNG, MOST_INSTRUCTIONS, SLOWEST, fields, in_range
 from worldloom.atari.television import FIRST_LINE, Format
 from worldloom.core.device import resolve
 from worldloom.core.launch import Shard
@@ -47,11 +46,6 @@ STEP = 4
 SHORT_LOG = 24
 """Words of a log that most frames overflow."""
 LOG_HEAD = 11
-MOST_INSTRUCTIONS = 25_000
-HUNG = 0x2000_0000
-"""Cycles after which a frame that was cut off again and again begins anew, as ``native/display.h`` has it."""
-SLOWEST, CYCLES_IN_LINE = 8, 76
-"""Cycles of the longest instruction, and of a line, which is the longest wait."""
 GUARD = 0xA5
 """What memory holds that nobody may write to."""
 
@@ -86,32 +80,6 @@ class Ending:
     instructions: int
     cut: int
     faults: list[str] = field(default_factory=list)
-
-
-@cache
-def layout() -> dict[str, tuple[str, int, int]]:
-    """By the name of a field of the state: its type, the byte that it begins at, and how many there are of it, as ``native/state.h`` has them."""
-    types = {"s32": "<i4", "u32": "<u4", "u16": "<u2", "u8": "u1"}
-    found, place = {}, 0
-    for kind, names in re.findall(r"^(s32|u32|u16|u8) ([\w\[\], ]+);", native.header("state").partition("is state:")[2], flags=re.MULTILINE):
-        for name, count in re.findall(r"(\w+)(?:\[(\d+)\])?", names):
-            found[name] = types[kind], place, int(count or 1)
-            place += np.dtype(types[kind]).itemsize * int(count or 1)
-    return found
-
-
-@cache
-def shown() -> list[str]:
-    """What the bytes of the field ``kept`` are, as ``native/display.h`` has them."""
-    return re.findall(r"\w+", re.findall(r"enum Kind : u32 \{(.*?), KINDS", native.header("display"), flags=re.DOTALL)[0])
-
-
-def fields(machine: Array) -> dict[str, Array]:
-    """The state of consoles by field: arrays of (consoles, count)."""
-    found = {}
-    for name, (kind, place, count) in layout().items():
-        found[name] = np.ascontiguousarray(machine[:, place : place + np.dtype(kind).itemsize * count]).view(kind)
-    return found
 
 
 def entry(cart: Cartridge, generator: np.random.Generator) -> Entry:
@@ -213,33 +181,15 @@ def miscounted(told: Any, now: dict[str, Array], span: Array) -> list[str]:
 
 
 def out_of_range(now: dict[str, Array], table: Array) -> list[str]:
-    """The fields of a state that hold what they never can."""
-    kept = {name: now["kept"][:, place] for place, name in enumerate(shown())}
+    """The fields of a state that hold what they never can after a frame of a game without rules."""
     slices, shows_ram = table[:, Slot.SLICES, None], np.isin(table[:, Slot.KIND, None], (Kind.E7, Kind.CV))
-    last_line = table[:, Slot.FIRST_LINE, None] + table[:, Slot.HEIGHT, None]
     most_cycles = HUNG + table[:, Slot.MOST_LINES, None] * CYCLES_IN_LINE + MOST_INSTRUCTIONS * SLOWEST
-    right = {
+    right = in_range(now, table) | {
         "instructions": (now["instructions"] > 0) & (now["instructions"] <= MOST_INSTRUCTIONS),
         "cycles": (now["cycles"] >= 0) & (now["cycles"] <= most_cycles),
         "slices": now["slices"].view(np.uint8) < slices + shows_ram,
-        "bank": now["bank"] < 4,
-        "phase": (now["phase"] <= 0) & (now["phase"] > -CYCLES_IN_LINE),
-        "seen": now["seen"] >= 0,
-        "looked": now["looked"] <= last_line * 3 * CYCLES_IN_LINE,
-        "marked_line": now["marked_line"] <= last_line,
-        "collided": now["collided"] & 0x2000 == 0,
-        "p": now["p"] & 0x30 == 0x30,
-        "timer_shift": np.isin(now["timer_shift"], (0, 3, 6, 10)),
         "paddle": (now["paddle"][:, :2] >= LEAST_RESISTANCE) & (now["paddle"][:, :2] <= MOST_RESISTANCE),
-        "motion": now["motion"] < 16,
-        "comb_due": now["comb_due"] < 4,
-        **{name: now[name] < 2 for name in ("buffer", "partial", "faded", "fire", "timer_expired", "reflected", "delayed", "enam", "resmp", "enabl")},
         **{name: now[name] == 0 for name in ("score", "reward", "lives", "note", "over")},
-        **{name: kept[name] < WIDTH for name in kept if name.startswith("X_")},
-        **{name: kept[name] < 2 for name in ("VBLANK", "MISSILE0", "MISSILE1", "BALL", "HIDE0", "HIDE1", "COMB", "REFLECT")},
-        **{name: kept[name] & 0xC8 == 0 for name in ("CTRLPF", "NUSIZ0", "NUSIZ1")},
-        "PF0": kept["PF0"] < 16,
-        "STARS": (kept["STARS"] == 0) | (kept["STARS"] >= 128) & (kept["STARS"] < 132),
     }
     wrong = {name: np.flatnonzero(~fine.reshape(len(table), -1).all(axis=1)) for name, fine in right.items()}
     return [f"'{name}' of console {rows[0]} is out of range" for name, rows in wrong.items() if len(rows)]

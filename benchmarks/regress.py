@@ -4,7 +4,7 @@ python benchmarks/regress.py 94ec064                                   # the wor
 python benchmarks/regress.py 94ec064 --device cuda:0 --rounds 25
 python benchmarks/regress.py ../other-checkout --cases cartpole tag     # against a folder
 
-Each version runs in a process of its own, with its own source first on the path, and both are warm before the first round. Only the public
+Each version runs in processes of its own, with its own source first on the path, and both are warm before the first round. Only the public
 interface is used. A round times one version and then the other for the same number of steps, in an order that changes; the reported ratio is the
 median over all rounds of (time of this version / time of the other), so what the machine does beside slows both. Less than 1 is faster.
 """
@@ -51,6 +51,8 @@ class Settings:
     """What to step."""
     rounds: int = 21
     """How often each version is timed."""
+    pairs: int = 3
+    """How often both versions are started anew, each time for its share of the rounds: where memory happens to lie changes a GPU's figures by 3 %."""
     seconds: float = 0.5
     """How long one version runs in a round."""
     out: Path | None = None
@@ -165,23 +167,30 @@ def checkout(base: str) -> Iterator[Path]:
         yield Path(folder)
 
 
+def count_steps(version: Version, seconds: float) -> int:
+    """How many steps a version takes in so many seconds."""
+    steps = 20
+    while (taken := version.ask(steps=steps)) < 0.1:
+        steps *= 2
+    return max(1, round(steps * seconds / taken))
+
+
 def compare(case: str, other: Path, settings: Settings) -> dict[str, Any]:
     """Time both versions in alternation; the median ratio of their times and its quartiles."""
-    versions = {"this": Version(ROOT), "other": Version(other)}
-    try:
-        for version in versions.values():
-            version.ask(case=case, device=settings.device)
-        steps = 20
-        while (taken := versions["other"].ask(steps=steps)) < 0.1:
-            steps *= 2
-        steps = max(1, round(steps * settings.seconds / taken))
-        times: dict[str, list[float]] = {"this": [], "other": []}
-        for number in range(settings.rounds):
-            for name in ("this", "other") if number % 2 else ("other", "this"):
-                times[name].append(versions[name].ask(steps=steps))
-    finally:
-        for version in versions.values():
-            version.close()
+    times: dict[str, list[float]] = {"this": [], "other": []}
+    steps = 0
+    for pair in range(settings.pairs):
+        versions = {"this": Version(ROOT), "other": Version(other)}
+        try:
+            for version in versions.values():
+                version.ask(case=case, device=settings.device)
+            steps = steps or count_steps(versions["other"], settings.seconds)
+            for number in range(pair, settings.rounds, settings.pairs):
+                for name in ("this", "other") if number % 2 else ("other", "this"):
+                    times[name].append(versions[name].ask(steps=steps))
+        finally:
+            for version in versions.values():
+                version.close()
     ratios = sorted(mine / theirs for mine, theirs in zip(times["this"], times["other"], strict=True))
     quartiles = statistics.quantiles(ratios, n=4)
     each = {name: statistics.median(found) / steps * 1e6 for name, found in times.items()}

@@ -7,7 +7,7 @@ import worldloom as wl
 
 class Probe(wl.Entity):
     turn: wl.Action(wl.Discrete(3))
-    heat: wl.Finite(float) = 1.0  # a NaN or an infinity in it is a fault
+    heat: wl.Finite(float) = 10.0  # a NaN or an infinity in it is a fault
     log: wl.Array(float, 20)
 
 
@@ -26,7 +26,7 @@ def warm(probe: Probe, world: Lab):
 wl.register("Lab-v0", world=Lab, entities={Probe: 1}, step=[warm], max_steps=2)
 
 gain = np.ones(6, np.float32)
-gain[2], gain[3] = np.inf, -1.0
+gain[2], gain[3] = 3e38, -1.0  # ten times the first is more than a float32 holds
 sim = wl.Simulation("Lab-v0", num_worlds=6, config={"gain": gain})
 sim.step(np.array([0, 9, 0, 0, 1, 2], np.int32))
 for fault in sim.errors():

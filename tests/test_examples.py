@@ -42,7 +42,8 @@ PRINTED = {
     "bullets": r"^a ship that stays is hit \d\.\d times; \d+ bullets in the air, 0 faults\none that sways is hit \d\.\d times; .* 0 faults$",
     "shared_rows": r"batch: \(60000,\), instead of 1,000,000 for 1,000 worlds of 1,000\n[1-9]\d+ sparks, world after world: True\n"
     r"the fullest world holds ([1-9]\d+), the first at \d+\.\d m; padded: \(1000, \1\)$",
-    "faults": r"world 1, .*action Probe.turn is 9.*\nworld 2, .*not a finite number\nworld 3, .*colder than nothing.*\n"
+    "faults": r"world 1, .*action Probe.turn is 9.*\nworld 2, .*not a finite number \(written by system .warm., faults.py:\d+\)\n"
+    r"world 3, .*colder than nothing.*\n"
     r"truncated: \[False, True, True, True, False, False\]\n6 worlds ran out of their log\nno faults left: True$",
     "debug_in_python": r"world 0 step 1 bounces at -4\.9\nworld 1 step 1 bounces at -4\.9\n(.*\n)*python and cpu agree bit for bit: True$",
     "exact_bits": r"^python and cpu(, cuda:0)?: the same bits after 100 steps: True\nfast mode on the CPU: up to \d+ units of the last place away$",

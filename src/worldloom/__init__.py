@@ -11,7 +11,11 @@
 
 from __future__ import annotations
 
-from worldloom.core.start import initialise as _initialise
+from worldloom.core import interrupt as _interrupt
+
+_interrupt.quiet()
+
+from worldloom.core.start import initialise as _initialise  # noqa: E402
 
 _initialise()
 
@@ -42,7 +46,7 @@ from warp import (  # noqa: E402
 
 from worldloom.core.entity import Components, Entity, Event, Has, World  # noqa: E402
 from worldloom.core.errors import CapacityError, CompileError, DefinitionError, DeviceError, InputError, WorldFault, WorldloomError  # noqa: E402
-from worldloom.core.fields import Action, Array, Config, Finite, Info, Observation, Persistent, Ref, Reward, vec  # noqa: E402
+from worldloom.core.fields import Action, Array, Between, Checked, Config, Finite, Info, Observation, Persistent, Ref, Reward, vec  # noqa: E402
 from worldloom.core.launch import Launch, Shard  # noqa: E402
 from worldloom.core.launch_kernels import picked  # noqa: E402
 from worldloom.core.math import FUNCTIONS as _FUNCTIONS  # noqa: E402
@@ -61,8 +65,10 @@ __version__ = "0.1.0"
 __all__ = [
     "Action",
     "Array",
+    "Between",
     "Box",
     "CapacityError",
+    "Checked",
     "CompileError",
     "Components",
     "Config",

@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 import atari_fuzz
 import atari_noise
 
+from worldloom.atari import machine_state
 from worldloom.atari.cartridge import Kind
 from worldloom.atari.console import LOG, RECORD, Slot, shelve
 
@@ -59,9 +60,9 @@ def test_the_program_that_is_mutated_works():
     image[-4:-2] = 0x00, 0xFC
     shelf = shelve([atari_fuzz.entry(atari_noise.cartridge(image.tobytes()), np.random.default_rng(3))])
     ending = atari_fuzz.play(shelf, np.zeros((2, 1, atari_fuzz.STEP, 2), np.uint8), 8, wp.get_device("cpu"), LOG)
-    state = atari_fuzz.fields(ending.machine)
+    state = machine_state.fields(ending.machine)
     assert ending.faults == [] and ending.cut == 0
-    assert abs(int(state["cycles"][0, 0]) - 262 * atari_fuzz.CYCLES_IN_LINE) < 3 * atari_fuzz.CYCLES_IN_LINE
+    assert abs(int(state["cycles"][0, 0]) - 262 * machine_state.CYCLES_IN_LINE) < 3 * machine_state.CYCLES_IN_LINE
     assert state["instructions"][0, 0] < 10_000 and len(np.unique(ending.pictures)) > 20
 
 
@@ -71,16 +72,16 @@ IMPOSSIBLE = [("instructions", 25_001), ("slices", 0x01FF0000), ("bank", 4), ("X
 @pytest.mark.parametrize(("name", "value"), IMPOSSIBLE)
 def test_states_that_cannot_be_are_told(played, name: str, value: int):
     shelf, _, ending = played
-    now = atari_fuzz.fields(ending.machine)
-    if name in atari_fuzz.shown():
-        now["kept"][7, atari_fuzz.shown().index(name)] = value
+    now = machine_state.fields(ending.machine)
+    if name in machine_state.shown():
+        now["kept"][7, machine_state.shown().index(name)] = value
     else:
         now[name][7, 0] = value
     assert atari_fuzz.out_of_range(now, shelf.table) == [f"'{name}' of console 7 is out of range"]
 
 
 def test_the_layout_of_a_state_is_the_consoles():
-    layout = atari_fuzz.layout()
+    layout = machine_state.layout()
     assert layout["ram"] == ("u1", 4, 128)
     assert layout["record_end"][1] < RECORD <= layout["beyond"][1] + layout["beyond"][2]
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import warp as wp
 from atari_pictures import LOOKS, palettes, pictures
+from opencv_reference import assert_opencvs, resized
 
 from worldloom.atari.observe import Look, Observer, Show
 from worldloom.atari.palettes import greys
@@ -19,14 +20,6 @@ cv2 = pytest.importorskip("cv2", reason="OpenCV is what pictures are compared wi
 CPU = wp.get_device("cpu")
 
 
-def shown(frames: np.ndarray, palette: np.ndarray, height: int, look: Look, size: tuple[int, int]) -> np.ndarray:
-    """The newest picture of one console as OpenCV makes it, shape (h, w) or (h, w, 3)."""
-    brighter = np.maximum(*palette[frames[:, :height]])
-    if not look.height:
-        return np.pad(brighter, [(0, size[0] - height)] + [(0, 0)] * (brighter.ndim - 1))
-    return cv2.resize(brighter, size[::-1], interpolation=cv2.INTER_AREA if look.area else cv2.INTER_LINEAR)
-
-
 @pytest.mark.parametrize("name", LOOKS)
 def test_pictures_equal_opencv(name: str):
     look, heights = LOOKS[name]
@@ -36,10 +29,11 @@ def test_pictures_equal_opencv(name: str):
     screen = wp.array(before.reshape(count, -1), device=CPU)
     observer.launch(wp.array(frames, device=CPU), wp.array(game, device=CPU), screen)
     for k in range(count):
-        newest = shown(frames[k], palettes(len(heights), look.colour)[game[k]], heights[game[k]], look, observer.size)
+        newest = resized(frames[k], palettes(len(heights), look.colour)[game[k]], heights[game[k]], look, observer.size)
         newest = newest.transpose(2, 0, 1) if look.colour == "planes" else newest[None]
-        wanted = np.concatenate([before[k, len(newest) :], newest])
-        np.testing.assert_array_equal(screen.numpy()[k].reshape(observer.shape), wanted, err_msg=f"console {k}")
+        found, older = screen.numpy()[k].reshape(observer.shape), len(before[k]) - len(newest)
+        np.testing.assert_array_equal(found[:older], before[k, len(newest) :], err_msg=f"console {k}")
+        assert_opencvs(found[older:], newest, f"console {k}")
 
 
 class Batch:
@@ -67,7 +61,8 @@ def test_what_becomes_of_two_pictures():
     seen = batch.after([Show.SAME, Show.FIRST, Show.SECOND, Show.BRIGHTER, Show.NOTHING_NEW, Show.BRIGHTER])
     newest = [batch.before[0, 3], batch.picture(1, 0), batch.picture(2, 1), batch.picture(3, 0, 1), None, batch.picture(5, 0, 1)]
     for k in (0, 1, 2, 3, 5):
-        np.testing.assert_array_equal(seen[k], [*batch.before[k, 1:], newest[k]], err_msg=f"console {k}")
+        np.testing.assert_array_equal(seen[k, :3], batch.before[k, 1:], err_msg=f"console {k}")
+        assert_opencvs(seen[k, 3], newest[k], f"console {k}")
     np.testing.assert_array_equal(seen[4], batch.before[4])
 
 
@@ -77,8 +72,9 @@ def test_a_stack_begins(older: str):
     seen = batch.after([Show.SECOND] * 5 + [Show.SAME], [True, False, True, False, True, True])
     for k in range(6):
         newest = batch.before[k, 3] if k == 5 else batch.picture(k, 1)
-        begun = [newest] * 3 if older == "repeat" else [np.zeros((84, 84), np.uint8)] * 3
-        np.testing.assert_array_equal(seen[k], [*(batch.before[k, 1:] if k in (1, 3) else begun), newest], err_msg=f"console {k}")
+        begun = [seen[k, 3]] * 3 if older == "repeat" else [np.zeros((84, 84), np.uint8)] * 3
+        np.testing.assert_array_equal(seen[k, :3], batch.before[k, 1:] if k in (1, 3) else begun, err_msg=f"console {k}")
+        assert_opencvs(seen[k, 3], newest, f"console {k}")
 
 
 def test_consoles_that_are_not_meant_stay_as_they_are():
@@ -112,7 +108,7 @@ def test_means_in_the_middle_between_two_numbers():
     seen = batch.after()[:, 3]
     risen = (2 * found.unit * seen[0].astype(int) - twice)[twice % (2 * found.unit) == found.unit]
     assert set(risen) == {-found.unit, found.unit}
-    np.testing.assert_array_equal(seen, [batch.picture(k, 0) for k in range(6)])
+    assert_opencvs(seen, np.stack([batch.picture(k, 0) for k in range(6)]))
 
 
 def test_shapes():

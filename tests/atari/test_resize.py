@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from opencv_reference import assert_opencvs
 
 from worldloom.atari.resize import Kind, Plan, plan, whole
 
@@ -54,7 +55,7 @@ def test_sizes_at_random(area: bool):
         found, picture = plan((height, 160), size, area), noise(rng, height, 256 if trial % 2 else 3)
         kinds.add(found.kind)
         wanted = cv2.resize(picture, size[::-1], interpolation=cv2.INTER_AREA if area else cv2.INTER_LINEAR)
-        np.testing.assert_array_equal(made(found, picture), wanted, err_msg=f"{height} lines to {size}, {found.kind!r}")
+        assert_opencvs(made(found, picture), wanted, f"{height} lines to {size}, {found.kind!r}")
     assert kinds >= ({Kind.AREA, Kind.LINEAR} if area else {Kind.LINEAR})
 
 
@@ -68,7 +69,7 @@ def test_sizes_of_every_kind(size: tuple[int, int], kind: Kind):
     assert found.kind is kind
     for colours in (256, 2, 5):
         picture = noise(rng, 210, colours)
-        np.testing.assert_array_equal(made(found, picture), cv2.resize(picture, size[::-1], interpolation=cv2.INTER_AREA))
+        assert_opencvs(made(found, picture), cv2.resize(picture, size[::-1], interpolation=cv2.INTER_AREA))
 
 
 def test_few_means_are_in_doubt_at_the_usual_size():

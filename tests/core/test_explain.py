@@ -132,3 +132,43 @@ def test_a_closed_simulation_explains_nothing() -> None:
     simulation.close()
     with pytest.raises(wl.InputError, match="closed"):
         simulation.explain()
+
+
+class Spark(wl.Entity):
+    heat: float = 1.0
+
+
+class Lamp(wl.Entity):
+    age: int
+    marks: wl.Array(int, 4)
+
+
+class Night(wl.World):
+    pass
+
+
+@wl.system
+def strike(world: Night):
+    world.spawn(Spark, heat=2.0)
+
+
+@wl.system
+def count_steps(lamp: Lamp, world: Night):
+    lamp.age = world.step
+
+
+@wl.system
+def mark(lamp: Lamp, world: Night):
+    lamp.marks[lamp.age] = 1
+
+
+@wl.system
+def cool(spark: Spark, world: Night):
+    spark.heat *= 0.5
+
+
+def test_a_system_is_not_said_to_look_at_a_population_that_it_never_touches() -> None:
+    night = wl.Definition("ExplainNight-v0", Night, {Spark: wl.UpTo(4), Lamp: 3}, step=(strike, cool, count_steps, mark))
+    reasons = {kernel.whose: kernel.reason for kernel in wl.Simulation(night, 4, "python").explain().kernels if kernel.phase == "step"}
+    assert "it looks at Spark" in reasons["cool(Spark)"]
+    assert reasons["count_steps(Lamp)"] == "it reads 'step' of the world, and so does the settlement of Spark before it"

@@ -183,7 +183,9 @@ def test_a_number_that_is_not_finite(device: str, value: float) -> None:
     sim["Cart"].x.numpy()[2] = value
     sim.step(np.zeros(4, np.int32))
     faults = sim.errors()
-    assert [(f.world, f.episode, f.step, f.message) for f in faults] == [(12, 0, 0, "x of Cart 0 is not a finite number")]
+    assert [(f.world, f.episode, f.step, f.message.partition(":")[0]) for f in faults] == [
+        (12, 0, 0, "x of Cart 0 is not a finite number (written by system 'swing', cartpole.py")
+    ]
     assert np.isfinite(sim["Cart"].sight.numpy()).all(), "the broken world has begun anew"
     assert sim.truncated.numpy()[2]
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from worldloom.core import tune_cache
+from worldloom.core.errors import InputError
 from worldloom.core.tune_cache import REACH, Tuned, find, load, store
 
 ONE = Tuned(1024, 64, None, 2e-6, 1e-6)
@@ -102,7 +103,7 @@ def test_a_write_that_fails_leaves_the_old_file(folder: Path, monkeypatch: pytes
         raise OSError("disk full")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(InputError, match=r"a\.json cannot be written \(disk full\)"):
         store("a", Tuned(2048, 32, None, 1.0, 1.0), {})
     monkeypatch.undo()
     assert [path.name for path in folder.iterdir()] == ["a.json"]

@@ -96,7 +96,7 @@ NOTHING, INDEX, REFERENCE, NAN, SAID = range(5)
 MESSAGES = {
     INDEX: r"^index of walker.cards \(size 4\) 13 is out of range \(system 'stumble', test_wrong_worlds.py:\d+\)$",
     REFERENCE: r"^an empty or stale reference to Walker was followed \(system 'stumble', test_wrong_worlds.py:\d+\)$",
-    NAN: r"^heat of Walker \d+ is not a finite number$",
+    NAN: r"^heat of Walker \d+ is not a finite number \(written by system 'stumble', test_wrong_worlds.py:\d+\)$",
     SAID: r"^walker is lost after 3 steps",
     7: r"^action Walker.task is 7, which is not in 0 to 4$",
     -1: r"^action Walker.task is -1, which is not in 0 to 4$",

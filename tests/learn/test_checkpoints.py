@@ -156,7 +156,7 @@ def test_a_file_that_is_no_safetensors_file_is_refused(tmp_path):
 def test_a_later_format_is_refused(tmp_path):
     path = save(Checkpoints(tmp_path), 1)
     change_state(path, format=2)
-    with pytest.raises(InputError, match="has format 2, and this version reads up to 1: use the version that wrote it, or a later one"):
+    with pytest.raises(InputError, match="has format 2, and this version of worldloom reads up to 1: update worldloom to use it"):
         Checkpoints(tmp_path).load(path)
 
 

@@ -32,5 +32,37 @@ def test_every_word_and_number_is_checked(kind):
                 kind(**{name: wrong})
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_whole_number_and_switch_is_checked(kind):
+    hints = typing.get_type_hints(kind)
+    for name in (f.name for f in dataclasses.fields(kind) if hints[f.name] is int):
+        for wrong in (math.nan, 2.5, "3", None, True, 10**20, -(10**20), 10**400):
+            with pytest.raises(InputError, match=f"^{name} must be a whole number of at most "):
+                kind(**{name: wrong})
+    for name in (f.name for f in dataclasses.fields(kind) if hints[f.name] is bool):
+        for wrong in ("yes", 1, None, math.nan):
+            with pytest.raises(InputError, match=f"^{name} must be True or False, not "):
+                kind(**{name: wrong})
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_numbers_that_make_no_sense_are_refused(algorithm):
+    kind = ALGORITHMS[algorithm][1]
+    names = {f.name for f in dataclasses.fields(kind)}
+    for name in {"learning_rate", "max_gradient_norm", "value_weight", "gamma", "lam", "clip", "rho_clip", "tau", "huber"} & names:
+        with pytest.raises(InputError, match=f"^{name} must "):
+            kind(**{name: -0.5})
+        with pytest.raises(InputError, match=f"^{name} must be a finite number"):
+            kind(**{name: 10**400})
+    with pytest.raises(InputError, match=r"^device must be text, not 3"):
+        kind(device=3)
+
+
+@pytest.mark.parametrize("hidden", [(10**400,), (2**31,), (64,) * 1001, (64, True), 64, (), (1e9, 1e9)])
+def test_layers_that_cannot_be_are_refused(hidden):
+    with pytest.raises(InputError, match=r"^hidden must hold the units of one layer or more"):
+        PolicyConfig(hidden=hidden)
+
+
 def test_whole_numbers_are_real_ones():
     assert ALGORITHMS["ppo"][1](gamma=1).gamma == 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import warp as wp
+from opencv_reference import assert_environments
 
 from worldloom.atari.observe import Look, Observer, Show
 from worldloom.atari.palettes import colours, greys
@@ -100,14 +101,14 @@ def play(console: LikeEnvPool | LikeVector, env, steps: int, seed: int, endings:
     """The same actions in both; the step behind an end begins the next game."""
     rng, over, ended = np.random.default_rng(seed), False, 0
     observations, _ = env.reset()
-    np.testing.assert_array_equal(console.reset(), observations[0], err_msg="at the beginning")
+    assert_environments(console.reset(), observations[0], "at the beginning")
     for step in range(steps):
         choice = int(rng.integers(len(console.actions)))
         mine = console.reset() if over else console.step(choice)
         observations, _, terminated, truncated, _ = env.step(np.array([choice], np.int32))
         assert not truncated[0]
         assert terminated[0] == console.ale.game_over()
-        np.testing.assert_array_equal(mine, observations[0], err_msg=f"step {step}")
+        assert_environments(mine, observations[0], f"step {step}")
         over = bool(terminated[0])
         ended += over
     assert ended >= endings

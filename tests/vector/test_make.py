@@ -51,7 +51,7 @@ def test_threads_and_seeds_reach_the_simulation():
         ({"id": SKY, "autoreset": "later"}, "autoreset must be one of same_step, next_step, disabled, not 'later'"),
         ({"id": SKY, "render_mode": "rgb_array"}, "world 'Sky-test' has no renderer"),
         ({"id": SKY, "push": 3.0}, "world 'Sky-test' has no configuration 'push': it has .*pull"),
-        ({"id": SKY, "num_envs": 0}, "num_worlds must be a whole number of 1 or more, not 0"),
+        ({"id": SKY, "num_envs": 0}, "num_envs must be a whole number of 1 or more, not 0"),
         ({"id": SKY, "seed": [1, 2]}, r"seeds are one whole number, or one per world, shape \(4,\)"),
         ({"id": SKY, "seed": 0.5}, "seeds are one whole number"),
     ],

@@ -14,10 +14,14 @@ from worldloom.atari.console import PADDLE_STEP, RAM, WIDTH
 from worldloom.atari.observe import Show as Shown
 from worldloom.atari.settings import Settings
 from worldloom.atari.starts import FIRE, NOOP
+from worldloom.core.fields import Check
 from worldloom.core.system import System
 
 BY_DIRECTION = (9, 5, 8, 4, 0, 3, 7, 2, 6, 17, 13, 16, 12, 1, 11, 15, 10, 14)
 """Actions by direction, from below left to above right, and again with the button."""
+
+MOST = 2**31 - 1
+"""The greatest number of an int."""
 
 SAME, FIRST_PICTURE, SECOND_PICTURE, BRIGHTER, NOTHING_NEW = map(int, Shown)
 
@@ -34,6 +38,7 @@ class Facts:
         fires: int32 (games,): whether the button is pressed before an episode begins.
         waits: int32 (starts,): the frames before an episode begins that are counted.
         noops: How many numbers of no-ops there are to choose from.
+        check: What tells valid states of consoles from others.
     """
 
     record: int
@@ -43,6 +48,7 @@ class Facts:
     fires: np.ndarray
     waits: np.ndarray
     noops: int
+    check: Check
 
 
 @dataclass(frozen=True)
@@ -92,33 +98,33 @@ def parts(facts: Facts, settings: Settings) -> Parts:
         reward: wl.Reward
 
     class Machine(wl.Components):
-        machine: wl.Persistent(wl.Array(wl.uint8, facts.record))
+        machine: wl.Checked(wl.Persistent(wl.Array(wl.uint8, facts.record)), facts.check)
         pictures: wl.Persistent(wl.Array(wl.uint8, 2, facts.lines, WIDTH))  # colours; frames go to the two pictures in turns
-        newest: wl.Persistent(int)  # the picture that the last frame went to
-        show: int  # what an observation shows of the pictures
+        newest: wl.Between(wl.Persistent(int), 0, 1)  # the picture that the last frame went to
+        show: wl.Between(int, SAME, NOTHING_NEW)  # what an observation shows of the pictures
         pressed: wl.Array(wl.uint8, most, hands)  # what the players do in each frame of a step
-        held: wl.Persistent(int)  # what the first did in the last frame
-        held_by_others: wl.Persistent(wl.Array(int, 3))
+        held: wl.Between(wl.Persistent(int), 0, 255)  # what the first did in the last frame
+        held_by_others: wl.Between(wl.Persistent(wl.Array(int, 3)), 0, 255)
         if settings.players > 1:
             shares: wl.Array(int, 3)  # the points of the others in the step
         if continuous:
             force: wl.Array(int, most)  # how far paddles are turned in each frame of a step
             held_force: wl.Persistent(int)
-        span: int  # frames of the step
-        ran: int  # frames of the step that were emulated
-        game: int
-        start: int  # the no-ops that an episode begins with, and whether the button is pressed
-        record: int  # the kept state that it begins with; -1 for none
-        program: int  # what is pressed before it begins; -1 for nothing
+        span: wl.Between(int, 0, most)  # frames of the step
+        ran: wl.Between(int, 0, MOST)  # frames of the step that were emulated
+        game: wl.Between(int, 0, games - 1)
+        start: wl.Between(int, 0, starts - 1)  # the no-ops that an episode begins with, and whether the button is pressed
+        record: wl.Between(int, -1, starts - 1)  # the kept state that it begins with; -1 for none
+        program: wl.Between(int, -1, 2 * starts - 1)  # what is pressed before it begins; -1 for nothing
         fresh: bool  # whether a game begins
         over: wl.Persistent(bool)
         going_on: wl.Persistent(bool)  # whether the next episode is another life of the same game
-        elapsed: wl.Persistent(int)  # steps of the game
-        played: wl.Persistent(int)  # frames of these steps
+        elapsed: wl.Between(wl.Persistent(int), 0, MOST)  # steps of the game
+        played: wl.Between(wl.Persistent(int), 0, MOST)  # frames of these steps
         before: int  # lives before the step
         points: wl.Info(int)  # of the step, never clipped
         lives: wl.Persistent(wl.Info(int))
-        frames: wl.Persistent(wl.Info(int))  # of the game, those before its first step included
+        frames: wl.Between(wl.Persistent(wl.Info(int)), 0, MOST)  # of the game, those before its first step included
         discount: wl.Info(float) if discounts else float = 1.0
 
     class Cabinet(wl.World):

@@ -15,6 +15,7 @@ For N consoles and G games:
   ends, or with ``one_life`` a life is lost, and does not go on where it has ended.
 - ``pictures``: uint8 (N, 2, height, 160): colours (indices into the palette). Frames go to the two pictures in turns, ``newest`` is where
   the last one went. Of F frames those from F - ``window`` on are logged, in two logs in turns, so that at most the last two can be drawn.
+  With ``EVERY_FRAME`` as the window all others are drawn too, each when it is over: a frame that is cut off leaves in its picture what was there before.
 - ``shard``: the range of consoles, and a mask: those whose mask is otherwise are left alone.
 
 ``emulate`` keeps a log of what those frames show, and ``draw`` makes the pictures of it, so that frames that nobody looks at are
@@ -64,6 +65,9 @@ DRAW_BLOCK = 128
 """Threads of a block that draws."""
 LOG = 2048
 """Words of the log of one frame, its head of eleven included. Frames that need more are drawn in between, by the thread that emulates them."""
+
+EVERY_FRAME = 1 << 20
+"""A window: all frames are drawn."""
 
 
 class Slot(enum.IntEnum):
@@ -249,7 +253,9 @@ def _emulator(machine: str) -> wp.Kernel:
     return emulate
 
 
-CONSTANTS = f"enum : unsigned {{ RECORD_WORDS = {RECORD // 4}, SLOTS = {len(Slot)}, NOTHING_LOGGED = 0xFFFFFFFFu, MOST_TOGETHER = {TOGETHER} }};\n"
+CONSTANTS = f"""enum : unsigned {{ RECORD_WORDS = {RECORD // 4}, SLOTS = {len(Slot)}, NOTHING_LOGGED = 0xFFFFFFFFu, MOST_TOGETHER = {TOGETHER} }};
+enum : int {{ EVERY_FRAME = {EVERY_FRAME} }};
+"""
 """What the headers take from here, as C++ text."""
 
 

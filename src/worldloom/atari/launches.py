@@ -26,7 +26,7 @@ LANES = 128
 
 @dataclass(frozen=True)
 class Prepared:
-    """What the launches of one simulation share."""
+    """What the launches of one simulation share; ``blank`` and ``nothing`` are a black picture and a 0 for each game."""
 
     bench: Bench
     column: dict[str, wp.array]
@@ -36,6 +36,8 @@ class Prepared:
     pressed: wp.array
     frames: wp.array
     power_on: wp.array
+    blank: wp.array
+    nothing: wp.array
     states: StartStates
 
 
@@ -74,6 +76,8 @@ class Workshop:
             pressed=wp.array(self.starts.pressed, dtype=wp.uint8, device=device),
             frames=wp.array(self.starts.frames, dtype=wp.int32, device=device),
             power_on=words(wp.array(self.shelf.power_on, dtype=wp.uint8, device=device)),
+            blank=words(wp.zeros((len(self.shelf.table), *column["pictures"].shape[1:]), dtype=wp.uint8, device=device)),
+            nothing=wp.zeros(len(self.shelf.table), dtype=wp.int32, device=device),
             states=self._start_states(device),
         )
 
@@ -134,10 +138,10 @@ class Restore(AtariLaunch):
 
 
 class PowerOn(Restore):
-    """Switch consoles off and on: ``record`` is the game."""
+    """Switch consoles off and on: ``record`` is the game. Their pictures are black, as those of a television that is switched on."""
 
     def launch(self, prepared: Prepared, shard: Shard) -> None:
-        self._copy(prepared, shard, prepared.power_on, None, None, None)
+        self._copy(prepared, shard, prepared.power_on, prepared.blank, prepared.nothing, prepared.nothing)
 
 
 class Emulate(AtariLaunch):

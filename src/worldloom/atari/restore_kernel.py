@@ -30,7 +30,7 @@ def restore(
     if not picked(mask, value, k):
         return
     row = record[k]
-    if row < 0:
+    if row < 0 or row >= states.shape[0]:
         return
     for word in range(lane, states.shape[1], lanes):
         machine[k, word] = states[row, word]

@@ -11,9 +11,10 @@ import numpy as np
 from worldloom.atari import launches
 from worldloom.atari.boot import frames_told
 from worldloom.atari.cabinet import Facts, Parts, parts
-from worldloom.atari.console import WIDTH, Shelf, next_picture
+from worldloom.atari.console import EVERY_FRAME, WIDTH, Shelf, next_picture
 from worldloom.atari.games import ALE
 from worldloom.atari.lineup import Title, on_shelf, titles
+from worldloom.atari.machine_state import check_of
 from worldloom.atari.observe import MOST_LINES, Bytes, Look
 from worldloom.atari.palettes import colours, greys
 from worldloom.atari.settings import LIMITS, Like, Settings, settle, written
@@ -47,7 +48,8 @@ def define(found: tuple[Title, ...], settings: Settings) -> Definition:
     buttons = np.array([title.choices(settings, len(found) > 1) for title in found], np.int32)
     told = [0 if title.game is None or title.duel is not None else frames_told(title.game, title.mode, title.difficulty) for title in found]
     waits = begins.rests + np.repeat(told, begins.count // len(found)).astype(np.int32)
-    facts = Facts(shelf.record, shelf.height, _seen(look, max(heights), settings), buttons, begins.fires.astype(np.int32), waits, begins.noops)
+    seen, check = _seen(look, max(heights), settings), check_of(shelf.table)
+    facts = Facts(shelf.record, shelf.height, seen, buttons, begins.fires.astype(np.int32), waits, begins.noops, check)
     made = parts(facts, settings)
     workshop = launches.Workshop(shelf, begins, made.console.__name__)
     unseen = settings.obs_type == "ram"  # no picture is logged or drawn, unless somebody looks at a world
@@ -78,7 +80,8 @@ def _reset(workshop: launches.Workshop, made: Parts, settings: Settings) -> list
     goes_on = settings.episodic_life and settings.like != "vector"
     entries: list[Step] = [*made.choose, (launches.PowerOn if settings.exact_start else launches.Restore)(workshop, made.console)]
     if settings.exact_start or goes_on:
-        entries += [launches.Follow(workshop, made.console, 0 if settings.obs_type == "ram" else 2), *_drawn(workshop, made, settings)]
+        window = 0 if settings.obs_type == "ram" else EVERY_FRAME if settings.exact_start else 2
+        entries += [launches.Follow(workshop, made.console, window), *_drawn(workshop, made, settings)]
     if goes_on:
         entries += [*made.begin_again, launches.Restore(workshop, made.console)]
     return [*entries, *made.settle_in]

@@ -29,6 +29,7 @@ from worldloom.cli.replay import Replay
 from worldloom.cli.roms import Roms
 from worldloom.cli.train import Train
 from worldloom.cli.tune import Tune
+from worldloom.core import interrupt
 from worldloom.core.errors import WorldloomError
 
 DESCRIPTION = "Reinforcement-learning worlds in plain Python, a million at once. `worldloom COMMAND --help` says more; `worldloom --version` gives the version."
@@ -92,12 +93,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"worldloom {version()}")
         return 0
     try:
-        return parse(given).run()
+        command = parse(given)
+        interrupt.release()
+        return command.run()
     except WorldloomError as error:
         complain(str(error))
         return 2
     except KeyboardInterrupt:
-        return 130
+        return interrupt.INTERRUPTED
     except BrokenPipeError:  # whoever read our output has enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

@@ -37,7 +37,8 @@ class New:
         try:
             self.into.mkdir(parents=True, exist_ok=True)
             for file, text in files.items():
-                file.write_text(text.replace("@snake@", snake).replace("@Camel@", camel), encoding="utf-8")
+                with open(file, "x", encoding="utf-8") as stream:  # exclusively: never through a link
+                    stream.write(text.replace("@snake@", snake).replace("@Camel@", camel))
         except OSError as error:
             raise InputError(f"{error.filename or self.into} cannot be written: {error.strerror}") from None
         screen = console.out()

@@ -21,6 +21,7 @@ from worldloom.core.world_files import find
 from worldloom.learn.algorithms import algorithm
 from worldloom.learn.config import TrainConfig
 from worldloom.learn.defaults import SHARED, known, tuned
+from worldloom.learn.json_files import brief
 from worldloom.learn.run_folder import holds_run, read_config
 from worldloom.learn.runs import Request, in_world, request_from_dict
 
@@ -170,8 +171,8 @@ def values_of(texts: Sequence[str]) -> dict[str, Any]:
             if not equals or not name:
                 raise ValueError
             found[name.strip()] = ast.literal_eval({"true": "True", "false": "False"}.get(value.strip(), value.strip()))
-        except (ValueError, SyntaxError):
-            raise InputError(f"--config takes a name and a value, such as force=5.0, is_slippery=False or wind=(0.1,0.2), not '{text}'") from None
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            raise InputError(f"--config takes a name and a value, such as force=5.0, is_slippery=False or wind=(0.1,0.2), not {brief(text)}") from None
     return found
 
 

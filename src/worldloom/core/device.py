@@ -23,7 +23,7 @@ def resolve(name: str) -> tuple[wp.Device, bool]:
     if name == "cpu":
         return wp.get_device("cpu"), False
     family, _, number = name.partition(":")
-    if family != "cuda" or (number and not number.isdigit()):
+    if family != "cuda" or (number and not (number.isascii() and number.isdigit())):
         raise DeviceError(f"there is no device '{name}': use 'python', 'cpu', 'cuda:0' or 'auto'")
     if not wp.is_cuda_available():
         raise DeviceError(f"device '{name}' needs an NVIDIA GPU with its driver, and this machine shows none: use device='cpu'; `worldloom doctor` says more")

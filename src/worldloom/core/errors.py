@@ -27,9 +27,10 @@ class DefinitionError(WorldloomError):
 
     def __init__(self, problem: str, fix: str, file: str, line: int) -> None:
         self.problem, self.fix, self.file, self.line = problem, fix, file, line
-        text = linecache.getline(file, line).strip()
+        text = linecache.getline(file, line).strip() if file else ""
         shown = f"\n    {text}" if text else ""
-        super().__init__(f"{file}:{line}: {problem}{shown}\n  To mend it: {fix}")
+        where = f"{file}:{line}: " if file else ""
+        super().__init__(f"{where}{problem}{shown}\n  To mend it: {fix}")
 
 
 def misuse(problem: str, fix: str) -> DefinitionError:

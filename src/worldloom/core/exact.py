@@ -17,7 +17,8 @@ import warp as wp
 
 from worldloom.core import exact_exponential, exact_trigonometry
 from worldloom.core.fields import FLOATS, SCALARS, canonical, is_composite, scalar_of
-from worldloom.core.math import construct, wrap
+from worldloom.core.python.scalars import numbers
+from worldloom.core.python.values import made
 
 PREFIX = "wl_exact_"
 """What exact versions are called in generated code, before the function's own name."""
@@ -127,22 +128,29 @@ class _Numpy:
     """Stands in for the module ``warp`` in the twins: the same operations on NumPy's numbers."""
 
     inf, nan = np.inf, np.nan
-    abs, rint, floor, sqrt = np.abs, np.rint, np.floor, np.sqrt
+    abs, rint, floor = abs, np.rint, np.floor
     min = max = staticmethod(lambda a, b: list(a))  # only the type counts, every number is set afterwards
     static = staticmethod(lambda value: value)
 
     @staticmethod
-    def cast(value: Any, kind: Any) -> Any:
-        """The same bits as a number of another type."""
-        return value.view(kind)
+    def sqrt(value: Any) -> Any:
+        return numbers(_KINDS[type(value)])["sqrt"](value)
 
     @staticmethod
-    def quat(*numbers: Any) -> Any:
-        return construct(canonical(wp.quat), numbers)
+    def cast(value: Any, convert: Any) -> Any:
+        """The same bits as a number of the type that ``convert`` converts to."""
+        return value.view(_TYPES[convert])
+
+    @staticmethod
+    def quat(*parts: Any) -> Any:
+        return made(canonical(wp.quat), parts)
 
 
+_TYPES: dict[Callable[..., Any], Any] = {}
+_KINDS = {SCALARS[kind]: kind for kind in FLOATS}
 for _kind in (wp.int32, wp.uint32, wp.int64, wp.uint64, wp.float32, wp.float64):
-    setattr(_Numpy, _kind.__name__, SCALARS[_kind])
+    _TYPES[numbers(_kind).cast] = SCALARS[_kind]
+    setattr(_Numpy, _kind.__name__, staticmethod(numbers(_kind).cast))
 
 
 def twin(function: Any) -> Callable[..., Any]:
@@ -169,15 +177,14 @@ _TWINS: dict[Any, Callable[..., Any]] = {}
 
 
 def _interpreted(function: Any) -> Callable[..., Any]:
-    """A twin that takes and gives what interpreted systems use: vectors as Warp's, numbers as NumPy's."""
+    """A twin that takes and gives what interpreted systems use."""
     run = twin(function)
 
     def call(*arguments: Any) -> Any:
-        kinds = [canonical(type(a)) if is_composite(type(a)) else None for a in arguments]
-        found = run(*[a if k is None else [SCALARS[scalar_of(k)](n) for n in a] for a, k in zip(arguments, kinds, strict=True)])
-        return wrap(kinds[0], found) if isinstance(found, list) else found
+        found = run(*arguments)
+        return arguments[0].__class__(found) if found.__class__ is list else found
 
-    return call
+    return call if function in _ORDER_OF_VECTORS.values() else run
 
 
 INTERPRETED: dict[str, Callable[..., Any]] = {PREFIX + name: _interpreted(function) for name, function in COMPILED.items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -41,6 +42,9 @@ _NAMED = [getattr(wp, name) for name in dir(wp) if name[:3] in ("vec", "mat", "q
 
 
 Bound = float | tuple[float, ...]
+
+Check = Callable[[np.ndarray[Any, Any]], "dict[str, np.ndarray[Any, Any]]"]
+"""Given the values of a component, shape (entities, ...): by the requirement in words, which entities meet it, bool of shape (entities,)."""
 
 
 class Role(enum.Enum):
@@ -131,6 +135,8 @@ class Field:
         transient: Whether it means something only within one step, so that it need not be kept in memory.
         ref: The kind of entity that it refers to, or its name, for references.
         low, high: Bounds of an observation, one for all its numbers or one for each.
+        valid_range: The least and the greatest number that a restored state may hold in it, both included; see :func:`Between`.
+        check: What else tells valid values of a restored state from others; see :func:`Checked`.
     """
 
     name: str
@@ -145,6 +151,8 @@ class Field:
     low: Bound = -math.inf
     high: Bound = math.inf
     transient: bool = False
+    valid_range: tuple[float, float] | None = None
+    check: Check | None = None
 
     @property
     def is_array(self) -> bool:
@@ -171,6 +179,8 @@ class Declared:
     ref: Any = None
     low: Bound = -math.inf
     high: Bound = math.inf
+    valid_range: tuple[float, float] | None = None
+    check: Check | None = None
 
 
 def _component(dtype: Any, what: str) -> Any:
@@ -257,6 +267,31 @@ def Persistent(dtype: Any) -> Declared:
     return replace(inner, keep=True)
 
 
+def Between(dtype: Any, low: float, high: float) -> Declared:
+    """A component whose numbers always lie between ``low`` and ``high``, both included: ``slot: wl.Between(int, 0, 5)``.
+
+    A snapshot, replay or checkpoint with any other number in it is refused. What systems write is not checked: clamp it there.
+    """
+    inner = dtype if isinstance(dtype, Declared) else Declared(_component(dtype, "Between"))
+    numbers = all(isinstance(bound, (int, float)) and not isinstance(bound, bool) for bound in (low, high))
+    if not numbers or not low <= high:
+        raise misuse(f"Between takes two numbers, the lower one first, not {low!r} and {high!r}", "write for example wl.Between(int, 0, 5)")
+    return replace(inner, valid_range=(low, high))
+
+
+def Checked(dtype: Any, check: Check) -> Declared:
+    """A component of which more is known than one range for all its numbers: ``deck: wl.Checked(wl.Array(int, 52), is_shuffled)``.
+
+    A snapshot, replay or checkpoint is refused where ``check`` finds a requirement that is not met. It is called with the values of
+    the component in the restored state, a NumPy array of shape (entities, ...), and returns for each requirement, in words that follow
+    "must have", which of the entities meet it: ``{"each card once": (np.sort(values) == np.arange(52)).all(axis=1)}``.
+    """
+    inner = dtype if isinstance(dtype, Declared) else Declared(_component(dtype, "Checked"))
+    if not callable(check):
+        raise misuse(f"Checked takes a function of the component's values, not {check!r}", "write for example wl.Checked(wl.Array(int, 52), is_shuffled)")
+    return replace(inner, check=check)
+
+
 class Reward:
     """The reward of an agent in this step: a float, set to 0 by the engine before each step."""
 
@@ -305,6 +340,8 @@ def declare(name: str, annotation: Any, default: Any, has_default: bool) -> Fiel
     value = default if has_default else (0 if declared.default is None else declared.default)
     if declared.finite and has_default and not np.all(np.isfinite(np.asarray(value, dtype=float))):
         raise ValueError(f"component '{name}' must stay finite, but its default is {value!r}")
+    if declared.valid_range is not None and not np.all((np.asarray(value) >= declared.valid_range[0]) & (np.asarray(value) <= declared.valid_range[1])):
+        raise ValueError(f"component '{name}' lies between {declared.valid_range[0]:g} and {declared.valid_range[1]:g}, but its default is {value!r}")
     if has_default and declared.role in (Role.ACTION, Role.OBSERVATION, Role.REWARD):
         raise ValueError(f"component '{name}' is an {declared.role.value}, which takes no default")
     return Field(
@@ -319,6 +356,8 @@ def declare(name: str, annotation: Any, default: Any, has_default: bool) -> Fiel
         declared.ref,
         declared.low,
         declared.high,
+        valid_range=declared.valid_range,
+        check=declared.check,
     )
 
 

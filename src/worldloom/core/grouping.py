@@ -128,8 +128,8 @@ def _home(out: list[Part], node: Node, function: KernelFunction, rows: int, sche
                 return f"it {conflict[0]} {_words({conflict[1]}, node)}, and {candidate.label} comes before it"
             continue
         if isinstance(candidate, Settle):
-            if settle_columns(candidate.population, schedule) & (_reads(node, function) | _writes(function)):
-                return f"it looks at {candidate.population.table}, which must be settled before"
+            if found := settle_columns(candidate.population, schedule) & (_reads(node, function) | _writes(function)):
+                return _behind_settlement(candidate.population, found, node, function)
             continue
         if isinstance(candidate, BuildGrid):
             if candidate.touches(_reads(node, function), _writes(function)):
@@ -144,6 +144,16 @@ def _home(out: list[Part], node: Node, function: KernelFunction, rows: int, sche
             return clash or f"it runs {_once_per(node)} and {needs} {_once_per(candidate.nodes[0])}"
         why = clash or why
     return why
+
+
+def _behind_settlement(population: Population, found: set[Column], node: Node, function: KernelFunction) -> str:
+    """Why a system comes after the settlement of a population; ``found`` are the columns that both use, which need not be the population's."""
+    settlement = f"the settlement of {population.table} before it"
+    if any(table != WORLD or name.startswith(f"{population.table}__") for table, name in found):
+        return f"it looks at {population.table}, which must be settled before"
+    if function.target.faults and found <= {*_TOLD, _BROKEN}:
+        return f"it can report a fault, and so can {settlement}"
+    return f"it {'writes' if min(found) in _writes(function) else 'reads'} {_words(found, node)}, and so does {settlement}"
 
 
 def _dependence(group: Group, node: Node, function: KernelFunction) -> str | None:

@@ -8,113 +8,26 @@ from typing import Any
 import numpy as np
 
 from worldloom.core import interpret_launch
-from worldloom.core.fields import Field, Role, is_composite, shape_of
+from worldloom.core.fields import Field, is_composite, shape_of
 from worldloom.core.grid import near_slots, nearest_slots, sort_into_cells
 from worldloom.core.guards import Alarm
 from worldloom.core.interpret_pooled import settle_pooled
+from worldloom.core.interpret_rows import Row, raw, row_class
 from worldloom.core.launch import LaunchNode
 from worldloom.core.lifecycle import TableView
-from worldloom.core.math import construct
 from worldloom.core.pairs import Pair
 from worldloom.core.population import DEAD, HOME, SERIAL, Population, place_share, serial_number
 from worldloom.core.random import STREAM_SHIFT, Key
 from worldloom.core.rewrite.kernel_target import WORLD
 from worldloom.core.schedule import BuildGrid, Entry, HostNode, Node, Schedule, Settle
-from worldloom.core.spaces import Discrete, MultiDiscrete
 from worldloom.core.system import System
-from worldloom.core.table import Column, Table
+from worldloom.core.table import Table
 
-
-class Row:
-    """One entity, or one world, as interpreted systems and the debugger see it."""
-
-    __slots__ = ("_columns", "_index", "_slot")
-
-    def __init__(self, columns: dict[str, Column], index: int, slot: int) -> None:
-        object.__setattr__(self, "_columns", columns)
-        object.__setattr__(self, "_index", index)
-        object.__setattr__(self, "_slot", slot)
-
-    @property
-    def id(self) -> np.int32:
-        return np.int32(self._slot)
-
-    @property
-    def ref(self) -> np.int64:
-        """What a reference to this entity holds."""
-        serials = self._columns.get(SERIAL)
-        return np.int64(self._slot if serials is None else serials.values[self._index])
-
-    def __dir__(self) -> list[str]:
-        return ["id", "ref", *self._columns]
-
-    def _find(self, name: str) -> Column:
-        if name not in self._columns:
-            raise AttributeError(f"there is no component '{name}' here: there are {', '.join(self._columns)}")
-        found: Column = self._columns[name]
-        return found
-
-    def __getattr__(self, name: str) -> Any:
-        column = self._find(name)
-        if column.field.is_array:
-            return Elements(column, _place(column, self._index))
-        return _clean(_get(column.values, (_place(column, self._index),), column.field), column.field)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        column = self._find(name)
-        column.values[_place(column, self._index)] = _shaped(value, column.field)
-
-    def __repr__(self) -> str:
-        told = {n: c for n, c in self._columns.items() if c.field.role is not Role.ENGINE or n == "active"}
-        values = ", ".join(f"{n}={getattr(self, n)}" for n, c in told.items() if not c.field.is_array)
-        table = next(iter(self._columns.values())).table
-        return f"<{table} {self._slot}: {values}>"
-
-
-class Elements:
-    """An array component of one row."""
-
-    def __init__(self, column: Column, index: int) -> None:
-        self._field, self._values = column.field, column.values[index]
-
-    def __getitem__(self, place: Any) -> Any:
-        return _get(self._values, place if isinstance(place, tuple) else (place,), self._field)
-
-    def __setitem__(self, place: Any, value: Any) -> None:
-        self._values[place] = _shaped(value, self._field)
-
-    def __len__(self) -> int:
-        return self._field.shape[0]
-
-    def __repr__(self) -> str:
-        return repr(self._values)
-
-
-def _shaped(value: Any, field: Field) -> Any:
-    """``value`` as NumPy stores it."""
-    return np.asarray(value).reshape(shape_of(field.dtype)) if is_composite(field.dtype) else value
+_ZERO_32 = np.int32(0)
 
 
 def _default(field: Field) -> Any:
     return np.broadcast_to(np.asarray(field.default), shape_of(field.dtype)) if is_composite(field.dtype) else field.default
-
-
-def _place(column: Column, index: int) -> int:
-    return min(index, column.array.shape[0] - 1) if column.field.role is Role.CONFIG else index
-
-
-def _get(values: Any, place: tuple[Any, ...], field: Field) -> Any:
-    found = values[place]
-    return construct(field.dtype, [n.item() for n in found.ravel()]) if is_composite(field.dtype) else found
-
-
-def _clean(value: Any, field: Field) -> Any:
-    """An action that does not exist counts as choice 0, as in compiled systems."""
-    if field.role is Role.ACTION and isinstance(field.space, Discrete):
-        return value if 0 <= value < field.space.n else np.int32(0)
-    if field.role is Role.ACTION and isinstance(field.space, MultiDiscrete):
-        return construct(field.dtype, [v if 0 <= v < n else 0 for v, n in zip(value, field.space.choices, strict=True)])
-    return value
 
 
 class Interpreter:
@@ -134,6 +47,8 @@ class Interpreter:
         self.schedule, self.tables, self.num_worlds, self.offset = schedule, tables, num_worlds, offset
         self._report = fault
         self._functions: dict[tuple[System, str], Callable[..., None]] = {}
+        self._rows = {name: row_class(table) for name, table in tables.items()}
+        self._fixed = {name: np.int32(count) for name, count in schedule.counts.items()}
         self._alarm = alarm
         self._world = self._stream = self._slot = self._births = 0
         self._staged = dict.fromkeys(schedule.counts.populations, 0)
@@ -144,17 +59,18 @@ class Interpreter:
 
     @property
     def world_id(self) -> np.int32:
-        return np.int32(self._world + self.offset)
+        found: np.int32 = _ZERO_32 + (self._world + self.offset)
+        return found
 
     def count(self, table: str) -> np.int32:
         if table in self.schedule.counts.populations:
             held = self.tables[WORLD][f"{table}__count"].values[self._world]
             return np.int32(min(max(held, 0), self.schedule.counts[table]))  # whatever the outside wrote into the column
-        return np.int32(self.schedule.counts[table])
+        return self._fixed[table]
 
     def rows(self, table: str) -> Iterator[Row]:
-        columns, first = self.tables[table].columns, self._first(table)
-        return (Row(columns, first + slot, slot) for slot in range(self.count(table)))
+        made, first = self._rows[table], self._first(table)
+        return (made(first + slot, slot) for slot in range(self.count(table)))
 
     def near(self, table: str, by: str, point: Any, radius: Any) -> Iterator[Row]:
         return self._rows_at(table, near_slots(*self._grid(table, by), np.asarray(point), np.float32(radius)))
@@ -164,8 +80,8 @@ class Interpreter:
         return self._rows_at(table, nearest_slots(self.tables[table][by].values[first : first + count], np.asarray(point), k))
 
     def _rows_at(self, table: str, slots: list[int]) -> Iterator[Row]:
-        columns, first = self.tables[table].columns, self._first(table)
-        return (Row(columns, first + slot, slot) for slot in slots)
+        made, first = self._rows[table], self._first(table)
+        return (made(first + slot, slot) for slot in slots)
 
     def _grid(self, table: str, by: str) -> tuple[Any, Any]:
         """The entities of this world in the order of their cells, and their places."""
@@ -184,13 +100,12 @@ class Interpreter:
         return getattr(Key(seed, self._world + self.offset, episode, step, self._stream), function)(int(draw), *arguments)
 
     def raw(self, row: Row, name: str) -> Any:
-        column = row._columns[name]
-        return _get(column.values, (row._index,), column.field)
+        return raw(row, name)
 
     def end(self, row: Row, what: str) -> None:
         setattr(row, what, True)
         if "active" in row._columns:
-            row.active = False
+            row.active = False  # type: ignore[attr-defined]
 
     def fault(self, message: str, value: Any) -> None:
         world = self.tables[WORLD]
@@ -215,7 +130,7 @@ class Interpreter:
             self.fault(message, place)
             place = 0
         nobody = self.schedule.counts.pooled(table) if self.count(table) == 0 else None  # the first row of an empty world is another's
-        return Row(self.tables[table].columns, self._first(table) + place if nobody is None else nobody, place)
+        return self._rows[table](self._first(table) + place if nobody is None else nobody, place)
 
     def _find(self, table: str, serial: int) -> int:
         """The place of the entity with a serial number; -1 where it is not there."""
@@ -244,9 +159,9 @@ class Interpreter:
             self._staged[table] += 1
         if place < room and (self._births <= share or not population.pooled):
             known = {SERIAL: serial, HOME: self._world, **values}
-            new = self.tables[population.new_table].columns
-            for name, column in new.items():
-                setattr(Row(new, row, place), name, known[name] if name in known else _default(column.field))
+            staged = self._rows[population.new_table](row, place)
+            for name, column in self.tables[population.new_table].columns.items():
+                setattr(staged, name, known[name] if name in known else _default(column.field))
         elif population.limit.batch is not None:
             self._staged[table] = max(self._staged[table], room + 1)
         return serial
@@ -281,7 +196,7 @@ class Interpreter:
             if mask is not None and not mask[world]:
                 continue
             self._world = world
-            here = {system.world_parameter: Row(self.tables[WORLD].columns, world, world + self.offset)}
+            here = {system.world_parameter: self._rows[WORLD](world, world + self.offset)}
             for slot, entities in self._pairs(node.view) if isinstance(node.view, Pair) else enumerate((row,) for row in self.rows(node.table)):
                 self._slot, self._births = slot, 0
                 self._stream = node.ordinal << STREAM_SHIFT | slot

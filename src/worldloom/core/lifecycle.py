@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import itertools
 import textwrap
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -92,12 +93,21 @@ def begin_step_or_reset(world: type[World]) -> System:
     return _system("begin_step", lines, None, world)
 
 
+def judge_faults(world: type[World]) -> System:
+    """A world at fault ends its episode.
+
+    It runs before the faults that the checks found are put into words, which writes to memory: a kernel can then load ``broken`` with
+    everything else, and need not wait for it at the end.
+    """
+    lines = ["if world.broken[0]:", "    world.truncated = True", "    world.broken[0] = False", "if world.faulty:", "    world.truncated = True"]
+    return _system("judge_faults", lines, None, world)
+
+
 def advance(world: type[World]) -> System:
     """The step is over: count it, and see whether the episode is."""
     lines = [
         "world.step += 1",
-        "if world.broken[0]:",
-        "    world.truncated = True",
+        "if world.faulty:",
         "    world.broken[0] = False",
         "if world.max_steps > 0 and world.step >= world.max_steps:",
         "    world.truncated = True",
@@ -236,14 +246,14 @@ def check_actions(view: TableView, world: type[World]) -> tuple[System | None, S
     )
 
 
-def check_finite(view: TableView, world: type[World], observations: bool) -> tuple[System | None, System | None]:
-    """Likewise for components that must stay finite: after the step, or for observations after they were written."""
+def check_finite(view: TableView, world: type[World], observations: bool, writers: Callable[[TableView, str], str]) -> tuple[System | None, System | None]:
+    """Likewise for components that must stay finite: after the step, or for observations after they were written. ``writers`` says who writes one."""
     numbers = [f for f in view.fields.values() if f.finite and scalar_of(f.dtype) in FLOATS and f.role is not Role.ACTION]
     found = [f for f in numbers if (f.role is Role.OBSERVATION) == observations]
     what = "observations" if observations else "numbers"
     return (
         _for_table(f"find_bad_{what}_{view.__name__}", _flag_not_finite(view, found), view, world),
-        _for_table(f"name_bad_{what}_{view.__name__}", _name_not_finite(view, found), view, world),
+        _for_table(f"name_bad_{what}_{view.__name__}", _name_not_finite(view, found, writers), view, world),
     )
 
 
@@ -268,13 +278,15 @@ def _flag_not_finite(view: TableView, fields: list[Field]) -> list[str]:
     return lines
 
 
-def _name_not_finite(view: TableView, fields: list[Field]) -> list[str]:
+def _name_not_finite(view: TableView, fields: list[Field], writers: Callable[[TableView, str], str] | None = None) -> list[str]:
     me, lines = _me(view), list[str]()
     for field in fields:
         what = f"{'action ' if field.role is Role.ACTION else ''}{field.name if me == 'e' else f'World.{field.name}'}"
         whose = f"{what} of {view.__name__} {{value}}" if me == "e" else what
         lines += _loops(field.shape, f"if {_not_finite(f'{me}.{field.name}{{}}', field)}:")
-        lines.append("    " * len(field.shape) + f'    world.fail("{whose} is not a finite number", {"e.id" if me == "e" else "0"})')
+        wrote = "" if writers is None else writers(view, field.name)
+        message = f"{whose} is not a finite number{f' (written by {wrote})' if wrote else ''}"
+        lines.append("    " * len(field.shape) + f"    world.fail({message!r}, {'e.id' if me == 'e' else '0'})")
     return lines
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import warp as wp
 
 from worldloom.core import wrapping
-from worldloom.core.math import call
+from worldloom.core.python.scalars import least_real, most_real
 
 
 @wp.func
@@ -65,13 +65,20 @@ def cube(a: Any):
 
 
 def _python_floor_divide(a: Any, b: Any) -> Any:
-    if b == 0:
-        return type(a)(0)
-    return np.array(int(a) // int(b)).astype(type(a))[()] if abs(int(a) // int(b)) < 2**63 else a
+    """NumPy's quotient of whole numbers: it rounds down, is 0 where ``b`` is 0, and wraps where it overflows."""
+    return a // b
+
+
+def _python_floor_modulo(a: Any, b: Any) -> Any:
+    return a % b if b != 0 else a
 
 
 def _python_clamp_finite(a: Any, low: Any, high: Any) -> Any:
-    return type(a)(0) if np.isnan(a) else min(max(a, low), high)
+    return low - low if a != a else least_real(most_real(low, a), high)
+
+
+def _python_is_finite_vector(a: Any) -> bool:
+    return all(n - n == 0 for n in tuple(a))
 
 
 def _python_wrap_index(index: Any, size: Any) -> int:
@@ -98,27 +105,30 @@ def weighted_index(weights: Any, number: wp.float32):
 
 
 def _python_weighted_index(weights: Any, number: Any) -> Any:
-    total = np.float32(0.0)
+    total = _ZERO
     for weight in weights:
-        total = total + np.float32(weight)
+        total = total + weight
     left, chosen = number * total, -1
     for place, weight in enumerate(weights):
-        left = left - np.float32(weight)
+        left = left - weight
         if chosen < 0 and left < 0:
             chosen = place
     return np.int32(len(weights) - 1 if chosen < 0 else chosen)
 
 
+_ZERO = np.float32(0.0)
+
+
 HELPERS: dict[str, tuple[Any, Callable[..., Any]]] = {
     "wl_floor_divide": (wrapping.floor_divide, _python_floor_divide),
-    "wl_floor_modulo": (wrapping.floor_modulo, lambda a, b: a - _python_floor_divide(a, b) * b),
+    "wl_floor_modulo": (wrapping.floor_modulo, _python_floor_modulo),
     "wl_unsigned_divide": (wrapping.unsigned_divide, _python_floor_divide),
-    "wl_unsigned_modulo": (wrapping.unsigned_modulo, lambda a, b: a - _python_floor_divide(a, b) * b),
-    "wl_float_modulo": (float_modulo, lambda a, b: a - call("floor", a / b) * b),
+    "wl_unsigned_modulo": (wrapping.unsigned_modulo, _python_floor_modulo),
+    "wl_float_modulo": (float_modulo, lambda a, b: a - np.floor(a / b) * b),
     "wl_clamp_finite": (clamp_finite, _python_clamp_finite),
     "wl_wrap_index": (wrap_index, _python_wrap_index),
-    "wl_is_finite": (is_finite, lambda a: bool(np.isfinite(a))),
-    "wl_is_finite_vector": (is_finite_vector, lambda a: bool(np.isfinite(np.asarray(a)).all())),
+    "wl_is_finite": (is_finite, lambda a: bool(a - a == 0)),
+    "wl_is_finite_vector": (is_finite_vector, _python_is_finite_vector),
     "wl_square": (square, lambda a: a * a),
     "wl_cube": (cube, lambda a: a * a * a),
     "wl_weighted_index": (weighted_index, _python_weighted_index),

@@ -9,6 +9,8 @@ from worldloom.core.errors import InputError
 
 def home_expanded(path: str | Path) -> Path:
     """``path`` with ``~`` as the home it stands for; InputError where there is no such user."""
+    if "\0" in str(path):
+        raise InputError(f"the path {shown(path)} holds a null character, which no file name can")
     try:
         return Path(path).expanduser()
     except RuntimeError:

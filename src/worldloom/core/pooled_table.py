@@ -36,12 +36,35 @@ class PooledTable(PopulationTable):
         """Where the rows of each world begin: a PyTorch tensor, int64 of shape (num_worlds,)."""
         return self.first.torch().long()
 
-    def check_counts(self, tensors: Mapping[str, Any]) -> None:
-        super().check_counts(tensors)
+    def count_problem(self, tensors: Mapping[str, Any]) -> str | None:
+        problem = super().count_problem(tensors)
+        if problem is not None:
+            return problem
         counts, first, home = (tensors[name].long() for name in (self.counts.name, self.first.name, self[HOME].name))
-        fits = (first >= 0) & (first + counts <= self.batch)
-        if not bool(fits.all()) or bool((home >= len(counts)).any()):
-            raise InputError(f"the saved columns of {self.name} put its entities where there are no rows: take another snapshot")
+        total = int(counts.sum())
+        if total > self.batch:
+            return f"{self.counts.name} adds up to {total:,} entities, and the batch has room for {self.batch:,}"
+        wrong = ((counts > 0) & (first != counts.cumsum(0) - counts) | (first < 0) | (first > self.batch)).nonzero()
+        if len(wrong):
+            world = int(wrong[0, 0])
+            return f"{self.first.name} of world {world} holds {int(first[world]):,}, where the rows of that world do not begin"
+        strays = (home[:total] != self._owners(counts)).nonzero()
+        if len(strays) or bool(((home < -1) | (home >= len(counts))).any()):
+            return f"{self[HOME].name} names other worlds than those that the rows belong to"
+        return None
+
+    @staticmethod
+    def _owners(counts: Any) -> Any:
+        """The world of each row that holds an entity, by how many each world has."""
+        import torch
+
+        return torch.repeat_interleave(torch.arange(len(counts), device=counts.device), counts)
+
+    def held_in(self, tensors: Mapping[str, Any]) -> Any:
+        import torch
+
+        counts = tensors[self.counts.name]
+        return torch.arange(self.batch, device=counts.device) < counts.sum()
 
     def held(self) -> np.ndarray[Any, Any]:
         return np.arange(self.batch) < int(self.counts.numpy().sum())

@@ -105,10 +105,16 @@ class Program:
                 for threads in {spec.block_dim(device): None for spec in (*self.step, *self.reset) if isinstance(spec, KernelSpec)}:
                     module.load(device, threads)
         except Exception as error:
+            if isinstance(error, CompileError):  # the cache, which says itself what is wrong
+                raise
             kept = Path(wp.config.kernel_cache_dir or ".") / f"{module.name}.py"
-            kept.write_text(self.text)
+            try:
+                kept.write_text(self.text)
+                report = f"please report it with {kept}"
+            except OSError as unwritten:
+                report = f"please report it (its text cannot be written to {kept}: {unwritten.strerror})"
             raise CompileError(
-                f"the generated code of '{name}' does not compile for {device.alias}: {error}. This is a fault of worldloom; please report it with {kept}."
+                f"the generated code of '{name}' does not compile for {device.alias}: {error}. This is a fault of worldloom; {report}."
             ) from error
 
 

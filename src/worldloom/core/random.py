@@ -9,6 +9,7 @@ Each function stands here twice, for Warp and for plain Python, and the tests ho
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 
@@ -17,7 +18,7 @@ import warp as wp
 
 from worldloom.core import exact_exponential, exact_trigonometry
 from worldloom.core.exact import twin
-from worldloom.core.math import call
+from worldloom.core.python.scalars import numbers
 
 STREAM_SHIFT = 20
 """A stream is ``system << STREAM_SHIFT | slot``: up to 4,096 systems of up to 1,048,576 entities per world."""
@@ -104,6 +105,12 @@ def exact_normal(seed: wp.uint32, world: wp.int32, episode: wp.int32, step: wp.i
     return mean + spread * (wp.sqrt(-2.0 * exact_exponential.log(u)) * exact_trigonometry.cos(6.2831854820251465 * v))
 
 
+_ONE, _STEP, _MINUS_TWO, _TURN = np.float32(1.0), np.float32(2**-24), np.float32(-2.0), np.float32(TWO_PI)
+_sqrt, _log, _cos = (numbers(wp.float32)[name] for name in ("sqrt", "log", "cos"))
+_exact_log, _exact_cos = twin(exact_exponential.log), twin(exact_trigonometry.cos)
+
+
+@functools.lru_cache(maxsize=256)  # four draws share a block
 def philox_python(counter: tuple[int, int, int, int], key: tuple[int, int]) -> tuple[int, int, int, int]:
     """:func:`philox` in plain Python."""
     (a, b, c, d), (k0, k1) = counter, key
@@ -114,7 +121,7 @@ def philox_python(counter: tuple[int, int, int, int], key: tuple[int, int]) -> t
     return a, b, c, d
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Key:
     """What a system run draws its random numbers from, in plain Python."""
 
@@ -129,21 +136,23 @@ class Key:
         return philox_python(counter, (self.seed & _MASK, self.world & _MASK))[draw & 3]
 
     def uniform(self, draw: int, low: np.float32, high: np.float32) -> np.float32:
-        return low + np.float32(self.bits(draw) >> 8) * np.float32(2**-24) * (high - low)
+        return low + _ONE * (self.bits(draw) >> 8) * _STEP * (high - low)
 
     def integer(self, draw: int, low: np.int32, high: np.int32) -> np.int32:
         return np.int32(low) if high <= low else np.int32(int(low) + (self.bits(draw) * (int(high) - int(low)) >> 32))
 
+    def _two(self, draw: int) -> tuple[np.float32, np.float32]:
+        """Two numbers between 0 and 1, the first without 0, from which a normally distributed one is made."""
+        return _ONE * ((self.bits(draw) >> 8) + 1) * _STEP, _ONE * (self.bits(draw + 1) >> 8) * _STEP
+
     def normal(self, draw: int, mean: np.float32, spread: np.float32) -> np.float32:
-        u = np.float32((self.bits(draw) >> 8) + 1) * np.float32(2**-24)
-        v = np.float32(self.bits(draw + 1) >> 8) * np.float32(2**-24)
-        return mean + spread * (call("sqrt", np.float32(-2.0) * call("log", u)) * call("cos", np.float32(TWO_PI) * v))
+        u, v = self._two(draw)
+        found: np.float32 = mean + spread * (_sqrt(_MINUS_TWO * _log(u)) * _cos(_TURN * v))
+        return found
 
     def exact_normal(self, draw: int, mean: np.float32, spread: np.float32) -> np.float32:
-        u = np.float32((self.bits(draw) >> 8) + 1) * np.float32(2**-24)
-        v = np.float32(self.bits(draw + 1) >> 8) * np.float32(2**-24)
-        log, cos = (twin(function) for function in (exact_exponential.log, exact_trigonometry.cos))
-        found: np.float32 = mean + spread * (np.sqrt(np.float32(-2.0) * log(u)) * cos(np.float32(TWO_PI) * v))
+        u, v = self._two(draw)
+        found: np.float32 = mean + spread * (_sqrt(_MINUS_TWO * _exact_log(u)) * _exact_cos(_TURN * v))
         return found
 
 

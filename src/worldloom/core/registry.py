@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from worldloom.core.entity import Components, Entity, Has, World
-from worldloom.core.errors import DefinitionError, InputError
+from worldloom.core.errors import DefinitionError, InputError, user_frame
 from worldloom.core.families import family_ids, family_of
 from worldloom.core.fields import Field, Role
 from worldloom.core.grid import VECTORS, Grid, asks_all
@@ -69,6 +69,13 @@ class Definition:
     worlds_per_thread: int = field(default=MIN_WORLDS, compare=False)
     file: str = field(default="", compare=False)
     line: int = field(default=0, compare=False)
+
+    def __post_init__(self) -> None:
+        """Remember the user's line that makes it, which errors name."""
+        if not self.file:
+            frame = user_frame()
+            object.__setattr__(self, "file", frame.f_code.co_filename)
+            object.__setattr__(self, "line", frame.f_lineno)
 
     def error(self, problem: str, fix: str) -> DefinitionError:
         return DefinitionError(f"in world '{self.id}': {problem}", fix, self.file, self.line)
@@ -175,8 +182,10 @@ class Definition:
 
     def with_counts(self, counts: Mapping[Any, int | UpTo] | None) -> Definition:
         """The same world with other numbers of entities, by kind or by the kind's name."""
-        if not counts:
+        if counts is None or (isinstance(counts, Mapping) and not counts):
             return self
+        if not isinstance(counts, Mapping):
+            raise InputError(f"counts is a mapping from kinds of entity to their numbers, such as {{'Ball': 2}}, not {counts!r}")
         names = {k.__name__: k for k in self.entities}
         entities = dict(self.entities)
         for kind, count in counts.items():
@@ -229,16 +238,12 @@ def register(
         render=render,
         frames_per_second=frames_per_second,
         notice=notice,
-        limits=dict(limits or {}),
+        limits={} if limits is None else limits,
         worlds_per_thread=worlds_per_thread,
         file=frame.f_code.co_filename,
         line=frame.f_lineno,
     )
-    if not isinstance(entities, Mapping):
-        raise made.error("'entities' does not say how many there are of each kind", "write for example entities={Ball: 2}")
-    for name, given in {"reset": reset, "step": step, "observe": observe}.items():
-        if not isinstance(given, (list, tuple)):
-            raise made.error(f"'{name}' is not a list of systems", f"write {name}=[...], even for one system")
+    _validate_shape(replace(made, entities=entities, reset=reset, step=step, observe=observe))  # type: ignore[arg-type]
     made = replace(made, entities=dict(entities), reset=tuple(reset), step=tuple(step), observe=tuple(observe)).checked
     before = _REGISTRY.get(id)
     if before is not None and before.file != made.file:
@@ -273,6 +278,8 @@ def definition(id: str, **settings: Any) -> Definition:
 
     Worlds of a family, such as Atari's, take ``settings``.
     """
+    if not isinstance(id, str):
+        raise InputError(f"a world is named by its id, a string such as 'CartPole-v1', not by {id!r}")
     family = None if id in _REGISTRY or id in _ANNOUNCED else family_of(id)
     if family is not None:
         try:
@@ -313,6 +320,8 @@ def unavailable() -> dict[str, str]:
 
 def validate(made: Definition) -> None:
     """Check that the parts of a definition fit together."""
+    _validate_shape(made)
+    _validate_settings(made)
     if not (isinstance(made.world, type) and issubclass(made.world, World)):
         raise made.error("'world' is no class derived from wl.World", "write 'class MyWorld(wl.World): ...' and hand it in")
     names = [k.__name__ for k in made.entities if isinstance(k, type)]
@@ -334,10 +343,8 @@ def validate(made: Definition) -> None:
     for name in made.limits:
         if name != "max_steps" and (name not in made.world.fields or made.world.fields[name].role is not Role.CONFIG):
             raise made.error(f"there are limits for '{name}', which is no configuration of {made.world.__name__}", "name a component that is a wl.Config")
-    if not isinstance(made.max_steps, int) or made.max_steps < 0:
-        raise made.error(f"max_steps cannot be {made.max_steps!r}", "give a whole number, 0 for no limit")
-    if isinstance(made.worlds_per_thread, bool) or not isinstance(made.worlds_per_thread, int) or made.worlds_per_thread < 1:
-        raise made.error(f"worlds_per_thread cannot be {made.worlds_per_thread!r}", "give a whole number, 1 or more")
+    if not made.entities and not (*made.reset, *made.step, *made.observe):
+        raise made.error("it has neither entities nor systems", "say what there is, for example entities={Ball: 2}, and what happens, step=[move]")
     for entry in (*made.reset, *made.step, *made.observe):
         if isinstance(entry, System):
             _validate_system(made, entry)
@@ -352,6 +359,36 @@ def validate(made: Definition) -> None:
         if isinstance(entry, System) and (entry.access.spawns or entry.access.despawns):
             line = next(iter([s.line for s in entry.access.spawns.values()] or entry.access.despawns.values()))
             raise entry.source.error("it changes who there is, but it is in 'observe', which only looks", "put it into 'reset' or 'step'", line)
+
+
+def _validate_shape(made: Definition) -> None:
+    """Check the types of what a definition consists of."""
+    if not isinstance(made.id, str) or not made.id.strip():
+        raise made.error(f"the id of a world cannot be {made.id!r}", "give a name such as 'Ball-v0'")
+    if not isinstance(made.entities, Mapping):
+        raise made.error("'entities' does not say how many there are of each kind", "write for example entities={Ball: 2}")
+    for name, given in {"reset": made.reset, "step": made.step, "observe": made.observe}.items():
+        if not isinstance(given, (list, tuple)):
+            raise made.error(f"'{name}' is not a list of systems", f"write {name}=[...], even for one system")
+    if not isinstance(made.limits, Mapping):
+        raise made.error("'limits' does not say which values configurations may have", "write for example limits={'force': (0.0, 10.0)}")
+
+
+def _validate_settings(made: Definition) -> None:
+    """Check what a definition says beside its parts."""
+    for name, least, hint in (("max_steps", 0, "0 for no limit"), ("worlds_per_thread", 1, "1 or more"), ("frames_per_second", 1, "1 or more")):
+        value = getattr(made, name)
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 2**31:
+            raise made.error(f"{name} cannot be {value!r}", f"give a whole number, {hint}")
+    if made.render is not None and not callable(made.render):
+        raise made.error(f"render cannot be {made.render!r}", "give a function that takes the simulation and a world's number and returns an image")
+    for name in ("doc", "notice"):
+        if not isinstance(getattr(made, name), str):
+            raise made.error(f"{name} cannot be {getattr(made, name)!r}", "give a sentence as a string")
+    for name, limits in made.limits.items():
+        numbers = isinstance(limits, (tuple, list)) and len(limits) == 2 and all(isinstance(n, (int, float, np.number)) for n in limits)
+        if not numbers or not limits[0] <= limits[1]:
+            raise made.error(f"the limits of '{name}' cannot be {limits!r}", "give the least and the greatest value, (low, high)")
 
 
 def _validate_population(made: Definition, kind: type[Entity], limit: UpTo) -> None:
@@ -393,7 +430,7 @@ def _validate_system(made: Definition, system: System) -> None:
     if not system.over_world and not made.kinds_of(system):
         raise system.source.error(
             f"no entity of '{made.id}' matches its parameter ({system.owner.__name__})",
-            f"add the kind to 'entities'; there are {', '.join(k.__name__ for k in made.entities)}",
+            f"add the kind to 'entities'; {'there are ' + ', '.join(k.__name__ for k in made.entities) if made.entities else 'there are none'}",
         )
     for kind, line in system.access.kinds.items():
         if isinstance(kind, type) and issubclass(kind, Entity) and kind not in made.entities:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -177,18 +178,23 @@ def plan(definition: Definition, autoreset: Autoreset, checks: bool) -> Schedule
         ]
 
     actions = [lifecycle.check_actions(v, world) if checks else (None, None) for v in every]
-    numbers = [lifecycle.check_finite(v, world, observations=False) if checks else (None, None) for v in every]
-    seen = [lifecycle.check_finite(v, world, observations=True) if checks else (None, None) for v in every]
+    wrote = functools.partial(_writers, definition)
+    numbers = [lifecycle.check_finite(v, world, False, wrote) if checks else (None, None) for v in every]
+    seen = [lifecycle.check_finite(v, world, True, wrote) if checks else (None, None) for v in every]
 
     def check(pairs: list[tuple[System | None, System | None]], mask: Mask | None) -> list[Entry]:
         """Raise the flags of all tables, then find words for those that are up."""
         return [*engine([find for find, _ in pairs], mask, every), *engine([name for _, name in pairs], FAULTY, every)]
 
+    alone = [definition.rows.get(v.__name__, 1) == 1 and v.__name__ not in definition.populations for v in every]
+
     def check_at_once(pairs: list[tuple[System | None, System | None]], mask: Mask | None) -> list[Entry]:
-        """The same, but of several entities each says itself what is wrong: a flag that all of them share would cost kernels of its own."""
-        alone = [definition.rows.get(v.__name__, 1) == 1 for v in every]
-        shared = [pair if one else (None, None) for pair, one in zip(pairs, alone, strict=True)]
-        return [*check(shared, mask), *engine([None if one else name for (_, name), one in zip(pairs, alone, strict=True)], mask, every)]
+        """Raise the flags of tables with one row per world, and name what is wrong in the others: a flag that many rows share would cost kernels."""
+        return engine([find if one else name for (find, name), one in zip(pairs, alone, strict=True)], mask, every)
+
+    def name_flagged(pairs: list[tuple[System | None, System | None]]) -> list[Entry]:
+        """Put into words what raised a flag in :func:`check_at_once`."""
+        return engine([name if one else None for (_, name), one in zip(pairs, alone, strict=True)], FAULTY, every)
 
     def look() -> list[Entry]:
         """The observations of all worlds, and the end of those that are not finite."""
@@ -208,6 +214,9 @@ def plan(definition: Definition, autoreset: Autoreset, checks: bool) -> Schedule
         *user("step", definition.step, stepping),
         *check_at_once(numbers, stepping),
         *engine([lifecycle.everyone_left(definition, tables)], stepping),
+        *engine([lifecycle.judge_faults(world)], stepping),
+        *name_flagged(actions),
+        *name_flagged(numbers),
         *engine([lifecycle.advance(world)], stepping),
         *engine([tell for _, _, tell, _ in agents], stepping, [v for v, *_ in agents]),
     ]
@@ -231,6 +240,28 @@ def plan(definition: Definition, autoreset: Autoreset, checks: bool) -> Schedule
     notes = {p.scratch_table: scratch.fields(p, tables[p.table].fields) for p in populations if p.pooled}
     step, reset = (_with_grids(_settled(entries, definition), definition) for entries in (step, reset))
     return Schedule(tables, counts, step, reset, notes)
+
+
+def _writers(definition: Definition, view: TableView, name: str) -> str:
+    """The systems that write a component, each with its line, as faults name them; those of ``reset`` where no others do."""
+    later, first = (*definition.step, *definition.observe), definition.reset
+    return ", ".join(_written_by(definition, later, view, name) or _written_by(definition, first, view, name))
+
+
+def _written_by(definition: Definition, entries: Iterable[Step], view: TableView, name: str) -> list[str]:
+    found: dict[str, None] = {}
+    for entry in entries:
+        if isinstance(entry, Launch):
+            if (view.__name__, name) in launches.node(entry, None, definition).writes:
+                found[f"launch '{launches.label_of(entry)}'"] = None
+        elif isinstance(entry, System):
+            access, own = entry.access, view.__name__ in _tables_of(definition, entry)
+            lines = [access.own_write.get(name)] if own else []
+            lines += [line for (kind, written), line in access.other_write.items() if written == name and issubclass(view.kind, kind)]
+            lines += [spawning.line for kind, spawning in access.spawns.items() if name in spawning.fields and kind is view.kind]
+            lines += [access.world_write.get(name)] if view.__name__ == WORLD else []
+            found.update({f"{entry.place}:{line}": None for line in lines if line is not None})
+    return list(found)
 
 
 def _settled(entries: list[Entry], definition: Definition) -> list[Entry]:
@@ -302,7 +333,7 @@ def _written(node: Node) -> set[Column]:
     return own | other | {(WORLD, name) for name in access.world_write}
 
 
-_JUDGES = ("end_step", "forget_episode")
+_JUDGES = ("judge_faults", "forget_episode")
 """The engine's systems that ask whether a world is at fault: who did not fit must be known by then."""
 
 

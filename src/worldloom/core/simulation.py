@@ -11,8 +11,12 @@ import numpy as np
 import warp as wp
 
 from worldloom.core import device as devices
-from worldloom.core import ranges, shards
+from worldloom.core import memory, ranges, shards
+from worldloom.core.action_range import Beyond, beyond, number_given
+from worldloom.core.arrays import host, whole_number
+from worldloom.core.config_values import check_limits, check_range
 from worldloom.core.console import compiling
+from worldloom.core.copying import Uncopied
 from worldloom.core.entity import Entity, World
 from worldloom.core.errors import CapacityError, InputError, WorldFault
 from worldloom.core.executor import Executor, Outlet
@@ -37,7 +41,7 @@ _NOT_EXTERNAL = (Role.ENGINE, Role.CONFIG)
 _AUTORESETS = ("same_step", "next_step", "disabled")
 
 
-class Simulation(History, Measured):
+class Simulation(Uncopied, History, Measured):
     """``num_worlds`` copies of one world on one device.
 
     Args:
@@ -88,7 +92,7 @@ class Simulation(History, Measured):
         if not isinstance(world, (str, os.PathLike, Definition)):
             raise InputError(f"a simulation is made of a world's id or its definition, not of {type(world).__name__}")
         self.definition = (world if isinstance(world, Definition) else definition(os.fspath(world))).with_counts(counts).checked
-        self._check_arguments(num_worlds, autoreset, threads, world_offset)
+        self._check_arguments(num_worlds, autoreset, threads, world_offset, {"config": config, "external": external})
         self.num_worlds, self.autoreset, self.world_offset = num_worlds, autoreset, world_offset
         self.exact = exact
         self.device, self.interpreted = devices.resolve(device)
@@ -110,12 +114,14 @@ class Simulation(History, Measured):
         counts = self.schedule.counts
         if max(counts.pooled(table) or num_worlds * counts[table] for table in self.schedule.tables) >= 2**31:
             raise InputError(f"{num_worlds} worlds make more than 2^31 rows in one table: use fewer worlds per simulation")
+        memory.require(memory.needed(self.schedule, num_worlds, external), self.device, f"{num_worlds:,} worlds of '{self.definition.id}'")
         self.tables = self._allocate(external)
         together = self.interpreted or self.device.is_cuda or any(p.pooled for p in self.definition.populations.values())
         self.threads = 1 if together else shards.crew(num_worlds, threads, self.definition.worlds_per_thread)
         self.slices = [(0, num_worlds)] if together else shards.slices(num_worlds, threads, self.definition.worlds_per_thread)
         self._actions = [self.tables[t][f.name] for t, f in self.definition.actions().values()]
         self._faults: list[WorldFault] = []
+        self._beyond: Beyond = {}
         self._fault_buffers = [wp.zeros((1 + CAPACITY, WIDTH), dtype=wp.int32, device=self.device) for _ in self.slices]
         self._alarm = Alarm(self.device)
         self._watched = any(p.limit.overflow == "error" for p in self.definition.populations.values())
@@ -144,10 +150,13 @@ class Simulation(History, Measured):
         with compiling(f"the launches of {self.definition.id} for {self.device.alias}"):
             return {key: launch.prepare(self) for key, launch in found.items()}
 
-    def _check_arguments(self, num_worlds: Any, autoreset: Any, threads: Any, world_offset: Any) -> None:
-        for name, value, least in (("num_worlds", num_worlds, 1), ("threads", 1 if threads is None else threads, 1), ("world_offset", world_offset, 0)):
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value < 2**31:
-                raise InputError(f"{name} must be a whole number of {least} or more, not {value!r}")
+    def _check_arguments(self, num_worlds: Any, autoreset: Any, threads: Any, world_offset: Any, mappings: Mapping[str, Any]) -> None:
+        whole_number("num_worlds", num_worlds, 1)
+        whole_number("threads", 1 if threads is None else threads, 1)
+        whole_number("world_offset", world_offset, 0, 2**31 - int(num_worlds))
+        for name, given in mappings.items():
+            if given is not None and not isinstance(given, Mapping):
+                raise InputError(f"{name} is a mapping from names to values, not {given!r}")
         if autoreset not in _AUTORESETS:
             raise InputError(f"autoreset must be one of {', '.join(_AUTORESETS)}, not {autoreset!r}")
 
@@ -199,6 +208,9 @@ class Simulation(History, Measured):
             self._run_step()
             for column, target in outlets:
                 np.copyto(target, column)
+        if self._beyond:
+            self._read_faults()
+            self._beyond = {}
         self.check_room()
 
     @property
@@ -233,7 +245,7 @@ class Simulation(History, Measured):
                 if actions.dtype == tensor.dtype and actions.shape == tensor.shape:
                     tensor.copy_(actions.detach())
                     return
-            column.assign(_match(actions, column.shape))
+            self._assign(column, actions)
             return
         if not isinstance(actions, Mapping):
             names = ", ".join(c.name for c in self._actions)
@@ -243,7 +255,15 @@ class Simulation(History, Measured):
             name = key if isinstance(key, str) else self._action_of(key)
             if name not in named:
                 raise InputError(f"there is no action '{name}': world '{self.definition.id}' takes {', '.join(named)}")
-            named[name].assign(_match(values, named[name].shape))
+            self._assign(named[name], values)
+
+    def _assign(self, column: Column, actions: Any) -> None:
+        """Copy actions into their column, and remember those that do not fit until the faults that they cause are read."""
+        values = _match(actions, column.shape)
+        if outside := beyond(values, column):
+            self._read_faults()  # of earlier steps
+            self._beyond.update(outside)
+        column.assign(values)
 
     def _action_of(self, kind: Any) -> str:
         """The name of the one action of a kind of entity."""
@@ -272,11 +292,11 @@ class Simulation(History, Measured):
             world["reset_mask"].torch().copy_(mask)  # nothing has to leave the device
             self._reset_chosen()
             return
-        picked = np.ones(self.num_worlds, bool) if mask is None else _host(mask)
+        picked = np.ones(self.num_worlds, bool) if mask is None else host(mask, "a reset mask")
         if picked.shape != (self.num_worlds,) or picked.dtype != np.bool_:
             raise InputError(f"a reset mask holds one truth value per world, shape ({self.num_worlds},), not {picked.dtype.name} of shape {picked.shape}")
         if seeds is not None:
-            given = _host(seeds)
+            given = host(seeds, "the seeds")
             if given.dtype.kind not in "iu" or given.shape not in ((), (self.num_worlds,)):
                 raise InputError(f"seeds are one whole number, or one per world, shape ({self.num_worlds},), not {given.dtype.name} of shape {given.shape}")
             if given.size and int(given.min()) < 0:
@@ -341,6 +361,8 @@ class Simulation(History, Measured):
         return values[0] if len(values) == 1 else values
 
     def _config(self, name: str) -> Column:
+        if not isinstance(name, str):
+            raise InputError(f"a configuration is named by a string such as 'max_steps', not by {name!r}")
         column = self.tables[WORLD].columns.get(name)
         if column is None or column.field.role is not Role.CONFIG:
             family = family_of(self.definition.id)
@@ -356,13 +378,14 @@ class Simulation(History, Measured):
     def set_config(self, name: str, value: Any) -> None:
         """Change a configuration while the simulation runs: one value for the batch, or one per world. Nothing is compiled."""
         self._check_open()
-        column, array = self._config(name), _host(value)
+        column, array = self._config(name), host(value, f"configuration '{name}'")
         if not castable(array.dtype.name, column.dtype):
             raise InputError(f"configuration '{name}' holds {column.dtype.name}, not {value!r}")
         per_world = array.shape == (self.num_worlds, *column.field.value_shape)
         if not per_world and array.shape != column.field.value_shape:
             raise InputError(f"configuration '{name}' is one value of shape {column.field.value_shape}, or {self.num_worlds} of them, not shape {array.shape}")
-        self._check_limits(name, array)
+        check_limits(self.definition, name, array)
+        check_range(column, array)
         rows = self.num_worlds if per_world and array.ndim > len(column.field.value_shape) else 1
         if column.array.shape[0] != rows:
             with shards.WARP:
@@ -370,15 +393,6 @@ class Simulation(History, Measured):
             self._rebind()
         column.assign(array.reshape(column.shape))
         self.configured += 1
-
-    def _check_limits(self, name: str, values: Any) -> None:
-        """InputError where the world says that a configuration cannot be so."""
-        if name not in self.definition.limits:
-            return
-        low, high = self.definition.limits[name]
-        wrong = values[~((low <= values) & (values <= high))]
-        if wrong.size:
-            raise InputError(f"configuration '{name}' of world '{self.definition.id}' lies between {low:g} and {high:g}, not at {wrong.flat[0]:g}")
 
     def _rebind(self) -> None:
         executor = getattr(self, "executor", None)
@@ -392,6 +406,12 @@ class Simulation(History, Measured):
 
         At most 256 faults are kept per CPU thread or GPU; ``faults_lost`` counts the rest.
         """
+        self._read_faults()
+        found, self._faults = sorted(self._faults, key=lambda f: (f.episode, f.step, f.world)), []
+        return found
+
+    def _read_faults(self) -> None:
+        """Move the faults from the device into ``_faults``."""
         if self.device.is_cuda:
             wp.synchronize_device(self.device)  # whatever stream the last step ran on
         sites = self.program.sites.messages if self.program is not None else []
@@ -404,8 +424,6 @@ class Simulation(History, Measured):
             self.faults_read += seen
             if seen:
                 buffer.assign(np.zeros_like(rows)) if self.device.is_cuda else rows.fill(0)
-        found, self._faults = sorted(self._faults, key=lambda f: (f.episode, f.step, f.world)), []
-        return found
 
     def check_room(self) -> None:
         """Raise CapacityError where worlds spawned more than there is room for and that is an error; :meth:`step` and :meth:`reset` do it
@@ -423,7 +441,8 @@ class Simulation(History, Measured):
             raise CapacityError(overflows)
 
     def _note_fault(self, message: str, world: int, episode: int, step: int, value: int) -> None:
-        self._faults.append(WorldFault(message.replace("{value}", str(value)), world, episode, step))
+        number = number_given(message, world - self.world_offset, value, self._beyond, self.device.is_cuda)
+        self._faults.append(WorldFault(message.replace("{value}", number), world, episode, step))
 
     def close(self) -> None:
         """Give back the memory. Exports that are still in use keep theirs until they are gone."""
@@ -453,15 +472,8 @@ class Simulation(History, Measured):
             self.close()
 
 
-def _host(value: Any) -> np.ndarray[Any, Any]:
-    """``value`` as a NumPy array, from any device."""
-    if hasattr(value, "detach"):
-        value = value.detach().cpu().numpy()
-    return np.asarray(value)
-
-
 def _match(values: Any, shape: tuple[int, ...]) -> Any:
     """``values`` with the axis of entities put in where it was left out and there is one entity."""
     if not hasattr(values, "shape"):
-        values = np.asarray(values)
+        values = host(values, "the actions")
     return values.reshape(shape) if len(shape) > 1 and shape[1] == 1 and tuple(values.shape) == shape[:1] + shape[2:] else values

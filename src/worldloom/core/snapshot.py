@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from worldloom.core import device as devices
 from worldloom.core import shards, tensor_file
 from worldloom.core.errors import InputError
+from worldloom.core.paths import shown
 from worldloom.core.state import bits, is_config, put_rows, require_rows_per_world, rows_of, state_columns, world_ids
-from worldloom.core.table import Column, PopulationTable
+from worldloom.core.table import Column
+from worldloom.core.validity import check_values
 
 if TYPE_CHECKING:
     from worldloom.core.simulation import Simulation
 
 KIND, VERSION = "snapshot", 1
+SAVED = "the saved state"
+"""What messages call a state that came from no file."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,7 @@ class Snapshot:
         num_worlds: How many worlds it holds.
         tensors: Every column by ``Table.name``, with the worlds as the first axis.
         shared: Names of the columns that hold one value for all worlds.
+        source: What messages call it: the file that it was loaded from.
     """
 
     world: str
@@ -39,6 +45,7 @@ class Snapshot:
     num_worlds: int
     tensors: Mapping[str, Any]
     shared: frozenset[str] = frozenset()
+    source: str = field(default=SAVED, compare=False, repr=False)
 
     def __repr__(self) -> str:
         return f"<snapshot of {self.num_worlds} {self.world}: {self.nbytes:,} bytes>"
@@ -83,17 +90,24 @@ class Snapshot:
     @classmethod
     def load(cls, path: str | Path, device: str = "cpu") -> Snapshot:
         """What :meth:`save` wrote. InputError where the file is missing, cut short or altered; whether it fits is seen when it is restored."""
+        onto = devices.resolve(device)[0]
         contents = tensor_file.read(path, KIND, VERSION)
-        return cls.from_parts(contents.tensors, contents.facts, str(path)).to(device)
+        return cls.from_parts(contents.tensors, contents.facts, shown(path)).to(str(onto.alias))
 
     @classmethod
     def from_parts(cls, tensors: Mapping[str, Any], facts: Mapping[str, Any], where: str) -> Snapshot:
-        """The snapshot that a file ``where`` holds."""
-        try:
-            made = cls(facts["world"], facts["hash"], facts["autoreset"], int(facts["num_worlds"]), dict(tensors), frozenset(facts["shared"]))
-        except (KeyError, TypeError, ValueError):
-            raise InputError(f"{where} lacks what every snapshot has: take another file") from None
-        return made
+        """The snapshot that a file ``where`` holds; InputError where its parts do not fit together."""
+        names, count, shared = ("world", "hash", "autoreset"), facts.get("num_worlds"), facts.get("shared")
+        if any(not isinstance(facts.get(name), str) for name in names) or not tensor_file.is_whole(count, 1, 2**31 - 1):
+            raise InputError(f"{where} lacks what every snapshot has: use another file")
+        if not isinstance(shared, list) or any(not isinstance(name, str) for name in shared):
+            raise InputError(f"{where} lacks what every snapshot has: use another file")
+        assert isinstance(count, int)
+        for name, tensor in tensors.items():
+            rows = tensor.shape[0] if tensor.ndim else 0
+            if tensor.element_size() > 8 or rows == 0 or (name not in shared and rows != count):
+                raise InputError(f"{where} holds {count} worlds, but its column {name[:80]} has the shape {tuple(tensor.shape)}: use another file")
+        return cls(facts["world"], facts["hash"], facts["autoreset"], count, dict(tensors), frozenset(shared), where)
 
 
 def take(simulation: Simulation) -> dict[str, Any]:
@@ -113,8 +127,12 @@ def snapshot(simulation: Simulation, worlds: Any = None) -> Snapshot:
     return Snapshot(made.id, made.hash, simulation.autoreset, len(ids), tensors, shared)
 
 
-def restore(simulation: Simulation, tensors: Mapping[str, Any]) -> None:
-    """Put back what :func:`take` took; steps that follow give the same bits. InputError where it is of another world or size."""
+def restore(simulation: Simulation, tensors: Mapping[str, Any], where: str = SAVED) -> None:
+    """Put back what :func:`take` took; steps that follow give the same bits.
+
+    InputError where it is of another world or size, or a number in it lies outside of the range that its component declares. Nothing is
+    written then. ``where`` is what the message calls the state.
+    """
     columns = state_columns(simulation)
     _check_columns(simulation, columns, tensors)
     for name, column in columns.items():
@@ -122,6 +140,7 @@ def restore(simulation: Simulation, tensors: Mapping[str, Any]) -> None:
         allowed = [(rows, *column.shape[1:]) for rows in (1, simulation.num_worlds)] if is_config(column) else [column.shape]
         if shape not in allowed:
             raise InputError(f"the saved column {name} has shape {shape}, but this simulation of {simulation.num_worlds} worlds holds {column.shape}")
+    check_values(simulation, columns, tensors, where)
     for table in simulation.tables.values():
         for column in table.columns.values():
             if column.field.transient:  # left over where a step was broken off
@@ -142,7 +161,7 @@ def restore_worlds(simulation: Simulation, saved: Snapshot, worlds: Any = None) 
             raise InputError(
                 f"the snapshot holds {saved.num_worlds} worlds, but this simulation has {simulation.num_worlds}: say with worlds=... which of them it is for"
             )
-        restore(simulation, saved.tensors)
+        restore(simulation, saved.tensors, saved.source)
         return
     require_rows_per_world(simulation)
     targets = world_ids(simulation, worlds, "worlds", distinct=True)
@@ -154,6 +173,7 @@ def restore_worlds(simulation: Simulation, saved: Snapshot, worlds: Any = None) 
         shape = tuple(saved.tensors[name].shape)
         if shape[0] not in (1, saved.num_worlds) or shape[1:] != column.shape[1:]:
             raise InputError(f"the saved column {name} has shape {shape}, but a world of this simulation holds {column.shape[1:]}")
+    check_values(simulation, columns, saved.tensors, saved.source)
     for name, column in columns.items():
         rows = saved.tensors[name]
         if is_config(column):
@@ -189,9 +209,6 @@ def _check_columns(simulation: Simulation, columns: Mapping[str, Column], tensor
     for name, column in columns.items():
         if tensors[name].dtype != column.torch().dtype:
             raise InputError(f"the saved column {name} holds {tensors[name].dtype}, but this simulation holds {column.torch().dtype}")
-    for table in simulation.tables.values():
-        if isinstance(table, PopulationTable):
-            table.check_counts(tensors)
 
 
 def _resize(simulation: Simulation, column: Column, rows: int) -> None:

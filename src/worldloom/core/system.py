@@ -9,15 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, overload
 
+import numpy as np
 import warp as wp
 
 from worldloom.core.entity import Components, Entity, Has, World
 from worldloom.core.errors import DefinitionError, misuse
 from worldloom.core.exact import INTERPRETED
-from worldloom.core.fields import FLOATS, Field, canonical, is_composite, scalar_of
-from worldloom.core.math import construct, python_math
+from worldloom.core.fields import FLOATS, Field, canonical, is_composite
+from worldloom.core.math import python_math, wrap
 from worldloom.core.operators import HELPERS
 from worldloom.core.pairs import Pair
+from worldloom.core.python.values import as_warp, component, replaced
 from worldloom.core.rewrite import nodes
 from worldloom.core.rewrite.access import Access, met_components, refuse_races, refuse_stale_grids
 from worldloom.core.rewrite.accessors import array_code, type_code
@@ -78,15 +80,14 @@ class Helper:
 
     def python_function(self, exact: bool = False) -> Callable[..., Any]:
         """The same in plain Python."""
-        target = PythonTarget("", {}, exact=exact)
+        target = PythonTarget("", exact=exact)
         return _compile_python(self.source, self.translate(target), list(self.parameters), target, None)
 
     def __call__(self, *arguments: Any) -> Any:
-        from worldloom.core.math import wrap
-
         if len(arguments) != len(self.parameters):
             raise TypeError(f"{self.name}() takes {len(self.parameters)} arguments, not {len(arguments)}")
-        return self.python_function()(*[wrap(kind, a) for a, kind in zip(arguments, self.parameters.values(), strict=True)])
+        with np.errstate(all="ignore"):
+            return as_warp(self.python_function()(*[wrap(kind, a) for a, kind in zip(arguments, self.parameters.values(), strict=True)]))
 
 
 class System:
@@ -241,7 +242,7 @@ class System:
 
     def python_function(self, kind: Owner | Pair, runtime: Any, exact: bool = False) -> Callable[..., None]:
         """The user's function with every type put in, for the interpreter ``runtime``."""
-        target = PythonTarget(self.place, {}, self.engine, exact)
+        target = PythonTarget(self.place, self.engine, exact)
         flow = self._translate(target, self._typed(kind))
         names = [a.arg for a in _arguments(self.source)]
         return _compile_python(self.source, flow, names, target, runtime)
@@ -366,31 +367,14 @@ def _compile_python(source: Source, flow: Translator, names: list[str], target: 
         ast.copy_location(item, source.tree)
     module = ast.fix_missing_locations(ast.Module([function], []))
     space = dict(source.names())  # for print and breakpoint, which stay as they were written
-    space.update(wp=python_math, wl_runtime=runtime, wl_component=_component, wl_replace=_replace)
+    space.update(wp=python_math, wl_runtime=runtime, wl_component=component, wl_replace=replaced)
     space.update({name: python for name, (_, python) in HELPERS.items()})
     space.update(INTERPRETED)
-    space.update({name: _constructor(kind) for name, kind in target.types.items()})
+    space.update(target.objects)
     space.update({f"wl_helper_{name}": helper.python_function(target.exact) for name, helper in target.helpers.items()})
     exec(compile(module, source.file, "exec"), space)  # noqa: S102 - the user's own function, rewritten
     made: Callable[..., Any] = space[source.name]
     return made
-
-
-def _constructor(kind: Any) -> Callable[..., Any]:
-    return lambda *numbers: construct(kind, numbers)
-
-
-def _component(vector: Any, *indices: Any) -> Any:
-    from worldloom.core.fields import SCALARS
-
-    place = int(indices[0]) if len(indices) == 1 else tuple(int(i) for i in indices)
-    return SCALARS[scalar_of(canonical(type(vector)))](vector[place])
-
-
-def _replace(vector: Any, value: Any, *indices: Any) -> Any:
-    copied = construct(canonical(type(vector)), [vector])
-    copied[int(indices[0]) if len(indices) == 1 else tuple(int(i) for i in indices)] = getattr(value, "item", lambda: value)()
-    return copied
 
 
 @overload

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from worldloom.core.arrays import host
 from worldloom.core.errors import InputError
 from worldloom.core.fields import SCALARS, Field, Role, scalar_of, shape_of, type_name
 from worldloom.core.population import Population
@@ -130,7 +131,7 @@ class Column:
 
     def fill(self, value: Any) -> None:
         """Set every element to ``value``."""
-        given = np.asarray(value, dtype=self.dtype)
+        given = host(value, self.name, self.dtype)
         if self.device.is_cuda and self.within is None and given.ndim == 0:  # there, since the host may have no room for a column of a GPU
             self.writes += 1
             wp.synchronize_device(self.device)  # whatever stream used the column last
@@ -157,7 +158,7 @@ class Column:
                 values = values.clamp(info.min, info.max)  # what does not fit stays out of range, instead of wrapping into it
             self.torch().copy_(values.detach())
             return
-        array = np.asarray(values)
+        array = host(values, self.name)
         if array.shape != wanted:
             raise self._misfit(f"shape {array.shape}")
         if not castable(array.dtype.name, self.dtype):
@@ -246,7 +247,8 @@ class Table:
     def __setattr__(self, name: str, values: Any) -> None:
         """``table.x = values`` copies ``values``, or one value for all, into the column."""
         column = self[name]
-        column.fill(values) if np.ndim(values) < len(column.shape) else column.assign(values)
+        values = values if hasattr(values, "shape") else host(values, column.name)
+        column.fill(values) if len(values.shape) < len(column.shape) else column.assign(values)
 
     def __repr__(self) -> str:
         return f"<table {self.name}: {self.count} per world, columns {', '.join(c.field.name for c in self)}>"
@@ -297,11 +299,21 @@ class PopulationTable(Table):
         counts = self.counts.torch().long()
         return counts.cumsum(0) - counts
 
-    def check_counts(self, tensors: Mapping[str, Any]) -> None:
-        """InputError where columns by ``Table.name``, of this or another simulation, hold numbers of entities that there cannot be."""
+    def count_problem(self, tensors: Mapping[str, Any]) -> str | None:
+        """What is wrong where columns by ``Table.name``, of this or another simulation, hold numbers of entities that there cannot be."""
         counts = tensors[self.counts.name]
-        if bool(((counts < 0) | (counts > self.count)).any()):
-            raise InputError(f"the saved column {self.counts.name} holds numbers that are not in 0 to {self.count}: take another snapshot")
+        wrong = ((counts < 0) | (counts > self.count)).nonzero()
+        if len(wrong) == 0:
+            return None
+        world = int(wrong[0, 0])
+        return f"{self.counts.name} of world {world} holds {int(counts[world]):,}, and it must be between 0 and {self.count:,}"
+
+    def held_in(self, tensors: Mapping[str, Any]) -> Any:
+        """Which places of a column hold an entity in such a state: a PyTorch tensor, bool with the first axes of the columns."""
+        import torch
+
+        counts = tensors[self.counts.name]
+        return torch.arange(self.count, device=counts.device) < counts[:, None]
 
     def held(self) -> np.ndarray[Any, Any]:
         """Which places of a column hold an entity: a NumPy array of truth values with the first axes of the columns."""

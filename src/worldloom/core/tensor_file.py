@@ -10,13 +10,15 @@ import hashlib
 import importlib.metadata
 import json
 import os
-import secrets
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from worldloom.core.errors import InputError
+from worldloom.core.files import write_file
+from worldloom.core.paths import home_expanded, shown
 
 _BLANK = "0" * 64
 _FIELD = b'"sha256":"'
@@ -34,36 +36,22 @@ def write(path: str | Path, kind: str, version: int, tensors: Mapping[str, Any],
     """Write PyTorch tensors from any device to ``path``. A file that is there already stays until the new one is on the disk."""
     import safetensors.torch
 
-    target = Path(path).expanduser()
+    target = _path(path)
     metadata = {"kind": kind, "version": str(version), "worldloom": worldloom_version(), "facts": json.dumps(facts), "sha256": _BLANK}
     plain = {name: tensor.detach().to("cpu", copy=True).contiguous() for name, tensor in tensors.items()}
     data = bytearray(safetensors.torch.save(plain, metadata))
     place = _place(data)
     assert place is not None
     data[place : place + 64] = hashlib.sha256(data).hexdigest().encode()
-    writing = target.with_name(f".{target.name}.{secrets.token_hex(4)}.writing")
-    try:
-        with open(writing, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(writing, target)
-        to_disk(target.parent)
-    except OSError as error:
-        raise InputError(f"{target} cannot be written ({error.strerror}): choose another place") from None
-    finally:
-        writing.unlink(missing_ok=True)
+    write_file(target, data)
 
 
 def read(path: str | Path, kind: str, version: int) -> Contents:
     """What :func:`write` wrote to ``path``. InputError where the file is missing, of another kind, cut short or altered in any byte."""
     import safetensors.torch
 
-    target = Path(path).expanduser()
-    try:
-        data = bytearray(target.read_bytes())
-    except OSError as error:
-        raise InputError(f"{target} cannot be read ({error.strerror})") from None
+    target = _path(path)
+    data = _bytes(target)
     metadata, place = _metadata(data), _place(data)
     if metadata is None or place is None:
         raise _bad(target, kind, "it is no whole safetensors file with a digest")
@@ -72,15 +60,47 @@ def read(path: str | Path, kind: str, version: int) -> Contents:
     if hashlib.sha256(data).hexdigest().encode() != said:
         raise _bad(target, kind, "it was cut short or altered")
     if metadata.get("kind") != kind:
-        raise InputError(f"{target} holds a {metadata.get('kind')}, not a {kind}")
+        raise InputError(f"{shown(target)} holds a {str(metadata.get('kind'))[:40]}, not a {kind}")
     try:
         if int(metadata["version"]) > version:
-            raise InputError(f"{target} has version {metadata['version']}, and this worldloom reads up to {version}: use a later worldloom")
-        return Contents(safetensors.torch.load(bytes(data)), json.loads(metadata["facts"]))
+            raise InputError(f"{shown(target)} has version {metadata['version']}, and this worldloom reads up to {version}: use a later worldloom")
+        facts = json.loads(metadata["facts"])
+        tensors = safetensors.torch.load(bytes(data))
     except InputError:
         raise
-    except (safetensors.SafetensorError, KeyError, TypeError, ValueError) as error:
-        raise _bad(target, kind, f"it cannot be understood ({error})") from None
+    except RecursionError:
+        raise _bad(target, kind, "its facts are nested too deeply") from None
+    except (safetensors.SafetensorError, LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RuntimeError, MemoryError) as error:
+        raise _bad(target, kind, f"it cannot be understood ({str(error)[:200]})") from None
+    if not isinstance(facts, dict):
+        raise _bad(target, kind, "its facts are not a JSON object")
+    return Contents(tensors, facts)
+
+
+def is_whole(value: Any, low: int, high: int) -> bool:
+    """Whether a value out of JSON is a whole number, no truth value, from ``low`` to ``high``."""
+    return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
+
+
+def _path(path: str | Path) -> Path:
+    """``path`` as one; InputError where it can be none."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise InputError(f"a path is a string or a pathlib.Path, not {type(path).__name__}")
+    if "\0" in os.fsdecode(path):
+        raise InputError(f"the path {shown(os.fsdecode(path))} holds a NUL character, which no file name has")
+    return home_expanded(Path(os.fsdecode(path)))
+
+
+def _bytes(target: Path) -> bytearray:
+    """The contents of a plain file; nothing else is waited for, as a pipe would be."""
+    try:
+        if not stat.S_ISREG(os.stat(target).st_mode):
+            raise InputError(f"{shown(target)} cannot be read (it is no plain file)")
+        return bytearray(target.read_bytes())
+    except OSError as error:
+        raise InputError(f"{shown(target)} cannot be read ({error.strerror})") from None
+    except MemoryError:
+        raise InputError(f"{shown(target)} cannot be read (it is larger than the memory)") from None
 
 
 def worldloom_version() -> str:
@@ -89,17 +109,6 @@ def worldloom_version() -> str:
         return importlib.metadata.version("worldloom")
     except importlib.metadata.PackageNotFoundError:
         return ""
-
-
-def to_disk(path: Path) -> None:
-    """Wait until a file, or the names in a folder, would survive a power failure."""
-    if path.is_dir() and os.name == "nt":
-        return  # Windows opens no folders
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _header(data: bytearray) -> bytes | None:
@@ -124,4 +133,4 @@ def _place(data: bytearray) -> int | None:
 
 
 def _bad(path: Path, kind: str, problem: str) -> InputError:
-    return InputError(f"{path} cannot be used as a {kind}, since {problem}: take another file")
+    return InputError(f"{shown(path)} cannot be used as a {kind}, since {problem}: take another file")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import tempfile
 import warnings
 from dataclasses import asdict, dataclass
@@ -12,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import warp as wp
+
+from worldloom.core.files import write_file
 
 FORMAT = 1
 REACH = 16
@@ -84,16 +85,7 @@ def store(key: str, entry: Tuned, about: dict[str, Any]) -> None:
     data = {"format": FORMAT, **about, "settings": [asdict(e) for e in sorted(entries, key=lambda e: e.threads)]}
     path = folder() / f"{key}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.stem, suffix=".part")
-    try:
-        with os.fdopen(handle, "w") as file:
-            json.dump(data, file, indent=1)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    write_file(path, json.dumps(data, indent=1))
 
 
 def _entry(item: Any) -> Tuned | None:

@@ -8,6 +8,7 @@ import traceback
 from pathlib import Path
 
 from worldloom.core.errors import InputError, WorldloomError
+from worldloom.core.paths import home_expanded
 from worldloom.core.registry import Definition, definition, registered
 
 _LOADED: dict[Path, tuple[int, int, dict[str, Definition]]] = {}
@@ -40,12 +41,12 @@ def find(env: str) -> Definition:
 def reference(env: str, made: Definition) -> str:
     """What finds the world ``made``, which ``env`` named, from any folder: its id, or with the whole path of its file."""
     file, _ = file_and_id(env)
-    return f"{Path(file).expanduser().resolve()}:{made.id}" if file else made.id
+    return f"{home_expanded(file).resolve()}:{made.id}" if file else made.id
 
 
 def load(file: Path) -> dict[str, Definition]:
     """Run ``file``, once while it stays as it is, and return the worlds that it registered, by id; its own where it imports others."""
-    path = file.expanduser().resolve()
+    path = home_expanded(file).resolve()
     if not path.is_file():
         raise InputError(f"there is no file {file}")
     state = path.stat()

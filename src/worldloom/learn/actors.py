@@ -21,6 +21,7 @@ from worldloom.learn.checkpoints import Checkpoint, Checkpoints
 from worldloom.learn.config import TrainConfig
 from worldloom.learn.epsilon_greedy import EpsilonGreedy
 from worldloom.learn.evaluate import Acts
+from worldloom.learn.memory_needs import require_network
 from worldloom.learn.policy import Policy
 from worldloom.learn.qnetwork import QNetwork
 from worldloom.learn.run_folder import read_config
@@ -153,6 +154,7 @@ class SavedRun:
 
     def _actor(self, name: str, seats: Seats, number: int, stochastic: bool, seed: int, epsilon: float) -> Acts:
         config = self.request.config.policy
+        require_network(name, seats.spec, config, seats.device, copies=1, critic=self.request.algorithm != "dqn")
         if self.request.algorithm == "dqn":
             if stochastic:
                 raise InputError("a policy of dqn has no probabilities to draw with: leave --stochastic off")
@@ -167,7 +169,7 @@ class SavedRun:
         prefix = f"{name}/policy/"
         saved = {k.removeprefix(prefix): v for k, v in self.checkpoint.tensors.items() if k.startswith(prefix)}
         own = network.state_dict()
-        if {k: v.shape for k, v in own.items()} != {k: v.shape for k, v in saved.items()}:
+        if {k: (v.shape, v.dtype) for k, v in own.items()} != {k: (v.shape, v.dtype) for k, v in saved.items()}:
             raise InputError(
                 f"the saved policy '{name}' of {self.folder} is not the network that its config.json describes: "
                 "a module of one's own cannot be rebuilt from a file, so evaluate it from Python"
@@ -189,8 +191,9 @@ def open_run(folder: Path, checkpoint: str = "last", env: str = "") -> SavedRun:
     if checkpoint in ("last", "best"):
         path = kept.latest() if checkpoint == "last" else kept.best()
         if path is None:
-            none = "no checkpoint yet" if checkpoint == "last" or kept.latest() is None else "no checkpoint with a score: take the last one"
-            raise InputError(f"{folder} has {none}")
+            if kept.latest() is not None:
+                raise InputError(f"{folder} has no checkpoint with a score: take the last one")
+            raise InputError(f"{folder} has {'no checkpoint that can be read' if kept.all() else 'no checkpoint yet'}")
     else:
         named = [path for path in (kept.folder / checkpoint, Path(checkpoint).expanduser()) if path.is_dir()]
         if not named:

@@ -12,6 +12,7 @@ from worldloom.core.errors import InputError
 from worldloom.learn.a2c import A2C, A2CConfig
 from worldloom.learn.config import TrainConfig
 from worldloom.learn.dqn import DQN, DQNConfig
+from worldloom.learn.json_files import brief
 from worldloom.learn.ppo import PPO, PPOConfig
 from worldloom.learn.trainer import Trainer
 from worldloom.learn.vtrace import VTrace, VTraceConfig
@@ -28,7 +29,7 @@ ALGORITHMS: dict[str, tuple[type[Trainer], type[TrainConfig]]] = {
 def algorithm(name: str) -> tuple[type[Trainer], type[TrainConfig]]:
     """The trainer and the settings of an algorithm; InputError where there is none of that name."""
     if name not in ALGORITHMS:
-        raise InputError(f"there is no algorithm '{name}': there are {', '.join(ALGORITHMS)}")
+        raise InputError(f"there is no algorithm {brief(name)}: there are {', '.join(ALGORITHMS)}")
     return ALGORITHMS[name]
 
 
@@ -49,11 +50,11 @@ def _build(kind: Any, values: Mapping[str, Any], where: str) -> Any:
     given: dict[str, Any] = {}
     for name, value in values.items():
         if name not in known:
-            raise InputError(f"there is no setting '{where}{name}': there are {', '.join(known)}")
+            raise InputError(f"there is no setting {brief(where + name)}: there are {', '.join(known)}")
         hint = known[name]
         if dataclasses.is_dataclass(hint):
             if not isinstance(value, Mapping):
-                raise InputError(f"setting '{where}{name}' must hold settings of its own, not {value!r}")
+                raise InputError(f"setting '{where}{name}' must hold settings of its own, not {brief(value)}")
             given[name] = _build(hint, value, f"{where}{name}.")
         else:
             given[name] = _checked(f"{where}{name}", hint, value)
@@ -65,12 +66,12 @@ def _checked(name: str, hint: Any, value: Any) -> Any:
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is tuple and isinstance(value, (list, tuple)) and all(isinstance(v, arguments[0]) for v in value):
         return tuple(value)
-    if origin is typing.Literal and value in arguments:
+    if origin is typing.Literal and isinstance(value, str) and value in arguments:
         return value
     if origin in (typing.Union, types.UnionType) and (value is None or isinstance(value, arguments)):
         return value
-    if hint is float and type(value) is int:
+    if hint is float and type(value) is int and abs(value) < 2**1023:
         return float(value)
     if isinstance(hint, type) and type(value) is hint:
         return value
-    raise InputError(f"setting '{name}' cannot be {value!r}")
+    raise InputError(f"setting '{name}' cannot be {brief(value)}")

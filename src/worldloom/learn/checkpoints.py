@@ -3,6 +3,8 @@
 A checkpoint is a folder ``iteration_00000012`` with ``tensors.safetensors`` and ``state.json``. It is written under a hidden
 name beside its place, brought to the disk, and renamed. So a process that is killed at any moment leaves hidden leftovers at
 most, and the next one that writes there sweeps them away.
+
+A checkpoint may come from anywhere: symbolic links are refused, and every value of ``state.json`` is checked before it is used.
 """
 
 from __future__ import annotations
@@ -12,7 +14,9 @@ import json
 import math
 import os
 import re
+import secrets
 import shutil
+import stat
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -23,15 +27,20 @@ import safetensors.torch
 import torch
 
 from worldloom.core.errors import InputError
-from worldloom.core.tensor_file import to_disk
+from worldloom.core.files import open_regular, room, to_disk
+from worldloom.learn.json_files import as_float, brief, is_count, read_json
 
 FORMAT = 1
 """Version of the layout on disk; raised when older programs could not read it."""
 
 TENSORS, STATE = "tensors.safetensors", "state.json"
-_NAME = re.compile(r"iteration_(\d{8,})")
-_WRITING, _DROPPED, _REPLACED = ".writing_", ".dropped_", ".replaced_"
+_NAME = re.compile(r"iteration_([0-9]{8}|[1-9][0-9]{8,17})")
+_WRITING, _DROPPED, _REPLACED, _UNREADABLE = ".writing_", ".dropped_", ".replaced_", "unreadable_"
 _CHUNK = 1 << 22
+
+
+class NewerFormatError(InputError):
+    """A checkpoint that a later version of worldloom wrote."""
 
 
 @dataclass(frozen=True)
@@ -85,100 +94,175 @@ class Checkpoints:
             steps: World steps taken.
             score: Higher is better; None or NaN never make the best.
         """
-        self.folder.mkdir(parents=True, exist_ok=True)
-        if not self._swept:
-            self.sweep()
         target = self.folder / f"iteration_{iteration:08d}"
-        writing = self.folder / f"{_WRITING}{target.name}"
-        writing.mkdir()
+        plain = _apart(tensors)
+        needed = sum(tensor.numel() * tensor.element_size() for tensor in plain.values())
         try:
-            safetensors.torch.save_file(_apart(tensors), writing / TENSORS)
-            size, digest = _digest(writing / TENSORS)
-            known = None if score is None or math.isnan(score) else float(score)
-            note = {"format": FORMAT, "iteration": iteration, "steps": steps, "score": known, "tensors": {"bytes": size, "sha256": digest}, "state": state}
-            (writing / STATE).write_text(_json(note), encoding="utf-8")
-            for path in (writing / TENSORS, writing / STATE, writing):
-                to_disk(path)
-        except BaseException:
-            shutil.rmtree(writing, ignore_errors=True)
-            raise
-        self._put(writing, target)
+            self.folder.mkdir(parents=True, exist_ok=True)
+            if not self._swept:
+                self.sweep()
+            writing = self.folder / f"{_WRITING}{target.name}_{secrets.token_hex(8)}"
+            writing.mkdir()
+            try:
+                self._write(writing, plain, state, iteration, steps, score)
+            except BaseException:
+                shutil.rmtree(writing, ignore_errors=True)
+                raise
+            self._put(writing, target)
+        except (OSError, safetensors.SafetensorError) as error:
+            raise _unwritten(target, error, needed) from None
         self._prune(target)
         return target
+
+    def _write(self, folder: Path, tensors: dict[str, torch.Tensor], state: dict[str, Any], iteration: int, steps: int, score: float | None) -> None:
+        """Write both files into the new ``folder``, and bring them to the disk."""
+        safetensors.torch.save_file(tensors, folder / TENSORS)
+        size, digest = _digest(folder / TENSORS)
+        known = None if score is None or math.isnan(score) else float(score)
+        note = {"format": FORMAT, "iteration": iteration, "steps": steps, "score": known, "tensors": {"bytes": size, "sha256": digest}, "state": state}
+        (folder / STATE).write_text(_json(note), encoding="utf-8")
+        for path in (folder / TENSORS, folder / STATE, folder):
+            to_disk(path)
 
     def load(self, path: Path) -> Checkpoint:
         """The checkpoint in folder ``path``. InputError where a file is missing, cut short or altered."""
         note = check(path)
         try:
             tensors = safetensors.torch.load_file(Path(path) / TENSORS)
-        except (OSError, safetensors.SafetensorError) as error:
-            raise _bad(path, f"{TENSORS} cannot be read ({error})") from None
+        except (OSError, safetensors.SafetensorError, ValueError, TypeError, KeyError, RuntimeError, MemoryError) as error:
+            raise _bad(path, f"{TENSORS} cannot be read ({_one_line(error)})") from None
         return Checkpoint(tensors, note.state, note.iteration, note.steps, note.score)
 
     def all(self) -> list[Path]:
-        """The folder of every checkpoint, oldest first."""
-        if not self.folder.is_dir():
-            return []
-        found = [path for path in self.folder.iterdir() if _NAME.fullmatch(path.name)]
-        return sorted(found, key=_iteration)
+        """The folder of every checkpoint, oldest first; InputError where they cannot be listed."""
+        return sorted((path for path in self._entries() if _NAME.fullmatch(path.name)), key=_iteration)
 
     def latest(self) -> Path | None:
         """The last checkpoint that is whole; None where there is none."""
         return _first_whole(reversed(self.all()))
+
+    def to_resume(self) -> tuple[Path | None, Note | None]:
+        """The last checkpoint that is whole, and its note; None where none was ever saved. Nothing on the disk is changed.
+
+        InputError where there are checkpoints and none can be read, where one was written by a later version of worldloom, which would
+        be dropped as a future left behind, and where anything of a checkpoint's name is a symbolic link.
+        """
+        self._refuse_links()
+        problems: list[str] = []
+        for path in sorted((*self.all(), *self._displaced()), key=_iteration, reverse=True):
+            try:
+                note = check(path)
+            except NewerFormatError:
+                raise
+            except InputError as error:
+                problems.append(str(error))
+                continue
+            for problem in problems:
+                warnings.warn(f"passed over: {problem}", stacklevel=3)
+            return path, note
+        if problems:
+            more = f" (and {len(problems) - 1} more that cannot be read)" if len(problems) > 1 else ""
+            raise InputError(
+                f"no checkpoint in {self.folder} can be read, so the run cannot go on and was left as it is: {problems[0].removesuffix(_TAKE_ANOTHER)}{more}; "
+                "restore one from a copy, or train in another folder"
+            )
+        return None, None
 
     def best(self) -> Path | None:
         """The checkpoint with the highest score that is whole, the later one of two equals; None where none has a score."""
         return _first_whole(reversed(_by_score(self.all())))
 
     def sweep(self) -> None:
-        """Clear away what a killed writer left. Only the process that writes may do so, before it asks for the latest."""
+        """Clear away what a killed writer left. Only the process that writes may do so, once it knows what it goes on from."""
+        self._refuse_links()
         self._swept = True
-        for path in sorted(self.folder.glob(".*")) if self.folder.is_dir() else []:
-            if path.name.startswith(_REPLACED):
-                place = self.folder / path.name.removeprefix(_REPLACED)
-                if place.exists():
-                    shutil.rmtree(path)
-                else:
-                    os.rename(path, place)
-            elif path.name.startswith((_WRITING, _DROPPED)):
-                shutil.rmtree(path)
+        self.put_back()
+        for path in self._entries():
+            if path.name.startswith((_WRITING, _DROPPED, _REPLACED)):
+                _remove(path)
+
+    def put_back(self) -> None:
+        """Rename what was about to be replaced when a writer was killed to what it was."""
+        for path in self._displaced():
+            os.rename(path, self.folder / path.name.removeprefix(_REPLACED))
+
+    def set_aside(self, later_than: int) -> None:
+        """Rename the checkpoints after iteration ``later_than``, which cannot be read, so that they are not dropped as a future left behind."""
+        for path in self.all():
+            if _iteration(path) > later_than:
+                os.rename(path, self.folder / f"{_UNREADABLE}{path.name}_{secrets.token_hex(4)}")
+
+    def _entries(self) -> list[Path]:
+        try:
+            return sorted(self.folder.iterdir())
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise InputError(f"the checkpoints in {self.folder} cannot be listed: {error.strerror}") from None
+
+    def _displaced(self) -> list[Path]:
+        """Checkpoints that were about to be replaced when their writer was killed: the new one never got its name."""
+        found = [path for path in self._entries() if path.name.startswith(_REPLACED) and _NAME.fullmatch(path.name.removeprefix(_REPLACED))]
+        return [path for path in found if not os.path.lexists(self.folder / path.name.removeprefix(_REPLACED))]
+
+    def _refuse_links(self) -> None:
+        """InputError where the folder, or anything in it that has a checkpoint's name, is a symbolic link."""
+        for path in (self.folder, *(p for p in self._entries() if _NAME.fullmatch(p.name) or p.name.startswith((_WRITING, _DROPPED, _REPLACED)))):
+            if path.is_symlink():
+                raise InputError(f"{path} is a symbolic link, which a run's folder must not have: put what it points to in its place, or remove it")
 
     def _put(self, writing: Path, target: Path) -> None:
         replaced = self.folder / f"{_REPLACED}{target.name}"
-        if target.exists():
+        if os.path.lexists(target):
             os.rename(target, replaced)  # killed here, the next sweep puts it back
         os.rename(writing, target)
         to_disk(self.folder)
-        if replaced.exists():
-            shutil.rmtree(replaced)
+        if os.path.lexists(replaced):
+            _remove(replaced)
 
     def _prune(self, saved: Path) -> None:
         past = [path for path in self.all() if _iteration(path) <= _iteration(saved)]
         kept = set(past[-self.keep :]) | set(_by_score(past)[-1:])
         for path in self.all():
             if path not in kept:
-                dropped = self.folder / f"{_DROPPED}{path.name}"
-                os.rename(path, dropped)  # a folder that is half deleted must not look like a checkpoint
-                shutil.rmtree(dropped)
+                dropped = self.folder / f"{_DROPPED}{path.name}_{secrets.token_hex(8)}"
+                try:
+                    os.rename(path, dropped)  # a folder that is half deleted must not look like a checkpoint
+                    _remove(dropped)
+                except OSError as error:  # the new checkpoint is saved: no reason to end the training
+                    warnings.warn(f"the old checkpoint {path} cannot be removed: {error.strerror}", stacklevel=4)
 
 
 def note_of(path: Path) -> Note:
     """What ``state.json`` in the checkpoint ``path`` says; the tensors are not looked at."""
+    path = Path(path)
     try:
-        data = json.loads((Path(path) / STATE).read_text(encoding="utf-8"))
+        if not stat.S_ISDIR(os.lstat(path).st_mode):
+            raise _bad(path, "it is a symbolic link" if path.is_symlink() else "it is no folder")
+        data = read_json(path / STATE)
     except OSError as error:
         raise _bad(path, f"{STATE} cannot be read ({error.strerror})") from None
+    except InputError:
+        raise
     except ValueError:
         raise _bad(path, f"{STATE} is no whole JSON document") from None
-    if isinstance(data, dict) and isinstance(data.get("format"), int) and data["format"] > FORMAT:
-        raise InputError(f"checkpoint {path} has format {data['format']}, and this version reads up to {FORMAT}: use the version that wrote it, or a later one")
+    version = data.get("format") if isinstance(data, dict) else None
+    if type(version) is int and version > FORMAT:
+        raise NewerFormatError(f"checkpoint {path} has format {brief(version)}, and this version of worldloom reads up to {FORMAT}: update worldloom to use it")
     try:
-        score = None if data["score"] is None else float(data["score"])
-        file = data["tensors"]
-        note = Note(int(data["iteration"]), int(data["steps"]), score, dict(data["state"]), int(file["bytes"]), str(file["sha256"]))
+        file, state, score = data["tensors"], data["state"], data["score"]
+        counts = (version, data["iteration"], data["steps"], file["bytes"])
+        if not all(is_count(value) for value in counts) or version == 0 or not isinstance(state, dict) or not isinstance(file["sha256"], str):
+            raise ValueError
+        known = None if score is None else as_float(score)
+        if known is not None and math.isnan(known):
+            raise ValueError
     except (KeyError, TypeError, ValueError):
         raise _bad(path, f"{STATE} lacks what every checkpoint has") from None
-    return note
+    name = path.name.removeprefix(_REPLACED)
+    if _NAME.fullmatch(name) and _iteration(path) != data["iteration"]:
+        raise _bad(path, f"{STATE} is that of iteration {data['iteration']}")
+    return Note(data["iteration"], data["steps"], known, state, file["bytes"], file["sha256"])
 
 
 def check(path: Path) -> Note:
@@ -195,8 +279,32 @@ def check(path: Path) -> Note:
     return note
 
 
+_TAKE_ANOTHER = ": take another one"
+
+
 def _bad(path: Path, problem: str) -> InputError:
-    return InputError(f"checkpoint {path} cannot be used, since {problem}: take another one")
+    return InputError(f"checkpoint {path} cannot be used, since {problem}{_TAKE_ANOTHER}")
+
+
+def _unwritten(target: Path, error: Exception, needed: int) -> InputError:
+    """What to say where a checkpoint cannot be written, most often since the disk is full."""
+    reason = (error.strerror if isinstance(error, OSError) else None) or _one_line(error)
+    free = room(target.parent, needed)
+    return InputError(f"checkpoint {target} cannot be written ({reason}): {free}; the checkpoints before it are kept: make room, and go on with --resume")
+
+
+def _one_line(error: Exception) -> str:
+    """What an error of another library says, on one line of bounded length."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if len(text) <= 200 else f"{text[:197]}..."
+
+
+def _remove(path: Path) -> None:
+    """Remove a folder and all in it, or a file. Links in it are removed themselves, not what they point to."""
+    if path.is_symlink() or not path.is_dir():
+        path.unlink()
+    else:
+        shutil.rmtree(path)
 
 
 def _first_whole(paths: Iterable[Path]) -> Path | None:
@@ -223,7 +331,7 @@ def _by_score(paths: Iterable[Path]) -> list[Path]:
 
 
 def _iteration(path: Path) -> int:
-    return int(path.name.removeprefix("iteration_"))
+    return int(path.name.removeprefix(_REPLACED).removeprefix("iteration_"))
 
 
 def _apart(tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
@@ -241,14 +349,14 @@ def _apart(tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
 def _json(note: dict[str, Any]) -> str:
     try:
         return json.dumps(note, indent=1)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise InputError(f"the state of a checkpoint must be what JSON can hold: {error}") from None
 
 
 def _digest(path: Path) -> tuple[int, str]:
     """Size and SHA-256 of a file, read piece by piece."""
     size, digest = 0, hashlib.sha256()
-    with open(path, "rb") as file:
+    with os.fdopen(open_regular(path, os.O_RDONLY), "rb") as file:
         while piece := file.read(_CHUNK):
             size += len(piece)
             digest.update(piece)

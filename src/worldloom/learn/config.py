@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from worldloom.core.errors import InputError
-from worldloom.learn.field_checks import check_fields
+from worldloom.learn.field_checks import check_fields, require_not_negative
 from worldloom.learn.policy_config import PolicyConfig
 
 Schedule = Literal["constant", "linear", "kl"]
@@ -58,6 +58,7 @@ class TrainConfig:
             raise InputError(f"gamma must lie between 0 and 1, not be {self.gamma}")
         if not self.learning_rate > 0.0:
             raise InputError(f"learning_rate must be greater than 0, not {self.learning_rate}")
+        require_not_negative(self, "max_gradient_norm")
 
 
 @dataclass(frozen=True)
@@ -83,3 +84,4 @@ class RolloutConfig(TrainConfig):
         super().__post_init__()
         if self.num_steps < 1:
             raise InputError(f"num_steps must be 1 or more, not {self.num_steps}")
+        require_not_negative(self, "value_weight")

@@ -8,19 +8,39 @@ import typing
 from typing import Any
 
 from worldloom.core.errors import InputError
+from worldloom.learn.json_files import brief
+
+LARGE = {"total_steps": 2**62, "seed": 2**63 - 1}
+"""The greatest value of whole numbers that may be beyond int32, by name."""
 
 
 def check_fields(settings: Any) -> None:
-    """InputError where a field of the dataclass ``settings`` is none of the words it may be, or a real number that is not finite."""
+    """InputError where a field of the dataclass ``settings`` is none of the words it may be, or no finite, whole or other value of its type."""
     for name, hint in typing.get_type_hints(type(settings)).items():
         value = getattr(settings, name)
         words = typing.get_args(hint) if typing.get_origin(hint) is typing.Literal else ()
         if words and not (isinstance(value, str) and value in words):
-            raise InputError(f"{name} must be one of {', '.join(words)}, not {value!r}")
+            raise InputError(f"{name} must be one of {', '.join(words)}, not {brief(value)}")
         if hint is float and not _is_finite_number(value):
-            raise InputError(f"{name} must be a finite number, not {value!r}")
+            raise InputError(f"{name} must be a finite number, not {brief(value)}")
+        if hint is int:
+            most = LARGE.get(name, 2**31 - 1)
+            if not isinstance(value, numbers.Integral) or isinstance(value, bool) or abs(int(value)) > most:
+                raise InputError(f"{name} must be a whole number of at most {most:,}, not {brief(value)}")
+        if hint in (bool, str) and not isinstance(value, hint):
+            raise InputError(f"{name} must be {'True or False' if hint is bool else 'text'}, not {brief(value)}")
+
+
+def require_not_negative(settings: Any, *names: str) -> None:
+    """InputError where one of these fields is less than 0."""
+    for name in names:
+        if not getattr(settings, name) >= 0:
+            raise InputError(f"{name} must be 0 or more, not {brief(getattr(settings, name))}")
 
 
 def _is_finite_number(value: Any) -> bool:
     """Whether ``value`` is a number, maybe a whole one, and neither infinite nor NaN."""
-    return isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
+    try:
+        return isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:  # a whole number beyond all floats
+        return False

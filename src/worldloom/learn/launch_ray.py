@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from worldloom.core.errors import InputError
+from worldloom.core.files import open_regular
 from worldloom.core.world_files import find
 from worldloom.learn.callbacks import Callback
 from worldloom.learn.progress import Progress
@@ -76,7 +77,7 @@ def train_with_ray(
         while not wait([future], LOOK_EVERY_S).done:
             _show_new(rows, show)
             if ends is not None and ends():
-                stop.touch()
+                os.close(open_regular(stop, os.O_WRONLY | os.O_CREAT))
     _show_new(rows, show)
     stop.unlink(missing_ok=True)
     outcome = future.result()

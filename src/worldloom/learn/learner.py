@@ -15,10 +15,12 @@ from worldloom.core.errors import InputError
 from worldloom.core.simulation import Simulation
 from worldloom.learn.advantages import add_final_values
 from worldloom.learn.config import RolloutConfig, TrainConfig
+from worldloom.learn.memory_needs import TRAINED, require_memory, require_network, step_bytes
 from worldloom.learn.normalize import RewardScale
 from worldloom.learn.optimizer import FlatAdam
 from worldloom.learn.policy import Policy
 from worldloom.learn.ranks import Ranks
+from worldloom.learn.restored import COUNTER, OPTIMIZER, take_over
 from worldloom.learn.rollout import Player
 from worldloom.learn.seats import Member, Seats, acting_kinds, parse_members
 from worldloom.learn.shuffle import Shuffle
@@ -75,6 +77,7 @@ class Learner:
         self.config = replace(own, **{name: getattr(config, name) for name in together})
         self.seats = Seats(simulation, parse_members(team.agents, simulation.definition), self.config.action_masks)
         self.device = self.seats.device
+        self._require_memory(team.network is None, config.num_steps)
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(config.seed + number)  # the only one that initialises a network
             self.policy = Policy(self.seats.spec, self.config.policy, team.network).to(self.device)
@@ -105,6 +108,14 @@ class Learner:
         self.metrics = torch.zeros(metrics, device=self.device)
         """What the last update tells of itself."""
         self.summary = torch.zeros(4 + metrics, dtype=torch.float64, device=self.device)
+
+    def _require_memory(self, own_network: bool, steps: int) -> None:
+        """InputError where the network or a roll-out of ``steps`` steps cannot fit into memory."""
+        if own_network:
+            require_network(self.name, self.seats.spec, self.config.policy, self.device, TRAINED, critic=True)
+        memory = 0 if self.config.policy.memory == "none" else self.config.policy.memory_size
+        needed = self.seats.rows * steps * step_bytes(self.seats.spec, memory)
+        require_memory(f"a roll-out of {steps:,} steps of {self.seats.rows:,} agents", needed, self.device, "make num_steps or num_envs smaller")
 
     def schedule(self, fraction: float) -> None:
         """Set the step size for an iteration, of which ``fraction`` of all are done."""
@@ -169,21 +180,12 @@ class Learner:
         return found
 
     def load(self, tensors: Mapping[str, torch.Tensor]) -> None:
-        """Take back what :meth:`tensors` gave. Where the rows are missing, new episodes begin; what else is missing stays as it is."""
+        """Take back what :meth:`tensors` gave. Where the rows are missing, new episodes begin; InputError where anything else is."""
         own = self.tensors()
+        take_over(f"policy '{self.name}'", own, tensors, {"sampler": COUNTER, "shuffle": COUNTER, **OPTIMIZER}, optional=("rows/",))
         for name in own:
             if name.startswith("rows/") and name not in tensors:
                 own[name].zero_()
-        for name, tensor in tensors.items():
-            if name.startswith("optimizer/"):
-                continue
-            if name not in own or own[name].shape != tensor.shape:
-                raise InputError(
-                    f"the saved policy '{self.name}' does not fit: '{name}' of shape {tuple(tensor.shape)}; train with the settings it was saved with"
-                )
-            with torch.no_grad():
-                own[name].copy_(tensor)
-        self.optimizer.load({k.removeprefix("optimizer/"): v for k, v in tensors.items() if k.startswith("optimizer/")})
         self.hand_over()
 
 

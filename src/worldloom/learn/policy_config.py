@@ -7,10 +7,13 @@ from typing import Any, Literal
 
 from worldloom.core.errors import InputError
 from worldloom.learn.field_checks import check_fields
+from worldloom.learn.json_files import brief
 
 Network = Literal["auto", "mlp", "nature", "impala", "two_branch"]
 Activation = Literal["tanh", "relu", "elu", "selu"]
 MemoryKind = Literal["none", "lstm", "gru"]
+
+MOST_LAYERS = 1000
 
 
 @dataclass(frozen=True)
@@ -49,13 +52,13 @@ class PolicyConfig:
 
     def __post_init__(self) -> None:
         check_fields(self)
-        if not self.hidden or not all(_is_count(units) for units in self.hidden):
-            raise InputError(f"hidden must hold the units of one layer or more, each of 1 or more, such as (64, 64), not {self.hidden!r}")
+        if not isinstance(self.hidden, (tuple, list)) or not 1 <= len(self.hidden) <= MOST_LAYERS or not all(_is_count(units) for units in self.hidden):
+            raise InputError(f"hidden must hold the units of one layer or more, each of 1 or more, such as (64, 64), not {brief(self.hidden)}")
         if not _is_count(self.memory_size):
-            raise InputError(f"memory_size must be a whole number of 1 or more, not {self.memory_size!r}")
+            raise InputError(f"memory_size must be a whole number of 1 or more, not {brief(self.memory_size)}")
         if not self.initial_std > 0.0:
             raise InputError(f"initial_std must be greater than 0, not {self.initial_std!r}")
 
 
 def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value < 2**31

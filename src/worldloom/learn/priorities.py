@@ -145,6 +145,10 @@ class Priorities:
         """Keep a step, int64 [1], from being drawn in any row."""
         self.values.index_fill_(0, step, 0.0)
 
+    def clear_padding(self) -> None:
+        """Zero what fills up the last block: it has no place in the replay, and must never be drawn."""
+        self.blocks.view(-1)[self.steps * self.rows :] = 0.0
+
     def tensors(self) -> dict[str, torch.Tensor]:
         """Everything that changes, by name, for checkpoints."""
         return {"priorities": self.blocks, "greatest": self.greatest, "beta": self.beta, "tick": self.tick}

@@ -14,11 +14,13 @@ from worldloom.core.simulation import Simulation
 from worldloom.learn.episodes import Episodes
 from worldloom.learn.epsilon_greedy import EpsilonGreedy
 from worldloom.learn.learner import Team
+from worldloom.learn.memory_needs import TRAINED, require_memory, require_network, step_bytes
 from worldloom.learn.optimizer import FlatAdam
 from worldloom.learn.priorities import Priorities
 from worldloom.learn.qnetwork import QNetwork
 from worldloom.learn.ranks import Ranks
 from worldloom.learn.replay import Replay
+from worldloom.learn.restored import COUNTER, FLOAT32, OPTIMIZER, take_over
 from worldloom.learn.seats import Seats, parse_members
 from worldloom.learn.spec import ObservationSpec
 
@@ -53,6 +55,7 @@ class QLearner:
         if action.kind != "categorical" or action.width != 1:
             kind = "real numbers" if action.kind == "gaussian" else f"{action.width} choices at once"
             raise InputError(f"the agents of world '{simulation.definition.id}' act with {kind}, and DQN takes one choice among several: train with ppo")
+        self._require_memory(team.network is None)
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(config.seed + number)  # the only one that initialises a network
             self.policy = QNetwork(self.seats.spec, config.policy, team.network).to(self.device)
@@ -80,6 +83,17 @@ class QLearner:
         self._weights, self._rewards = (torch.zeros(rows, device=self.device) for _ in range(2))
         no_count = torch.empty(0, dtype=torch.int32, device=self.device)
         self._no_finals = (no_count.view(0, 0), no_count, no_count)
+
+    def _require_memory(self, own_network: bool) -> None:
+        """InputError where the network, the replay or a batch cannot fit into memory."""
+        config, spec = self.config, self.seats.spec
+        if own_network:
+            require_network(self.name, spec, config.policy, self.device, TRAINED + 1, critic=False)
+        steps = config.replay_capacity // (self.seats.rows * self.ranks.size) if self.train else 0
+        needed = steps * self.seats.rows * step_bytes(spec, stack=config.stack)
+        require_memory(f"a replay of {config.replay_capacity:,} transitions", needed, self.device, "make replay_capacity smaller")
+        needed = config.batch_size // self.ranks.size * 2 * step_bytes(spec)
+        require_memory(f"a batch of {config.batch_size:,} transitions", needed, self.device, "make batch_size smaller")
 
     def _kept_specs(self) -> dict[str, ObservationSpec]:
         """What is kept of a step before it is taken: the observations, and the choices that are allowed."""
@@ -200,15 +214,10 @@ class QLearner:
         return found
 
     def load(self, tensors: Mapping[str, torch.Tensor]) -> None:
-        """Take back what :meth:`tensors` gave; what is missing stays as it is."""
-        own = self.tensors()
-        for name, tensor in tensors.items():
-            if name.startswith("optimizer/"):
-                continue
-            if name not in own or own[name].shape != tensor.shape:
-                raise InputError(
-                    f"the saved policy '{self.name}' does not fit: '{name}' of shape {tuple(tensor.shape)}; train with the settings it was saved with"
-                )
-            with torch.no_grad():
-                own[name].copy_(tensor)
-        self.optimizer.load({k.removeprefix("optimizer/"): v for k, v in tensors.items() if k.startswith("optimizer/")})
+        """Take back what :meth:`tensors` gave; rows and a replay that are missing stay as they are, InputError where anything else is."""
+        counters = {"explorer": COUNTER, f"{REPLAY}cursor": COUNTER, f"{REPLAY}tick": COUNTER, f"{REPLAY}priorities.tick": COUNTER}
+        choices = {f"{REPLAY}actions": (0, self.seats.spec.action.parameters - 1)}
+        drawn = {f"{REPLAY}priorities.priorities": (0.0, FLOAT32), f"{REPLAY}priorities.greatest": (0.0, FLOAT32), f"{REPLAY}priorities.beta": (0.0, 1.0)}
+        take_over(f"policy '{self.name}'", self.tensors(), tensors, {**OPTIMIZER, **counters, **choices, **drawn}, optional=("rows/",))
+        if self.replay is not None and self.replay.priorities is not None:
+            self.replay.priorities.clear_padding()

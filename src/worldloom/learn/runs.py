@@ -5,6 +5,7 @@ It runs alike in one process, in each of those that ``torchrun`` starts, and in 
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
@@ -25,6 +26,7 @@ from worldloom.learn.callbacks import Callback, StopAt
 from worldloom.learn.checkpoints import Checkpoints
 from worldloom.learn.config import TrainConfig
 from worldloom.learn.finite import Finite
+from worldloom.learn.json_files import as_float, brief
 from worldloom.learn.learner import Team
 from worldloom.learn.ranks import Ranks, join, launch_id, leave
 from worldloom.learn.recorder import Recorder
@@ -68,10 +70,12 @@ class Request:
     resume: Resume = "no"
 
     def __post_init__(self) -> None:
-        if not self.checkpoint_every >= 0.0:
-            raise InputError(f"checkpoint_every must be 0 or more seconds, not {self.checkpoint_every}")
+        if not 0.0 <= self.checkpoint_every < math.inf:
+            raise InputError(f"checkpoint_every must be 0 or more seconds and finite, not {brief(self.checkpoint_every)}")
         if self.keep < 1:
-            raise InputError(f"keep must be 1 checkpoint or more, not {self.keep}")
+            raise InputError(f"keep must be 1 checkpoint or more, not {brief(self.keep)}")
+        if self.stop_at is not None and not -math.inf < self.stop_at < math.inf:
+            raise InputError(f"stop_at must be a finite return, not {brief(self.stop_at)}")
 
     def teams(self) -> dict[str, Team] | None:
         """The policies and whom they play; None for a policy per kind, all of which learn."""
@@ -123,7 +127,10 @@ def request_to_dict(request: Request) -> dict[str, Any]:
 
 
 def _is_number(value: Any) -> bool:
-    return type(value) in (int, float)
+    try:
+        return math.isfinite(as_float(value))
+    except ValueError:
+        return False
 
 
 def _is_words(value: Any) -> bool:
@@ -137,9 +144,9 @@ _PARTS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "world_config": (lambda value: isinstance(value, dict), "an object with values by name"),
     "policies": (lambda value: isinstance(value, dict) and _is_words(list(value.values())), "an object with the agents of each policy as text"),
     "frozen": (_is_words, "a list of names"),
-    "stop_at": (lambda value: value is None or _is_number(value), "a number or null"),
-    "checkpoint_every": (_is_number, "a number of seconds"),
-    "keep": (lambda value: type(value) is int, "a whole number"),
+    "stop_at": (lambda value: value is None or _is_number(value), "a finite number or null"),
+    "checkpoint_every": (_is_number, "a finite number of seconds"),
+    "keep": (lambda value: type(value) is int and value < 2**31, "a whole number below 2**31"),
 }
 """What each part of ``config.json`` must be: a check, and words for it."""
 
@@ -152,18 +159,18 @@ def request_from_dict(values: Mapping[str, Any], run_dir: Path | None = None, re
     names = {f.name for f in fields(Request)} - {"run_dir", "resume"}
     given = {name: value for name, value in values.items() if name != "format"}
     if type(values.get("format", FORMAT)) is not int:
-        raise InputError(f"'format' in config.json must be a whole number, not {values['format']!r}")
+        raise InputError(f"'format' in config.json must be a whole number, not {brief(values['format'])}")
     if values.get("format", FORMAT) > FORMAT:
         raise InputError(
-            f"the run was written in format {values['format']}, and this version reads up to {FORMAT}: use the version that wrote it, or a later one"
+            f"the run was written in format {brief(values['format'])}, and this version of worldloom reads up to {FORMAT}: update worldloom to resume it"
         )
     missing = sorted({"env", "algorithm", "config"} - set(given))
     if missing or set(given) - names:
-        what = f"has no '{missing[0]}'" if missing else f"has '{min(set(given) - names)}'"
+        what = f"has no '{missing[0]}'" if missing else f"has {brief(min(set(given) - names))}"
         raise InputError(f"config.json {what}, so it is not one of a training from the command line: load its checkpoints from Python")
     for name, (fits, what) in _PARTS.items():
         if name in given and not fits(given[name]):
-            raise InputError(f"'{name}' in config.json must be {what}, not {given[name]!r}")
+            raise InputError(f"'{name}' in config.json must be {what}, not {brief(given[name])}")
     config = config_from_dict(algorithm(given["algorithm"])[1], given["config"])
     return Request(**{**given, "config": config, "frozen": tuple(given.get("frozen", ())), "run_dir": run_dir, "resume": resume})
 
@@ -214,6 +221,7 @@ def _train(request: Request, config: TrainConfig, callbacks: list[Callback], tel
         trainer = _trainer(kind, stack.enter_context(worlds), config, request, ranks)
         watching: list[Callback] = [Finite()]
         checkpoint: Path | None = None
+        folder: RunFolder | None = None
         if ranks.leads:
             folder = stack.enter_context(_open(request, made, place, resumes))
             place, checkpoint = folder.path, folder.resumed_from
@@ -222,18 +230,30 @@ def _train(request: Request, config: TrainConfig, callbacks: list[Callback], tel
         if tell_folder is not None:
             tell_folder(place)
         if checkpoint is not None:
-            saved = Checkpoints(checkpoint.parent).load(checkpoint)
-            trainer.load_state(saved.tensors, saved.state)
-        if request.stop_at is not None:
-            watching.append(StopAt(request.stop_at))
+            _load(trainer, checkpoint)
         if request.resume == "yes" and trainer.steps >= config.total_steps:
             raise InputError(f"the run in {place} has taken its {config.total_steps:,} steps: give more --total-steps to go on")
+        if folder is not None:
+            folder.start()  # only now: what cannot be resumed stays as it is, byte for byte
+        if request.stop_at is not None:
+            watching.append(StopAt(request.stop_at))
         steps, seconds = trainer.steps, trainer.seconds
         trainer.learn(callbacks=[*watching, *callbacks])
         spent = trainer.seconds - seconds
         rate = (trainer.steps - steps) / spent if spent > 0.0 else 0.0
         complete, found = trainer.steps >= config.total_steps, _all_mishaps(worlds, ranks)
         return Outcome(place, ranks.leads, trainer.iteration, trainer.steps, trainer.seconds, rate, trainer.score, complete, found)
+
+
+def _load(trainer: Trainer, checkpoint: Path) -> None:
+    """Let ``trainer`` go on from a checkpoint; InputError, which names it, where it does not fit."""
+    saved = Checkpoints(checkpoint.parent).load(checkpoint)
+    try:
+        trainer.load_state(saved.tensors, saved.state)
+        if (trainer.iteration, trainer.steps) != (saved.iteration, saved.steps):
+            raise InputError(f"its state is that of iteration {trainer.iteration} and step {trainer.steps}, its note of {saved.iteration} and {saved.steps}")
+    except InputError as error:
+        raise InputError(f"the run cannot go on from checkpoint {checkpoint} and was left as it is: {error}") from None
 
 
 def _trainer(kind: Any, worlds: Simulation, config: TrainConfig, request: Request, ranks: Ranks) -> Trainer:
@@ -263,7 +283,7 @@ def _place(request: Request, made: Definition) -> tuple[Path | None, bool]:
 def _open(request: Request, made: Definition, place: Path | None, resumes: bool) -> RunFolder:
     if place is None:
         place = default_folder(made.id, request.algorithm, request.config.seed)
-    return RunFolder(place, request_to_dict(request), resumes, request.keep, launch_id())
+    return RunFolder(place, request_to_dict(request), resumes, request.keep, launch_id(), start=False)
 
 
 def _all_mishaps(worlds: Simulation, ranks: Ranks) -> Mishaps:

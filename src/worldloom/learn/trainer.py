@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -19,6 +19,7 @@ from worldloom.core.schedule import Autoreset
 from worldloom.core.simulation import Simulation
 from worldloom.learn.callbacks import Callback
 from worldloom.learn.config import TrainConfig
+from worldloom.learn.json_files import as_float, is_count
 from worldloom.learn.progress import Progress
 from worldloom.learn.ranks import Ranks
 from worldloom.learn.reports import Report, Reports
@@ -223,17 +224,52 @@ class Trainer(ABC):
 
     def load_state(self, tensors: Tensors, plain: dict[str, Any]) -> None:
         """Go on from what :meth:`state` gave. A training that is alone goes on bit for bit on the CPU; several processes start new episodes."""
+        known = _checked_state(plain)
         worlds = {k.removeprefix("worlds/"): v for k, v in tensors.items() if k.startswith("worlds/")}
         if worlds and self.ranks.alone:
             snapshot.restore(self.simulation, worlds)
         else:  # other episodes than those that the seed began with
-            self.simulation.reset(seeds=(self.config.seed + (plain["iteration"] << 32)) % 2**64)
+            self.simulation.reset(seeds=(self.config.seed + (known.iteration << 32)) % 2**64)
         self.load_tensors({k: v for k, v in tensors.items() if not k.startswith("worlds/")})
-        self.iteration, self.steps, self.seconds = plain["iteration"], plain["steps"], plain["seconds"]
+        self.iteration, self.steps, self.seconds = known.iteration, known.steps, known.seconds
         self._reports, self.score = Reports(self.device), math.nan
-        self._recent = {k: deque(tuple(r) for r in v) for k, v in plain["recent"].items()}
-        self._finished = dict(plain["finished"])
-        self._faults = self._earlier_faults = plain.get("faults", 0.0)
+        self._recent = {k: deque(v) for k, v in known.recent.items()}
+        self._finished = known.finished
+        self._faults = self._earlier_faults = known.faults
+
+
+class _State(NamedTuple):
+    """The plain values of a saved training, see :meth:`Trainer.state`."""
+
+    iteration: int
+    steps: int
+    seconds: float
+    recent: dict[str, list[tuple[float, float, float]]]
+    finished: dict[str, float]
+    faults: float
+
+
+def _checked_state(plain: Mapping[str, Any]) -> _State:
+    """The plain values of a saved training; InputError where they are none that a training saves."""
+    try:
+        iteration, steps, seconds, faults = plain["iteration"], plain["steps"], as_float(plain["seconds"]), as_float(plain.get("faults", 0.0))
+        if not is_count(iteration) or not is_count(steps) or not 0.0 <= seconds < math.inf or not 0.0 <= faults < math.inf:
+            raise ValueError
+        recent = {str(name): [_episodes(entry) for entry in entries] for name, entries in plain["recent"].items()}
+        finished = {str(name): as_float(count) for name, count in plain["finished"].items()}
+        if not all(0.0 <= count < math.inf for count in finished.values()):
+            raise ValueError
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise InputError("the saved training lacks a value that every training saves, or has one that no training can have: take another checkpoint") from None
+    return _State(iteration, steps, seconds, recent, finished, faults)
+
+
+def _episodes(entry: Any) -> tuple[float, float, float]:
+    """Episodes that ended in one iteration: their count, and the sums of their returns and lengths."""
+    count, total, length = map(as_float, entry)
+    if not 0.0 < count < math.inf:
+        raise ValueError
+    return count, total, length
 
 
 def _callbacks(given: Iterable[Callback] | Callback) -> list[Callback]:

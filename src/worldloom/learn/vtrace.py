@@ -16,10 +16,12 @@ from torch import nn
 from worldloom.core.errors import InputError
 from worldloom.learn.actions import log_prob_entropy
 from worldloom.learn.config import RolloutConfig
+from worldloom.learn.field_checks import require_not_negative
 from worldloom.learn.learner import Learner, Team
 from worldloom.learn.means import Mean
 from worldloom.learn.on_policy import OnPolicy, explained_variance
 from worldloom.learn.ranks import Ranks
+from worldloom.learn.restored import COUNTER, require_choices, take_over
 from worldloom.learn.rollout import roll_out
 from worldloom.learn.storage import Batch
 from worldloom.learn.take import select
@@ -54,8 +56,11 @@ class VTraceConfig(RolloutConfig):
             raise InputError("V-trace has no divergence to follow: use schedule constant or linear")
         if not 1 <= self.steps_per_update <= self.num_steps:
             raise InputError(f"steps_per_update must lie between 1 and num_steps ({self.num_steps}), not be {self.steps_per_update}")
+        require_not_negative(self, "c_clip", "rho_clip")
         if self.c_clip > self.rho_clip:
             raise InputError(f"c_clip must be at most rho_clip ({self.rho_clip}), not {self.c_clip}")
+        if not 0.0 <= self.lam <= 1.0:
+            raise InputError(f"lam must lie between 0 and 1, not be {self.lam}")
         if self.batches < 1:
             raise InputError(f"batches must be 1 or more, not {self.batches}")
 
@@ -171,14 +176,18 @@ class VTrace(OnPolicy):
 
     def load_tensors(self, tensors: Tensors) -> None:
         super().load_tensors({k: v for k, v in tensors.items() if k != "turn" and not k.startswith("window/")})
-        self.turn.copy_(tensors["turn"])
+        take_over("training", {"turn": self.turn}, {k: v for k, v in tensors.items() if k == "turn"}, {"turn": COUNTER})
         kept = self.ranks.alone and any(k.startswith("window/") for k in tensors)
         for name, learner in self.learners.items():
             window = learner.player.storage
             if not kept:
                 window.remember_nothing()
-            for key, tensor in window.tensors().items() if kept else ():
-                tensor.copy_(tensors[f"window/{name}/{key}"])
+                continue
+            prefix = f"window/{name}/"
+            saved = {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
+            take_over(f"window of policy '{name}'", window.tensors(), saved, {"first": (0, window.steps - 1)})
+            if window.spec.action.kind == "categorical":
+                require_choices(f"'actions' in the saved window of policy '{name}'", window.actions, window.spec.action.sizes)
 
 
 def _config(learner: Learner) -> VTraceConfig:

@@ -9,6 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from worldloom.core.action_range import fits
+from worldloom.core.arrays import host
 from worldloom.core.errors import InputError
 from worldloom.core.executor import Outlet
 from worldloom.core.lifecycle import FINAL
@@ -143,9 +145,10 @@ class Batch:
         self._copies = copies
 
     def _step(self, actions: Any, outlets: list[Outlet]) -> None:
-        own = self._only_action
-        if own is not None and type(actions) is np.ndarray and actions.shape == own.shape and actions.dtype.kind == own.dtype.kind:
-            own[...] = actions if actions.dtype.itemsize <= own.dtype.itemsize or actions.dtype.kind == "f" else _clipped(actions, own.dtype)
+        own: Any = self._only_action
+        alike = own is not None and type(actions) is np.ndarray and actions.shape == own.shape and actions.dtype.kind == own.dtype.kind
+        if alike and (actions.dtype.itemsize <= own.dtype.itemsize or actions.dtype.kind == "f" or fits(actions, own.dtype)):
+            own[...] = actions
             self.simulation.step(outlets=outlets)
             return
         if len(self._action_columns) == 1 and not isinstance(actions, Mapping):
@@ -158,19 +161,12 @@ class Batch:
 
     def _shaped(self, actions: Any, column: Column) -> Any:
         if not hasattr(actions, "shape"):
-            actions = np.asarray(actions)
+            actions = host(actions, "the actions")
         if actions.shape != column.shape and _size(actions) == _size(column) and tuple(actions.shape[:1]) == (self.num_envs,):
             actions = actions.reshape(column.shape)
         if isinstance(actions, np.ndarray) and actions.dtype == np.float64 and column.dtype == np.float32:
             actions = actions.astype(np.float32)  # Gymnasium's users often compute in double precision
         return actions
-
-
-def _clipped(actions: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """Whole numbers that do not fit stay out of range, instead of wrapping into it."""
-    info = np.iinfo(dtype)
-    clipped: np.ndarray[Any, Any] = np.clip(actions, info.min, info.max)
-    return clipped
 
 
 def _size(array: Any) -> int:

@@ -11,6 +11,8 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
+from worldloom.core.arrays import host, whole_number
+from worldloom.core.copying import Uncopied
 from worldloom.core.errors import InputError, WorldFault
 from worldloom.core.registry import Definition, definition
 from worldloom.core.schedule import Autoreset
@@ -25,7 +27,7 @@ MODES: dict[Autoreset, AutoresetMode] = {
 }
 
 
-class WorldVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
+class WorldVectorEnv(Uncopied, gymnasium.vector.VectorEnv[Any, Any, Any]):
     """``num_envs`` copies of a world as a Gymnasium vector environment.
 
     Args:
@@ -57,12 +59,14 @@ class WorldVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         config: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> None:
-        made = definition(world) if isinstance(world, str) else world
+        made = world if isinstance(world, Definition) else definition(world)
+        if backend not in ("numpy", "torch"):
+            raise InputError(f"backend must be 'numpy' or 'torch', not {backend!r}")
         if render_mode not in (None, "rgb_array"):
             raise InputError(f"render_mode must be 'rgb_array' or None, not {render_mode!r}")
         if render_mode is not None and made.render is None:
             raise InputError(f"world '{made.id}' has no renderer: register it with render=..., or leave render_mode out")
-        given = None if seed is None or not isinstance(seed, Sequence) else np.asarray(seed)
+        given = host(seed, "the seeds") if isinstance(seed, Sequence) else None
         first = seed if given is None else 0
         self.simulation = Simulation(made, num_envs, device, seed=first, autoreset=autoreset, threads=threads, config=config, share=False, **options)  # type: ignore[arg-type]
         if given is not None:
@@ -80,14 +84,14 @@ class WorldVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
 
     def reset(self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Start new episodes: in all worlds, or in those of ``options["reset_mask"]``. Returns the observations of all worlds, and infos."""
-        mask = (options or {}).get("reset_mask")
+        mask = checked_options(options).get("reset_mask")
         if seed is None and mask is None:
             self.batch.begin()
-        elif isinstance(seed, Sequence) and None in seed:
-            self._reset_some(seed, np.ones(self.num_envs, np.bool_) if mask is None else _numpy(mask))
+        elif isinstance(seed, (list, tuple)) and None in seed:
+            self._reset_some(seed, np.ones(self.num_envs, np.bool_) if mask is None else host(mask, "a reset mask"))
         else:
-            self.simulation.reset(mask, None if seed is None else np.asarray(seed))
-        self._over[:] = False if mask is None else self._over & ~_numpy(mask)
+            self.simulation.reset(mask, seed)
+        self._over[:] = False if mask is None else self._over & ~host(mask, "a reset mask")
         return self.batch.observations(), self.batch.infos()
 
     def _reset_some(self, seeds: Sequence[int | None], mask: np.ndarray[Any, Any]) -> None:
@@ -110,7 +114,7 @@ class WorldVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         self.batch.step(actions)
         outcome = self.batch.outcome()
         if disabled:
-            self._over = _numpy(outcome[2] | outcome[3])
+            self._over = host(outcome[2] | outcome[3], "the flags")
         return outcome
 
     def errors(self) -> list[WorldFault]:
@@ -138,7 +142,7 @@ class WorldVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         self.simulation.close()
 
 
-class WorldEnv(gymnasium.Env[Any, Any]):
+class WorldEnv(Uncopied, gymnasium.Env[Any, Any]):
     """One world as a Gymnasium environment.
 
     Args:
@@ -161,6 +165,9 @@ class WorldEnv(gymnasium.Env[Any, Any]):
         return self._vector.simulation
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        checked_options(options)
+        if seed is not None:
+            seed = whole_number("seed", seed, 0, 2**63 - 1)
         super().reset(seed=seed)
         observations, infos = self._vector.reset(seed=seed)
         return _first(observations, self.observation_space), _first_info(infos)
@@ -195,5 +202,8 @@ def _first_info(infos: dict[str, Any]) -> dict[str, Any]:
     return {k: v[0] for k, v in infos.items() if not k.startswith("_")}
 
 
-def _numpy(mask: Any) -> Any:
-    return mask.detach().cpu().numpy() if hasattr(mask, "detach") else np.asarray(mask)
+def checked_options(options: Any) -> Mapping[str, Any]:
+    """``options`` of a reset; InputError where they are no mapping."""
+    if options is not None and not isinstance(options, Mapping):
+        raise InputError(f"the options of a reset are a mapping, such as {{'reset_mask': mask}}, not {options!r}")
+    return options or {}

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import gymnasium
 
+from worldloom.core.arrays import whole_number
 from worldloom.core.errors import InputError
 from worldloom.core.families import check_settings, family_ids, family_of, split
 from worldloom.core.fields import Role
@@ -69,9 +70,12 @@ def make(
     """
     if env_type not in ("gymnasium", "torch", "dm"):
         raise InputError(f"env_type must be 'gymnasium', 'torch' or 'dm', not {env_type!r}")
+    num_envs = whole_number("num_envs", num_envs, 1)
     if batch_size is not None and not (isinstance(batch_size, int) and 1 <= batch_size <= num_envs):
         raise InputError(f"batch_size must be from 1 to num_envs ({num_envs}), not {batch_size!r}")
     id = os.fspath(id) if isinstance(id, os.PathLike) else id
+    if not isinstance(id, (str, Definition, Sequence)) and not callable(id):
+        raise InputError(f"make takes the id of a world, its definition, or a function that makes a Gymnasium environment, not {id!r}")
     if (isinstance(id, str) and id.startswith(FOREIGN)) or not isinstance(id, (str, Definition)):
         if device not in ("cpu", "auto"):
             raise InputError(f"Gymnasium's environments run on the CPU, not on {device!r}")
@@ -131,7 +135,7 @@ def _make_foreign(
 
 def make_spec(id: str | Definition, **settings: Any) -> EnvSpec:
     """The spaces, the episode limit and the configuration of a world, without making one; ``settings`` for worlds that have some."""
-    made = definition(id, **settings) if isinstance(id, str) else id
+    made = id if isinstance(id, Definition) else definition(id, **settings)
     outside = layout(made)
     config = {
         f.name: f.default.item() if f.default.shape == () else f.default for f in made.world.fields.values() if f.role is Role.CONFIG and f.name != "max_steps"

@@ -12,6 +12,9 @@ import gymnasium
 import numpy as np
 from gymnasium.vector.utils import batch_space
 
+from worldloom.core import memory
+from worldloom.core.arrays import host, whole_number
+from worldloom.core.copying import Uncopied
 from worldloom.core.errors import InputError, WorldFault
 from worldloom.core.registry import Definition, definition
 from worldloom.core.schedule import Autoreset
@@ -20,7 +23,7 @@ from worldloom.vector.batch import Batch, Outcome
 from worldloom.vector.layout import layout
 
 
-class WorldPool:
+class WorldPool(Uncopied):
     """``num_envs`` worlds in groups of ``batch_size``; each group steps as a whole, on a thread of its own, when all its actions are there.
 
     The interface is EnvPool's: ``async_reset``, then ``recv`` and ``send`` in turn; ``infos["env_id"]`` says which worlds came back.
@@ -48,16 +51,24 @@ class WorldPool:
         config: Mapping[str, Any] | None = None,
         exact: bool = False,
     ) -> None:
-        if num_envs < 1 or batch_size < 1 or num_envs % batch_size:
+        whole_number("num_envs", num_envs, 1)
+        whole_number("batch_size", batch_size, 1)
+        whole_number("threads", 1 if threads is None else threads, 1)
+        if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not timeout > 0:
+            raise InputError(f"timeout is a positive number of seconds, not {timeout!r}")
+        if num_envs % batch_size:
             raise InputError(f"num_envs ({num_envs}) must be a multiple of batch_size ({batch_size})")
         if autoreset == "disabled":
             raise InputError("a pool resets its worlds by itself: choose autoreset='same_step' or 'next_step'")
-        made = definition(world) if isinstance(world, str) else world
+        made = world if isinstance(world, Definition) else definition(world)
+        seeds = host(seed, "the seeds") if isinstance(seed, Sequence) else None
+        if seeds is not None and (seeds.shape != (num_envs,) or seeds.dtype.kind not in "iu"):
+            raise InputError(f"seed is a whole number or one per world ({num_envs}), not {seed!r}")
         self.num_envs, self.batch_size, self.timeout = num_envs, batch_size, timeout
         outside = layout(made)
         self._batches = []
         for first in range(0, num_envs, batch_size):
-            given = None if seed is None or not isinstance(seed, Sequence) else np.asarray(seed)[first : first + batch_size]
+            given = None if seeds is None else seeds[first : first + batch_size]
             sim = Simulation(
                 made,
                 batch_size,
@@ -73,11 +84,14 @@ class WorldPool:
                 sim.reset(seeds=given)
                 sim.untouched = True
             self._batches.append(Batch(sim, outside, "numpy", copy=True))
+            if not first:
+                memory.require((num_envs - batch_size) * sim.bytes_per_world, sim.device, f"{num_envs - batch_size:,} more worlds of '{made.id}'")
         self.single_observation_space, self.single_action_space = outside.observation_space, outside.action_space
         self.observation_space: gymnasium.Space[Any] = batch_space(outside.observation_space, batch_size)
         self.action_space: gymnasium.Space[Any] = batch_space(outside.action_space, batch_size)
         columns = {leaf.key: self._batches[0].simulation.tables[leaf.table][leaf.name] for leaf in outside.actions}
-        self._actions = [{leaf.key: np.zeros((batch_size, *leaf.shape), columns[leaf.key].dtype) for leaf in outside.actions} for _ in self._batches]
+        kinds = {key: np.dtype(np.int64) if column.dtype.kind == "i" else column.dtype for key, column in columns.items()}  # what does not fit is told
+        self._actions = [{leaf.key: np.zeros((batch_size, *leaf.shape), kinds[leaf.key]) for leaf in outside.actions} for _ in self._batches]
         self._given = np.zeros((len(self._batches), batch_size), np.bool_)
         self._out = np.zeros(len(self._batches), np.bool_)
         self._jobs: queue.SimpleQueue[tuple[int, bool] | None] = queue.SimpleQueue()
@@ -135,7 +149,7 @@ class WorldPool:
 
     def _ids(self, env_id: Any) -> Any:
         """``env_id`` as an array, of worlds that wait for an action."""
-        ids = np.asarray(env_id)
+        ids = host(env_id, "env_id")
         if ids.ndim != 1 or ids.dtype.kind not in "iu" or (ids.size and not (ids.min() >= 0 and ids.max() < self.num_envs)):
             raise InputError(f"env_id holds whole numbers from 0 to {self.num_envs - 1}, not {env_id!r}")
         busy = self._out[ids // self.batch_size] | self._given[ids // self.batch_size, ids % self.batch_size]
@@ -152,7 +166,7 @@ class WorldPool:
             actions = {next(iter(wanted)): actions}
         if not isinstance(actions, Mapping) or set(actions) != set(wanted):
             raise InputError(f"actions are a mapping with the keys {', '.join(wanted)}")
-        found = {key: np.asarray(values) for key, values in actions.items()}
+        found = {key: host(values, "the actions") for key, values in actions.items()}
         for key, values in found.items():
             shape, dtype = (count, *wanted[key].shape[1:]), wanted[key].dtype
             if values.shape[:1] != (count,) or values.size != np.prod(shape, dtype=int) or not np.can_cast(values.dtype, dtype, "same_kind"):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 import itertools
 import os
 import pickle
 import sys
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import cloudpickle  # type: ignore[import-untyped]
@@ -18,6 +19,8 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from worldloom.core.arrays import host
+from worldloom.core.copying import Uncopied
 from worldloom.core.errors import InputError
 from worldloom.vector.batched_infos import add_info
 from worldloom.vector.shared_memory import NO_SEED, TOO_LONG, leaves_of
@@ -30,10 +33,12 @@ __all__ = ["Fault", "ProcessPool", "WorkerError"]
 Factory = Callable[[], gymnasium.Env[Any, Any]]
 Seeds = int | Sequence[int | None] | None
 Results = tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]
+MOST_ENVS = 2**20
+"""Every environment is an object of its own in a worker process."""
 AUTORESET = {"next_step": AutoresetMode.NEXT_STEP, "same_step": AutoresetMode.SAME_STEP, "disabled": AutoresetMode.DISABLED}
 
 
-class ProcessPool(VectorEnv):  # type: ignore[misc]
+class ProcessPool(Uncopied, VectorEnv):  # type: ignore[misc]
     """``num_envs`` Gymnasium environments in worker processes.
 
     With ``batch_size`` left out it is a Gymnasium vector environment: :meth:`reset` and :meth:`step` hand all environments in and out.
@@ -72,11 +77,11 @@ class ProcessPool(VectorEnv):  # type: ignore[misc]
         self.closed = True  # until there is something to close
         if os.name != "posix":
             raise InputError(f"a process pool hands file descriptors to its workers, which {sys.platform} does not allow: use gymnasium.vector.AsyncVectorEnv")
-        self.num_envs = _count("num_envs", num_envs, sys.maxsize)
+        self.num_envs = _count("num_envs", num_envs, MOST_ENVS)
         self.batch_size = _count("batch_size", num_envs if batch_size is None else batch_size, num_envs)
-        if autoreset not in AUTORESET:
+        if not isinstance(autoreset, str) or autoreset not in AUTORESET:
             raise InputError(f"autoreset is one of {', '.join(AUTORESET)}, not {autoreset!r}")
-        if not timeout > 0:
+        if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not timeout > 0:
             raise InputError(f"timeout is a positive number of seconds, not {timeout!r}")
         self.autoreset, self.timeout, self.copy = autoreset, float(timeout), bool(copy)
         self._synchronous = self.batch_size == num_envs
@@ -139,6 +144,8 @@ class ProcessPool(VectorEnv):  # type: ignore[misc]
         self._check_open()
         if not self._synchronous:
             raise InputError(f"this pool hands out {self.batch_size} of {self.num_envs} environments at a time: call async_reset(), then recv()")
+        if options is not None and not isinstance(options, Mapping):
+            raise InputError(f"the options of a reset are a mapping, such as {{'reset_mask': mask}}, not {options!r}")
         rest = dict(options or {})
         ids = np.arange(self.num_envs, dtype=np.int32)
         if "reset_mask" in rest:
@@ -306,7 +313,7 @@ class ProcessPool(VectorEnv):  # type: ignore[misc]
         if env_id is None:
             ids = np.arange(self.num_envs, dtype=np.int32)
         else:
-            given = np.asarray(env_id)
+            given = host(env_id, "env_id")
             if given.ndim != 1 or given.dtype.kind not in "iu" or (given.size and not 0 <= given.min() <= given.max() < self.num_envs):
                 raise InputError(f"env_id holds whole numbers from 0 to {self.num_envs - 1}, not {env_id!r}")
             ids = given.astype(np.int32)
@@ -358,7 +365,7 @@ def _new_seeds(seeds: np.ndarray | None, places: list[slice], worker: int, resta
 
 def _count(name: str, value: Any, largest: int) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not 1 <= value <= largest:
-        raise InputError(f"{name} is a whole number from 1{f' to {largest}' if largest < sys.maxsize else ''}, not {value!r}")
+        raise InputError(f"{name} is a whole number from 1 to {largest}, not {value!r}")
     return int(value)
 
 
@@ -367,7 +374,7 @@ def _cores() -> int:
 
 
 def _mask(mask: Any, num_envs: int) -> np.ndarray:
-    array = np.asarray(mask)
+    array = host(mask, "reset_mask")
     if array.shape != (num_envs,) or array.dtype != np.bool_ or not array.any():
         raise InputError(f"reset_mask is a bool array of shape ({num_envs},) with at least one True, not {mask!r}")
     return array
@@ -378,7 +385,10 @@ def _factories(given: str | Factory | Sequence[Factory], num_envs: int, env_kwar
     if isinstance(given, str):
         module, _, name = given.rpartition(":")
         if module:
-            __import__(module)
+            try:
+                importlib.import_module(module)
+            except (ImportError, ValueError) as error:
+                raise InputError(f"the module '{module}' of {given!r} cannot be imported: {error}") from None
         try:
             spec = gymnasium.spec(name)
         except gymnasium.error.Error as error:
@@ -386,7 +396,7 @@ def _factories(given: str | Factory | Sequence[Factory], num_envs: int, env_kwar
         return [(spec, env_kwargs or {})] * num_envs, spec
     if env_kwargs:
         raise InputError("env_kwargs are arguments for gymnasium.make: give an id with them, or bind them in the factory")
-    each = [given] * num_envs if callable(given) else list(given)
+    each = [given] * num_envs if callable(given) else list(given) if isinstance(given, Sequence) else []
     if len(each) != num_envs or not all(callable(factory) for factory in each):
         raise InputError(f"give an id, a function that makes an environment, or a list of {num_envs} such functions, not {given!r}")
     return each, None

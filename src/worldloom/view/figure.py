@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
-import os
 from pathlib import Path
 from typing import Any
 
 from worldloom.core.errors import InputError
+from worldloom.core.files import replacing
 
 
 def new_figure(what: str, width: float, height: float) -> Any:
@@ -26,12 +25,11 @@ def new_figure(what: str, width: float, height: float) -> Any:
 def save_figure(figure: Any, target: Path) -> None:
     """Write ``figure`` into ``target``, whose ending says which format, such as ``.png`` or ``.svg``."""
     target = Path(target).expanduser()
-    part = target.with_name(f".writing_{target.name}")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(part, dpi=150)
-        os.replace(part, target)
-    except (OSError, ValueError) as error:  # a folder that cannot be written, a format that matplotlib does not know
-        with contextlib.suppress(OSError):
-            part.unlink()
+        with replacing(target) as part:
+            figure.savefig(part, dpi=150)
+    except InputError:
+        raise
+    except (OSError, ValueError) as error:  # a folder that cannot be made, a format that matplotlib does not know
         raise InputError(f"cannot draw {target}: {error}") from None

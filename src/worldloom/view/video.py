@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
-import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from worldloom.core.errors import InputError
+from worldloom.core.files import replacing
 
 Frame = np.ndarray[Any, np.dtype[np.uint8]]
 
@@ -39,25 +38,21 @@ def write_video(frames: Iterable[Frame], target: Path, frames_per_second: int) -
     first = next(even, None)
     if first is None:
         raise InputError(f"there are no pictures for {target}: at least one is needed")
-    part = target.with_name(f".writing_{target.name}")  # with the same ending, from which ffmpeg takes the format
     options = _OPTIONS[target.suffix.lower()]
     size = (first.shape[1], first.shape[0])
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        writer = imageio_ffmpeg.write_frames(str(part), size, fps=frames_per_second, macro_block_size=2, ffmpeg_log_level="error", **options)
-        try:
-            writer.send(None)
-            writer.send(first)
-            for frame in even:
-                writer.send(frame)
-        finally:
-            writer.close()
-        os.replace(part, target)
+        with replacing(target) as part:  # with the same ending, from which ffmpeg takes the format
+            writer = imageio_ffmpeg.write_frames(str(part), size, fps=frames_per_second, macro_block_size=2, ffmpeg_log_level="error", **options)
+            try:
+                writer.send(None)
+                writer.send(first)
+                for frame in even:
+                    writer.send(frame)
+            finally:
+                writer.close()
     except OSError as error:
         raise InputError(f"cannot write the video {target}: {error}") from None
-    finally:
-        with contextlib.suppress(OSError):
-            part.unlink()
 
 
 def _check(target: Path, frames_per_second: int) -> None:

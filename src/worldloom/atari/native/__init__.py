@@ -13,7 +13,7 @@ from worldloom.atari import deeds
 MEMBERS = (
     "state", "dpc", "cartridge", "riot", "controls", "bus", "decimal", "undocumented", "polling",
     "m6507", "m6507_cpu", "quick_cpu", "instructions_cpu", "careful_cpu", "instructions_cpu", "run_cpu", "m6507_cuda", "careful_cuda", "waiting_cuda",
-    "apart", "collisions", "orders", "tia", "frame", "record",
+    "apart", "collisions", "orders", "tia", "frame", "confine", "record",
 )  # fmt: skip
 """The headers inside of the struct, in the order of the text; members may name those that come after them. The instructions come twice, quick and with care."""
 

@@ -2,6 +2,7 @@
 // Actions are numbered NOOP FIRE UP RIGHT LEFT DOWN UPRIGHT UPLEFT DOWNRIGHT DOWNLEFT and again, from 10 on, all but the first two with FIRE.
 
 enum : u32 { PUSH_LEFT = 4, PUSH_RIGHT = 8, PUSH_FIRE = 16 };
+enum : s32 { MOST_STEP = 1 << 20 };  // that a paddle is turned by in a frame: from one end to the other
 
 // What an action of 0 to 17 pushes; actions of player B, 18 to 35, count the same. Others push nothing.
 CUDA_CALLABLE u32 pushed(u32 action) {
@@ -12,10 +13,11 @@ CUDA_CALLABLE u32 pushed(u32 action) {
 // Sets the pins for one frame. `reset` and `select` are 1 while the switch is held; `step` is how far a paddle is turned.
 // `more` are the actions of the players C and D, where there are four.
 CUDA_CALLABLE void press(u32 action_a, u32 action_b, u32 reset, u32 select, s32 step = PADDLE_STEP, const u8* more = 0) {
+    step = step > MOST_STEP ? MOST_STEP : step < -MOST_STEP ? -MOST_STEP : step;
     u32 push[4] = {pushed(action_a), pushed(action_b), more ? pushed(more[0]) : 0, more ? pushed(more[1]) : 0};
     for (u32 player = 0; player < (more ? 4 : 2); player++) {
-        if (push[player] & PUSH_LEFT) paddle[player] = paddle[player] + step > paddle_high ? paddle_high : paddle[player] + step;
-        if (push[player] & PUSH_RIGHT) paddle[player] = paddle[player] - step < paddle_low ? paddle_low : paddle[player] - step;
+        const s32 by = (push[player] & PUSH_LEFT ? step : 0) - (push[player] & PUSH_RIGHT ? step : 0), to = paddle[player] + by;
+        if (push[player] & (PUSH_LEFT | PUSH_RIGHT)) paddle[player] = to > paddle_high ? paddle_high : to < paddle_low ? paddle_low : to;
     }
     u32 first = swap_ports & 1;
     u32 pins[2];

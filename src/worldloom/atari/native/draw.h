@@ -1,5 +1,5 @@
 // The body of the native function that draws one of the two pictures of console k, `slot`, or of its lines every `lanes`th, from `lane` on.
-const s32* row = &table.data[game.data[k] * SLOTS];
+const s32* row = &table.data[KNOWN_ROW(game.data[k], table.shape[0]) * SLOTS];
 const u32* events = log.data + ((long long)k * 2 + slot) * log_words;
 if (events[0] == NOTHING_LOGGED) return;
 Painter painter;

@@ -11,14 +11,14 @@ const s32 most = pressed.shape[1], hands = pressed.shape[2];
 const auto held = [&](const Seat& seat, s32 f) { return pressed.data + ((long long)seat.row * most + f) * hands; };
 const auto memory_of = [&](s32 k) { return (u8*)machine.data + (long long)k * machine.strides[0]; };
 const auto logs_of = [&](s32 k) { return log.data + (long long)k * 2 * log_words; };
-const auto facts_of = [&](s32 k) { return &table.data[game.data[k] * SLOTS]; };
+const auto facts_of = [&](s32 k) { return &table.data[KNOWN_ROW(game.data[k], table.shape[0]) * SLOTS]; };
 
 // Whether console k has anything to do.
 const auto sit_down = [&](Seat& seat, s32 k) {
     if (mask.data && mask.data[k] != value) return false;
     seat.k = k, seat.row = program.data ? program.data[k] : k;
     logs_of(k)[0] = logs_of(k)[log_words] = NOTHING_LOGGED;
-    if (seat.row < 0) return false;
+    if ((u32)seat.row >= (u32)pressed.shape[0]) return false;  // -1, or no program
     Machine& m = seat.m;
     m.load((const u32*)memory_of(k));
     m.plug_in(facts_of(k), words.data, memory_of(k) + 4 * RECORD_WORDS);
@@ -51,6 +51,7 @@ const auto begin = [&](Seat& seat, s32 f) {
 const auto end = [&](Seat& seat) {
     Machine& m = seat.m;
     m.leave_frame();
+    if (window == EVERY_FRAME && seat.done + 2 < frames.data[seat.row]) m.draw_frame();
     m.others[0] = m.others[1] = m.others[2] = 0;
     m.judge(facts_of(seat.k)[4]);
     seat.points += m.reward;

@@ -5,7 +5,7 @@ enum : s32 { SHOW_SAME, SHOW_FIRST, SHOW_SECOND, SHOW_BRIGHTER, SHOW_NOTHING_NEW
 enum : s32 { CELLS = OUT_HEIGHT * OUT_WIDTH, PLANE = CELLS * CHANNELS, OLDER = PLANE * (STACK - 1) };
 enum : s32 { PIXEL_STEP = INTERLEAVED ? CHANNELS : 1, CHANNEL_STEP = INTERLEAVED ? 1 : CELLS };
 
-s32 number = game.data[k], shown = show.data ? show.data[k] : SHOW_BRIGHTER;
+s32 number = (u32)game.data[k] < (u32)palettes.shape[0] ? game.data[k] : 0, shown = show.data ? show.data[k] : SHOW_BRIGHTER;
 bool begins = fresh.data && fresh.data[k];
 if (shown == SHOW_NOTHING_NEW) return;
 

@@ -38,4 +38,5 @@ CUDA_CALLABLE void plug_in(const s32* row, const u32* words, u8* memory) {
     paddle_high = row[15];
     players = row[18];
     log = 0;
+    confine();
 }

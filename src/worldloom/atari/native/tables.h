@@ -37,6 +37,9 @@ typedef int s32;
 #define UNROLLED
 #endif
 
+// The row of a game in the table of games. What names it lies in memory that a file may have filled: one that is not there counts as the first.
+#define KNOWN_ROW(game, games) ((u32)(game) < (u32)(games) ? (game) : 0)
+
 // Kinds of cartridges, numbered as in cartridge.py.
 enum : u32 { KIND_2K, KIND_4K, KIND_F8, KIND_F8SC, KIND_F6, KIND_F6SC, KIND_F4, KIND_F4SC, KIND_E0, KIND_FE, KIND_E7, KIND_3F, KIND_FA, KIND_CV, KIND_UA, KIND_DPC };
 

@@ -27,6 +27,20 @@ SELDOM_ON_CPU CUDA_CALLABLE void head_log(s32 clock) {
     headed = 1;
 }
 
+// Draws what the log holds into the picture of this frame.
+CUDA_CALLABLE void draw_log(Painter& painter) const {
+    painter.picture = pictures + buffer * picture_bytes;
+    painter.first_line = first_clock / LINE;
+    painter.replay(log, first_clock / LINE, last_clock / LINE);
+}
+
+// Draws a frame that is over; nothing of it is left to be drawn later.
+CUDA_CALLABLE NOINLINE void draw_frame() {
+    Painter painter;
+    draw_log(painter);
+    log[0] = NOTHING_LOGGED;
+}
+
 // A full log is drawn at once, and begun anew.
 CUDA_CALLABLE NOINLINE void spill_log() {
     s32 clock = log[1];  // the latest of its events, which need not be the last
@@ -36,9 +50,7 @@ CUDA_CALLABLE NOINLINE void spill_log() {
     }
     end_log(clock);
     Painter painter;
-    painter.picture = pictures + buffer * picture_bytes;
-    painter.first_line = first_clock / LINE;
-    painter.replay(log, first_clock / LINE, last_clock / LINE);
+    draw_log(painter);
 #if defined(__CUDA_ARCH__)
     painter.take_rest();
 #endif

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from worldloom.core.fields import FLOATS, SCALARS, canonical, is_composite, scal
 from worldloom.core.math import NAMES, MathFunction, NoOverloadError, result_type
 from worldloom.core.rewrite import nodes
 from worldloom.core.rewrite.bounds import bounds_of
-from worldloom.core.rewrite.names import MISSING
+from worldloom.core.rewrite.names import DRAWS, MISSING
 from worldloom.core.rewrite.neighbours import QUERIES
 from worldloom.core.rewrite.turns import share
 from worldloom.core.rewrite.values import INTEGERS, ArrayType, RefType, RowType, TupleType, Value, WorldType, common, describe, is_scalar
@@ -27,6 +27,8 @@ _RENAMED: dict[str, str] = {"fabs": "abs"}
 _ENDS = ("terminate", "truncate")
 _OF_WORLDS = ("all", "at", "count", "near", "nearest", "spawn", "random", "integer", "normal", "choice", "weighted", "shuffle", "terminate", "truncate", "fail")
 """The methods of a world."""
+_LOOPS: tuple[Any, ...] = (sum, any, all, sorted, map, filter, zip, enumerate, reversed, list, tuple, set, dict)
+"""Python's functions over many values, for which a system has loops."""
 
 
 def understand_call(e: Expressions, node: ast.Call) -> Value:
@@ -52,7 +54,7 @@ def understand_call(e: Expressions, node: ast.Call) -> Value:
         raise e.error(f"recursion: '{e.source.name}' calls itself", "use a loop; compiled systems have no call stack to grow", node)
     if isinstance(function, Helper):
         return _helper(e, function, node)
-    if function in _BUILTINS:
+    if isinstance(function, Hashable) and function in _BUILTINS:
         understand: Callable[[Expressions, ast.Call], Value] = _BUILTINS[function]
         return understand(e, node)
     if isinstance(function, type) and issubclass(function, Components):
@@ -64,6 +66,8 @@ def understand_call(e: Expressions, node: ast.Call) -> Value:
     if known is not None:
         return _mathematics(e, known, [e.plain(a) for a in node.args], node)
     fix = "use worldloom's mathematics (wl.sin, wl.length, ...) or a @wl.function helper"
+    if any(function is loop for loop in _LOOPS):
+        fix = "write a loop: 'total = 0.0' before it, 'for i in range(n):', and 'total += ...' in it"
     if "random" in f"{getattr(function, '__module__', '')} {type(getattr(function, '__self__', None)).__module__} {ast.unparse(node.func)}":
         fix = "draw random numbers with world.random(), world.integer(n) and world.normal()"
     raise e.error(f"'{ast.unparse(node.func)}' cannot be called in a system", fix, node)
@@ -93,7 +97,8 @@ def _made_by_hand(e: Expressions, kind: type[Components], node: ast.Call) -> Exc
 
 def _unknown_of_world(e: Expressions, name: str, node: ast.Call) -> Exception:
     near = difflib.get_close_matches(name, _OF_WORLDS, n=1)
-    hint = f"did you mean world.{near[0]}? " if near else ""
+    meant = DRAWS.get(name) or (f"world.{near[0]}" if near else None)
+    hint = f"did you mean {meant}? " if meant else ""
     return e.error(f"unknown method 'world.{name}'", f"{hint}a world has {', '.join(_OF_WORLDS[:-1])} and {_OF_WORLDS[-1]}", node)
 
 
@@ -135,7 +140,7 @@ def _mathematics(e: Expressions, name: str, arguments: list[Value], node: ast.AS
     if name == "isfinite" and len(shape_of(types[0])) < 2:
         return Value(nodes.call("wl_is_finite_vector" if shape_of(types[0]) else "wl_is_finite", *code), wp.bool)
     if name in ("argmin", "argmax"):
-        return Value(e.target.cast(nodes.warp(name, *code), wp.int32), wp.int32)
+        return Value(e.target.cast(e.target.function(name, types, code), wp.int32), wp.int32)
     return Value(e.mathematics(name, types, code, node), result)
 
 
@@ -339,7 +344,7 @@ def _extreme(name: str) -> Any:
 def _round(e: Expressions, node: ast.Call) -> Value:
     if len(node.args) != 1:
         raise e.error("round() takes one number here", "scale before and after to keep digits", node)
-    rounded = Value(nodes.warp("rint", e.number(node.args[0], wp.float32, "the number")), wp.float32)
+    rounded = Value(e.target.function("rint", (wp.float32,), [e.number(node.args[0], wp.float32, "the number")]), wp.float32)
     return Value(_to_integer(e, rounded, wp.int32), wp.int32)
 
 

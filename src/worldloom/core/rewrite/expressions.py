@@ -320,7 +320,7 @@ class Expressions(Names):
             return Value(self.target.integer(nodes.BINARY[type(operator)], kind, [a, b]), kind)
         if isinstance(operator, ast.FloorDiv):
             if kind in FLOATS:
-                return Value(nodes.warp("floor", nodes.binary(a, ast.Div(), b)), kind)
+                return Value(self.target.function("floor", (kind,), [nodes.binary(a, ast.Div(), b)]), kind)
             return Value(nodes.call("wl_unsigned_divide" if kind in UNSIGNED_INTEGERS else "wl_floor_divide", a, b), kind)
         if isinstance(operator, ast.Mod):
             called = "wl_float_modulo" if kind in FLOATS else "wl_unsigned_modulo" if kind in UNSIGNED_INTEGERS else "wl_floor_modulo"
@@ -359,7 +359,7 @@ class Expressions(Names):
         kind = common(base, exponent)
         kind = kind if kind in FLOATS else wp.float32
         if exponent.const == 0.5:
-            return Value(nodes.warp("sqrt", self.convert(base, kind, node, "a base")), kind)
+            return Value(self.target.function("sqrt", (kind,), [self.convert(base, kind, node, "a base")]), kind)
         sides = [self.convert(side, kind, node, "a power") for side in (base, exponent)]
         return Value(self.mathematics("pow", (kind, kind), sides, node), kind)
 

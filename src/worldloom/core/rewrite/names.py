@@ -25,6 +25,42 @@ if TYPE_CHECKING:
     from worldloom.core.rewrite.bounds import Bounds
     from worldloom.core.rewrite.turns import Turns
 
+ELSEWHERE = {
+    "norm": "length",
+    "magnitude": "length",
+    "unit": "normalize",
+    "arctan2": "atan2",
+    "arctan": "atan",
+    "arcsin": "asin",
+    "arccos": "acos",
+    "absolute": "abs",
+    "fabs": "abs",
+    "minimum": "min",
+    "maximum": "max",
+    "clip": "clamp",
+    "power": "pow",
+    "mix": "lerp",
+    "distance": "length",
+}
+"""What other libraries call a function, and what worldloom calls it."""
+
+DRAWS = {
+    "random": "world.random()",
+    "rand": "world.random()",
+    "uniform": "world.random(low, high)",
+    "randf": "world.random()",
+    "normal": "world.normal(mean, spread)",
+    "randn": "world.normal()",
+    "gauss": "world.normal(mean, spread)",
+    "randint": "world.integer(n)",
+    "randi": "world.integer(n)",
+    "integers": "world.integer(n)",
+    "randrange": "world.integer(n)",
+    "choice": "world.choice(array)",
+    "shuffle": "world.shuffle(array)",
+}
+"""What other libraries call random numbers, and how a world draws them."""
+
 MISSING: Any = object()
 """What is returned for a name that stands for no Python object."""
 
@@ -78,8 +114,18 @@ class Names:
         """Raise DefinitionError for a name that a module does not have."""
         holder = self.static(node.value) if isinstance(node, ast.Attribute) else MISSING
         if isinstance(node, ast.Attribute) and isinstance(holder, ModuleType):
-            near = difflib.get_close_matches(node.attr, dir(holder), n=1)
-            raise self.error(f"there is no '{ast.unparse(node)}'", f"did you mean '{ast.unparse(node.value)}.{near[0]}'?" if near else "correct the name", node)
+            raise self.error(f"there is no '{ast.unparse(node)}'", self._instead(holder, node), node)
+
+    def _instead(self, holder: ModuleType, node: ast.Attribute) -> str:
+        """What was probably meant by a name that ``holder`` does not have."""
+        module = ast.unparse(node.value)
+        if holder.__name__ == "worldloom":
+            if node.attr in DRAWS:
+                return f"random numbers belong to the world: write {DRAWS[node.attr]}"
+            if node.attr in ELSEWHERE and hasattr(holder, ELSEWHERE[node.attr]):
+                return f"did you mean '{module}.{ELSEWHERE[node.attr]}'?"
+        near = difflib.get_close_matches(node.attr, dir(holder), n=1, cutoff=0.7)
+        return f"did you mean '{module}.{near[0]}'?" if near else "correct the name; docs/python.md lists the functions there are"
 
     def static_value(self, found: Any, node: ast.expr) -> Value:
         """A constant of the user's module as a value."""
@@ -98,11 +144,10 @@ class Names:
         if kind is not None and is_composite(kind):
             numbers = [self.target.literal(n, scalar_of(kind)) for n in np.asarray(found).ravel().tolist()]
             return Value(self.target.construct(kind, numbers), kind)
-        raise self.error(
-            f"'{ast.unparse(node)}' is a Python object of type {type(found).__name__}, which a system cannot use",
-            "use numbers, vectors, wl.function helpers and worldloom's functions",
-            node,
-        )
+        fix = "use numbers, vectors, wl.function helpers and worldloom's functions"
+        if isinstance(found, (list, tuple, np.ndarray)):
+            fix = f"make it a configuration of the world, '{node.id if isinstance(node, ast.Name) else 'table'}: wl.Config = np.array(...)', and read that"
+        raise self.error(f"'{ast.unparse(node)}' is a Python object of type {type(found).__name__}, which a system cannot use", fix, node)
 
     def constant(self, value: Any, node: ast.expr) -> Value:
         if value is None:

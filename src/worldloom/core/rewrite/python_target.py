@@ -3,25 +3,41 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import Any
 
 import warp as wp
 
 from worldloom.core.entity import Has
-from worldloom.core.fields import Field, canonical
+from worldloom.core.fields import SCALARS, Field, canonical
+from worldloom.core.math import resolved
+from worldloom.core.python import scalars
+from worldloom.core.python.values import interpreted, maker, size_of
 from worldloom.core.rewrite import nodes
-from worldloom.core.rewrite.accessors import type_code
 from worldloom.core.rewrite.bounds import Bounds
 from worldloom.core.rewrite.target import Target
 from worldloom.core.rewrite.values import Value
 
 
 class PythonTarget(Target):
-    """Builds the body of one Python function. ``runtime`` in the generated code is the interpreter."""
+    """Builds the body of one Python function. ``runtime`` in the generated code is the interpreter.
 
-    def __init__(self, place: str, types: dict[str, Any], engine: bool = False, exact: bool = False) -> None:
-        self.place, self.types, self.engine, self.exact = place, types, engine, exact
+    Attributes:
+        objects: What names of the generated code stand for: numbers written out, types, and functions whose argument types are known.
+    """
+
+    def __init__(self, place: str, engine: bool = False, exact: bool = False) -> None:
+        self.place, self.engine, self.exact = place, engine, exact
         self.helpers: dict[str, Any] = {}
+        self.objects: dict[str, Any] = {}
+        self._names: dict[Any, str] = {}
+
+    def _object(self, key: tuple[Any, ...], made: Any) -> ast.Name:
+        """The name of an object in the generated code, one per ``key``."""
+        if key not in self._names:
+            self._names[key] = f"wl_{key[0]}_{len(self._names)}"
+            self.objects[self._names[key]] = made
+        return nodes.name(self._names[key])
 
     def _runtime(self, method: str, *arguments: ast.expr) -> ast.expr:
         return nodes.call(nodes.attribute(nodes.name("wl_runtime"), method), *arguments)
@@ -30,19 +46,38 @@ class PythonTarget(Target):
         return f"{name}_" if name == "wp" or name.startswith("wl_") else name
 
     def literal(self, value: Any, kind: Any) -> ast.expr:
-        return nodes.constant(bool(value)) if kind is wp.bool else self.cast(nodes.constant(value), kind)
+        if kind is wp.bool:
+            return nodes.constant(bool(value))
+        return self._object(("number", kind, repr(value)), SCALARS[kind](value))
 
     def cast(self, node: ast.expr, kind: Any) -> ast.expr:
-        return nodes.warp(canonical(kind).__name__, node)
+        kind = canonical(kind)
+        return nodes.call(self._object((f"to_{kind.__name__}",), scalars.cast(kind)), node)
+
+    def function(self, name: str, types: tuple[Any, ...], arguments: list[ast.expr]) -> ast.expr:
+        return nodes.call(self._object((f"{name}", *types), resolved(name, types)), *arguments)
 
     def construct(self, kind: Any, arguments: list[ast.expr]) -> ast.expr:
-        return ast.Call(ast.parse(type_code(kind, self.types), mode="eval").body, arguments, [])
+        if len(arguments) == size_of(kind) > 1:  # numbers alone
+            return nodes.call(self._object(("new", kind), interpreted(kind)), ast.Tuple(arguments, ast.Load()))
+        return nodes.call(self._object(("make", kind), maker(kind)), *arguments)
 
     def component(self, node: ast.expr, kind: Any, indices: list[ast.expr]) -> ast.expr:
-        return nodes.call("wl_component", node, *indices)
+        return nodes.index(node, *indices) if len(indices) == 1 else nodes.call("wl_component", node, *indices)
 
     def set_component(self, name: str, kind: Any, indices: list[ast.expr], value: ast.expr) -> list[ast.stmt]:
         return [nodes.assign(name, nodes.call("wl_replace", nodes.name(name), value, *indices))]
+
+    def _once(self, row: Value) -> tuple[list[ast.stmt], Value]:
+        """The row kept in a variable, for code that reads and writes it: a reference that leads nowhere is one fault, not two."""
+        if isinstance(row.node, ast.Name):
+            return [], row
+        return [nodes.assign("wl_row", row.node)], replace(row, node=nodes.name("wl_row"))
+
+    def _indices_once(self, indices: list[ast.expr]) -> tuple[list[ast.stmt], list[ast.expr]]:
+        """The indices kept in variables, for the same reason."""
+        kept = [nodes.assign(f"wl_index{k}", index) for k, index in enumerate(indices) if not isinstance(index, ast.Constant)]
+        return list(kept), [index if isinstance(index, ast.Constant) else nodes.name(f"wl_index{k}") for k, index in enumerate(indices)]
 
     def read(self, row: Value, field: Field) -> ast.expr:
         return nodes.attribute(row.node, field.name)
@@ -54,12 +89,17 @@ class PythonTarget(Target):
         return [nodes.store(nodes.attribute(row.node, field.name), value)]
 
     def write_component(self, row: Value, field: Field, indices: list[ast.expr], value: ast.expr) -> list[ast.stmt]:
-        return self.write(row, field, nodes.call("wl_replace", self.read(row, field), value, *indices))
+        start, row = self._once(row)
+        return [*start, *self.write(row, field, nodes.call("wl_replace", self.read(row, field), value, *indices))]
 
     def accumulate(self, row: Value, field: Field, operator: str, value: ast.expr, indices: list[ast.expr] | None) -> list[ast.stmt]:
+        start, row = self._once(row)
+        if indices is not None:
+            kept, indices = self._indices_once(indices)
+            start += kept
         now = self.read(row, field) if indices is None else self.element(row, field, indices)
         combined = self.combine(operator, now, value, field)
-        return self.write(row, field, combined) if indices is None else self.set_element(row, field, indices, combined)
+        return [*start, *(self.write(row, field, combined) if indices is None else self.set_element(row, field, indices, combined))]
 
     def array(self, row: Value, field: Field) -> ast.expr:
         return nodes.attribute(row.node, field.name)

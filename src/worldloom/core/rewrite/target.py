@@ -35,11 +35,15 @@ class Target(ABC):
         """A call of one of Warp's functions, or of its exact version."""
         found = exact.version(name, types) if self.exact else None
         if found is None:
-            return nodes.warp(name, *arguments)
+            return self.function(name, types, arguments)
         called, kind = found
         if types[0] is wp.float16 and kind is not wp.float16:
             return self.cast(nodes.call(called, *[self.cast(a, kind) for a in arguments]), wp.float16)
         return nodes.call(called, *arguments)
+
+    def function(self, name: str, types: tuple[Any, ...], arguments: list[ast.expr]) -> ast.expr:
+        """A call of one of Warp's functions or operators for arguments of ``types``, in whatever version the device has."""
+        return nodes.warp(name, *arguments)
 
     def integer(self, name: str, kind: Any, arguments: list[ast.expr]) -> ast.expr:
         """A sum, difference, product, shift to the left or negative of integers of type ``kind``, which wraps in two's complement."""

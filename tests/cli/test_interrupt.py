@@ -1,0 +1,71 @@
+"""Ctrl-C while the command loads leaves no traceback, at whatever moment it comes."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from worldloom.core import interrupt
+
+
+def tell_imports(folder):
+    """Let processes with ``folder`` on their path make the file TELL when they import the module TELL_AT."""
+    (folder / "sitecustomize.py").write_text(
+        "import importlib.abc, os, sys\n"
+        "class Tell(importlib.abc.MetaPathFinder):\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == os.environ['TELL_AT']:\n"
+        "            open(os.environ['TELL'], 'w').close()\n"
+        "sys.meta_path.insert(0, Tell())\n"
+    )
+
+
+COMMANDS = [[sys.executable, "-m", "worldloom", "list"], [sys.executable, "-m", "worldloom.cli", "list"]]
+if shutil.which("worldloom", path=str(Path(sys.executable).parent)):
+    COMMANDS.append([str(Path(sys.executable).parent / "worldloom"), "list"])
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: " ".join(command[-3:]))
+@pytest.mark.parametrize("at", ["warp", "worldloom.envs", "tyro"])
+def test_ctrl_c_while_loading(command, at, tmp_path):
+    told = tmp_path / "told"
+    paths = [str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "TELL": str(told), "TELL_AT": at}
+    tell_imports(tmp_path)
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not told.exists() and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.002)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert told.exists()
+    assert "Traceback" not in err
+    assert process.returncode == 130
+
+
+@pytest.mark.parametrize(
+    ("arguments", "original", "expected"),
+    [
+        (["/usr/bin/worldloom", "train"], ["python", "/usr/bin/worldloom", "train"], True),
+        (["C:/Scripts/worldloom.exe"], ["python"], True),
+        (["-m", "list"], ["python", "-m", "worldloom", "list"], True),
+        (["-m"], ["python", "-X", "dev", "-m", "worldloom.cli"], True),
+        (["-m", "worldloom"], ["python", "-m", "pytest", "worldloom"], False),
+        (["my_program.py"], ["python", "my_program.py"], False),
+        (["worldloom.py"], ["python", "worldloom.py"], False),
+        ([], [], False),
+        ([""], ["python"], False),
+    ],
+)
+def test_which_programs_are_the_command(arguments, original, expected):
+    assert interrupt.is_command(arguments, original) is expected
+
+
+def test_a_program_that_imports_worldloom_keeps_its_handler():
+    script = "import signal, worldloom; print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.strip() == "True"

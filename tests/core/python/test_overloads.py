@@ -1,0 +1,66 @@
+"""Every function, of every type: the interpreter gives the bits of compiled code."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+import warp as wp
+from overloads import WHOLE, Call, calls, inputs, source, types_of
+
+import worldloom as wl
+from worldloom.core.fields import FLOATS
+
+WORLDS = 48
+
+
+def load(text: str, folder: Path, name: str) -> ModuleType:
+    file = folder / f"{name}.py"
+    file.write_text(text)
+    spec = importlib.util.spec_from_file_location(name, file)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def bits(values: np.ndarray) -> np.ndarray:
+    """Values as whole numbers; all that are not a number are alike."""
+    if values.dtype.kind != "f":
+        return values
+    return np.where(np.isnan(values), np.array(np.nan, values.dtype), values).view(f"u{values.dtype.itemsize}")
+
+
+def compare(scalar: type, folder: Path, keep: Callable[[Call], bool] = lambda call: True, exact: bool = False) -> None:
+    module = load(source(scalar, keep), folder, f"overloads_{scalar.__name__}_{exact}")
+    kept = [call for call in calls(scalar) if keep(call)]
+    random = np.random.default_rng(7)
+    runs = [wl.Simulation(module.DEFINITION, WORLDS, device, seed=1, exact=exact) for device in ("python", "cpu")]
+    for name in types_of(scalar):
+        for place in range(3):
+            given = inputs(scalar, runs[0].tables["Case"][f"{name}_{place}"].shape, random)
+            for sim in runs:
+                sim.tables["Case"][f"{name}_{place}"].assign(given)
+    for sim in runs:
+        sim.step()
+    wrong = []
+    for number, call in enumerate(kept):
+        interpreted, compiled = (sim.tables["Case"][f"out{number}"].numpy() for sim in runs)
+        differs = (bits(interpreted) != bits(compiled)).reshape(WORLDS, -1).any(axis=1)
+        if differs.any():
+            world = int(differs.argmax())
+            wrong.append(f"{call.text}: {interpreted[world].tolist()} interpreted, {compiled[world].tolist()} compiled, in {differs.sum()} of {WORLDS} worlds")
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("scalar", [*FLOATS, *WHOLE], ids=lambda kind: kind.__name__)
+def test_interpreted_as_compiled(scalar: type, tmp_path: Path) -> None:
+    compare(scalar, tmp_path)
+
+
+def test_interpreted_as_compiled_in_exact_mode(tmp_path: Path) -> None:
+    compare(wp.float32, tmp_path, exact=True)

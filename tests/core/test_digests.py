@@ -1,0 +1,75 @@
+"""What bundled worlds show over 60 steps in exact mode, as digests that were equal on aarch64 and on x86-64.
+
+``digests.json`` holds the first 16 hexadecimal digits of SHA-256 over all observations, rewards and ends of 16 environments. Rules of a
+world that change on purpose change its digests: print the new ones with ``python tests/core/test_digests.py NAME``, and let them be
+confirmed on the other architecture.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import worldloom as wl
+
+KNOWN: dict[str, dict[str, str]] = json.loads((Path(__file__).parent / "digests.json").read_text())
+STEPS, WORLDS = 60, 16
+INTERPRETED = ("Acrobot-v1", "CartPole-v1", "Pendulum-v1", "MountainCarContinuous-v0", "MountainCar-v0", "FrozenLake-v1", "Taxi-v3")
+"""Worlds small enough to be run by the interpreter too."""
+
+
+def parts(value: Any) -> Iterator[np.ndarray]:
+    """The arrays of an observation, in a fixed order."""
+    if isinstance(value, dict):
+        for key in sorted(value):
+            yield from parts(value[key])
+    elif isinstance(value, tuple):
+        for one in value:
+            yield from parts(one)
+    else:
+        yield np.ascontiguousarray(np.asarray(value))
+
+
+def digests(name: str, device: str) -> dict[str, str]:
+    """The digests of a world in exact mode, with seeded actions."""
+    env = wl.make(name, num_envs=WORLDS, seed=7, exact=True, device=device)
+    env.action_space.seed(11)
+    observations, _ = env.reset(seed=5)
+    seen, rewards, ends = (hashlib.sha256() for _ in range(3))
+    for _ in range(STEPS):
+        for one in parts(observations):
+            seen.update(one.tobytes())
+        observations, reward, terminated, truncated, _ = env.step(env.action_space.sample())
+        rewards.update(np.asarray(reward, np.float64).tobytes())
+        ends.update(np.asarray(terminated | truncated).tobytes())
+    env.close()
+    return {"observations": seen.hexdigest()[:16], "rewards": rewards.hexdigest()[:16], "ends": ends.hexdigest()[:16]}
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_compiled(name: str) -> None:
+    if name.endswith("-v5") and name not in wl.list_all_envs():
+        pytest.skip("the Atari games are not installed")
+    assert digests(name, "cpu") == KNOWN[name]
+
+
+@pytest.mark.parametrize("name", INTERPRETED)
+def test_interpreted(name: str) -> None:
+    assert digests(name, "python") == KNOWN[name]
+
+
+def test_every_bundled_world_has_digests() -> None:
+    bundled = {name for name in wl.list_all_envs() if not name.startswith("ALE/") and not name.endswith("-v5")}
+    assert bundled - set(KNOWN) == set()
+
+
+if __name__ == "__main__":
+    for given in sys.argv[1:]:
+        print(given, json.dumps(digests(given, "cpu")))

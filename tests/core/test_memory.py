@@ -1,0 +1,66 @@
+"""Batches that do not fit are refused before anything is laid out."""
+
+import re
+import time
+
+import pytest
+import warp as wp
+
+import worldloom as wl
+from worldloom.core import memory
+from worldloom.core.schedule import plan
+
+
+class Sheep(wl.Entity):
+    place: wl.vec3
+    age: int = 0
+    wool: wl.Array(float, 8) = 0.0
+
+
+class Meadow(wl.World):
+    rain: wl.Config = 1.0
+
+
+@wl.system
+def grow(sheep: Sheep, world: Meadow):
+    sheep.age += 1
+
+
+MEADOW = wl.Definition("MemoryMeadow-v0", Meadow, {Sheep: 3}, step=(grow,))
+
+
+@pytest.mark.parametrize("device", ["cpu", "python"])
+def test_a_billion_worlds_are_refused_at_once_with_both_numbers(device):
+    start = time.perf_counter()
+    with pytest.raises(wl.InputError) as raised:
+        wl.Simulation(MEADOW, 500_000_000, device)
+    assert time.perf_counter() - start < 5.0
+    assert re.fullmatch(
+        r"500,000,000 worlds of 'MemoryMeadow-v0' need [\d,.]+ GiB of memory on cpu, and [\d,.]+ [GM]iB are available: use fewer worlds", str(raised.value)
+    )
+
+
+def test_make_and_pools_refuse_them_too():
+    with pytest.raises(wl.InputError, match="GiB of memory on cpu"):
+        wl.make(MEADOW, 500_000_000)
+    with pytest.raises(wl.InputError, match=r"more worlds of 'MemoryMeadow-v0' need .* GiB"):
+        wl.make(MEADOW, 500_000_000, batch_size=1000, device="python")
+
+
+def test_the_estimate_is_what_the_columns_take():
+    simulation = wl.Simulation(MEADOW, 7, "python", seed=0)
+    columns = [c for table in simulation.tables.values() for c in table.columns.values() if c.field.role.name != "CONFIG"]
+    assert memory.needed(plan(MEADOW, "same_step", True), 7) == sum(c.nbytes for c in columns)
+    assert memory.needed(plan(MEADOW, "same_step", True), 7, ["Sheep.wool"]) == sum(c.nbytes for c in columns if c.name != "Sheep.wool")
+
+
+def test_what_a_machine_has(tmp_path):
+    there = memory.available(wp.get_device("cpu"))
+    assert there is None or there > 2**20
+    limit, used = tmp_path / "memory.max", tmp_path / "memory.current"
+    for most, expected in (("1000\n", 1000 - 700 + 200), ("max\n", None)):
+        limit.write_text(most)
+        used.write_text("700\n")
+        (tmp_path / "memory.stat").write_text("anon 500\nfile 200\n")
+        assert memory._free_of_group(str(limit), str(used)) == expected
+    assert memory._free_of_group(str(tmp_path / "none"), str(used)) is None

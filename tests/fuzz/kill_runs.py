@@ -1,0 +1,189 @@
+"""Kills trainings at random moments and resumes them: ``python tests/fuzz/kill_runs.py --kills 200 --seed 0``.
+
+A ppo and a dqn run take turns. Each child goes on with its run, saves a checkpoint every second, and is killed with SIGKILL at a random moment,
+from its very start on. After every kill the folder is examined: every checkpoint is whole, the metrics have every iteration once and in
+order, and no more temporary files are there than one process can leave. Every start must go on from exactly the last checkpoint. In the
+end each run must equal, bit for bit, one that was never killed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import os
+import random
+import shutil
+import signal
+import struct
+import tempfile
+import time
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+import forked
+import torch
+
+from worldloom.core.files import is_temporary
+from worldloom.learn.callbacks import Callback
+from worldloom.learn.checkpoints import Checkpoints
+from worldloom.learn.config import TrainConfig
+from worldloom.learn.dqn import DQNConfig
+from worldloom.learn.policy_config import PolicyConfig
+from worldloom.learn.ppo import PPOConfig
+from worldloom.learn.runs import Request, run_training
+
+CHECKPOINT_EVERY_S = 1.0
+LONGEST_S = 3.0
+"""A child is killed between 0 and this many seconds after its start."""
+CONFIGS: dict[str, TrainConfig] = {
+    "ppo": PPOConfig(num_envs=64, num_steps=32, minibatches=4, epochs=2, device="cpu", total_steps=10**9, policy=PolicyConfig(hidden=(32, 32))),
+    "dqn": DQNConfig(num_envs=16, device="cpu", total_steps=10**9, learning_starts=256, batch_size=64, replay_capacity=4096, schedule="constant"),
+}
+
+
+class Reports(Callback):
+    """Tells the parent where the training goes on; ends it after ``last`` iterations."""
+
+    def __init__(self, pipe: int, last: int) -> None:
+        self.pipe, self.last = pipe, last
+
+    def on_start(self, trainer) -> None:
+        os.write(self.pipe, struct.pack("q", trainer.iteration))
+        if trainer.iteration >= self.last:
+            trainer.stop()
+
+    def on_iteration(self, trainer, progress) -> None:
+        if trainer.iteration >= self.last:
+            trainer.stop()
+
+
+@dataclass
+class Result:
+    """What became of the kills: how many came before the training began, while it ran, and how far it came."""
+
+    kills: int = 0
+    before_start: int = 0
+    resumed: int = 0
+    leftovers: int = 0
+    iterations: int = 0
+
+
+def train(algorithm: str, folder: Path, pipe: int, last: int, every_s: float) -> int:
+    request = Request("CartPole-v1", algorithm, CONFIGS[algorithm], run_dir=folder, resume="auto", checkpoint_every=every_s, keep=2)
+    run_training(request, [Reports(pipe, last)])
+    return 0
+
+
+def start(algorithm: str, folder: Path, last: int = 2**40, every_s: float = CHECKPOINT_EVERY_S) -> tuple[int, int]:
+    """A child that goes on with the run in ``folder``, and the end of a pipe that gets the iteration it starts from."""
+    reading, writing = os.pipe()
+    child = forked.fork(lambda: train(algorithm, folder, writing, last, every_s), folder.with_suffix(".log"))
+    os.close(writing)
+    return child, reading
+
+
+def began_at(pipe: int) -> int | None:
+    """Where the child on the other end of ``pipe`` went on; None where it ended before."""
+    data = os.read(pipe, 8)
+    os.close(pipe)
+    return struct.unpack("q", data)[0] if len(data) == 8 else None
+
+
+def examine(folder: Path) -> tuple[int, int]:
+    """The iteration of the last checkpoint, and how many leftovers there are; AssertionError where anything in the folder is not as it must be."""
+    saved = Checkpoints(folder / "checkpoints")
+    displaced = [path for path in (folder / "checkpoints").glob(".replaced_*") if not (path.parent / path.name.removeprefix(".replaced_")).exists()]
+    iterations = [saved.load(path).iteration for path in (*saved.all(), *displaced)]  # raises for a checkpoint that is not whole
+    if (folder / "config.json").exists():
+        json.loads((folder / "config.json").read_text())
+    check_metrics(folder / "metrics.jsonl")
+    hidden = [path for path in folder.glob(".*") if is_temporary(path.name)] + list((folder / "checkpoints").glob(".*"))
+    assert len(hidden) <= 3, f"{folder} has {len(hidden)} temporary files: {[path.name for path in hidden]}"
+    return max(iterations, default=0), len(hidden)
+
+
+def check_metrics(file: Path) -> None:
+    """Every iteration from 1 on once and in order, steps and seconds that never go back; the last line may be half written."""
+    rows = [json.loads(line) for line in file.read_bytes().split(b"\n")[:-1]] if file.exists() else []
+    assert [row["iteration"] for row in rows] == list(range(1, len(rows) + 1)), f"{file} does not count its iterations"
+    for name in ("steps", "seconds"):
+        assert all(a[name] <= b[name] for a, b in itertools.pairwise(rows)), f"{name} goes back in {file}"
+
+
+def equal(first: Path, second: Path) -> bool:
+    """Whether the last checkpoints of two runs hold the same bits."""
+    one, other = (Checkpoints(path / "checkpoints") for path in (first, second))
+    a, b = one.load(one.latest()), other.load(other.latest())
+    return (a.iteration, a.steps, set(a.tensors)) == (b.iteration, b.steps, set(b.tensors)) and all(
+        torch.equal(a.tensors[k].reshape(-1).view(torch.uint8), b.tensors[k].reshape(-1).view(torch.uint8)) for k in a.tensors
+    )
+
+
+def kill_runs(root: Path, kills: int, seed: int, longest_s: float, every_s: float) -> dict[str, Result]:
+    """Kill ``kills`` trainings in folders below ``root``; AssertionError where one does not go on as it should."""
+    chance, results, last = random.Random(seed), {name: Result() for name in CONFIGS}, dict.fromkeys(CONFIGS, 0)
+    for number in range(kills):
+        algorithm = tuple(CONFIGS)[number % len(CONFIGS)]
+        folder, result = root / algorithm, results[algorithm]
+        child, pipe = start(algorithm, folder, every_s=every_s)
+        time.sleep(chance.uniform(0.0, longest_s))
+        os.kill(child, signal.SIGKILL)
+        code = forked.wait(child, 60.0)
+        assert code == -signal.SIGKILL, f"the {algorithm} training ended by itself with {code}:\n{folder.with_suffix('.log').read_text()}"
+        began = began_at(pipe)
+        assert began in (None, last[algorithm]), f"{algorithm} went on from iteration {began}, and its last checkpoint is that of {last[algorithm]}"
+        found, leftovers = examine(folder)
+        assert found >= last[algorithm], f"{algorithm} lost a checkpoint: {last[algorithm]} before, {found} now"
+        result.kills += 1
+        result.before_start += began is None
+        result.resumed += began is not None and began > 0
+        result.leftovers += leftovers > 0
+        last[algorithm] = found
+    for algorithm, result in results.items():
+        folder, straight = root / algorithm, root / f"{algorithm}_straight"
+        result.iterations = last[algorithm] + 10
+        finish(algorithm, folder, result.iterations)
+        found, leftovers = examine(folder)
+        assert (found, leftovers) == (result.iterations, 0), f"{folder} has {leftovers} temporary files at iteration {found} of {result.iterations}"
+        finish(algorithm, straight, result.iterations)
+        assert equal(folder, straight), f"the {algorithm} run that was killed differs from one that was not"
+    return results
+
+
+def finish(algorithm: str, folder: Path, last: int) -> None:
+    """Train up to iteration ``last`` without a kill."""
+    child, pipe = start(algorithm, folder, last)
+    code = forked.wait(child, 1200.0)
+    os.close(pipe)
+    assert code == 0, f"the {algorithm} training ended with {code}:\n{folder.with_suffix('.log').read_text()}"
+
+
+def warm_up(root: Path) -> None:
+    """Compile and load all kernels in this process, from which children are forked."""
+    for algorithm in CONFIGS:
+        train(algorithm, root / f"{algorithm}_warm", os.open(os.devnull, os.O_WRONLY), 20, 0.0)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--every", type=float, default=CHECKPOINT_EVERY_S, help="seconds between two checkpoints")
+    parser.add_argument("--longest", type=float, default=LONGEST_S, help="the most seconds before a kill")
+    asked = parser.parse_args()
+    warnings.simplefilter("ignore")
+    root = Path(tempfile.mkdtemp(prefix="kill_runs_"))
+    begin = time.monotonic()
+    warm_up(root)
+    for algorithm, result in kill_runs(root, asked.kills, asked.seed, asked.longest, asked.every).items():
+        print(f"{algorithm}: {result}")
+    print(
+        f"{asked.kills} kills with seed {asked.seed} in {time.monotonic() - begin:.0f} s: every run went on from its last checkpoint, equal to one never killed"
+    )
+    shutil.rmtree(root)
+
+
+if __name__ == "__main__":
+    main()
