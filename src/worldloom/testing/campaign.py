@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from worldloom.testing.compare import Difference, Trace, load, run
+from worldloom.testing.compare import Difference, Trace, expected_values, load, run
 from worldloom.testing.coverage import by_system, coverage
 from worldloom.testing.generate import generate
 from worldloom.testing.shrink import Shrinker, unschedule
@@ -147,6 +147,13 @@ def attempt(definition: Any, trace: Trace, variant: str) -> Difference | str | N
         return f"{variant}: {type(error).__name__}: {error}"
 
 
+def differences(text: str, variants: Sequence[str], folder: Path) -> list[str]:
+    """How a world fails on some variants."""
+    with quiet():
+        module, trace = load(text, folder), Trace(text)
+    return [str(found) for variant in variants if (found := attempt(module.DEFINITION, trace, variant)) is not None]
+
+
 def shrunk(text: str, variant: str, folder: Path, seconds: float) -> str:
     """The smallest world that still fails on a variant, in the same way: by a difference, or by an error."""
     import worldloom as wl
@@ -174,9 +181,13 @@ if __name__ == "__main__":
 
 
 def runnable(text: str, differences: Sequence[str]) -> str:
-    """A world as a file that runs by itself and shows what is expected and what is found."""
+    """A world as a file that runs by itself and shows what is expected and what is found; ``EXPECTED`` is what the reference gives."""
     tree = ast.parse(text)
     if tree.body and isinstance(tree.body[0], ast.Expr):
         tree.body.pop(0)
+    trace = Trace(text)
+    named = dict.fromkeys(match.group(1) for d in differences if (match := re.match(r"[\w-]+: (\w+\.\w+)[ \[]", d)))
+    known = [c for c in named if tuple(c.split(".")) in trace.states[-1]]
+    expected = f"\n\nEXPECTED = { {column: expected_values(trace, column) for column in known} !r}" if known else ""
     words = "\n".join(("A world that does not run the same everywhere; run this file to see it.", "", *differences)).replace('"""', "'''").replace("\\", "/")
-    return f'"""{words}\n"""\n\n' + ast.unparse(tree) + RUNNABLE
+    return f'"""{words}\n"""\n\n' + ast.unparse(tree) + expected + RUNNABLE

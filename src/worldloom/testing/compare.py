@@ -163,6 +163,18 @@ class Trace:
         return rows < self.states[step]["World", f"{kind}__count"] if known.varies else np.ones((self.settings.num_worlds, known.rows), bool)
 
 
+def expected_values(trace: Trace, column: str) -> Any:
+    """What the reference gives for a column, ``Kind.name``, after the last step: lists, with text for what is no finite number."""
+    kind, name = column.split(".")
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, list):
+            return [plain(item) for item in value]
+        return str(value) if isinstance(value, float) and not np.isfinite(value) else value
+
+    return plain(trace.states[-1][kind, name].tolist())
+
+
 def run(definition: Any, trace: Trace, variant: str) -> Difference | None:
     """Run a world on one device, step by step beside what the reference said; the first difference, or None."""
     import worldloom as wl
@@ -269,5 +281,7 @@ def main(file: str) -> None:
         found = compare(text, [v for v in VARIANTS if not v.startswith("cuda")], Path(folder))
     for difference in found:
         print(difference)
+    for column in sorted({difference.column for difference in found}):
+        print(f"expected {column} after the last step: {expected_values(Trace(text), column)}")
     print("no difference" if not found else f"{len(found)} variants differ")
     sys.exit(1 if found else 0)

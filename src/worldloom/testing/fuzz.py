@@ -171,13 +171,13 @@ class Campaign:
 
 def one_world(seed: int, systems: int, variants: tuple[str, ...], shrink_seconds: float, avoid: tuple[str, ...] = ()) -> Any:
     """Compare one world in this process; a failing one comes back shrunk, as a file that runs by itself."""
-    from worldloom.testing.campaign import fuzz_world, runnable, scratch, shrunk
+    from worldloom.testing.campaign import differences, fuzz_world, runnable, scratch, shrunk
 
     with scratch() as folder:
         report = fuzz_world(seed, systems, variants, folder, avoid)
         if report.differences:
             text = shrunk(report.text, report.variants[0], folder, shrink_seconds) if shrink_seconds else report.text
-            report.text = runnable(text, report.differences)
+            report.text = runnable(text, [*differences(text, report.variants, folder), *report.differences])
     return report
 
 

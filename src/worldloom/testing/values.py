@@ -27,7 +27,8 @@ def column_values(kind: Kind, component: Component, num_worlds: int, seed: int, 
     if isinstance(component.type, RefType):
         other = kinds[component.type.kind]
         return generator.integers(-1, 0 if other.varies else other.rows, shape, dtype=np.int64)
-    return numbers(component.scalar, shape, generator, "dyadic" if component.finite and mode == "any" else mode)
+    finite = component.finite or component.role == "config"
+    return numbers(component.scalar, shape, generator, "dyadic" if finite and mode == "any" else mode)
 
 
 def action_values(component: Component, shape: tuple[int, ...], seed: int, step: int) -> Any:
