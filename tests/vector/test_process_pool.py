@@ -233,7 +233,7 @@ def test_wrong_use_is_answered_with_a_sentence(cartpoles: ProcessPool, uneven: P
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"num_envs": 0}, "num_envs is a whole number from 1, not 0"),
+        ({"num_envs": 0}, "num_envs is a whole number from 1 to 1048576, not 0"),
         ({"batch_size": 3}, "batch_size is a whole number from 1 to 2, not 3"),
         ({"num_workers": True}, "num_workers is a whole number from 1 to 2, not True"),
         ({"timeout": 0}, "timeout is a positive number"),

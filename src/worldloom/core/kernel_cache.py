@@ -180,7 +180,7 @@ def _sum(file: Path) -> str:
 
 def rename_with_sums(source: str, target: str, *rest: Any, **named: Any) -> None:
     """Warp's ``safe_rename``, which moves what was compiled into the cache: with its checksums, so that no folder appears without."""
-    if os.path.basename(target) == "lto":
+    if os.path.basename(target) == "lto" or os.path.dirname(os.path.normpath(target)) != os.path.normpath(wp.config.kernel_cache_dir):
         _rename(source, target, *rest, **named)
         return
     made = {file.name: _sum(file) for file in Path(source).iterdir() if file.is_file() and file.name != SUMS}

@@ -12,7 +12,7 @@ from typing import Any
 
 import warp as wp
 
-from worldloom.core.files import write_file
+from worldloom.core.files import cannot_write, write_file
 
 FORMAT = 1
 REACH = 16
@@ -84,7 +84,10 @@ def store(key: str, entry: Tuned, about: dict[str, Any]) -> None:
     entries = [old for old in load(key) if old.threads != entry.threads] + [entry]
     data = {"format": FORMAT, **about, "settings": [asdict(e) for e in sorted(entries, key=lambda e: e.threads)]}
     path = folder() / f"{key}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise cannot_write(path, error) from None
     write_file(path, json.dumps(data, indent=1))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import copy
 import functools
 from typing import Any
@@ -258,7 +259,8 @@ class Statements(Expressions):
         """``other.best = max(x, other.best, y)``: the one assignment to a shared place that has an order-free meaning."""
         if not (isinstance(target, (ast.Attribute, ast.Subscript)) and isinstance(value, ast.Call)):
             return None
-        called = {min: "min", max: "max", FUNCTIONS["min"]: "min", FUNCTIONS["max"]: "max"}.get(self.static(value.func))
+        function = self.static(value.func)
+        called = next((name for name in ("min", "max") if function is getattr(builtins, name) or function is FUNCTIONS[name]), None)
         if called is None or len(value.args) < 2:
             return None
         rest = [a for a in value.args if ast.unparse(a) != ast.unparse(target)]
