@@ -1,0 +1,170 @@
+"""The arithmetic of the reference: one documented result for every operation of every width, over NumPy scalars.
+
+Whole numbers wrap in two's complement. Real numbers are those of IEEE 754, every operation rounded once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from worldloom.testing.types import FLOATS, NUMPY
+
+_MASK = 0xFFFFFFFF
+
+
+def wrapped(number: int, scalar: str) -> Any:
+    """A whole number of any size as one of type ``scalar``: its lowest bits."""
+    bits = 8 * np.dtype(scalar).itemsize
+    number &= (1 << bits) - 1
+    if scalar.startswith("i") and number >= 1 << (bits - 1):
+        number -= 1 << bits
+    return NUMPY[scalar](number)
+
+
+def cast(value: Any, source: str, target: str) -> Any:
+    """A number of one scalar type as one of another."""
+    if target == "bool":
+        return np.bool_(value != 0)
+    if source in FLOATS and target not in FLOATS:
+        return _saturated(value, target)
+    if target in FLOATS:
+        return NUMPY[target](value)
+    return wrapped(int(value), target)
+
+
+def _saturated(value: Any, target: str) -> Any:
+    """A real number cut off towards 0; the nearest number of both types where it is too large; 0 for NaN."""
+    if np.isnan(value):
+        return NUMPY[target](0)
+    info, real = np.iinfo(target), type(value)
+    bounds = []
+    for bound in (info.min, info.max):
+        edge = real(bound)
+        if np.isinf(edge):
+            edge = np.copysign(np.finfo(real).max, edge)
+        elif not info.min <= int(edge) <= info.max:
+            edge = np.nextafter(edge, real(0))
+        bounds.append(edge)
+    return NUMPY[target](int(min(max(value, bounds[0]), bounds[1])))
+
+
+def floor_divide(a: Any, b: Any, scalar: str) -> Any:
+    if scalar in FLOATS:
+        return np.floor(a / b)
+    return NUMPY[scalar](0) if b == 0 else wrapped(int(a) // int(b), scalar)
+
+
+def modulo(a: Any, b: Any, scalar: str) -> Any:
+    if scalar in FLOATS:
+        return a - np.floor(a / b) * b
+    return a if b == 0 else wrapped(int(a) % int(b), scalar)
+
+
+def shift(a: Any, b: Any, scalar: str, left: bool) -> Any:
+    count = int(b) & (8 * np.dtype(scalar).itemsize - 1)
+    return wrapped(int(a) << count if left else int(a) >> count, scalar)
+
+
+def absolute(a: Any, scalar: str) -> Any:
+    return np.abs(a) if scalar in FLOATS else wrapped(abs(int(a)), scalar)
+
+
+def smaller(a: Any, b: Any) -> Any:
+    """The smaller of two numbers: the first where they are equal, the other where one is not a number."""
+    return a if a <= b or b != b else b
+
+
+def larger(a: Any, b: Any) -> Any:
+    return a if a >= b or b != b else b
+
+
+def dot(a: Any, b: Any) -> Any:
+    """Products added one after the other."""
+    total = a[0] * b[0]
+    for i in range(1, len(a)):
+        total = total + a[i] * b[i]
+    return total
+
+
+def cross(a: Any, b: Any) -> Any:
+    return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]], a.dtype)
+
+
+def matrix_vector(m: Any, v: Any) -> Any:
+    """The columns of a matrix, each times its number of the vector, added one after the other."""
+    total = m[:, 0] * v[0]
+    for i in range(1, len(v)):
+        total = total + m[:, i] * v[i]
+    return total
+
+
+def quat_rotate(q: Any, v: Any) -> Any:
+    two, one = np.float32(2), np.float32(1)
+    x, y, z, w = q
+    c = two * w * w - one
+    d = two * (x * v[0] + y * v[1] + z * v[2])
+    return np.array(
+        [
+            v[0] * c + x * d + (y * v[2] - z * v[1]) * w * two,
+            v[1] * c + y * d + (z * v[0] - x * v[2]) * w * two,
+            v[2] * c + z * d + (x * v[1] - y * v[0]) * w * two,
+        ],
+        np.float32,
+    )
+
+
+def quat_multiply(a: Any, b: Any) -> Any:
+    ax, ay, az, aw = a
+    bx, by, bz, bw = b
+    return np.array(
+        [
+            aw * bx + bw * ax + ay * bz - by * az,
+            aw * by + bw * ay + az * bx - bz * ax,
+            aw * bz + bw * az + ax * by - bx * ay,
+            aw * bw - ax * bx - ay * by - az * bz,
+        ],
+        np.float32,
+    )
+
+
+def philox(counter: tuple[int, int, int, int], key: tuple[int, int]) -> tuple[int, int, int, int]:
+    """Philox4x32-10 (Salmon and others, 2011): four random words of a counter and a key."""
+    c0, c1, c2, c3 = counter
+    k0, k1 = key
+    for _ in range(10):
+        one, two = 0xD2511F53 * c0, 0xCD9E8D57 * c2
+        c0, c1, c2, c3 = (two >> 32) ^ c1 ^ k0, two & _MASK, (one >> 32) ^ c3 ^ k1, one & _MASK
+        k0, k1 = (k0 + 0x9E3779B9) & _MASK, (k1 + 0xBB67AE85) & _MASK
+    return c0, c1, c2, c3
+
+
+def random_word(seed: int, world: int, episode: int, step: int, stream: int, draw: int) -> int:
+    """One word of 32 bits for a draw; four draws share one block."""
+    counter = (draw >> 2 & _MASK, stream & _MASK, step & _MASK, episode & _MASK)
+    return philox(counter, (seed & _MASK, world & _MASK))[draw & 3]
+
+
+def uniform(word: int, low: Any, high: Any) -> Any:
+    return low + np.float32(word >> 8) * np.float32(2**-24) * (high - low)
+
+
+def integer(word: int, low: Any, high: Any) -> Any:
+    if high <= low:
+        return low
+    return wrapped(int(low) + (word * ((int(high) - int(low)) & _MASK) >> 32), "int32")
+
+
+def weighted(word: int, weights: Any) -> Any:
+    """The index drawn with a probability in proportion to its weight."""
+    total = np.float32(0)
+    for weight in weights:
+        total = total + weight
+    left = np.float32(0) + np.float32(word >> 8) * np.float32(2**-24) * np.float32(1) * np.float32(1)
+    left = left * total
+    for place, weight in enumerate(weights):
+        left = left - weight
+        if left < 0:
+            return np.int32(place)
+    return np.int32(len(weights) - 1)

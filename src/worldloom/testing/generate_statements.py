@@ -1,0 +1,353 @@
+"""Random statements: assignments, branches and loops over what a scope allows, valid by construction."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+from worldloom.testing.functions import ROUGH
+from worldloom.testing.generate_expressions import Array, ExpressionGenerator, HelperShape, Scope
+from worldloom.testing.types import BOOL, FLOAT, INT, RefType, Type
+
+Maker = Callable[[int], list[str]]
+
+
+def indented(lines: list[str]) -> list[str]:
+    return [f"    {line}" for line in lines]
+
+
+class StatementGenerator(ExpressionGenerator):
+    """Writes statements. Subclasses say what rows a loop gives, and what random numbers there are.
+
+    ``left`` is how many statements the system may still have, ``loops`` how many loops are around the one at hand.
+    """
+
+    def __init__(self, dice: random.Random, mode: str, helpers: list[HelperShape]) -> None:
+        super().__init__(dice, mode, helpers)
+        self.left = 12
+        self.loops = 0
+        self.names = 0
+        self.leaving = "return"
+        self.draws = False
+        """Whether random numbers may be drawn here."""
+        self.frozen: set[str] = set()
+        """Variables that may not be changed here."""
+
+    def fresh(self, stem: str = "v") -> str:
+        self.names += 1
+        return f"{stem}{self.names}"
+
+    # -- blocks ------------------------------------------------------------------------------------------------------
+
+    def block(self, depth: int, most: int = 2) -> list[str]:
+        """One to ``most`` statements in a scope of their own."""
+        outer, self.scope = self.scope, self.scope.copy()
+        lines: list[str] = []
+        for _ in range(self.dice.randint(1, most)):
+            lines += self.statement(depth)
+        self.scope = outer
+        return lines or ["pass"]
+
+    def statement(self, depth: int) -> list[str]:
+        self.left -= 1
+        if self.left <= 0 or depth <= 0:
+            return self.simple()
+        makers: list[tuple[float, Maker]] = [
+            (8, lambda _: self.simple()),
+            (3, self.branch),
+            (2, self.counted),
+            (1.2, self.bounded_while),
+            (2.5, self.guarded_flag),
+            (2, self.over_rows),
+            (0.8, self.leave),
+        ]
+        return self.dice.choices([make for _, make in makers], [weight for weight, _ in makers])[0](depth)
+
+    def simple(self) -> list[str]:
+        """A statement without blocks."""
+        makers: list[tuple[float, Callable[[], list[str] | None]]] = [
+            (3, self.new_local),
+            (3, self.change_local),
+            (5, self.store),
+            (2, self.change),
+            (2, self.store_element),
+            (2, self.accumulate),
+            (1, self.store_part),
+            (1, self.swap),
+            (1, self.store_reference),
+            (0.8, self.several),
+            (1, self.drawn),
+            (0.5, self.rough),
+        ]
+        for _ in range(6):
+            made = self.dice.choices([make for _, make in makers], [weight for weight, _ in makers])[0]()
+            if made:
+                return made
+        return self.new_local()
+
+    # -- assignments -------------------------------------------------------------------------------------------------
+
+    def kept(self, kind: Any, text: str) -> str:
+        """``text`` in bounds, in worlds whose numbers must stay small."""
+        if kind == FLOAT and self.mode == "dyadic":
+            return f"keep({text})"
+        if isinstance(kind, Type) and kind.is_float and not kind.shape and self.mode == "smooth":
+            return f"wl.clamp({text}, 0.25, 4.0)"
+        return text
+
+    def some_type(self) -> Type:
+        found = [k for k in self.scope.reads if isinstance(k, Type)]
+        return self.dice.choice([*found, BOOL, INT, FLOAT])
+
+    def new_local(self) -> list[str]:
+        kind, name = self.some_type(), self.fresh()
+        text = self.kept(kind, self.value(kind))
+        self.scope.read(kind, name)
+        self.scope.locals.append((name, kind))
+        return [f"{name}: {kind} = {text}" if self.chance(0.15) else f"{name} = {text}"]
+
+    def change_local(self) -> list[str] | None:
+        known = [(n, k) for n, k in self.scope.locals if n not in self.frozen]
+        if not known:
+            return None
+        name, kind = self.dice.choice(known)
+        return self.assigned(name, kind)
+
+    def assigned(self, name: str, kind: Type) -> list[str]:
+        augmented = self.augmented(kind) if self.chance(0.3) else None
+        if augmented is not None:
+            return [f"{name} {augmented}"]
+        return [f"{name} = {self.kept(kind, self.value(kind, typed=False))}"]
+
+    def augmented(self, kind: Type) -> str | None:
+        """An operator and its right side that keep the type of the left one."""
+        if kind == BOOL:
+            return f"{self.dice.choice('&|^')}= {self.truth()}"
+        if kind.is_integer and not kind.shape:
+            operator = self.dice.choice(("+", "-", "*", "//", "%", "&", "|", "^", "<<", ">>"))
+            return f"{operator}= {self.value(kind, 2, typed=False)}"
+        if kind.is_float and self.mode == "any" and not kind.shape:
+            return f"{self.dice.choice(('+', '-', '*', '/'))}= {self.value(kind, 2, typed=False)}"
+        if kind.is_float and self.mode == "any" and kind.family == "vec":
+            return f"{self.dice.choice(('+', '-'))}= {self.composite(kind, 1)}"
+        return None
+
+    def store(self) -> list[str] | None:
+        if not self.scope.writes:
+            return None
+        return self.assigned(*self.dice.choice(self.scope.writes))
+
+    def change(self) -> list[str] | None:
+        """``x.n = x.n + ...``: what is stored depends on what was there."""
+        if not self.scope.writes:
+            return None
+        name, kind = self.dice.choice(self.scope.writes)
+        if kind == BOOL:
+            return [f"{name} = not {name}"]
+        if kind.is_integer and not kind.shape:
+            return [f"{name} = {name} {self.dice.choice('+-*')} {self.value(kind, 1, typed=False)}"]
+        return self.assigned(name, kind)
+
+    def store_element(self) -> list[str] | None:
+        if not self.scope.array_writes:
+            return None
+        array = self.dice.choice(self.scope.array_writes)
+        place = f"{array.text}[{', '.join(self.index(size) for size in array.shape)}]"
+        return self.assigned(place, array.type)
+
+    def store_part(self) -> list[str] | None:
+        """One number of a vector or matrix."""
+        vectors = [(t, k) for t, k in (*self.scope.writes, *self.scope.locals) if k.shape and t not in self.frozen]
+        if not vectors:
+            return None
+        text, kind = self.dice.choice(vectors)
+        letter = len(kind.shape) == 1 and self.chance(0.6)
+        place = f"{text}.{self.dice.choice('xyzw'[: kind.shape[0]])}" if letter else f"{text}[{', '.join(self.index(size) for size in kind.shape)}]"
+        return [f"{place} = {self.kept(kind.element, self.value(kind.element, 2, typed=False))}"]
+
+    def swap(self) -> list[str] | None:
+        places = [(t, k) for t, k in (*self.scope.writes, *self.scope.locals) if t not in self.frozen]
+        if not places:
+            return None
+        one, kind = self.dice.choice(places)
+        two = self.dice.choice([t for t, k in places if k == kind])
+        return [f"{one}, {two} = {two}, {self.kept(kind, self.value(kind, 1))}"]
+
+    def accumulate(self) -> list[str] | None:
+        if not self.scope.adds:
+            return None
+        text, kind, way = self.dice.choice(self.scope.adds)
+        if way in ("|", "&"):
+            return [f"{text} {way}= {self.truth()}"]
+        if way == "add":
+            sign = "+" if self.mode == "smooth" and kind.is_float else self.dice.choice("+-")
+            return [f"{text} {sign}= {self.kept(kind, self.value(kind, 2, typed=False))}"]
+        return [f"{text} = {way}({text}, {self.kept(kind, self.value(kind, 2, typed=False))})"]
+
+    def store_reference(self) -> list[str] | None:
+        if not self.scope.ref_writes:
+            return None
+        text, kind = self.dice.choice(self.scope.ref_writes)
+        return [f"{text} = {self.reference(kind)}"]
+
+    def several(self) -> list[str] | None:
+        """What a helper returns, unpacked."""
+        fitting = [h for h in self.helpers if len(h.gives) > 1]
+        if not fitting:
+            return None
+        helper = self.dice.choice(fitting)
+        call = f"{helper.name}({', '.join(self.value(t, 1) for t in helper.takes)})"
+        names = [self.fresh() for _ in helper.gives]
+        for name, kind in zip(names, helper.gives, strict=True):
+            self.scope.read(kind, name)
+            self.scope.locals.append((name, kind))
+        return [f"{', '.join(names)} = {call}"]
+
+    def drawn(self) -> list[str] | None:
+        """A random number, kept in a variable."""
+        if not self.draws:
+            return None
+        kind, text = self.random_number()
+        name = self.fresh()
+        text = self.kept(kind, text)
+        self.scope.read(kind, name)
+        self.scope.locals.append((name, kind))
+        return [f"{name} = {text}"]
+
+    def random_number(self) -> tuple[Type, str]:
+        arrays = [a for a in self.scope.arrays if len(a.shape) == 1 and not a.type.shape]
+        chosen = self.dice.random()
+        if arrays and chosen < 0.2:
+            array = self.dice.choice(arrays)
+            return array.type, f"world.choice({array.text})"
+        if chosen < 0.3:
+            return INT, f"world.weighted(wl.vec3({self.dice.choice(('0.5', '1.0', '2.0'))}, 0.25, {self.dice.choice(('0.25', '0.0', '1.0'))}))"
+        if chosen < 0.6:
+            return INT, self.dice.choice((f"world.integer({self.dice.randint(1, 9)})", f"world.integer({self.whole(INT, 1)}, {self.whole(INT, 1)})"))
+        if chosen < 0.7:
+            return INT, f"(world.integer(9) if {self.truth(1)} else world.integer({self.dice.randint(1, 5)}, 20))"
+        if self.mode == "dyadic":
+            return FLOAT, "wl.floor(world.random() * 8.0)"
+        if self.mode == "smooth":
+            return FLOAT, "world.random(0.5, 2.0)"
+        return FLOAT, self.dice.choice(("world.random()", "world.random(3.0)", "world.random(-2.0, 5.0)", f"world.random({self.real(FLOAT, 1)}, {self.real(FLOAT, 1)})"))
+
+    def rough(self) -> list[str] | None:
+        """An elementary function, into a component that nothing reads: devices round it in their own ways."""
+        sinks = [text for text, _ in self.scope.writes if text.endswith(".n0")]
+        if not sinks:
+            return None
+        sink = sinks[0].removesuffix("n0") + "rough"
+        if self.draws and self.mode != "smooth" and self.chance(0.2):
+            return [f"{sink} = world.normal(1.0, 2.0)"]
+        name, argument = self.dice.choice(ROUGH), self.real(FLOAT, 1)
+        if name == "atan2":
+            return [f"{sink} = wl.atan2({argument}, {self.real(FLOAT, 1)})"]
+        if name == "pow":
+            return [f"{sink} = wl.pow(wl.clamp({argument}, 0.25, 4.0), wl.clamp({self.real(FLOAT, 0)}, 0.0, 3.0))"]
+        return [f"{sink} = wl.{name}(wl.clamp({argument}, 0.125, {self.dice.choice(('0.75', '3.0'))}))"]
+
+    # -- flow --------------------------------------------------------------------------------------------------------
+
+    def condition(self) -> str:
+        if self.draws and self.chance(0.08):
+            return f"world.integer(8) < {self.dice.randint(1, 7)}"
+        if self.chance(0.1):
+            known = self.known(INT)
+            return known or self.truth()
+        return self.truth()
+
+    def branch(self, depth: int) -> list[str]:
+        lines = [f"if {self.condition()}:", *indented(self.block(depth - 1))]
+        while self.chance(0.3):
+            lines += [f"elif {self.truth()}:", *indented(self.block(depth - 1, 2))]
+        if self.chance(0.5):
+            lines += ["else:", *indented(self.block(depth - 1))]
+        return lines
+
+    def guarded_flag(self, depth: int) -> list[str]:
+        """A branch on a flag that a loop inside the branch changes."""
+        places = [t for t, k in (*self.scope.writes, *self.scope.locals) if k == BOOL and t not in self.frozen]
+        if not places:
+            return self.branch(depth)
+        flag = self.dice.choice(places)
+        outer, self.scope = self.scope, self.scope.copy()
+        before = self.simple() if self.chance(0.5) else []
+        change = [f"if {self.truth()}:", f"    {flag} = {self.dice.choice(('False', f'not {flag}', self.truth()))}"] if self.chance(0.5) else [f"{flag} = False"]
+        kind = self.dice.randrange(3)
+        if kind == 0:
+            loop = self.counted(depth, extra=change)
+        elif kind == 1:
+            loop = self.over_rows(depth, extra=change)
+        else:
+            loop = self.bounded_while(depth, extra=change)
+        after = self.simple() if self.chance(0.5) else []
+        self.scope = outer
+        lines = [*before, *loop, *after]
+        head = [f"if {flag}:", *indented(lines)]
+        if self.chance(0.25):
+            head = [f"if {self.truth()}:", *indented(self.block(0, 1)), f"elif {flag}:", *indented(lines)]
+        if self.chance(0.7):
+            head += ["else:", *indented(self.block(depth - 1, 2))]
+        return head
+
+    def looped(self, depth: int, extra: list[str] | None, draws: bool = True) -> list[str]:
+        """The body of a loop."""
+        kept, self.draws = self.draws, self.draws and draws
+        self.loops += 1
+        lines = self.block(depth - 1)
+        if self.chance(0.25):
+            lines += [f"if {self.truth()}:", f"    {self.dice.choice(('break', 'continue'))}"]
+            lines += self.block(0, 1)
+        self.loops -= 1
+        self.draws = kept
+        if extra:
+            lines = [*extra, *lines] if self.chance(0.5) else [*lines, *extra]
+        return lines
+
+    def counted(self, depth: int, extra: list[str] | None = None) -> list[str]:
+        name, bound = self.fresh("i"), self.dice.randint(1, 4)
+        chosen = self.dice.random()
+        outer, self.scope = self.scope, self.scope.copy()
+        if chosen < 0.5:
+            head = f"range({bound})"
+        elif chosen < 0.65:
+            head, bound = f"range({bound}, -1, -1)", bound + 1
+        elif chosen < 0.8:
+            head = f"range({self.dice.choice((0, 1))}, {bound}, {self.dice.choice((1, 2))})"
+        else:
+            head = f"range({self.whole(INT, 1)} % {bound + 1})"
+        if self.draws and self.chance(0.05):
+            head = f"range(world.integer({bound + 1}))"
+        self.scope.read(INT, name)
+        self.scope.bounded.append((name, bound))
+        self.frozen.add(name)
+        lines = [f"for {name} in {head}:", *indented(self.looped(depth, extra))]
+        self.scope = outer
+        return lines
+
+    def bounded_while(self, depth: int, extra: list[str] | None = None) -> list[str]:
+        name = self.fresh("n")
+        outer, self.scope = self.scope, self.scope.copy()
+        self.scope.read(INT, name)
+        tests = [f"{name} < {self.dice.randint(1, 4)}", self.truth()]
+        self.dice.shuffle(tests)
+        lines = [f"{name} = 0", f"while {' and '.join(tests)}:", f"    {name} += 1", *indented(self.looped(depth, extra))]
+        self.scope = outer
+        return lines
+
+    def over_rows(self, depth: int, extra: list[str] | None = None) -> list[str]:
+        """A loop over other rows; a counted one where there are none."""
+        return self.counted(depth, extra)
+
+    def leave(self, depth: int) -> list[str]:
+        """Leave the loop, the turn or the whole system."""
+        if self.loops and self.chance(0.7):
+            return [f"if {self.truth()}:", f"    {self.dice.choice(('break', 'continue'))}"]
+        if not self.leaving:
+            return self.simple()
+        return [f"if {self.truth()}:", *indented(self.block(0, 1)), f"    {self.leaving}"]
+
+
+__all__ = ["Array", "HelperShape", "RefType", "Scope", "StatementGenerator", "indented"]

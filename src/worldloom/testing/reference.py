@@ -1,0 +1,316 @@
+"""The reference: a world file run by its syntax tree over NumPy scalars, with tables, life cycle and random numbers of its own.
+
+It reads the text of the file and nothing else, so that it shares no code with the engine that it is compared with.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from worldloom.testing.statements import Statements
+from worldloom.testing.tables import Kind, Run, State
+from worldloom.testing.types import BOOL, INT, NAMED, Component, TupleType, component
+
+_ENGINE = {
+    "step": Component("step", INT),
+    "episode": Component("episode", INT),
+    "active": Component("active", BOOL),
+}
+
+
+@dataclass
+class System:
+    """A system as the reference runs it: its function, and the kinds of its parameters by name."""
+
+    name: str
+    do: Any
+    parameters: dict[str, str]
+    world_parameter: str | None
+
+
+class Helper:
+    """A ``@wl.function``; its parameters are variables of its own."""
+
+    def __init__(self, world: Reference, tree: ast.FunctionDef) -> None:
+        self.names = [a.arg for a in tree.args.args]
+        self.kinds = [NAMED[ast.unparse(a.annotation)] for a in tree.args.args if a.annotation is not None]
+        flow = Statements(world, helper=True)
+        flow.locals.update(zip(self.names, self.kinds, strict=True))
+        flow.returns = NAMED[ast.unparse(tree.returns)] if tree.returns is not None else None
+        self.do = flow.block(tree.body)
+        self.returns: Any = flow.returns
+
+    def call(self, caller: Run, arguments: list[Any]) -> Any:
+        run = Run(caller.state, caller.world, {}, 0, 0, 1)
+        run.locals.update(zip(self.names, arguments, strict=True))
+        self.do(run)
+        return run.result
+
+
+class Reference:
+    """The worlds of a file, run by the reference.
+
+    Args:
+        text: The file: classes of entities and of one world, helpers, systems, and ``DEFINITION = wl.Definition(...)``.
+        num_worlds: How many worlds run side by side.
+        seed: Where random numbers start.
+        autoreset: What follows the end of an episode, as for ``wl.Simulation``.
+        config: Values of the configuration, for all worlds or with a first axis of worlds.
+    """
+
+    def __init__(self, text: str, num_worlds: int, seed: int = 0, autoreset: str = "same_step", config: dict[str, Any] | None = None) -> None:
+        self.autoreset = autoreset
+        tree = ast.parse(text)
+        classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+        self.constants = _constants(tree)
+        call = next(n.value for n in tree.body if isinstance(n, ast.Assign) and ast.unparse(n.targets[0]) == "DEFINITION")
+        assert isinstance(call, ast.Call)
+        arguments = {k.arg: k.value for k in call.keywords}
+        self.max_steps = ast.literal_eval(arguments["max_steps"]) if "max_steps" in arguments else 0
+        self.kinds = {"World": Kind("World", _fields(classes[ast.unparse(arguments["world"])], classes))}
+        entities = arguments["entities"]
+        assert isinstance(entities, ast.Dict)
+        for key, count in zip(entities.keys, entities.values, strict=True):
+            assert key is not None
+            self.kinds[ast.unparse(key)] = _kind(classes[ast.unparse(key)], classes, count)
+        self._find_agents(tree)
+        self.tables: dict[str, dict[str, Any]] = {name: {} for name in self.kinds}
+        self.state = State(self.kinds, num_worlds, [seed] * num_worlds, self.tables)
+        for name, value in (config or {}).items():
+            self.tables["World"][name][...] = np.asarray(value) if np.shape(value)[:1] != (num_worlds,) else np.asarray(value)[:, None]
+        self.helpers: dict[str, Helper] = {}
+        systems: dict[str, ast.FunctionDef] = {}
+        for node in tree.body:
+            if isinstance(node, ast.FunctionDef) and _decorated(node, "wl.function"):
+                self.helpers[node.name] = Helper(self, node)
+            elif isinstance(node, ast.FunctionDef) and _decorated(node, "wl.system"):
+                systems[node.name] = node
+        self.phases: dict[str, list[tuple[System, list[str], int]]] = {}
+        ordinal = 1
+        for phase in ("reset", "step", "observe"):
+            self.phases[phase] = []
+            listed = arguments.get(phase)
+            for item in listed.elts if isinstance(listed, (ast.List, ast.Tuple)) else []:
+                tree_of = systems[ast.unparse(item)]
+                for tables in self._tables_of(tree_of):
+                    self.phases[phase].append((self._system(tree_of, tables), tables, ordinal))
+                    ordinal += 1
+        self.tables["World"]["episode"][...] = -1
+        self.reset()
+
+    # -- understanding -----------------------------------------------------------------------------------------------
+
+    def field(self, kind: str, name: str | None) -> Component:
+        """A component of a kind, or one that the engine adds to it."""
+        found = self.kinds[kind].fields.get(name or "")
+        return found if found is not None else _ENGINE[name or ""]
+
+    def room(self, kind: str) -> int:
+        return self.kinds[kind].rows
+
+    def _system(self, tree: ast.FunctionDef, tables: list[str]) -> System:
+        """A system as it runs over some tables: that of the kind it names, or of one derived from it."""
+        parameters: dict[str, str] = {}
+        world = None
+        flow = Statements(self, helper=False)
+        for argument in tree.args.args:
+            assert argument.annotation is not None
+            kind = ast.unparse(argument.annotation)
+            if kind in self.kinds:
+                kind = tables[len(parameters)]
+                parameters[argument.arg] = kind
+            else:
+                world = argument.arg
+            flow.rows[argument.arg] = kind if kind in self.kinds else "World"
+        return System(tree.name, flow.block(tree.body), parameters, world)
+
+    def _tables_of(self, system: ast.FunctionDef) -> list[list[str]]:
+        """The tables that a system runs over: one list for each table, of two kinds for pairs."""
+        annotations = [ast.unparse(a.annotation) for a in system.args.args if a.annotation is not None]
+        kinds = [kind for kind in annotations if kind in self.kinds]
+        if len(kinds) != 1:
+            return [kinds]
+        return [[k.name] for k in self.kinds.values() if k.name == kinds[0] or kinds[0] in k.ancestors]
+
+    def _find_agents(self, tree: ast.Module) -> None:
+        """Kinds whose entities end their episodes one by one, or are asked whether they are active."""
+        for function in tree.body:
+            if not isinstance(function, ast.FunctionDef) or not _decorated(function, "wl.system"):
+                continue
+            kinds = {a.arg: ast.unparse(a.annotation) for a in function.args.args if a.annotation is not None}
+            for node in ast.walk(function):
+                if isinstance(node, ast.For) and isinstance(node.iter, ast.Call) and ast.unparse(node.iter.func).startswith("world."):
+                    kinds[ast.unparse(node.target)] = ast.unparse(node.iter.args[0])
+            for node in ast.walk(function):
+                if isinstance(node, ast.Attribute) and node.attr in ("terminate", "truncate", "active"):
+                    kind = kinds.get(ast.unparse(node.value), "")
+                    for known in self.kinds.values():
+                        known.agents |= known.name != "World" and (known.name == kind or kind in known.ancestors)
+
+    # -- running -----------------------------------------------------------------------------------------------------
+
+    def reset(self, worlds: Any = None) -> None:
+        """Start a new episode in some worlds, or in all."""
+        picked = list(range(self.state.num_worlds)) if worlds is None else [int(w) for w in np.flatnonzero(worlds)]
+        with np.errstate(all="ignore"):
+            self._begin(picked)
+            for kind, name in self._rewards():
+                self.tables[kind][name][picked] = 0
+            for kind_ in self.kinds.values():
+                if kind_.agents:
+                    self.tables[kind_.name]["terminated"][picked] = self.tables[kind_.name]["truncated"][picked] = False
+            self._run("observe", picked)
+            for flag in self.state.flags.values():
+                flag[picked] = False
+
+    def step(self, actions: dict[tuple[str, str], Any] | None = None) -> None:
+        """Let every world take one step."""
+        for (kind, name), values in (actions or {}).items():
+            self.tables[kind][name][...] = values
+        with np.errstate(all="ignore"):
+            self._step()
+
+    def _step(self) -> None:
+        state, everyone = self.state, list(range(self.state.num_worlds))
+        resetting = [w for w in everyone if self.autoreset == "next_step" and state.flags["finished"][w]]
+        stepping = [w for w in everyone if w not in resetting]
+        state.flags["terminated"][:] = state.flags["truncated"][:] = False
+        for kind in self.kinds.values():
+            if kind.event:
+                state.counts[kind.name][:] = 0
+            if kind.agents:
+                self.tables[kind.name]["terminated"][:] = self.tables[kind.name]["truncated"][:] = False
+        for name, reward in self._rewards():
+            self.tables[name][reward][:] = 0
+        self._check_actions(stepping)
+        self._run("step", stepping)
+        self._end(stepping)
+        if resetting:
+            self._begin(resetting)
+            state.flags["finished"][resetting] = False
+        self._run("observe", everyone)
+        if self.autoreset == "same_step":
+            finished = [w for w in everyone if state.flags["finished"][w]]
+            for kind in self.kinds.values():
+                for c in kind.fields.values():
+                    if c.role == "observation":
+                        table = self.tables[kind.name]
+                        table.setdefault(f"final_{c.name}", np.zeros_like(table[c.name]))[finished] = table[c.name][finished]
+            self._begin(finished)
+            self._run("observe", finished)
+
+    def _rewards(self) -> list[tuple[str, str]]:
+        return [(kind.name, c.name) for kind in self.kinds.values() for c in kind.fields.values() if c.role == "reward"]
+
+    def _check_actions(self, worlds: list[int]) -> None:
+        for kind in self.kinds.values():
+            for c in kind.fields.values():
+                for w in worlds if c.role == "action" else []:
+                    values = self.tables[kind.name][c.name][w]
+                    self.state.flags["broken"][w] |= bool(((values < 0) | (values >= c.choices)).any())
+
+    def _end(self, worlds: list[int]) -> None:
+        """The end of a step: who is at fault, who has left, whose time is over."""
+        state, flags = self.state, self.state.flags
+        agents = [kind for kind in self.kinds.values() if kind.agents]
+        for w in worlds:
+            for kind in self.kinds.values():
+                held = slice(0, int(state.counts[kind.name][w]) if kind.varies else kind.rows)
+                for c in kind.fields.values():
+                    if c.finite:
+                        flags["broken"][w] |= not np.isfinite(self.tables[kind.name][c.name][w, held]).all()
+            if agents and not any(self.tables[kind.name]["active"][w].any() for kind in agents):
+                ended = any(self.tables[kind.name]["terminated"][w].any() for kind in agents)
+                flags["terminated" if ended else "truncated"][w] = True
+            self.tables["World"]["step"][w] += 1
+            if flags["broken"][w]:
+                flags["truncated"][w], flags["broken"][w] = True, False
+            if 0 < self.max_steps <= self.tables["World"]["step"][w, 0]:
+                flags["truncated"][w] = True
+            flags["finished"][w] = flags["terminated"][w] or flags["truncated"][w]
+            for kind in agents:
+                table = self.tables[kind.name]
+                for name in ("terminated", "truncated"):
+                    table[name][w] |= table["active"][w] & flags[name][w]
+
+    def _begin(self, worlds: list[int]) -> None:
+        """A new episode for some worlds."""
+        for w in worlds:
+            self.tables["World"]["episode"][w] += 1
+            self.tables["World"]["step"][w] = 0
+            self.state.flags["broken"][w] = False
+            self.state.clear(w)
+        self._run("reset", worlds)
+
+    def _run(self, phase: str, worlds: list[int]) -> None:
+        """Run the systems of a phase one after the other; who came and who left is settled after each."""
+        for system, kinds, ordinal in self.phases[phase]:
+            for w in worlds:
+                for rows, number, places in self._runs(system, kinds, w):
+                    if system.world_parameter is not None:
+                        rows[system.world_parameter] = 0
+                    system.do(Run(self.state, w, rows, ordinal, number, places))
+                self.state.settle(w)
+
+    def _runs(self, system: System, kinds: list[str], world: int) -> list[tuple[dict[str, int], int, int]]:
+        """The rows of each run of a system in a world, its number, and how many numbers there may be."""
+        names = list(system.parameters)
+        counts = [int(self.state.counts[k][world]) if self.kinds[k].varies else self.kinds[k].rows for k in kinds]
+        rooms = [self.kinds[k].rows for k in kinds]
+        if not kinds:
+            return [({}, 0, 1)]
+        if len(kinds) == 1:
+            return [({names[0]: slot}, slot, rooms[0]) for slot in range(counts[0])]
+        if kinds[0] == kinds[1]:
+            most = max(1, rooms[0] * (rooms[0] - 1) // 2)
+            return [({names[0]: i, names[1]: j}, j * (j - 1) // 2 + i, most) for j in range(counts[0]) for i in range(j)]
+        return [({names[0]: i, names[1]: j}, i * rooms[1] + j, max(1, rooms[0] * rooms[1])) for i in range(counts[0]) for j in range(counts[1])]
+
+
+def _decorated(node: ast.FunctionDef, name: str) -> bool:
+    return any(ast.unparse(d.func if isinstance(d, ast.Call) else d) == name for d in node.decorator_list)
+
+
+def _fields(node: ast.ClassDef, classes: dict[str, ast.ClassDef]) -> dict[str, Component]:
+    found: dict[str, Component] = {}
+    for base in node.bases:
+        if ast.unparse(base) in classes:
+            found.update(_fields(classes[ast.unparse(base)], classes))
+    for item in node.body:
+        if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name):
+            found[item.target.id] = component(item.target.id, item.annotation, item.value)
+    return found
+
+
+def _ancestors(node: ast.ClassDef, classes: dict[str, ast.ClassDef]) -> tuple[str, ...]:
+    bases = [ast.unparse(base) for base in node.bases]
+    return (*bases, *(a for base in bases if base in classes for a in _ancestors(classes[base], classes)))
+
+
+def _kind(node: ast.ClassDef, classes: dict[str, ast.ClassDef], count: ast.expr) -> Kind:
+    ancestors = _ancestors(node, classes)
+    event = "wl.Event" in ancestors
+    if isinstance(count, ast.Call):
+        overflow = next((ast.literal_eval(k.value) for k in count.keywords if k.arg == "overflow"), "error")
+        return Kind(node.name, _fields(node, classes), ast.literal_eval(count.args[0]), True, event, overflow, ancestors=ancestors, pooled=any(k.arg == "batch" for k in count.keywords))
+    return Kind(node.name, _fields(node, classes), ast.literal_eval(count), event=event, ancestors=ancestors)
+
+
+def _constants(tree: ast.Module) -> dict[str, Any]:
+    """The numbers of the file: bare ones, and those with a type, such as ``wl.int64(5)``."""
+    found: dict[str, Any] = {}
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            name, value = node.targets[0].id, node.value
+            if isinstance(value, ast.Call) and ast.unparse(value.func) in NAMED:
+                found[name] = NAMED[ast.unparse(value.func)].numpy(ast.literal_eval(value.args[0]))
+            elif name.isupper() and isinstance(value, (ast.Constant, ast.UnaryOp)):
+                found[name] = ast.literal_eval(value)
+    return found
+
+
+__all__ = ["Helper", "Reference", "System", "TupleType"]

@@ -1,0 +1,313 @@
+"""Statements of the reference: each becomes a function of the run that says how the block goes on."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from worldloom.testing import arithmetic as m
+from worldloom.testing.expressions import COMPONENTS, Eval, Expressions, Typed
+from worldloom.testing.neighbours import near, nearest
+from worldloom.testing.types import INT, NAMED, RefType, RowType, TupleType, Type
+
+if TYPE_CHECKING:
+    from worldloom.testing.tables import Run
+
+Do = Callable[["Run"], int]
+NEXT, BREAK, CONTINUE, RETURN = range(4)
+"""How a block goes on after a statement."""
+
+
+class Statements(Expressions):
+    """Understands the statements of one system or helper."""
+
+    def __init__(self, world: Any, helper: bool) -> None:
+        super().__init__(world, helper)
+        self.turn_draws = 0
+        self.returns: Any = None
+
+    def block(self, body: list[ast.stmt]) -> Do:
+        made = [self.statement(node) for node in body]
+
+        def run(e: Run) -> int:
+            for do in made:
+                code = do(e)
+                if code:
+                    return code
+            return NEXT
+
+        return run
+
+    def statement(self, node: ast.stmt) -> Do:
+        outer, self.draws = self.draws, 0
+        do: Do = getattr(self, f"stmt_{type(node).__name__}")(node)
+        count, self.draws = self.draws, outer
+        self.turn_draws += count
+        if not count:
+            return do
+
+        def run(e: Run) -> int:
+            e.base, e.draw = e.draw, e.draw + count
+            return do(e)
+
+        return run
+
+    # -- assignments -------------------------------------------------------------------------------------------------
+
+    def stmt_Assign(self, node: ast.Assign) -> Do:
+        target = node.targets[0]
+        if isinstance(target, ast.Tuple):
+            return self.unpack(target, node.value)
+        if isinstance(node.value, ast.Call) and ast.unparse(node.value.func) == "world.spawn":
+            return self.store(target, self.spawn(node.value))
+        return self.store(target, self.expression(node.value))
+
+    def stmt_AnnAssign(self, node: ast.AnnAssign) -> Do:
+        assert isinstance(node.target, ast.Name) and node.value is not None
+        text = ast.unparse(node.annotation)
+        kind = NAMED[text] if text in NAMED else RefType(text.split("(")[1].strip(")'\""))
+        self.locals[node.target.id] = kind
+        return self.store(node.target, self.expression(node.value))
+
+    def stmt_AugAssign(self, node: ast.AugAssign) -> Do:
+        load = ast.parse(ast.unparse(node.target), mode="eval").body
+        return self.store(node.target, self.binary(self.expression(load), node.op, self.expression(node.value)))
+
+    def unpack(self, target: ast.Tuple, value: ast.expr) -> Do:
+        several = self.expression(value)
+        run, count = several.run, len(target.elts)
+        held = several.parts or [Typed(kind, run) for kind in several.type.items]
+        stores = []
+        for place, (item, part) in enumerate(zip(target.elts, held, strict=True)):
+            bare = part.bare if several.parts else None
+            stores.append(self.store(item, Typed(part.type, lambda e, place=place: e.parts[place], bare)))
+
+        def do(e: Run) -> int:
+            parts = run(e)
+            assert len(parts) == count
+            for one in stores:
+                e.parts = parts
+                one(e)
+            return NEXT
+
+        return do
+
+    def store(self, target: ast.expr, value: Typed) -> Do:
+        if isinstance(target, ast.Name):
+            return self.store_local(target.id, value)
+        if isinstance(target, ast.Attribute) and target.attr in COMPONENTS:
+            holder = self.expression(target.value)
+            if isinstance(holder.type, Type):
+                place = (COMPONENTS[target.attr],)
+                return self.store_part(target.value, holder, lambda e: place, value)
+        if isinstance(target, ast.Attribute):
+            row, name = self.expression(target.value), target.attr
+            component, columns = self.world.field(row.type.kind, name), self.world.tables[row.type.kind]
+            made, at = self.value_for(component.type, value), row.run
+
+            def write(e: Run) -> int:
+                found = made(e)
+                columns[name][e.world, at(e)] = found
+                return NEXT
+
+            return write
+        assert isinstance(target, ast.Subscript)
+        holder = self.expression(target.value)
+        if holder.array is None:
+            return self.store_part(target.value, holder, self.index(target, holder.type.shape), value)
+        (component, at), columns = holder.array, self.world.tables[self.kind_of(target.value)]
+        index, made, name = self.index(target, component.shape), self.value_for(component.type, value), component.name
+
+        def element(e: Run) -> int:
+            found = made(e)
+            columns[name][(e.world, at(e), *index(e))] = found
+            return NEXT
+
+        return element
+
+    def value_for(self, kind: Any, value: Typed) -> Eval:
+        return value.run if isinstance(kind, Type) and kind.shape else self.convert(value, kind)
+
+    def store_local(self, name: str, value: Typed) -> Do:
+        kind = self.locals.setdefault(name, value.type)
+        made = value.run if isinstance(kind, RowType) else self.value_for(kind, value)
+
+        def write(e: Run) -> int:
+            e.locals[name] = made(e)
+            return NEXT
+
+        return write
+
+    def store_part(self, target: ast.expr, holder: Typed, index: Callable[[Run], tuple[int, ...]], value: Typed) -> Do:
+        """Store one number of a vector or matrix, in a variable or in a component."""
+        made = self.convert(value, holder.type.element)
+        if isinstance(target, ast.Name):
+            name = target.id
+
+            def local(e: Run) -> int:
+                found = made(e)
+                changed = e.locals[name].copy()
+                changed[index(e)] = found
+                e.locals[name] = changed
+                return NEXT
+
+            return local
+        assert isinstance(target, ast.Attribute)
+        row, column = self.expression(target.value), target.attr
+        columns, at = self.world.tables[row.type.kind], row.run
+
+        def write(e: Run) -> int:
+            found = made(e)
+            columns[column][(e.world, at(e), *index(e))] = found
+            return NEXT
+
+        return write
+
+    # -- flow --------------------------------------------------------------------------------------------------------
+
+    def stmt_If(self, node: ast.If) -> Do:
+        test, body, orelse = self.truth(node.test), self.block(node.body), self.block(node.orelse)
+        return lambda e: body(e) if test(e) else orelse(e)
+
+    def stmt_While(self, node: ast.While) -> Do:
+        test, body = self.truth(node.test), self.block(node.body)
+
+        def run(e: Run) -> int:
+            while test(e):
+                code = body(e)
+                if code == BREAK:
+                    break
+                if code == RETURN:
+                    return RETURN
+            return NEXT
+
+        return run
+
+    def stmt_For(self, node: ast.For) -> Do:
+        assert isinstance(node.target, ast.Name) and isinstance(node.iter, ast.Call)
+        name, call = node.target.id, node.iter
+        function = ast.unparse(call.func)
+        if function == "wl.share":
+            return self.share(name, call, node)
+        if function == "range":
+            bounds = [self.convert(self.expression(a), INT) for a in call.args]
+            self.locals[name] = INT
+            return self.loop(name, lambda e: map(np.int32, range(*[int(b(e)) for b in bounds])), node.body)
+        kind = ast.unparse(call.args[0])
+        self.locals[name] = RowType(kind)
+        if function == "world.all":
+            return self.loop(name, lambda e: range(e.count(kind)), node.body)
+        by = next((ast.literal_eval(k.value) for k in call.keywords if k.arg == "by"), "position")
+        point, last = self.expression(call.args[1]).run, self.expression(call.args[2])
+        if function == "world.nearest":
+            k = ast.literal_eval(call.args[2])
+            return self.loop(name, lambda e: nearest(e.column(kind, by), point(e), k), node.body)
+        radius, room = self.convert(last, Type("float32")), self.world.room(kind)
+        return self.loop(name, lambda e: near(e.column(kind, by), point(e), radius(e), room), node.body)
+
+    def loop(self, name: str, values: Callable[[Run], Any], body: list[ast.stmt]) -> Do:
+        block = self.block(body)
+
+        def run(e: Run) -> int:
+            for value in values(e):
+                e.locals[name] = value
+                code = block(e)
+                if code == BREAK:
+                    break
+                if code == RETURN:
+                    return RETURN
+            return NEXT
+
+        return run
+
+    def share(self, name: str, call: ast.Call, node: ast.For) -> Do:
+        """A shared loop: a plain one in which each turn has random numbers of its own."""
+        turns = self.convert(self.expression(call.args[0]), INT)
+        self.locals[name] = INT
+        outer, self.turn_draws = self.turn_draws, 0
+        block = self.block(node.body)
+        each, self.turn_draws = self.turn_draws, outer
+
+        def run(e: Run) -> int:
+            count, base = int(turns(e)), e.draw
+            for turn in range(count):
+                e.locals[name] = np.int32(turn)
+                e.draw = base + turn * each
+                block(e)
+            e.draw = base + max(count, 0) * each
+            return NEXT
+
+        return run
+
+    def stmt_Break(self, node: ast.Break) -> Do:
+        return lambda e: BREAK
+
+    def stmt_Continue(self, node: ast.Continue) -> Do:
+        return lambda e: CONTINUE
+
+    def stmt_Pass(self, node: ast.Pass) -> Do:
+        return lambda e: NEXT
+
+    def stmt_Return(self, node: ast.Return) -> Do:
+        if node.value is None:
+            return lambda e: RETURN
+        value = self.expression(node.value)
+        self.returns = self.returns or value.type
+        scalar = isinstance(self.returns, Type) and not self.returns.shape
+        made = self.convert(value, self.returns) if scalar else value.run
+        if isinstance(self.returns, TupleType):
+            parts = value.parts or []
+            runs = [p.run for p in parts]
+            made = (lambda e: tuple(run(e) for run in runs)) if runs else value.run
+
+        def leave(e: Run) -> int:
+            e.result = made(e)
+            return RETURN
+
+        return leave
+
+    # -- calls that do something -------------------------------------------------------------------------------------
+
+    def stmt_Expr(self, node: ast.Expr) -> Do:
+        call = node.value
+        if isinstance(call, ast.Constant):
+            return lambda e: NEXT
+        assert isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
+        name, row = call.func.attr, self.expression(call.func.value)
+        if name == "spawn":
+            born = self.spawn(call).run
+            return lambda e: born(e) * 0 and NEXT
+        at, kind = row.run, row.type.kind
+        if name == "shuffle":
+            return self.shuffle(call)
+        if name == "fail":
+            return lambda e: e.fault()
+        if name == "despawn":
+            return lambda e: e.despawn(kind, at(e))
+        ended = f"{name}d"
+        return lambda e: e.end(kind, at(e), ended)
+
+    def spawn(self, call: ast.Call) -> Typed:
+        kind = ast.unparse(call.args[0])
+        values = {k.arg or "": self.value_for(self.world.field(kind, k.arg).type, self.expression(k.value)) for k in call.keywords}
+        return Typed(RefType(kind), lambda e: e.spawn(kind, {name: run(e) for name, run in values.items()}))
+
+    def shuffle(self, call: ast.Call) -> Do:
+        """Fisher and Yates."""
+        array = self.expression(call.args[0]).array
+        assert array is not None
+        (component, row), columns = array, self.world.tables[self.kind_of(call.args[0])]
+        size, name = component.shape[0], component.name
+        place = self.draw(max(size - 1, 1))
+
+        def run(e: Run) -> int:
+            values = columns[name][e.world, row(e)]
+            for i in range(size - 1):
+                j = int(m.integer(e.word(place + i), np.int32(i), np.int32(size)))
+                values[[i, j]] = values[[j, i]]
+            return NEXT
+
+        return run

@@ -1,0 +1,194 @@
+"""The types of worlds as the reference knows them: numbers of all widths, vectors, matrices, quaternions, arrays and references.
+
+Written from docs/python.md, and on purpose without a line of ``worldloom.core``: a mistake there must not be repeated here.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+SCALARS = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64")
+"""Every scalar type, from the narrowest to the widest: two numbers meet in the later one."""
+
+FLOATS = ("float16", "float32", "float64")
+INTEGERS = tuple(s for s in SCALARS if s != "bool" and s not in FLOATS)
+UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
+NUMPY: dict[str, Any] = {name: np.dtype(name).type for name in SCALARS}
+
+
+@dataclass(frozen=True)
+class Type:
+    """A number, vector, matrix or quaternion. ``family`` is "" for a number; ``shape`` is () for it."""
+
+    scalar: str
+    shape: tuple[int, ...] = ()
+    family: str = ""
+
+    @property
+    def is_float(self) -> bool:
+        return self.scalar in FLOATS
+
+    @property
+    def is_integer(self) -> bool:
+        return self.scalar in INTEGERS
+
+    @property
+    def numpy(self) -> Any:
+        return NUMPY[self.scalar]
+
+    @property
+    def element(self) -> Type:
+        return Type(self.scalar)
+
+    def zero(self) -> Any:
+        return np.zeros(self.shape, self.scalar) if self.shape else self.numpy(0)
+
+    def __str__(self) -> str:
+        return spelled(self)
+
+
+@dataclass(frozen=True)
+class RefType:
+    """A reference to an entity of a kind."""
+
+    kind: str
+
+
+@dataclass(frozen=True)
+class RowType:
+    """An entity of a kind; the world's own row has the kind "World"."""
+
+    kind: str
+
+
+@dataclass(frozen=True)
+class TupleType:
+    """Several values at once."""
+
+    items: tuple[Any, ...]
+
+
+BOOL, INT, FLOAT = Type("bool"), Type("int32"), Type("float32")
+NAMED: dict[str, Type] = {
+    "bool": BOOL,
+    "int": INT,
+    "float": FLOAT,
+    **{f"wl.{s}": Type(s) for s in SCALARS if s != "bool"},
+    **{f"wl.vec{n}": Type("float32", (n,), "vec") for n in (2, 3, 4)},
+    **{f"wl.vec{n}i": Type("int32", (n,), "vec") for n in (2, 3, 4)},
+    **{f"wl.mat{n}{n}": Type("float32", (n, n), "mat") for n in (2, 3, 4)},
+    "wl.quat": Type("float32", (4,), "quat"),
+}
+"""Types by the way they are written in a world."""
+
+_SPELLED = {kind: text for text, kind in reversed(NAMED.items())}
+
+
+def spelled(kind: Any) -> str:
+    """How a type is written in a world."""
+    return f'wl.Ref("{kind.kind}")' if isinstance(kind, RefType) else _SPELLED[kind]
+
+
+@dataclass(frozen=True)
+class Component:
+    """A component of an entity, or a field of a world.
+
+    Attributes:
+        name: Its name.
+        type: The type of one value, or of one element of an array.
+        shape: The dimensions of an array; () for a single value.
+        role: "state", "config", "action", "observation", "reward" or "persistent".
+        default: What a reset puts into it.
+        choices: Of a discrete action, how many there are.
+        finite: Whether a value that is not finite is a fault.
+    """
+
+    name: str
+    type: Any
+    shape: tuple[int, ...] = ()
+    role: str = "state"
+    default: Any = 0
+    choices: int = 0
+    finite: bool = False
+
+    @property
+    def scalar(self) -> str:
+        return "int64" if isinstance(self.type, RefType) else str(self.type.scalar)
+
+    @property
+    def value_shape(self) -> tuple[int, ...]:
+        return self.shape + (() if isinstance(self.type, RefType) else self.type.shape)
+
+
+def component(name: str, annotation: ast.expr, default: ast.expr | None) -> Component:
+    """The component that ``name: annotation = default`` declares."""
+    text = ast.unparse(annotation)
+    value = 0 if default is None else _default(default)
+    if text in NAMED:
+        return Component(name, NAMED[text], default=value)
+    if text == "wl.Reward":
+        return Component(name, FLOAT, role="reward", finite=True)
+    if text == "wl.Config":
+        array = isinstance(value, np.ndarray)
+        kind = Type(str(value.dtype)) if array else BOOL if isinstance(value, bool) else FLOAT if isinstance(value, float) else INT
+        return Component(name, kind, value.shape if array else (), "config", value)
+    assert isinstance(annotation, ast.Call), text
+    head, arguments = ast.unparse(annotation.func), annotation.args
+    if head == "wl.Ref":
+        named = arguments[0]
+        return Component(name, RefType(named.value if isinstance(named, ast.Constant) else ast.unparse(named)), default=-1)
+    if head == "wl.Array":
+        return Component(name, NAMED[ast.unparse(arguments[0])], tuple(ast.literal_eval(a) for a in arguments[1:]), default=value)
+    if head in ("wl.Persistent", "wl.Finite"):
+        inner = component(name, arguments[0], default)
+        return Component(name, inner.type, inner.shape, "persistent" if head == "wl.Persistent" else "state", inner.default, finite=head == "wl.Finite")
+    if head == "wl.Observation":
+        size = ast.literal_eval(arguments[0])
+        return Component(name, Type("float32", (size,), "vec"), role="observation")
+    if head == "wl.Action":
+        assert isinstance(arguments[0], ast.Call)
+        return Component(name, INT, role="action", choices=ast.literal_eval(arguments[0].args[0]))
+    raise ValueError(f"the reference knows no component '{text}'")
+
+
+def _default(node: ast.expr) -> Any:
+    text = ast.unparse(node)
+    if text.startswith("np."):
+        return eval(text, {"np": np})  # noqa: S307 - an array of a generated world
+    if text.startswith("wl."):
+        assert isinstance(node, ast.Call)
+        return np.array([ast.literal_eval(a) for a in node.args])
+    return ast.literal_eval(node)
+
+
+def common(one: Type, one_bare: Any, two: Type, two_bare: Any) -> Type:
+    """The type in which two numbers meet; ``bare`` is the number itself where it is written out, and None otherwise."""
+    if one == two:
+        return INT if one == BOOL else one
+    if (one_bare is not None) != (two_bare is not None):
+        bare, kind, typed = (one_bare, one, two) if one_bare is not None else (two_bare, two, one)
+        if typed == BOOL:
+            return kind
+        return FLOAT if isinstance(bare, float) and not typed.is_float else typed
+    floats = [t for t in (one, two) if t.is_float]
+    return floats[0] if len(floats) == 1 else max(one, two, key=lambda t: SCALARS.index(t.scalar))
+
+
+def widens(source: str, target: str) -> bool:
+    """Whether every number of one scalar type is kept, up to rounding, by another."""
+    if source == target or source == "bool":
+        return True
+    if target == "bool":
+        return False
+    ranks = SCALARS.index(source), SCALARS.index(target)
+    if target in FLOATS:
+        return source not in FLOATS or ranks[0] <= ranks[1]
+    if source in FLOATS:
+        return False
+    if source in UNSIGNED:
+        return ranks[0] <= ranks[1] if target in UNSIGNED else ranks[0] < ranks[1]
+    return target not in UNSIGNED and ranks[0] <= ranks[1]

@@ -1,0 +1,69 @@
+"""First values for the columns of generated worlds: small numbers, large ones, the edges of each type, infinities and NaN.
+
+Those of a column depend on its name and a seed alone, so that a world that is made smaller keeps the values of what is left.
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any
+
+import numpy as np
+
+from worldloom.testing.tables import Kind
+from worldloom.testing.types import FLOATS, Component, RefType
+
+MODES = ("any", "dyadic", "smooth")
+"""What real numbers a world has. ``any``: all of them, with infinities and NaN. ``dyadic``: small multiples of a half, whose sums and
+products are exact. ``smooth``: positive numbers without differences, so that errors of rounding stay small."""
+
+Generator = np.random.Generator
+
+
+def column_values(kind: Kind, component: Component, num_worlds: int, seed: int, mode: str, kinds: dict[str, Kind]) -> Any:
+    """Values for all rows of all worlds, shape (num_worlds, rows, ...)."""
+    generator = np.random.default_rng([seed, zlib.crc32(f"{kind.name}.{component.name}".encode())])
+    shape = (num_worlds, kind.rows, *component.value_shape)
+    if isinstance(component.type, RefType):
+        other = kinds[component.type.kind]
+        return generator.integers(-1, 0 if other.varies else other.rows, shape, dtype=np.int64)
+    finite = component.finite or component.role == "config"
+    return numbers(component.scalar, shape, generator, "dyadic" if finite and mode == "any" else mode)
+
+
+def action_values(component: Component, shape: tuple[int, ...], seed: int, step: int) -> Any:
+    """Actions for one step; rarely one that does not exist."""
+    generator = np.random.default_rng([seed, step, zlib.crc32(component.name.encode())])
+    found = generator.integers(0, component.choices, shape, dtype=np.int32)
+    wild = generator.random(shape) < 0.01
+    return np.where(wild, np.int32(component.choices + 3), found)
+
+
+def numbers(scalar: str, shape: tuple[int, ...], generator: Generator, mode: str) -> Any:
+    """Numbers of one scalar type."""
+    if scalar == "bool":
+        return generator.random(shape) < 0.5
+    if scalar in FLOATS:
+        return _reals(scalar, shape, generator, mode)
+    info = np.iinfo(scalar)
+    low = 0 if info.min == 0 else -6
+    small = generator.integers(low, 12, shape).astype(scalar)
+    edges = np.array([info.min, info.max, info.min + 1, info.max - 1, 0, 1, info.max // 2 + 1], scalar)
+    wide = generator.integers(info.min, info.max, shape, dtype=scalar, endpoint=True)
+    chosen = generator.random(shape)
+    return np.where(chosen < 0.6, small, np.where(chosen < 0.8, generator.choice(edges, shape), wide)).astype(scalar)
+
+
+def _reals(scalar: str, shape: tuple[int, ...], generator: Generator, mode: str) -> Any:
+    if mode == "dyadic":
+        return (generator.integers(-16, 17, shape) / 2).astype(scalar)
+    if mode == "smooth":
+        return generator.uniform(0.5, 2.0, shape).astype(scalar)
+    info = np.finfo(scalar)
+    special = [np.nan, np.inf, -np.inf, 0.0, -0.0, info.max, -info.max, info.tiny, 0.5, 1.0, -1.0, 2.0**31, -(2.0**31)]
+    small = generator.integers(-16, 17, shape) / 2
+    wide = generator.standard_normal(shape) * 10.0 ** generator.integers(-3, 4, shape)
+    chosen = generator.random(shape)
+    with np.errstate(over="ignore"):
+        edges = np.array(special).astype(scalar)
+        return np.where(chosen < 0.4, small, np.where(chosen < 0.85, wide, generator.choice(edges, shape))).astype(scalar)
