@@ -111,7 +111,7 @@ def check_of(table: Array) -> Check:
     def check(machine: Array) -> dict[str, Array]:
         """By requirement: which consoles, uint8 (N, record), meet it."""
         right = in_range(fields(machine[:, :RECORD]), widest)
-        return {f"a valid '{name}' of the console": fine.reshape(len(machine), -1).all(axis=1) for name, fine in right.items()}
+        return {f"a valid '{name}' of the console": np.asarray(fine.reshape(len(machine), -1).all(axis=1)) for name, fine in right.items()}
 
     return check
 

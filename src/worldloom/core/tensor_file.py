@@ -38,7 +38,7 @@ def write(path: str | Path, kind: str, version: int, tensors: Mapping[str, Any],
 
     target = _path(path)
     metadata = {"kind": kind, "version": str(version), "worldloom": worldloom_version(), "facts": json.dumps(facts), "sha256": _BLANK}
-    plain = {name: tensor.detach().to("cpu", copy=True).contiguous() for name, tensor in tensors.items()}
+    plain = {name: _on_host(tensor.detach()) for name, tensor in tensors.items()}
     data = bytearray(safetensors.torch.save(plain, metadata))
     place = _place(data)
     assert place is not None
@@ -46,15 +46,17 @@ def write(path: str | Path, kind: str, version: int, tensors: Mapping[str, Any],
     writing = target.with_name(f".{target.name}.{secrets.token_hex(4)}.writing")
     try:
         with open(writing, "xb") as file:  # never through a link or into a file that is there
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(writing, target)
+            try:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+                os.replace(writing, target)
+            except BaseException:
+                writing.unlink(missing_ok=True)
+                raise
         to_disk(target.parent)
     except OSError as error:
         raise InputError(f"{shown(target)} cannot be written ({error.strerror}): choose another place") from None
-    finally:
-        writing.unlink(missing_ok=True)
 
 
 def read(path: str | Path, kind: str, version: int) -> Contents:
@@ -86,6 +88,15 @@ def read(path: str | Path, kind: str, version: int) -> Contents:
     if not isinstance(facts, dict):
         raise _bad(target, kind, "its facts are not a JSON object")
     return Contents(tensors, facts)
+
+
+def _on_host(tensor: Any) -> Any:
+    """A copy on the CPU with the same bytes; PyTorch's own would make every truth value 0 or 1."""
+    import torch
+
+    if tensor.dtype == torch.bool:
+        return tensor.view(torch.uint8).to("cpu", copy=True).contiguous().view(torch.bool)
+    return tensor.to("cpu", copy=True).contiguous()
 
 
 def is_whole(value: Any, low: int, high: int) -> bool:
