@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import importlib.util
 import itertools
 import sys
@@ -191,10 +192,8 @@ def run(definition: Any, trace: Trace, variant: str) -> Difference | None:
             if step in settings.resets:
                 simulation.reset(trace.mask(step))
             actions = {f"{kind}.{name}": values for (kind, name), values in trace.actions[step].items()}
-            try:
+            with contextlib.suppress(wl.CapacityError):  # what did not fit is counted, and compared below
                 simulation.step(actions or None)
-            except wl.CapacityError:
-                pass  # what did not fit is counted, and compared below
             found = compare_state(simulation, trace, step, variant)
             if found is not None:
                 return found
