@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -104,3 +105,51 @@ def test_a_damaged_snapshot_leaves_the_simulation_alone(race: wl.Definition, tmp
     path.write_bytes(whole)
     simulation.restore(wl.Snapshot.load(path))
     assert simulation.world.step.numpy().tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("path", [None, 5, 1.5, [], {}])
+def test_what_is_no_path_is_refused(path: object, file: Path) -> None:
+    for act in (lambda: wl.Snapshot.load(path), lambda: wl.ReplayLog.load(path), lambda: tensor_file.write(path, "thing", 2, TENSORS, FACTS)):
+        with pytest.raises(InputError, match=r"a path is a string or a pathlib\.Path, not"):
+            act()
+
+
+def test_paths_that_lead_to_no_plain_file_are_refused(file: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    for path in (tmp_path, tmp_path / "pipe", "/dev/null", tmp_path / "circle", tmp_path / ("x" * 300), ""):
+        with pytest.raises(InputError, match="cannot be read"):
+            tensor_file.read(path, "thing", 2)
+    for path in ("a\0b", tmp_path / "a\0b", b"a\0b".decode()):
+        with pytest.raises(InputError, match="NUL character"):
+            tensor_file.read(path, "thing", 2)
+    with pytest.raises(InputError, match="the home of a user who is not known"):
+        tensor_file.read("~nobody-here/file", "thing", 2)
+    (tmp_path / "link").symlink_to(file)
+    assert tensor_file.read(tmp_path / "link", "thing", 2).facts == FACTS
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000 + "]" * 100_000, "null", "[]", "1e999", "{", ""])
+def test_facts_that_are_no_object_are_refused(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tensor_file.json, "dumps", lambda facts: text)
+    tensor_file.write(tmp_path / "odd", "thing", 2, TENSORS, FACTS)
+    with pytest.raises(InputError, match="cannot be used as a thing, since") as refused:
+        tensor_file.read(tmp_path / "odd", "thing", 2)
+    assert len(str(refused.value)) < 1000
+
+
+def test_a_file_is_never_written_through_a_link(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tensor_file.secrets, "token_hex", lambda size: "00")
+    (tmp_path / "elsewhere").write_text("mine")
+    (tmp_path / f".{file.name}.00.writing").symlink_to(tmp_path / "elsewhere")
+    before = file.read_bytes()
+    with pytest.raises(InputError, match="cannot be written"):
+        tensor_file.write(file, "thing", 2, {"b": torch.zeros(3)}, {})
+    assert (tmp_path / "elsewhere").read_text() == "mine" and file.read_bytes() == before
+    assert (tmp_path / f".{file.name}.00.writing").is_symlink()  # nor is it taken away
+
+
+def test_a_device_that_there_is_not_is_refused(race: wl.Definition, tmp_path: Path) -> None:
+    wl.Simulation(race, 3, "python", seed=1).snapshot().save(tmp_path / "race")
+    with pytest.raises(wl.DeviceError, match="there is no device 'bogus'"):
+        wl.Snapshot.load(tmp_path / "race", device="bogus")

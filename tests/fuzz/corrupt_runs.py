@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import re
 import shutil
 import sys
 import tempfile
@@ -133,6 +134,8 @@ def judge(code: int | None, text: str, folder: Path, before: dict[str, object], 
             assert saved.latest() is not None, "no checkpoint"
             saved.load(saved.latest())
             assert read_metrics(folder), "no metrics"
+            had = [name for name in before if re.fullmatch(r"checkpoints/iteration_[0-9]{8}", name)]
+            assert "from step" in text or not had, f"it began anew in spite of {', '.join(had)}"
         except Exception as error:
             return "failure", f"it went on and left no run in good order: {error!r}\n{text}"
         return "resumed", ""

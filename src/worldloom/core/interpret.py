@@ -27,7 +27,8 @@ _ZERO_32 = np.int32(0)
 
 
 def _default(field: Field) -> Any:
-    return np.broadcast_to(np.asarray(field.default), shape_of(field.dtype)) if is_composite(field.dtype) else field.default
+    """The default of a component as a list of its numbers in order, or as one number."""
+    return np.broadcast_to(np.asarray(field.default), shape_of(field.dtype)).ravel() if is_composite(field.dtype) else field.default
 
 
 class Interpreter:

@@ -11,9 +11,9 @@ import numpy as np
 
 from worldloom.core import tensor_file
 from worldloom.core.errors import InputError
+from worldloom.core.paths import shown
 from worldloom.core.population import UpTo
 from worldloom.core.registry import Definition
-from worldloom.core.registry import definition as find_definition
 from worldloom.core.schedule import Autoreset
 from worldloom.core.snapshot import Snapshot
 
@@ -204,32 +204,10 @@ class ReplayLog:
             path: The file.
             world: The world, or its id; None looks among the registered worlds for the one that the file names.
         """
+        from worldloom.core import replay_file
+
         contents = tensor_file.read(path, KIND, VERSION)
-        facts = contents.facts
-        try:
-            made = find_definition(facts["world"] if world is None else world) if world is None or isinstance(world, str) else world
-            counts = {kind: UpTo(**count) if isinstance(count, dict) else count for kind, count in facts["counts"].items()}
-            made = made.with_counts(counts) if made.id == facts["world"] else made
-            if made.hash != facts["hash"]:
-                raise InputError(
-                    f"{path} was recorded in another '{facts['world']}' than '{made.id}' as it is now: go back to the world that it was recorded in"
-                )
-            worlds = contents.tensors["worlds"].numpy()
-            chunks = [_chunk(contents.tensors, number, facts, len(worlds), str(path)) for number in range(len(facts["shared"]))]
-            return cls(made, facts["autoreset"], bool(facts["checks"]), bool(facts["exact"]), int(facts["world_offset"]), facts["device"], worlds, chunks)
-        except InputError:
-            raise
-        except (KeyError, TypeError, ValueError, AttributeError):
-            raise InputError(f"{path} lacks what every replay log has: take another file") from None
-
-
-def _chunk(tensors: Mapping[str, Any], number: int, facts: Mapping[str, Any], worlds: int, where: str) -> Chunk:
-    def part(name: str) -> dict[str, Any]:
-        start = f"{number}/{name}/"
-        return {k.removeprefix(start): v for k, v in tensors.items() if k.startswith(start)}
-
-    state = Snapshot.from_parts(part("state"), {**facts, "num_worlds": worlds, "shared": facts["shared"][number]}, where)
-    return Chunk(state, part("actions"), tensors[f"{number}/flags"], tensors.get(f"{number}/digests"), Resets(**part("resets")))
+        return replay_file.parse(contents, world, shown(path))
 
 
 class _Reader:

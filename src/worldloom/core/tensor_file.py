@@ -38,7 +38,7 @@ def write(path: str | Path, kind: str, version: int, tensors: Mapping[str, Any],
 
     target = _path(path)
     metadata = {"kind": kind, "version": str(version), "worldloom": worldloom_version(), "facts": json.dumps(facts), "sha256": _BLANK}
-    plain = {name: tensor.detach().to("cpu", copy=True).contiguous() for name, tensor in tensors.items()}
+    plain = {name: _on_host(tensor.detach()) for name, tensor in tensors.items()}
     data = bytearray(safetensors.torch.save(plain, metadata))
     place = _place(data)
     assert place is not None
@@ -75,6 +75,15 @@ def read(path: str | Path, kind: str, version: int) -> Contents:
     if not isinstance(facts, dict):
         raise _bad(target, kind, "its facts are not a JSON object")
     return Contents(tensors, facts)
+
+
+def _on_host(tensor: Any) -> Any:
+    """A copy on the CPU with the same bytes; PyTorch's own would make every truth value 0 or 1."""
+    import torch
+
+    if tensor.dtype == torch.bool:
+        return tensor.view(torch.uint8).to("cpu", copy=True).contiguous().view(torch.bool)
+    return tensor.to("cpu", copy=True).contiguous()
 
 
 def is_whole(value: Any, low: int, high: int) -> bool:

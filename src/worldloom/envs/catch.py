@@ -9,9 +9,9 @@ def board(height: int = 10, width: int = 5, id: str = "CatchOf-v0") -> wl.Defini
     """Register the game on a board of ``height`` rows and ``width`` columns as ``id`` and return its definition."""
 
     class Paddle(wl.Entity):
-        x: int  # column of the paddle, which is in the lowest row
-        ball_x: int
-        ball_y: int  # row of the ball, 0 is the highest
+        x: wl.Between(int, 0, width - 1)  # column of the paddle, which is in the lowest row
+        ball_x: wl.Between(int, 0, width - 1)
+        ball_y: wl.Between(int, 0, 2**31 - 1)  # row of the ball, 0 is the highest
         move: wl.Action(wl.Discrete(3))  # 0 left, 1 stay, 2 right
         sight: wl.Observation(height, width, low=0.0, high=1.0)  # 1 where the ball and the paddle are
         reward: wl.Reward

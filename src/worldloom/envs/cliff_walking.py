@@ -11,7 +11,7 @@ COLUMN_STEPS = wl.vec4i(0, 1, 0, -1)
 
 
 class Walker(wl.Entity):
-    cell: int  # row * COLUMNS + column
+    cell: wl.Between(int, 0, ROWS * COLUMNS - 1)  # row * COLUMNS + column
     move: wl.Action(wl.Discrete(4))  # 0 up, 1 right, 2 down, 3 left
     sight: wl.Observation(wl.Discrete(ROWS * COLUMNS))
     reward: wl.Reward

@@ -34,7 +34,7 @@ def lake(desc: Sequence[str] = MAPS["4x4"], id: str = "FrozenLakeOf-v1", max_ste
     Tiles = wl.vec(cells, wl.int8)  # noqa: N806 - a type
 
     class Walker(wl.Entity):
-        cell: int  # row * columns + column
+        cell: wl.Between(int, 0, cells - 1)  # row * columns + column
         move: wl.Action(wl.Discrete(4))  # 0 left, 1 down, 2 right, 3 up
         sight: wl.Observation(wl.Discrete(cells))
         reward: wl.Reward

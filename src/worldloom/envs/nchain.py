@@ -7,7 +7,7 @@ LENGTH = 5
 
 
 class Walker(wl.Entity):
-    link: int  # where the walker is, 0 to LENGTH - 1
+    link: wl.Between(int, 0, LENGTH - 1)  # where the walker is, 0 to LENGTH - 1
     back: wl.Action(wl.Discrete(2))  # 0 one link forward, 1 back to the start
     sight: wl.Observation(wl.Discrete(LENGTH))
     reward: wl.Reward

@@ -22,9 +22,9 @@ SOUTH, NORTH, EAST, WEST, PICK_UP, DROP_OFF = range(6)
 
 
 class Cab(wl.Entity):
-    cell: int  # row * 5 + column
-    passenger: int  # the pad where they wait, or ABOARD
-    destination: int  # the pad where they want to go
+    cell: wl.Between(int, 0, 24)  # row * 5 + column
+    passenger: wl.Between(int, 0, 4)  # the pad where they wait, or ABOARD
+    destination: wl.Between(int, 0, 3)  # the pad where they want to go
     fickle: bool  # whether the passenger will change their mind once
     act: wl.Action(wl.Discrete(6))  # 0 south, 1 north, 2 east, 3 west, 4 pick up, 5 drop off
     sight: wl.Observation(wl.Discrete(500))

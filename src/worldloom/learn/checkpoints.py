@@ -168,6 +168,10 @@ class Checkpoints:
             )
         return None, None
 
+    def exist(self) -> bool:
+        """Whether any checkpoint is here, whole or not."""
+        return bool(self.all() or self._displaced())
+
     def best(self) -> Path | None:
         """The checkpoint with the highest score that is whole, the later one of two equals; None where none has a score."""
         return _first_whole(reversed(_by_score(self.all())))

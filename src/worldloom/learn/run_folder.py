@@ -101,7 +101,7 @@ class RunFolder:
         for name in (CHECKPOINTS, EVENTS):
             _refuse_unless_folder(self.path / name)
         if not self._resume:
-            for name, there in ((METRICS, (self.path / METRICS).exists()), (CHECKPOINTS, self.checkpoints.all())):
+            for name, there in ((METRICS, (self.path / METRICS).exists()), (CHECKPOINTS, self.checkpoints.exist())):
                 if there:
                     raise InputError(f"{self.path} has the {name} of a run, but no config.json: put that back to resume the run, or take another folder")
         else:

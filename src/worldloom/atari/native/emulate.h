@@ -51,7 +51,7 @@ const auto begin = [&](Seat& seat, s32 f) {
 const auto end = [&](Seat& seat) {
     Machine& m = seat.m;
     m.leave_frame();
-    if (window == EVERY_FRAME && seat.done + 2 < frames.data[seat.row]) m.draw_frame();
+    if (window == EVERY_FRAME && m.log && seat.done + 2 < frames.data[seat.row]) m.draw_frame();
     m.others[0] = m.others[1] = m.others[2] = 0;
     m.judge(facts_of(seat.k)[4]);
     seat.points += m.reward;

@@ -167,11 +167,11 @@ class KernelTarget(Target):
     def mathematics(self, name: str, types: tuple[Any, ...], arguments: list[ast.expr]) -> ast.expr:
         """A call of one of Warp's functions; of integers one that wraps where Warp's is undefined."""
         composite = next((t for t in types if is_composite(t)), None)
-        kind = types[0] if composite is None else scalar_of(composite)
+        kind = scalar_of(composite) if composite is not None else types[0] if types else None
         if kind in UNSIGNED:
             if composite is None and name in WRAPPING and kind in WRAPPING[name][1]:
                 return nodes.call(f"{WRAPS}{WRAPPING[name][0]}", *arguments)
-            if composite is not None and name == "abs":
+            if composite is not None and name == "abs" and kind in WRAPPING["abs"][1]:
                 return nodes.call(f"{WRAPS}absolute_of_vector", *arguments)
             if composite is not None and name in RING:
                 return self._unsigned(name, types, arguments)

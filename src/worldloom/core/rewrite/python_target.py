@@ -89,8 +89,7 @@ class PythonTarget(Target):
         return [nodes.store(nodes.attribute(row.node, field.name), value)]
 
     def write_component(self, row: Value, field: Field, indices: list[ast.expr], value: ast.expr) -> list[ast.stmt]:
-        start, row = self._once(row)
-        return [*start, *self.write(row, field, nodes.call("wl_replace", self.read(row, field), value, *indices))]
+        return self.write(row, field, nodes.call("wl_replace", self.read(row, field), value, *indices))
 
     def accumulate(self, row: Value, field: Field, operator: str, value: ast.expr, indices: list[ast.expr] | None) -> list[ast.stmt]:
         start, row = self._once(row)

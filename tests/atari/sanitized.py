@@ -1,0 +1,164 @@
+"""The console's native code outside of Warp, in a program of its own that AddressSanitizer and UndefinedBehaviorSanitizer watch.
+
+The headers are the same as those of the kernels. Two things that only Clang has are replaced: vectors of truth values, by loops, and tail calls, by calls that
+are not too many for the stack. Every console has memory of its own, so that one byte beyond it is noticed.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+
+from worldloom.atari import native
+from worldloom.atari.console import CONSTANTS, LOG, Shelf
+from worldloom.atari.rules import rules_source
+
+CHECKS = "address,bounds,shift,signed-integer-overflow,null,alignment,integer-divide-by-zero,bool,enum,return"
+
+_VECTORS = """struct Pixels {
+    u8 at[32];
+    Pixels() {}
+    Pixels(u8 colour) { for (u32 i = 0; i < 32; i++) at[i] = colour; }
+};
+
+void lay(Pixels& onto, u32 pixels, Pixels look) const {
+    for (u32 i = 0; i < 32; i++) if (pixels >> i & 1) onto.at[i] = look.at[i];
+}
+"""
+
+_PROGRAM = """
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <cstdint>
+#include <vector>
+#define CUDA_CALLABLE
+
+template <typename T> struct Array {
+    T* data;
+    int shape[4], strides[4];
+};
+typedef unsigned char byte;
+
+void emulate_some(int first, int count, int turn, int together, Array<bool> mask, bool value, int window, bool one_life, int log_words,
+    Array<byte> machine, Array<int> game, Array<uint32_t> words, Array<int> table, Array<byte> pressed, Array<int> frames, Array<int> program,
+    Array<int> force, Array<int> shares, Array<int> earned, Array<int> lives, Array<bool> over, Array<int> ran, Array<int> newest, Array<uint32_t> log,
+    Array<byte> pictures) {
+%(machine)s
+%(emulate)s
+}
+
+void draw_one(int k, int slot, int lane, int lanes, int log_words, Array<int> game, Array<int> table, Array<uint32_t> log, Array<byte> pictures) {
+%(painter)s
+%(draw)s
+}
+
+static uint64_t seed;
+static uint32_t draw_number() {
+    seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
+    return (uint32_t)(seed >> 16);
+}
+
+template <typename T> struct Memory {  // of exactly so many elements
+    T* data;
+    Memory(size_t count) : data((T*)calloc(count ? count : 1, sizeof(T))) {}
+    ~Memory() { free(data); }
+};
+
+static const int HOSTILE[] = {0, 1, 2, -1, 7, 127, 128, 255, 256, 5000, 0x7FFFFFFF, (int)0x80000000, 0x20000000, -0x10000000};
+static int hostile() { return draw_number() & 1 ? HOSTILE[draw_number() %% 14] : (int)draw_number(); }
+
+int main(int, char** given) {
+    const int games = atoi(given[2]), record = atoi(given[3]), height = atoi(given[4]), slots = atoi(given[5]), trials = atoi(given[6]);
+    const long words_count = atol(given[7]);
+    std::vector<uint32_t> words(words_count);
+    std::vector<int> table(games * slots);
+    std::vector<byte> states(games * record);
+    FILE* file = fopen(given[1], "rb");
+    if (!file || fread(words.data(), 4, words.size(), file) != words.size() || fread(table.data(), 4, table.size(), file) != table.size() ||
+        fread(states.data(), 1, states.size(), file) != states.size()) return 2;
+    fclose(file);
+    const int log_words = %(log)d, frames_each = 3;
+    for (int trial = 0; trial < trials; trial++) {
+        seed = 88172645463325252ull + 7919ull * trial;
+        for (int i = 0; i < 8; i++) draw_number();
+        const int played = draw_number() %% games;
+        Memory<byte> machine(record), pressed(frames_each * 2), pictures(2 * height * 160);
+        Memory<int> game(1), frames(1), program(1), force(frames_each), shares(3), earned(1), lives(1), ran(1), newest(1);
+        Memory<bool> over(1);
+        Memory<uint32_t> own_words(words.size()), log(2 * log_words);
+        Memory<int> own_table(table.size());
+        memcpy(own_words.data, words.data(), 4 * words.size());
+        memcpy(own_table.data, table.data(), 4 * table.size());
+        memcpy(machine.data, states.data() + played * record, record);
+        game.data[0] = played, frames.data[0] = frames_each;
+        for (int round = 0; round < 3; round++) {
+            for (int i = 0; i < frames_each; i++) pressed.data[2 * i] = draw_number(), pressed.data[2 * i + 1] = draw_number(), force.data[i] = hostile();
+            if (round == 1) {
+                const uint32_t way = draw_number() %% 4;
+                if (way == 0) for (int i = 0; i < record; i++) machine.data[i] = draw_number();
+                for (uint32_t i = draw_number() %% 24; way < 3 && i; i--) machine.data[draw_number() %% record] = draw_number();
+                for (uint32_t i = draw_number() %% 4; i; i--) {
+                    const int value = hostile();
+                    memcpy(machine.data + 4 * (draw_number() %% (record / 4)), &value, 4);
+                }
+                if (draw_number() %% 3 == 0) game.data[0] = hostile();
+                if (draw_number() %% 4 == 0) frames.data[0] = hostile();
+                program.data[0] = draw_number() %% 8 ? 0 : hostile();
+            }
+            const int windows[] = {0, 1, 2, 4, 1 << 20};
+            emulate_some(0, 1, 0, 1, {nullptr}, true, windows[draw_number() %% 5], draw_number() & 1, log_words,
+                {machine.data, {1, record}, {record, 1}}, {game.data, {1}}, {own_words.data, {(int)words.size()}}, {own_table.data, {games, slots}},
+                {pressed.data, {1, frames_each, 2}}, {frames.data, {1}}, {draw_number() & 1 ? program.data : nullptr, {1}},
+                {draw_number() & 1 ? force.data : nullptr, {1, frames_each}}, {draw_number() & 1 ? shares.data : nullptr, {1, 3}}, {earned.data, {1}},
+                {lives.data, {1}}, {over.data, {1}}, {ran.data, {1}}, {newest.data, {1}}, {log.data, {2 * log_words}},
+                {pictures.data, {1, 2, height, 160}, {2 * height * 160, height * 160, 160, 1}});
+            for (int slot = 0; slot < 2; slot++)
+                draw_one(0, slot, 0, 1, log_words, {game.data, {1}}, {own_table.data, {games, slots}}, {log.data, {2 * log_words}},
+                    {pictures.data, {1, 2, height, 160}, {2 * height * 160, height * 160, 160, 1}});
+            if (newest.data[0] < 0 || newest.data[0] > 1) return 3;
+        }
+    }
+    printf("%%d states\\n", trials);
+    return 0;
+}
+"""
+
+
+def compiler() -> str | None:
+    """A C++ compiler with sanitizers, where there is one."""
+    return shutil.which("g++")
+
+
+def _without_clang(text: str) -> str:
+    """The source without vectors of truth values, and without tail calls."""
+    start, end = text.index("typedef u8 Pixels"), text.index("void segment(s32 line")
+    text = text[:start] + _VECTORS + text[end:]
+    return text.replace("[[clang::musttail]] ", "")
+
+
+def build(folder: Path, log_words: int = LOG) -> Path:
+    """The program that runs random states, compiled; CalledProcessError where the compiler refuses it."""
+    parts = {
+        "machine": _without_clang(CONSTANTS + native.machine(rules_source())),
+        "painter": _without_clang(CONSTANTS + native.painter()),
+        "emulate": native.header("emulate"),
+        "draw": native.header("draw"),
+        "log": log_words,
+    }
+    source, program = folder / "console.cpp", folder / "console"
+    source.write_text(_PROGRAM % parts)
+    command = [str(compiler()), "-std=c++17", "-O1", "-g", "-w", f"-fsanitize={CHECKS}", "-fno-sanitize-recover=all", str(source), "-o", str(program)]
+    subprocess.run(command, check=True, capture_output=True, text=True)
+    return program
+
+
+def run(program: Path, shelf: Shelf, states: np.ndarray, trials: int, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run random states of consoles that play the games of a shelf, from the states uint8 (games, record)."""
+    data = folder / "shelf.bin"
+    data.write_bytes(shelf.words.astype(np.uint32).tobytes() + shelf.table.astype(np.int32).tobytes() + np.ascontiguousarray(states).tobytes())
+    numbers = [len(shelf.table), shelf.record, shelf.height, shelf.table.shape[1], trials, len(shelf.words)]
+    return subprocess.run([str(program), str(data), *map(str, numbers)], capture_output=True, text=True, timeout=300)

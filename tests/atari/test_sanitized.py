@@ -1,0 +1,35 @@
+"""Random states of the console under AddressSanitizer: native code reads and writes nothing outside, whatever a file has put into its memory."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+import sanitized
+
+from worldloom.atari.lineup import on_shelf, titles
+from worldloom.atari.settings import settle
+
+TRIALS = 300
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if sanitized.compiler() is None:
+        pytest.skip("there is no g++ to build the console with sanitizers")
+    folder = tmp_path_factory.mktemp("sanitized")
+    probe = folder / "probe.cpp"
+    probe.write_text("int main() { return 0; }")
+    command = [str(sanitized.compiler()), "-fsanitize=address,undefined", str(probe), "-o", str(folder / "probe")]
+    if subprocess.run(command, capture_output=True).returncode or subprocess.run([folder / "probe"]).returncode:
+        pytest.skip("this g++ has no sanitizers")
+    return sanitized.build(folder)
+
+
+@pytest.mark.parametrize("games", [["breakout", "pong"], ["pitfall2", "asteroids", "hero"]])
+def test_random_states_stay_inside(program: Path, games: list[str], tmp_path: Path) -> None:
+    shelf = on_shelf(titles(games, settle({})))
+    ended = sanitized.run(program, shelf, shelf.power_on, TRIALS, tmp_path)
+    assert ended.returncode == 0, ended.stderr[-3000:]
+    assert ended.stdout == f"{TRIALS} states\n"

@@ -1,0 +1,35 @@
+"""A few hostile snapshots of every kind of world; ``restore_columns.py`` runs as many as one likes."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+import worldloom as wl
+
+sys.path.insert(0, str(Path(__file__).parent))
+import restore_columns
+
+WORLDS = {
+    "Taxi-v3": 12,
+    "TagGrid-v0": 4,
+    "CovidEconomySynthetic-v0": 4,
+    "ALE/Pong-v5+ALE/Breakout-v5": 20,
+    "Breakout-v5": 8,
+}
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_hostile_columns_are_refused_or_run(name: str) -> None:
+    report = restore_columns.fuzz(wl.definition(name, **restore_columns.ATARI.get(name, {})), WORLDS[name], seed=1)
+    assert report.faults == []
+    assert sum(report.endings.values()) == WORLDS[name]
+
+
+@pytest.mark.parametrize("limit", [wl.UpTo(12, overflow="drop"), wl.UpTo(12, batch=30, overflow="drop")], ids=["per world", "pooled"])
+def test_hostile_populations_are_refused_or_run(limit: wl.UpTo) -> None:
+    report = restore_columns.fuzz(restore_columns.kitchen(limit), 25, seed=1)
+    assert report.faults == []
+    assert report.endings["refused"] > 5 and report.endings["ran"] > 0
