@@ -95,7 +95,7 @@ class WorldGenerator:
         for place, kind in enumerate(self.kinds):
             if place % 3 == 2:
                 kind.varies, kind.event = True, place == 5
-                room, overflow = self.dice.randint(3, 6), self.dice.choice(("error", "reset", "drop", "drop"))
+                room, overflow = self.dice.choice((4, 6, 16, 40)), self.dice.choice(("error", "reset", "drop", "drop"))
                 batch = ", batch=2000" if self.chance(0.3) else ""  # enough for all that may be spawned at once
                 kind.count = f'wl.UpTo({room}, overflow="{overflow}"{batch})'
             elif place == 1:
@@ -220,6 +220,10 @@ class WorldGenerator:
         maker.loops += 1
         kept_draws, maker.draws = maker.draws, False
         lines = maker.new_local()
+        if maker.chance(0.4):  # each turn has random numbers of its own
+            maker.draws = kept_draws
+            lines += maker.drawn() or []
+            maker.draws = False
         for array in arrays:
             lines.append(f"{array.text}[{turn}] = {maker.kept(array.type, maker.value(array.type, 2, typed=False))}")
         for _ in range(2):

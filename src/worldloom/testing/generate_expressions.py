@@ -91,7 +91,8 @@ class ExpressionGenerator:
             return f"{self.whole(INT, 1)} % {size}"
         if chosen < 0.97:
             return f"wl.clamp({self.whole(INT, 1)}, 0, {size - 1})"
-        return self.whole(INT, 1)
+        free = self.whole(INT, 1)
+        return f"{free} % {size}" if free == "LIMIT" or free.startswith("len(") else free  # known beforehand, it would be refused
 
     def literal(self, kind: Type) -> str:
         if kind.is_float:

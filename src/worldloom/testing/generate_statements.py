@@ -94,6 +94,7 @@ class StatementGenerator(ExpressionGenerator):
         if kind == FLOAT and self.mode == "dyadic":
             return f"keep({text})"
         if isinstance(kind, Type) and kind.is_float and not kind.shape and self.mode == "smooth":
+            text = text if kind == FLOAT or not text[0].isdigit() else self.cast(kind, text)
             return f"wl.clamp({text}, 0.25, 4.0)"
         return text
 
