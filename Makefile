@@ -11,7 +11,10 @@ TESTERS ?= 2
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench docs format clean parity-atari
+# How long `make fuzz` starts new worlds.
+FUZZ_SECONDS ?= 600
+
+.PHONY: help setup demo test check bench fuzz docs format clean parity-atari
 
 help:  ## List the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 14
@@ -43,6 +46,9 @@ check: $(STAMP)  ## Lint, formatting and types
 
 bench: $(STAMP)  ## Run the benchmarks of docs/benchmarks.md on this machine
 	@$(BIN)/python benchmarks/run.py
+
+fuzz: $(STAMP)  ## Compare fresh random worlds with the reference interpreter for FUZZ_SECONDS (600)
+	@$(BIN)/python -m worldloom.testing.fuzz --seconds $(FUZZ_SECONDS) --processes $(TESTERS) --devices python,cpu
 
 docs: $(STAMP)  ## Check that the documentation's links and code blocks hold
 	@$(BIN)/python -m pytest tests/test_docs.py

@@ -14,6 +14,7 @@ BELOW = {
     "vector": {"envs", "physics", "atari", "core"},
     "learn": {"vector", "envs", "physics", "atari", "core"},
     "view": {"vector", "envs", "physics", "atari", "core"},
+    "testing": set(),
     "cli": {"view", "learn", "vector", "envs", "physics", "atari", "core"},
 }
 FILES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE)

@@ -4,6 +4,7 @@ import ast
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,15 @@ SYSTEMS = 40
 
 @pytest.mark.parametrize(
     ("seed", "variants"),
-    [(1, ("cpu", "cpu-threads")), (2, ("cpu-unfused",)), (3, ("cpu-exact",)), (4, ("cpu", "cpu-threads")), (5, ("python",)), (6, ("python-exact", "python")), (8, ("python",))],
+    [
+        (1, ("cpu", "cpu-threads")),
+        (2, ("cpu-unfused",)),
+        (3, ("cpu-exact",)),
+        (4, ("cpu", "cpu-threads")),
+        (5, ("python",)),
+        (6, ("python-exact", "python")),
+        (8, ("python",)),
+    ],
 )
 def test_fixed_seeds_run_the_same_everywhere(seed: int, variants: tuple[str, ...]):
     with scratch() as folder:
@@ -61,7 +70,7 @@ def test_constructs_can_be_avoided():
     assert all("while" not in constructs for constructs in by_system(text).values())
 
 
-WRONG = '''
+WRONG = """
 import worldloom as wl
 RUN = {"num_worlds": 2, "steps": 2, "seed": 0, "fill": 1}
 
@@ -85,15 +94,19 @@ def other(e: A):
     e.spare = 2.0
 
 DEFINITION = wl.Definition(id="wrong", world=Field, entities={A: 2}, step=(count, other))
-'''
+"""
 
 
 def test_a_failure_is_seen_shrunk_and_printed_as_a_file_that_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     """A difference made on purpose, in the reference: sums of ints are one too large."""
     from worldloom.testing import expressions
 
-    right = expressions._operation
-    monkeypatch.setattr(expressions, "_operation", lambda name, a, b, scalar: (lambda e: a(e) + b(e) + 1) if name == "Add" and scalar == "int32" else right(name, a, b, scalar))
+    right = expressions.operation
+
+    def wrong(name: str, a: Any, b: Any, scalar: str) -> Any:
+        return (lambda e: a(e) + b(e) + 1) if name == "Add" and scalar == "int32" else right(name, a, b, scalar)
+
+    monkeypatch.setattr(expressions, "operation", wrong)
     with scratch() as folder:
         found = compare(WRONG, ["python"], folder)
         assert found[0].column == "A.n" and found[0].expected != found[0].found

@@ -1,8 +1,12 @@
 """The reference against results that are written out: it must be right by itself."""
 
+import ast
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from worldloom import testing
 from worldloom.testing import arithmetic as m
 from worldloom.testing.neighbours import near, nearest
 from worldloom.testing.reference import Reference
@@ -61,7 +65,7 @@ def test_neighbours():
     assert nearest(places, np.array([4, 4], np.float32), 2) == [2, 1]
 
 
-WORLD = '''
+WORLD = """
 class Walker(wl.Entity):
     flag: bool = True
     score: int
@@ -108,7 +112,16 @@ def glow(spark: Spark, world: Field):
         spark.despawn()
 
 DEFINITION = wl.Definition(id="w", world=Field, entities={Walker: 2, Spark: wl.UpTo(4)}, reset=(start,), step=(walk, glow), max_steps=3)
-'''
+"""
+
+
+def test_the_reference_and_the_generator_share_no_code_with_the_engine():
+    """Only what runs devices imports worldloom, and inside its functions."""
+    for path in Path(testing.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            taken = [n for n in names if n.split(".")[0] in ("worldloom", "warp") and not n.startswith("worldloom.testing")]
+            assert not taken or path.stem in ("compare", "campaign"), f"{path.name} imports {taken}"
 
 
 def test_a_world_by_hand():

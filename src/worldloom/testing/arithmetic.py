@@ -168,3 +168,17 @@ def weighted(word: int, weights: Any) -> Any:
         if left < 0:
             return np.int32(place)
     return np.int32(len(weights) - 1)
+
+
+def matrices(a: Any, b: Any) -> Any:
+    """The product of two matrices; exact only where no sum is rounded, since compiled code fuses here."""
+    total = np.outer(a[:, 0], b[0])
+    for k in range(1, len(b)):
+        total = total + np.outer(a[:, k], b[k])
+    return total
+
+
+def normal(one: int, two: int, mean: Any, spread: Any) -> Any:
+    """By Box and Muller; exact up to the rounding of the logarithm and the cosine."""
+    u, v = np.float32((one >> 8) + 1) * np.float32(2**-24), np.float32(two >> 8) * np.float32(2**-24)
+    return mean + spread * (np.sqrt(np.float32(-2) * np.log(u)) * np.cos(np.float32(2 * np.pi) * v))

@@ -98,9 +98,18 @@ def accepted(text: str, folder: Path) -> tuple[str, Any, list[str]]:
             while gone:
                 unschedule(tree, gone)
                 names = {n.name for n in tree.body if isinstance(n, (ast.FunctionDef, ast.ClassDef))}
-                calls = {f.name: {n.func.id for n in ast.walk(f) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)} for f in tree.body if isinstance(f, ast.FunctionDef)}
+                calls = {
+                    f.name: {n.func.id for n in ast.walk(f) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
+                    for f in tree.body
+                    if isinstance(f, ast.FunctionDef)
+                }
                 gone = {f for f, used in calls.items() if any(re.fullmatch(r"h\d+", u) and u not in names for u in used)}
             text = ast.unparse(ast.fix_missing_locations(tree))
+
+
+def _called(function: ast.FunctionDef) -> set[str]:
+    """The names that a function calls."""
+    return {n.func.id for n in ast.walk(function) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
 
 
 def without(text: str, avoid: Sequence[str]) -> str:
@@ -171,13 +180,13 @@ def shrunk(text: str, variant: str, folder: Path, seconds: float) -> str:
     return Shrinker(text, lambda candidate: failure(candidate) == wanted, seconds).run() if wanted else text
 
 
-RUNNABLE = '''
+RUNNABLE = """
 
 if __name__ == "__main__":
     from worldloom.testing.compare import main
 
     main(__file__)
-'''
+"""
 
 
 def runnable(text: str, differences: Sequence[str]) -> str:
@@ -188,6 +197,6 @@ def runnable(text: str, differences: Sequence[str]) -> str:
     trace = Trace(text)
     named = dict.fromkeys(match.group(1) for d in differences if (match := re.match(r"[\w-]+: (\w+\.\w+)[ \[]", d)))
     known = [c for c in named if tuple(c.split(".")) in trace.states[-1]]
-    expected = f"\n\nEXPECTED = { {column: expected_values(trace, column) for column in known} !r}" if known else ""
+    expected = f"\n\nEXPECTED = { {column: expected_values(trace, column) for column in known}!r}" if known else ""
     words = "\n".join(("A world that does not run the same everywhere; run this file to see it.", "", *differences)).replace('"""', "'''").replace("\\", "/")
     return f'"""{words}\n"""\n\n' + ast.unparse(tree) + expected + RUNNABLE

@@ -14,7 +14,8 @@ _METHODS = (
 _VECTORS = ("dot", "cross", "length", "length_sq", "normalize", "cw_mul", "quat_rotate", "lerp", "argmin", "argmax")
 
 CONSTRUCTS = (
-    "entity system", "world system", "pair system", "shared loop", "reset system", "observe system", "if", "elif", "else", "while", "for range", "for world.all",
+    "entity system", "world system", "pair system", "shared loop", "reset system", "observe system", "if", "elif", "else", "while", "for range",
+    "for world.all",
     "for world.near", "for world.nearest", "break", "continue", "return", "flag changed in a loop of its branch", "ternary", "chained comparison", "and", "or",
     "not", "in", "helper call", "helper with several results", "helper that changes a parameter", "integer arithmetic", "division", "floor division", "modulo",
     "shift", "bits", "power", "conversion", "min or max", "clamp", "vector function", "elementary function", "matrix product", "array element",
@@ -34,10 +35,17 @@ def by_system(text: str) -> dict[str, set[str]]:
     """The constructs of each system of a world, those of the helpers that it calls among them."""
     tree = ast.parse(text)
     found: dict[str, set[str]] = {}
-    phases = {ast.unparse(item): k.arg for k in ast.walk(tree) if isinstance(k, ast.keyword) and k.arg in ("reset", "observe") for item in getattr(k.value, "elts", [])}
+    phases = {
+        ast.unparse(item): k.arg
+        for k in ast.walk(tree)
+        if isinstance(k, ast.keyword) and k.arg in ("reset", "observe")
+        for item in getattr(k.value, "elts", [])
+    }
     helpers = {f.name: f for f in tree.body if isinstance(f, ast.FunctionDef) and ast.unparse(f.decorator_list[0]) == "wl.function"}
     kinds = {c.name: c for c in tree.body if isinstance(c, ast.ClassDef)}
-    varying = {ast.unparse(k) for d in ast.walk(tree) if isinstance(d, ast.Dict) for k, v in zip(d.keys, d.values, strict=True) if k and "UpTo" in ast.unparse(v)}
+    varying = {
+        ast.unparse(k) for d in ast.walk(tree) if isinstance(d, ast.Dict) for k, v in zip(d.keys, d.values, strict=True) if k and "UpTo" in ast.unparse(v)
+    }
     for function in tree.body:
         if not isinstance(function, ast.FunctionDef) or function.name in helpers:
             continue

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from worldloom.testing import arithmetic as m
-from worldloom.testing.functions import mathematics
+from worldloom.testing.functions import mathematics, operation
 from worldloom.testing.types import BOOL, FLOAT, INT, NAMED, Component, RefType, RowType, TupleType, Type, common, widens
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ class Expressions:
         kind = common(left.type, left.bare, right.type, right.bare)
         if name == "Div" and not kind.is_float:
             kind = FLOAT
-        return Typed(kind, _operation(name, self.convert(left, kind), self.convert(right, kind), kind.scalar))
+        return Typed(kind, operation(name, self.convert(left, kind), self.convert(right, kind), kind.scalar))
 
     def power(self, base: Typed, exponent: Typed) -> Typed:
         if exponent.bare in (2, 3):
@@ -218,7 +218,7 @@ class Expressions:
         if name in ("Mult", "MatMult") and families == ("vec", "mat"):
             return Typed(left.type, lambda e: m.matrix_vector(b(e).T, a(e)))
         if name in ("Mult", "MatMult") and families == ("mat", "mat"):
-            return Typed(left.type, lambda e: _matrices(a(e), b(e)))
+            return Typed(left.type, lambda e: m.matrices(a(e), b(e)))
         if name == "Mult" and families == ("quat", "quat"):
             return Typed(left.type, lambda e: m.quat_multiply(a(e), b(e)))
         kind = left.type if left.type.shape else right.type
@@ -373,45 +373,10 @@ class Expressions:
         high: Eval = runs[-1] if runs else lambda e: one
         if name == "normal":
             place = self.draw(2)
-            return Typed(FLOAT, lambda e: _normal(e.word(place), e.word(place + 1), low(e), high(e)))
+            return Typed(FLOAT, lambda e: m.normal(e.word(place), e.word(place + 1), low(e), high(e)))
         place, function = self.draw(), m.integer if name == "integer" else m.uniform
         return Typed(kind, lambda e: function(e.word(place), low(e), high(e)))
 
     def draw(self, used: int = 1) -> int:
         self.draws += used
         return self.draws - used
-
-
-def _operation(name: str, a: Eval, b: Eval, scalar: str) -> Eval:
-    """One operation on two numbers of type ``scalar``."""
-    if name == "Add":
-        return lambda e: a(e) + b(e)
-    if name == "Sub":
-        return lambda e: a(e) - b(e)
-    if name == "Mult":
-        return lambda e: a(e) * b(e)
-    if name == "Div":
-        return lambda e: a(e) / b(e)
-    if name == "FloorDiv":
-        return lambda e: m.floor_divide(a(e), b(e), scalar)
-    if name == "Mod":
-        return lambda e: m.modulo(a(e), b(e), scalar)
-    if name in ("LShift", "RShift"):
-        left = name == "LShift"
-        return lambda e: m.shift(a(e), b(e), scalar, left)
-    bits = {"BitAnd": np.bitwise_and, "BitOr": np.bitwise_or, "BitXor": np.bitwise_xor}[name]
-    return lambda e: bits(a(e), b(e))
-
-
-def _matrices(a: Any, b: Any) -> Any:
-    """The product of two matrices; exact only where no sum is rounded, since compiled code fuses here."""
-    total = np.outer(a[:, 0], b[0])
-    for k in range(1, len(b)):
-        total = total + np.outer(a[:, k], b[k])
-    return total
-
-
-def _normal(one: int, two: int, mean: Any, spread: Any) -> Any:
-    """By Box and Muller; exact up to the rounding of the logarithm and the cosine."""
-    u, v = np.float32((one >> 8) + 1) * np.float32(2**-24), np.float32(two >> 8) * np.float32(2**-24)
-    return mean + spread * (np.sqrt(np.float32(-2) * np.log(u)) * np.cos(np.float32(2 * np.pi) * v))

@@ -11,7 +11,7 @@ from worldloom.testing import arithmetic as m
 from worldloom.testing.types import BOOL, FLOAT, INT, Type, common
 
 if TYPE_CHECKING:
-    from worldloom.testing.expressions import Expressions, Typed
+    from worldloom.testing.expressions import Eval, Expressions, Typed
 
 _KEEP_WHOLE = ("abs", "min", "max", "clamp", "sign", "nonzero")
 """The functions that whole numbers stay whole in; in all others they become floats."""
@@ -82,7 +82,11 @@ def _function(name: str, kind: Type, first: Type, shapes: tuple[tuple[int, ...],
 
 
 def _by_component(function: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda *vectors: np.array([function(*numbers) for numbers in zip(*[v.ravel() for v in vectors], strict=True)], vectors[0].dtype).reshape(vectors[0].shape)
+    def call(*vectors: Any) -> Any:
+        numbers = zip(*[vector.ravel() for vector in vectors], strict=True)
+        return np.array([function(*group) for group in numbers], vectors[0].dtype).reshape(vectors[0].shape)
+
+    return call
 
 
 def _of_vectors(name: str, kind: Type, first: Type, count: int) -> tuple[Callable[..., Any], Any]:
@@ -154,3 +158,24 @@ def _best(numbers: Any, least: bool) -> int:
 def _normalize(a: Any) -> Any:
     size = np.sqrt(m.dot(a, a))
     return a / size if size > 0 else np.zeros_like(a)
+
+
+def operation(name: str, a: Eval, b: Eval, scalar: str) -> Eval:
+    """One operation on two numbers of type ``scalar``."""
+    if name == "Add":
+        return lambda e: a(e) + b(e)
+    if name == "Sub":
+        return lambda e: a(e) - b(e)
+    if name == "Mult":
+        return lambda e: a(e) * b(e)
+    if name == "Div":
+        return lambda e: a(e) / b(e)
+    if name == "FloorDiv":
+        return lambda e: m.floor_divide(a(e), b(e), scalar)
+    if name == "Mod":
+        return lambda e: m.modulo(a(e), b(e), scalar)
+    if name in ("LShift", "RShift"):
+        left = name == "LShift"
+        return lambda e: m.shift(a(e), b(e), scalar, left)
+    bits = {"BitAnd": np.bitwise_and, "BitOr": np.bitwise_or, "BitXor": np.bitwise_xor}[name]
+    return lambda e: bits(a(e), b(e))

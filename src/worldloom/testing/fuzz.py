@@ -30,6 +30,15 @@ DEVICES: dict[str, tuple[str, ...]] = {
 }
 """The variants that a device stands for."""
 
+
+def rotated(variants: tuple[str, ...], seed: int) -> tuple[str, ...]:
+    """The first variant, those that compile nothing of their own, and one of the others by turns."""
+    compiled = [v for v in variants if v not in ("python", "cpu-threads")]
+    others = compiled[1:]
+    gone = {v for place, v in enumerate(others) if place != seed % len(others)} if others else set()
+    return tuple(v for v in variants if v not in gone)
+
+
 WORLDS_PER_PROCESS = 12
 """Worlds that one process compares before it is replaced, since compiled modules stay in memory."""
 
@@ -53,6 +62,8 @@ class Fuzz:
     """Devices to compare, with commas between: python, cpu, cuda."""
     variants: str = ""
     """Single variants instead of devices, with commas between: python, cpu, cpu-unfused, cpu-exact, cpu-threads, cuda, cuda-unfused, cuda-exact."""
+    rotate: bool = False
+    """Compare each world on the first variant of a device and on one of its others, by turns: twice the worlds in the same time."""
     avoid: tuple[str, ...] = ()
     """Leave out systems in which one of these constructs occurs, named as in the report, to look past a failure that is known."""
     processes: int = 1
@@ -104,7 +115,9 @@ class Campaign:
                 done = self.settings.worlds is not None and seed - self.first >= self.settings.worlds
                 enough = bool(self.settings.finds) and len(self.found) >= self.settings.finds
                 while not done and not enough and len(waiting) < self.settings.processes and time.monotonic() < deadline:
-                    waiting[pool.submit(one_world, seed, self.settings.systems_per_world, self.variants, self.settings.shrink_seconds, self.settings.avoid)] = seed
+                    waiting[pool.submit(one_world, seed, self.settings.systems_per_world, self.variants, self.settings.shrink_seconds, self.settings.avoid)] = (
+                        seed
+                    )
                     seed += 1
                     done = self.settings.worlds is not None and seed - self.first >= self.settings.worlds
                 if not waiting:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
 
-from worldloom.testing.generate_statements import Array, HelperShape, Scope, StatementGenerator, indented
+from worldloom.testing.generate_statements import StatementGenerator, indented
+from worldloom.testing.generate_systems import KindShape, SystemGenerator
+from worldloom.testing.scope import HelperShape
 from worldloom.testing.types import BOOL, FLOAT, INT, NAMED, RefType, Type, spelled
 from worldloom.testing.values import MODES
 
 _ALWAYS = (("flag", BOOL), ("mark", BOOL), ("n0", INT), ("n1", INT), ("f0", FLOAT), ("f1", FLOAT), ("rough", FLOAT))
-_WIDE = ("int32", "uint32", "int64", "uint64", "float32", "float64")
-"""Numbers that many may add to at once."""
 _ARRAYS = (("int", (5,)), ("float", (4,)), ("bool", (3,)), ("wl.int8", (3, 2)), ("wl.vec2", (3,)), ("wl.int64", (2, 2, 2)), ("wl.float64", (3,)))
 _PLAIN = list(NAMED.values())
 _ROLES = {
@@ -25,213 +24,6 @@ _ROLES = {
 _CONSTANTS = "LIMIT = 7\nHALF = 0.5\nWIDE = wl.int64(5000000000)\nBYTE = wl.uint8(200)"
 
 
-@dataclass
-class KindShape:
-    """A generated kind: its components, arrays and references, and how many there are."""
-
-    name: str
-    fields: list[tuple[str, Type]] = field(default_factory=list)
-    arrays: list[tuple[str, Type, tuple[int, ...]]] = field(default_factory=list)
-    refs: list[tuple[str, str]] = field(default_factory=list)
-    count: str = "2"
-    varies: bool = False
-    event: bool = False
-    position: Type | None = None
-    base: str = ""
-    agent: bool = False
-
-    @property
-    def root(self) -> str:
-        """The kind whose systems run for it too."""
-        return self.base or self.name
-
-
-class SystemGenerator(StatementGenerator):
-    """Writes one system: what it may touch is dealt out first, so that the rules against races hold by construction."""
-
-    def __init__(self, dice: random.Random, world: WorldGenerator, own: KindShape | None, sort: str) -> None:
-        super().__init__(dice, world.mode, world.helpers)
-        self.world, self.own, self.sort = world, own, sort
-        self.plan: dict[tuple[str, str], str] = {}
-        self.ways: dict[tuple[str, str], str] = {}
-        self.left = dice.randint(3, 8)
-        self.draws = sort != "observe"
-        self.queries = self.chance(0.5)
-        """Whether it may look for neighbours; places then stay as they are."""
-
-    def role(self, kind: str, name: str) -> str:
-        """What the system does with a component: "own" and "read" where it may be read, "add" where it is accumulated into."""
-        if name == "position" and self.queries:
-            return "read"
-        if name == "view":
-            return "own" if self.sort == "observe" else "read"
-        return self.plan.setdefault((kind, name), self.dice.choices(("own", "read", "add"), (5, 3, 2))[0])
-
-    def way(self, kind: str, name: str, of: Type) -> str | None:
-        """How many at once may change a component; None where they may not."""
-        if of == BOOL:
-            ways = ["|", "&"]
-        elif of.shape:
-            ways = ["add"] if of.scalar in _WIDE and of.family == "vec" else []
-        else:
-            ways = ["add", "min", "max"] if of.scalar in _WIDE else []
-        if of.is_float and self.mode == "any":
-            ways = [w for w in ways if w == "add"]
-        return self.ways.setdefault((kind, name), self.dice.choice(ways)) if ways else None
-
-    def enter(self, name: str, kind: KindShape, own: bool) -> None:
-        """Let an entity into scope under a name; the own one may be changed, others accumulated into."""
-        free, scope = own or self.sort == "world", self.scope
-        for component, of in kind.fields:
-            role, text = self.role(kind.root, component), f"{name}.{component}"
-            if component == "rough":
-                continue
-            if component == "act":
-                scope.read(of, text)
-                continue
-            if free and role == "own":
-                scope.writes.append((text, of))
-            if role == "add" and not free:
-                way = self.way(kind.root, component, of)
-                if way is not None:
-                    scope.adds.append((text, of, way))
-                    continue
-            if role == "add" and own and self.sort != "world":
-                continue
-            if role == "own" and not free and self.own is not None and kind.root == self.own.root:
-                continue
-            if role == "add" and not free:
-                continue
-            scope.read(of, text)
-        for component, of, shape in kind.arrays:
-            role, array = self.role(kind.root, component), Array(f"{name}.{component}", of, shape)
-            if free and role == "own":
-                scope.array_writes.append(array)
-            if role == "read" or (role == "own" and (free or self.own is None or kind.root != self.own.root)):
-                scope.arrays.append(array)
-        for component, other in kind.refs:
-            role, text = self.role(kind.root, component), f"{name}.{component}"
-            if free and role != "read":
-                scope.ref_writes.append((text, other))
-            if role == "read" or free:
-                scope.refs.append((text, other))
-        scope.read(INT, f"{name}.id")
-        if kind.agent:
-            scope.read(BOOL, f"{name}.active") if own or self.sort in ("world", "pair") else None
-        if not (own and any(k.base == kind.name for k in self.world.kinds)):  # a reference to it is of another kind where it is a derived one
-            scope.rows.append((name, kind.name))
-
-    def enter_world(self) -> None:
-        scope, free = self.scope, self.sort == "world"
-        for component, of in self.world.fields:
-            role, text = self.role("World", component), f"world.{component}"
-            if free and role != "read":
-                scope.writes.append((text, of))
-            if role == "add" and not free:
-                way = self.way("World", component, of)
-                if way is not None:
-                    scope.adds.append((text, of, way))
-                continue
-            scope.read(of, text)
-        for component, of, shape in self.world.arrays:
-            array = Array(f"world.{component}", of, shape)
-            scope.arrays.append(array)
-            if free:
-                scope.array_writes.append(array)
-        for component, of, shape in self.world.config:
-            if shape:
-                scope.arrays.append(Array(f"world.{component}", of, shape))
-            else:
-                scope.read(of, f"world.{component}")
-        for text in ("world.step", "world.episode", "world.id", "LIMIT"):
-            scope.read(INT, text)
-        for text, of in (("WIDE", Type("int64")), ("BYTE", Type("uint8")), ("HALF", FLOAT)):
-            scope.read(of, text)
-
-    def over_rows(self, depth: int, extra: list[str] | None = None) -> list[str]:
-        kind, name = self.dice.choice(self.world.kinds), self.fresh("o")
-        outer, self.scope = self.scope, self.scope.copy()
-        head = f"for {name} in world.all({kind.name}):"
-        if kind.position is not None and self.queries and self.chance(0.7):
-            point = self.composite(kind.position, 1)
-            radius = self.dice.choice(("1.5", "4.0", "100.0"))
-            query = f"world.near({kind.name}, {point}, {radius})" if self.chance(0.5) else f"world.nearest({kind.name}, {point}, {self.dice.randint(1, 3)})"
-            if self.mode != "smooth":
-                head = f"for {name} in {query}:"
-        self.enter(name, kind, own=False)
-        lines = [head, *indented(self.looped(depth, extra))]
-        self.scope = outer
-        return lines
-
-    def simple(self) -> list[str]:
-        if self.chance(0.12):
-            made = self.dice.choice((self.by_reference, self.by_place, self.ending, self.coming, self.going, self.shuffled))()
-            if made:
-                return made
-        return super().simple()
-
-    def by_reference(self) -> list[str] | None:
-        """Follow a reference, mostly after asking whether it leads somewhere."""
-        if not self.scope.refs:
-            return None
-        text, kind = self.dice.choice(self.scope.refs)
-        outer, self.scope = self.scope, self.scope.copy()
-        name = self.fresh("o")
-        self.enter(name, self.world.kind(kind), own=False)
-        body = [f"{name} = {text}.get()", *self.simple_of(name)]
-        self.scope = outer
-        varies = self.world.kind(kind).varies
-        return [f"if {text}.alive:" if varies or self.chance(0.9) else "if True:", *indented(body)]
-
-    def by_place(self) -> list[str] | None:
-        kind = self.dice.choice([k for k in self.world.kinds if not k.varies])
-        outer, self.scope = self.scope, self.scope.copy()
-        name = self.fresh("o")
-        place = f"{self.whole(INT, 1)} % world.count({kind.name})" if self.chance(0.95) else self.whole(INT, 1)
-        self.enter(name, kind, own=False)
-        body = [f"{name} = world.at({kind.name}, {place})", *self.simple_of(name)]
-        self.scope = outer
-        return ["if True:", *indented(body)]
-
-    def simple_of(self, name: str) -> list[str]:
-        lines = [*(self.accumulate() or []), *(self.store() or []), *(self.change_local() or [])]
-        return lines or ["pass"]
-
-    def ending(self) -> list[str] | None:
-        if self.sort == "observe" or self.chance(0.8):
-            return None
-        who = "e" if self.own is not None and self.own.agent and self.sort == "entity" and self.chance(0.7) else "world"
-        call = f"{who}.{self.dice.choice(('terminate', 'truncate'))}()"
-        if self.chance(0.2):
-            call = f'world.fail("value {{value}}", {self.whole(INT, 1)})'
-        return [f"if {self.truth()}:", f"    {call}"]
-
-    def shuffled(self) -> list[str] | None:
-        arrays = [a for a in self.scope.array_writes if len(a.shape) == 1 and a in self.scope.arrays]
-        return [f"world.shuffle({self.dice.choice(arrays).text})"] if arrays and self.draws and self.sort != "share" else None
-
-    def coming(self) -> list[str] | None:
-        """Spawn an entity."""
-        kinds = [k for k in self.world.kinds if k.varies]
-        if not kinds or self.sort in ("observe", "share") or self.loops > 1:
-            return None
-        kind = self.dice.choice(kinds)
-        given = [f"{n}={self.kept(t, self.value(t, 1, typed=False))}" for n, t in kind.fields if self.chance(0.4)]
-        given += [f"{n}={self.reference(k)}" for n, k in kind.refs if self.chance(0.5)]
-        call = f"world.spawn({', '.join([kind.name, *given])})"
-        places = [t for t, k in self.scope.ref_writes if k == kind.name]
-        if places and self.chance(0.5):
-            call = f"{self.dice.choice(places)} = {call}"
-        return [call] if self.chance(0.3) else [f"if {self.truth()}:", f"    {call}"]
-
-    def going(self) -> list[str] | None:
-        """Despawn an entity."""
-        if self.sort == "observe":
-            return None
-        rows = [name for name, kind in self.scope.rows if self.world.kind(kind).varies and (self.sort != "share" or name != "e")]
-        return [f"if {self.truth()}:", f"    {self.dice.choice(rows)}.despawn()"] if rows else None
-
-
 class WorldGenerator:
     """Writes whole worlds.
 
@@ -241,7 +33,7 @@ class WorldGenerator:
     """
 
     def __init__(self, seed: int, systems: int) -> None:
-        self.dice = random.Random(seed)
+        self.dice = random.Random(seed)  # noqa: S311 - worlds, not secrets
         self.seed, self.count = seed, systems
         self.mode = MODES[seed % 4] if seed % 4 < 3 else "any"
         self.helpers: list[HelperShape] = []
@@ -276,7 +68,8 @@ class WorldGenerator:
     def _run(self) -> str:
         autoreset = self.dice.choices(("disabled", "same_step", "next_step"), (6, 2, 2))[0]
         resets = (2,) if self.chance(0.3) else ()
-        return f'RUN = {{"num_worlds": 4, "steps": 4, "seed": {self.seed}, "autoreset": "{autoreset}", "fill": {self.seed}, "mode": "{self.mode}", "resets": {resets}}}'
+        run = {"num_worlds": 4, "steps": 4, "seed": self.seed, "autoreset": autoreset, "fill": self.seed, "mode": self.mode, "resets": resets}
+        return f"RUN = {run!r}"
 
     def chance(self, share: float) -> bool:
         return self.dice.random() < share
@@ -302,7 +95,7 @@ class WorldGenerator:
         for place, kind in enumerate(self.kinds):
             if place % 3 == 2:
                 kind.varies, kind.event = True, place == 5
-                room, overflow = self.dice.randint(3, 6), self.dice.choice(("error", "reset", "drop", "drop"))
+                room, overflow = self.dice.choice((4, 6, 16, 40)), self.dice.choice(("error", "reset", "drop", "drop"))
                 batch = ", batch=2000" if self.chance(0.3) else ""  # enough for all that may be spawned at once
                 kind.count = f'wl.UpTo({room}, overflow="{overflow}"{batch})'
             elif place == 1:
@@ -427,6 +220,10 @@ class WorldGenerator:
         maker.loops += 1
         kept_draws, maker.draws = maker.draws, False
         lines = maker.new_local()
+        if maker.chance(0.4):  # each turn has random numbers of its own
+            maker.draws = kept_draws
+            lines += maker.drawn() or []
+            maker.draws = False
         for array in arrays:
             lines.append(f"{array.text}[{turn}] = {maker.kept(array.type, maker.value(array.type, 2, typed=False))}")
         for _ in range(2):
@@ -442,6 +239,3 @@ class WorldGenerator:
 def generate(seed: int, systems: int = 60) -> str:
     """The text of a random world with so many systems; the same for the same arguments."""
     return WorldGenerator(seed, systems).text()
-
-
-__all__ = ["HelperShape", "KindShape", "Scope", "SystemGenerator", "WorldGenerator", "generate"]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from worldloom.testing.scope import HelperShape, Scope
 from worldloom.testing.types import BOOL, FLOAT, FLOATS, INT, INTEGERS, SCALARS, RefType, Type, widens
 
 VEC2, VEC3, VEC4 = (Type("float32", (n,), "vec") for n in (2, 3, 4))
@@ -16,63 +16,6 @@ QUAT = Type("float32", (4,), "quat")
 MATRICES = {n: Type("float32", (n, n), "mat") for n in (2, 3, 4)}
 LETTERS = "xyzw"
 _COMPARE = ("==", "!=", "<", "<=", ">", ">=")
-
-
-@dataclass
-class Array:
-    """An array component in scope: its text, the type and the shape of its elements."""
-
-    text: str
-    type: Type
-    shape: tuple[int, ...]
-
-
-@dataclass
-class HelperShape:
-    """What a helper takes and gives."""
-
-    name: str
-    takes: list[Type]
-    gives: list[Type]
-
-
-@dataclass
-class Scope:
-    """What an expression may be made of, and what a statement may change.
-
-    Attributes:
-        reads: Texts of values that may be read, by type.
-        writes: Texts of own components that may be stored, with their types.
-        locals: Variables that may be given another value.
-        arrays: Arrays that may be read.
-        array_writes: Arrays whose elements may be stored.
-        refs: References that may be read, with their kinds.
-        ref_writes: References that may be set.
-        adds: Places of other rows and the world that may be accumulated into: text, type, and how.
-        rows: Entities in scope that are not the own one, by name.
-        bounded: Counters of loops, with the number that they stay below.
-    """
-
-    reads: dict[Any, list[str]] = field(default_factory=dict)
-    writes: list[tuple[str, Type]] = field(default_factory=list)
-    locals: list[tuple[str, Type]] = field(default_factory=list)
-    arrays: list[Array] = field(default_factory=list)
-    array_writes: list[Array] = field(default_factory=list)
-    refs: list[tuple[str, str]] = field(default_factory=list)
-    ref_writes: list[tuple[str, str]] = field(default_factory=list)
-    adds: list[tuple[str, Type, str]] = field(default_factory=list)
-    rows: list[tuple[str, str]] = field(default_factory=list)
-    bounded: list[tuple[str, int]] = field(default_factory=list)
-
-    def copy(self) -> Scope:
-        """A scope for a block inside: what is added to it is not seen outside."""
-        return Scope(
-            {kind: list(texts) for kind, texts in self.reads.items()},
-            *(list(part) for part in (self.writes, self.locals, self.arrays, self.array_writes, self.refs, self.ref_writes, self.adds, self.rows, self.bounded)),
-        )
-
-    def read(self, kind: Any, text: str) -> None:
-        self.reads.setdefault(kind, []).append(text)
 
 
 class ExpressionGenerator:
@@ -148,7 +91,8 @@ class ExpressionGenerator:
             return f"{self.whole(INT, 1)} % {size}"
         if chosen < 0.97:
             return f"wl.clamp({self.whole(INT, 1)}, 0, {size - 1})"
-        return self.whole(INT, 1)
+        free = self.whole(INT, 1)
+        return f"{free} % {size}" if free == "LIMIT" or free.startswith("len(") else free  # known beforehand, it would be refused
 
     def literal(self, kind: Type) -> str:
         if kind.is_float:
@@ -317,7 +261,7 @@ class ExpressionGenerator:
         known = self.known(kind)
         if known is not None and (depth <= 0 or self.chance(0.35)):
             return known
-        if depth <= 0 or kind.family in ("mat", "quat") and self.chance(0.5):
+        if depth <= 0 or (kind.family in ("mat", "quat") and self.chance(0.5)):
             return self.built(kind, 0)
         makers: list[tuple[float, Callable[[], str]]] = [
             (3, lambda: self.built(kind, depth - 1)),

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from worldloom.testing.functions import ROUGH
-from worldloom.testing.generate_expressions import Array, ExpressionGenerator, HelperShape, Scope
-from worldloom.testing.types import BOOL, FLOAT, INT, RefType, Type
+from worldloom.testing.generate_expressions import ExpressionGenerator
+from worldloom.testing.scope import HelperShape
+from worldloom.testing.types import BOOL, FLOAT, INT, Type
 
 Maker = Callable[[int], list[str]]
 
@@ -93,6 +94,7 @@ class StatementGenerator(ExpressionGenerator):
         if kind == FLOAT and self.mode == "dyadic":
             return f"keep({text})"
         if isinstance(kind, Type) and kind.is_float and not kind.shape and self.mode == "smooth":
+            text = text if kind == FLOAT or not text[0].isdigit() else self.cast(kind, text)
             return f"wl.clamp({text}, 0.25, 4.0)"
         return text
 
@@ -231,7 +233,9 @@ class StatementGenerator(ExpressionGenerator):
             return FLOAT, "wl.floor(world.random() * 8.0)"
         if self.mode == "smooth":
             return FLOAT, "world.random(0.5, 2.0)"
-        return FLOAT, self.dice.choice(("world.random()", "world.random(3.0)", "world.random(-2.0, 5.0)", f"world.random({self.real(FLOAT, 1)}, {self.real(FLOAT, 1)})"))
+        return FLOAT, self.dice.choice(
+            ("world.random()", "world.random(3.0)", "world.random(-2.0, 5.0)", f"world.random({self.real(FLOAT, 1)}, {self.real(FLOAT, 1)})")
+        )
 
     def rough(self) -> list[str] | None:
         """An elementary function, into a component that nothing reads: devices round it in their own ways."""
@@ -274,7 +278,9 @@ class StatementGenerator(ExpressionGenerator):
         flag = self.dice.choice(places)
         outer, self.scope = self.scope, self.scope.copy()
         before = self.simple() if self.chance(0.5) else []
-        change = [f"if {self.truth()}:", f"    {flag} = {self.dice.choice(('False', f'not {flag}', self.truth()))}"] if self.chance(0.5) else [f"{flag} = False"]
+        change = (
+            [f"if {self.truth()}:", f"    {flag} = {self.dice.choice(('False', f'not {flag}', self.truth()))}"] if self.chance(0.5) else [f"{flag} = False"]
+        )
         kind = self.dice.randrange(3)
         if kind == 0:
             loop = self.counted(depth, extra=change)
@@ -348,6 +354,3 @@ class StatementGenerator(ExpressionGenerator):
         if not self.leaving:
             return self.simple()
         return [f"if {self.truth()}:", *indented(self.block(0, 1)), f"    {self.leaving}"]
-
-
-__all__ = ["Array", "HelperShape", "RefType", "Scope", "StatementGenerator", "indented"]

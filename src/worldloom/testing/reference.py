@@ -13,7 +13,7 @@ import numpy as np
 
 from worldloom.testing.statements import Statements
 from worldloom.testing.tables import Kind, Run, State
-from worldloom.testing.types import BOOL, INT, NAMED, Component, TupleType, component
+from worldloom.testing.types import BOOL, INT, NAMED, Component, component
 
 _ENGINE = {
     "step": Component("step", INT),
@@ -296,7 +296,16 @@ def _kind(node: ast.ClassDef, classes: dict[str, ast.ClassDef], count: ast.expr)
     event = "wl.Event" in ancestors
     if isinstance(count, ast.Call):
         overflow = next((ast.literal_eval(k.value) for k in count.keywords if k.arg == "overflow"), "error")
-        return Kind(node.name, _fields(node, classes), ast.literal_eval(count.args[0]), True, event, overflow, ancestors=ancestors, pooled=any(k.arg == "batch" for k in count.keywords))
+        return Kind(
+            node.name,
+            _fields(node, classes),
+            ast.literal_eval(count.args[0]),
+            True,
+            event,
+            overflow,
+            ancestors=ancestors,
+            pooled=any(k.arg == "batch" for k in count.keywords),
+        )
     return Kind(node.name, _fields(node, classes), ast.literal_eval(count), event=event, ancestors=ancestors)
 
 
@@ -311,6 +320,3 @@ def _constants(tree: ast.Module) -> dict[str, Any]:
             elif name.isupper() and isinstance(value, (ast.Constant, ast.UnaryOp)):
                 found[name] = ast.literal_eval(value)
     return found
-
-
-__all__ = ["Helper", "Reference", "System", "TupleType"]

@@ -29,7 +29,15 @@ class Shrinker:
 
     def run(self) -> str:
         """The smallest text found."""
-        passes = (self._drop_systems, self._drop_unused, self._drop_declarations, self._simpler_run, self._drop_statements, self._drop_unused, self._simpler_expressions)
+        passes = (
+            self._drop_systems,
+            self._drop_unused,
+            self._drop_declarations,
+            self._simpler_run,
+            self._drop_statements,
+            self._drop_unused,
+            self._simpler_expressions,
+        )
         before = ""
         while before != self.text and not self._late():
             before = self.text
@@ -176,10 +184,9 @@ class Shrinker:
         for name in [n.name for n in ast.parse(self.text).body if isinstance(n, ast.ClassDef)]:
             tree = ast.parse(self.text)
             tree.body = [n for n in tree.body if not (isinstance(n, ast.ClassDef) and n.name == name)]
-            for node in ast.walk(tree):
-                if isinstance(node, ast.Dict):
-                    kept = [(k, v) for k, v in zip(node.keys, node.values, strict=True) if not (isinstance(k, ast.Name) and k.id == name)]
-                    node.keys, node.values = [k for k, _ in kept], [v for _, v in kept]
+            for counts in [n for n in ast.walk(tree) if isinstance(n, ast.Dict)]:
+                kept = [(k, v) for k, v in zip(counts.keys, counts.values, strict=True) if not (isinstance(k, ast.Name) and k.id == name)]
+                counts.keys, counts.values = [k for k, _ in kept], [v for _, v in kept]
             self._try(tree)
 
     def _drop_components_singly(self) -> None:
@@ -231,7 +238,9 @@ def _expressions(tree: ast.Module) -> Iterator[tuple[ast.AST, str, int | None]]:
                 if isinstance(value, ast.expr) and not isinstance(value, (ast.Name, ast.Constant)):
                     yield node, name, None
                 elif isinstance(value, list):
-                    yield from ((node, name, i) for i, item in enumerate(value) if isinstance(item, ast.expr) and not isinstance(item, (ast.Name, ast.Constant)))
+                    yield from (
+                        (node, name, i) for i, item in enumerate(value) if isinstance(item, ast.expr) and not isinstance(item, (ast.Name, ast.Constant))
+                    )
 
 
 def _parts(node: ast.expr) -> Iterator[ast.expr]:

@@ -21,6 +21,11 @@ NEXT, BREAK, CONTINUE, RETURN = range(4)
 """How a block goes on after a statement."""
 
 
+def _part(place: int) -> Eval:
+    """One of several values at once."""
+    return lambda e: e.parts[place]
+
+
 class Statements(Expressions):
     """Understands the statements of one system or helper."""
 
@@ -83,7 +88,7 @@ class Statements(Expressions):
         stores = []
         for place, (item, part) in enumerate(zip(target.elts, held, strict=True)):
             bare = part.bare if several.parts else None
-            stores.append(self.store(item, Typed(part.type, lambda e, place=place: e.parts[place], bare)))
+            stores.append(self.store(item, Typed(part.type, _part(place), bare)))
 
         def do(e: Run) -> int:
             parts = run(e)

@@ -127,7 +127,7 @@ class Component:
 def component(name: str, annotation: ast.expr, default: ast.expr | None) -> Component:
     """The component that ``name: annotation = default`` declares."""
     text = ast.unparse(annotation)
-    value = 0 if default is None else _default(default)
+    value: Any = 0 if default is None else _default(default)
     if text in NAMED:
         return Component(name, NAMED[text], default=value)
     if text == "wl.Reward":
@@ -140,7 +140,7 @@ def component(name: str, annotation: ast.expr, default: ast.expr | None) -> Comp
     head, arguments = ast.unparse(annotation.func), annotation.args
     if head == "wl.Ref":
         named = arguments[0]
-        return Component(name, RefType(named.value if isinstance(named, ast.Constant) else ast.unparse(named)), default=-1)
+        return Component(name, RefType(str(named.value) if isinstance(named, ast.Constant) else ast.unparse(named)), default=-1)
     if head == "wl.Array":
         return Component(name, NAMED[ast.unparse(arguments[0])], tuple(ast.literal_eval(a) for a in arguments[1:]), default=value)
     if head in ("wl.Persistent", "wl.Finite"):
