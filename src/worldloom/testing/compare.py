@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+import warp as wp
 
 from worldloom.testing.reference import Reference
 from worldloom.testing.types import FLOATS, Component
@@ -199,6 +200,9 @@ def run(definition: Any, trace: Trace, variant: str) -> Difference | None:
             actions = {f"{kind}.{name}": values for (kind, name), values in trace.actions[step].items()}
             with contextlib.suppress(wl.CapacityError):  # what did not fit is counted, and compared below
                 simulation.step(actions or None)
+                if simulation.device.is_cuda:  # it is known when the step is over
+                    wp.synchronize_device(simulation.device)
+                    simulation.check_room()
             found = compare_state(simulation, trace, step, variant)
             if found is not None:
                 return found
