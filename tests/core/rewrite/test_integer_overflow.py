@@ -135,3 +135,25 @@ def check_every_operation(how: dict) -> None:
     assert sim.tables["World"]["shared"].numpy().ravel().tolist() == [wrap(sum(n))]
     drawn = got["drawn"].astype(np.int64)
     assert (drawn < 0).any() and (drawn > 0).any()
+
+
+class Loop(wl.Entity):
+    n: int
+    total: int
+
+
+@wl.system
+def nest(a: Loop):
+    for k in range(0, a.n, 3):
+        a.total += k
+        for k in range(5, a.n, 2):  # the outer loop goes on with its own numbers
+            a.total += 100 * k
+
+
+@pytest.mark.parametrize("device", ["python", "cpu"])
+def test_nested_ranges_over_one_name_count_by_themselves(device: str):
+    sim = wl.Simulation(wl.Definition("Nest-v0", world=Numbers, entities={Loop: 1}, step=[nest]), 4, device=device)
+    sim.tables["Loop"].n = np.array([[0], [4], [12], [17]], np.int32)
+    sim.step()
+    expected = [sum(k + 100 * sum(range(5, n, 2)) for k in range(0, n, 3)) for n in (0, 4, 12, 17)]
+    assert sim.tables["Loop"].total.numpy().ravel().tolist() == expected

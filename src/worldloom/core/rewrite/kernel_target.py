@@ -138,6 +138,8 @@ class KernelTarget(Target):
         self.met: dict[tuple[str, Any], None] = {}
         self._gathering: dict[Column, str] = {}
         """How the turns of the shared loop at hand accumulate into components of the own row."""
+        self._counted = 0
+        """Loops whose turns are counted so far: nested loops over one name each keep their own start."""
 
     # -- numbers -----------------------------------------------------------------------------------------------------
 
@@ -204,7 +206,8 @@ class KernelTarget(Target):
         """Warp adds the step once more behind the last number; where that may overflow, the turns are counted first."""
         if not overflows:
             return super().loop_range(counter, bounds, step, overflows, body)
-        start, turn = nodes.name(f"{counter}_start"), nodes.name(f"{counter}_turn")
+        self._counted += 1
+        start, turn = nodes.name(f"{counter}_start{self._counted}"), nodes.name(f"{counter}_turn{self._counted}")
         kept = nodes.assign(start.id, self.cast(bounds[0], wp.int32))
         turns = nodes.call(f"{WRAPS}range_turns", start, bounds[1], bounds[2])
         number = self.integer("add", wp.int32, [start, self.integer("mul", wp.int32, [turn, nodes.constant(step)])])
