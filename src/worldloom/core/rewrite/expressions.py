@@ -281,7 +281,7 @@ class Expressions(Names):
                 continue
             index, known = self.convert(place, wp.int32, item, "an index"), bounds_of(self, item)
             if known is None or not 0 <= known[0] <= known[1] < size:
-                index = self.target.check_index(index, size, f"index of {ast.unparse(node.value)} (size {size})", item.lineno)
+                index = self.target.check_index(index, size, f"index of {self.written(node.value)} (size {size})", item.lineno)
             checked.append(index)
         return kind, checked
 

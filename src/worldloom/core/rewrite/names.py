@@ -83,11 +83,20 @@ class Names:
         """The counters of the loops around the statement at hand, where it is known which numbers they run through."""
         self.draws: list[tuple[ast.Constant, int]] = []
         self.draw_count = 0
+        self.held_rows: dict[str, str] = {}
+        """Variables that hold the row of a reference, in order, and the text of that reference."""
 
     # -- errors ------------------------------------------------------------------------------------------------------
 
     def error(self, problem: str, fix: str, node: ast.AST) -> DefinitionError:
         return self.source.error(problem, fix, node)
+
+    def written(self, node: ast.AST) -> str:
+        """``node`` as the user wrote it, for messages: rows held in variables stand for what they were taken from."""
+        text = ast.unparse(node)
+        for name, origin in reversed(self.held_rows.items()):  # the tenth before the first, whose name begins the tenth's
+            text = text.replace(name, origin)
+        return text
 
     def unsupported(self, what: str, node: ast.AST, fix: str = "see docs/python.md for the Python that systems may use") -> DefinitionError:
         return self.error(f"{what} is not supported in a system", fix, node)

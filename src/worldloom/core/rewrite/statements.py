@@ -122,7 +122,7 @@ class Statements(Expressions):
             operator = _ACCUMULATE.get(type(node.op))
             if operator is None:
                 raise self.error(
-                    f"race: '{ast.unparse(node)}' changes what other entities change at the same time",
+                    f"race: '{self.written(node)}' changes what other entities change at the same time",
                     "only +=, -=, |=, &= and ^= have an order-free meaning; collect the effect and apply it in a later system",
                     node,
                 )
@@ -143,6 +143,7 @@ class Statements(Expressions):
                     return [], target
                 self.unpacked += 1
                 name = f"wl_row{self.unpacked}"
+                self.held_rows[name] = ast.unparse(target.value)
                 inner: ast.expr = ast.copy_location(ast.Name(name, ast.Load()), target.value)
                 held = self.assign_local(name, row, target)
             else:
@@ -249,7 +250,7 @@ class Statements(Expressions):
         family = "add" if operator == "sub" else operator
         owner = row.type.world if isinstance(row.type, WorldType) else row.type.owner
         if self.access.families.setdefault((owner, field.name), family) != family:
-            raise self.error(f"race: '{field.name}' is changed in two ways whose order matters", "use one of +=, |=, &=, min and max per system", node)
+            raise self.error(f"race: '{field.name}' is changed in two ways whose order matters", "use one of +=, |=, &=, ^=, min and max per system", node)
         self.log(row, field, "write", node)
         if self.turns is not None and isinstance(row.type, RowType) and row.type.own:
             self.turns.gather(self, row, field, operator, kind, node)
