@@ -14,7 +14,7 @@ from worldloom.core.schedule import plan
 class Sheep(wl.Entity):
     place: wl.vec3
     age: int = 0
-    wool: wl.Array(float, 8) = 0.0
+    wool: wl.Array(float, 4096) = 0.0  # so much that no machine has room for all the worlds below
 
 
 class Meadow(wl.World):

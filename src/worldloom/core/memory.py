@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import math
+import os
 from collections.abc import Collection
 from pathlib import Path
 
@@ -45,12 +46,16 @@ def available(device: wp.Device) -> int | None:
 
 
 def _free_of_machine() -> int | None:
-    """What Linux could give to this process without others losing theirs, swap included."""
+    """What Linux could give to this process without others losing theirs, swap included; elsewhere all the memory there is."""
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
         sizes = {name: int(rest.split()[0]) << 10 for name, _, rest in (line.partition(":") for line in lines)}
         return sizes["MemAvailable"] + sizes["SwapFree"]
     except (OSError, ValueError, KeyError, IndexError):
+        pass
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
         return None
 
 

@@ -6,13 +6,13 @@ The estimates are lower bounds: they hold back settings that cannot work, and no
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Mapping
 from itertools import pairwise
-from pathlib import Path
 
 import torch
+import warp as wp
 
+from worldloom.core import memory
 from worldloom.core.errors import InputError
 from worldloom.learn.networks.build import chosen_network
 from worldloom.learn.policy_config import PolicyConfig
@@ -36,30 +36,7 @@ def available(device: torch.device) -> int | None:
     """Bytes that can still be taken on ``device``; None where that is not known."""
     if device.type == "cuda":
         return int(torch.cuda.mem_get_info(device)[0] + torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device))
-    found = [value for value in (_free_memory(), _container_limit()) if value is not None]
-    return min(found, default=None)
-
-
-def _free_memory() -> int | None:
-    try:
-        lines = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines())
-        return sum(int(lines[name].split()[0]) << 10 for name in ("MemAvailable", "SwapFree"))
-    except (OSError, ValueError, KeyError, IndexError):
-        pass
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return None
-
-
-def _container_limit() -> int | None:
-    """The most that a control group lets its processes take together."""
-    for file in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
-        try:
-            return int(Path(file).read_text())
-        except (OSError, ValueError):  # missing, or "max"
-            continue
-    return None
+    return memory.available(wp.get_device("cpu"))
 
 
 def require_network(name: str, spec: PolicySpec, config: PolicyConfig, device: torch.device, copies: int, critic: bool) -> None:
