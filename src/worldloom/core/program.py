@@ -13,7 +13,7 @@ from typing import Any
 import warp as wp
 from warp._src.context import get_module
 
-from worldloom.core import exact, grid_kernels, guards, population_kernels, random, wide_kernels, wrapping
+from worldloom.core import cpu_flags, exact, grid_kernels, guards, population_kernels, random, wide_kernels, wrapping
 from worldloom.core.console import compiling
 from worldloom.core.errors import CompileError
 from worldloom.core.grouping import Functions, Group, group
@@ -54,10 +54,6 @@ _SPACE: dict[str, Any] = {
     "count_birth": population_kernels.count_birth,
     **{name: compiled for name, (compiled, _) in HELPERS.items()},
 }
-_LIBM = ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "exp", "log", "log2", "log10", "pow", "cbrt")
-_CPU_FLAGS = " ".join(["-fwrapv", *(f"-fno-builtin-{name}{width}" for name in _LIBM for width in ("", "f"))])
-"""Generated code wraps by itself; ``-fwrapv`` covers Warp's own functions, such as sums into other rows. Of elementary functions clang would compute
-those of constants itself, with other last bits than the library that is called for the rest and by the interpreter."""
 _CACHE: dict[tuple[str, bool, bool], dict[str, Any]] = {}
 _LOCK = threading.Lock()
 
@@ -95,7 +91,7 @@ class Program:
         module = get_module(title)
         # Fused multiply-add only on the GPU: on the CPU it gains nothing here, and without it interpreted runs agree bit for bit.
         module.options.update({"enable_backward": False, "fuse_fp": cuda and not self.exact, "max_unroll": 0})
-        module.options["cpu_compiler_flags"] = f"{wp.config.cpu_compiler_flags or '-march=native'} {_CPU_FLAGS}"
+        module.options["cpu_compiler_flags"] = cpu_flags.complete(wp.config.cpu_compiler_flags)
         made = python_types.ModuleType(title)
         made.__dict__.update(_SPACE, module=module, **self.types)
         exec(compile(self.text, file, "exec"), made.__dict__)  # noqa: S102 - text generated above from checked systems

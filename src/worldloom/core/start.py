@@ -8,7 +8,7 @@ import tempfile
 
 import warp as wp
 
-from worldloom.core import kernel_cache
+from worldloom.core import cpu_flags, kernel_cache
 
 _EXPECTED = b"Could not find or load the NVIDIA CUDA driver"
 
@@ -16,9 +16,7 @@ _EXPECTED = b"Could not find or load the NVIDIA CUDA driver"
 def initialise() -> None:
     """Initialise Warp quietly. What its native part writes to standard error is passed on, but for a missing driver."""
     wp.config.log_level = max(wp.config.log_level, wp.LOG_WARNING)
-    if "-w" not in (wp.config.cpu_compiler_flags or "").split():
-        # Warnings about generated code are of no use to anybody; errors are still shown.
-        wp.config.cpu_compiler_flags = f"{'-march=native' if wp.config.cpu_compiler_flags is None else wp.config.cpu_compiler_flags} -w"
+    wp.config.cpu_compiler_flags = cpu_flags.complete(wp.config.cpu_compiler_flags)
     kernel_cache.install()
     try:
         sys.stderr.flush()
