@@ -188,7 +188,7 @@ def test_a_huge_file_is_not_read_whole(tmp_path):
         (".", "is a folder: name a ROM file in it"),
         (os.devnull, "is no regular file"),
         ("~nobody_of_this_name/pong.bin", "begins with the home of a user who is not known here"),
-        ("a\0b.bin", "cannot be read"),
+        ("a\0b.bin", "holds a null character"),
         ("x" * 5000 + ".bin", "cannot be read"),
         ("pyproject.toml/pong.bin", "cannot be read"),
         ("two\nlines \udcff.bin", "there is no file 'two\\nlines \\udcff.bin'"),

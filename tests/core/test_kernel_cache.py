@@ -4,6 +4,7 @@ import errno
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -191,8 +192,12 @@ def test_folders_of_killed_compilations_are_removed_at_the_start(tmp_path):
     for folder in (stale, alive, module):
         folder.mkdir(parents=True)
         (folder / "wp_x_1234567.cpp").write_text("")
+    fresh = cache / f"wp_x_7654321_p{ended}_t140"  # as another machine that shares the cache may be compiling in
+    fresh.mkdir()
+    for folder in (stale, alive, module):
+        os.utime(folder, (time.time() - 2 * kernel_cache.ABANDONED,) * 2)
     _import(tmp_path, tmp_path)
-    assert [stale.exists(), alive.exists(), module.exists()] == [False, True, True]
+    assert [stale.exists(), alive.exists(), module.exists(), fresh.exists()] == [False, True, True, True]
 
 
 def test_a_name_with_a_null_is_refused_in_words(monkeypatch, capfd):

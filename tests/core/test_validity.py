@@ -144,3 +144,24 @@ def test_declarations_that_make_no_sense_are_refused() -> None:
 
         class Wrong(wl.Entity):
             slot: wl.Between(int, 1, 5)
+
+
+def test_a_snapshot_of_this_process_is_checked_only_where_it_was_changed(sim: wl.Simulation, monkeypatch: pytest.MonkeyPatch) -> None:
+    from worldloom.core import snapshot
+
+    checked: list[str] = []
+    monkeypatch.setattr(snapshot, "check_values", lambda *given: checked.append(given[3]))
+    saved = sim.snapshot()
+    sim.restore(saved)
+    assert not checked
+    next(iter(saved.tensors.values())).add_(0)
+    sim.restore(saved)
+    assert len(checked) == 1
+
+
+def test_configurations_are_held_to_what_set_config_takes(tmp_path: Path) -> None:
+    sim = wl.Simulation("CartPole-v1", 2, "cpu")
+    saved = sim.snapshot()
+    saved.tensors["World.force"].fill_(float("nan"))
+    with pytest.raises(wl.InputError, match="'force' is a finite float32"):
+        sim.restore(saved)

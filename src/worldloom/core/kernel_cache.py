@@ -20,6 +20,7 @@ import shutil
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,9 @@ VARIABLE = "WARP_CACHE_PATH"
 
 ROOM = 16 << 20
 """Free bytes below which nothing is compiled into a folder: LLVM ends the process where it cannot write its output."""
+
+ABANDONED = 600.0
+"""Seconds after which a folder that a process was compiling in counts as left behind."""
 
 _UNUSABLE = {
     getattr(errno, name)
@@ -108,7 +112,10 @@ def _prepare_retry(error: Exception, folder: Path, cached: bool) -> None:
     if reason is not None:
         use_temporary(str(folder.parent), reason, error)
     elif cached:
-        drop(folder)  # intact, as its checksums say, and yet it does not load
+        try:
+            drop(folder)  # intact, as its checksums say, and yet it does not load
+        except OSError as unusable:
+            use_temporary(str(folder.parent), unusable.strerror or str(unusable), error)
     elif not isinstance(error, FileNotFoundError) or not _once(folder):  # another process may have taken a folder away
         raise error
 
@@ -232,8 +239,16 @@ def sweep(cache: Path) -> None:
         return
     for name in names:
         found = _BUILD_FOLDER.search(name)
-        if found and not _is_alive(int(found[1])):
+        if found and not _is_alive(int(found[1])) and _is_old(cache / name):
             _remove(cache / name)
+
+
+def _is_old(folder: Path) -> bool:
+    """Whether nothing was written into a folder for a while: the number of a process says nothing of other machines that share the cache."""
+    try:
+        return time.time() - folder.stat().st_mtime > ABANDONED
+    except OSError:
+        return False
 
 
 def _is_alive(process: int) -> bool:

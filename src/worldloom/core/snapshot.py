@@ -15,7 +15,7 @@ from worldloom.core.errors import InputError
 from worldloom.core.paths import shown
 from worldloom.core.state import bits, is_config, put_rows, require_rows_per_world, rows_of, state_columns, world_ids
 from worldloom.core.table import Column
-from worldloom.core.validity import check_values
+from worldloom.core.validity import check_counts, check_values
 
 if TYPE_CHECKING:
     from worldloom.core.simulation import Simulation
@@ -46,6 +46,12 @@ class Snapshot:
     tensors: Mapping[str, Any]
     shared: frozenset[str] = frozenset()
     source: str = field(default=SAVED, compare=False, repr=False)
+    taken: tuple[tuple[int, int], ...] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def is_pristine(self) -> bool:
+        """Whether it was taken in this process and its tensors have not been changed since, so that its numbers need no check."""
+        return self.taken is not None and self.taken == _versions(self.tensors)
 
     def __repr__(self) -> str:
         return f"<snapshot of {self.num_worlds} {self.world}: {self.nbytes:,} bytes>"
@@ -120,18 +126,24 @@ def snapshot(simulation: Simulation, worlds: Any = None) -> Snapshot:
     columns, made = state_columns(simulation), simulation.definition
     shared = frozenset(name for name, c in columns.items() if c.total is not None or c.shape[0] != simulation.num_worlds or (is_config(c) and c.shape[0] == 1))
     if worlds is None:
-        return Snapshot(made.id, made.hash, simulation.autoreset, simulation.num_worlds, take(simulation), shared)
+        tensors = take(simulation)
+        return Snapshot(made.id, made.hash, simulation.autoreset, simulation.num_worlds, tensors, shared, taken=_versions(tensors))
     require_rows_per_world(simulation)
     ids = world_ids(simulation, worlds, "worlds")
     tensors = {name: column.torch().clone() if name in shared else rows_of(column.torch(), ids) for name, column in columns.items()}
-    return Snapshot(made.id, made.hash, simulation.autoreset, len(ids), tensors, shared)
+    return Snapshot(made.id, made.hash, simulation.autoreset, len(ids), tensors, shared, taken=_versions(tensors))
 
 
-def restore(simulation: Simulation, tensors: Mapping[str, Any], where: str = SAVED) -> None:
+def _versions(tensors: Mapping[str, Any]) -> tuple[tuple[int, int], ...]:
+    """Which tensors these are, and how often PyTorch has changed each in place."""
+    return tuple((id(tensor), tensor._version) for tensor in tensors.values())
+
+
+def restore(simulation: Simulation, tensors: Mapping[str, Any], where: str = SAVED, known: bool = False) -> None:
     """Put back what :func:`take` took; steps that follow give the same bits.
 
     InputError where it is of another world or size, or a number in it lies outside of the range that its component declares. Nothing is
-    written then. ``where`` is what the message calls the state.
+    written then. ``where`` is what the message calls the state; ``known`` that its numbers come from a simulation of this process.
     """
     columns = state_columns(simulation)
     _check_columns(simulation, columns, tensors)
@@ -140,7 +152,9 @@ def restore(simulation: Simulation, tensors: Mapping[str, Any], where: str = SAV
         allowed = [(rows, *column.shape[1:]) for rows in (1, simulation.num_worlds)] if is_config(column) else [column.shape]
         if shape not in allowed:
             raise InputError(f"the saved column {name} has shape {shape}, but this simulation of {simulation.num_worlds} worlds holds {column.shape}")
-    check_values(simulation, columns, tensors, where)
+    check_counts(simulation, tensors, where)
+    if not known:
+        check_values(simulation, columns, tensors, where)
     for table in simulation.tables.values():
         for column in table.columns.values():
             if column.field.transient:  # left over where a step was broken off
@@ -161,7 +175,7 @@ def restore_worlds(simulation: Simulation, saved: Snapshot, worlds: Any = None) 
             raise InputError(
                 f"the snapshot holds {saved.num_worlds} worlds, but this simulation has {simulation.num_worlds}: say with worlds=... which of them it is for"
             )
-        restore(simulation, saved.tensors, saved.source)
+        restore(simulation, saved.tensors, saved.source, saved.is_pristine)
         return
     require_rows_per_world(simulation)
     targets = world_ids(simulation, worlds, "worlds", distinct=True)
@@ -173,7 +187,9 @@ def restore_worlds(simulation: Simulation, saved: Snapshot, worlds: Any = None) 
         shape = tuple(saved.tensors[name].shape)
         if shape[0] not in (1, saved.num_worlds) or shape[1:] != column.shape[1:]:
             raise InputError(f"the saved column {name} has shape {shape}, but a world of this simulation holds {column.shape[1:]}")
-    check_values(simulation, columns, saved.tensors, saved.source)
+    check_counts(simulation, saved.tensors, saved.source)
+    if not saved.is_pristine:
+        check_values(simulation, columns, saved.tensors, saved.source)
     for name, column in columns.items():
         rows = saved.tensors[name]
         if is_config(column):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import warp as wp
 
+from worldloom.core.config_values import check_range
 from worldloom.core.entity import ENGINE_FIELDS
 from worldloom.core.errors import InputError
 from worldloom.core.fields import scalar_of
@@ -28,6 +29,15 @@ _MOST = {4: 2**31 - 1, 8: 2**63 - 1}
 _ENGINE_RANGES: dict[str, tuple[int, int]] = {"step": (0, _MOST[4]), "episode": (-1, _MOST[4])}
 
 
+def check_counts(simulation: Simulation, tensors: Mapping[str, Any], where: str) -> None:
+    """Refuse a state with more entities than there is room for: InputError with the population and the number."""
+    for table in simulation.tables.values():
+        if isinstance(table, PopulationTable):
+            problem = table.count_problem(tensors)
+            if problem is not None:
+                raise InputError(f"{where} cannot be restored, since {problem}: use another file")
+
+
 def check_values(simulation: Simulation, columns: Mapping[str, Column], tensors: Mapping[str, Any], where: str) -> None:
     """Refuse a state whose numbers cannot be: InputError with the column, the world, the number and its range.
 
@@ -37,11 +47,9 @@ def check_values(simulation: Simulation, columns: Mapping[str, Column], tensors:
         tensors: The state, one tensor for each column, of matching types and shapes, on any device.
         where: What holds the state, for the message.
     """
-    for table in simulation.tables.values():
-        if isinstance(table, PopulationTable):
-            problem = table.count_problem(tensors)
-            if problem is not None:
-                raise InputError(f"{where} cannot be restored, since {problem}: use another file")
+    for column in columns.values():
+        if is_config(column):
+            _check_config(column, tensors, where)
     found = list(_wrong_values(simulation, columns, tensors))
     if found and _any([wrong for _, wrong, _ in found]):
         for column, wrong, requirement in found:
@@ -85,6 +93,14 @@ def _limits(simulation: Simulation, column: Column) -> tuple[float, float] | Non
         kind = field.ref if isinstance(field.ref, str) else field.ref.__name__
         return -1, _MOST[8] if kind in simulation.definition.populations else simulation.definition.rows.get(kind, 2**31) - 1
     return field.valid_range
+
+
+def _check_config(column: Column, tensors: Mapping[str, Any], where: str) -> None:
+    """What holds of a configuration that is set holds of one that is restored."""
+    try:
+        check_range(column, tensors[column.name].cpu().numpy())
+    except InputError as error:
+        raise InputError(f"{where} cannot be restored, since {error}: use another file") from None
 
 
 def _held(table: Table, tensors: Mapping[str, Any]) -> Any:

@@ -155,12 +155,12 @@ def unsigned_modulo(a: Any, b: Any):
 
 @wp.func
 def range_turns(start: wp.int32, stop: wp.int32, step: wp.int32):
-    """How many numbers ``range(start, stop, step)`` has, for steps other than 0, 1 and -1."""
+    """How many numbers ``range(start, stop, step)`` has, for steps other than 0, 1 and -1; 2**31 - 1 where it has 2**31."""
     span = wp.int64(stop) - wp.int64(start)
     if (span > wp.int64(0)) != (step > 0):
         return wp.int32(0)
     toward_zero = wp.where(step > 0, wp.int64(1), wp.int64(-1))
-    return wp.int32((span + wp.int64(step) - toward_zero) / wp.int64(step))
+    return wp.int32(wp.min((span + wp.int64(step) - toward_zero) / wp.int64(step), wp.int64(2147483647)))
 
 
 @wp.func

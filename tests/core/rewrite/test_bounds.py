@@ -14,7 +14,13 @@ from worldloom.core.rewrite.bounds import bounds_of, range_bounds
 
 SEVEN = 7
 NAMES = {"SEVEN": SEVEN, "min": min, "max": max, "clamp": wl.clamp, "TRUE": True, "REAL": 2.5, "NARROW": np.int8(100)}
-FLOW = SimpleNamespace(counters={"i": (0, 9), "j": (-3, 4)}, static=lambda node: NAMES.get(getattr(node, "id", None), object()))
+FLOW = SimpleNamespace(
+    counters={"i": (0, 9), "j": (-3, 4)},
+    static=lambda node: NAMES.get(getattr(node, "id", None), object()),
+    draws=[],
+    draw_count=0,
+    expression=lambda node: SimpleNamespace(type=wl.int32),  # what is unknown is an int
+)
 
 
 def expression(text: str) -> ast.expr:
@@ -112,3 +118,38 @@ def test_only_what_may_go_wrong_is_checked() -> None:
     sim[Shelf].books.numpy()[:] = np.arange(6)
     sim.step()
     assert "index of shelf.books (size 6) 6 is out of range" in str(sim.errors()[0])
+
+
+class Box(wl.Entity):
+    k: wl.int8 = 99
+    u: wl.uint8 = 0
+    many: wl.Array(int, 500)
+    few: wl.Array(int, 3)
+    read: int
+
+
+class Room(wl.World):
+    n: int
+
+
+@wl.system
+def look(box: Box):
+    box.read = box.many[(box.k % 100) * 5]  # 495 wraps to -17
+
+
+@wl.system
+def store(box: Box):
+    box.few[((box.u % 5) - 3) // 2 + 2] = 7  # 253 // 2 + 2
+
+
+@wl.system
+def clamp(box: Box):
+    box.few[wl.clamp(box.u, 0, 2) - 1] = 7
+
+
+@pytest.mark.parametrize("device", ["python", "cpu"])
+def test_narrow_integers_wrap_before_their_bounds_end(device: str):
+    for rule, faults in ((look, 0), (store, 1), (clamp, 1)):
+        sim = wl.Simulation(wl.Definition("Narrow-v0", world=Room, entities={Box: 1}, step=[rule]), 1, device)
+        sim.step()
+        assert len(sim.errors()) == faults, rule.name

@@ -157,3 +157,28 @@ def test_nested_ranges_over_one_name_count_by_themselves(device: str):
     sim.step()
     expected = [sum(k + 100 * sum(range(5, n, 2)) for k in range(0, n, 3)) for n in (0, 4, 12, 17)]
     assert sim.tables["Loop"].total.numpy().ravel().tolist() == expected
+
+
+class Counted(wl.Entity):
+    first: int = SMALLEST
+    last: int = LARGEST
+    turns: int
+    down: int
+
+
+@pytest.mark.parametrize("device", ["python", "cpu"])
+def test_a_range_of_more_turns_than_an_int_counts(device: str):
+    @wl.system
+    def count(row: Counted):
+        for _ in range(row.first, row.last, 2):
+            row.turns += 1
+            if row.turns == 4:
+                break
+        for _ in range(row.last, row.first, -2):
+            row.down += 1
+            if row.down == 3:
+                break
+
+    sim = wl.Simulation(wl.Definition("Counted-v0", world=Numbers, entities={Counted: 1}, step=[count]), 1, device)
+    sim.step()
+    assert (sim[Counted].turns.numpy().item(), sim[Counted].down.numpy().item()) == (4, 3)

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 import numpy as np
+import warp as wp
 
 from worldloom.core.math import MathFunction
 
@@ -56,7 +57,9 @@ def _bounds(flow: Expressions, node: ast.expr) -> Bounds | None:
         return None if inner is None else (-inner[1], -inner[0])
     if isinstance(node, ast.BinOp):
         left, right = bounds_of(flow, node.left), bounds_of(flow, node.right)
-        return None if right is None else _combined(node.op, left, right)
+        if right is None or (left is None and not (isinstance(node.op, ast.Mod) and _counts_as_int32(flow, node.left))):
+            return None
+        return _combined(node.op, left, right)
     if isinstance(node, ast.Call) and flow.static(node.func) is len:
         size: int = flow.expression(node).const  # of arrays and vectors, whose length never changes
         return size, size
@@ -65,6 +68,14 @@ def _bounds(flow: Expressions, node: ast.expr) -> Bounds | None:
     if isinstance(node, ast.Call) and not node.keywords:
         return _limited(flow, node)
     return None
+
+
+def _counts_as_int32(flow: Expressions, node: ast.expr) -> bool:
+    """Whether a number of unknown size has 32 or 64 bits and a sign: what is computed with others wraps earlier than these bounds tell."""
+    draws, drawn = list(flow.draws), flow.draw_count
+    kind = flow.expression(node).type
+    flow.draws[:], flow.draw_count = draws, drawn  # it was only looked at
+    return kind in (wp.int32, wp.int64)
 
 
 def _combined(operator: ast.operator, left: Bounds | None, right: Bounds) -> Bounds | None:
@@ -90,7 +101,7 @@ def _limited(flow: Expressions, node: ast.Call) -> Bounds | None:
     name = function.name if isinstance(function, MathFunction) else {min: "min", max: "max"}.get(function) if callable(function) else None
     known = [bounds_of(flow, argument) for argument in node.args]
     if name == "clamp" and len(known) == 3 and known[1] is not None and known[2] is not None and known[1][1] <= known[2][0]:
-        return known[1][0], known[2][1]
+        return (known[1][0], known[2][1]) if known[0] is not None or _counts_as_int32(flow, node.args[0]) else None
     if name not in ("min", "max") or None in known or not known:
         return None
     pick = min if name == "min" else max

@@ -315,7 +315,7 @@ class Expressions(Names):
                 return Value(self.target.integer("lshift", kind, [a, b]), kind)
             return Value(nodes.binary(a, operator, b), kind)
         if isinstance(operator, (ast.Add, ast.Sub, ast.Mult, ast.Div)):
-            if kind in FLOATS or (isinstance(node, ast.BinOp) and bounds_of(self, node) is not None):
+            if kind in FLOATS or (kind is wp.int32 and isinstance(node, ast.BinOp) and bounds_of(self, node) is not None):
                 return Value(nodes.binary(a, operator, b), kind)
             return Value(self.target.integer(nodes.BINARY[type(operator)], kind, [a, b]), kind)
         if isinstance(operator, ast.FloorDiv):
