@@ -57,7 +57,7 @@ class ExpressionGenerator:
     def leaf(self, kind: Type, typed: bool) -> str:
         if not typed and self.chance(0.3):
             return self.literal(kind)
-        found = self.known(kind) if self.chance(0.9) else None
+        found = self.known(kind) if self.chance(0.8) else None
         if found is None:
             found = self.element(kind)
         return found or self.cast(kind, self.literal(kind))
@@ -68,10 +68,10 @@ class ExpressionGenerator:
     def element(self, kind: Type) -> str | None:
         """An element of an array, or a number of a vector."""
         arrays = [a for a in self.scope.arrays if a.type == kind]
-        if arrays:
+        vectors = [(k, t) for k, texts in self.scope.reads.items() if isinstance(k, Type) and k.shape and k.element == kind for t in texts]
+        if arrays and (not vectors or self.chance(0.6)):
             array = self.dice.choice(arrays)
             return f"{array.text}[{', '.join(self.index(size) for size in array.shape)}]"
-        vectors = [(k, t) for k, texts in self.scope.reads.items() if isinstance(k, Type) and k.shape and k.element == kind for t in texts]
         if not vectors:
             return None
         holder, text = self.dice.choice(vectors)
