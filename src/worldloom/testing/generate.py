@@ -90,7 +90,8 @@ class WorldGenerator:
         names = [chr(ord("A") + k) for k in range(number)]
         for name in names:
             kind = KindShape(name, list(_ALWAYS), count=str(self.dice.randint(1, 4)))
-            for k in range(self.dice.randint(4, 8)):
+            kind.fields += [("narrow", Type(self.dice.choice(("int8", "uint8", "int16", "uint16")))), ("tiny", Type("int8"))]
+            for k in range(self.dice.randint(3, 7)):
                 kind.fields.append((f"c{k}", self.dice.choice(_PLAIN)))
             for k in range(self.dice.randint(0, 2)):
                 text, shape = self.dice.choice(_ARRAYS)

@@ -121,7 +121,7 @@ class ExpressionGenerator:
             (1, lambda: f"(-{self.whole(kind, depth - 1)})" if self.chance(0.6) else f"(~{self.whole(kind, depth - 1)})"),
             (1.5, lambda: f"({self.value(kind, depth - 1)} if {self.truth(depth - 1)} else {self.value(kind, depth - 1, typed=False)})"),
             (1.5, lambda: self.function(kind, depth)),
-            (2, lambda: self.converted(kind, depth)),
+            (3 if kind == INT else 5, lambda: self.converted(kind, depth)),
             (0.5, lambda: f"({self.whole(kind, depth - 1)} ** {self.dice.choice((2, 3))})"),
             (1, lambda: self.called(kind, depth) or self.leaf(kind, typed)),
         ]
