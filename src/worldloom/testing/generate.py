@@ -11,7 +11,16 @@ from worldloom.testing.types import BOOL, FLOAT, INT, NAMED, RefType, Type, spel
 from worldloom.testing.values import MODES
 
 _ALWAYS = (("flag", BOOL), ("mark", BOOL), ("n0", INT), ("n1", INT), ("f0", FLOAT), ("f1", FLOAT), ("rough", FLOAT))
-_ARRAYS = (("int", (5,)), ("float", (4,)), ("bool", (3,)), ("wl.int8", (3, 2)), ("wl.vec2", (3,)), ("wl.int64", (2, 2, 2)), ("wl.float64", (3,)))
+_ARRAYS = (
+    ("int", (5,)),
+    ("float", (4,)),
+    ("bool", (3,)),
+    ("wl.int8", (3, 2)),
+    ("wl.vec2", (3,)),
+    ("wl.int64", (2, 2, 2)),
+    ("int", (3, 2, 4)),
+    ("wl.float64", (3,)),
+)
 _PLAIN = list(NAMED.values())
 _ROLES = {
     "act": "wl.Action(wl.Discrete(3))",
@@ -81,7 +90,8 @@ class WorldGenerator:
         names = [chr(ord("A") + k) for k in range(number)]
         for name in names:
             kind = KindShape(name, list(_ALWAYS), count=str(self.dice.randint(1, 4)))
-            for k in range(self.dice.randint(4, 8)):
+            kind.fields += [("narrow", Type(self.dice.choice(("int8", "uint8", "int16", "uint16")))), ("tiny", Type("int8"))]
+            for k in range(self.dice.randint(3, 7)):
                 kind.fields.append((f"c{k}", self.dice.choice(_PLAIN)))
             for k in range(self.dice.randint(0, 2)):
                 text, shape = self.dice.choice(_ARRAYS)
@@ -127,7 +137,7 @@ class WorldGenerator:
     def _world(self) -> str:
         for k in range(8):
             self.fields.append((f"w{k}", self.dice.choice(_PLAIN) if k > 3 else (INT, FLOAT, BOOL, Type("int64"))[k]))
-        self.arrays = [("wa0", INT, (4,)), ("wa1", FLOAT, (3, 2))]
+        self.arrays = [("wa0", INT, (4,)), ("wa1", FLOAT, (3, 2)), ("wa2", INT, (2, 3, 2))]
         self.config = [("cf", FLOAT, ()), ("ci", INT, ()), ("cb", BOOL, ()), ("ca", FLOAT, (4,)), ("cm", INT, (2, 3))]
         lines = [f"{n}: {spelled(t)}" for n, t in self.fields]
         lines += [f"{n}: wl.Array({spelled(t)}, {', '.join(map(str, shape))})" for n, t, shape in self.arrays]

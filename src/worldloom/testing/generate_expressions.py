@@ -57,7 +57,7 @@ class ExpressionGenerator:
     def leaf(self, kind: Type, typed: bool) -> str:
         if not typed and self.chance(0.3):
             return self.literal(kind)
-        found = self.known(kind) if self.chance(0.9) else None
+        found = self.known(kind) if self.chance(0.8) else None
         if found is None:
             found = self.element(kind)
         return found or self.cast(kind, self.literal(kind))
@@ -68,10 +68,10 @@ class ExpressionGenerator:
     def element(self, kind: Type) -> str | None:
         """An element of an array, or a number of a vector."""
         arrays = [a for a in self.scope.arrays if a.type == kind]
-        if arrays:
+        vectors = [(k, t) for k, texts in self.scope.reads.items() if isinstance(k, Type) and k.shape and k.element == kind for t in texts]
+        if arrays and (not vectors or self.chance(0.6)):
             array = self.dice.choice(arrays)
             return f"{array.text}[{', '.join(self.index(size) for size in array.shape)}]"
-        vectors = [(k, t) for k, texts in self.scope.reads.items() if isinstance(k, Type) and k.shape and k.element == kind for t in texts]
         if not vectors:
             return None
         holder, text = self.dice.choice(vectors)
@@ -121,7 +121,7 @@ class ExpressionGenerator:
             (1, lambda: f"(-{self.whole(kind, depth - 1)})" if self.chance(0.6) else f"(~{self.whole(kind, depth - 1)})"),
             (1.5, lambda: f"({self.value(kind, depth - 1)} if {self.truth(depth - 1)} else {self.value(kind, depth - 1, typed=False)})"),
             (1.5, lambda: self.function(kind, depth)),
-            (2, lambda: self.converted(kind, depth)),
+            (3 if kind == INT else 5, lambda: self.converted(kind, depth)),
             (0.5, lambda: f"({self.whole(kind, depth - 1)} ** {self.dice.choice((2, 3))})"),
             (1, lambda: self.called(kind, depth) or self.leaf(kind, typed)),
         ]
