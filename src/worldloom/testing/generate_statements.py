@@ -34,6 +34,8 @@ class StatementGenerator(ExpressionGenerator):
         """Whether random numbers may be drawn here."""
         self.frozen: set[str] = set()
         """Variables that may not be changed here."""
+        self.counters: list[str] = []
+        """Variables of the loops over ranges around the statement at hand."""
 
     def fresh(self, stem: str = "v") -> str:
         self.names += 1
@@ -313,7 +315,8 @@ class StatementGenerator(ExpressionGenerator):
         return lines
 
     def counted(self, depth: int, extra: list[str] | None = None) -> list[str]:
-        name, bound = self.fresh("i"), self.dice.randint(1, 4)
+        again = [name for name in self.counters if self.chance(0.2)]  # an inner loop may count with the variable of an outer one
+        name, bound = again[0] if again else self.fresh("i"), self.dice.randint(1, 4)
         chosen = self.dice.random()
         outer, self.scope = self.scope, self.scope.copy()
         if chosen < 0.5:
@@ -322,16 +325,28 @@ class StatementGenerator(ExpressionGenerator):
             head, bound = f"range({bound}, -1, -1)", bound + 1
         elif chosen < 0.8:
             head = f"range({self.dice.choice((0, 1))}, {bound}, {self.dice.choice((1, 2))})"
-        else:
+        elif chosen < 0.92:
             head = f"range({self.whole(INT, 1)} % {bound + 1})"
+        else:
+            head = self.stepped_range()
         if self.draws and self.chance(0.05):
             head = f"range(world.integer({bound + 1}))"
         self.scope.read(INT, name)
         self.scope.bounded.append((name, bound))
         self.frozen.add(name)
+        self.counters.append(name)
         lines = [f"for {name} in {head}:", *indented(self.looped(depth, extra))]
+        self.counters.pop()
         self.scope = outer
         return lines
+
+    def stepped_range(self) -> str:
+        """A range of few turns with unknown ends and steps, some of them at the ends of what an int holds."""
+        step = self.dice.choice((-5, -3, -2, 2, 3, 5))
+        if self.chance(0.5):
+            return f"range({self.whole(INT, 1)} % 7, {self.whole(INT, 1)} % 9, {step})"
+        end = 2**31 - 1 if step > 0 else -(2**31)
+        return f"range({self.whole(INT, 1)}, {end}, {step * 300_000_007})"
 
     def bounded_while(self, depth: int, extra: list[str] | None = None) -> list[str]:
         name = self.fresh("n")
