@@ -217,4 +217,4 @@ def _alone(seed: int, systems: int, variants: tuple[str, ...]) -> Any:
 
 
 if __name__ == "__main__":
-    sys.exit(tyro.cli(Fuzz, config=(tyro.conf.FlagConversionOff,)).run())
+    sys.exit(tyro.cli(Fuzz, config=(tyro.conf.FlagCreatePairsOff,)).run())
