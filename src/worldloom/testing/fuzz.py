@@ -82,7 +82,8 @@ class Fuzz:
         chosen = tuple(self.variants.split(",")) if self.variants else tuple(v for d in self.devices.split(",") for v in DEVICES[d])
         campaign = Campaign(self, first, chosen)
         start = time.monotonic()
-        with Console(stderr=True).status("fuzzing") as status:
+        with tempfile.TemporaryDirectory(prefix="worldloom-fuzz-") as folder, Console(stderr=True).status("fuzzing") as status:
+            os.environ["WARP_CACHE_PATH"] = folder  # the processes that compare inherit it, so that nothing stays behind in the user's cache
             for report in campaign.reports():
                 campaign.add(report)
                 status.update(f"{campaign.worlds} worlds, {campaign.systems:,} systems, {len(campaign.found)} finds, {time.monotonic() - start:.0f} s")
@@ -115,9 +116,9 @@ class Campaign:
                 done = self.settings.worlds is not None and seed - self.first >= self.settings.worlds
                 enough = bool(self.settings.finds) and len(self.found) >= self.settings.finds
                 while not done and not enough and len(waiting) < self.settings.processes and time.monotonic() < deadline:
-                    waiting[pool.submit(one_world, seed, self.settings.systems_per_world, self.variants, self.settings.shrink_seconds, self.settings.avoid)] = (
-                        seed
-                    )
+                    settings, variants = self.settings, rotated(self.variants, seed) if self.settings.rotate else self.variants
+                    made = pool.submit(one_world, seed, settings.systems_per_world, variants, settings.shrink_seconds, settings.avoid)
+                    waiting[made] = seed
                     seed += 1
                     done = self.settings.worlds is not None and seed - self.first >= self.settings.worlds
                 if not waiting:
@@ -195,12 +196,7 @@ def one_world(seed: int, systems: int, variants: tuple[str, ...], shrink_seconds
 
 
 def _pool(processes: int) -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _start, max_tasks_per_child=WORLDS_PER_PROCESS)
-
-
-def _start() -> None:
-    """Give a process an own kernel cache from the start."""
-    os.environ["WARP_CACHE_PATH"] = tempfile.mkdtemp(prefix="worldloom-fuzz-cache-")
+    return ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), max_tasks_per_child=WORLDS_PER_PROCESS)
 
 
 def _alone(seed: int, systems: int, variants: tuple[str, ...]) -> Any:
