@@ -1,6 +1,7 @@
 """The fuzzer on fixed seeds, and every world that it ever failed on."""
 
 import ast
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from worldloom.testing.campaign import accepted, fuzz_world, runnable, scratch, shrunk, without
 from worldloom.testing.compare import Trace, compare, expected_values
 from worldloom.testing.coverage import CONSTRUCTS, by_system, coverage
+from worldloom.testing.fuzz import rotated
 from worldloom.testing.generate import generate
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*.py"))
@@ -118,3 +120,25 @@ def test_a_failure_is_seen_shrunk_and_printed_as_a_file_that_runs(monkeypatch: p
     path.write_text(runnable(small, [str(found[0])]))
     done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "no difference\n"), done.stderr
+
+
+def test_the_command_rotates_variants_and_reports_as_json():
+    arguments = [
+        "--worlds",
+        "2",
+        "--seed",
+        "4",
+        "--systems-per-world",
+        "4",
+        "--variants",
+        "python,python-exact,cpu-threads",
+        "--rotate",
+        "True",
+        "--json",
+        "True",
+    ]
+    done = subprocess.run([sys.executable, "-m", "worldloom.testing.fuzz", *arguments], capture_output=True, text=True, check=False)
+    told = json.loads(done.stdout)
+    assert (done.returncode, told["worlds"], told["systems"], told["finds"]) == (0, 2, 8, []), done.stderr
+    assert rotated(("cpu", "cpu-threads", "cpu-unfused", "cpu-exact"), 0) == ("cpu", "cpu-threads", "cpu-unfused")
+    assert rotated(("cpu", "cpu-threads", "cpu-unfused", "cpu-exact"), 1) == ("cpu", "cpu-threads", "cpu-exact")
