@@ -81,8 +81,8 @@ def larger(a: Any, b: Any) -> Any:
 
 
 def dot(a: Any, b: Any) -> Any:
-    """Products added one after the other."""
-    total = a[0] * b[0]
+    """Products added one after the other; of four numbers and more to 0, which shows in the sign of a sum of -0.0."""
+    total = a[0] * b[0] if len(a) < 4 else a.dtype.type(0) + a[0] * b[0]
     for i in range(1, len(a)):
         total = total + a[i] * b[i]
     return total

@@ -149,9 +149,13 @@ def fuzz_world(seed: int, systems: int, variants: Sequence[str], folder: Path, a
 
 def attempt(definition: Any, trace: Trace, variant: str) -> Difference | str | None:
     """The first difference on a variant, or how it failed to run."""
+    import worldloom as wl
+
     try:
         with quiet():
             return run(definition, trace, variant)
+    except wl.CapacityError:  # its first reset spawns more than there is room for, so it cannot be made
+        return None
     except Exception as error:  # a world that was accepted must run
         return f"{variant}: {type(error).__name__}: {error}"
 

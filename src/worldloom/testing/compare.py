@@ -196,7 +196,8 @@ def run(definition: Any, trace: Trace, variant: str) -> Difference | None:
                 _assign(simulation, trace, kind, name, values)
         for step in range(settings.steps):
             if step in settings.resets:
-                simulation.reset(trace.mask(step))
+                with contextlib.suppress(wl.CapacityError):
+                    simulation.reset(trace.mask(step))
             actions = {f"{kind}.{name}": values for (kind, name), values in trace.actions[step].items()}
             with contextlib.suppress(wl.CapacityError):  # what did not fit is counted, and compared below
                 simulation.step(actions or None)
