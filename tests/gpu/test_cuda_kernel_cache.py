@@ -61,8 +61,8 @@ def test_a_damaged_binary_is_compiled_anew(cache, damage):
 
 
 def test_a_batch_beyond_the_gpus_memory_is_refused_at_once():
-    with pytest.raises(wl.InputError, match=r"2,000,000,000 worlds of 'CartPole-v1' need [\d,.]+ GiB of memory on cuda:0, and [\d,.]+ GiB are available"):
-        wl.Simulation("CartPole-v1", 2_000_000_000, "cuda:0")
+    with pytest.raises(wl.InputError, match=r"100,000,000 worlds of 'TagGrid-v0' need [\d,.]+ GiB of memory on cuda:0, and [\d,.]+ GiB are available"):
+        wl.Simulation("TagGrid-v0", 100_000_000, "cuda:0")  # 400 GiB
 
 
 def test_actions_beyond_32_bits():
