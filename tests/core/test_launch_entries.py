@@ -150,7 +150,7 @@ def kinds(count: int | wl.UpTo, *step: object) -> list[str]:
         return type(entry).__name__ if isinstance(entry, (BuildGrid, Settle)) else entry.label
 
     entries = plan(wl.Definition("Birds-test", Air, {Bird: count}, step=step), "disabled", checks=False).step
-    return [name(entry) for entry in entries if name(entry) not in ("begin_step", "end_step")]
+    return [name(entry) for entry in entries if name(entry) not in ("begin_step", "judge_faults", "end_step")]
 
 
 def test_what_the_engine_derives_is_brought_up_to_date_for_and_after_launches() -> None:
@@ -240,7 +240,8 @@ def test_explained_profiled_and_left_alone_by_tuning(columns: Columns) -> None:
         "paint where finished",
     )
     assert "keep_Cell_arrays" in told.engine and "churn" not in told.engine and not told.callables
-    assert "end_step starts a kernel of its own: it reads 'terminated' of the world, and judge comes before it" in told.separate
+    why = "it runs once per world and reads 'broken' of the world, which name_bad_numbers_Cell writes for every Cell"
+    assert f"judge_faults starts a kernel of its own: {why}" in told.separate
     before = columns(sim)
     found = sim.profile(3)
     assert [(k.name, k.on_reset, k.engine) for k in found.kernels if not k.systems] == [

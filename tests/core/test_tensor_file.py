@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 import worldloom as wl
-from worldloom.core import tensor_file
+from worldloom.core import files, tensor_file
 from worldloom.core.errors import InputError
 
 TENSORS = {
@@ -139,14 +139,15 @@ def test_facts_that_are_no_object_are_refused(text: str, tmp_path: Path, monkeyp
 
 
 def test_a_file_is_never_written_through_a_link(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tensor_file.secrets, "token_hex", lambda size: "00")
+    monkeypatch.setattr(files.secrets, "token_hex", lambda size: "00")
     (tmp_path / "elsewhere").write_text("mine")
-    (tmp_path / f".{file.name}.00.writing").symlink_to(tmp_path / "elsewhere")
+    writing = tmp_path / f".{file.stem}.00.writing{file.suffix}"
+    writing.symlink_to(tmp_path / "elsewhere")
     before = file.read_bytes()
     with pytest.raises(InputError, match="cannot be written"):
         tensor_file.write(file, "thing", 2, {"b": torch.zeros(3)}, {})
     assert (tmp_path / "elsewhere").read_text() == "mine" and file.read_bytes() == before
-    assert (tmp_path / f".{file.name}.00.writing").is_symlink()  # nor is it taken away
+    assert writing.is_symlink()  # nor is it taken away
 
 
 def test_a_device_that_there_is_not_is_refused(race: wl.Definition, tmp_path: Path) -> None:

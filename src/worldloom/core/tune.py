@@ -12,6 +12,7 @@ import warp as wp
 
 from worldloom.core import tune_cache
 from worldloom.core.clock import Clock, KeptState
+from worldloom.core.errors import InputError
 from worldloom.core.kernel_spec import KernelSpec
 from worldloom.core.launch import LaunchNode
 from worldloom.core.report import Report, short_time
@@ -226,8 +227,8 @@ def tune_with(simulation: Simulation, blocks: Sequence[int], limits: Sequence[in
     try:
         for name, choice in choices.items():
             _remember(simulation, bench.specs[name], choice)
-    except OSError as error:
-        warnings.warn(f"what was found serves this simulation only, since it cannot be kept in {tune_cache.folder()}: {error}", stacklevel=2)
+    except InputError as error:
+        warnings.warn(f"what was found serves this simulation only, since it cannot be kept: {error}", stacklevel=2)
     kernels = [
         TunedKernel(phase, name, bench.specs[name].labels, c.before, c.after, c.gain, c.setting.block, c.setting.registers)
         for phase in ("step", "reset")
