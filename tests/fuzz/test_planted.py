@@ -1,12 +1,12 @@
 """Miscompilations planted in the code generator are found."""
 
-import planted
+import planted_faults as planted
 import pytest
 
 
 @pytest.mark.parametrize("name", ["swapped branch", "wrong bound"])
 def test_a_planted_fault_is_found_soon(name: str):
-    """Two of them here; ``python tests/fuzz/planted.py`` plants all."""
+    """Two of them here; ``python tests/fuzz/planted_faults.py`` plants all."""
     assert planted.systems_until_found(name, 20, 3)[0]
 
 

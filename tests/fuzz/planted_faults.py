@@ -1,6 +1,6 @@
 """Miscompilations planted in the code generator, one at a time: does the fuzzer find each, and after how many systems?
 
-Run as a script, ``python tests/fuzz/planted.py``, it prints a table. Each fault concerns compiled code alone and something that not every
+Run as a script, ``python tests/fuzz/planted_faults.py``, it prints a table. Each fault concerns compiled code alone and something that not every
 system does, so that finding it takes worlds of some variety.
 """
 
