@@ -133,9 +133,7 @@ def test_the_command_rotates_variants_and_reports_as_json():
         "--variants",
         "python,python-exact,cpu-threads",
         "--rotate",
-        "True",
         "--json",
-        "True",
     ]
     done = subprocess.run([sys.executable, "-m", "worldloom.testing.fuzz", *arguments], capture_output=True, text=True, check=False)
     told = json.loads(done.stdout)
