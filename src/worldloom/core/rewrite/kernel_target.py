@@ -171,8 +171,8 @@ class KernelTarget(Target):
         composite = next((t for t in types if is_composite(t)), None)
         kind = scalar_of(composite) if composite is not None else types[0] if types else None
         if kind in UNSIGNED:
-            if composite is None and name in WRAPPING and kind in WRAPPING[name][1]:
-                return nodes.call(f"{WRAPS}{WRAPPING[name][0]}", *arguments)
+            if composite is None and name in WRAPPING:
+                return self.integer(name, kind, arguments) if kind in WRAPPING[name][1] else super().mathematics(name, types, arguments)
             if composite is not None and name == "abs" and kind in WRAPPING["abs"][1]:
                 return nodes.call(f"{WRAPS}absolute_of_vector", *arguments)
             if composite is not None and name in RING:
@@ -191,7 +191,7 @@ class KernelTarget(Target):
         return self.construct(result, [computed]) if is_composite(result) else self.cast(computed, result)
 
     def integer(self, name: str, kind: Any, arguments: list[ast.expr]) -> ast.expr:
-        if kind in UNSIGNED and kind in WRAPPING[name][1]:
+        if kind in WRAPPING[name][1]:
             return nodes.call(f"{WRAPS}{WRAPPING[name][0]}", *arguments)
         return super().integer(name, kind, arguments)
 
