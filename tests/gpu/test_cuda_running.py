@@ -170,3 +170,34 @@ def test_fifty_simulations_leave_nothing_behind(race: wl.Definition, closed: boo
     gc.collect()
     torch.cuda.empty_cache()
     assert used_bytes() - before < 100_000_000
+
+
+def test_a_graph_of_pytorch_that_becomes_garbage_leaves_a_capture_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    from worldloom.core.executor import Executor
+
+    graphs, tensor, launch = [], torch.zeros(4, device="cuda"), Executor.launch
+    for _ in range(4):
+        graphs.append(torch.cuda.CUDAGraph())
+        with torch.cuda.graph(graphs[-1]):
+            tensor += 1.0
+
+    def littering(*arguments: object, **keywords: object) -> None:
+        if graphs:
+            cycle: list[object] = [graphs.pop()]
+            cycle.append(cycle)
+            del cycle
+        for _ in range(64):
+            [[] for _ in range(64)]
+        launch(*arguments, **keywords)
+
+    calm = wl.Simulation("CartPole-v1", 64, "cuda:0", seed=0)
+    calm.step()
+    monkeypatch.setattr(Executor, "launch", littering)
+    thresholds = gc.get_threshold()
+    gc.set_threshold(10, 1, 1)
+    try:
+        sim = wl.Simulation("CartPole-v1", 64, "cuda:0", seed=0)
+        sim.step()
+    finally:
+        gc.set_threshold(*thresholds)
+    assert len(graphs) < 4 and np.array_equal(sim["Cart"].sight.numpy(), calm["Cart"].sight.numpy())

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import warp as wp
 
+from worldloom.core.capture import capture
 from worldloom.core.executor import Executor, Launched
 from worldloom.core.schedule import HostNode
 from worldloom.core.shards import WARP, run_all
@@ -102,13 +103,13 @@ class Clock:
         if key not in self.recorded:
             graphs = []
             for shard in range(len(self.simulation.slices)):
-                with WARP, wp.ScopedCapture(device=self.device, force_module_load=False) as capture:
+                with WARP, capture(self.device) as captured:
                     for _ in range(launches):
                         if first is not None:
                             first()
                         for spec, way in kernels:
                             self.executor.launch(spec, shard, ready=way)
-                graphs.append(capture.graph)
+                graphs.append(captured.graph)
             self.recorded[key] = functools.partial(run_all, [functools.partial(wp.capture_launch, graph) for graph in graphs], self.simulation.threads)
         return self.recorded[key]
 

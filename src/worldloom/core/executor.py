@@ -13,6 +13,7 @@ import numpy as np
 import warp as wp
 
 from worldloom.core import scratch
+from worldloom.core.capture import capture
 from worldloom.core.console import compiling
 from worldloom.core.errors import InputError
 from worldloom.core.kernel_spec import KernelSpec
@@ -145,10 +146,10 @@ class Executor:
     def _graph(self, kernels: list[Launched], hands_out: bool) -> Segment:
         graphs = []
         for shard in range(len(self.slices)):
-            with wp.ScopedCapture(device=self.device, force_module_load=False) as capture:
+            with capture(self.device) as captured:
                 for spec in kernels:
                     self.launch(spec, shard)
-            graphs.append(capture.graph)
+            graphs.append(captured.graph)
         if self.device.is_cuda:
             return functools.partial(self._launch_graph, graphs[0])
         if len(graphs) == 1:

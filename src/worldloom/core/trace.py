@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import warp as wp
 
 from worldloom.core import ranges
+from worldloom.core.capture import capture
 from worldloom.core.errors import InputError
 from worldloom.core.executor import Launched
 from worldloom.core.launch import LaunchNode
@@ -88,9 +89,9 @@ class _CpuRecorder(_Recorder):
         for entry in self.entries:
             for shard in range(len(self.sizes)):
                 if not isinstance(entry, HostNode) and (entry.name, shard) not in self.graphs:
-                    with WARP, wp.ScopedCapture(device=self.device, force_module_load=False) as capture:
+                    with WARP, capture(self.device) as captured:
                         self.executor.launch(entry, shard)
-                    self.graphs[entry.name, shard] = ranges.around(_range(entry), functools.partial(wp.capture_launch, capture.graph))
+                    self.graphs[entry.name, shard] = ranges.around(_range(entry), functools.partial(wp.capture_launch, captured.graph))
         self.found: list[tuple[Entry, int, int, float, float]] = []
         self.begin = time.perf_counter()
 
@@ -149,12 +150,12 @@ class _CudaRecorder(_Recorder):
         return [*runs, self._graph(kernels)] if kernels else runs
 
     def _graph(self, kernels: list[tuple[Launched, tuple[wp.Event, wp.Event]]]) -> Callable[[], None]:
-        with WARP, wp.ScopedCapture(device=self.device, force_module_load=False) as capture:
+        with WARP, capture(self.device) as captured:
             for spec, (before, after) in kernels:
                 self.device.stream.record_event(before)
                 self.executor.launch(spec)
                 self.device.stream.record_event(after)
-        return functools.partial(self._launch, capture.graph)
+        return functools.partial(self._launch, captured.graph)
 
     def _launch(self, graph: wp.Graph) -> None:
         wp.capture_launch(graph, self.stream)

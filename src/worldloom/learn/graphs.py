@@ -2,26 +2,11 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable
 
 import torch
 
-
-@contextmanager
-def _nothing_collected() -> Iterator[None]:
-    """Keep the garbage collector from freeing GPU memory of unused simulations, which no capture of a graph survives.
-
-    It is switched off, not run beforehand: one full collection takes 0.2 s in a process with PyTorch and Warp, as long as CartPole takes to learn.
-    """
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collecting:
-            gc.enable()
+from worldloom.core.capture import without_collection
 
 
 class Repeated:
@@ -55,7 +40,7 @@ class Repeated:
         else:
             if self._graph is None:
                 self._graph = torch.cuda.CUDAGraph()
-                with _nothing_collected(), torch.cuda.graph(self._graph):
+                with without_collection(), torch.cuda.graph(self._graph):
                     self.body()
             self._graph.replay()
 
