@@ -39,10 +39,11 @@ demo: $(STAMP)  ## Train CartPole on the CPU into runs/demo, with a curve and a 
 test: $(STAMP)  ## Run the tests
 	@$(BIN)/python -m pytest --numprocesses $(TESTERS) --dist loadfile --no-loadscope-reorder
 
-check: $(STAMP)  ## Lint, formatting and types
+check: $(STAMP)  ## Lint, formatting, types and the directions of imports
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+	@$(BIN)/lint-imports
 
 bench: $(STAMP)  ## Run the benchmarks of docs/benchmarks.md on this machine
 	@$(BIN)/python benchmarks/run.py

@@ -28,10 +28,10 @@ from torch import nn
 
 from worldloom.core.simulation import Simulation
 from worldloom.learn import PPO, PolicyConfig, PPOConfig
-from worldloom.learn.actors import PolicyActor
-from worldloom.learn.evaluate import Acts, evaluate
+from worldloom.learn.agents.agent_group import AgentGroup, AgentSlice, agent_counts
 from worldloom.learn.networks.layers import ACTOR_GAIN, CRITIC_GAIN, linear
-from worldloom.learn.seats import Member, Seats, acting_kinds
+from worldloom.learn.play.actors import PolicyActor
+from worldloom.learn.play.evaluation import Actor, evaluate
 
 JUDGED_FROM = 10_000
 """The seed of the episodes that policies are judged by: other ones than those of the trainings."""
@@ -66,8 +66,27 @@ class Case:
 
 
 CASES = {
-    "CartPole-v1": Case(total_steps=65_536, num_envs=8, num_steps=128, minibatches=4, epochs=10, learning_rate=1e-3, gamma=0.98, lam=0.95),
-    "Pendulum-v1": Case(total_steps=102_400, num_envs=4, num_steps=1024, minibatches=16, epochs=10, learning_rate=1e-3, gamma=0.9, lam=0.95, half_range=2.0),
+    "CartPole-v1": Case(
+        total_steps=65_536,
+        num_envs=8,
+        num_steps=128,
+        minibatches=4,
+        epochs=10,
+        learning_rate=1e-3,
+        gamma=0.98,
+        lam=0.95,
+    ),
+    "Pendulum-v1": Case(
+        total_steps=102_400,
+        num_envs=4,
+        num_steps=1024,
+        minibatches=16,
+        epochs=10,
+        learning_rate=1e-3,
+        gamma=0.9,
+        lam=0.95,
+        half_range=2.0,
+    ),
 }
 
 
@@ -96,7 +115,8 @@ class WorldUnits(nn.Module):
         super().__init__()
         self.half_range = half_range
         self.actor, self.critic = (
-            nn.Sequential(linear(inputs, 64, 2**0.5), nn.Tanh(), linear(64, 64, 2**0.5), nn.Tanh(), linear(64, 1, gain)) for gain in (ACTOR_GAIN, CRITIC_GAIN)
+            nn.Sequential(linear(inputs, 64, 2**0.5), nn.Tanh(), linear(64, 64, 2**0.5), nn.Tanh(), linear(64, 1, gain))
+            for gain in (ACTOR_GAIN, CRITIC_GAIN)
         )
 
     def forward(self, seen: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -112,17 +132,19 @@ class Sb3Actor:
     def initial_state(self, rows: int, device: torch.device | str) -> torch.Tensor:
         return torch.zeros(rows, 0, device=device)
 
-    def act(self, observations: Mapping[str, torch.Tensor], state: torch.Tensor, mask: torch.Tensor | None) -> tuple[torch.Tensor, torch.Tensor]:
+    def act(
+        self, observations: Mapping[str, torch.Tensor], state: torch.Tensor, mask: torch.Tensor | None
+    ) -> tuple[torch.Tensor, torch.Tensor]:
         with torch.no_grad():
             likeliest = self.policy.get_distribution(next(iter(observations.values()))).mode()
         return (likeliest / self.half_range if self.half_range else likeliest.int()[:, None]), state
 
 
-def judge(world: str, actor: Acts, episodes: int) -> float:
+def judge(world: str, actor: Actor, episodes: int) -> float:
     """The mean return of a finished policy."""
     with Simulation(world, episodes, "cpu", seed=JUDGED_FROM) as judged:
-        kind = next(iter(acting_kinds(judged.definition)))
-        return evaluate(judged, {kind: (Seats(judged, [Member(kind)]), actor)}, episodes).mean_return
+        kind = next(iter(agent_counts(judged.definition)))
+        return evaluate(judged, {kind: (AgentGroup(judged, [AgentSlice(kind)]), actor)}, episodes).mean_return
 
 
 def train_worldloom(world: str, case: Case, seed: int, settings: Settings) -> tuple[float, float]:
@@ -184,7 +206,9 @@ def summary(values: list[float]) -> str:
 def main(settings: Settings) -> None:
     torch.set_num_threads(1)
     console = Console()
-    table = Table("world", "steps", "worldloom", "Stable-Baselines3", "seconds, worldloom", "seconds, Stable-Baselines3")
+    table = Table(
+        "world", "steps", "worldloom", "Stable-Baselines3", "seconds, worldloom", "seconds, Stable-Baselines3"
+    )
     results: list[dict[str, Any]] = []
     for world in settings.worlds:
         case = CASES[world]
@@ -194,10 +218,17 @@ def main(settings: Settings) -> None:
         for seed in range(settings.seeds):
             for name, train in (("worldloom", train_worldloom), ("sb3", train_sb3)):
                 found[name].append(train(world, case, seed, settings))
-                console.print(f"{world} seed {seed} {name}: return {found[name][-1][0]:.1f} after {found[name][-1][1]:.1f} s")
+                console.print(
+                    f"{world} seed {seed} {name}: return {found[name][-1][0]:.1f} after {found[name][-1][1]:.1f} s"
+                )
         returns = {name: [r for r, _ in runs] for name, runs in found.items()}
         seconds = {name: [s for _, s in runs] for name, runs in found.items()}
-        table.add_row(world, f"{case.total_steps:,}", *(summary(v) for v in returns.values()), *(f"{statistics.median(v):.1f}" for v in seconds.values()))
+        table.add_row(
+            world,
+            f"{case.total_steps:,}",
+            *(summary(v) for v in returns.values()),
+            *(f"{statistics.median(v):.1f}" for v in seconds.values()),
+        )
         results.append({"world": world, "steps": case.total_steps, "returns": returns, "seconds": seconds})
     console.print(table)
     if settings.out is not None:

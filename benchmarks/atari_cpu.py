@@ -22,8 +22,8 @@ from rich.console import Console
 from run import describe_machine, show
 
 import worldloom as wl
-from worldloom.core.device import resolve
-from worldloom.core.timing import ROTATED, Run, median_rates
+from worldloom.core.base.device import resolve
+from worldloom.core.measure.timing import NUM_ACTION_SETS, Run, median_rates
 
 FRAMES = 4
 
@@ -44,7 +44,7 @@ class Settings:
     """A JSON file."""
 
 
-def stepping(env: Any, actions: list[np.ndarray]) -> Run:
+def step_runner(env: Any, actions: list[np.ndarray]) -> Run:
     """Steps with ``actions`` by turns."""
 
     def run(steps: int) -> None:
@@ -62,8 +62,11 @@ def main(settings: Settings) -> None:
     for game in settings.games:
         ours = wl.make(game, num_envs=settings.envs, device="cpu", num_threads=settings.threads, seed=0)
         theirs = envpool.make(game, env_type="gymnasium", num_envs=settings.envs, num_threads=settings.threads, seed=0)
-        choices = np.random.default_rng(0).integers(0, theirs.action_space.n, (ROTATED * 8, settings.envs))
-        runs = {"worldloom": stepping(ours, [*choices.astype(ours.action_space.dtype)]), "envpool": stepping(theirs, [*choices.astype(np.int32)])}
+        choices = np.random.default_rng(0).integers(0, theirs.action_space.n, (NUM_ACTION_SETS * 8, settings.envs))
+        runs = {
+            "worldloom": step_runner(ours, [*choices.astype(ours.action_space.dtype)]),
+            "envpool": step_runner(theirs, [*choices.astype(np.int32)]),
+        }
         rates = median_rates(runs, settings.seconds)
         frames = {name: rate * settings.envs * FRAMES for name, rate in rates.items()}
         rows.append({"game": game, **frames, "times": rates["worldloom"] / rates["envpool"]})
@@ -73,7 +76,12 @@ def main(settings: Settings) -> None:
     machine = describe_machine(resolve("cpu")[0])
     show(console, f"frames a second, {settings.envs} environments, {settings.threads} threads", rows)
     if settings.out is not None:
-        settings.out.write_text(json.dumps({"machine": machine, "envs": settings.envs, "threads": settings.threads, "games": rows}, indent=1) + "\n")
+        settings.out.write_text(
+            json.dumps(
+                {"machine": machine, "envs": settings.envs, "threads": settings.threads, "games": rows}, indent=1
+            )
+            + "\n"
+        )
 
 
 if __name__ == "__main__":

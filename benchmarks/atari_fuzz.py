@@ -31,13 +31,32 @@ from rich.console import Console
 from rich.progress import Progress
 from run import describe_machine
 
-from worldloom.atari.cartridge import Cartridge, Kind
-from worldloom.atari.console import LOG, RECORD, RESET, SELECT, WIDTH, Bench, Entry, Shelf, Slot, outcome, shelve
-from worldloom.atari.lineup import LEAST_RESISTANCE, MOST_LINES, MOST_RESISTANCE
-from worldloom.atari.machine_state import CYCLES_IN_LINE, HUNG, MOST_INSTRUCTIONS, SLOWEST, fields, in_range
-from worldloom.atari.television import FIRST_LINE, Format
-from worldloom.core.device import resolve
-from worldloom.core.launch import Shard
+from worldloom.atari.cartridges.cartridge import Cartridge, CartridgeKind
+from worldloom.atari.emulator.console import (
+    LOG,
+    RECORD,
+    RESET,
+    SELECT,
+    WIDTH,
+    EmulatorBatch,
+    RomBank,
+    RomEntry,
+    Slot,
+    emulation_result,
+    pack_roms,
+)
+from worldloom.atari.emulator.machine_state import (
+    CYCLES_IN_LINE,
+    HUNG,
+    MAX_INSTRUCTION_CYCLES,
+    MAX_INSTRUCTIONS,
+    fields,
+    in_range,
+)
+from worldloom.atari.env.game_selection import MAX_LINES, MAX_RESISTANCE, MIN_RESISTANCE
+from worldloom.atari.frames.television import FIRST_LINE, Format
+from worldloom.core.base.device import resolve
+from worldloom.core.model.launch import Shard
 
 Array = np.ndarray[Any, Any]
 
@@ -82,7 +101,7 @@ class Ending:
     faults: list[str] = field(default_factory=list)
 
 
-def entry(cart: Cartridge, generator: np.random.Generator) -> Entry:
+def entry(cart: Cartridge, generator: np.random.Generator) -> RomEntry:
     """A cartridge in a console of any kind, with anything in its memory."""
     format_ = Format(generator.integers(3))
     numbers = {
@@ -92,19 +111,19 @@ def entry(cart: Cartridge, generator: np.random.Generator) -> Entry:
         Slot.RULES: -1,
         Slot.FIRST_LINE: FIRST_LINE + int(generator.integers(-8, 9)),
         Slot.HEIGHT: format_.height,
-        Slot.MOST_LINES: MOST_LINES[format_],
+        Slot.MAX_LINES: MAX_LINES[format_],
         Slot.COMBS: int(generator.integers(2)),
         Slot.LEFT: int(generator.integers(3)),
         Slot.RIGHT: int(generator.integers(3)),
         Slot.SWAP_PORTS: int(generator.integers(2)),
         Slot.SWAP_PADDLES: int(generator.integers(2)),
         Slot.SWITCHES: 0x3F | int(generator.integers(4)) << 6,
-        Slot.PADDLE_LEAST: LEAST_RESISTANCE,
-        Slot.PADDLE_MOST: MOST_RESISTANCE,
+        Slot.PADDLE_MIN: MIN_RESISTANCE,
+        Slot.PADDLE_MAX: MAX_RESISTANCE,
         Slot.TIMER: int(generator.integers(256)),
         Slot.FORMAT: int(format_),
     }
-    return Entry(cart.words, numbers, generator.bytes(128 + cart.ram_bytes))
+    return RomEntry(cart.words, numbers, generator.bytes(128 + cart.ram_bytes))
 
 
 def held(count: int, frames: int, generator: np.random.Generator) -> Array:
@@ -116,27 +135,30 @@ def held(count: int, frames: int, generator: np.random.Generator) -> Array:
     return pressed
 
 
-def play(shelf: Shelf, pressed: Array, frames: int, device: wp.Device, log_words: int) -> Ending:
+def play(rom_bank: RomBank, pressed: Array, frames: int, device: wp.Device, log_words: int) -> Ending:
     """Run the first consoles of a shelf, as many as ``pressed`` has, between two that are left alone and one each before and behind them in memory."""
     count, every = pressed.shape[1], slice(1, pressed.shape[1] + 1)
-    table = shelf.table[:count]
-    bench = Bench(shelf, count + 2, device, log_words)
-    machine = np.full((count + 2, shelf.record), GUARD, np.uint8)
-    machine[every] = shelf.power_on[:count]
-    spare = np.arange(shelf.record) >= RECORD + table[:, Slot.RAM_BYTES, None]  # the RAM of larger cartridges
+    table = rom_bank.table[:count]
+    bench = EmulatorBatch(rom_bank, count + 2, device, log_words)
+    machine = np.full((count + 2, rom_bank.record), GUARD, np.uint8)
+    machine[every] = rom_bank.power_on[:count]
+    spare = np.arange(rom_bank.record) >= RECORD + table[:, Slot.RAM_BYTES, None]  # the RAM of larger cartridges
     machine[every][spare] = GUARD
     game = np.zeros(count + 2, np.int32)
     game[every] = np.arange(count)
     state, which = wp.array(machine, dtype=wp.uint8, device=device), wp.array(game, dtype=wp.int32, device=device)
-    pictures = wp.empty((count + 2, 2, shelf.height, WIDTH), dtype=wp.uint8, device=device)
+    pictures = wp.empty((count + 2, 2, rom_bank.height, WIDTH), dtype=wp.uint8, device=device)
     pictures.fill_(GUARD)
-    told, shard, faults = outcome(count + 2, device), Shard(1, count, None, True, device, None), list[str]()
+    told, shard, faults = emulation_result(count + 2, device), Shard(1, count, None, True, device, None), list[str]()
     instructions = cut = 0
     for number, step in enumerate(pressed):
         span = np.full(count + 2, min(STEP, frames - number * STEP), np.int32)
         sticks = np.zeros((count + 2, STEP, 2), np.uint8)
         sticks[every] = step
-        sticks_there, spans = wp.array(sticks, dtype=wp.uint8, device=device), wp.array(span, dtype=wp.int32, device=device)
+        sticks_there, spans = (
+            wp.array(sticks, dtype=wp.uint8, device=device),
+            wp.array(span, dtype=wp.int32, device=device),
+        )
         bench.emulate(shard, state, which, sticks_there, spans, None, told, pictures, window=2)
         bench.draw(shard, which, pictures)
         bytes_ = state.numpy()
@@ -146,15 +168,17 @@ def play(shelf: Shelf, pressed: Array, frames: int, device: wp.Device, log_words
         instructions += int(now["instructions"].sum())
         cut += int(now["partial"].sum())
     drawn = pictures.numpy()
-    below = np.arange(shelf.height) >= table[:, Slot.HEIGHT, None]
+    below = np.arange(rom_bank.height) >= table[:, Slot.HEIGHT, None]
     if (drawn[[0, -1]] != GUARD).any() or (drawn[every].swapaxes(1, 2)[below] != GUARD).any():
         faults.append("a picture was drawn beyond its lines")
-    if (bench.words.numpy() != shelf.words).any() or (bench.table.numpy() != shelf.table).any():
+    if (bench.words.numpy() != rom_bank.words).any() or (bench.table.numpy() != rom_bank.table).any():
         faults.append("the ROMs or the table have changed")
-    return Ending(state.numpy()[every].copy(), drawn[every], told.earned.numpy()[every].copy(), instructions, cut, faults)
+    return Ending(
+        state.numpy()[every].copy(), drawn[every], told.earned.numpy()[every].copy(), instructions, cut, faults
+    )
 
 
-def strayed(machine: Array, spare: Array, bench: Bench, every: slice) -> list[str]:
+def strayed(machine: Array, spare: Array, bench: EmulatorBatch, every: slice) -> list[str]:
     """Writes of a launch outside of the consoles that it was for."""
     log = bench.log.numpy().reshape(-1, 2, bench.log_words)
     logged = log[every, :, 0]
@@ -182,13 +206,16 @@ def miscounted(told: Any, now: dict[str, Array], span: Array) -> list[str]:
 
 def out_of_range(now: dict[str, Array], table: Array) -> list[str]:
     """The fields of a state that hold what they never can after a frame of a game without rules."""
-    slices, shows_ram = table[:, Slot.SLICES, None], np.isin(table[:, Slot.KIND, None], (Kind.E7, Kind.CV))
-    most_cycles = HUNG + table[:, Slot.MOST_LINES, None] * CYCLES_IN_LINE + MOST_INSTRUCTIONS * SLOWEST
+    slices, shows_ram = (
+        table[:, Slot.SLICES, None],
+        np.isin(table[:, Slot.KIND, None], (CartridgeKind.E7, CartridgeKind.CV)),
+    )
+    most_cycles = HUNG + table[:, Slot.MAX_LINES, None] * CYCLES_IN_LINE + MAX_INSTRUCTIONS * MAX_INSTRUCTION_CYCLES
     right = in_range(now, table) | {
-        "instructions": (now["instructions"] > 0) & (now["instructions"] <= MOST_INSTRUCTIONS),
+        "instructions": (now["instructions"] > 0) & (now["instructions"] <= MAX_INSTRUCTIONS),
         "cycles": (now["cycles"] >= 0) & (now["cycles"] <= most_cycles),
         "slices": now["slices"].view(np.uint8) < slices + shows_ram,
-        "paddle": (now["paddle"][:, :2] >= LEAST_RESISTANCE) & (now["paddle"][:, :2] <= MOST_RESISTANCE),
+        "paddle": (now["paddle"][:, :2] >= MIN_RESISTANCE) & (now["paddle"][:, :2] <= MAX_RESISTANCE),
         **{name: now[name] == 0 for name in ("score", "reward", "lives", "note", "over")},
     }
     wrong = {name: np.flatnonzero(~fine.reshape(len(table), -1).all(axis=1)) for name, fine in right.items()}
@@ -229,27 +256,45 @@ def main(settings: Settings) -> dict[str, Any]:
     device, _ = resolve(settings.device)
     cpu, console, started = wp.get_device("cpu"), Console(stderr=True), time.perf_counter()
     size = settings.batch or (16_384 if device.is_cuda else 4096)
-    told: dict[str, Any] = {"machine": describe_machine(device), "device": device.alias, "settings": {**asdict(settings), "out": str(settings.out)}}
+    told: dict[str, Any] = {
+        "machine": describe_machine(device),
+        "device": device.alias,
+        "settings": {**asdict(settings), "out": str(settings.out)},
+    }
     kinds, faults, slowest, same, instructions, cut, ran = Counter[str](), list[str](), 0.0, 0, 0, 0, 0
     with Progress(console=console) as progress:
         bar = progress.add_task("ROMs", total=-(-settings.roms // CHUNK) * CHUNK)
         for number, batch in enumerate(batches(settings, size)):
             generator = np.random.default_rng((settings.seed, number, 1))
-            shelf, pressed = shelve([entry(cart, generator) for cart in batch]), held(len(batch), settings.frames, generator)
+            rom_bank, pressed = (
+                pack_roms([entry(cart, generator) for cart in batch]),
+                held(len(batch), settings.frames, generator),
+            )
             began, logs = time.perf_counter(), (LOG, SHORT_LOG)[:: 1 if number % 2 == 0 else -1]
-            ending = play(shelf, pressed, settings.frames, device, logs[0])
+            ending = play(rom_bank, pressed, settings.frames, device, logs[0])
             slowest = max(slowest, time.perf_counter() - began)
             if number < 2 and settings.compared:
-                other = play(shelf, pressed[:, : settings.compared], settings.frames, cpu, logs[1])
+                other = play(rom_bank, pressed[:, : settings.compared], settings.frames, cpu, logs[1])
                 ending.faults += [*differences(ending, other), *other.faults]
                 same += min(settings.compared, len(batch))
             faults += [f"batch {number}, {fault}" for fault in ending.faults]
             kinds.update(cart.kind.label for cart in batch)
             instructions, cut, ran = instructions + ending.instructions, cut + ending.cut, ran + len(batch)
             progress.advance(bar, len(batch))
-    told |= {"roms": ran, "frames": ran * settings.frames, "compared": same, "kinds": dict(kinds), "slowest_batch_s": slowest}
+    told |= {
+        "roms": ran,
+        "frames": ran * settings.frames,
+        "compared": same,
+        "kinds": dict(kinds),
+        "slowest_batch_s": slowest,
+    }
     launches = ran * -(-settings.frames // STEP)
-    told |= {"instructions_per_frame": instructions / launches, "cut_off": cut / launches, "seconds": time.perf_counter() - started, "faults": faults}
+    told |= {
+        "instructions_per_frame": instructions / launches,
+        "cut_off": cut / launches,
+        "seconds": time.perf_counter() - started,
+        "faults": faults,
+    }
     if settings.out is None:
         print(json.dumps(told))
     else:

@@ -7,18 +7,32 @@ from typing import Any
 
 import numpy as np
 
-from worldloom.atari.cartridge import KIB, Cartridge, Kind, cartridge
+from worldloom.atari.cartridges.cartridge import KIB, Cartridge, CartridgeKind, cartridge
 
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 
 SIZES = {
-    Kind.K2: (2,), Kind.K4: (4,), Kind.F8: (8,), Kind.F8SC: (8,), Kind.F6: (16,), Kind.F6SC: (16,), Kind.F4: (32,), Kind.F4SC: (32,), Kind.E0: (8,),
-    Kind.FE: (8,), Kind.E7: (16,), Kind.K3F: (6, 6, 8, 8, 16, 16, 34, 256), Kind.FA: (12,), Kind.CV: (2, 4), Kind.UA: (8,), Kind.DPC: (10,),
+    CartridgeKind.K2: (2,), CartridgeKind.K4: (4,), CartridgeKind.F8: (8,), CartridgeKind.F8SC: (8,), CartridgeKind.F6: (16,), CartridgeKind.F6SC: (16,), CartridgeKind.F4: (32,), CartridgeKind.F4SC: (32,), CartridgeKind.E0: (8,),
+    CartridgeKind.FE: (8,), CartridgeKind.E7: (16,), CartridgeKind.K3F: (6, 6, 8, 8, 16, 16, 34, 256), CartridgeKind.FA: (12,), CartridgeKind.CV: (2, 4), CartridgeKind.UA: (8,), CartridgeKind.DPC: (10,),
 }  # fmt: skip
 """KiB of the images of each kind."""
-SHARES = {Kind.K2: 16, Kind.K4: 16, Kind.F8: 8, Kind.F4: 1, Kind.F4SC: 1, Kind.K3F: 2}
+SHARES = {
+    CartridgeKind.K2: 16,
+    CartridgeKind.K4: 16,
+    CartridgeKind.F8: 8,
+    CartridgeKind.F4: 1,
+    CartridgeKind.F4SC: 1,
+    CartridgeKind.K3F: 2,
+}
 """How often kinds are made, of 4, which the others are: small images run as many instructions as large ones."""
-SIGNS = {Kind.E0: "8D E0 1F", Kind.E7: "AD E5 1F", Kind.FE: "20 00 D0 C6 C5", Kind.UA: "8D 40 02", Kind.CV: "9D FF F3", Kind.K3F: "85 3F 85 3F"}
+SIGNS = {
+    CartridgeKind.E0: "8D E0 1F",
+    CartridgeKind.E7: "AD E5 1F",
+    CartridgeKind.FE: "20 00 D0 C6 C5",
+    CartridgeKind.UA: "8D 40 02",
+    CartridgeKind.CV: "9D FF F3",
+    CartridgeKind.K3F: "85 3F 85 3F",
+}
 """Bytes by which a kind is told."""
 JAMS = np.array([0x02, 0x12, 0x22, 0x32, 0x42, 0x52, 0x62, 0x72, 0x92, 0xB2, 0xD2, 0xF2])
 """Opcodes at which the CPU stays for ever."""
@@ -58,7 +72,11 @@ def _lengths() -> Bytes:
     opcode = np.arange(256)
     column = opcode & 0x1F
     three = (column >= 0x0C) & (column <= 0x0F) | (column >= 0x19) & (column != 0x1A) | (opcode == 0x20)
-    one = np.isin(column, (0x08, 0x0A, 0x12, 0x18, 0x1A)) | (column == 0x02) & (opcode < 0x80) | np.isin(opcode, (0x00, 0x40, 0x60))
+    one = (
+        np.isin(column, (0x08, 0x0A, 0x12, 0x18, 0x1A))
+        | (column == 0x02) & (opcode < 0x80)
+        | np.isin(opcode, (0x00, 0x40, 0x60))
+    )
     return np.where(one, 1, np.where(three, 3, 2)).astype(np.uint8)
 
 
@@ -69,7 +87,9 @@ LENGTHS = _lengths()
 def instructions(count: int, opcodes: Bytes, generator: np.random.Generator) -> Bytes:
     """The bytes of ``count`` instructions with opcodes drawn from ``opcodes``."""
     opcode = generator.choice(opcodes, count)
-    zero = np.stack([generator.integers(0, 0x2D, count), generator.integers(0x80, 0x100, count), generator.integers(0, 256, count)])
+    zero = np.stack(
+        [generator.integers(0, 0x2D, count), generator.integers(0x80, 0x100, count), generator.integers(0, 256, count)]
+    )
     far = np.stack(
         [
             generator.integers(0x1000, 0x10000, count),
@@ -109,19 +129,24 @@ def _pool(style: Style, generator: np.random.Generator) -> Bytes:
     return noise
 
 
-def image_of(kind: Kind, style: Style, pool: Bytes, generator: np.random.Generator) -> bytes:
+def image_of(kind: CartridgeKind, style: Style, pool: Bytes, generator: np.random.Generator) -> bytes:
     """An image, cut out of ``pool``, that bears the signs of a kind. Noise may bear those of another too, which then is what it is."""
     size = int(generator.choice(SIZES[kind])) * KIB
     start = generator.integers(len(pool) - size)
     image = pool[start : start + size].copy()
-    ends = range(4 * KIB, size + 1, 4 * KIB) if size % (4 * KIB) == 0 or kind is Kind.DPC else (size,)
+    ends = range(4 * KIB, size + 1, 4 * KIB) if size % (4 * KIB) == 0 or kind is CartridgeKind.DPC else (size,)
     for end in ends:
         if style is Style.MUTANT:
             image[end - KIB : end - KIB + len(PROGRAM)] = _mutated(generator)
             image[end - 4 : end - 2] = 0x00, 0xFC
         elif style is not Style.BYTES or generator.random() < 0.5:
-            image[end - 4 : end] = generator.integers(256), 0xFC | generator.integers(3), generator.integers(256), 0xF0 | generator.integers(16)
-    if kind in (Kind.F8SC, Kind.F6SC, Kind.F4SC):
+            image[end - 4 : end] = (
+                generator.integers(256),
+                0xFC | generator.integers(3),
+                generator.integers(256),
+                0xF0 | generator.integers(16),
+            )
+    if kind in (CartridgeKind.F8SC, CartridgeKind.F6SC, CartridgeKind.F4SC):
         for start in range(0, size, 4 * KIB):
             image[start + 128 : start + 256] = image[start : start + 128]
     sign = np.frombuffer(bytes.fromhex(SIGNS.get(kind, "")), np.uint8)
@@ -143,8 +168,11 @@ def _mutated(generator: np.random.Generator) -> Bytes:
 def cartridges(seed: int, chunk: int) -> list[Cartridge]:
     """The ``CHUNK`` cartridges of a chunk of an endless row of noise, of all kinds and styles."""
     generator = np.random.default_rng((seed, chunk))
-    shares = np.array([SHARES.get(kind, 4) for kind in Kind], float)
-    kinds = generator.choice(len(Kind), CHUNK, p=shares / shares.sum())
+    shares = np.array([SHARES.get(kind, 4) for kind in CartridgeKind], float)
+    kinds = generator.choice(len(CartridgeKind), CHUNK, p=shares / shares.sum())
     styles = generator.choice(list(Style), CHUNK, p=STYLES)
     pools = {style: _pool(style, generator) for style in Style}
-    return [cartridge(image_of(Kind(kind), style, pools[style], generator)) for kind, style in zip(kinds, styles, strict=True)]
+    return [
+        cartridge(image_of(CartridgeKind(kind), style, pools[style], generator))
+        for kind, style in zip(kinds, styles, strict=True)
+    ]

@@ -24,13 +24,13 @@ from random_player import RandomPlayer
 from rich.console import Console
 from run import describe_machine, show
 
-from worldloom.core.device import resolve
+from worldloom.core.base.device import resolve
 from worldloom.core.simulation import Simulation
 from worldloom.learn import A2C, Callback
-from worldloom.learn.algorithms import algorithm
-from worldloom.learn.defaults import tuned
-from worldloom.learn.progress import Progress
-from worldloom.learn.trainer import Trainer
+from worldloom.learn.algorithms.registry import algorithm
+from worldloom.learn.config.tuned_defaults import tuned_config
+from worldloom.learn.training.progress import Progress
+from worldloom.learn.training.trainer import Trainer
 
 Part = Literal["emulation", "inference", "ppo", "a2c", "vtrace"]
 FRAMES = 4
@@ -143,14 +143,22 @@ def emulation(game: str, consoles: int, settings: Settings, device: Any) -> Rate
         player = bring_apart(worlds, settings.apart)
         first = time.perf_counter() - start
         each = player.seconds_per_step(settings.seconds)
-        return Rate("emulation", game, consoles, consoles * FRAMES / each, each * 1e3, 1.0, 0.0, first, gigabytes(device))
+        return Rate(
+            "emulation", game, consoles, consoles * FRAMES / each, each * 1e3, 1.0, 0.0, first, gigabytes(device)
+        )
 
 
 def learning(part: Part, consoles: int, settings: Settings, device: Any) -> Rate:
     start, game, shares = time.perf_counter(), settings.trained_game, Shares()
     name = "a2c" if part == "inference" else part
     kind, config = algorithm(name)
-    made = replace(tuned(game, name, config, device.alias), num_envs=consoles, device=device.alias, precision=settings.precision, **ALGORITHMS[part])
+    made = replace(
+        tuned_config(game, name, config, device.alias),
+        num_envs=consoles,
+        device=device.alias,
+        precision=settings.precision,
+        **ALGORITHMS[part],
+    )
     with Simulation(game, consoles, device.alias, seed=0) as worlds:
         bring_apart(worlds, settings.apart)
         trainer: Any = (Inference if part == "inference" else kind)(worlds, made)
@@ -172,22 +180,40 @@ def learning(part: Part, consoles: int, settings: Settings, device: Any) -> Rate
 def main(settings: Settings) -> None:
     device, _ = resolve(settings.device)
     console = Console(width=140, highlight=False)
-    results: dict[str, Any] = {"machine": describe_machine(device) | {"torch": torch.__version__}, "device": device.alias, "rates": [], "failed": []}
+    results: dict[str, Any] = {
+        "machine": describe_machine(device) | {"torch": torch.__version__},
+        "device": device.alias,
+        "rates": [],
+        "failed": [],
+    }
     results["settings"] = {k: str(v) if isinstance(v, Path) else v for k, v in asdict(settings).items()}
     console.print(results["machine"])
     jobs: list[tuple[Part, str, int]] = []
     for part in settings.parts:
         sizes = {"emulation": settings.emulated, "inference": settings.inferred}.get(part, settings.trained)
-        jobs += [(part, game, size) for game in (settings.games if part == "emulation" else [settings.trained_game]) for size in sizes]
+        jobs += [
+            (part, game, size)
+            for game in (settings.games if part == "emulation" else [settings.trained_game])
+            for size in sizes
+        ]
     for part, game, size in jobs:
         try:
-            row = emulation(game, size, settings, device) if part == "emulation" else learning(part, size, settings, device)
-        except (RuntimeError, MemoryError) as problem:  # too little memory for this one; the others are told all the same
+            row = (
+                emulation(game, size, settings, device)
+                if part == "emulation"
+                else learning(part, size, settings, device)
+            )
+        except (
+            RuntimeError,
+            MemoryError,
+        ) as problem:  # too little memory for this one; the others are told all the same
             results["failed"].append({"part": part, "game": game, "consoles": size, "problem": str(problem)[:300]})
             console.print(f"{part} of {size:,} x {game} failed: {str(problem)[:300]}", markup=False)
         else:
             results["rates"].append(asdict(row))
-            console.print(f"{part}, {size:,} x {game}: {row.frames_per_second:.4g} frames/s, {row.milliseconds_per_step:.3f} ms a step, {row.gigabytes:.1f} GB")
+            console.print(
+                f"{part}, {size:,} x {game}: {row.frames_per_second:.4g} frames/s, {row.milliseconds_per_step:.3f} ms a step, {row.gigabytes:.1f} GB"
+            )
         settings.out.write_text(json.dumps(results, indent=1))  # what is known so far, should time run out
         gc.collect()
         if device.is_cuda:

@@ -22,16 +22,16 @@ import warp as wp
 from rich.console import Console
 from run import describe_machine, show
 
-from worldloom.atari.console import LOG, Bench, outcome
-from worldloom.atari.duels import FOR_SEVERAL
-from worldloom.atari.games import GAMES
-from worldloom.atari.lineup import Title, on_shelf, titles
-from worldloom.atari.observe import Look, Observer, Show
-from worldloom.atari.palettes import greys
-from worldloom.atari.settings import Settings as WorldSettings
-from worldloom.atari.starts import StartStates, starts
-from worldloom.core.device import resolve
-from worldloom.core.launch import Shard
+from worldloom.atari.emulator.console import LOG, EmulatorBatch, emulation_result
+from worldloom.atari.env.game_selection import GameSpec, game_specs, rom_bank_of
+from worldloom.atari.env.settings import Settings as WorldSettings
+from worldloom.atari.env.start_states import StartStates, starts
+from worldloom.atari.frames.observe import FrameSelection, Look, Observer
+from worldloom.atari.frames.palettes import greys
+from worldloom.atari.games.game_table import GAMES
+from worldloom.atari.games.multiplayer import MULTIPLAYER_ONLY
+from worldloom.core.base.device import resolve
+from worldloom.core.model.launch import Shard
 
 FRAMES = 4
 
@@ -44,7 +44,7 @@ class Settings:
     """Where: cpu, cuda:0, or auto."""
     consoles: int = 4096
     """How many play the same game."""
-    games: list[str] = field(default_factory=lambda: [game.name for game in GAMES if game.name not in FOR_SEVERAL])
+    games: list[str] = field(default_factory=lambda: [game.name for game in GAMES if game.name not in MULTIPLAYER_ONLY])
     """Which."""
     apart: int = 30
     """Random steps before the measurement, which bring the games apart."""
@@ -57,19 +57,27 @@ class Settings:
 class Party:
     """Consoles that all play one game of a shelf."""
 
-    def __init__(self, found: tuple[Title, ...], count: int, device: wp.Device) -> None:
+    def __init__(self, found: tuple[GameSpec, ...], count: int, device: wp.Device) -> None:
         self.found, self.count, self.device = found, count, device
         chosen = WorldSettings()
-        shelf, self.begins = on_shelf(found), starts(found, chosen)
-        self.states, self.bench = StartStates(shelf, self.begins, device), Bench(shelf, count, device)
-        self.told = outcome(count, device)
-        self.machine, self.pictures = (wp.zeros(shape, dtype=wp.uint8, device=device) for shape in ((count, shelf.record), (count, 2, shelf.height, 160)))
+        rom_bank, self.begins = rom_bank_of(found), starts(found, chosen)
+        self.states, self.bench = StartStates(rom_bank, self.begins, device), EmulatorBatch(rom_bank, count, device)
+        self.told = emulation_result(count, device)
+        self.machine, self.pictures = (
+            wp.zeros(shape, dtype=wp.uint8, device=device)
+            for shape in ((count, rom_bank.record), (count, 2, rom_bank.height, 160))
+        )
         self.pressed = wp.zeros((count, FRAMES, 2), dtype=wp.uint8, device=device)
-        self.game, self.frames = wp.zeros(count, dtype=wp.int32, device=device), wp.full(count, FRAMES, dtype=wp.int32, device=device)
+        self.game, self.frames = (
+            wp.zeros(count, dtype=wp.int32, device=device),
+            wp.full(count, FRAMES, dtype=wp.int32, device=device),
+        )
         self.shard = Shard(0, count, None, True, device, None)
-        self.observer = Observer(Look(), [min(t.television.height, 210) for t in found], [greys(t.television.format) for t in found], device)
+        self.observer = Observer(
+            Look(), [min(t.television.height, 210) for t in found], [greys(t.television.format) for t in found], device
+        )
         self.screen = wp.zeros((count, *self.observer.shape), dtype=wp.uint8, device=device)
-        self.shown = wp.full(count, int(Show.BRIGHTER), dtype=wp.int32, device=device)
+        self.shown = wp.full(count, int(FrameSelection.BRIGHTER), dtype=wp.int32, device=device)
 
     @property
     def bytes_per_console(self) -> int:
@@ -84,12 +92,18 @@ class Party:
         self.first = torch.randint(0, each, (self.count,), device=torch_device) + number * each
         self.start = wp.to_torch(self.states.machine).view(torch.uint8)
         wp.to_torch(self.machine).copy_(self.start[self.first])
-        self.buttons = torch.tensor(self.found[number].choices(WorldSettings(), False), device=torch_device, dtype=torch.uint8)
+        self.buttons = torch.tensor(
+            self.found[number].choices(WorldSettings(), False), device=torch_device, dtype=torch.uint8
+        )
 
     def step(self) -> None:
         buttons, over = wp.to_torch(self.pressed), wp.to_torch(self.told.over)
-        buttons[:, :, 0] = self.buttons[torch.randint(0, len(self.buttons), (self.count, 1), device=self.buttons.device)]
-        self.bench.emulate(self.shard, self.machine, self.game, self.pressed, self.frames, None, self.told, self.pictures, window=2)
+        buttons[:, :, 0] = self.buttons[
+            torch.randint(0, len(self.buttons), (self.count, 1), device=self.buttons.device)
+        ]
+        self.bench.emulate(
+            self.shard, self.machine, self.game, self.pressed, self.frames, None, self.told, self.pictures, window=2
+        )
         self.bench.draw(self.shard, self.game, self.pictures)
         self.observer.launch(self.pictures, self.game, self.screen, self.shown)
         machine = wp.to_torch(self.machine)
@@ -112,7 +126,7 @@ def main(settings: Settings) -> None:
     with wp.ScopedDevice(device):
         if device.is_cuda:
             wp.set_stream(wp.stream_from_torch(torch.cuda.current_stream()))
-        party = Party(titles(settings.games, WorldSettings()), settings.consoles, device)
+        party = Party(game_specs(settings.games, WorldSettings()), settings.consoles, device)
         for number, name in enumerate(settings.games):
             party.begin(number)
             party.run(settings.apart)
@@ -120,7 +134,12 @@ def main(settings: Settings) -> None:
             rows.append({"game": name, "frames_per_second": rate})
             console.print(f"{name} {rate:,.0f}")
             if settings.out is not None:
-                kept = {"machine": describe_machine(device), "consoles": settings.consoles, "bytes_per_console": party.bytes_per_console, "games": rows}
+                kept = {
+                    "machine": describe_machine(device),
+                    "consoles": settings.consoles,
+                    "bytes_per_console": party.bytes_per_console,
+                    "games": rows,
+                }
                 settings.out.write_text(json.dumps(kept, indent=1) + "\n")
     rates = np.array([row["frames_per_second"] for row in rows])
     show(console, f"{settings.consoles} consoles, {party.bytes_per_console:,} bytes each", rows)

@@ -29,17 +29,17 @@ from rich.console import Console
 from run import describe_machine
 from safetensors.torch import save_file
 
-from worldloom.core.device import resolve
-from worldloom.core.errors import InputError
+from worldloom.core.base.device import resolve
+from worldloom.core.base.errors import InputError
 from worldloom.core.simulation import Simulation
 from worldloom.learn import Callback
-from worldloom.learn.actors import seated
-from worldloom.learn.algorithms import algorithm, config_to_dict
-from worldloom.learn.config import TrainConfig
-from worldloom.learn.defaults import tuned
-from worldloom.learn.evaluate import evaluate
-from worldloom.learn.progress import Progress
-from worldloom.learn.trainer import Trainer
+from worldloom.learn.algorithms.registry import algorithm, config_to_dict
+from worldloom.learn.config.train_config import TrainConfig
+from worldloom.learn.config.tuned_defaults import tuned_config
+from worldloom.learn.play.actors import make_actors
+from worldloom.learn.play.evaluation import evaluate
+from worldloom.learn.training.progress import Progress
+from worldloom.learn.training.trainer import Trainer
 from worldloom.view.figure import new_figure, save_figure
 
 FRAMES = 4
@@ -67,27 +67,83 @@ PONG, BREAKOUT = ("Pong-v5", 18.0), ("Breakout-v5", 300.0)
 OFTEN = {"batches": 16, "steps_per_update": 1}
 """A step of the optimiser after every step of all consoles, from a 16th of them: as many as there can be in a game's length."""
 PRESETS = {
-    "pong-vtrace": Preset(*PONG, "vtrace", {**OFTEN, "num_envs": 1024, "learning_rate": 7e-4, "total_steps": 20_000_000}),
-    "pong-vtrace-wide": Preset(*PONG, "vtrace", {**OFTEN, "num_envs": 2048, "learning_rate": 1e-3, "total_steps": 30_000_000}),
+    "pong-vtrace": Preset(
+        *PONG, "vtrace", {**OFTEN, "num_envs": 1024, "learning_rate": 7e-4, "total_steps": 20_000_000}
+    ),
+    "pong-vtrace-wide": Preset(
+        *PONG, "vtrace", {**OFTEN, "num_envs": 2048, "learning_rate": 1e-3, "total_steps": 30_000_000}
+    ),
     # Minibatches of 4,096: the smallest that keep a large GPU busy.
     "pong-ppo": Preset(
-        *PONG, "ppo", {"num_envs": 1024, "num_steps": 32, "minibatches": 8, "epochs": 3, "learning_rate": 1e-3, "clip": 0.2, "total_steps": 20_000_000}
+        *PONG,
+        "ppo",
+        {
+            "num_envs": 1024,
+            "num_steps": 32,
+            "minibatches": 8,
+            "epochs": 3,
+            "learning_rate": 1e-3,
+            "clip": 0.2,
+            "total_steps": 20_000_000,
+        },
     ),
     # The update runs while the next roll-out is taken, which is the slower one: many steps of the optimiser cost nothing.
     "pong-ppo-often": Preset(
-        *PONG, "ppo", {"num_envs": 2048, "num_steps": 32, "minibatches": 32, "epochs": 3, "learning_rate": 5e-4, "clip": 0.2, "total_steps": 30_000_000}
+        *PONG,
+        "ppo",
+        {
+            "num_envs": 2048,
+            "num_steps": 32,
+            "minibatches": 32,
+            "epochs": 3,
+            "learning_rate": 5e-4,
+            "clip": 0.2,
+            "total_steps": 30_000_000,
+        },
     ),
     # A step of 4,096 consoles takes as long as one of 512.
     "pong-ppo-wide": Preset(
-        *PONG, "ppo", {"num_envs": 4096, "num_steps": 32, "minibatches": 32, "epochs": 3, "learning_rate": 7e-4, "clip": 0.2, "total_steps": 40_000_000}
+        *PONG,
+        "ppo",
+        {
+            "num_envs": 4096,
+            "num_steps": 32,
+            "minibatches": 32,
+            "epochs": 3,
+            "learning_rate": 7e-4,
+            "clip": 0.2,
+            "total_steps": 40_000_000,
+        },
     ),
     "breakout-ppo": Preset(
-        *BREAKOUT, "ppo", {"num_envs": 1024, "num_steps": 64, "minibatches": 16, "epochs": 3, "learning_rate": 8e-4, "clip": 0.1, "total_steps": 60_000_000}
+        *BREAKOUT,
+        "ppo",
+        {
+            "num_envs": 1024,
+            "num_steps": 64,
+            "minibatches": 16,
+            "epochs": 3,
+            "learning_rate": 8e-4,
+            "clip": 0.1,
+            "total_steps": 60_000_000,
+        },
     ),
     "breakout-ppo-wide": Preset(
-        *BREAKOUT, "ppo", {"num_envs": 8192, "num_steps": 32, "minibatches": 32, "epochs": 3, "learning_rate": 7e-4, "clip": 0.1, "total_steps": 150_000_000}
+        *BREAKOUT,
+        "ppo",
+        {
+            "num_envs": 8192,
+            "num_steps": 32,
+            "minibatches": 32,
+            "epochs": 3,
+            "learning_rate": 7e-4,
+            "clip": 0.1,
+            "total_steps": 150_000_000,
+        },
     ),
-    "breakout-vtrace": Preset(*BREAKOUT, "vtrace", {**OFTEN, "num_envs": 2048, "learning_rate": 6e-4, "total_steps": 150_000_000}),
+    "breakout-vtrace": Preset(
+        *BREAKOUT, "vtrace", {**OFTEN, "num_envs": 2048, "learning_rate": 6e-4, "total_steps": 150_000_000}
+    ),
     # The games of the settings that `worldloom train` starts from, as they are.
     "mspacman-ppo": Preset("MsPacman-v5", 1500.0, "ppo", {}),
     "assault-ppo": Preset("Assault-v5", 800.0, "ppo", {}),
@@ -197,7 +253,9 @@ def settings_of(preset: Preset, settings: Settings, device: str) -> TrainConfig:
     given = {name: getattr(settings, name) for name in CHANGED if getattr(settings, name) is not None and name in known}
     if settings.overlap and "overlap" in known:
         given["overlap"] = True
-    return dataclasses.replace(tuned(preset.game, preset.algo, kind, device), **{**preset.changes, **given, "device": device})
+    return dataclasses.replace(
+        tuned_config(preset.game, preset.algo, kind, device), **{**preset.changes, **given, "device": device}
+    )
 
 
 class Race(Callback):
@@ -212,21 +270,43 @@ class Race(Callback):
         self._next_judgement = settings.judge_every if settings.judge_after is None else settings.judge_after
 
     def on_iteration(self, trainer: Trainer, progress: Progress) -> None:
-        score, games, seconds = progress.metrics["episode/return"], progress.metrics["episode/count"], progress.seconds - self.paused
+        score, games, seconds = (
+            progress.metrics["episode/return"],
+            progress.metrics["episode/count"],
+            progress.seconds - self.paused,
+        )
         if self.found["reached"] is not None:  # what was under way when it ended
             return
         reached = not self.settings.judge_every and games >= ENOUGH and score >= self.target
-        if self.settings.judge_every and seconds >= self._next_judgement and rewards_of(trainer) >= self.settings.judge_from:
+        if (
+            self.settings.judge_every
+            and seconds >= self._next_judgement
+            and rewards_of(trainer) >= self.settings.judge_from
+        ):
             reached, seconds, score = self._judge(trainer, seconds)
         over = seconds >= self.settings.seconds
         ends = reached or over or progress.steps >= progress.total_steps
         if seconds >= self._next_point or ends:
             self._next_point = seconds + 0.25
-            told = {short: progress.metrics[name] for name, short in SHOWN.items() if name in progress.metrics} | {"reward": rewards_of(trainer)}
-            point = {"seconds": seconds, "steps": progress.steps, "frames": progress.steps * FRAMES, "score": score, "games": games, **told}
+            told = {short: progress.metrics[name] for name, short in SHOWN.items() if name in progress.metrics} | {
+                "reward": rewards_of(trainer)
+            }
+            point = {
+                "seconds": seconds,
+                "steps": progress.steps,
+                "frames": progress.steps * FRAMES,
+                "score": score,
+                "games": games,
+                **told,
+            }
             self.curve.append({k: v if math.isfinite(v) else None for k, v in point.items()})
         if reached or over:
-            self.found |= {"reached": reached, "seconds": seconds, "frames": trainer.steps * FRAMES, "score": score if math.isfinite(score) else None}
+            self.found |= {
+                "reached": reached,
+                "seconds": seconds,
+                "frames": trainer.steps * FRAMES,
+                "score": score if math.isfinite(score) else None,
+            }
             trainer.stop()
         if seconds >= self._next_line or ends:
             self._next_line = seconds + self.settings.every
@@ -238,26 +318,39 @@ class Race(Callback):
         """Whether new games reach the target, what the clock shows, and their mean score."""
         began = time.perf_counter()
         if trainer.device.type == "cuda":
-            torch.cuda.synchronize(trainer.device)  # iterations that are under way count, and so does the policy that they leave
+            torch.cuda.synchronize(
+                trainer.device
+            )  # iterations that are under way count, and so does the policy that they leave
         seconds += time.perf_counter() - began
         began = time.perf_counter()
         played = judge(PRESETS[self.name], trainer, self.settings, stochastic=True)
         self.paused += time.perf_counter() - began
         self._next_judgement = seconds + self.settings.judge_every
         self.found["judged"].append({"seconds": seconds, "score": played["mean_return"]})
-        console.print(f"{self.name}: {seconds:.1f} s, judged: mean score {played['mean_return']:.2f} in {self.settings.judged} new games")
+        console.print(
+            f"{self.name}: {seconds:.1f} s, judged: mean score {played['mean_return']:.2f} in {self.settings.judged} new games"
+        )
         return played["mean_return"] >= self.target, seconds, played["mean_return"]
 
     def _tell(self, progress: Progress, seconds: float, score: float, games: float, reward: float) -> None:
-        shown = ", ".join(f"{short} {progress.metrics[name]:.3g}" for name, short in SHOWN.items() if name in progress.metrics)
+        shown = ", ".join(
+            f"{short} {progress.metrics[name]:.3g}" for name, short in SHOWN.items() if name in progress.metrics
+        )
         shares = ", ".join(f"{phase} {share:.0%}" for phase, share in progress.shares.items())
         pace = f"{progress.steps:,} steps, {progress.steps / seconds * FRAMES:,.0f} frames/s"
-        console.print(f"{self.name}: {seconds:.1f} s, {pace}, {games:.0f} games, score {score:.2f}, reward {reward:.2f}; {shown}; {shares}")
+        console.print(
+            f"{self.name}: {seconds:.1f} s, {pace}, {games:.0f} games, score {score:.2f}, reward {reward:.2f}; {shown}; {shares}"
+        )
 
 
 def rewards_of(trainer: Any) -> float:
     """The mean of the rewards of the last steps that were not 0: what the policy is worth now, long before its games end."""
-    found = torch.stack([torch.stack([kept.rewards.sum(), (kept.rewards != 0).sum()]) for kept in (k.player.storage for k in trainer.learners.values())])
+    found = torch.stack(
+        [
+            torch.stack([kept.rewards.sum(), (kept.rewards != 0).sum()])
+            for kept in (k.actor.storage for k in trainer.learners.values())
+        ]
+    )
     total, count = found.sum(0).tolist()
     return float(total / max(count, 1.0))
 
@@ -271,8 +364,12 @@ def judge(preset: Preset, trainer: Any, settings: Settings, stochastic: bool) ->
     """Games of the policy in new worlds."""
     limit = {"max_steps": settings.judged_steps}  # as configuration, so that nothing is compiled anew
     with Simulation(preset.game, settings.judged, trainer.config.device, seed=JUDGED_FROM, config=limit) as worlds:
-        played = evaluate(worlds, seated(trainer.learners, worlds, stochastic=stochastic, seed=JUDGED_FROM), settings.judged)
-    return {k: v if not isinstance(v, float) or math.isfinite(v) else None for k, v in dataclasses.asdict(played).items()}
+        played = evaluate(
+            worlds, make_actors(trainer.learners, worlds, stochastic=stochastic, seed=JUDGED_FROM), settings.judged
+        )
+    return {
+        k: v if not isinstance(v, float) or math.isfinite(v) else None for k, v in dataclasses.asdict(played).items()
+    }
 
 
 def warm_up(trainer: Any) -> None:
@@ -289,8 +386,22 @@ def train(name: str, settings: Settings, device: str) -> dict[str, Any]:
     target = preset.target if settings.target is None else settings.target
     config, began = settings_of(preset, settings, device), time.perf_counter()
     trainer = algorithm(preset.algo)[0](preset.game, config)
-    found: dict[str, Any] = {"preset": name, "game": preset.game, "algorithm": preset.algo, "target": target, "settings": config_to_dict(config)}
-    found |= {"made_s": time.perf_counter() - began, "reached": None, "seconds": None, "frames": None, "score": None, "curve": [], "judged": []}
+    found: dict[str, Any] = {
+        "preset": name,
+        "game": preset.game,
+        "algorithm": preset.algo,
+        "target": target,
+        "settings": config_to_dict(config),
+    }
+    found |= {
+        "made_s": time.perf_counter() - began,
+        "reached": None,
+        "seconds": None,
+        "frames": None,
+        "score": None,
+        "curve": [],
+        "judged": [],
+    }
     console.print(f"{name}: {config.num_envs:,} consoles on {device}, made in {found['made_s']:.1f} s")
     if settings.warm:
         warm_up(trainer)
@@ -298,11 +409,14 @@ def train(name: str, settings: Settings, device: str) -> dict[str, Any]:
     trainer.learn(config.total_steps, callbacks=race)
     if found["reached"] is None:
         found |= {"reached": False, "seconds": trainer.seconds - race.paused, "frames": trainer.steps * FRAMES}
-    console.print(f"{name}: {'REACHED' if found['reached'] else 'did not reach'} {target:g} in {found['seconds']:.1f} s, {found['frames']:,} frames")
+    console.print(
+        f"{name}: {'REACHED' if found['reached'] else 'did not reach'} {target:g} in {found['seconds']:.1f} s, {found['frames']:,} frames"
+    )
     write(found, settings.out / f"{name}.json")
     learners: Any = trainer.learners  # type: ignore[attr-defined]
     save_file(
-        {f"{who}/{k}": v.cpu() for who, learner in learners.items() for k, v in learner.policy.state_dict().items()}, settings.out / f"{name}.safetensors"
+        {f"{who}/{k}": v.cpu() for who, learner in learners.items() for k, v in learner.policy.state_dict().items()},
+        settings.out / f"{name}.safetensors",
     )
     try:
         draw(found, settings.out / f"{name}.png")
@@ -312,7 +426,9 @@ def train(name: str, settings: Settings, device: str) -> dict[str, Any]:
         found["drawn" if stochastic else "likeliest"] = judged = judge(preset, trainer, settings, stochastic)
         kind = "drawn" if stochastic else "likeliest"
         spread = f"from {judged['least_return']:.4g} to {judged['greatest_return']:.4g}, {judged['mean_length']:.0f} steps each"
-        console.print(f"{name}: mean score {judged['mean_return']:.2f} in {settings.judged} new games with {kind} actions, {spread}")
+        console.print(
+            f"{name}: mean score {judged['mean_return']:.2f} in {settings.judged} new games with {kind} actions, {spread}"
+        )
         write(found, settings.out / f"{name}.json")
     trainer.simulation.close()
     return found
@@ -326,9 +442,18 @@ def draw(found: dict[str, Any], target: Path) -> None:
     if points:
         panel.plot(*zip(*points, strict=True))
     if found["judged"]:
-        panel.plot([row["seconds"] for row in found["judged"]], [row["score"] for row in found["judged"]], marker="o", linestyle="none")
+        panel.plot(
+            [row["seconds"] for row in found["judged"]],
+            [row["score"] for row in found["judged"]],
+            marker="o",
+            linestyle="none",
+        )
     panel.axhline(found["target"], color="0.6", linestyle="--")
-    panel.set(title=f"{found['game']} with {found['algorithm']}", xlabel="seconds", ylabel=f"mean score of the last {ENOUGH} games")
+    panel.set(
+        title=f"{found['game']} with {found['algorithm']}",
+        xlabel="seconds",
+        ylabel=f"mean score of the last {ENOUGH} games",
+    )
     panel.grid(alpha=0.3)
     save_figure(figure, target)
 
@@ -341,7 +466,10 @@ def main(settings: Settings) -> None:
     rows = []
     for name in settings.presets:
         found = train(name, settings, device.alias)
-        rows.append({k: found[k] for k in ("preset", "target", "reached", "seconds", "frames", "score", "made_s")} | {"drawn": found.get("drawn")})
+        rows.append(
+            {k: found[k] for k in ("preset", "target", "reached", "seconds", "frames", "score", "made_s")}
+            | {"drawn": found.get("drawn")}
+        )
         write({"machine": machine, "presets": rows}, settings.out / "summary.json")
         del found
         gc.collect()  # the trainer, so that the next has its memory

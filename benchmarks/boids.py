@@ -16,8 +16,8 @@ from rich.console import Console
 from rich.table import Table
 
 import worldloom as wl
-from worldloom.core import world_files
-from worldloom.core.timing import median_rates, stepping
+from worldloom.core.measure.timing import median_rates, step_runner
+from worldloom.core.registry import world_files
 
 BOIDS = world_files.find(str(Path(__file__).parents[1] / "examples" / "boids.py"))
 Boid, Sky = next(iter(BOIDS.entities)), BOIDS.world
@@ -43,7 +43,11 @@ def flock_of_all(boid: Boid, world: Sky):
     boid.neighbours = seen
     boid.turn = wl.vec2(0.0, 0.0)
     if seen > 0:
-        boid.turn = world.align * (heading / float(seen) - boid.velocity) + world.gather * (centre / float(seen)) + world.avoid * away
+        boid.turn = (
+            world.align * (heading / float(seen) - boid.velocity)
+            + world.gather * (centre / float(seen))
+            + world.avoid * away
+        )
 
 
 ALL_PAIRS = replace(BOIDS, id="BoidsAllPairs-v0", step=(flock_of_all, FLY))
@@ -80,13 +84,23 @@ def measure(settings: Settings) -> list[Rate]:
     """Agent steps per second with ``world.near`` and with ``world.all``, and how many neighbours a boid had at the end."""
     config = {"size": math.sqrt(settings.agents * AREA_PER_AGENT)}
     simulations = {
-        query: wl.Simulation(world, settings.worlds, settings.device, seed=0, counts={"Boid": settings.agents}, config=config)
+        query: wl.Simulation(
+            world, settings.worlds, settings.device, seed=0, counts={"Boid": settings.agents}, config=config
+        )
         for query, world in (("world.near", BOIDS), ("world.all", ALL_PAIRS))
     }
-    rates = median_rates({query: stepping(simulation, [None]) for query, simulation in simulations.items()}, settings.seconds)
+    rates = median_rates(
+        {query: step_runner(simulation, [None]) for query, simulation in simulations.items()}, settings.seconds
+    )
     agents = settings.worlds * settings.agents
     return [
-        Rate(query, rates[query], rates[query] * agents, float(simulation["Boid"].neighbours.numpy().mean()), simulation.bytes_per_world)
+        Rate(
+            query,
+            rates[query],
+            rates[query] * agents,
+            float(simulation["Boid"].neighbours.numpy().mean()),
+            simulation.bytes_per_world,
+        )
         for query, simulation in simulations.items()
     ]
 
@@ -97,14 +111,30 @@ def main(settings: Settings) -> None:
     rates = measure(settings)
     if settings.json:
         hardware = wp.get_device(settings.device).name
-        print(json.dumps({"settings": asdict(settings), "hardware": hardware, "warp": wp.config.version, "rates": [asdict(r) for r in rates]}, indent=1))
+        print(
+            json.dumps(
+                {
+                    "settings": asdict(settings),
+                    "hardware": hardware,
+                    "warp": wp.config.version,
+                    "rates": [asdict(r) for r in rates],
+                },
+                indent=1,
+            )
+        )
         return
     table = Table(title=f"{settings.worlds:,} worlds of {settings.agents:,} boids on {settings.device}")
     for head in ("query", "steps/s", "agent steps/s", "neighbours", "gain"):
         table.add_column(head, justify="left" if head == "query" else "right")
     for rate in rates:
         gain = rate.agent_steps_per_second / rates[-1].agent_steps_per_second
-        table.add_row(rate.query, f"{rate.steps_per_second:,.1f}", f"{rate.agent_steps_per_second:.3g}", f"{rate.neighbours:.1f}", f"{gain:.1f} x")
+        table.add_row(
+            rate.query,
+            f"{rate.steps_per_second:,.1f}",
+            f"{rate.agent_steps_per_second:.3g}",
+            f"{rate.neighbours:.1f}",
+            f"{gain:.1f} x",
+        )
     Console().print(table)
 
 

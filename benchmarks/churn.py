@@ -23,10 +23,10 @@ from run import describe_machine, show
 from step_rate import seconds_per_call
 
 import worldloom as wl
-from worldloom.core.device import resolve
-from worldloom.core.population import DEAD, HOME, SERIAL
-from worldloom.core.table import PopulationTable
-from worldloom.core.timing import copy_bandwidth
+from worldloom.core.base.device import resolve
+from worldloom.core.measure.timing import copy_bandwidth
+from worldloom.core.model.population import DESPAWNED, ROW_WORLD, SERIAL
+from worldloom.core.runtime.table import PopulationTable
 
 Layout = Literal["per-world", "pooled"]
 
@@ -45,7 +45,11 @@ class Air(wl.World):
 @wl.system
 def fill(world: Air):
     for _ in range(world.live):
-        world.spawn(Mote, place=wl.vec2(world.random(), world.random()), velocity=wl.vec2(world.random(-1.0, 1.0), world.random(-1.0, 1.0)))
+        world.spawn(
+            Mote,
+            place=wl.vec2(world.random(), world.random()),
+            velocity=wl.vec2(world.random(-1.0, 1.0), world.random(-1.0, 1.0)),
+        )
 
 
 @wl.system
@@ -113,13 +117,15 @@ def moved_bytes(table: PopulationTable, entities: int, replaced: float) -> int:
     rows of the new ones from where they were noted. Where the rows are those of the whole batch, who stays moves twice, by way of the
     spare columns, and every row also has the number of its world, which the system and the settlement read and the settlement writes.
     """
-    size = {name: int(np.prod(column.field.value_shape)) * column.dtype.itemsize for name, column in table.columns.items()}
-    home = size.get(HOME, 0)
+    size = {
+        name: int(np.prod(column.field.value_shape)) * column.dtype.itemsize for name, column in table.columns.items()
+    }
+    home = size.get(ROW_WORLD, 0)
     noted = size["place"] + size["velocity"] + size[SERIAL] + home
     row = size["place"] + size["velocity"] + size["age"] + size[SERIAL]
-    system = 2 * size["place"] + size["velocity"] + 2 * size["age"] + home + replaced * (noted + size[DEAD])
+    system = 2 * size["place"] + size["velocity"] + 2 * size["age"] + home + replaced * (noted + size[DESPAWNED])
     staying = (1 - replaced) * 2 * row * (2 if home else 1)
-    settlement = size[DEAD] + staying + replaced * (noted + row) + 2 * home
+    settlement = size[DESPAWNED] + staying + replaced * (noted + row) + 2 * home
     return round(entities * (system + settlement))
 
 
@@ -134,16 +140,32 @@ def measure(settings: Settings, layout: Layout, device: wp.Device, bandwidth: fl
         moved = moved_bytes(sim[Mote], entities, settings.replaced)
         tables = {**sim.tables, **sim.executor.tables}
         memory = sum(c.nbytes for t in tables.values() for c in t.columns.values())
-    return Churn(layout, settings.worlds, settings.live, each * 1e6, 1 / each, entities / each, moved, moved / each / bandwidth, memory / 1e6)
+    return Churn(
+        layout,
+        settings.worlds,
+        settings.live,
+        each * 1e6,
+        1 / each,
+        entities / each,
+        moved,
+        moved / each / bandwidth,
+        memory / 1e6,
+    )
 
 
 def main(settings: Settings) -> None:
     device, _ = resolve(settings.device)
     console = Console()
-    results: dict[str, Any] = {"machine": describe_machine(device), "device": device.alias, "copy_bytes_per_second": copy_bandwidth(device)}
+    results: dict[str, Any] = {
+        "machine": describe_machine(device),
+        "device": device.alias,
+        "copy_bytes_per_second": copy_bandwidth(device),
+    }
     console.print(results["machine"])
     console.print(f"copy bandwidth {results['copy_bytes_per_second'] / 1e9:,.0f} GB/s")
-    results["churn"] = [asdict(measure(settings, layout, device, results["copy_bytes_per_second"])) for layout in settings.layout]
+    results["churn"] = [
+        asdict(measure(settings, layout, device, results["copy_bytes_per_second"])) for layout in settings.layout
+    ]
     show(console, f"{settings.replaced:.0%} of the entities replaced in every step", results["churn"])
     if settings.out is not None:
         settings.out.write_text(json.dumps(results, indent=1))

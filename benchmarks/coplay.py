@@ -17,16 +17,20 @@ from rich.console import Console
 from safetensors.torch import load_file, save_file
 
 from worldloom.core.simulation import Simulation
-from worldloom.learn import PPO, Callback, PolicyConfig, PPOConfig, Progress, StopAfter, Team
-from worldloom.learn.actors import seated
-from worldloom.learn.evaluate import Match
-from worldloom.learn.playback import pictures
-from worldloom.learn.trainer import Trainer
+from worldloom.learn import PPO, Callback, PolicyConfig, PolicyGroup, PPOConfig, Progress, StopAfter
+from worldloom.learn.play.actors import make_actors
+from worldloom.learn.play.evaluation import Evaluation
+from worldloom.learn.play.frames import record_frames
+from worldloom.learn.training.trainer import Trainer
 from worldloom.view.figure import new_figure, save_figure
 from worldloom.view.video import write_video
 
 KINDS = ("Tagger", "Runner")
-PHASES = {"taggers against random runners": ("Tagger",), "runners against random taggers": ("Runner",), "both together": KINDS}
+PHASES = {
+    "taggers against random runners": ("Tagger",),
+    "runners against random taggers": ("Runner",),
+    "both together": KINDS,
+}
 """Who learns. Whoever does not plays an untrained policy, whose actions are nearly uniform."""
 JUDGED_FROM = 10_000
 """The seed of the worlds in which policies are judged: other episodes than those of the training."""
@@ -100,7 +104,9 @@ class Curve(Callback):
         self.rows.append({"steps": progress.steps, "seconds": progress.seconds, **returns})
         self._iterations, self._sums = 0, {kind: [0.0, 0.0] for kind in KINDS}
         told = ", ".join(f"{kind} {value:.4g}" for kind, value in returns.items())
-        console.print(f"{self.phase}: {progress.seconds:.0f} s, {progress.steps:,} steps, {progress.steps_per_second:,.0f} steps/s, return {told}")
+        console.print(
+            f"{self.phase}: {progress.seconds:.0f} s, {progress.steps:,} steps, {progress.steps_per_second:,.0f} steps/s, return {told}"
+        )
 
 
 def train(phase: str, settings: Settings) -> tuple[PPO, list[dict[str, float]]]:
@@ -119,8 +125,8 @@ def train(phase: str, settings: Settings) -> tuple[PPO, list[dict[str, float]]]:
         normalize_rewards=True,
         policy=PolicyConfig(hidden=settings.hidden, memory=settings.memory),  # type: ignore[arg-type]
     )
-    teams = {kind: Team(kind, train=kind in PHASES[phase]) for kind in KINDS}
-    trainer, curve = PPO(settings.env, config, teams=teams), Curve(phase)
+    policy_groups = {kind: PolicyGroup(kind, train=kind in PHASES[phase]) for kind in KINDS}
+    trainer, curve = PPO(settings.env, config, policy_groups=policy_groups), Curve(phase)
     trainer.learn(callbacks=[curve, StopAfter(settings.seconds)])
     return trainer, curve.rows
 
@@ -128,9 +134,9 @@ def train(phase: str, settings: Settings) -> tuple[PPO, list[dict[str, float]]]:
 def caught(learners: dict[str, Any], settings: Settings, device: str) -> list[float]:
     """The fraction of runners that are out of the game after each step, the start included, in the mean over worlds."""
     with Simulation(settings.env, settings.judged, device, seed=JUDGED_FROM, autoreset="disabled") as worlds:
-        match = Match(worlds, seated(learners, worlds, stochastic=True))
+        match = Evaluation(worlds, make_actors(learners, worlds, stochastic=True))
         in_game = worlds["Runner"]["in_game"]
-        found = [torch.zeros((), device=next(iter(match.players.values()))[0].device)]
+        found = [torch.zeros((), device=next(iter(match.actors.values()))[0].device)]
         for _ in range(worlds.definition.max_steps):
             match.step()
             found.append(1.0 - in_game.torch().float().mean())
@@ -140,21 +146,36 @@ def caught(learners: dict[str, Any], settings: Settings, device: str) -> list[fl
 def film(learners: dict[str, Any], settings: Settings, device: str, target: Path) -> None:
     """An episode of the policies at play."""
     with Simulation(settings.env, 1, device, seed=JUDGED_FROM, autoreset="disabled") as worlds:
-        write_video(pictures(worlds, seated(learners, worlds, stochastic=True)), target, worlds.definition.frames_per_second)
+        write_video(
+            record_frames(worlds, make_actors(learners, worlds, stochastic=True)),
+            target,
+            worlds.definition.frames_per_second,
+        )
 
 
 def keep(learners: dict[str, Any], target: Path) -> None:
     """The weights of both policies, to film them elsewhere."""
-    save_file({f"{name}/{key}": value.cpu() for name, learner in learners.items() for key, value in learner.policy.state_dict().items()}, target)
+    save_file(
+        {
+            f"{name}/{key}": value.cpu()
+            for name, learner in learners.items()
+            for key, value in learner.policy.state_dict().items()
+        },
+        target,
+    )
 
 
 def kept(settings: Settings) -> dict[str, Any]:
     """Learners with the weights of a file."""
     policy = PolicyConfig(hidden=settings.hidden, memory=settings.memory)  # type: ignore[arg-type]
-    learners = PPO(settings.env, PPOConfig(num_envs=1, num_steps=2, minibatches=1, device=settings.device, policy=policy)).learners
+    learners = PPO(
+        settings.env, PPOConfig(num_envs=1, num_steps=2, minibatches=1, device=settings.device, policy=policy)
+    ).learners
     tensors = load_file(settings.film_from)
     for name, learner in learners.items():
-        learner.policy.load_state_dict({key.removeprefix(f"{name}/"): value for key, value in tensors.items() if key.startswith(f"{name}/")})
+        learner.policy.load_state_dict(
+            {key.removeprefix(f"{name}/"): value for key, value in tensors.items() if key.startswith(f"{name}/")}
+        )
     return dict(learners)
 
 
@@ -189,7 +210,16 @@ def main(settings: Settings) -> None:
     random: dict[str, Any] = {}
     for phase, learning in PHASES.items():
         if not random:  # the policies before anything is learned
-            fresh = PPO(settings.env, PPOConfig(num_envs=1, num_steps=2, minibatches=1, device=settings.device, policy=PolicyConfig(hidden=settings.hidden)))
+            fresh = PPO(
+                settings.env,
+                PPOConfig(
+                    num_envs=1,
+                    num_steps=2,
+                    minibatches=1,
+                    device=settings.device,
+                    policy=PolicyConfig(hidden=settings.hidden),
+                ),
+            )
             random = dict(fresh.learners)
             found["random"] = caught(random, settings, fresh.config.device)
             console.print(f"random against random: {found['random'][-1]:.1%} of the runners caught at the end")
@@ -202,7 +232,9 @@ def main(settings: Settings) -> None:
         found["phases"][phase] = {"steps": trainer.steps, "seconds": trainer.seconds, "curve": curve, "caught": courses}
         ends = ", ".join(f"{who} {course[-1]:.1%}" for who, course in courses.items())
         console.print(f"{phase}: {trainer.steps:,} steps in {trainer.seconds:.0f} s; runners caught at the end: {ends}")
-        (settings.out / "coplay.json").write_text(json.dumps(found))  # after each, so that a run that is cut off leaves what it has
+        (settings.out / "coplay.json").write_text(
+            json.dumps(found)
+        )  # after each, so that a run that is cut off leaves what it has
         draw(found, settings.out / "coplay.png")
     keep(learners, settings.out / "policies.safetensors")
     film(learners, settings, device, settings.out / "coplay.mp4")

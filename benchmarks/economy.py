@@ -31,11 +31,11 @@ from rich.console import Console
 from run import describe_machine, show
 
 import worldloom as wl
-from worldloom.core.device import resolve
-from worldloom.core.kernel_spec import KernelSpec
-from worldloom.core.timing import copy_bandwidth
+from worldloom.core.base.device import resolve
+from worldloom.core.codegen.kernel_spec import KernelSpec
+from worldloom.core.measure.timing import copy_bandwidth
 from worldloom.envs.covid.data import Parameters, load_real, load_synthetic
-from worldloom.learn import A2C, PPO, A2CConfig, PolicyConfig, PPOConfig, Team
+from worldloom.learn import A2C, PPO, A2CConfig, PolicyConfig, PolicyGroup, PPOConfig
 
 IDS = {"real": "CovidEconomy-v0", "synthetic": "CovidEconomySynthetic-v0"}
 PAPER_TIMES = 24.0
@@ -131,7 +131,9 @@ TRAINING_SHOWN = {
 """What is printed of a row, and above it; the file has all of it."""
 
 
-def step_rate(settings: Settings, device: wp.Device, worlds: int, bandwidth: float, reference: float | None) -> EconomyRate:
+def step_rate(
+    settings: Settings, device: wp.Device, worlds: int, bandwidth: float, reference: float | None
+) -> EconomyRate:
     with wl.Simulation(IDS[settings.data], worlds, device.alias, seed=0) as sim:
         each = RandomPlayer(sim).seconds_per_step(settings.seconds)
         kernels = [k for k in sim.executor.program.step if isinstance(k, KernelSpec)]
@@ -139,7 +141,16 @@ def step_rate(settings: Settings, device: wp.Device, worlds: int, bandwidth: flo
     assert not faults, faults[0]
     moved = sum(k.bytes_read + k.bytes_written for k in kernels) * worlds
     rate = worlds / each
-    return EconomyRate(worlds, each * 1e6, rate, len(kernels) + 2, moved, moved / each / bandwidth, reference, None if reference is None else rate / reference)
+    return EconomyRate(
+        worlds,
+        each * 1e6,
+        rate,
+        len(kernels) + 2,
+        moved,
+        moved / each / bandwidth,
+        reference,
+        None if reference is None else rate / reference,
+    )
 
 
 def make_trainer(settings: Settings, device: str, algorithm: str, worlds: int) -> A2C | PPO:
@@ -154,13 +165,15 @@ def make_trainer(settings: Settings, device: str, algorithm: str, worlds: int) -
         "precision": settings.precision,
         "policy": PolicyConfig(hidden=settings.hidden),
     }
-    teams = {"governors": Team("Governor"), "planner": Team("Planner")}
+    policy_groups = {"governors": PolicyGroup("Governor"), "planner": PolicyGroup("Planner")}
     if algorithm == "a2c":
-        return A2C(IDS[settings.data], A2CConfig(**common), teams=teams)
-    return PPO(IDS[settings.data], PPOConfig(**common, epochs=4, minibatches=4), teams=teams)
+        return A2C(IDS[settings.data], A2CConfig(**common), policy_groups=policy_groups)
+    return PPO(IDS[settings.data], PPOConfig(**common, epochs=4, minibatches=4), policy_groups=policy_groups)
 
 
-def training_rate(settings: Settings, device: wp.Device, parameters: Parameters, algorithm: str, worlds: int) -> TrainingRate:
+def training_rate(
+    settings: Settings, device: wp.Device, parameters: Parameters, algorithm: str, worlds: int
+) -> TrainingRate:
     """Whole iterations of both sides, the device's first."""
     from tag_training import Shares, learn
 
@@ -174,7 +187,9 @@ def training_rate(settings: Settings, device: wp.Device, parameters: Parameters,
     other = reference_training(parameters, training, settings.processes, max(1, settings.iterations // 5))
     theirs = other["world_steps_per_second"]
     held = theirs, other["rollout"], int(other["update_threads"]), rate / theirs
-    return TrainingRate(algorithm, worlds, rate, shares.last.get("roll-out", 0.0), shares.last.get("update", 0.0), *held)
+    return TrainingRate(
+        algorithm, worlds, rate, shares.last.get("roll-out", 0.0), shares.last.get("update", 0.0), *held
+    )
 
 
 def draw(rows: list[dict[str, Any]], folder: Path, hardware: str, processes: int) -> None:
@@ -183,21 +198,34 @@ def draw(rows: list[dict[str, Any]], folder: Path, hardware: str, processes: int
     held = [(row["worlds"], row["reference"]) for row in rows if row["reference"] is not None]
     if held:
         lines[f"NumPy in {processes} processes"] = held
-    log_log(folder / "economy_worlds", Labels("The COVID-19 economy, random actions", "worlds", "world steps per second"), lines)
+    log_log(
+        folder / "economy_worlds",
+        Labels("The COVID-19 economy, random actions", "worlds", "world steps per second"),
+        lines,
+    )
 
 
 def main(settings: Settings) -> None:
     device, _ = resolve(settings.device)
     console = Console()
     parameters = load_real() if settings.data == "real" else load_synthetic()
-    results: dict[str, Any] = {"machine": describe_machine(device), "device": device.alias, "torch": torch.__version__, "paper_times_at_60_worlds": PAPER_TIMES}
+    results: dict[str, Any] = {
+        "machine": describe_machine(device),
+        "device": device.alias,
+        "torch": torch.__version__,
+        "paper_times_at_60_worlds": PAPER_TIMES,
+    }
     results["settings"] = {k: str(v) if isinstance(v, Path) else v for k, v in asdict(settings).items()}
     console.print(results["machine"])
     if "steps" in settings.parts:
         bandwidth = results["copy_bytes_per_second"] = copy_bandwidth(device)
         results["steps"] = []
         for worlds in settings.worlds:
-            held = reference_rate(parameters, worlds, settings.processes, settings.seconds) if worlds in settings.training_worlds else None
+            held = (
+                reference_rate(parameters, worlds, settings.processes, settings.seconds)
+                if worlds in settings.training_worlds
+                else None
+            )
             results["steps"].append(asdict(step_rate(settings, device, worlds, bandwidth, held)))
             _keep(settings, results)
         show(console, f"Steps, against NumPy in {settings.processes} processes", results["steps"], STEPS_SHOWN)
@@ -211,7 +239,12 @@ def main(settings: Settings) -> None:
                 results["training"].append(asdict(training_rate(settings, device, parameters, algorithm, worlds)))
                 console.print(f"{algorithm}, {worlds:,} worlds: measured in {time.perf_counter() - start:.0f} s")
                 _keep(settings, results)
-        show(console, f"Training, against NumPy and PyTorch in {settings.processes} processes", results["training"], TRAINING_SHOWN)
+        show(
+            console,
+            f"Training, against NumPy and PyTorch in {settings.processes} processes",
+            results["training"],
+            TRAINING_SHOWN,
+        )
 
 
 def _keep(settings: Settings, results: dict[str, Any]) -> None:

@@ -120,7 +120,10 @@ def make_policies(outcome: Outcome, hidden: tuple[int, ...]) -> dict[str, Policy
 def _views(seen: list[Outcome]) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Observations and masks of all rows, by team."""
     return {
-        "governors": (np.concatenate([o.governors for o in seen]).astype(np.float32), np.concatenate([o.governor_mask for o in seen])),
+        "governors": (
+            np.concatenate([o.governors for o in seen]).astype(np.float32),
+            np.concatenate([o.governor_mask for o in seen]),
+        ),
         "planner": (np.stack([o.planner for o in seen]).astype(np.float32), np.stack([o.planner_mask for o in seen])),
     }
 
@@ -159,7 +162,10 @@ def _roll_out(economies: list[Economy], seen: list[Outcome], policies: dict[str,
         governors = actions["governors"].reshape(len(economies), -1)
         for place, economy in enumerate(economies):
             seen[place] = economy.step(governors[place], int(actions["planner"][place]))
-        rewards = {"governors": np.concatenate([o.governor_reward for o in seen]), "planner": np.array([o.planner_reward for o in seen])}
+        rewards = {
+            "governors": np.concatenate([o.governor_reward for o in seen]),
+            "planner": np.array([o.planner_reward for o in seen]),
+        }
         done = np.array([o.done for o in seen])
         for name in TEAMS:
             kept[name].setdefault("rewards", []).append(rewards[name].astype(np.float32))
@@ -180,7 +186,10 @@ def _batch(rollout: Tensors, training: Training) -> list[torch.Tensor]:
         advantages[step] = ahead = delta + GAMMA * (1.0 if training.once else LAMBDA) * going_on[step] * ahead
         following = values[step]
     returns = advantages + values
-    return [t.flatten(0, 1) for t in (rollout["seen"], rollout["masks"], rollout["actions"], rollout["log_probs"], advantages, returns)]
+    return [
+        t.flatten(0, 1)
+        for t in (rollout["seen"], rollout["masks"], rollout["actions"], rollout["log_probs"], advantages, returns)
+    ]
 
 
 def _learn(policy: Policy, optimizer: torch.optim.Optimizer, batch: list[torch.Tensor], training: Training) -> None:
@@ -209,7 +218,9 @@ class Learners:
     def __init__(self, first: Outcome, training: Training) -> None:
         self.training = training
         self.policies = make_policies(first, training.hidden)
-        self.optimizers = {name: torch.optim.Adam(policy.parameters(), lr=1e-4) for name, policy in self.policies.items()}
+        self.optimizers = {
+            name: torch.optim.Adam(policy.parameters(), lr=1e-4) for name, policy in self.policies.items()
+        }
 
     @property
     def weights(self) -> dict[str, dict[str, torch.Tensor]]:
@@ -220,7 +231,10 @@ class Learners:
         start = time.perf_counter()
         batches = {}
         for name in TEAMS:
-            joined = {key: torch.from_numpy(np.concatenate([part[name][key] for part in rollouts], axis=1)) for key in rollouts[0][name]}
+            joined = {
+                key: torch.from_numpy(np.concatenate([part[name][key] for part in rollouts], axis=1))
+                for key in rollouts[0][name]
+            }
             batches[name] = _batch(joined, self.training)
         ready = time.perf_counter()
         for name, batch in batches.items():
@@ -231,7 +245,13 @@ class Learners:
 def _fastest_threads(learners: Learners, rollouts: list[Rollout], processes: int) -> int:
     """With how many threads an update of a few days of the roll-outs is fastest: more are not always faster."""
     days = max(1, TRIED // learners.training.num_worlds)
-    few = [{name: {key: part if key == "last" else part[:days] for key, part in team.items()} for name, team in rollout.items()} for rollout in rollouts]
+    few = [
+        {
+            name: {key: part if key == "last" else part[:days] for key, part in team.items()}
+            for name, team in rollout.items()
+        }
+        for rollout in rollouts
+    ]
     taken = {}
     for threads in sorted({1, max(1, processes // 4), processes}):
         torch.set_num_threads(threads)
@@ -261,4 +281,9 @@ def reference_training(parameters: Parameters, training: Training, processes: in
     torch.set_num_threads(before)
     whole = rolling + updating
     rate = iterations * training.num_worlds * training.num_steps / whole
-    return {"world_steps_per_second": rate, "rollout": rolling / whole, "update": updating / whole, "update_threads": threads}
+    return {
+        "world_steps_per_second": rate,
+        "rollout": rolling / whole,
+        "update": updating / whole,
+        "update_threads": threads,
+    }

@@ -17,10 +17,10 @@ from rich.console import Console
 from rich.table import Table
 
 import worldloom as wl
-from worldloom.core.explain import step_bytes
-from worldloom.core.kernel_spec import KernelSpec
-from worldloom.core.timing import make_actions, median_rates, stepping
-from worldloom.core.world_files import find
+from worldloom.core.codegen.kernel_spec import KernelSpec
+from worldloom.core.measure.explain import step_bytes
+from worldloom.core.measure.timing import make_actions, median_rates, step_runner
+from worldloom.core.registry.world_files import find
 
 MEADOW = Path(__file__).parents[1] / "examples" / "write_a_world.py"
 WARM_UP = 100
@@ -70,7 +70,9 @@ def measure(world: str, device: str, num_worlds: int, seconds: float) -> Row:
     made = find(world)
     sims = {fuse: wl.Simulation(made, num_worlds, device, seed=0, fuse=fuse) for fuse in (True, False)}
     for sim in sims.values():
-        stepping(sim, make_actions(sim))(WARM_UP)  # into the middle of the episodes, with random actions left in the columns
+        step_runner(sim, make_actions(sim))(
+            WARM_UP
+        )  # into the middle of the episodes, with random actions left in the columns
     rates = median_rates({str(fuse): in_place(sim) for fuse, sim in sims.items()}, seconds, rounds=9)
     kernels = [sum(isinstance(k, KernelSpec) for k in sims[fuse].program.step) for fuse in (True, False)]
     moved = [step_bytes(sims[fuse].program) for fuse in (True, False)]
@@ -84,7 +86,9 @@ def main(settings: Settings) -> None:
     device, _ = wl.core.device.resolve(settings.device)
     num_worlds = settings.num_worlds or (2**20 if device.is_cuda else 2**16)
     rows = [measure(world, device.alias, num_worlds, settings.seconds) for world in settings.worlds]
-    table = Table(title=f"fusing on {device.name if device.is_cuda else 'cpu'}: kernels, bytes per world and step, time of a step")
+    table = Table(
+        title=f"fusing on {device.name if device.is_cuda else 'cpu'}: kernels, bytes per world and step, time of a step"
+    )
     for heading in ("world", "worlds", "kernels", "unfused", "bytes", "unfused", "µs", "unfused", "times as fast"):
         table.add_column(heading, justify="right")
     for r in rows:

@@ -16,9 +16,9 @@ from rich.console import Console
 from rich.table import Table
 
 import worldloom as wl
-from worldloom.core.registry import Definition
-from worldloom.core.system import System
-from worldloom.core.timing import make_actions, median_rates, stepping
+from worldloom.core.frontend.system import System
+from worldloom.core.measure.timing import make_actions, median_rates, step_runner
+from worldloom.core.registry.registry import Definition
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "lidar.py"
 
@@ -67,20 +67,30 @@ def load_example() -> ModuleType:
 
 def with_threads(world: Definition, threads: int) -> Definition:
     """The same world, its ray casts with another number of threads."""
-    return replace(world, observe=tuple(System(s.source, threads=threads) if isinstance(s, System) and s.threads > 1 else s for s in world.observe))
+    return replace(
+        world,
+        observe=tuple(
+            System(s.source, threads=threads) if isinstance(s, System) and s.threads > 1 else s for s in world.observe
+        ),
+    )
 
 
 def bench(example: ModuleType, num_worlds: int, settings: Settings) -> list[Rate]:
     """All numbers of threads in turn, so that whatever else the machine does slows all alike."""
     world, counts = wl.definition("Lidar-v0"), {example.Post: settings.posts}
-    simulations = {str(t): wl.Simulation(with_threads(world, t), num_worlds, settings.device, seed=0, counts=counts) for t in settings.threads}
-    runs = {name: stepping(sim, make_actions(sim)) for name, sim in simulations.items()}
+    simulations = {
+        str(t): wl.Simulation(with_threads(world, t), num_worlds, settings.device, seed=0, counts=counts)
+        for t in settings.threads
+    }
+    runs = {name: step_runner(sim, make_actions(sim)) for name, sim in simulations.items()}
     rates = median_rates(runs, settings.seconds)
     rays = num_worlds * world.rows["Robot"] * example.RAYS
     for sim in simulations.values():
         sim.close()
     first = rates[str(settings.threads[0])]
-    return [Rate(num_worlds, t, 1e6 / rates[str(t)], rays * rates[str(t)], rates[str(t)] / first) for t in settings.threads]
+    return [
+        Rate(num_worlds, t, 1e6 / rates[str(t)], rays * rates[str(t)], rates[str(t)] / first) for t in settings.threads
+    ]
 
 
 def main(settings: Settings) -> None:

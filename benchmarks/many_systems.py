@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from step_rate import seconds_per_call
 
 import worldloom as wl
-from worldloom.core.kernel_spec import KernelSpec
+from worldloom.core.codegen.kernel_spec import KernelSpec
 
 SYSTEMS, WORLDS = 200, 16_384
 

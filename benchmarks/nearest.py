@@ -21,8 +21,8 @@ from rich.console import Console
 from rich.table import Table
 
 import worldloom as wl
-from worldloom.core import grid
-from worldloom.core.timing import median_rates, stepping
+from worldloom.core.measure.timing import median_rates, step_runner
+from worldloom.core.model import grid
 
 
 @dataclass
@@ -90,11 +90,11 @@ def asking(k: int) -> wl.Definition:
 @contextmanager
 def few(most: int) -> Iterator[None]:
     """Worlds made inside ask all entities of kinds of up to ``most``."""
-    usual, grid.FEW = grid.FEW, most
+    usual, grid.BRUTE_FORCE_LIMIT = grid.BRUTE_FORCE_LIMIT, most
     try:
         yield
     finally:
-        grid.FEW = usual
+        grid.BRUTE_FORCE_LIMIT = usual
 
 
 def measure(settings: Settings, agents: int) -> Rate:
@@ -105,13 +105,17 @@ def measure(settings: Settings, agents: int) -> Rate:
     for name, (definition, most) in made.items():
         with few(most):
             simulations[name] = wl.Simulation(definition, settings.worlds, settings.device, seed=0)
-    rates = median_rates({name: stepping(simulation, [None]) for name, simulation in simulations.items()}, settings.seconds)
+    rates = median_rates(
+        {name: step_runner(simulation, [None]) for name, simulation in simulations.items()}, settings.seconds
+    )
     of_all, in_cells = simulations["of all"][Dot].found, simulations["in cells"][Dot].found
     for name in ("of all", "in cells"):
         simulations[name].reset(seeds=1)
         simulations[name].step()
     assert (of_all.numpy() == in_cells.numpy()).all()
-    each = {name: (1.0 / rate - 1.0 / rates["neither"]) / (settings.worlds * agents) * 1e9 for name, rate in rates.items()}
+    each = {
+        name: (1.0 / rate - 1.0 / rates["neither"]) / (settings.worlds * agents) * 1e9 for name, rate in rates.items()
+    }
     for simulation in simulations.values():
         simulation.close()
     return Rate(agents, each["of all"], each["in cells"])
@@ -123,13 +127,22 @@ def main(settings: Settings) -> None:
     rates = [measure(settings, agents) for agents in settings.agents]
     if settings.out is not None:
         hardware = wp.get_device(settings.device).name
-        found = {"settings": asdict(settings), "hardware": hardware, "warp": wp.config.version, "rates": [asdict(r) for r in rates]}
+        found = {
+            "settings": asdict(settings),
+            "hardware": hardware,
+            "warp": wp.config.version,
+            "rates": [asdict(r) for r in rates],
+        }
         settings.out.write_text(json.dumps(found, indent=1, default=str))
-    table = Table(title=f"world.nearest of {settings.k}, {settings.worlds:,} worlds on {settings.device}: nanoseconds per query")
+    table = Table(
+        title=f"world.nearest of {settings.k}, {settings.worlds:,} worlds on {settings.device}: nanoseconds per query"
+    )
     for head in ("entities", "of all", "in cells", "in cells / of all"):
         table.add_column(head, justify="right")
     for rate in rates:
-        table.add_row(f"{rate.agents:,}", f"{rate.of_all:,.2f}", f"{rate.in_cells:,.2f}", f"{rate.in_cells / rate.of_all:.2f}")
+        table.add_row(
+            f"{rate.agents:,}", f"{rate.of_all:,.2f}", f"{rate.in_cells:,.2f}", f"{rate.in_cells / rate.of_all:.2f}"
+        )
     Console().print(table)
 
 

@@ -18,7 +18,9 @@ class Labels:
     y: str
 
 
-def log_log(file: Path, labels: Labels, lines: Mapping[str, Points], points: Mapping[str, Points] | None = None) -> list[Path]:
+def log_log(
+    file: Path, labels: Labels, lines: Mapping[str, Points], points: Mapping[str, Points] | None = None
+) -> list[Path]:
     """Draw ``lines`` and ``points``, each (x, y) by name, into ``file`` as PNG and SVG; the files."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

@@ -25,14 +25,16 @@ from gymnasium.vector import AsyncVectorEnv
 from rich.console import Console
 from rich.table import Table
 
-from worldloom.vector.process_pool import ProcessPool
+from worldloom.vector.process_pool.pool import ProcessPool
 
 
 @dataclass
 class Settings:
     """Measure the process pool."""
 
-    ids: list[str] = field(default_factory=lambda: ["Acrobot-v1", *(["LunarLander-v3"] if importlib.util.find_spec("Box2D") else [])])
+    ids: list[str] = field(
+        default_factory=lambda: ["Acrobot-v1", *(["LunarLander-v3"] if importlib.util.find_spec("Box2D") else [])]
+    )
     """Gymnasium environments to compare on."""
     num_envs: int = 64
     """Environments of each."""
@@ -50,7 +52,9 @@ class Uneven(gymnasium.Env):
     observation_space = gymnasium.spaces.Box(0.0, 1.0, (4,), np.float32)
     action_space = gymnasium.spaces.Discrete(2)
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
         super().reset(seed=seed)
         return np.zeros(4, np.float32), {}
 
@@ -106,7 +110,9 @@ def compare(title: str, candidates: dict[str, Callable[[], int]], settings: Sett
         table.add_column(column, justify="right" if column else "left")
     for name, measured in rates.items():
         ratios = [a / b for a, b in zip(measured, base, strict=True)]
-        table.add_row(name, f"{median(measured):,.0f}", f"{median(ratios):.2f}", f"{min(ratios):.2f}", f"{max(ratios):.2f}")
+        table.add_row(
+            name, f"{median(measured):,.0f}", f"{median(ratios):.2f}", f"{min(ratios):.2f}", f"{max(ratios):.2f}"
+        )
     console.print(table)
 
 
@@ -121,7 +127,10 @@ def main(settings: Settings) -> None:
         theirs.close()
         ours.close()
     count = settings.uneven_envs
-    whole, quarter = ProcessPool(Uneven, count, num_workers=count), ProcessPool(Uneven, count, batch_size=count // 4, num_workers=count)
+    whole, quarter = (
+        ProcessPool(Uneven, count, num_workers=count),
+        ProcessPool(Uneven, count, batch_size=count // 4, num_workers=count),
+    )
     candidates = {"synchronous": synchronous(whole), f"asynchronous, batch_size {count // 4}": asynchronous(quarter)}
     compare(f"{count} environments with steps of 1 to 10 ms, a worker for each", candidates, settings, console)
     whole.close()

@@ -40,7 +40,9 @@ def workers(function: Callable[..., None], arguments: Sequence[tuple[Any, ...]])
     os.environ.clear()
     os.environ.update(before)
     try:
-        for pipe, given in zip(pipes, arguments, strict=True):  # when all have begun: a large message waits until its reader has imported everything
+        for pipe, given in zip(
+            pipes, arguments, strict=True
+        ):  # when all have begun: a large message waits until its reader has imported everything
             pipe.send(given)
         for pipe in pipes:
             pipe.recv()

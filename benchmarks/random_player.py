@@ -14,13 +14,13 @@ import numpy as np
 import warp as wp
 
 import worldloom as wl
-from worldloom.core import random
-from worldloom.core.executor import Launched
-from worldloom.core.shards import WARP, run_all
-from worldloom.core.spaces import Discrete, MultiDiscrete
-from worldloom.core.table import Column
-from worldloom.core.timing import median_rates
-from worldloom.learn.seats import MASKS
+from worldloom.core.base.shards import WARP_LOCK, run_all
+from worldloom.core.kernels import random
+from worldloom.core.measure.timing import median_rates
+from worldloom.core.model.spaces import Discrete, MultiDiscrete
+from worldloom.core.runtime.executor import Launchable
+from worldloom.core.runtime.table import Column
+from worldloom.learn.agents.agent_group import MASKS
 
 PARTS = 4
 """Choices that an action may have."""
@@ -29,7 +29,9 @@ STREAM = wp.constant(2047 << random.STREAM_SHIFT)
 
 
 @wp.func
-def draw_quad(words: wp.vec4ui, quad: int, world: int, numbers: int, sizes: wp.vec4i, parts: int, into: wp.array(dtype=wp.int32)):
+def draw_quad(
+    words: wp.vec4ui, quad: int, world: int, numbers: int, sizes: wp.vec4i, parts: int, into: wp.array(dtype=wp.int32)
+):
     """Make four numbers of a world's actions of four random words."""
     for place in range(4):
         number = 4 * quad + place
@@ -58,7 +60,14 @@ def draw_two(
     quads = one_quads + (two_numbers + 3) // 4
     world = first_world + wp.tid() // quads
     quad = wp.tid() % quads
-    words = random.philox(wp.uint32(0), wp.uint32(STREAM + quad), wp.uint32(step[world]), wp.uint32(episode[world]), seed[world], wp.uint32(world))
+    words = random.philox(
+        wp.uint32(0),
+        wp.uint32(STREAM + quad),
+        wp.uint32(step[world]),
+        wp.uint32(episode[world]),
+        seed[world],
+        wp.uint32(world),
+    )
     if quad < one_quads:
         draw_quad(words, quad, world, one_numbers, one_sizes, one_parts, one)
     else:
@@ -102,12 +111,12 @@ class RandomPlayer:
     """
 
     def __init__(self, simulation: wl.Simulation, steps: int = 10) -> None:
-        assert not simulation.calls_out, "a graph cannot repeat callables"
+        assert not simulation.has_host_calls, "a graph cannot repeat callables"
         self.simulation, self.steps = simulation, steps
         self._draws = self._plan()
         for draw in self._draws:
             draw(*simulation.slices[0])  # loads the kernel, which a recording cannot
-        with WARP:
+        with WARP_LOCK:
             self._graphs = [self._record(shard) for shard in range(len(simulation.slices))]
 
     def _plan(self) -> list[Callable[[int, int], None]]:
@@ -117,7 +126,10 @@ class RandomPlayer:
         masks = [_mask(simulation, column) for column in columns]
         if any(mask is not None for mask in masks):
             starts = np.cumsum([0, *(column.count for column in columns)])
-            return [functools.partial(self._draw_allowed, c, m, int(s)) for c, m, s in zip(columns, masks, starts, strict=False)]
+            return [
+                functools.partial(self._draw_allowed, c, m, int(s))
+                for c, m, s in zip(columns, masks, starts, strict=False)
+            ]
         assert len(columns) <= 2, "two kinds of agents at most"
         return [functools.partial(self._draw_two, columns)]
 
@@ -139,7 +151,9 @@ class RandomPlayer:
 
     def _draw_allowed(self, column: Column, mask: Column, first_agent: int, first: int, end: int) -> None:
         inputs = [first, first_agent, *self._key, _numbers(column), _numbers(mask), column.count]
-        wp.launch(draw_allowed, (end - first) * column.count, inputs=inputs, device=self.simulation.device, record_tape=False)
+        wp.launch(
+            draw_allowed, (end - first) * column.count, inputs=inputs, device=self.simulation.device, record_tape=False
+        )
 
     def _record(self, shard: int) -> wp.Graph:
         executor = self.simulation.executor
@@ -148,7 +162,7 @@ class RandomPlayer:
                 for draw in self._draws:
                     draw(*self.simulation.slices[shard])
                 for kernel in executor.program.step:
-                    assert isinstance(kernel, Launched)
+                    assert isinstance(kernel, Launchable)
                     executor.launch(kernel, shard)
         return capture.graph
 
@@ -174,7 +188,9 @@ def _numbers(column: Column) -> wp.array:
     """A column as numbers of one row per agent, shape (rows, numbers)."""
     rows = column.num_worlds * column.count
     kind = {"bool": wp.bool, "int8": wp.int8, "int32": wp.int32, "float32": wp.float32}[column.dtype.name]
-    return wp.array(ptr=column.array.ptr, dtype=kind, shape=(rows, int(np.prod(column.field.value_shape))), device=column.device)
+    return wp.array(
+        ptr=column.array.ptr, dtype=kind, shape=(rows, int(np.prod(column.field.value_shape))), device=column.device
+    )
 
 
 def _sizes(column: Column) -> tuple[int, ...]:

@@ -96,7 +96,7 @@ def prepare(case: str, device: str) -> Callable[[int], None]:
     if cuda:
         import torch
 
-        moved = lambda a: torch.from_numpy(a).to(device)  # noqa: E731
+        moved = lambda a: torch.from_numpy(a).to(device)
         actions = [{k: moved(v) for k, v in a.items()} if isinstance(a, dict) else moved(a) for a in actions]
 
     def step(steps: int) -> None:
@@ -136,7 +136,9 @@ class Version:
     def __init__(self, folder: Path) -> None:
         path = os.pathsep.join([str(folder / "src"), *filter(None, [os.environ.get("PYTHONPATH")])])
         command, pipe = [sys.executable, str(Path(__file__).resolve()), SERVE], subprocess.PIPE
-        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env={**os.environ, "PYTHONPATH": path})
+        self.process = subprocess.Popen(
+            command, stdin=pipe, stdout=pipe, text=True, env={**os.environ, "PYTHONPATH": path}
+        )
 
     def ask(self, **request: Any) -> Any:
         given, taken = self.process.stdin, self.process.stdout
@@ -162,7 +164,9 @@ def checkout(base: str) -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as folder:
         archive = subprocess.run(["git", "archive", base, "src"], cwd=ROOT, capture_output=True, check=False)
         if archive.returncode:
-            raise SystemExit(f"'{base}' is neither a folder with src/worldloom in it nor a commit: {archive.stderr.decode().strip()}")
+            raise SystemExit(
+                f"'{base}' is neither a folder with src/worldloom in it nor a commit: {archive.stderr.decode().strip()}"
+            )
         subprocess.run(["tar", "-x", "-C", folder], input=archive.stdout, check=True)
         yield Path(folder)
 
@@ -194,7 +198,14 @@ def compare(case: str, other: Path, settings: Settings) -> dict[str, Any]:
     ratios = sorted(mine / theirs for mine, theirs in zip(times["this"], times["other"], strict=True))
     quartiles = statistics.quantiles(ratios, n=4)
     each = {name: statistics.median(found) / steps * 1e6 for name, found in times.items()}
-    return {"case": case, "ratio": statistics.median(ratios), "from": quartiles[0], "to": quartiles[2], "rounds": settings.rounds, "microseconds": each}
+    return {
+        "case": case,
+        "ratio": statistics.median(ratios),
+        "from": quartiles[0],
+        "to": quartiles[2],
+        "rounds": settings.rounds,
+        "microseconds": each,
+    }
 
 
 def main(settings: Settings) -> None:
@@ -209,11 +220,19 @@ def main(settings: Settings) -> None:
             found = compare(case, other, settings)
             rows.append(found)
             each = found["microseconds"]
-            table.add_row(case, f"{found['ratio']:.3f}", f"{found['from']:.3f} to {found['to']:.3f}", f"{each['this']:.1f}", f"{each['other']:.1f}")
+            table.add_row(
+                case,
+                f"{found['ratio']:.3f}",
+                f"{found['from']:.3f} to {found['to']:.3f}",
+                f"{each['this']:.1f}",
+                f"{each['other']:.1f}",
+            )
             console.print(f"{case}: {found['ratio']:.3f}")
     console.print(table)
     if settings.out is not None:
-        settings.out.write_text(json.dumps({"base": settings.base, "device": settings.device, "cases": rows}, indent=1) + "\n")
+        settings.out.write_text(
+            json.dumps({"base": settings.base, "device": settings.device, "cases": rows}, indent=1) + "\n"
+        )
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from rich.table import Table
 from step_rate import bench_checks, bench_sweep
 
 import worldloom as wl
-from worldloom.core.timing import copy_bandwidth
+from worldloom.core.measure.timing import copy_bandwidth
 
 
 @dataclass
@@ -43,10 +43,18 @@ class Settings:
 
 def describe_machine(device: wp.Device) -> dict[str, Any]:
     """What the figures were measured on."""
-    told = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=Path(__file__).parent, check=False)
+    told = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=Path(__file__).parent, check=False
+    )
     commit = os.environ.get("WORLDLOOM_COMMIT") or told.stdout.strip()
     hardware = device.name if device.is_cuda else f"{platform.processor() or platform.machine()}, {len(_cores())} cores"
-    return {"date": date.today().isoformat(), "commit": commit, "hardware": hardware, "warp": wp.config.version, "worldloom": wl.__version__}
+    return {
+        "date": date.today().isoformat(),
+        "commit": commit,
+        "hardware": hardware,
+        "warp": wp.config.version,
+        "worldloom": wl.__version__,
+    }
 
 
 def _cores() -> set[int]:
@@ -65,7 +73,9 @@ def main(settings: Settings) -> None:
     sweep = bench_sweep(device.alias, worlds, settings.seconds, bandwidth)
     results["sweep"] = [asdict(row) for row in sweep]
     show(console, "CartPole-v1", results["sweep"])
-    results["checks"] = asdict(bench_checks(device.alias, worlds[-2] if len(worlds) > 1 else worlds[-1], settings.seconds))
+    results["checks"] = asdict(
+        bench_checks(device.alias, worlds[-2] if len(worlds) > 1 else worlds[-1], settings.seconds)
+    )
     show(console, "cost of the checks", [results["checks"]])
     results["many_systems"] = [asdict(row) for row in bench_many_systems(device.alias, settings.seconds)]
     show(console, "200 dependent systems, 16,384 worlds", results["many_systems"])
@@ -81,7 +91,16 @@ def show(console: Console, title: str, rows: list[dict[str, Any]], heads: Mappin
         table.add_column(head, justify="right")
     for row in rows:
         values = [row[name] for name in heads]
-        table.add_row(*[f"{v:,.4g}" if isinstance(v, float) else f"{v:,}" if isinstance(v, int) and not isinstance(v, bool) else str(v) for v in values])
+        table.add_row(
+            *[
+                f"{v:,.4g}"
+                if isinstance(v, float)
+                else f"{v:,}"
+                if isinstance(v, int) and not isinstance(v, bool)
+                else str(v)
+                for v in values
+            ]
+        )
     console.print(table)
 
 

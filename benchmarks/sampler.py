@@ -18,8 +18,8 @@ from rich.console import Console
 from rich.table import Table
 from torch.distributions import Categorical
 
-from worldloom.learn.sampler import Sampler
-from worldloom.learn.spec import ActionSpec
+from worldloom.learn.actions.sampler import Sampler
+from worldloom.learn.agents.specs import ActionSpec
 
 ROUNDS = 7
 CASES = ((10_000, 5), (2_000_000, 5), (10_000, 18), (10_000, 441))
@@ -62,13 +62,30 @@ def main(settings: Settings) -> None:
     rates = [rate for rows, choices in CASES for rate in bench_case(rows, choices, device, settings.seconds)]
     if settings.json:
         hardware = torch.cuda.get_device_name(device) if device.type == "cuda" else f"{torch.get_num_threads()} threads"
-        print(json.dumps({"device": name, "hardware": hardware, "torch": torch.__version__, "sampler": [asdict(r) for r in rates]}, indent=1))
+        print(
+            json.dumps(
+                {
+                    "device": name,
+                    "hardware": hardware,
+                    "torch": torch.__version__,
+                    "sampler": [asdict(r) for r in rates],
+                },
+                indent=1,
+            )
+        )
         return
     table = Table(title=f"sample, log-probability and entropy on {name}")
     for heading in ("rows", "choices", "recorded", "ours, µs", "torch.distributions, µs", "ratio"):
         table.add_column(heading, justify="right")
     for r in rates:
-        table.add_row(f"{r.rows:,}", f"{r.choices}", "yes" if r.recorded else "no", f"{r.microseconds:,.1f}", f"{r.torch_microseconds:,.1f}", f"{r.ratio:.1f}")
+        table.add_row(
+            f"{r.rows:,}",
+            f"{r.choices}",
+            "yes" if r.recorded else "no",
+            f"{r.microseconds:,.1f}",
+            f"{r.torch_microseconds:,.1f}",
+            f"{r.ratio:.1f}",
+        )
     Console().print(table)
 
 

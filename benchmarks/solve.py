@@ -18,13 +18,13 @@ from rich.table import Table
 
 from worldloom.core.simulation import Simulation
 from worldloom.learn import Callback, Progress
-from worldloom.learn.actors import PolicyActor, QActor
-from worldloom.learn.algorithms import algorithm
-from worldloom.learn.defaults import tuned
-from worldloom.learn.evaluate import evaluate
-from worldloom.learn.qnetwork import QNetwork
-from worldloom.learn.seats import Seats
-from worldloom.learn.trainer import Trainer
+from worldloom.learn.agents.agent_group import AgentGroup
+from worldloom.learn.algorithms.registry import algorithm
+from worldloom.learn.config.tuned_defaults import tuned_config
+from worldloom.learn.networks.q_network import QNetwork
+from worldloom.learn.play.actors import PolicyActor, QActor
+from worldloom.learn.play.evaluation import evaluate
+from worldloom.learn.training.trainer import Trainer
 
 JUDGED_FROM = 10_000
 """The seed that evaluations begin with: other episodes than those of the training."""
@@ -101,15 +101,29 @@ class Curve(Callback):
 def train(case: Case, algo: str, seed: int, settings: Settings) -> dict[str, Any]:
     """Train once; returns what came of it."""
     trainer_of, kind = algorithm(algo)
-    config = replace(tuned(case.world, algo, kind), seed=seed, device=settings.device)
+    config = replace(tuned_config(case.world, algo, kind), seed=seed, device=settings.device)
     curve = Curve()
-    with Simulation(case.world, config.num_envs, config.device, seed=seed, autoreset=trainer_of.autoreset, config=case.config) as worlds:
+    with Simulation(
+        case.world, config.num_envs, config.device, seed=seed, autoreset=trainer_of.autoreset, config=case.config
+    ) as worlds:
         trainer: Any = trainer_of(worlds, config)
         trainer.learn(callbacks=[curve])
-        with Simulation(case.world, settings.episodes, config.device, seed=JUDGED_FROM + seed, config=case.config) as judged:
-            players = {name: (Seats(judged, learner.seats.members), actor_of(learner)) for name, learner in trainer.learners.items()}
-            result = evaluate(judged, players, settings.episodes)
-    return {"seed": seed, "return": result.mean_return, "least": result.least_return, "steps": trainer.steps, "seconds": trainer.seconds, "curve": curve.points}
+        with Simulation(
+            case.world, settings.episodes, config.device, seed=JUDGED_FROM + seed, config=case.config
+        ) as judged:
+            actors = {
+                name: (AgentGroup(judged, learner.agent_group.slices), actor_of(learner))
+                for name, learner in trainer.learners.items()
+            }
+            result = evaluate(judged, actors, settings.episodes)
+    return {
+        "seed": seed,
+        "return": result.mean_return,
+        "least": result.least_return,
+        "steps": trainer.steps,
+        "seconds": trainer.seconds,
+        "curve": curve.points,
+    }
 
 
 def actor_of(learner: Any) -> PolicyActor | QActor:
@@ -151,7 +165,15 @@ def main(settings: Settings) -> None:
         for seed in range(settings.seeds):
             run = train(case, settings.algo, seed, settings)
             found[case.name].append(run)
-            table.add_row(case.name, f"{case.goal:g}", f"{seed}", f"{run['return']:.1f}", f"{run['least']:.1f}", f"{run['steps']:,}", f"{run['seconds']:.1f}")
+            table.add_row(
+                case.name,
+                f"{case.goal:g}",
+                f"{seed}",
+                f"{run['return']:.1f}",
+                f"{run['least']:.1f}",
+                f"{run['steps']:,}",
+                f"{run['seconds']:.1f}",
+            )
             console.print(f"{case.name} seed {seed}: {run['return']:.1f} after {run['seconds']:.1f} s")
     console.print(table)
     if settings.plot is not None:

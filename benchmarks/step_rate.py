@@ -11,7 +11,7 @@ import numpy as np
 import warp as wp
 
 import worldloom as wl
-from worldloom.core.kernel_spec import KernelSpec
+from worldloom.core.codegen.kernel_spec import KernelSpec
 
 ROUNDS = 7
 
@@ -104,7 +104,18 @@ def bench_sweep(device: str, worlds: list[int], seconds: float, bandwidth: float
         placed = seconds_per_call(lambda i, s=sim: s.step(), device, seconds)
         moved = sum(k.bytes_read + k.bytes_written for k in sim.program.step if isinstance(k, KernelSpec)) * n
         at_random = (None, None) if random is None else (random * 1e6, n / random)
-        rows.append(StepRate(n, placed * 1e6, n / placed, handed * 1e6, n / handed, *at_random, moved, moved / (random or placed) / bandwidth))
+        rows.append(
+            StepRate(
+                n,
+                placed * 1e6,
+                n / placed,
+                handed * 1e6,
+                n / handed,
+                *at_random,
+                moved,
+                moved / (random or placed) / bandwidth,
+            )
+        )
         sim.close()
     return rows
 

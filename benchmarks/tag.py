@@ -31,18 +31,25 @@ from rich.console import Console
 from run import describe_machine, show
 
 import worldloom as wl
-from worldloom.core.device import resolve
-from worldloom.core.fields import Role
-from worldloom.core.kernel_spec import KernelSpec
-from worldloom.core.timing import copy_bandwidth, median_rates
+from worldloom.core.base.device import resolve
+from worldloom.core.codegen.kernel_spec import KernelSpec
+from worldloom.core.measure.timing import copy_bandwidth, median_rates
+from worldloom.core.model.fields import Role
 from worldloom.envs.tag.continuous import continuous_tag
 from worldloom.envs.tag.grid import grid_tag
 
 WORLDS = ("grid", "continuous")
 FEW = 5
 """Agents of the sweep over worlds."""
-MOST_NEIGHBOURS = 10
-PUBLISHED_FIELD = {"grid_length": 20.0, "max_acceleration": 0.1, "min_acceleration": -0.1, "max_turn": 2.356, "min_turn": -2.356, "tagging_distance": 0.02}
+MAX_NEIGHBOURS = 10
+PUBLISHED_FIELD = {
+    "grid_length": 20.0,
+    "max_acceleration": 0.1,
+    "min_acceleration": -0.1,
+    "max_turn": 2.356,
+    "min_turn": -2.356,
+    "tagging_distance": 0.02,
+}
 MOST_ROWS = 20_000_000
 """Agents of all worlds together in the sweep over agents."""
 FREE_SHARE = 0.9
@@ -74,7 +81,14 @@ class Case:
         """The world, with episodes of 100 steps: on the grid of the published training, 101 by 101 cells, or on its square of 20 by 20."""
         name = f"Bench-{self.name}-v0"
         if self.world == "grid":
-            return grid_tag(name, taggers=self.taggers, runners=1, full_observation=not self.neighbours, grid_length=100, episode_length=100)
+            return grid_tag(
+                name,
+                taggers=self.taggers,
+                runners=1,
+                full_observation=not self.neighbours,
+                grid_length=100,
+                episode_length=100,
+            )
         players = {"taggers": self.taggers, "runners": self.agents - self.taggers, "neighbours": self.neighbours}
         return continuous_tag(name, **players, episode_length=100, **PUBLISHED_FIELD)
 
@@ -84,12 +98,18 @@ def grid(agents: int, full: bool = False) -> Case:
 
 
 def continuous(agents: int, full: bool = False) -> Case:
-    return Case("continuous", agents, 0 if full else min(MOST_NEIGHBOURS, agents - 1))
+    return Case("continuous", agents, 0 if full else min(MAX_NEIGHBOURS, agents - 1))
 
 
 CASES = (
     *(grid(5, full=True), grid(5), grid(1000), grid(100, full=True), grid(1000, full=True)),
-    *(continuous(5, full=True), continuous(5), continuous(100, full=True), continuous(1000), continuous(1000, full=True)),
+    *(
+        continuous(5, full=True),
+        continuous(5),
+        continuous(100, full=True),
+        continuous(1000),
+        continuous(1000, full=True),
+    ),
 )
 PUBLISHED = {
     "paper, A100": {("grid", 5): 9.8e6, ("grid", 1000): 2.9e6, ("continuous", 5): 8.3e6},
@@ -236,7 +256,11 @@ def sweeps(settings: Settings) -> dict[str, list[tuple[Case, int]]]:
     found = {
         "cases": [(case, settings.worlds) for case in CASES if case.agents <= settings.most_agents],
         "sweep-worlds": [(make(FEW), worlds) for make in (grid, continuous) for worlds in settings.sweep_worlds],
-        "sweep-agents": [(make(n), max(1, min(settings.worlds, MOST_ROWS // n))) for make in (grid, continuous) for n in settings.sweep_agents],
+        "sweep-agents": [
+            (make(n), max(1, min(settings.worlds, MOST_ROWS // n)))
+            for make in (grid, continuous)
+            for n in settings.sweep_agents
+        ],
     }
     return {part: found[part] for part in settings.parts}
 
@@ -262,8 +286,17 @@ def against(rows: list[dict[str, Any]], cases: list[Case]) -> list[dict[str, Any
     for case, row in zip(cases, rows, strict=True):
         for source, figures in PUBLISHED.items():
             published = figures.get((case.world, case.agents))
-            if published is not None and (case.neighbours or case.agents == FEW):  # a thousand players of the published one see one other
-                found.append({"case": case.name, "source": source, "published": published, "times": row["world_steps_per_second"] / published})
+            if published is not None and (
+                case.neighbours or case.agents == FEW
+            ):  # a thousand players of the published one see one other
+                found.append(
+                    {
+                        "case": case.name,
+                        "source": source,
+                        "published": published,
+                        "times": row["world_steps_per_second"] / published,
+                    }
+                )
     return found
 
 
@@ -275,19 +308,34 @@ def draw(results: dict[str, Any], folder: Path, hardware: str) -> None:
             continue
         lines, points = {}, {}
         for world in WORLDS:
-            lines[f"worldloom, {world}"] = [(row[axis], row["world_steps_per_second"]) for row in rows if row["case"].startswith(world)]
+            lines[f"worldloom, {world}"] = [
+                (row[axis], row["world_steps_per_second"]) for row in rows if row["case"].startswith(world)
+            ]
             for source, figures in PUBLISHED.items():
                 of_world = [(agents, rate) for (kind, agents), rate in figures.items() if kind == world]
-                points[f"{source}, {world}"] = of_world if axis == "agents" else [(PUBLISHED_WORLDS, rate) for agents, rate in of_world if agents == FEW]
+                points[f"{source}, {world}"] = (
+                    of_world
+                    if axis == "agents"
+                    else [(PUBLISHED_WORLDS, rate) for agents, rate in of_world if agents == FEW]
+                )
         fixed = f"{FEW} agents" if axis == "worlds" else f"{max(row['worlds'] for row in rows):,} worlds"
-        log_log(folder / f"tag_{axis}", Labels(f"Tag, {fixed}, random actions, on {hardware}", axis, "world steps per second"), lines, points)
+        log_log(
+            folder / f"tag_{axis}",
+            Labels(f"Tag, {fixed}, random actions, on {hardware}", axis, "world steps per second"),
+            lines,
+            points,
+        )
 
 
 def main(settings: Settings) -> None:
     device, _ = resolve(settings.device)
     console = Console()
     bandwidth = measure_bandwidth(device)
-    results: dict[str, Any] = {"machine": describe_machine(device), "device": device.alias, "copy_bytes_per_second": bandwidth.copy}
+    results: dict[str, Any] = {
+        "machine": describe_machine(device),
+        "device": device.alias,
+        "copy_bytes_per_second": bandwidth.copy,
+    }
     results["write_bytes_per_second"] = bandwidth.write
     console.print(results["machine"])
     console.print(f"copy bandwidth {bandwidth.copy / 1e9:,.0f} GB/s, filling {bandwidth.write / 1e9:,.0f} GB/s")
@@ -299,7 +347,9 @@ def main(settings: Settings) -> None:
         for case, worlds in wanted:
             results[part].append(asdict(measure(case, worlds, bandwidth, settings)))
             row = results[part][-1]
-            console.print(f"{row['case']}, {row['worlds']:,} worlds: {row['microseconds']:,.1f} us, {row['world_steps_per_second']:.3g} world steps/s")
+            console.print(
+                f"{row['case']}, {row['worlds']:,} worlds: {row['microseconds']:,.1f} us, {row['world_steps_per_second']:.3g} world steps/s"
+            )
             if settings.out is not None:
                 settings.out.write_text(json.dumps(results, indent=1))  # what is known so far, should time run out
         show(console, f"Tag: {part}", results[part], SHOWN)

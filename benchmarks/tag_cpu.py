@@ -28,8 +28,8 @@ from run import describe_machine, show
 from tag import PUBLISHED_FIELD, Case, continuous, grid
 
 import worldloom as wl
-from worldloom.core.device import resolve
-from worldloom.core.timing import ROTATED, Run, make_actions, median_rates, stepping
+from worldloom.core.base.device import resolve
+from worldloom.core.measure.timing import NUM_ACTION_SETS, Run, make_actions, median_rates, step_runner
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "parity" / "references"))
 from tag_continuous import TagContinuous
@@ -85,12 +85,15 @@ class ReferenceWorlds:
             self.games: list[Any] = [TagGrid(rules, self._places()) for _ in range(count)]
             choices = ()
         else:
-            self.games = [TagContinuous(case.taggers, runners, case.neighbours, episode_length=100, **PUBLISHED_FIELD) for _ in range(count)]
+            self.games = [
+                TagContinuous(case.taggers, runners, case.neighbours, episode_length=100, **PUBLISHED_FIELD)
+                for _ in range(count)
+            ]
             for game in self.games:
                 game.reset(self.rng)
             choices = (2,)
         most = 5 if case.world == "grid" else 11
-        self.actions = [self.rng.integers(0, most, (count, case.agents, *choices)) for _ in range(ROTATED)]
+        self.actions = [self.rng.integers(0, most, (count, case.agents, *choices)) for _ in range(NUM_ACTION_SETS)]
 
     def _places(self) -> np.ndarray:
         return self.rng.integers(0, 101, (self.case.agents, 2))
@@ -98,7 +101,7 @@ class ReferenceWorlds:
     def run(self, steps: int) -> None:
         """Step all of them, look at them, and start anew those whose episode is over."""
         for number in range(steps):
-            for game, actions in zip(self.games, self.actions[number % ROTATED], strict=True):
+            for game, actions in zip(self.games, self.actions[number % NUM_ACTION_SETS], strict=True):
                 if isinstance(game, TagGrid):
                     over = any(game.step(actions))
                     game.observations()
@@ -144,7 +147,11 @@ def measure(name: str, settings: Settings) -> CpuRate:
         wl.Simulation(case.definition(), settings.worlds, "cpu", seed=0, threads=settings.cores) as sim,
         in_processes(case, settings.worlds, settings.cores) as spread,
     ):
-        contenders = {"worldloom": stepping(sim, make_actions(sim)), "numpy": ReferenceWorlds(case, settings.worlds, 0).run, "processes": spread}
+        contenders = {
+            "worldloom": step_runner(sim, make_actions(sim)),
+            "numpy": ReferenceWorlds(case, settings.worlds, 0).run,
+            "processes": spread,
+        }
         rates = {who: rate * settings.worlds for who, rate in median_rates(contenders, settings.seconds).items()}
     ours, one, many = rates["worldloom"], rates["numpy"], rates["processes"]
     return CpuRate(case.name, ours, one, ours / one, many, ours / many)
@@ -153,11 +160,19 @@ def measure(name: str, settings: Settings) -> CpuRate:
 def main(settings: Settings) -> None:
     device, _ = resolve("cpu")
     console = Console()
-    results: dict[str, Any] = {"machine": describe_machine(device), "worlds": settings.worlds, "agents": settings.agents, "cores": settings.cores, "rates": []}
+    results: dict[str, Any] = {
+        "machine": describe_machine(device),
+        "worlds": settings.worlds,
+        "agents": settings.agents,
+        "cores": settings.cores,
+        "rates": [],
+    }
     console.print(results["machine"])
     for name in settings.cases:
         results["rates"].append(asdict(measure(name, settings)))
-    heads = dict(zip(results["rates"][0], ("case", "worldloom", "NumPy", "times", f"in {settings.cores}", "times"), strict=True))
+    heads = dict(
+        zip(results["rates"][0], ("case", "worldloom", "NumPy", "times", f"in {settings.cores}", "times"), strict=True)
+    )
     title = f"{settings.worlds} worlds of {settings.agents} agents, world steps/s, against NumPy in 1 and in {settings.cores} processes"
     show(console, title, results["rates"], heads)
     if settings.out is not None:

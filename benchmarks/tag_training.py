@@ -25,10 +25,10 @@ from rich.console import Console
 from run import describe_machine, show
 from tag import Case, continuous, grid
 
-from worldloom.core.device import resolve
-from worldloom.learn import A2C, A2CConfig, Callback, PolicyConfig, Team
-from worldloom.learn.progress import Progress
-from worldloom.learn.trainer import Trainer
+from worldloom.core.base.device import resolve
+from worldloom.learn import A2C, A2CConfig, Callback, PolicyConfig, PolicyGroup
+from worldloom.learn.training.progress import Progress
+from worldloom.learn.training.trainer import Trainer
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,9 @@ class Settings:
 
     device: str = "auto"
     """Where to train: cpu, cuda:0, or auto."""
-    cases: tuple[Literal["grid-5", "grid-1000", "continuous-5", "continuous-45", "continuous-820"], ...] = tuple(TRAININGS)
+    cases: tuple[Literal["grid-5", "grid-1000", "continuous-5", "continuous-45", "continuous-820"], ...] = tuple(
+        TRAININGS
+    )
     """What to train in."""
     worlds: int = 2000
     """Worlds of the batch."""
@@ -136,10 +138,16 @@ def make_trainer(training: Training, settings: Settings, device: str) -> A2C:
         entropy_weight=0.05,
         max_gradient_norm=3.0 if on_grid else 0.5,
         precision=settings.precision,
-        policy=PolicyConfig(hidden=settings.hidden or ((32, 32) if on_grid else (256, 256)), activation="relu", shared=settings.shared),
+        policy=PolicyConfig(
+            hidden=settings.hidden or ((32, 32) if on_grid else (256, 256)), activation="relu", shared=settings.shared
+        ),
     )
-    teams = {"player": Team("Tagger,Runner")} if on_grid else {"tagger": Team("Tagger"), "runner": Team("Runner")}
-    return A2C(training.case.definition(), config, teams=teams)
+    policy_groups = (
+        {"player": PolicyGroup("Tagger,Runner")}
+        if on_grid
+        else {"tagger": PolicyGroup("Tagger"), "runner": PolicyGroup("Runner")}
+    )
+    return A2C(training.case.definition(), config, policy_groups=policy_groups)
 
 
 def learn(trainer: A2C, iterations: int, callback: Callback) -> float:
@@ -174,7 +182,17 @@ def measure(name: str, settings: Settings, device: str) -> TrainingRate:
     used = _gigabytes(trainer.device)
     each = steps * worlds / rate
     found = TrainingRate(
-        name, agents, worlds, steps, rate, rate * agents, each * 1e3, shares.last.get("roll-out", 0.0), shares.last.get("update", 0.0), first, used
+        name,
+        agents,
+        worlds,
+        steps,
+        rate,
+        rate * agents,
+        each * 1e3,
+        shares.last.get("roll-out", 0.0),
+        shares.last.get("update", 0.0),
+        first,
+        used,
     )
     trainer.simulation.close()
     return found
@@ -183,7 +201,13 @@ def measure(name: str, settings: Settings, device: str) -> TrainingRate:
 def main(settings: Settings) -> None:
     device, _ = resolve(settings.device)
     console = Console()
-    results: dict[str, Any] = {"machine": describe_machine(device), "device": device.alias, "torch": torch.__version__, "training": [], "against": []}
+    results: dict[str, Any] = {
+        "machine": describe_machine(device),
+        "device": device.alias,
+        "torch": torch.__version__,
+        "training": [],
+        "against": [],
+    }
     results["settings"] = {k: str(v) if isinstance(v, Path) else v for k, v in asdict(settings).items()}
     console.print(results["machine"])
     for name in settings.cases:
@@ -191,9 +215,18 @@ def main(settings: Settings) -> None:
         results["training"].append(asdict(row))
         console.print(f"{name}: {row.world_steps_per_second:.3g} world steps/s, {row.gigabytes:.1f} GB")
         for source, published in TRAININGS[name].published:
-            results["against"].append({"case": name, "source": source, "published": published, "times": row.world_steps_per_second / published})
+            results["against"].append(
+                {
+                    "case": name,
+                    "source": source,
+                    "published": published,
+                    "times": row.world_steps_per_second / published,
+                }
+            )
         if settings.out is not None:
-            settings.out.write_text(json.dumps(results, indent=1))  # what is known so far, should time or memory run out
+            settings.out.write_text(
+                json.dumps(results, indent=1)
+            )  # what is known so far, should time or memory run out
         gc.collect()  # the trainer of this case, so that the next has the memory
         if device.is_cuda:
             torch.cuda.empty_cache()

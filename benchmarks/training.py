@@ -18,7 +18,7 @@ import tyro
 from rich.console import Console
 
 from worldloom.learn import PPO, Callback, PolicyConfig, PPOConfig, StopAt
-from worldloom.learn.trainer import Trainer
+from worldloom.learn.training.trainer import Trainer
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
 from cleanrl_style import train as train_plainly
@@ -49,7 +49,9 @@ class Settings:
 
 
 def settings_of(device: str, num_envs: int, **changes: Any) -> PPOConfig:
-    return PPOConfig(num_envs=num_envs, num_steps=32, epochs=4, minibatches=4, learning_rate=1e-3, device=device, **changes)
+    return PPOConfig(
+        num_envs=num_envs, num_steps=32, epochs=4, minibatches=4, learning_rate=1e-3, device=device, **changes
+    )
 
 
 def wait(device: str) -> None:
@@ -90,14 +92,27 @@ def solve(device: str, num_envs: int, seed: int, **changes: Any) -> dict[str, fl
     warm.load_state(fresh, plain)
     second = FirstStep()
     warm.learn(200_000_000, [StopAt(SOLVED), second])
-    return {"included_s": included, "first_step_s": cold.seconds, "captured_s": second.seconds, "steps": float(warm.steps)}
+    return {
+        "included_s": included,
+        "first_step_s": cold.seconds,
+        "captured_s": second.seconds,
+        "steps": float(warm.steps),
+    }
 
 
 def main(settings: Settings) -> None:
     console = Console()
-    results: dict[str, Any] = {"device": settings.device, "torch": torch.__version__, "rates": [], "plain": [], "solve": []}
+    results: dict[str, Any] = {
+        "device": settings.device,
+        "torch": torch.__version__,
+        "rates": [],
+        "plain": [],
+        "solve": [],
+    }
     for num_envs in settings.num_envs:
-        trainers = {p: PPO("CartPole-v1", settings_of(settings.device, num_envs, precision=p)) for p in settings.precision}
+        trainers = {
+            p: PPO("CartPole-v1", settings_of(settings.device, num_envs, precision=p)) for p in settings.precision
+        }
         rates: dict[str, list[float]] = {p: [] for p in trainers}
         for trainer in trainers.values():
             rate(trainer, 5)
@@ -105,12 +120,27 @@ def main(settings: Settings) -> None:
             for precision, trainer in trainers.items():
                 rates[precision].append(rate(trainer, settings.iterations))
         for precision, found in rates.items():
-            results["rates"].append({"num_envs": num_envs, "precision": precision, "steps_per_second": statistics.median(found), "all": found})
+            results["rates"].append(
+                {
+                    "num_envs": num_envs,
+                    "precision": precision,
+                    "steps_per_second": statistics.median(found),
+                    "all": found,
+                }
+            )
             console.print(results["rates"][-1])
         if settings.plain:
             train_plainly(num_envs=num_envs, iterations=2, device=settings.device)
-            _, plain = train_plainly(num_envs=num_envs, iterations=max(3, settings.iterations // 10), device=settings.device)
-            results["plain"].append({"num_envs": num_envs, "steps_per_second": plain, "times": results["rates"][-len(trainers)]["steps_per_second"] / plain})
+            _, plain = train_plainly(
+                num_envs=num_envs, iterations=max(3, settings.iterations // 10), device=settings.device
+            )
+            results["plain"].append(
+                {
+                    "num_envs": num_envs,
+                    "steps_per_second": plain,
+                    "times": results["rates"][-len(trainers)]["steps_per_second"] / plain,
+                }
+            )
             console.print(results["plain"][-1])
     if settings.solve:
         for seed in range(3):
@@ -120,15 +150,25 @@ def main(settings: Settings) -> None:
         results["compile"] = []
         for precision in settings.precision:
             wide = {
-                c: PPO("CartPole-v1", settings_of(settings.device, 16384, precision=precision, compile=c, policy=PolicyConfig(hidden=(256, 256))))
+                c: PPO(
+                    "CartPole-v1",
+                    settings_of(
+                        settings.device, 16384, precision=precision, compile=c, policy=PolicyConfig(hidden=(256, 256))
+                    ),
+                )
                 for c in (False, True)
             }
             begin = time.perf_counter()
             rate(wide[True], 5)
             seconds = time.perf_counter() - begin
             rate(wide[False], 5)
-            found = {c: statistics.median(rate(trainer, settings.iterations // 3) for _ in range(3)) for c, trainer in wide.items()}
-            results["compile"].append({"precision": precision, "plain": found[False], "compiled": found[True], "first_iterations_s": seconds})
+            found = {
+                c: statistics.median(rate(trainer, settings.iterations // 3) for _ in range(3))
+                for c, trainer in wide.items()
+            }
+            results["compile"].append(
+                {"precision": precision, "plain": found[False], "compiled": found[True], "first_iterations_s": seconds}
+            )
             console.print(results["compile"][-1])
     if settings.out is not None:
         settings.out.write_text(json.dumps(results, indent=1))

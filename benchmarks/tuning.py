@@ -16,10 +16,10 @@ from rich.console import Console
 from rich.table import Table
 
 import worldloom as wl
-from worldloom.core.report import short_time
-from worldloom.core.timing import make_actions, stepping
-from worldloom.core.tune import Tuning
-from worldloom.core.world_files import find
+from worldloom.core.measure.report import format_seconds
+from worldloom.core.measure.timing import make_actions, step_runner
+from worldloom.core.measure.tune import Tuning
+from worldloom.core.registry.world_files import find
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -44,7 +44,20 @@ def main(settings: Settings) -> None:
     worlds = settings.worlds or [*wl.registered(), str(EXAMPLES / "write_a_world.py")]
     console = Console(width=140)
     table = Table(title="gains of tuning: a whole step before and after, and the kernel that gained most")
-    for heading in ("world", "worlds", "before", "after", "gain", "kernels", "changed", "best kernel", "its gain", "block", "registers", "tuned in"):
+    for heading in (
+        "world",
+        "worlds",
+        "before",
+        "after",
+        "gain",
+        "kernels",
+        "changed",
+        "best kernel",
+        "its gain",
+        "block",
+        "registers",
+        "tuned in",
+    ):
         table.add_column(heading, justify="right")
     found = []
     for world in worlds:
@@ -55,9 +68,20 @@ def main(settings: Settings) -> None:
             best = max(tuning.kernels, key=lambda k: k.gain, default=None)
             if best is not None:
                 changed = str(sum(k.gain > 0 for k in tuning.kernels))
-                times = (short_time(tuning.seconds_before), short_time(tuning.seconds_after), f"{tuning.gain:.1%}")
-                how = (best.name, f"{best.gain:.1%}", str(best.block), "any" if best.registers is None else str(best.registers))
-                table.add_row(tuning.env, f"{num_worlds:,}", *times, str(len(tuning.kernels)), changed, *how, f"{seconds:.0f} s")
+                times = (
+                    format_seconds(tuning.seconds_before),
+                    format_seconds(tuning.seconds_after),
+                    f"{tuning.gain:.1%}",
+                )
+                how = (
+                    best.name,
+                    f"{best.gain:.1%}",
+                    str(best.block),
+                    "any" if best.registers is None else str(best.registers),
+                )
+                table.add_row(
+                    tuning.env, f"{num_worlds:,}", *times, str(len(tuning.kernels)), changed, *how, f"{seconds:.0f} s"
+                )
     console.print(table)
     if settings.out is not None:
         settings.out.write_text(json.dumps(found, indent=1))
@@ -66,7 +90,7 @@ def main(settings: Settings) -> None:
 def tune(world: str, num_worlds: int, settings: Settings) -> tuple[Tuning, float]:
     """What tuning found, and the seconds it took."""
     with wl.Simulation(find(world), num_worlds, settings.device, seed=0, tuned=False) as sim:
-        stepping(sim, make_actions(sim))(settings.warm_up)
+        step_runner(sim, make_actions(sim))(settings.warm_up)
         start = time.perf_counter()
         return sim.tune(), time.perf_counter() - start
 

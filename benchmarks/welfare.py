@@ -14,16 +14,16 @@ import torch
 import tyro
 from rich.console import Console
 
-from worldloom.cli.economy import best, table_of
-from worldloom.core.registry import definition
+from worldloom.cli.economy import best, policy_table
+from worldloom.core.registry.registry import definition
 from worldloom.core.simulation import Simulation
 from worldloom.envs.covid.economy import parameters_of
-from worldloom.envs.covid.history import History, real_history
+from worldloom.envs.covid.history import EpisodeHistory, real_history
 from worldloom.envs.covid.policies import play_constant, sweep_constant
-from worldloom.learn import PPO, Callback, PolicyConfig, PPOConfig, Progress, StopAfter, Team
-from worldloom.learn.actors import seated
+from worldloom.learn import PPO, Callback, PolicyConfig, PolicyGroup, PPOConfig, Progress, StopAfter
 from worldloom.learn.economy import play_policies
-from worldloom.learn.trainer import Trainer
+from worldloom.learn.play.actors import make_actors
+from worldloom.learn.training.trainer import Trainer
 from worldloom.view.economy import draw_country, draw_states
 
 console = Console(width=140, highlight=False)
@@ -76,7 +76,7 @@ class Judge(Callback):
 
     def __init__(self, settings: Settings, report: dict[str, Any]) -> None:
         self.settings, self.report = settings, report
-        self.best: History | None = None
+        self.best: EpisodeHistory | None = None
         self._due = 0.0
 
     def on_iteration(self, trainer: Trainer, progress: Progress) -> None:
@@ -92,7 +92,9 @@ class Judge(Callback):
         if trainer.device.type == "cuda":
             torch.cuda.synchronize()  # the training goes on in graphs of its own, and its policies must stand still meanwhile
         with Simulation(made, 1, trainer.config.device, seed=0, autoreset="disabled") as worlds:
-            history = play_policies(worlds, seated(trainer.learners, worlds), parameters_of(made), "learned, best judged")
+            history = play_policies(
+                worlds, make_actors(trainer.learners, worlds), parameters_of(made), "learned, best judged"
+            )
         totals = history.totals()
         self.report["curve"].append({"steps": steps, "seconds": seconds, **totals})
         self.report["last"] = {"label": "learned, at the end", "steps": steps, "seconds": seconds, **totals}
@@ -102,7 +104,9 @@ class Judge(Callback):
         self.report["learned"]["label"] = f"learned, best of {len(self.report['curve'])} judged"
         against = self.report["best"]["planner_welfare"]["planner_welfare"]
         told = f"planner {totals['planner_welfare']:.2f} (best constant {against:.2f}), governors {totals['governor_welfare']:.2f}"
-        console.print(f"{seconds:.0f} s, {steps:,} steps: {told}, deaths {totals['deaths']:,.0f}, mean level {totals['level']:.2f}")
+        console.print(
+            f"{seconds:.0f} s, {steps:,} steps: {told}, deaths {totals['deaths']:,.0f}, mean level {totals['level']:.2f}"
+        )
         self.write()
 
     def write(self) -> None:
@@ -119,7 +123,10 @@ def rows_of(report: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def markdown(rows: list[dict[str, Any]]) -> str:
-    lines = ["| policy | planner's welfare | governors' welfare | deaths | unemployed % | bn $ a day | subsidies bn $ |", "|---|---|---|---|---|---|---|"]
+    lines = [
+        "| policy | planner's welfare | governors' welfare | deaths | unemployed % | bn $ a day | subsidies bn $ |",
+        "|---|---|---|---|---|---|---|",
+    ]
     for row in rows:
         money = f"{row['productivity'] / 1e9:.2f} | {row['subsidies'] / 1e9:,.0f}"
         welfare = f"{row['planner_welfare']:.2f} | {row['governor_welfare']:.2f}"
@@ -145,8 +152,11 @@ def train(settings: Settings, judge: Judge) -> None:
         normalize_rewards=True,
         policy=PolicyConfig(hidden=settings.hidden, normalize_observations=True),
     )
-    teams = {"Governor": Team("Governor"), "Planner": Team("Planner", replace(config, entropy_weight=settings.planner_entropy_weight))}
-    trainer = PPO(settings.env, config, teams=teams)
+    policy_groups = {
+        "Governor": PolicyGroup("Governor"),
+        "Planner": PolicyGroup("Planner", replace(config, entropy_weight=settings.planner_entropy_weight)),
+    }
+    trainer = PPO(settings.env, config, policy_groups=policy_groups)
     trainer.learn(callbacks=[judge, StopAfter(settings.seconds)])
 
 
@@ -154,19 +164,30 @@ def main(settings: Settings) -> None:
     made = definition(settings.env)
     data = parameters_of(made)
     found = sweep_constant(made, data, settings.device)
-    constant = [{"label": policy.label, "level": policy.level, "subsidy": policy.subsidy, **policy.totals} for policy in found]
-    report: dict[str, Any] = {"settings": {**vars(settings), "out": str(settings.out)}, "constant": constant, "best": best(found), "curve": []}
-    console.print(table_of(rows_of(report), f"{made.id}: the best of {len(found)} constant policies"))
+    constant = [
+        {"label": policy.label, "level": policy.level, "subsidy": policy.subsidy, **policy.totals} for policy in found
+    ]
+    report: dict[str, Any] = {
+        "settings": {**vars(settings), "out": str(settings.out)},
+        "constant": constant,
+        "best": best(found),
+        "curve": [],
+    }
+    console.print(policy_table(rows_of(report), f"{made.id}: the best of {len(found)} constant policies"))
     judge = Judge(settings, report)
     try:
         train(settings, judge)
     finally:
         if judge.best is not None:
             top = found[0]
-            histories = [judge.best, play_constant(made, data, top.level, top.subsidy, settings.device), real_history(data)]
+            histories = [
+                judge.best,
+                play_constant(made, data, top.level, top.subsidy, settings.device),
+                real_history(data),
+            ]
             draw_country(histories, settings.out / "country.png", made.id)
             draw_states(histories, "stringency", settings.out / "stringency.png", made.id)
-            console.print(table_of(rows_of(report), made.id))
+            console.print(policy_table(rows_of(report), made.id))
             console.print(f"wrote welfare.json, welfare.md, country.png and stringency.png into {settings.out}")
 
 

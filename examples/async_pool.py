@@ -15,5 +15,7 @@ with wl.make("CartPole-v1", num_envs=1024, batch_size=256, seed=0) as pool:
         actions = (observations[:, 2] > 0.0).astype(np.int32)
         pool.send(actions, worlds)
 
-print(f"{steps.sum()} observations of {len(steps)} worlds, {'none left behind' if steps.min() > 0 else 'some forgotten'}")
+print(
+    f"{steps.sum()} observations of {len(steps)} worlds, {'none left behind' if steps.min() > 0 else 'some forgotten'}"
+)
 print(f"{episodes} episodes ended")

@@ -13,7 +13,9 @@ except wl.InputError as missing:
 
 seen, infos = env.reset()
 before = infos["frames"]
-print(f"{env.num_envs} x Pong: {seen.shape[1:]} {seen.dtype}, {env.single_action_space.n} actions, {before.min()} to {before.max()} frames before")
+print(
+    f"{env.num_envs} x Pong: {seen.shape[1:]} {seen.dtype}, {env.single_action_space.n} actions, {before.min()} to {before.max()} frames before"
+)
 
 rng, points = np.random.default_rng(0), 0
 for _ in range(100):
@@ -28,12 +30,16 @@ print(f"lives in Pong and Breakout: {both['Console'].lives.numpy().ravel().tolis
 picture = env.simulation.definition.render(env.simulation, 0)
 print(f"on the television: {picture.shape}, {len(np.unique(picture.reshape(-1, 3), axis=0))} colours")
 
-uneven = wl.make("Breakout-v5", num_envs=2, device="python", obs_type="ram", noop_max=1, max_episode_steps=[3, 5], seed=0)
+uneven = wl.make(
+    "Breakout-v5", num_envs=2, device="python", obs_type="ram", noop_max=1, max_episode_steps=[3, 5], seed=0
+)
 uneven.reset()
 ends = np.array([uneven.step(np.zeros(2, np.int64))[3] for _ in range(5)])
 print(f"first episodes end after {(ends.argmax(axis=0) + 1).tolist()} steps")
 
-four = wl.Simulation(wl.definition("Quadrapong-v5", obs_type="ram", noop_max=1, television="pal"), num_worlds=2, device="python", seed=0)
+four = wl.Simulation(
+    wl.definition("Quadrapong-v5", obs_type="ram", noop_max=1, television="pal"), num_worlds=2, device="python", seed=0
+)
 players = [kind for kind in four.definition.rows if kind != "Console"]
 four.step({f"{kind}.stick": rng.integers(0, four[kind].stick.field.space.n, (2, 1), np.int32) for kind in players})
 print(f"{', '.join(players)} were paid {[int(four[kind].reward.numpy().sum()) for kind in players]}")

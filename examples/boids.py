@@ -3,7 +3,7 @@
 import numpy as np
 
 import worldloom as wl
-from worldloom.core.compare import compare
+from worldloom.core.tools.compare import compare
 
 
 class Boid(wl.Entity):
@@ -44,7 +44,11 @@ def flock(boid: Boid, world: Sky):
     boid.neighbours = seen
     boid.turn = wl.vec2(0.0, 0.0)
     if seen > 0:
-        boid.turn = world.align * (heading / float(seen) - boid.velocity) + world.gather * (centre / float(seen)) + world.avoid * away
+        boid.turn = (
+            world.align * (heading / float(seen) - boid.velocity)
+            + world.gather * (centre / float(seen))
+            + world.avoid * away
+        )
 
 
 @wl.system

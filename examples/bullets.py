@@ -103,7 +103,9 @@ def look(ship: Ship, world: Arena):
 
 ENTITIES = {Ship: 1, Gun: 4, Bullet: wl.UpTo(64), Hit: wl.UpTo(64)}
 STEP = [steer, fire, fly, hurt, judge]
-WORLD = wl.register("Bullets-v0", world=Arena, entities=ENTITIES, reset=[launch], step=STEP, observe=[look], max_steps=300)
+WORLD = wl.register(
+    "Bullets-v0", world=Arena, entities=ENTITIES, reset=[launch], step=STEP, observe=[look], max_steps=300
+)
 
 if __name__ == "__main__":
     for name, moves in {"a ship that stays": [1], "one that sways": [0, 2]}.items():
@@ -112,5 +114,7 @@ if __name__ == "__main__":
             sim[Ship].move.fill(moves[step % len(moves)])
             sim.step()
             hits += int(sim[Hit].counts.numpy().sum())
-        print(f"{name} is hit {hits / 256:.1f} times; {sim[Bullet].counts.numpy().mean():.0f} bullets in the air, {len(sim.errors())} faults")
+        print(
+            f"{name} is hit {hits / 256:.1f} times; {sim[Bullet].counts.numpy().mean():.0f} bullets in the air, {len(sim.errors())} faults"
+        )
     # worldloom train examples/bullets.py: it learns to dodge nearly all of them within a minute

@@ -35,4 +35,6 @@ wl.register("Market-v0", world=Market, entities={Trader: 10}, step=[offer, clear
 sim = wl.Simulation("Market-v0", num_worlds=100, seed=0)
 sim.step()
 buyers = (sim[Trader].paid.numpy() > 0).sum(axis=1)
-print("buyers per world:", sorted(set(buyers.tolist())), "prices differ:", len(set(sim.world.price.numpy().tolist())) > 1)
+print(
+    "buyers per world:", sorted(set(buyers.tolist())), "prices differ:", len(set(sim.world.price.numpy().tolist())) > 1
+)

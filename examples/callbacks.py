@@ -1,7 +1,7 @@
 """Callbacks: what others do between the iterations of a training, such as looking at it, changing it and ending it."""
 
 from worldloom.learn import PPO, Callback, PPOConfig, Progress
-from worldloom.learn.trainer import Trainer
+from worldloom.learn.training.trainer import Trainer
 
 
 class Watch(Callback):
@@ -11,7 +11,7 @@ class Watch(Callback):
         print(f"training {trainer.simulation.num_worlds} worlds on {trainer.device}")
 
     def on_iteration(self, trainer: Trainer, progress: Progress) -> None:
-        mean = progress.metrics["episode/return"]  # worldloom.learn.progress.METRICS names them all
+        mean = progress.metrics["episode/return"]  # worldloom.learn.training.progress.METRICS names them all
         if progress.iteration % 5 == 0:
             print(f"iteration {progress.iteration}: return {mean:.0f}")
         if mean >= 100.0:
@@ -21,5 +21,7 @@ class Watch(Callback):
         print(f"ended before its time: {trainer.steps < trainer.config.total_steps}")
 
 
-config = PPOConfig(num_envs=64, num_steps=32, epochs=8, gamma=0.98, learning_rate=3e-3, total_steps=200_000, device="cpu")
+config = PPOConfig(
+    num_envs=64, num_steps=32, epochs=8, gamma=0.98, learning_rate=3e-3, total_steps=200_000, device="cpu"
+)
 PPO("CartPole-v1", config).learn(callbacks=[Watch()])

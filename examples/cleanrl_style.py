@@ -23,17 +23,24 @@ class Agent(nn.Module):
     def __init__(self, observation, actions):
         super().__init__()
         self.critic = nn.Sequential(layer(observation, 64), nn.Tanh(), layer(64, 64), nn.Tanh(), layer(64, 1, 1.0))
-        self.actor = nn.Sequential(layer(observation, 64), nn.Tanh(), layer(64, 64), nn.Tanh(), layer(64, actions, 0.01))
+        self.actor = nn.Sequential(
+            layer(observation, 64), nn.Tanh(), layer(64, 64), nn.Tanh(), layer(64, actions, 0.01)
+        )
 
 
-def train(num_envs=64, num_steps=32, iterations=60, device="cpu", epochs=4, minibatches=4, gamma=0.99, lam=0.95, seed=0):
+def train(
+    num_envs=64, num_steps=32, iterations=60, device="cpu", epochs=4, minibatches=4, gamma=0.99, lam=0.95, seed=0
+):
     """Train, and return the mean return of the last finished episodes and the world steps per second."""
     torch.manual_seed(seed)
     env = wl.make("CartPole-v1", num_envs=num_envs, device=device, seed=seed, env_type="torch")
     agent = Agent(4, 2).to(device)
     optimizer = torch.optim.Adam(agent.parameters(), lr=1e-3, eps=1e-5)
     shape = (num_steps, num_envs)
-    observations, actions = torch.zeros((*shape, 4), device=device), torch.zeros(shape, dtype=torch.int64, device=device)
+    observations, actions = (
+        torch.zeros((*shape, 4), device=device),
+        torch.zeros(shape, dtype=torch.int64, device=device),
+    )
     log_probs, rewards, dones, values = (torch.zeros(shape, device=device) for _ in range(4))
     running, finished = torch.zeros(num_envs, device=device), []
     seen, _ = env.reset()

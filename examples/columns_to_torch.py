@@ -11,7 +11,13 @@ cart = sim[Cart]
 sight = cart.sight.torch()  # (256, 1, 4), float32
 push = cart.push.torch()  # (256, 1), int32
 same = torch.from_dlpack(cart.sight)
-print("shapes:", tuple(sight.shape), tuple(push.shape), "shared:", sight.data_ptr() == same.data_ptr() == cart.sight.numpy().ctypes.data)
+print(
+    "shapes:",
+    tuple(sight.shape),
+    tuple(push.shape),
+    "shared:",
+    sight.data_ptr() == same.data_ptr() == cart.sight.numpy().ctypes.data,
+)
 
 policy = torch.nn.Linear(4, 2)
 with torch.no_grad():

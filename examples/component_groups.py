@@ -51,5 +51,10 @@ sim[Boat].velocity.numpy()[:] = (1.0, 0.0)
 for _ in range(5):
     sim.step()
 print("boat:", sim[Boat].position.numpy()[0, 0].round(2).tolist())
-print("rocket:", sim[Rocket].position.numpy()[0, 0].round(2).tolist(), "fuel", round(float(sim[Rocket].fuel.numpy()[0, 0]), 2))
+print(
+    "rocket:",
+    sim[Rocket].position.numpy()[0, 0].round(2).tolist(),
+    "fuel",
+    round(float(sim[Rocket].fuel.numpy()[0, 0]), 2),
+)
 print("lamp: fuel", float(sim[Lamp].fuel.numpy()[0, 0]))

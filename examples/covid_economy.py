@@ -8,7 +8,9 @@ from worldloom.envs.covid.economy import Mode
 LEVELS = [1, 4, 7, 10]  # of stringency, held by all governors of a world
 
 sim = wl.Simulation("CovidEconomySynthetic-v0", num_worlds=5, seed=0)
-sim.set_config("mode", np.array([Mode.MODEL] * 4 + [Mode.REAL_POLICIES], np.int32))  # in the last world the agents have no say
+sim.set_config(
+    "mode", np.array([Mode.MODEL] * 4 + [Mode.REAL_POLICIES], np.int32)
+)  # in the last world the agents have no say
 governors, planner = sim["Governor"], sim["Planner"]
 stringency = np.repeat([*LEVELS, 0], 51).reshape(5, 51)
 welfare = np.zeros(5)
@@ -21,4 +23,6 @@ for world, name in enumerate([*(f"level {level}" for level in LEVELS), "as it wa
     deaths = governors.deaths.numpy()[world].sum() / people
     unemployed = governors.unemployed.numpy()[world].sum() / people
     print(f"{name}: {deaths:.2%} died, {unemployed:.1%} without work, welfare {welfare[world]:.0f}")
-print(f"{int(governors.action_mask.numpy()[0].sum(axis=1).max())} of 11 actions are open to a governor, faults: {sim.errors()}")
+print(
+    f"{int(governors.action_mask.numpy()[0].sum(axis=1).max())} of 11 actions are open to a governor, faults: {sim.errors()}"
+)

@@ -74,12 +74,22 @@ def plant(post: Post, world: Yard):
     post.radius = world.random(0.2, 0.6)
 
 
-wl.register("Lidar-v0", world=Yard, entities={Robot: 2, Post: 20}, reset=[park, plant], step=[drive], observe=[look], max_steps=200)
+wl.register(
+    "Lidar-v0",
+    world=Yard,
+    entities={Robot: 2, Post: 20},
+    reset=[park, plant],
+    step=[drive],
+    observe=[look],
+    max_steps=200,
+)
 
 if __name__ == "__main__":
     sim = wl.Simulation("Lidar-v0", num_worlds=100, seed=0)
     for _ in range(150):
         sim.step()
     sight = sim[Robot].sight.numpy()
-    print(f"{sight.shape[2]} rays per robot, {int((sight < 5.0).sum())} of them see a post, {int(sim[Robot].blind.numpy().sum())} see none")
+    print(
+        f"{sight.shape[2]} rays per robot, {int((sight < 5.0).sum())} of them see a post, {int(sim[Robot].blind.numpy().sum())} see none"
+    )
     print(f"turns per robot: {sim[Robot].turns.numpy().mean():.1f}")

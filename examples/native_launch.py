@@ -4,7 +4,7 @@ import numpy as np
 import warp as wp
 
 import worldloom as wl
-from worldloom.core.compare import compare
+from worldloom.core.tools.compare import compare
 
 SIDE = 16
 
@@ -34,7 +34,13 @@ def generation(dish: wp.int32, cells: wp.array3d(dtype=wp.uint8), after: wp.arra
 
 
 @wp.kernel
-def grow(first: wp.int32, mask: wp.array(dtype=wp.bool), value: wp.bool, cells: wp.array3d(dtype=wp.uint8), after: wp.array3d(dtype=wp.uint8)):
+def grow(
+    first: wp.int32,
+    mask: wp.array(dtype=wp.bool),
+    value: wp.bool,
+    cells: wp.array3d(dtype=wp.uint8),
+    after: wp.array3d(dtype=wp.uint8),
+):
     world = first + wp.tid()
     if wl.picked(mask, value, world):
         generation(world, cells, after)
@@ -48,7 +54,13 @@ class Grow(wl.Launch):
         return [cells, wp.empty_like(cells)]
 
     def launch(self, prepared, shard: wl.Shard):
-        wp.launch(grow, dim=shard.count, inputs=[shard.first, shard.mask, shard.value, *prepared], device=shard.device, stream=shard.stream)
+        wp.launch(
+            grow,
+            dim=shard.count,
+            inputs=[shard.first, shard.mask, shard.value, *prepared],
+            device=shard.device,
+            stream=shard.stream,
+        )
 
     def digest(self) -> str:
         return GENERATION
@@ -76,7 +88,15 @@ def count(dish: Dish, world: Life):
 
 
 move_on = Grow()
-WORLD = wl.register("Life-v0", world=Life, entities={Dish: 1}, reset=[sow, move_on], step=[plant, move_on, count], max_steps=100, worlds_per_thread=64)
+WORLD = wl.register(
+    "Life-v0",
+    world=Life,
+    entities={Dish: 1},
+    reset=[sow, move_on],
+    step=[plant, move_on, count],
+    max_steps=100,
+    worlds_per_thread=64,
+)
 
 if __name__ == "__main__":
     sim = wl.Simulation("Life-v0", num_worlds=256, seed=0)
@@ -84,6 +104,8 @@ if __name__ == "__main__":
     before = sim[Dish].cells.numpy()[:, 0].copy()
     sim.step(np.zeros((256, 1), np.int32))
     around = sum(np.roll(before, (dy, dx), (1, 2)) for dy in (-1, 0, 1) for dx in (-1, 0, 1)) - before
-    print("as in NumPy:", np.array_equal(sim[Dish].cells.numpy()[:, 0], (around == 3) | ((around == 2) & (before == 1))))
+    print(
+        "as in NumPy:", np.array_equal(sim[Dish].cells.numpy()[:, 0], (around == 3) | ((around == 2) & (before == 1)))
+    )
     print("in the same graph as the systems:", not sim.calls_out and len(sim.executor.segments[0]) == 1)
     print("python and cpu agree:", compare(WORLD, ("python", "cpu"), num_worlds=3, steps=5) is None)

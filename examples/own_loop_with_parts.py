@@ -10,7 +10,10 @@ WORLDS, STEPS, GAMMA = 64, 32, 0.98
 
 torch.manual_seed(0)
 sim = wl.Simulation("CartPole-v1", num_worlds=WORLDS, device="cpu", seed=0)
-sight, push = sim["Cart"].sight.torch().view(WORLDS, 4), sim["Cart"].push.torch().view(WORLDS, 1)  # the worlds' own memory
+sight, push = (
+    sim["Cart"].sight.torch().view(WORLDS, 4),
+    sim["Cart"].push.torch().view(WORLDS, 1),
+)  # the worlds' own memory
 reward, last_sight = sim["Cart"].reward.torch().view(WORLDS), sim["Cart"].final_sight.torch().view(WORLDS, 4)
 terminated, truncated = sim.terminated.torch(), sim.truncated.torch()
 
@@ -29,7 +32,9 @@ for iteration in range(40):
     with torch.no_grad():
         for step in range(STEPS):
             sights[step], values[step] = sight, critic(sight)
-            sampler.sample(actor(sight), action=actions[step], log_prob=log_probs[step], entropy=entropy, world_action=push)
+            sampler.sample(
+                actor(sight), action=actions[step], log_prob=log_probs[step], entropy=entropy, world_action=push
+            )
             sampler.advance()
             sim.step()
             dones[step] = terminated | truncated
@@ -43,7 +48,10 @@ for iteration in range(40):
             worth = (worth - worth.mean()) / (worth.std() + 1e-8)
             new = actor(seen).log_softmax(1).gather(1, actions.view(-1, 1)[part].long()).flatten()
             ratio = (new - old).exp()
-            loss = -torch.min(ratio * worth, ratio.clamp(0.8, 1.2) * worth).mean() + 0.25 * (critic(seen) - returns.flatten()[part]).square().mean()
+            loss = (
+                -torch.min(ratio * worth, ratio.clamp(0.8, 1.2) * worth).mean()
+                + 0.25 * (critic(seen) - returns.flatten()[part]).square().mean()
+            )
             optimizer.zero_grad()
             loss.backward()
             nn.utils.clip_grad_norm_([*actor.parameters(), *critic.parameters()], 0.5)

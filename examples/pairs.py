@@ -54,7 +54,9 @@ def squash(ball: Ball, gnat: Gnat):  # every ball with every gnat that is there
         gnat.despawn()
 
 
-wl.register("Pairs-v0", world=Table, entities={Ball: 12, Gnat: wl.UpTo(20)}, reset=[scatter, hatch], step=[push, roll, squash])
+wl.register(
+    "Pairs-v0", world=Table, entities={Ball: 12, Gnat: wl.UpTo(20)}, reset=[scatter, hatch], step=[push, roll, squash]
+)
 
 if __name__ == "__main__":
     sim = wl.Simulation("Pairs-v0", num_worlds=50, seed=0)

@@ -3,7 +3,7 @@
 import gymnasium
 import numpy as np
 
-from worldloom.vector.process_pool import ProcessPool, WorkerError
+from worldloom.vector.process_pool.pool import ProcessPool, WorkerError
 
 # All at once: a Gymnasium vector environment.
 pool = ProcessPool("Acrobot-v1", num_envs=8, seed=0)

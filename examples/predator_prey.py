@@ -78,7 +78,14 @@ def die_out(world: Field):
 
 
 STEP = [wander, graze, fall_prey, breed_rabbits, breed_foxes, die_out]
-WORLD = wl.register("PredatorPrey-v0", world=Field, entities={Rabbit: wl.UpTo(256), Fox: wl.UpTo(128)}, reset=[populate], step=STEP, max_steps=1000)
+WORLD = wl.register(
+    "PredatorPrey-v0",
+    world=Field,
+    entities={Rabbit: wl.UpTo(256), Fox: wl.UpTo(128)},
+    reset=[populate],
+    step=STEP,
+    max_steps=1000,
+)
 
 if __name__ == "__main__":
     sim = wl.Simulation(WORLD, num_worlds=64, seed=0)
@@ -86,4 +93,6 @@ if __name__ == "__main__":
         sim.step()
         if step % 50 == 49:
             rabbits, foxes = sim[Rabbit].counts.numpy(), sim[Fox].counts.numpy()
-            print(f"step {step + 1}: {rabbits[0]} rabbits and {foxes[0]} foxes in the first field, {rabbits.sum() + foxes.sum():,} animals in all")
+            print(
+                f"step {step + 1}: {rabbits[0]} rabbits and {foxes[0]} foxes in the first field, {rabbits.sum() + foxes.sum():,} animals in all"
+            )

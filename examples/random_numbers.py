@@ -43,4 +43,9 @@ print("worlds 0 to 9 of 10 and of 5000 are the same")
 player = many[Player]
 print("die:", np.bincount(player.die.numpy().ravel())[1:].tolist())
 print("prizes:", (np.bincount(player.prize.numpy().ravel()) / 20000).round(2).tolist())
-print("spread:", round(float(player.error.numpy().std()), 1), "every deck whole:", bool((np.sort(player.deck.numpy()) == np.arange(8)).all()))
+print(
+    "spread:",
+    round(float(player.error.numpy().std()), 1),
+    "every deck whole:",
+    bool((np.sort(player.deck.numpy()) == np.arange(8)).all()),
+)

@@ -6,9 +6,9 @@ from pathlib import Path
 import torch
 
 from worldloom.learn import PPO, PPOConfig
-from worldloom.learn.algorithms import config_to_dict
-from worldloom.learn.recorder import Recorder
-from worldloom.learn.run_folder import RunFolder, read_metrics
+from worldloom.learn.algorithms.registry import config_to_dict
+from worldloom.learn.runs.run_folder import RunFolder, read_metrics
+from worldloom.learn.runs.run_recorder import RunRecorder
 
 CONFIG = PPOConfig(num_envs=32, num_steps=16, total_steps=20 * 32 * 16, device="cpu")
 
@@ -20,7 +20,7 @@ def train(place: Path, iterations: int, resume: bool = False) -> dict[str, torch
         if folder.resumed_from is not None:
             saved = folder.checkpoints.load(folder.resumed_from)
             trainer.load_state(saved.tensors, saved.state)
-        trainer.learn(iterations * 32 * 16, callbacks=[Recorder(folder)])
+        trainer.learn(iterations * 32 * 16, callbacks=[RunRecorder(folder)])
         return trainer.state()[0]
 
 

@@ -14,4 +14,6 @@ for _ in range(300):
     reward += float(sim[Cart].reward.numpy().sum())
     episodes += int((sim.terminated.numpy() | sim.truncated.numpy()).sum())
 
-print(f"{sim.num_worlds} worlds, {reward:.0f} steps rewarded, {episodes} episodes ended, {sim.bytes_per_world} bytes per world")
+print(
+    f"{sim.num_worlds} worlds, {reward:.0f} steps rewarded, {episodes} episodes ended, {sim.bytes_per_world} bytes per world"
+)

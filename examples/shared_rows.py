@@ -34,8 +34,12 @@ sim = wl.Simulation("Fireworks-v0", num_worlds=1_000, seed=0)
 for _ in range(100):
     sim.step()
 sparks = sim[Spark]
-print(f"a row for each place of the batch: {sparks.height.shape}, instead of {1_000 * 1_000:,} for 1,000 worlds of 1,000")
+print(
+    f"a row for each place of the batch: {sparks.height.shape}, instead of {1_000 * 1_000:,} for 1,000 worlds of 1,000"
+)
 heights, offsets, counts = sparks.rows("height"), sparks.offsets, sparks.counts.torch()
 print(f"{len(heights)} sparks, world after world: {bool((offsets[1:] == offsets[:-1] + counts[:-1]).all())}")
 fullest = int(counts.argmax())
-print(f"the fullest world holds {int(counts[fullest])}, the first at {float(heights[offsets[fullest]]):.1f} m; padded: {tuple(sparks.padded('height').shape)}")
+print(
+    f"the fullest world holds {int(counts[fullest])}, the first at {float(heights[offsets[fullest]]):.1f} m; padded: {tuple(sparks.padded('height').shape)}"
+)

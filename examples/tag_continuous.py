@@ -9,7 +9,9 @@ TURNS = np.concatenate([[0.0], np.linspace(-np.pi / 2.0, np.pi / 2.0, 10)])  # r
 
 game = continuous_tag("SmallTag-v0", taggers=2, runners=5, neighbours=3, episode_length=60, tagging_distance=0.05)
 skills = np.array([1.5, 0.25], np.float32)  # of the taggers, one per world
-sim = wl.Simulation(game, num_worlds=2, device="python", seed=1, autoreset="disabled", config={"skill_level_tagger": skills})
+sim = wl.Simulation(
+    game, num_worlds=2, device="python", seed=1, autoreset="disabled", config={"skill_level_tagger": skills}
+)
 
 
 def chase(sim: wl.Simulation) -> np.ndarray:
@@ -31,6 +33,8 @@ for _ in range(60):
     if sim.terminated.numpy()[0]:
         break
 left = sim.world.runners_left.numpy()
-print(f"fast taggers caught all {5 - left[0]} runners in {sim.world.step.numpy()[0]} steps, slow ones {5 - left[1]} in that time")
+print(
+    f"fast taggers caught all {5 - left[0]} runners in {sim.world.step.numpy()[0]} steps, slow ones {5 - left[1]} in that time"
+)
 print(f"each tag was paid once: {rewards[0] == 5.0}")
 print(f"the picture of a world: {wl.definition('SmallTag-v0').render(sim, 0).shape}")

@@ -3,25 +3,40 @@
 import torch
 
 import worldloom as wl
-from worldloom.learn import PPO, PPOConfig, Team
-from worldloom.learn.actors import seated
-from worldloom.learn.evaluate import Match
+from worldloom.learn import PPO, PolicyGroup, PPOConfig
+from worldloom.learn.play.actors import make_actors
+from worldloom.learn.play.evaluation import Evaluation
 
 WORLD = "TagContinuous-v0"  # one tagger and ten runners
-RULES = {"tagging_distance": 0.05, "skill_level_tagger": 2.0, "max_acceleration": 0.1, "min_acceleration": -0.1, "max_turn": 0.8, "min_turn": -0.8}
-config = PPOConfig(num_steps=50, epochs=2, minibatches=5, gamma=0.9, learning_rate=3e-3, normalize_rewards=True, total_steps=32 * 50 * 10)
+RULES = {
+    "tagging_distance": 0.05,
+    "skill_level_tagger": 2.0,
+    "max_acceleration": 0.1,
+    "min_acceleration": -0.1,
+    "max_turn": 0.8,
+    "min_turn": -0.8,
+}
+config = PPOConfig(
+    num_steps=50,
+    epochs=2,
+    minibatches=5,
+    gamma=0.9,
+    learning_rate=3e-3,
+    normalize_rewards=True,
+    total_steps=32 * 50 * 10,
+)
 
 
 def trained(learning: tuple[str, ...]) -> PPO:
     """A training in which some learn; the others play as they begin, nearly at random."""
     worlds = wl.Simulation(WORLD, 32, "cpu", seed=0, config=RULES)
-    return PPO(worlds, config, teams={kind: Team(kind, train=kind in learning) for kind in ("Tagger", "Runner")})
+    return PPO(worlds, config, teams={kind: PolicyGroup(kind, train=kind in learning) for kind in ("Tagger", "Runner")})
 
 
 def caught(learners: dict) -> float:
     """The share of runners that are out at the end of an episode, over 64 worlds."""
     with wl.Simulation(WORLD, 64, "cpu", seed=1, config=RULES, autoreset="disabled") as worlds, torch.no_grad():
-        match = Match(worlds, seated(learners, worlds, stochastic=True))
+        match = Evaluation(worlds, make_actors(learners, worlds, stochastic=True))
         for _ in range(worlds.definition.max_steps):
             match.step()
         return 1.0 - float(worlds["Runner"].in_game.numpy().mean())
@@ -32,7 +47,10 @@ random = caught(chase.learners)
 chase.learn()
 both = trained(("Tagger", "Runner"))
 both.learn()
-mixed = {"Tagger": chase.learners["Tagger"], "Runner": both.learners["Runner"]}  # policies of two trainings in one world
+mixed = {
+    "Tagger": chase.learners["Tagger"],
+    "Runner": both.learners["Runner"],
+}  # policies of two trainings in one world
 print(f"random players: {random:.0%} caught")
 alone = caught(chase.learners)
 print(f"a trained tagger: {alone:.0%} caught, {'more' if alone > random else 'no more'} than at first")

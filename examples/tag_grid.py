@@ -25,7 +25,9 @@ for policy in (at_random, towards_the_nearest):
     sim = wl.Simulation("TagExample-v0", WORLDS, "cpu", seed=0)
     tags, reward = 0, 0.0
     for _ in range(50):
-        sim.step({"Tagger.move": policy(sim["Tagger"].sight.numpy()), "Runner.move": at_random(sim["Runner"].sight.numpy())})
+        sim.step(
+            {"Tagger.move": policy(sim["Tagger"].sight.numpy()), "Runner.move": at_random(sim["Runner"].sight.numpy())}
+        )
         tags += int(sim["Runner"].terminated.numpy().sum())  # runners leave one by one
         reward += float(sim["Tagger"].reward.numpy().mean())
     print(f"{policy.__name__}: {tags / WORLDS:.1f} runners tagged per world in 50 steps, {reward:.1f} for each tagger")

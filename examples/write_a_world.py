@@ -68,7 +68,15 @@ def watch_wolves(sheep: Sheep, world: Meadow):
     sheep.sight = wl.vec4(sheep.position.x, sheep.position.y, way.x, way.y)
 
 
-wl.register("Meadow-v0", world=Meadow, entities={Wolf: 2, Sheep: 6}, reset=[scatter], step=[walk, catch], observe=[watch_sheep, watch_wolves], max_steps=200)
+wl.register(
+    "Meadow-v0",
+    world=Meadow,
+    entities={Wolf: 2, Sheep: 6},
+    reset=[scatter],
+    step=[walk, catch],
+    observe=[watch_sheep, watch_wolves],
+    max_steps=200,
+)
 
 if __name__ == "__main__":
     sim, flocks = wl.Simulation("Meadow-v0", num_worlds=100, seed=0), 0

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from worldloom.atari.observe import Colour, Look
-from worldloom.atari.palettes import colours, greys
-from worldloom.atari.television import Format
+from worldloom.atari.frames.observe import Colour, Look
+from worldloom.atari.frames.palettes import colours, greys
+from worldloom.atari.frames.television import Format
 
 
 def palettes(count: int, colour: Colour) -> list[np.ndarray]:

@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from worldloom.atari import deeds, native
-from worldloom.atari.cartridge import Cartridge
+from worldloom.atari import native
+from worldloom.atari.cartridges.cartridge import Cartridge
+from worldloom.atari.native import opcode_table
 
 JAM = 0x02
 """An opcode at which the CPU stays: a program that has come here has ended."""
-MOST_INSTRUCTIONS = 25_000
+MAX_INSTRUCTIONS = 25_000
 
-PARTS = native.MEMBERS[: native.MEMBERS.index("apart")]
-OF_A_GPU = """
+PARTS = native.MEMBERS[: native.MEMBERS.index("tia/player_overlap")]
+CUDA_SHIMS = """
 struct Gpu {
     static unsigned permute(unsigned one, unsigned other, unsigned selector) {
         const unsigned long long both = (unsigned long long)other << 32 | one;
@@ -38,17 +39,17 @@ struct Gpu {
 #define __any_sync(mask, condition) Gpu::any(condition)
 """
 """What CUDA has and C++ has not, for one console in a warp whose others may have more to do than it has, and sooner."""
-STAND_IN = """
+TIA_STUB = """
 CUDA_CALLABLE s32 clock_of(s32 cycle) const { return 3 * cycle; }
 CUDA_CALLABLE void end_frame() {}
 CUDA_CALLABLE void sync_vertically(u32 value, s32 clock) {}
 CUDA_CALLABLE void load_paddles(u32 value, s32 clock) {}
-CUDA_CALLABLE void carry_out(u32 order) {}
-CUDA_CALLABLE void carry_out_all() {}
+CUDA_CALLABLE void apply_command(u32 order) {}
+CUDA_CALLABLE void apply_commands() {}
 CUDA_CALLABLE s32 end_of_line(s32 cycle) const { return cycle + (76 - cycle % 76) % 76; }
 CUDA_CALLABLE u32 tia_input(u32 number, u32 low, s32 cycle) const { return low; }
 CUDA_CALLABLE u8 tia_peek(u32 address, s32 cycle) { return (u8)(bus & 0x3F); }
-CUDA_CALLABLE bool knows(u32 number, u32 value) const { return false; }
+CUDA_CALLABLE bool is_redundant_write(u32 number, u32 value) const { return false; }
 CUDA_CALLABLE s32 tia_poke(u32 address, u8 value, s32 cycle) { return (address & 0x3F) == 2 ? end_of_line(cycle) : cycle; }
 """
 BODY = """
@@ -79,11 +80,11 @@ if (r[0] >= 0) {
 for (int frame = 0; frame < frames; frame++) {
     m.press(pressed.data[2 * frame], pressed.data[2 * frame + 1], 0, 0);
 #if defined(__CUDA_ARCH__)
-    m.crew = __activemask();
+    m.warp_mask = __activemask();
     m.run();
 #else
     m.instructions = 0;
-    while (m.run_some()) {}
+    while (m.run_quantum()) {}
 #endif
 }
 r[0] = m.pc; r[1] = m.a; r[2] = m.x; r[3] = m.y; r[4] = m.s; r[5] = m.p;
@@ -92,23 +93,25 @@ for (int i = 0; i < 128; i++) ram[i] = m.ram[i];
 """
 
 
-def in_gpu_ways(source: str) -> str:
+def with_cuda_branches(source: str) -> str:
     """C++ text of the console that takes the ways of a GPU wherever it is compiled."""
     return source.replace("defined(__CUDA_ARCH__)", "1")
 
 
-def as_on_a_gpu(source: str) -> str:
+def as_cuda_source(source: str) -> str:
     """Likewise, for the beginning of the body of a function."""
-    return OF_A_GPU + in_gpu_ways(source)
+    return CUDA_SHIMS + with_cuda_branches(source)
 
 
 @cache
 def kernel(by_lines: bool) -> wp.Kernel:
     """The kernel of bare machines; ``by_lines``: on the CPU too they run as they do on a GPU, where those of a warp meet at every line."""
-    members = ["struct Machine {", *map(native.header, PARTS), STAND_IN, "};\n"]
-    source = "\n".join([native.header("tables"), native.header("display"), deeds.source(), *members, BODY])
+    members = ["struct Machine {", *map(native.header, PARTS), TIA_STUB, "};\n"]
+    source = "\n".join(
+        [native.header("machine/common"), native.header("tia/display"), opcode_table.source(), *members, BODY]
+    )
     if by_lines:
-        source = as_on_a_gpu(source)
+        source = as_cuda_source(source)
 
     @wp.func_native(source)
     def run_one(
@@ -180,7 +183,15 @@ class Machines:
         ]
         inputs = [int(self.cartridge.kind), self.cartridge.slices, len(self.pressed), *arrays]
         wp.launch(kernel(by_lines), count, inputs, device=device, record_tape=False)
-        return Machines(self.cartridge, arrays[1].numpy(), arrays[2].numpy(), arrays[3].numpy(), self.plugged, self.pressed, self.words)
+        return Machines(
+            self.cartridge,
+            arrays[1].numpy(),
+            arrays[2].numpy(),
+            arrays[3].numpy(),
+            self.plugged,
+            self.pressed,
+            self.words,
+        )
 
 
 def run_program(cartridge: Cartridge, by_lines: bool = False, **settings: Any) -> Machines:

@@ -14,7 +14,9 @@ import pytest
 import worldloom as wl
 
 sys.path.insert(0, str(Path(__file__).parent / "parity"))  # the references in NumPy, which tests of several folders use
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # of torch, here and in the processes that tests start: small networks only lose time with more
+os.environ.setdefault(
+    "OMP_NUM_THREADS", "1"
+)  # of torch, here and in the processes that tests start: small networks only lose time with more
 
 
 class Runner(wl.Entity):

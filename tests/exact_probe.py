@@ -10,14 +10,50 @@ import warp as wp
 from warp._src.context import get_module
 
 import worldloom as wl
-from worldloom.core import exact
+from worldloom.core.kernels import exact
 
 UNARY = ("sin", "cos", "tan", "asin", "acos", "atan", "exp", "log", "log2", "log10", "cbrt", "sinh", "cosh", "tanh")
 BINARY = ("atan2", "pow", "min", "max")
 FUNCTIONS = (*UNARY, *BINARY)
 EDGES = np.array(
-    [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 3.0, -3.0, 1e-45, -1e-45, 1.1754944e-38, 3.4028235e38, -3.4028235e38, np.inf, -np.inf, np.nan, 16777216.0]
-    + [88.72284, -103.97208, 89.0, -104.0, 0.78539816, 1.5707964, 3.1415927, 100.0, 100.00001, 0.00024414062, 0.99999994, 1.0000001, 1.4142135, 2.5, -2.5],
+    [
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        0.5,
+        -0.5,
+        2.0,
+        -2.0,
+        3.0,
+        -3.0,
+        1e-45,
+        -1e-45,
+        1.1754944e-38,
+        3.4028235e38,
+        -3.4028235e38,
+        np.inf,
+        -np.inf,
+        np.nan,
+        16777216.0,
+    ]
+    + [
+        88.72284,
+        -103.97208,
+        89.0,
+        -104.0,
+        0.78539816,
+        1.5707964,
+        3.1415927,
+        100.0,
+        100.00001,
+        0.00024414062,
+        0.99999994,
+        1.0000001,
+        1.4142135,
+        2.5,
+        -2.5,
+    ],
     np.float32,
 )
 
@@ -41,7 +77,12 @@ def kernels() -> dict[str, Any]:
 def run(kernel: Any, arguments: tuple[np.ndarray, ...], device: str) -> np.ndarray:
     """What a kernel gives for arrays of arguments."""
     out = wp.zeros(arguments[0].size, dtype=wp.float32, device=device)
-    wp.launch(kernel, out.size, inputs=[*[wp.array(a, dtype=wp.float32, device=device) for a in arguments], out], device=device)
+    wp.launch(
+        kernel,
+        out.size,
+        inputs=[*[wp.array(a, dtype=wp.float32, device=device) for a in arguments], out],
+        device=device,
+    )
     return out.numpy()
 
 
@@ -51,7 +92,9 @@ def arguments(name: str, count: int, seed: int = 0) -> tuple[np.ndarray, ...]:
     mantissas = np.array([0, 1, 0x2AAAAA, 0x3504F3, 0x3504F4, 0x7FFFFF], np.uint32)
     binades = ((np.arange(512, dtype=np.uint32) << np.uint32(23))[:, None] | mantissas).ravel().view(np.float32)
     bits = rng.integers(0, 2**32, count // 2, dtype=np.uint32).view(np.float32)
-    plain = (rng.standard_normal(count - count // 2) * rng.choice([0.1, 1.0, 10.0, 50.0], count - count // 2)).astype(np.float32)
+    plain = (rng.standard_normal(count - count // 2) * rng.choice([0.1, 1.0, 10.0, 50.0], count - count // 2)).astype(
+        np.float32
+    )
     x = np.concatenate([EDGES, binades, bits, plain])
     if name in UNARY:
         return (x,)

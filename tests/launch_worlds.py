@@ -76,13 +76,20 @@ def churn_kernel(
     world = row / rows
     if wl.picked(mask, value, world):
         for i in range(STOCK):
-            stock[row, i] = wp.uint8((wp.int32(stock[row, i]) * 3 + i + rate[wp.min(world, rate.shape[0] - 1)] + push[row]) % 251)
+            stock[row, i] = wp.uint8(
+                (wp.int32(stock[row, i]) * 3 + i + rate[wp.min(world, rate.shape[0] - 1)] + push[row]) % 251
+            )
         level[row, 599] = wp.uint8((wp.int32(level[row, 599]) + 1) % 251)
 
 
 @wp.kernel
 def judge_kernel(
-    first: wp.int32, rows: wp.int32, mask: wp.array(dtype=wp.bool), value: wp.bool, stock: wp.array2d(dtype=wp.uint8), over: wp.array(dtype=wp.bool)
+    first: wp.int32,
+    rows: wp.int32,
+    mask: wp.array(dtype=wp.bool),
+    value: wp.bool,
+    stock: wp.array2d(dtype=wp.uint8),
+    over: wp.array(dtype=wp.bool),
 ):
     world = first + wp.tid()
     if wl.picked(mask, value, world) and stock[world * rows, 0] % wp.uint8(6) == wp.uint8(0):
@@ -110,7 +117,11 @@ class Kernel(wl.Launch):
 
     def __init__(self, kernel, columns, writes, shape=(), per_world=False):
         self.kernel, self.columns, self.shape, self.per_world = kernel, columns, shape, per_world
-        self.label, self.reads, self.writes = kernel.key.removesuffix("_kernel"), {Cell: (), Tank: ()}, {Cell: (), Tank: ()}
+        self.label, self.reads, self.writes = (
+            kernel.key.removesuffix("_kernel"),
+            {Cell: (), Tank: ()},
+            {Cell: (), Tank: ()},
+        )
         for kind, name in columns:
             self.reads[kind] += (name,)
             if name in writes:
@@ -134,8 +145,22 @@ JUDGE = Kernel(judge_kernel, [(Cell, "stock"), (Tank, "terminated")], ("terminat
 PAINT = Kernel(paint_kernel, [(Cell, "stock"), (Cell, "seen")], ("seen",), shape=(SIDE, SIDE))
 
 OF_SYSTEMS = wl.Definition(
-    "Tank-test", Tank, {Cell: 2}, reset=(fill, churn), step=(churn, grow_old, pay, judge), observe=(paint,), max_steps=9, worlds_per_thread=2
+    "Tank-test",
+    Tank,
+    {Cell: 2},
+    reset=(fill, churn),
+    step=(churn, grow_old, pay, judge),
+    observe=(paint,),
+    max_steps=9,
+    worlds_per_thread=2,
 )
 OF_LAUNCHES = wl.Definition(
-    "Tank-test", Tank, {Cell: 2}, reset=(fill, CHURN), step=(CHURN, grow_old, pay, JUDGE), observe=(PAINT,), max_steps=9, worlds_per_thread=2
+    "Tank-test",
+    Tank,
+    {Cell: 2},
+    reset=(fill, CHURN),
+    step=(CHURN, grow_old, pay, JUDGE),
+    observe=(PAINT,),
+    max_steps=9,
+    worlds_per_thread=2,
 )

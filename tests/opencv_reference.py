@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from atari_pictures import LOOKS, palettes, pictures
 
-from worldloom.atari.observe import Look, Observer
+from worldloom.atari.frames.observe import Look, Observer
 
 STORED = Path(__file__).parent / "atari" / "opencv_x86.npz"
 CONSOLES = 2
@@ -82,12 +82,20 @@ def assert_environments(ours: np.ndarray, theirs: np.ndarray, what: str = "") ->
 
 def _assert_same(ours: np.ndarray, theirs: np.ndarray, what: str, exact: bool) -> None:
     ours, theirs = np.asarray(ours), np.asarray(theirs)
-    assert ours.shape == theirs.shape and ours.dtype == theirs.dtype == np.uint8, (what, ours.shape, theirs.shape, ours.dtype, theirs.dtype)
+    assert ours.shape == theirs.shape and ours.dtype == theirs.dtype == np.uint8, (
+        what,
+        ours.shape,
+        theirs.shape,
+        ours.dtype,
+        theirs.dtype,
+    )
     if exact:
         np.testing.assert_array_equal(ours, theirs, err_msg=what)
     else:
         apart = np.abs(ours.astype(np.int16) - theirs)
-        assert apart.max(initial=0) <= 1, f"{what}: {int((apart > 1).sum())} pixels differ by more than one grey level, at most by {int(apart.max())}"
+        assert apart.max(initial=0) <= 1, (
+            f"{what}: {int((apart > 1).sum())} pixels differ by more than one grey level, at most by {int(apart.max())}"
+        )
 
 
 if __name__ == "__main__":

@@ -100,7 +100,11 @@ PER_WORLD = wl.Definition(
 
 def pooled(motes: int, sparks: int) -> wl.Definition:
     """The same worlds with rows for the whole batch."""
-    entities = {Nest: 2, Mote: wl.UpTo(24, batch=motes, overflow="drop"), Spark: wl.UpTo(40, batch=sparks, overflow="reset")}
+    entities = {
+        Nest: 2,
+        Mote: wl.UpTo(24, batch=motes, overflow="drop"),
+        Spark: wl.UpTo(40, batch=sparks, overflow="reset"),
+    }
     return replace(PER_WORLD, entities=entities)
 
 
@@ -136,7 +140,9 @@ def tally(world: Bed):
 
 def bed(overflow: str, per_world: int = 6, batch: int | None = 12) -> wl.Definition:
     """Every world sows ``births`` seeds in a step, numbered from 1 on, and loses those that are ``oldest`` steps old."""
-    return wl.Definition("Bed-test", Bed, {Seed: wl.UpTo(per_world, batch=batch, overflow=overflow)}, step=(wither, sow, tally))
+    return wl.Definition(
+        "Bed-test", Bed, {Seed: wl.UpTo(per_world, batch=batch, overflow=overflow)}, step=(wither, sow, tally)
+    )
 
 
 class Ember(wl.Entity):
@@ -216,4 +222,11 @@ def bump(a: Gnat, b: Gnat, world: Dusk):
 
 def gnats(batch: int | None) -> wl.Definition:
     """Neighbours and pairs among entities that come and go."""
-    return wl.Definition("Gnats-test", Dusk, {Gnat: wl.UpTo(30, batch=batch, overflow="drop")}, reset=(swarm,), step=(dance, look_around, bump), max_steps=10)
+    return wl.Definition(
+        "Gnats-test",
+        Dusk,
+        {Gnat: wl.UpTo(30, batch=batch, overflow="drop")},
+        reset=(swarm,),
+        step=(dance, look_around, bump),
+        max_steps=10,
+    )

@@ -6,10 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from worldloom.core import registry
+from worldloom.core.registry import registry
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "examples" / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CHANGELOG.md",
+    ROOT / "examples" / "README.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 FENCE = re.compile(r"^```(.*?)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(?<!\\)!?\[[^\]]*\]\(([^)\s]+)\)")
 
@@ -73,4 +78,7 @@ def test_code_keeps_its_lines_and_leaves_out_fragments():
 
 
 def test_anchors_are_those_of_headings_alone():
-    assert anchors_of("# The `life` of a step\n\n```python\n# not a heading\n```\n## Two\n") == {"the-life-of-a-step", "two"}
+    assert anchors_of("# The `life` of a step\n\n```python\n# not a heading\n```\n## Two\n") == {
+        "the-life-of-a-step",
+        "two",
+    }

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from worldloom.cli.main import main
-from worldloom.core import registry
-from worldloom.core.compare import compare
+from worldloom.core.registry import registry
+from worldloom.core.tools.compare import compare
 
 FOLDER = Path(__file__).parents[1] / "examples"
 PRINTED = {
@@ -109,7 +109,12 @@ def test_examples_are_short(name: str):
 
 
 def test_the_written_world_agrees_with_itself_compiled():
-    assert main(["check", str(FOLDER / "write_a_world.py"), "--devices", "python,cpu", "--steps", "40", "--num-worlds", "3"]) == 0
+    assert (
+        main(
+            ["check", str(FOLDER / "write_a_world.py"), "--devices", "python,cpu", "--steps", "40", "--num-worlds", "3"]
+        )
+        == 0
+    )
 
 
 @pytest.mark.parametrize(("name", "steps"), [("predator_prey", 12), ("bullets", 60)])
@@ -121,7 +126,22 @@ def test_worlds_with_populations_agree_with_themselves_compiled(name: str, steps
 def test_the_bullet_game_can_be_trained(tmp_path: Path):
     run = str(tmp_path / "run")
     assert (
-        main(["train", str(FOLDER / "bullets.py"), "--device", "cpu", "--num-envs", "64", "--total-steps", "8192", "--no-video", "--quiet", "--run-dir", run])
+        main(
+            [
+                "train",
+                str(FOLDER / "bullets.py"),
+                "--device",
+                "cpu",
+                "--num-envs",
+                "64",
+                "--total-steps",
+                "8192",
+                "--no-video",
+                "--quiet",
+                "--run-dir",
+                run,
+            ]
+        )
         == 0
     )
     assert (tmp_path / "run" / "metrics.jsonl").read_text().count("episode/return") >= 1

@@ -143,7 +143,9 @@ def yard(threads: int, faulty: bool = False, robots: int = 2) -> wl.Definition:
             world.truncate()
 
     entities = {Robot: robots, Post: 5, Echo: wl.UpTo(8)}
-    return wl.Definition(f"Yard{threads}-test", Yard, entities, reset=(park, plant), step=(drive, look, listen), max_steps=20)
+    return wl.Definition(
+        f"Yard{threads}-test", Yard, entities, reset=(park, plant), step=(drive, look, listen), max_steps=20
+    )
 
 
 # -- pairs -----------------------------------------------------------------------------------------------------------

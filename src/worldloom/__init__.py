@@ -11,15 +11,15 @@
 
 from __future__ import annotations
 
-from worldloom.core import interrupt as _interrupt
+from worldloom.core.base import interrupt as _interrupt
 
-_interrupt.quiet()
+_interrupt.exit_on_sigint()
 
-from worldloom.core.start import initialise as _initialise  # noqa: E402
+from worldloom.core.base.warp_init import initialise as _initialise
 
 _initialise()
 
-from warp import (  # noqa: E402
+from warp import (
     float16,
     float32,
     float64,
@@ -44,21 +44,42 @@ from warp import (  # noqa: E402
     vec4i,
 )
 
-from worldloom.core.entity import Components, Entity, Event, Has, World  # noqa: E402
-from worldloom.core.errors import CapacityError, CompileError, DefinitionError, DeviceError, InputError, WorldFault, WorldloomError  # noqa: E402
-from worldloom.core.fields import Action, Array, Between, Checked, Config, Finite, Info, Observation, Persistent, Ref, Reward, vec  # noqa: E402
-from worldloom.core.launch import Launch, Shard  # noqa: E402
-from worldloom.core.launch_kernels import picked  # noqa: E402
-from worldloom.core.math import FUNCTIONS as _FUNCTIONS  # noqa: E402
-from worldloom.core.math import MathFunction as _MathFunction  # noqa: E402
-from worldloom.core.population import UpTo  # noqa: E402
-from worldloom.core.registry import Definition, definition, register, registered  # noqa: E402
-from worldloom.core.replay_log import ReplayLog  # noqa: E402
-from worldloom.core.rewrite.turns import share  # noqa: E402
-from worldloom.core.simulation import Simulation  # noqa: E402
-from worldloom.core.snapshot import Snapshot  # noqa: E402
-from worldloom.core.spaces import Box, Discrete, MultiDiscrete  # noqa: E402
-from worldloom.core.system import function, system  # noqa: E402
+from worldloom.core.arithmetic.functions import FUNCTIONS as _FUNCTIONS
+from worldloom.core.arithmetic.functions import MathFunction as _MathFunction
+from worldloom.core.base.errors import (
+    CapacityError,
+    CompileError,
+    DefinitionError,
+    DeviceError,
+    InputError,
+    WorldFault,
+    WorldloomError,
+)
+from worldloom.core.frontend.shared_loop import share
+from worldloom.core.frontend.system import function, system
+from worldloom.core.kernels.launch_kernels import picked
+from worldloom.core.model.entity import Components, Entity, Event, Has, World
+from worldloom.core.model.fields import (
+    Action,
+    Array,
+    Between,
+    Checked,
+    Config,
+    Finite,
+    Info,
+    Observation,
+    Persistent,
+    Ref,
+    Reward,
+    vec,
+)
+from worldloom.core.model.launch import Launch, Shard
+from worldloom.core.model.population import UpTo
+from worldloom.core.model.spaces import Box, Discrete, MultiDiscrete
+from worldloom.core.registry.registry import Definition, definition, register, registered
+from worldloom.core.simulation import Simulation
+from worldloom.core.state.replay_log import ReplayLog
+from worldloom.core.state.snapshot import Snapshot
 
 __version__ = "0.1.0"
 
@@ -133,7 +154,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> _MathFunction:
-    """``worldloom.sin`` and the other functions of :mod:`worldloom.core.math`."""
+    """``worldloom.sin`` and the other functions of :mod:`worldloom.core.arithmetic.functions`."""
     if name in _FUNCTIONS:
         return _FUNCTIONS[name]
     raise AttributeError(f"module 'worldloom' has no attribute '{name}'")
@@ -143,7 +164,7 @@ def __dir__() -> list[str]:
     return [*__all__, *_FUNCTIONS]
 
 
-from worldloom import atari as _atari  # noqa: E402, F401 - makes the ids of Atari worlds known
-from worldloom import envs as _envs  # noqa: E402, F401 - registers the worlds that come with worldloom
-from worldloom.vector import registration as _registration  # noqa: E402, F401 - and lets Gymnasium know them
-from worldloom.vector.make import list_all_envs, make, make_spec  # noqa: E402
+from worldloom import atari as _atari
+from worldloom import envs as _envs
+from worldloom.vector import registration as _registration
+from worldloom.vector.make import list_all_envs, make, make_spec

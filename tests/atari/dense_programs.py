@@ -27,11 +27,23 @@ def _piece(generator: np.random.Generator, address: int, pushes: float) -> list[
     if chance < 0.09:
         return _store(int(generator.choice([0, 2, 0x80, 0x82])), VBLANK)
     if chance < 0.09 + pushes:  # JSR pushes two bytes into the chip in one cycle
-        return [0xA2, int(generator.choice([0x0D, 0x12, 0x12, 0x14, 0x1C, 0x29])), 0x9A, 0x20, address + 6 & 255, address + 6 >> 8]
+        return [
+            0xA2,
+            int(generator.choice([0x0D, 0x12, 0x12, 0x14, 0x1C, 0x29])),
+            0x9A,
+            0x20,
+            address + 6 & 255,
+            address + 6 >> 8,
+        ]
     if chance < 0.12 + pushes:  # stars
         return [*_store(0x70, HMM0), 0x85, WSYNC, *_store(0x60, HMOVE), *[0xEA] * 9, 0x85, HMM0]
     if chance < 0.16 + pushes:  # a player is placed, and something happens at once
-        return [0x85, 0x10 + int(generator.integers(2)), 0x85, int(generator.choice([CXCLR, 0x1B, 0x1C, 0x04, 0x05, HMOVE, 0x0A]))]
+        return [
+            0x85,
+            0x10 + int(generator.integers(2)),
+            0x85,
+            int(generator.choice([CXCLR, 0x1B, 0x1C, 0x04, 0x05, HMOVE, 0x0A])),
+        ]
     if chance < 0.20 + pushes:  # pushes and pulls, in the chip and at the edges of the RAM
         return [0xA2, int(generator.choice(STACKS)), 0x9A, *map(int, generator.choice([0x48, 0x08, 0x68, 0x28], 3))]
     if chance < 0.24 + pushes:  # a port, the timer, a paddle or a button is read, and kept in RAM
@@ -42,12 +54,36 @@ def _piece(generator: np.random.Generator, address: int, pushes: float) -> list[
 
 def dense_program(generator: np.random.Generator, pushes: float = 0.03) -> bytes:
     """The image of 4 KiB of one of them; ``pushes`` is the part of pushes into the chip."""
-    code = [*_store(2, VSYNC), *[0x85, WSYNC] * 3, *_store(0, VSYNC), 0xA9, int(generator.integers(1, 6)), 0x85, ROUNDS, 0xA2, 0xFF, 0x9A]
+    code = [
+        *_store(2, VSYNC),
+        *[0x85, WSYNC] * 3,
+        *_store(0, VSYNC),
+        0xA9,
+        int(generator.integers(1, 6)),
+        0x85,
+        ROUNDS,
+        0xA2,
+        0xFF,
+        0x9A,
+    ]
     code += [*[0x85, WSYNC] * int(generator.integers(45)), *_store(0, VBLANK)]
     again = ORIGIN + len(code)
     while len(code) < SIZE - 80:
         code += _piece(generator, ORIGIN + len(code), pushes)
-    code += [0xC6, ROUNDS, 0xF0, 0x03, 0x4C, again & 255, again >> 8, *_store(0x82, VBLANK), *[0x85, WSYNC] * int(generator.integers(8)), 0x4C, 0x00, 0xF0]
+    code += [
+        0xC6,
+        ROUNDS,
+        0xF0,
+        0x03,
+        0x4C,
+        again & 255,
+        again >> 8,
+        *_store(0x82, VBLANK),
+        *[0x85, WSYNC] * int(generator.integers(8)),
+        0x4C,
+        0x00,
+        0xF0,
+    ]
     return bytes([*code, *[0xEA] * (SIZE - 6 - len(code)), *[0x00, 0xF0] * 3])
 
 
@@ -66,21 +102,57 @@ def edge_programs() -> list[bytes]:
     def place(register: int, pause: int) -> list[int]:
         return [0x85, WSYNC, *[0xEA] * pause, 0x85, register]
 
-    beside = [*place(resp0, 22), *place(resp1, 24), *_store(255, grp0), 0x85, grp1, *_store(0x80, hmp0), *[0x85, WSYNC] * 9]
+    beside = [
+        *place(resp0, 22),
+        *place(resp1, 24),
+        *_store(255, grp0),
+        0x85,
+        grp1,
+        *_store(0x80, hmp0),
+        *[0x85, WSYNC] * 9,
+    ]
 
     bodies = [
-        [*shown, *beside, *place(HMOVE, 0), *_store(0, grp1), 0xA5, 0x07, 0x85, KEPT],  # one player moves to where the other was until then
+        [
+            *shown,
+            *beside,
+            *place(HMOVE, 0),
+            *_store(0, grp1),
+            0xA5,
+            0x07,
+            0x85,
+            KEPT,
+        ],  # one player moves to where the other was until then
         [*shown, *_store(5, nusiz), 0xA5, 0x0C],  # the last access is a read of an input
         [*shown, *stack(0x0B), *_store(5, nusiz), 0x68],
         [*shown, *stack(0x0B), *_store(5, nusiz), 0x28],
-        [*shown, *_store(0, colupf), *_store(5, nusiz), *_store(0, colupf)],  # the last access tells the chip what it knows
+        [
+            *shown,
+            *_store(0, colupf),
+            *_store(5, nusiz),
+            *_store(0, colupf),
+        ],  # the last access tells the chip what it knows
         [*shown, *stack(0x80), 0x20, 0x00, 0xF1],  # JSR, half of it into the chip
         [*shown, *stack(0x7E), *_store(0xF1, 0x80), 0x60],  # RTS, half of it from the chip
         [*shown, *stack(0x2C), *_store(2, WSYNC), *[0x48] * 18],  # more pushes in a line than can wait
         [*shown, *stack(0x2C), 0x85, WSYNC, *[0x08] * 18],
         [*wait(200), *stack(0x1C), 0xA9, 0xAA, 0x48, 0x85, pf1],  # the first access after the last line
         [*wait(200), *stack(0x1C), 0xA9, 0xAA, 0x08, 0x85, pf1],
-        [*[0xEA] * 3, *wait(0), *wait(0), *wait(0), *wait(0), 0xA9, 0x55, 0x85, pf1, 0x85, grp0, 0x85, resp0],  # a first access after 2^18 cycles
+        [
+            *[0xEA] * 3,
+            *wait(0),
+            *wait(0),
+            *wait(0),
+            *wait(0),
+            0xA9,
+            0x55,
+            0x85,
+            pf1,
+            0x85,
+            grp0,
+            0x85,
+            resp0,
+        ],  # a first access after 2^18 cycles
     ]
 
     def image(body: list[int]) -> bytes:

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from worldloom.atari import native
-from worldloom.atari.console import CONSTANTS, LOG, Shelf
-from worldloom.atari.rules import rules_source
+from worldloom.atari.emulator.console import CONSTANTS, LOG, RomBank
+from worldloom.atari.games.reward_rules_cpp import rules_source
 
 CHECKS = "address,bounds,shift,signed-integer-overflow,null,alignment,integer-divide-by-zero,bool,enum,return"
 
@@ -24,7 +24,7 @@ _VECTORS = """struct Pixels {
     Pixels(u8 colour) { for (u32 i = 0; i < 32; i++) at[i] = colour; }
 };
 
-void lay(Pixels& onto, u32 pixels, Pixels look) const {
+void blend(Pixels& onto, u32 pixels, Pixels look) const {
     for (u32 i = 0; i < 32; i++) if (pixels >> i & 1) onto.at[i] = look.at[i];
 }
 """
@@ -52,7 +52,7 @@ void emulate_some(int first, int count, int turn, int together, Array<bool> mask
 }
 
 void draw_one(int k, int slot, int lane, int lanes, int log_words, Array<int> game, Array<int> table, Array<uint32_t> log, Array<byte> pictures) {
-%(painter)s
+%(rasterizer)s
 %(draw)s
 }
 
@@ -144,21 +144,45 @@ def build(folder: Path, log_words: int = LOG) -> Path:
     """The program that runs random states, compiled; CalledProcessError where the compiler refuses it."""
     parts = {
         "machine": _without_clang(CONSTANTS + native.machine(rules_source())),
-        "painter": _without_clang(CONSTANTS + native.painter()),
-        "emulate": native.header("emulate"),
-        "draw": native.header("draw"),
+        "rasterizer": _without_clang(CONSTANTS + native.rasterizer()),
+        "kernels/emulate": native.header("kernels/emulate"),
+        "kernels/draw": native.header("kernels/draw"),
         "log": log_words,
     }
     source, program = folder / "console.cpp", folder / "console"
     source.write_text(_PROGRAM % parts)
-    command = [str(compiler()), "-std=c++17", "-O1", "-g", "-w", f"-fsanitize={CHECKS}", "-fno-sanitize-recover=all", str(source), "-o", str(program)]
+    command = [
+        str(compiler()),
+        "-std=c++17",
+        "-O1",
+        "-g",
+        "-w",
+        f"-fsanitize={CHECKS}",
+        "-fno-sanitize-recover=all",
+        str(source),
+        "-o",
+        str(program),
+    ]
     subprocess.run(command, check=True, capture_output=True, text=True)
     return program
 
 
-def run(program: Path, shelf: Shelf, states: np.ndarray, trials: int, folder: Path) -> subprocess.CompletedProcess[str]:
+def run(
+    program: Path, rom_bank: RomBank, states: np.ndarray, trials: int, folder: Path
+) -> subprocess.CompletedProcess[str]:
     """Run random states of consoles that play the games of a shelf, from the states uint8 (games, record)."""
     data = folder / "shelf.bin"
-    data.write_bytes(shelf.words.astype(np.uint32).tobytes() + shelf.table.astype(np.int32).tobytes() + np.ascontiguousarray(states).tobytes())
-    numbers = [len(shelf.table), shelf.record, shelf.height, shelf.table.shape[1], trials, len(shelf.words)]
+    data.write_bytes(
+        rom_bank.words.astype(np.uint32).tobytes()
+        + rom_bank.table.astype(np.int32).tobytes()
+        + np.ascontiguousarray(states).tobytes()
+    )
+    numbers = [
+        len(rom_bank.table),
+        rom_bank.record,
+        rom_bank.height,
+        rom_bank.table.shape[1],
+        trials,
+        len(rom_bank.words),
+    ]
     return subprocess.run([str(program), str(data), *map(str, numbers)], capture_output=True, text=True, timeout=300)

@@ -2,11 +2,11 @@
 
 import pytest
 
-from worldloom.atari.boot import boot, boot_duel, frames_told, select_mode
-from worldloom.atari.console import BEGIN, RESET, SELECT
-from worldloom.atari.duels import DUELS, find_duel
-from worldloom.atari.games import GAMES, find_game
-from worldloom.core.errors import InputError
+from worldloom.atari.emulator.console import BEGIN, RESET, SELECT
+from worldloom.atari.env.boot import boot, boot_variant, counted_boot_frames, select_mode
+from worldloom.atari.games.game_table import GAMES, find_game
+from worldloom.atari.games.multiplayer import MULTIPLAYER_VARIANTS, find_variant
+from worldloom.core.base.errors import InputError
 
 FIRST = [0] * 60 + [RESET] * 4
 
@@ -17,7 +17,11 @@ def test_every_mode_has_its_way(game):
     for program in programs:
         assert program[:64] == FIRST and program[64] & BEGIN
         assert sum(pressed & BEGIN != 0 for pressed in program) == 1
-    assert len(game.modes) == 1 or len({tuple(select_mode(game, mode)) for mode in game.modes}) >= len(game.modes) - (game.name == "video_cube") * 3
+    assert (
+        len(game.modes) == 1
+        or len({tuple(select_mode(game, mode)) for mode in game.modes})
+        >= len(game.modes) - (game.name == "video_cube") * 3
+    )
 
 
 def test_a_game_with_one_mode_is_reset_twice():
@@ -32,13 +36,19 @@ def test_select_is_held_and_let_go_once_for_each_press():
 
 def test_a_right_switch_at_a_shortens_the_way():
     cube = find_game("tic_tac_toe_3d")
-    assert [frames_told(cube, 1, difficulty) for difficulty in (0, 2)] == [12, 1]
+    assert [counted_boot_frames(cube, 1, difficulty) for difficulty in (0, 2)] == [12, 1]
 
 
 def test_frames_count_in_which_no_switch_is_pressed():
-    assert [frames_told(find_game("double_dunk"), mode) for mode in (0, 1, 15)] == [13, 15, 21]
-    assert [frames_told(find_game("video_cube"), mode) for mode in (0, 1, 102, 200, 5002)] == [0, 11, 44, 15, 827]
-    assert frames_told(find_game("name_this_game"), 8) == 134
+    assert [counted_boot_frames(find_game("double_dunk"), mode) for mode in (0, 1, 15)] == [13, 15, 21]
+    assert [counted_boot_frames(find_game("video_cube"), mode) for mode in (0, 1, 102, 200, 5002)] == [
+        0,
+        11,
+        44,
+        15,
+        827,
+    ]
+    assert counted_boot_frames(find_game("name_this_game"), 8) == 134
 
 
 def test_a_rom_that_nobody_knows_is_reset_and_no_more():
@@ -51,6 +61,13 @@ def test_a_mode_that_is_not_there_is_told():
 
 
 def test_duels_are_variants_of_their_games():
-    assert boot_duel(find_duel("pong")) == [*FIRST, SELECT + BEGIN, SELECT, 0, *[SELECT, SELECT, 0] * 2, *[RESET] * 8]
-    assert boot_duel(find_duel("double_dunk")) != boot(find_game("double_dunk"), 0)
-    assert all(boot_duel(duel)[:64] == FIRST for duel in DUELS.values())
+    assert boot_variant(find_variant("pong")) == [
+        *FIRST,
+        SELECT + BEGIN,
+        SELECT,
+        0,
+        *[SELECT, SELECT, 0] * 2,
+        *[RESET] * 8,
+    ]
+    assert boot_variant(find_variant("double_dunk")) != boot(find_game("double_dunk"), 0)
+    assert all(boot_variant(variant)[:64] == FIRST for variant in MULTIPLAYER_VARIANTS.values())

@@ -9,17 +9,18 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import warp as wp
-from bare_machine import as_on_a_gpu, in_gpu_ways
+from bare_machine import as_cuda_source, with_cuda_branches
 from dense_programs import dense_program, edge_programs
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 import atari_fuzz
 import atari_noise
 
-from worldloom.atari import console, native
-from worldloom.atari.cartridge import cartridge
-from worldloom.atari.lineup import on_shelf, titles
-from worldloom.atari.settings import settle
+from worldloom.atari import native
+from worldloom.atari.cartridges.cartridge import cartridge
+from worldloom.atari.emulator import console
+from worldloom.atari.env.game_selection import game_specs, rom_bank_of
+from worldloom.atari.env.settings import resolve_settings
 
 GAMES = (
     "breakout",
@@ -42,28 +43,35 @@ CPU = wp.get_device("cpu")
 def of_cuda() -> console.Kernels:
     """The console's kernels of the text that a GPU gets."""
     text = SimpleNamespace(
-        machine=lambda rules: as_on_a_gpu(native.machine(rules)),
-        painter=lambda: as_on_a_gpu(native.painter()),
-        header=lambda name: in_gpu_ways(native.header(name)),
+        machine=lambda rules: as_cuda_source(native.machine(rules)),
+        rasterizer=lambda: as_cuda_source(native.rasterizer()),
+        header=lambda name: with_cuda_branches(native.header(name)),
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(console, "native", text)
         return console.kernels.__wrapped__()
 
 
-class Shared(console.Bench):
+class Shared(console.EmulatorBatch):
     """With a thread for each console and as many for a picture as on a GPU, of which none needs the others."""
 
-    def __init__(self, shelf: console.Shelf, num_consoles: int, device: wp.Device, log_words: int) -> None:
-        super().__init__(shelf, num_consoles, device, log_words)
-        self.painters, self.together = console.PAINTERS, 1
+    def __init__(self, rom_bank: console.RomBank, num_consoles: int, device: wp.Device, log_words: int) -> None:
+        super().__init__(rom_bank, num_consoles, device, log_words)
+        self.raster_threads, self.consoles_per_thread = console.RASTER_THREADS, 1
 
 
-def assert_alike(shelf: console.Shelf, pressed: np.ndarray, frames: int, log_words: int, other: console.Kernels, monkeypatch: pytest.MonkeyPatch) -> None:
-    one = atari_fuzz.play(shelf, pressed, frames, CPU, log_words)
+def assert_alike(
+    rom_bank: console.RomBank,
+    pressed: np.ndarray,
+    frames: int,
+    log_words: int,
+    other: console.Kernels,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    one = atari_fuzz.play(rom_bank, pressed, frames, CPU, log_words)
     monkeypatch.setattr(console, "kernels", lambda: other)
-    monkeypatch.setattr(atari_fuzz, "Bench", Shared)
-    again = atari_fuzz.play(shelf, pressed, frames, CPU, log_words)
+    monkeypatch.setattr(atari_fuzz, "EmulatorBatch", Shared)
+    again = atari_fuzz.play(rom_bank, pressed, frames, CPU, log_words)
     assert atari_fuzz.differences(one, again) == []
     assert one.instructions == again.instructions > 0
     assert one.faults == again.faults
@@ -72,39 +80,50 @@ def assert_alike(shelf: console.Shelf, pressed: np.ndarray, frames: int, log_wor
 @pytest.mark.parametrize("log_words", [console.LOG, atari_fuzz.SHORT_LOG])
 def test_noise_runs_alike(log_words, of_cuda, monkeypatch):
     generator, carts, frames = np.random.default_rng(log_words), atari_noise.cartridges(1, log_words), 6
-    shelf = console.shelve([atari_fuzz.entry(cart, generator) for cart in carts])
-    assert_alike(shelf, atari_fuzz.held(len(carts), frames, generator), frames, log_words, of_cuda, monkeypatch)
+    rom_bank = console.pack_roms([atari_fuzz.entry(cart, generator) for cart in carts])
+    assert_alike(rom_bank, atari_fuzz.held(len(carts), frames, generator), frames, log_words, of_cuda, monkeypatch)
 
 
-def dense_shelf(seed: int, count: int, pushes: float) -> tuple[console.Shelf, np.ndarray, int]:
+def dense_rom_bank(seed: int, count: int, pushes: float) -> tuple[console.RomBank, np.ndarray, int]:
     """Consoles with programs that write to the television chip all the time, and what is pressed in six frames."""
     generator, frames = np.random.default_rng(seed), 6
     carts = [cartridge(dense_program(generator, pushes)) for _ in range(count)]
-    return console.shelve([atari_fuzz.entry(cart, generator) for cart in carts]), atari_fuzz.held(count, frames, generator), frames
+    return (
+        console.pack_roms([atari_fuzz.entry(cart, generator) for cart in carts]),
+        atari_fuzz.held(count, frames, generator),
+        frames,
+    )
 
 
 @pytest.mark.parametrize("pushes", [0.0, 0.2])
 @pytest.mark.parametrize("log_words", [console.LOG, atari_fuzz.SHORT_LOG])
 def test_dense_programs_run_alike(log_words, pushes, of_cuda, monkeypatch):
-    shelf, pressed, frames = dense_shelf(log_words, 60, pushes)
-    assert_alike(shelf, pressed, frames, log_words, of_cuda, monkeypatch)
+    rom_bank, pressed, frames = dense_rom_bank(log_words, 60, pushes)
+    assert_alike(rom_bank, pressed, frames, log_words, of_cuda, monkeypatch)
 
 
 def test_programs_at_the_edges_run_alike(of_cuda, monkeypatch):
     """The stack at the end of the RAM and in the chip, more writes than can wait, and accesses that come late."""
     generator, frames = np.random.default_rng(0), 16
     carts = [cartridge(image) for image in edge_programs()]
-    shelf = console.shelve([atari_fuzz.entry(cart, generator) for cart in carts])
-    assert_alike(shelf, np.zeros((frames // atari_fuzz.STEP, len(carts), atari_fuzz.STEP, 2), np.uint8), frames, console.LOG, of_cuda, monkeypatch)
+    rom_bank = console.pack_roms([atari_fuzz.entry(cart, generator) for cart in carts])
+    assert_alike(
+        rom_bank,
+        np.zeros((frames // atari_fuzz.STEP, len(carts), atari_fuzz.STEP, 2), np.uint8),
+        frames,
+        console.LOG,
+        of_cuda,
+        monkeypatch,
+    )
 
 
 @pytest.mark.parametrize("pushes", [0.0, 0.2])
 def test_looks_that_are_left_out_change_nothing(pushes, monkeypatch):
-    shelf, pressed, frames = dense_shelf(7, 300, pushes)
-    one = atari_fuzz.play(shelf, pressed, frames, CPU, console.LOG)
+    rom_bank, pressed, frames = dense_rom_bank(7, 300, pushes)
+    one = atari_fuzz.play(rom_bank, pressed, frames, CPU, console.LOG)
     heads = {
-        "CUDA_CALLABLE bool concerns(u32 kind) {": " if (kind < COLUP0 || kind > COLUBK) return true;",
-        "\nbool players_apart() {": " return false;",
+        "CUDA_CALLABLE bool may_change_collisions(u32 kind) {": " if (kind < COLUP0 || kind > COLUBK) return true;",
+        "\nbool players_disjoint() {": " return false;",
     }
 
     def always(rules: str) -> str:
@@ -114,11 +133,11 @@ def test_looks_that_are_left_out_change_nothing(pushes, monkeypatch):
             text = text.replace(head, head + added)
         return text
 
-    text = SimpleNamespace(machine=always, painter=native.painter, header=native.header)
+    text = SimpleNamespace(machine=always, rasterizer=native.rasterizer, header=native.header)
     monkeypatch.setattr(console, "native", text)
     made = console.kernels.__wrapped__()
     monkeypatch.setattr(console, "kernels", lambda: made)
-    again = atari_fuzz.play(shelf, pressed, frames, CPU, console.LOG)
+    again = atari_fuzz.play(rom_bank, pressed, frames, CPU, console.LOG)
     assert atari_fuzz.differences(one, again) == []
 
 
@@ -127,4 +146,6 @@ def test_games_run_alike(of_cuda, monkeypatch):
     generator, frames = np.random.default_rng(0), 120
     pressed = generator.integers(0, 18, (frames // atari_fuzz.STEP, len(GAMES), atari_fuzz.STEP, 2), dtype=np.uint8)
     pressed[2:4, ..., 0] |= console.RESET
-    assert_alike(on_shelf(titles(GAMES, settle({}))), pressed, frames, console.LOG, of_cuda, monkeypatch)
+    assert_alike(
+        rom_bank_of(game_specs(GAMES, resolve_settings({}))), pressed, frames, console.LOG, of_cuda, monkeypatch
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from bare_machine import run_program
 
-from worldloom.atari.cartridge import cartridge
+from worldloom.atari.cartridges.cartridge import cartridge
 
 JOYSTICK, PADDLES, NOTHING = 0, 1, 2
 READS_PORTS = bytes.fromhex("AD 80 02 85 80 AD 82 02 85 81")
@@ -15,7 +15,9 @@ STICKS = {
 }  # fmt: skip
 
 
-def ports_with(actions: tuple[int, int], plugged: tuple[int, int, int, int, int] = (JOYSTICK, JOYSTICK, 0, 0, 8), frames: int = 1) -> tuple[int, int, int, int]:
+def ports_with(
+    actions: tuple[int, int], plugged: tuple[int, int, int, int, int] = (JOYSTICK, JOYSTICK, 0, 0, 8), frames: int = 1
+) -> tuple[int, int, int, int]:
     """SWCHA, SWCHB and the resistances of the first two paddles after some frames of the same actions."""
     image = bytearray([0x02] * 4096)
     image[: len(READS_PORTS)] = READS_PORTS
@@ -40,7 +42,9 @@ def test_numbers_that_are_no_actions_push_nothing():
     assert ports_with((36, 255))[0] == 0xFF
 
 
-@pytest.mark.parametrize(("action", "resistance"), [(4, 408823 + 23000), (3, 408823 - 23000), (12, 408823 + 23000), (2, 408823)])
+@pytest.mark.parametrize(
+    ("action", "resistance"), [(4, 408823 + 23000), (3, 408823 - 23000), (12, 408823 + 23000), (2, 408823)]
+)
 def test_left_and_right_turn_a_paddle(action: int, resistance: int):
     assert ports_with((action, 0), (PADDLES, JOYSTICK, 0, 0, 8))[2:] == (resistance, 408823)
     assert ports_with((0, action), (PADDLES, JOYSTICK, 0, 0, 8))[2:] == (408823, resistance)
@@ -50,7 +54,10 @@ def test_paddles_stop_at_their_ends():
     assert ports_with((4, 3), (PADDLES, JOYSTICK, 0, 0, 8), frames=40)[2:] == (790196, 27450)
 
 
-@pytest.mark.parametrize(("actions", "swapped", "pins"), [((1, 0), 0, 0x7F), ((0, 1), 0, 0xBF), ((1, 0), 1, 0xBF), ((0, 1), 1, 0x7F), ((2, 2), 0, 0xFF)])
+@pytest.mark.parametrize(
+    ("actions", "swapped", "pins"),
+    [((1, 0), 0, 0x7F), ((0, 1), 0, 0xBF), ((1, 0), 1, 0xBF), ((0, 1), 1, 0x7F), ((2, 2), 0, 0xFF)],
+)
 def test_buttons_of_paddles_are_pins_of_the_port(actions: tuple[int, int], swapped: int, pins: int):
     assert ports_with(actions, (PADDLES, JOYSTICK, 0, swapped, 8))[0] & 0xF0 == pins & 0xF0
 

@@ -7,10 +7,11 @@ import sys
 import pytest
 import warp as wp
 
-from worldloom.atari import console, observe_kernel
-from worldloom.atari.observe import Look, Observer
-from worldloom.atari.palettes import colours, greys
-from worldloom.atari.television import Format
+from worldloom.atari.emulator import console
+from worldloom.atari.frames import observe_kernels
+from worldloom.atari.frames.observe import Look, Observer
+from worldloom.atari.frames.palettes import colours, greys
+from worldloom.atari.frames.television import Format
 
 pytestmark = pytest.mark.skipif(sys.platform == "darwin", reason="Warp has no compiler for CUDA on macOS")
 HOPPER = 90
@@ -28,9 +29,15 @@ def test_the_console(name, tmp_path):
     assert compiled(getattr(console.kernels(), name), tmp_path) > 4096
 
 
-@pytest.mark.parametrize("look", [Look(), Look(colour="pixels", stack=1), Look(colour="planes", area=False, older="zero")], ids=["grey", "pixels", "planes"])
+@pytest.mark.parametrize(
+    "look",
+    [Look(), Look(colour="pixels", stack=1), Look(colour="planes", area=False, older="zero")],
+    ids=["grey", "pixels", "planes"],
+)
 def test_observations(look, tmp_path, monkeypatch):
     made = []
-    monkeypatch.setattr("worldloom.atari.observe.kernel", lambda form: made.append(observe_kernel.kernel(form)) or made[-1])
+    monkeypatch.setattr(
+        "worldloom.atari.frames.observe.kernel", lambda form: made.append(observe_kernels.kernel(form)) or made[-1]
+    )
     Observer(look, [210], [(greys if look.colour == "grey" else colours)(Format.NTSC)], wp.get_device("cpu"))
     assert compiled(made[0], tmp_path) > 4096

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 import worldloom as wl
-from worldloom.atari import roms
-from worldloom.core import registry
-from worldloom.core.families import family_of
-from worldloom.vector.dm import DmVectorEnv
+from worldloom.atari.cartridges import roms
+from worldloom.core.model.families import family_of
+from worldloom.core.registry import registry
+from worldloom.vector.adapters.dm_env import DmVectorEnv
 
 pytest.importorskip("ale_py")
 
@@ -70,8 +70,12 @@ def test_the_path_of_a_rom_may_be_a_path(tmp_path):
 
 
 def test_settings_reach_every_interface():
-    assert wl.make("Breakout-v5", 2, device="python", stack_num=2, img_height=42, img_width=42).observation_space.shape == (2, 2, 42, 42)
-    assert gymnasium.make("worldloom/Breakout-v5", device="python", stack_num=2, img_height=42, img_width=42).observation_space.shape == (2, 42, 42)
+    assert wl.make(
+        "Breakout-v5", 2, device="python", stack_num=2, img_height=42, img_width=42
+    ).observation_space.shape == (2, 2, 42, 42)
+    assert gymnasium.make(
+        "worldloom/Breakout-v5", device="python", stack_num=2, img_height=42, img_width=42
+    ).observation_space.shape == (2, 42, 42)
     assert wl.make_spec("Breakout-v5", obs_type="ram").observation_space.shape == (128,)
     assert wl.make_spec("Pong-v5+Breakout-v5").action_space.n == 18
     assert wl.make_spec("ALE/Breakout-v5").observation_space.shape == (210, 160, 3)
@@ -85,7 +89,16 @@ def test_a_pool_takes_settings_too():
 
 
 def test_dm_env_is_told_of_lost_lives():
-    env = wl.make("Breakout-v5", 1, device="python", env_type="dm", obs_type="ram", noop_max=1, zero_discount_on_life_loss=True, max_episode_steps=400)
+    env = wl.make(
+        "Breakout-v5",
+        1,
+        device="python",
+        env_type="dm",
+        obs_type="ram",
+        noop_max=1,
+        zero_discount_on_life_loss=True,
+        max_episode_steps=400,
+    )
     assert isinstance(env, DmVectorEnv)
     env.reset()
     steps = [env.step([1 if k % 8 == 0 else 0]) for k in range(60)]
@@ -132,7 +145,11 @@ def test_what_cannot_be_made_is_told(id_, settings, sentence):
         ("Pong-v5+CartPole-v1", {}, "a plus joins Atari games, and 'CartPole-v1' is none"),
         ("Pong-v5:frame_skip", {}, "write name=value"),
         ("Pong-v5", {"frame_skip": [4, 8]}, "cannot be one value per world; a pair is a tuple"),
-        ("Pong-v5", {"episodic_life": [True, False]}, "'episodic_life' of an Atari world cannot be one value per world"),
+        (
+            "Pong-v5",
+            {"episodic_life": [True, False]},
+            "'episodic_life' of an Atari world cannot be one value per world",
+        ),
     ],
 )
 def test_what_was_meant_otherwise_is_told(id_, settings, sentence):
@@ -141,7 +158,7 @@ def test_what_was_meant_otherwise_is_told(id_, settings, sentence):
 
 
 def test_players_are_a_setting_of_pettingzoo_worlds_too():
-    pettingzoo = pytest.importorskip("worldloom.vector.pettingzoo")
+    pettingzoo = pytest.importorskip("worldloom.vector.adapters.pettingzoo")
     env = pettingzoo.WorldParallelEnv("Boxing-v5", players=2, obs_type="ram", max_episode_steps=7)
     assert len(env.possible_agents) == 2 and env.simulation.get_config("max_steps") == 7
     with pytest.raises(wl.InputError, match="which is made with it and keeps it: give it with the id"):
@@ -188,7 +205,18 @@ def test_an_unknown_rom_runs_without_rules(tmp_path, capsys):
     assert made.notice in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("id_", ["mine/Pond-v0", "mine/Pond", "dm_control/cartpole", "worlds/pond.py", "./pond.py", "worlds/pond.py:Pond", "runs/typo"])
+@pytest.mark.parametrize(
+    "id_",
+    [
+        "mine/Pond-v0",
+        "mine/Pond",
+        "dm_control/cartpole",
+        "worlds/pond.py",
+        "./pond.py",
+        "worlds/pond.py:Pond",
+        "runs/typo",
+    ],
+)
 def test_ids_with_a_separator_are_no_roms(id_):
     assert family_of(id_) is None and family_of("ALE/Pong-v5") is not None
 
@@ -216,7 +244,7 @@ def test_what_is_registered_comes_before_the_files_of_roms(id_, monkeypatch):
     made = wl.register(id_, world=Pond, entities={}, step=[ripple])
     assert wl.definition(id_) is made
     monkeypatch.setattr(registry, "_REGISTRY", {})
-    monkeypatch.setattr(registry, "_ANNOUNCED", {id_: lambda: made})
+    monkeypatch.setattr(registry, "_LAZY_DEFINITIONS", {id_: lambda: made})
     assert wl.definition(id_) is made
 
 
@@ -228,7 +256,15 @@ def test_what_is_its_own_affair_is_not_offered():
 
 
 def test_settings_that_are_configuration_may_be_given_per_world():
-    env = wl.make("Breakout-v5", 2, device="python", obs_type="ram", noop_max=1, reward_clip=[True, False], max_episode_steps=np.array([3, 5]))
+    env = wl.make(
+        "Breakout-v5",
+        2,
+        device="python",
+        obs_type="ram",
+        noop_max=1,
+        reward_clip=[True, False],
+        max_episode_steps=np.array([3, 5]),
+    )
     assert env.simulation.get_config("reward_clip").tolist() == [True, False]
     env.reset(seed=0)
     ends = np.array([env.step(np.zeros(2, np.int64))[3] for _ in range(5)])
@@ -242,17 +278,45 @@ def test_settings_that_are_configuration_may_be_given_per_world():
 @pytest.mark.parametrize(
     ("id_", "settings", "sentence"),
     [
-        ("Pong-v5", {"repeat_action_probability": [2.0, -1.0]}, "'repeat_action_probability' of world 'Pong-v5' lies between 0 and 1, not at 2"),
+        (
+            "Pong-v5",
+            {"repeat_action_probability": [2.0, -1.0]},
+            "'repeat_action_probability' of world 'Pong-v5' lies between 0 and 1, not at 2",
+        ),
         ("Pong-v5", {"repeat_action_probability": [0.5, float("nan")]}, "lies between 0 and 1, not at nan"),
-        ("Pong-v5", {"max_num_frames_per_episode": [-3, 4]}, "'max_num_frames_per_episode' of world 'Pong-v5' lies between 0 and "),
+        (
+            "Pong-v5",
+            {"max_num_frames_per_episode": [-3, 4]},
+            "'max_num_frames_per_episode' of world 'Pong-v5' lies between 0 and ",
+        ),
         ("Pong-v5", {"max_episode_steps": [4, -3]}, "'max_steps' of world 'Pong-v5' lies between 0 and "),
-        ("Pong-v5", {"max_episode_steps": [3, 5], "max_steps": 7}, "the setting 'max_steps' of world 'Pong-v5' is given twice, as 'max_episode_steps' too"),
-        ("Pong-v5", {"max_steps": 7, "max_episode_steps": 5}, "'max_episode_steps' of world 'Pong-v5' is given twice, as 'max_steps' too"),
-        ("Pong-v5", {"reward_clip": [True, False], "reward_clipping": [False, True]}, "given twice, as 'reward_clip' too"),
+        (
+            "Pong-v5",
+            {"max_episode_steps": [3, 5], "max_steps": 7},
+            "the setting 'max_steps' of world 'Pong-v5' is given twice, as 'max_episode_steps' too",
+        ),
+        (
+            "Pong-v5",
+            {"max_steps": 7, "max_episode_steps": 5},
+            "'max_episode_steps' of world 'Pong-v5' is given twice, as 'max_steps' too",
+        ),
+        (
+            "Pong-v5",
+            {"reward_clip": [True, False], "reward_clipping": [False, True]},
+            "given twice, as 'reward_clip' too",
+        ),
         ("Pong-v5:reward_clip=True", {"reward_clip": [True, False]}, "given twice, as 'reward_clip' in the id too"),
-        ("Pong-v5:reward_clipping=True", {"reward_clip": [True, False]}, "given twice, as 'reward_clipping' in the id too"),
+        (
+            "Pong-v5:reward_clipping=True",
+            {"reward_clip": [True, False]},
+            "given twice, as 'reward_clipping' in the id too",
+        ),
         ("Pong-v5:max_episode_steps=3", {"max_steps": 4}, "given twice, as 'max_episode_steps' in the id too"),
-        ("Pong-v5", {"stack_nm": 2, "frame_skp": 2, "nop_max": 2}, "has no setting 'stack_nm'; did you mean stack_num?"),
+        (
+            "Pong-v5",
+            {"stack_nm": 2, "frame_skp": 2, "nop_max": 2},
+            "has no setting 'stack_nm'; did you mean stack_num?",
+        ),
         ("Pong-v5", {"nop_max": 2, "frame_skp": 2, "stack_nm": 2}, "has no setting 'nop_max'; did you mean noop_max?"),
     ],
 )

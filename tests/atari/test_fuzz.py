@@ -14,9 +14,9 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 import atari_fuzz
 import atari_noise
 
-from worldloom.atari import machine_state
-from worldloom.atari.cartridge import Kind
-from worldloom.atari.console import LOG, RECORD, Slot, shelve
+from worldloom.atari.cartridges.cartridge import CartridgeKind
+from worldloom.atari.emulator import machine_state
+from worldloom.atari.emulator.console import LOG, RECORD, Slot, pack_roms
 
 FRAMES, CONSOLES = 24, 48
 
@@ -30,27 +30,27 @@ def carts():
 def played(carts):
     """A shelf of noise, what is pressed, and how it ends."""
     generator = np.random.default_rng(0)
-    shelf = shelve([atari_fuzz.entry(cart, generator) for cart in carts[:CONSOLES]])
+    rom_bank = pack_roms([atari_fuzz.entry(cart, generator) for cart in carts[:CONSOLES]])
     pressed = atari_fuzz.held(CONSOLES, FRAMES, generator)
-    return shelf, pressed, atari_fuzz.play(shelf, pressed, FRAMES, wp.get_device("cpu"), LOG)
+    return rom_bank, pressed, atari_fuzz.play(rom_bank, pressed, FRAMES, wp.get_device("cpu"), LOG)
 
 
 def test_noise_breaks_nothing(played):
-    shelf, _, ending = played
+    rom_bank, _, ending = played
     assert ending.faults == []
-    assert len(np.unique(shelf.table[:, Slot.KIND])) > 10
+    assert len(np.unique(rom_bank.table[:, Slot.KIND])) > 10
     assert 0 < ending.cut < FRAMES // atari_fuzz.STEP * CONSOLES  # some programs never end a frame, and others do
     assert sum(len(np.unique(pictures)) > 4 for pictures in ending.pictures) > CONSOLES // 8
 
 
 def test_short_logs_draw_the_same(played):
-    shelf, pressed, ending = played
-    again = atari_fuzz.play(shelf, pressed, FRAMES, wp.get_device("cpu"), atari_fuzz.SHORT_LOG)
+    rom_bank, pressed, ending = played
+    again = atari_fuzz.play(rom_bank, pressed, FRAMES, wp.get_device("cpu"), atari_fuzz.SHORT_LOG)
     assert again.faults == [] and atari_fuzz.differences(ending, again) == []
 
 
 def test_all_kinds_are_made(carts):
-    assert {cart.kind for cart in carts} == set(Kind)
+    assert {cart.kind for cart in carts} == set(CartridgeKind)
     assert len({cart.image for cart in carts}) == len(carts)
 
 
@@ -58,26 +58,35 @@ def test_the_program_that_is_mutated_works():
     image = np.full(4096, 0xEA, np.uint8)
     image[0xC00 : 0xC00 + len(atari_noise.PROGRAM)] = np.frombuffer(atari_noise.PROGRAM, np.uint8)
     image[-4:-2] = 0x00, 0xFC
-    shelf = shelve([atari_fuzz.entry(atari_noise.cartridge(image.tobytes()), np.random.default_rng(3))])
-    ending = atari_fuzz.play(shelf, np.zeros((2, 1, atari_fuzz.STEP, 2), np.uint8), 8, wp.get_device("cpu"), LOG)
+    rom_bank = pack_roms([atari_fuzz.entry(atari_noise.cartridge(image.tobytes()), np.random.default_rng(3))])
+    ending = atari_fuzz.play(rom_bank, np.zeros((2, 1, atari_fuzz.STEP, 2), np.uint8), 8, wp.get_device("cpu"), LOG)
     state = machine_state.fields(ending.machine)
     assert ending.faults == [] and ending.cut == 0
     assert abs(int(state["cycles"][0, 0]) - 262 * machine_state.CYCLES_IN_LINE) < 3 * machine_state.CYCLES_IN_LINE
     assert state["instructions"][0, 0] < 10_000 and len(np.unique(ending.pictures)) > 20
 
 
-IMPOSSIBLE = [("instructions", 25_001), ("slices", 0x01FF0000), ("bank", 4), ("X_BALL", 160), ("STARS", 5), ("buffer", 2), ("paddle", -1), ("phase", -80)]
+IMPOSSIBLE = [
+    ("instructions", 25_001),
+    ("slices", 0x01FF0000),
+    ("bank", 4),
+    ("X_BALL", 160),
+    ("STARS", 5),
+    ("buffer", 2),
+    ("paddle", -1),
+    ("phase", -80),
+]
 
 
 @pytest.mark.parametrize(("name", "value"), IMPOSSIBLE)
 def test_states_that_cannot_be_are_told(played, name: str, value: int):
-    shelf, _, ending = played
+    rom_bank, _, ending = played
     now = machine_state.fields(ending.machine)
     if name in machine_state.shown():
         now["kept"][7, machine_state.shown().index(name)] = value
     else:
         now[name][7, 0] = value
-    assert atari_fuzz.out_of_range(now, shelf.table) == [f"'{name}' of console 7 is out of range"]
+    assert atari_fuzz.out_of_range(now, rom_bank.table) == [f"'{name}' of console 7 is out of range"]
 
 
 def test_the_layout_of_a_state_is_the_consoles():

@@ -4,18 +4,20 @@ from pathlib import Path
 
 import pytest
 
-from worldloom.atari.duels import DUELS, FOR_SEVERAL, find_duel
-from worldloom.atari.games import ALL_ACTIONS, GAMES, RESET, find_game, game_of_rom, read_numbers
-from worldloom.atari.games_page import games_page, short
-from worldloom.atari.rule_text import rules
-from worldloom.atari.rules import number_of
-from worldloom.core.errors import InputError
+from worldloom.atari.games.game_table import ALL_ACTIONS, GAMES, RESET, find_game, game_of_rom, read_numbers
+from worldloom.atari.games.games_page import games_page, short
+from worldloom.atari.games.multiplayer import MULTIPLAYER_ONLY, MULTIPLAYER_VARIANTS, find_variant
+from worldloom.atari.games.reward_rules import rules
+from worldloom.atari.games.reward_rules_cpp import number_of
+from worldloom.core.base.errors import InputError
 
 PAGE = Path(__file__).parents[2] / "docs" / "worlds" / "atari_games.md"
 
 
 def test_there_are_104_games_and_four_for_several_players():
-    assert len(GAMES) == 108 and {game.name for game in GAMES} > set(FOR_SEVERAL) and len(set(FOR_SEVERAL)) == 4
+    assert (
+        len(GAMES) == 108 and {game.name for game in GAMES} > set(MULTIPLAYER_ONLY) and len(set(MULTIPLAYER_ONLY)) == 4
+    )
     assert [game.name for game in GAMES] == sorted(game.name for game in GAMES)
     for facts in ({game.id for game in GAMES}, {game.md5 for game in GAMES}):
         assert len(facts) == 108
@@ -23,7 +25,7 @@ def test_there_are_104_games_and_four_for_several_players():
 
 
 def test_every_game_has_a_rule_at_its_number():
-    names = {game.name for game in GAMES} | {duel.rule for duel in DUELS.values()}
+    names = {game.name for game in GAMES} | {variant.rule for variant in MULTIPLAYER_VARIANTS.values()}
     assert set(rules()) == names
     assert [number_of(game.name) for game in GAMES] == [game.number for game in GAMES] == list(range(108))
     assert sorted(map(number_of, names)) == list(range(len(names)))
@@ -64,16 +66,23 @@ def test_what_single_games_need():
 
 
 def test_duels_are_found_by_their_name_and_by_their_game():
-    assert find_duel("combat_plane").game is find_duel("combat").game
-    assert find_duel("combat").name == "combat_tank" and find_duel("Pong-v5").name == "pong"
-    assert find_duel("foozpong").game is find_game("pong")
-    with pytest.raises(InputError, match="MsPacman-v5 is for one player: leave players out; two can play BasketballPong, Boxing, ") as told:
-        find_duel("MsPacman-v5")
-    assert str(told.value).endswith(", WizardOfWor, and four Quadrapong, Warlords") and str(told.value).count("Warlords") == 1
+    assert find_variant("combat_plane").game is find_variant("combat").game
+    assert find_variant("combat").name == "combat_tank" and find_variant("Pong-v5").name == "pong"
+    assert find_variant("foozpong").game is find_game("pong")
+    with pytest.raises(
+        InputError, match="MsPacman-v5 is for one player: leave players out; two can play BasketballPong, Boxing, "
+    ) as told:
+        find_variant("MsPacman-v5")
+    assert (
+        str(told.value).endswith(", WizardOfWor, and four Quadrapong, Warlords")
+        and str(told.value).count("Warlords") == 1
+    )
 
 
 def test_the_page_of_games_is_as_the_tables_are():
-    assert PAGE.read_text() == games_page(), "write it anew: python -m worldloom.atari.games_page > docs/worlds/atari_games.md"
+    assert PAGE.read_text() == games_page(), (
+        "write it anew: python -m worldloom.atari.games.games_page > docs/worlds/atari_games.md"
+    )
 
 
 def test_spans_of_numbers_are_short():

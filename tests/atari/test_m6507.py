@@ -6,9 +6,9 @@ import random
 
 import numpy as np
 import pytest
-from bare_machine import JAM, MOST_INSTRUCTIONS, Machines, run_program
+from bare_machine import JAM, MAX_INSTRUCTIONS, Machines, run_program
 
-from worldloom.atari.cartridge import POLL, cartridge
+from worldloom.atari.cartridges.cartridge import POLL, cartridge
 
 mpu6502 = pytest.importorskip("py65.devices.mpu6502", reason="py65, the second opinion on the 6502, is not installed")
 
@@ -45,10 +45,14 @@ class Board:
 def documented() -> dict[int, int]:
     """The documented opcodes and the lengths of their instructions."""
     lengths = {"imp": 1, "acc": 1, "abs": 3, "abx": 3, "aby": 3, "ind": 3}
-    return {opcode: lengths.get(mode, 2) for opcode, (name, mode) in enumerate(mpu6502.MPU().disassemble) if name != "???"}
+    return {
+        opcode: lengths.get(mode, 2) for opcode, (name, mode) in enumerate(mpu6502.MPU().disassemble) if name != "???"
+    }
 
 
-def case_of(opcode: int, length: int, place: int, image: bytearray, chance: random.Random) -> tuple[list[int], bytearray]:
+def case_of(
+    opcode: int, length: int, place: int, image: bytearray, chance: random.Random
+) -> tuple[list[int], bytearray]:
     """Registers and RAM for one instruction, written to ``place``, that touches nothing but RAM and ROM and goes on between two cases."""
     while True:
         ram = bytearray(chance.randbytes(128))
@@ -57,7 +61,12 @@ def case_of(opcode: int, length: int, place: int, image: bytearray, chance: rand
         flags = chance.randrange(256) | 0x30
         if opcode & 0x61 == 0x61:  # ADC and SBC in decimal mode are tested on their own
             flags &= ~8
-        registers = [ORIGIN + place, *(chance.choice([chance.randrange(256), 0, 255, 127, 128]) for _ in range(3)), chance.randrange(0x83, 0xFD), flags]
+        registers = [
+            ORIGIN + place,
+            *(chance.choice([chance.randrange(256), 0, 255, 127, 128]) for _ in range(3)),
+            chance.randrange(0x83, 0xFD),
+            flags,
+        ]
         try:
             after = step(registers, ram, image)[0][0]
         except TouchedError:
@@ -85,15 +94,17 @@ def test_documented_instructions_do_what_py65_does(by_lines: bool):
         image = bytearray([JAM] * 4096)
         image[0xFFE:] = bytes([0x34, 0xF5])
         given = [case_of(opcode, lengths[opcode], 16 * k + 7, image, chance) for k, opcode in enumerate(batch)]
-        machines = Machines(cartridge(bytes(image)), np.array([r for r, _ in given]), np.array([list(ram) for _, ram in given], np.uint8)).run(
-            by_lines=by_lines
-        )
+        machines = Machines(
+            cartridge(bytes(image)),
+            np.array([r for r, _ in given]),
+            np.array([list(ram) for _, ram in given], np.uint8),
+        ).run(by_lines=by_lines)
         for k, opcode in enumerate(batch):
             registers, ram, cycles = step(*given[k], image)
             name = f"{opcode:02X} with {given[k][0]}"
             assert machines.registers[k, :6].tolist() == registers, name
             assert bytes(machines.memory[k]) == bytes(ram), name
-            assert machines.registers[k, 6] == CORRECTED.get(opcode, cycles) + 2 * (MOST_INSTRUCTIONS - 1), name
+            assert machines.registers[k, 6] == CORRECTED.get(opcode, cycles) + 2 * (MAX_INSTRUCTIONS - 1), name
 
 
 def program(*instructions: str, end: int = JAM) -> bytes:
@@ -110,7 +121,8 @@ def ram_after(*instructions: str) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "carry", "total"), [(0x19, 0x28, 0, 0x47), (0x99, 0x01, 0, 0x100), (0x58, 0x46, 1, 0x105), (0, 0, 1, 1), (0x99, 0x99, 1, 0x199)]
+    ("one", "other", "carry", "total"),
+    [(0x19, 0x28, 0, 0x47), (0x99, 0x01, 0, 0x100), (0x58, 0x46, 1, 0x105), (0, 0, 1, 1), (0x99, 0x99, 1, 0x199)],
 )
 def test_decimal_sums_and_differences(one: int, other: int, carry: int, total: int):
     enter = "38" if carry else "18"
@@ -156,18 +168,26 @@ def test_every_opcode_ends_a_run():
     images = [program(f"{opcode:02X}", end=opcode) for opcode in range(256)]
     for image in images[::5]:
         machine = run_program(cartridge(image))
-        assert machine.registers[0, 7] == MOST_INSTRUCTIONS
-        assert machine.registers[0, 6] >= 2 * MOST_INSTRUCTIONS
+        assert machine.registers[0, 7] == MAX_INSTRUCTIONS
+        assert machine.registers[0, 6] >= 2 * MAX_INSTRUCTIONS
 
 
 @pytest.mark.parametrize("read", ["AD 84 02", "AE 84 02", "AC 84 02", "2C 85 02", "AD 85 02"])
 @pytest.mark.parametrize("branch", ["D0", "10", "30"])
-@pytest.mark.parametrize(("interval", "value"), [(0x94, 200), (0x95, 37), (0x96, 140), (0x97, 9), (0x96, 0), (0x97, 255)])
+@pytest.mark.parametrize(
+    ("interval", "value"), [(0x94, 200), (0x95, 37), (0x96, 140), (0x97, 9), (0x96, 0), (0x97, 255)]
+)
 def test_waiting_for_the_timer_ends_as_if_every_round_were_run(read: str, branch: str, interval: int, value: int):
     """Rounds of a loop that polls the timer are skipped: cycles, instructions, registers and flags do not show it, and the last case ends in a wait."""
-    image = program(f"A9 {value:02X} 8D {interval:02X} 02 EA", read, branch, "FB 08 68 85 80 86 81 84 82 AD 84 02 85 83")
+    image = program(
+        f"A9 {value:02X} 8D {interval:02X} 02 EA", read, branch, "FB 08 68 85 80 86 81 84 82 AD 84 02 85 83"
+    )
     cart = cartridge(image)
-    ending = [run_program(cart, words=words, by_lines=by_lines) for words in (cart.words, cart.words & ~np.uint32(POLL)) for by_lines in (False, True)]
+    ending = [
+        run_program(cart, words=words, by_lines=by_lines)
+        for words in (cart.words, cart.words & ~np.uint32(POLL))
+        for by_lines in (False, True)
+    ]
     for other in ending[1:]:
         assert np.array_equal(ending[0].registers, other.registers)
         assert np.array_equal(ending[0].memory, other.memory)

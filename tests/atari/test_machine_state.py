@@ -10,8 +10,8 @@ import pytest
 import torch
 
 import worldloom as wl
-from worldloom.atari import machine_state
-from worldloom.core.errors import InputError
+from worldloom.atari.emulator import machine_state
+from worldloom.core.base.errors import InputError
 
 GAMES = "ALE/Breakout-v5+ALE/Pong-v5"
 SETTINGS: list[tuple[str, dict]] = [
@@ -37,11 +37,24 @@ def test_a_game_that_is_not_there_is_refused(sim: wl.Simulation, game: int, tmp_
     games = kept.tensors["Console.game"].clone()
     games[3] = game
     replace(kept, tensors={**kept.tensors, "Console.game": games}).save(tmp_path / "crafted.safetensors")
-    with pytest.raises(InputError, match=rf"crafted\.safetensors .* Console.game of world 3 holds {game:,}, and it must be between 0 and 1"):
+    with pytest.raises(
+        InputError,
+        match=rf"crafted\.safetensors .* Console.game of world 3 holds {game:,}, and it must be between 0 and 1",
+    ):
         sim.restore(wl.Snapshot.load(tmp_path / "crafted.safetensors"))
 
 
-FIELDS = [("slices", 0x01FF0000), ("bank", 4), ("buffer", 2), ("paddle", -1), ("phase", -80), ("enabl", 2), ("over", 2), ("timer_shift", 40), ("cycles", -5)]
+FIELDS = [
+    ("slices", 0x01FF0000),
+    ("bank", 4),
+    ("buffer", 2),
+    ("paddle", -1),
+    ("phase", -80),
+    ("enabl", 2),
+    ("over", 2),
+    ("timer_shift", 40),
+    ("cycles", -5),
+]
 
 
 @pytest.mark.parametrize(("name", "value"), [*FIELDS, ("X_BALL", 160), ("MISSILE0", 255)])
@@ -69,7 +82,9 @@ def test_native_code_trusts_no_number(id_: str, settings: dict) -> None:
             for column in console:
                 if column.field.role.value in ("state", "info") and numbers.random() < 0.7:
                     tensor = column.torch()
-                    random = torch.from_numpy(numbers.integers(0, 256, (tensor.numel(), tensor.element_size()), dtype=np.uint8))
+                    random = torch.from_numpy(
+                        numbers.integers(0, 256, (tensor.numel(), tensor.element_size()), dtype=np.uint8)
+                    )
                     if tensor.dtype == torch.bool:
                         random &= 1
                     tensor.view(torch.uint8).reshape(-1).copy_(random.reshape(-1))

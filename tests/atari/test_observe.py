@@ -10,11 +10,11 @@ import warp as wp
 from atari_pictures import LOOKS, palettes, pictures
 from opencv_reference import assert_opencvs, resized
 
-from worldloom.atari.observe import Look, Observer, Show
-from worldloom.atari.palettes import greys
-from worldloom.atari.resize import plan
-from worldloom.atari.television import Format
-from worldloom.core.errors import InputError
+from worldloom.atari.frames.observe import FrameSelection, Look, Observer
+from worldloom.atari.frames.palettes import greys
+from worldloom.atari.frames.resize import plan
+from worldloom.atari.frames.television import Format
+from worldloom.core.base.errors import InputError
 
 cv2 = pytest.importorskip("cv2", reason="OpenCV is what pictures are compared with")
 CPU = wp.get_device("cpu")
@@ -23,7 +23,11 @@ CPU = wp.get_device("cpu")
 @pytest.mark.parametrize("name", LOOKS)
 def test_pictures_equal_opencv(name: str):
     look, heights = LOOKS[name]
-    observer, rng, count = Observer(look, heights, palettes(len(heights), look.colour), CPU), np.random.default_rng(0), 8
+    observer, rng, count = (
+        Observer(look, heights, palettes(len(heights), look.colour), CPU),
+        np.random.default_rng(0),
+        8,
+    )
     frames, game = pictures(rng, count, max(heights)), rng.integers(0, len(heights), count).astype(np.int32)
     before = rng.integers(0, 256, (count, *observer.shape)).astype(np.uint8)
     screen = wp.array(before.reshape(count, -1), device=CPU)
@@ -47,19 +51,40 @@ class Batch:
 
     def after(self, show: list[int] | None = None, fresh: list[bool] | None = None, **where) -> np.ndarray:
         screen, game = wp.array(self.before, device=CPU), wp.zeros(6, dtype=wp.int32, device=CPU)
-        arrays = [None if numbers is None else wp.array(numbers, dtype=kind, device=CPU) for numbers, kind in ((show, wp.int32), (fresh, wp.bool))]
+        arrays = [
+            None if numbers is None else wp.array(numbers, dtype=kind, device=CPU)
+            for numbers, kind in ((show, wp.int32), (fresh, wp.bool))
+        ]
         self.observer.launch(wp.array(self.frames, device=CPU), game, screen, *arrays, **where)
         return screen.numpy()
 
     def picture(self, k: int, *planes: int) -> np.ndarray:
         palette = greys(Format.NTSC)
-        return cv2.resize(np.maximum.reduce([palette[self.frames[k, n]] for n in planes]), (84, 84), interpolation=cv2.INTER_AREA)
+        return cv2.resize(
+            np.maximum.reduce([palette[self.frames[k, n]] for n in planes]), (84, 84), interpolation=cv2.INTER_AREA
+        )
 
 
 def test_what_becomes_of_two_pictures():
     batch = Batch()
-    seen = batch.after([Show.SAME, Show.FIRST, Show.SECOND, Show.BRIGHTER, Show.NOTHING_NEW, Show.BRIGHTER])
-    newest = [batch.before[0, 3], batch.picture(1, 0), batch.picture(2, 1), batch.picture(3, 0, 1), None, batch.picture(5, 0, 1)]
+    seen = batch.after(
+        [
+            FrameSelection.SAME,
+            FrameSelection.FIRST,
+            FrameSelection.SECOND,
+            FrameSelection.BRIGHTER,
+            FrameSelection.NOTHING_NEW,
+            FrameSelection.BRIGHTER,
+        ]
+    )
+    newest = [
+        batch.before[0, 3],
+        batch.picture(1, 0),
+        batch.picture(2, 1),
+        batch.picture(3, 0, 1),
+        None,
+        batch.picture(5, 0, 1),
+    ]
     for k in (0, 1, 2, 3, 5):
         np.testing.assert_array_equal(seen[k, :3], batch.before[k, 1:], err_msg=f"console {k}")
         assert_opencvs(seen[k, 3], newest[k], f"console {k}")
@@ -69,11 +94,13 @@ def test_what_becomes_of_two_pictures():
 @pytest.mark.parametrize("older", ["repeat", "zero"])
 def test_a_stack_begins(older: str):
     batch = Batch(older)
-    seen = batch.after([Show.SECOND] * 5 + [Show.SAME], [True, False, True, False, True, True])
+    seen = batch.after([FrameSelection.SECOND] * 5 + [FrameSelection.SAME], [True, False, True, False, True, True])
     for k in range(6):
         newest = batch.before[k, 3] if k == 5 else batch.picture(k, 1)
         begun = [seen[k, 3]] * 3 if older == "repeat" else [np.zeros((84, 84), np.uint8)] * 3
-        np.testing.assert_array_equal(seen[k, :3], batch.before[k, 1:] if k in (1, 3) else begun, err_msg=f"console {k}")
+        np.testing.assert_array_equal(
+            seen[k, :3], batch.before[k, 1:] if k in (1, 3) else begun, err_msg=f"console {k}"
+        )
         assert_opencvs(seen[k, 3], newest, f"console {k}")
 
 
@@ -89,8 +116,15 @@ def test_consoles_that_are_not_meant_stay_as_they_are():
 
 def test_threads_share_a_batch():
     batch = Batch()
-    screen, frames, game = wp.array(batch.before, device=CPU), wp.array(batch.frames, device=CPU), wp.zeros(6, dtype=wp.int32, device=CPU)
-    crew = [threading.Thread(target=batch.observer.launch, args=(frames, game, screen), kwargs={"first": 2 * n, "count": 2}) for n in range(3)]
+    screen, frames, game = (
+        wp.array(batch.before, device=CPU),
+        wp.array(batch.frames, device=CPU),
+        wp.zeros(6, dtype=wp.int32, device=CPU),
+    )
+    crew = [
+        threading.Thread(target=batch.observer.launch, args=(frames, game, screen), kwargs={"first": 2 * n, "count": 2})
+        for n in range(3)
+    ]
     for thread in crew:
         thread.start()
     for thread in crew:
@@ -139,7 +173,11 @@ def test_what_cannot_be_shown_is_refused(make, words: str):
 
 @pytest.mark.parametrize(
     ("frames", "seen", "words"),
-    [((2, 2, 209, 160), (2, 4, 84, 84), "210 or more"), ((2, 1, 210, 160), (2, 4, 84, 84), "consoles, 2"), ((2, 2, 210, 160), (2, 3, 84, 84), "screen")],
+    [
+        ((2, 2, 209, 160), (2, 4, 84, 84), "210 or more"),
+        ((2, 1, 210, 160), (2, 4, 84, 84), "consoles, 2"),
+        ((2, 2, 210, 160), (2, 3, 84, 84), "screen"),
+    ],
 )
 def test_arrays_that_do_not_fit_are_refused(frames: tuple[int, ...], seen: tuple[int, ...], words: str):
     observer = Observer(Look(), [210], palettes(1, "grey"), CPU)

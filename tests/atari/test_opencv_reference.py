@@ -8,7 +8,7 @@ import pytest
 import warp as wp
 from atari_pictures import LOOKS, palettes
 
-from worldloom.atari.observe import Observer
+from worldloom.atari.frames.observe import Observer
 
 CPU = wp.get_device("cpu")
 
@@ -18,7 +18,9 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """A machine with another processor, whose OpenCV is looked at anew."""
     pytest.importorskip("cv2", reason="OpenCV is what is replaced")
     monkeypatch.setattr(opencv_reference.platform, "machine", lambda: "aarch64")
-    monkeypatch.setattr(opencv_reference, "opencv_rounds_as_x86", opencv_reference.opencv_rounds_as_x86.__wrapped__)  # without its cache
+    monkeypatch.setattr(
+        opencv_reference, "opencv_rounds_as_x86", opencv_reference.opencv_rounds_as_x86.__wrapped__
+    )  # without its cache
     return monkeypatch
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from worldloom.atari.palettes import colours, greys
-from worldloom.atari.television import Format
+from worldloom.atari.frames.palettes import colours, greys
+from worldloom.atari.frames.television import Format
 
 
 @pytest.mark.parametrize("television", Format)

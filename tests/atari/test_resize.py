@@ -6,39 +6,47 @@ import numpy as np
 import pytest
 from opencv_reference import assert_opencvs
 
-from worldloom.atari.resize import Kind, Plan, plan, whole
+from worldloom.atari.frames.resize import Interpolation, ResizePlan, plan, whole
 
 cv2 = pytest.importorskip("cv2", reason="OpenCV is what sizes are compared with")
 FLOAT = np.float32
 
 
-def means(found: Plan, picture: np.ndarray) -> np.ndarray:
+def means(found: ResizePlan, picture: np.ndarray) -> np.ndarray:
     """What whole numbers make of a picture, and OpenCV's arithmetic where they are in doubt."""
     lines, columns, source = found.lines, found.columns, picture.astype(np.int64)
     across = sum(columns.weights[:, i] * source[:, columns.first + i] for i in range(columns.taps))
     sums = sum(lines.weights[:, j, None] * across[lines.first + j] for j in range(lines.taps))
     rounded, rest = np.divmod(2 * sums + found.unit, 2 * found.unit)
     doubt = (rest <= found.doubt) | (rest >= 2 * found.unit - found.doubt)
-    if found.kind is Kind.QUARTERS:
+    if found.kind is Interpolation.QUARTERS:
         return rounded.astype(np.uint8)
-    if found.kind is Kind.BOX:
+    if found.kind is Interpolation.BOX:
         real = sums.astype(FLOAT) * FLOAT(1 / found.unit)
     else:
-        parts = sum((picture.astype(FLOAT)[:, columns.first + i] * columns.shares[:, i] for i in range(columns.taps)), FLOAT(0))
+        parts = sum(
+            (picture.astype(FLOAT)[:, columns.first + i] * columns.shares[:, i] for i in range(columns.taps)), FLOAT(0)
+        )
         real = sum((lines.shares[:, j, None] * parts[lines.first + j] for j in range(lines.taps)), FLOAT(0))
-    assert np.array_equal(np.rint(real)[~doubt], rounded[~doubt]), "a mean that is not in doubt is rounded otherwise by OpenCV"
+    assert np.array_equal(np.rint(real)[~doubt], rounded[~doubt]), (
+        "a mean that is not in doubt is rounded otherwise by OpenCV"
+    )
     return np.where(doubt, np.rint(real), rounded).astype(np.uint8)
 
 
-def between(found: Plan, picture: np.ndarray) -> np.ndarray:
+def between(found: ResizePlan, picture: np.ndarray) -> np.ndarray:
     lines, columns, source = found.lines, found.columns, picture.astype(np.int64)
-    across = sum(columns.weights[:, i] * source[:, np.minimum(columns.first + i, picture.shape[1] - 1)] for i in range(2))
-    down = sum(lines.weights[:, j, None] * (across[np.clip(lines.first + j, 0, len(source) - 1)] >> 4) >> 16 for j in range(2))
+    across = sum(
+        columns.weights[:, i] * source[:, np.minimum(columns.first + i, picture.shape[1] - 1)] for i in range(2)
+    )
+    down = sum(
+        lines.weights[:, j, None] * (across[np.clip(lines.first + j, 0, len(source) - 1)] >> 4) >> 16 for j in range(2)
+    )
     return (down + 2 >> 2).astype(np.uint8)
 
 
-def made(found: Plan, picture: np.ndarray) -> np.ndarray:
-    return (between if found.kind is Kind.LINEAR else means)(found, picture)
+def made(found: ResizePlan, picture: np.ndarray) -> np.ndarray:
+    return (between if found.kind is Interpolation.LINEAR else means)(found, picture)
 
 
 def noise(rng: np.random.Generator, height: int, colours: int) -> np.ndarray:
@@ -51,20 +59,37 @@ def test_sizes_at_random(area: bool):
     rng, kinds = np.random.default_rng(5), set()
     for trial in range(120):
         height = int(rng.choice([210, 214, 250, rng.integers(1, 257)]))
-        size = (int(rng.integers(1, height + 1)), int(rng.integers(1, 161))) if trial % 3 else (int(rng.integers(1, 400)), int(rng.integers(1, 300)))
+        size = (
+            (int(rng.integers(1, height + 1)), int(rng.integers(1, 161)))
+            if trial % 3
+            else (int(rng.integers(1, 400)), int(rng.integers(1, 300)))
+        )
         found, picture = plan((height, 160), size, area), noise(rng, height, 256 if trial % 2 else 3)
         kinds.add(found.kind)
         wanted = cv2.resize(picture, size[::-1], interpolation=cv2.INTER_AREA if area else cv2.INTER_LINEAR)
         assert_opencvs(made(found, picture), wanted, f"{height} lines to {size}, {found.kind!r}")
-    assert kinds >= ({Kind.AREA, Kind.LINEAR} if area else {Kind.LINEAR})
+    assert kinds >= ({Interpolation.AREA, Interpolation.LINEAR} if area else {Interpolation.LINEAR})
 
 
 @pytest.mark.parametrize(
     ("size", "kind"),
-    [((84, 84), Kind.AREA), ((105, 80), Kind.QUARTERS), ((70, 40), Kind.BOX), ((35, 20), Kind.BOX), ((210, 80), Kind.BOX), ((210, 160), Kind.BOX)]
-    + [((220, 84), Kind.LINEAR), ((70, 200), Kind.LINEAR), ((420, 320), Kind.LINEAR), ((1, 1), Kind.BOX), ((209, 159), Kind.AREA)],
+    [
+        ((84, 84), Interpolation.AREA),
+        ((105, 80), Interpolation.QUARTERS),
+        ((70, 40), Interpolation.BOX),
+        ((35, 20), Interpolation.BOX),
+        ((210, 80), Interpolation.BOX),
+        ((210, 160), Interpolation.BOX),
+    ]
+    + [
+        ((220, 84), Interpolation.LINEAR),
+        ((70, 200), Interpolation.LINEAR),
+        ((420, 320), Interpolation.LINEAR),
+        ((1, 1), Interpolation.BOX),
+        ((209, 159), Interpolation.AREA),
+    ],
 )
-def test_sizes_of_every_kind(size: tuple[int, int], kind: Kind):
+def test_sizes_of_every_kind(size: tuple[int, int], kind: Interpolation):
     found, rng = plan((210, 160), size), np.random.default_rng(1)
     assert found.kind is kind
     for colours in (256, 2, 5):

@@ -7,7 +7,7 @@ import random
 import pytest
 from bare_machine import run_program
 
-from worldloom.atari.cartridge import cartridge
+from worldloom.atari.cartridges.cartridge import cartridge
 
 INTERVALS = {0x94: 0, 0x95: 3, 0x96: 6, 0x97: 10}
 """Registers that set the timer, and the intervals that they choose as powers of two."""
@@ -73,7 +73,9 @@ def test_setting_the_timer_anew_forgets_that_it_had_expired():
 
 
 def test_ports_show_their_pins_whatever_is_written():
-    code = bytes.fromhex("A9 FF 8D 81 02 8D 83 02 A9 00 8D 80 02 8D 82 02 AD 80 02 85 80 AD 81 02 85 81 AD 82 02 85 82 AD 83 02 85 83")
+    code = bytes.fromhex(
+        "A9 FF 8D 81 02 8D 83 02 A9 00 8D 80 02 8D 82 02 AD 80 02 85 80 AD 81 02 85 81 AD 82 02 85 82 AD 83 02 85 83"
+    )
     assert run_program(cartridge(image_of(code))).memory[0, :4].tolist() == [0xFF, 0xFF, 0x3F, 0x00]
 
 

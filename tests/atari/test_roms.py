@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from references.colour_bars import colour_bars
 
-from worldloom.atari import roms
-from worldloom.atari.cartridge import Kind
-from worldloom.atari.games import GAMES, find_game
-from worldloom.core.errors import InputError
+from worldloom.atari.cartridges import roms
+from worldloom.atari.cartridges.cartridge import CartridgeKind
+from worldloom.atari.games.game_table import GAMES, find_game
+from worldloom.core.base.errors import InputError
 
 IMAGE = colour_bars([0])
 HAS_ROMS = importlib.util.find_spec("ale_py") is not None
@@ -58,7 +58,12 @@ def test_the_package_has_the_rom_of_every_game(monkeypatch):
     found = roms.available()
     assert [rom.name for rom in found] == [game.name for game in GAMES]
     assert all(rom.game.cartridge == rom.kind.label and rom.notice == "" for rom in found)
-    assert roms.find("MsPacman-v5") == roms.find("ms_pacman") == roms.find("ALE/MsPacman-v5") == roms.find(roms.find("ms_pacman").source)
+    assert (
+        roms.find("MsPacman-v5")
+        == roms.find("ms_pacman")
+        == roms.find("ALE/MsPacman-v5")
+        == roms.find(roms.find("ms_pacman").source)
+    )
 
 
 def test_the_package_is_not_imported(monkeypatch):
@@ -92,13 +97,16 @@ def test_an_unknown_rom_is_allowed_with_a_notice(tmp_path):
     file = tmp_path / "homebrew.bin"
     file.write_bytes(IMAGE)
     rom = roms.find(file)
-    assert (rom.name, rom.game, rom.kind) == ("homebrew", None, Kind.K4)
+    assert (rom.name, rom.game, rom.kind) == ("homebrew", None, CartridgeKind.K4)
     assert rom.md5 in rom.notice and "no rewards" in rom.notice
     assert "image" not in repr(rom)
 
 
 def test_a_game_whose_rom_is_missing_is_named_with_the_way_to_get_it(folder):
-    with pytest.raises(InputError, match=r"there is no ROM of pong, with the MD5 60e0ea3cbe0913d39803477945e9e5ec, in .*: pip install 'worldloom\[atari\]'"):
+    with pytest.raises(
+        InputError,
+        match=r"there is no ROM of pong, with the MD5 60e0ea3cbe0913d39803477945e9e5ec, in .*: pip install 'worldloom\[atari\]'",
+    ):
         roms.find("Pong-v5")
 
 
@@ -106,7 +114,7 @@ def test_without_any_folder_the_same_is_said(folder, monkeypatch):
     monkeypatch.delenv(roms.VARIABLE)
     with pytest.raises(InputError, match=r"^there is no ROM of pong: pip install 'worldloom\[atari\]'"):
         roms.find("pong")
-    assert roms.available() == [] and roms.survey() == []
+    assert roms.available() == [] and roms.scan() == []
 
 
 @pytest.mark.parametrize(("image", "said"), [(IMAGE, "is another program"), (b"", "is empty")])
@@ -128,18 +136,18 @@ def test_a_survey_has_every_file_and_says_what_is_wrong(folder):
     (folder / "c.zip").write_bytes(b"PK\x03\x04" + bytes(range(200)))
     (folder / "notes.txt").write_text("not a ROM by its name")
     (folder / "d.bin").mkdir()
-    found = roms.survey()
+    found = roms.scan()
     assert [file.source.name for file in found] == ["a.bin", "b.rom", "c.zip", "d.bin"]
     assert [file.rom is None for file in found] == [False, True, True, True]
     assert [bool(file.problem) for file in found] == [False, True, True, True]
-    assert roms.survey(folder) == found
-    assert roms.survey(folder / "a.bin") == found[:1]
+    assert roms.scan(folder) == found
+    assert roms.scan(folder / "a.bin") == found[:1]
     assert [rom.name for rom in roms.available()] == ["a"]
 
 
 def test_a_survey_of_what_is_not_there_is_refused(tmp_path):
     with pytest.raises(InputError, match="there is no file"):
-        roms.survey(tmp_path / "nothing")
+        roms.scan(tmp_path / "nothing")
 
 
 def zipped(image: bytes) -> bytes:

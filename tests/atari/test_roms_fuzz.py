@@ -6,9 +6,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from worldloom.atari import roms
-from worldloom.atari.cartridge import KIB
-from worldloom.core.errors import InputError
+from worldloom.atari.cartridges import roms
+from worldloom.atari.cartridges.cartridge import KIB
+from worldloom.core.base.errors import InputError
 
 SIZES = st.sampled_from([size * KIB for size in (2, 4, 8, 10, 12, 16, 32, 64, 256)])
 
@@ -19,7 +19,9 @@ def images(draw) -> bytes:
     if draw(st.booleans()):
         return draw(st.binary(max_size=600))
     size = draw(SIZES) + draw(st.sampled_from([0, 0, 0, -1, 1, 255]))
-    start = draw(st.sampled_from([b"", b"PK\x03\x04", b"\x1f\x8b\x08", b"<html>", b"\x85\x3f", b"7z\xbc\xaf\x27\x1c"])) + draw(st.binary(max_size=64))
+    start = draw(
+        st.sampled_from([b"", b"PK\x03\x04", b"\x1f\x8b\x08", b"<html>", b"\x85\x3f", b"7z\xbc\xaf\x27\x1c"])
+    ) + draw(st.binary(max_size=64))
     pattern = draw(st.binary(min_size=1, max_size=64))
     return (start + pattern * (size // len(pattern) + 1))[:size]
 
@@ -29,7 +31,9 @@ def folder(tmp_path_factory) -> Path:
     return tmp_path_factory.mktemp("roms")
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+)
 @given(image=images())
 @example(image=b"\x85\x3f" * (3 * KIB))
 def test_any_file_is_a_rom_or_is_refused(folder, image):
@@ -42,7 +46,7 @@ def test_any_file_is_a_rom_or_is_refused(folder, image):
     else:
         assert rom.image == image and rom.name == "some" and rom.game is None
         assert rom.kind.label
-    found = roms.survey(folder)
+    found = roms.scan(folder)
     assert [item.source for item in found] == [file] and (found[0].rom is None) == bool(found[0].problem)
 
 

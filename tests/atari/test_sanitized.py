@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import sanitized
 
-from worldloom.atari.lineup import on_shelf, titles
-from worldloom.atari.settings import settle
+from worldloom.atari.env.game_selection import game_specs, rom_bank_of
+from worldloom.atari.env.settings import resolve_settings
 
 TRIALS = 300
 
@@ -29,7 +29,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("games", [["breakout", "pong"], ["pitfall2", "asteroids", "hero"]])
 def test_random_states_stay_inside(program: Path, games: list[str], tmp_path: Path) -> None:
-    shelf = on_shelf(titles(games, settle({})))
-    ended = sanitized.run(program, shelf, shelf.power_on, TRIALS, tmp_path)
+    rom_bank = rom_bank_of(game_specs(games, resolve_settings({})))
+    ended = sanitized.run(program, rom_bank, rom_bank.power_on, TRIALS, tmp_path)
     assert ended.returncode == 0, ended.stderr[-3000:]
     assert ended.stdout == f"{TRIALS} states\n"

@@ -7,21 +7,37 @@ import numpy as np
 import pytest
 
 import worldloom as wl
-from worldloom.atari.settings import DEFAULTS, ENVPOOL, GYMNASIUM, NAMES, VECTOR, Settings, read, settle, written
+from worldloom.atari.env.settings import (
+    DEFAULTS,
+    ENVPOOL,
+    GYMNASIUM,
+    NAMES,
+    VECTOR,
+    Settings,
+    format_settings,
+    read,
+    resolve_settings,
+)
 
 
 def test_the_defaults_are_envpools():
     envpool = pytest.importorskip("envpool")
     theirs = envpool.make_spec("Pong-v5").config._asdict()
     shared = theirs.keys() & {f.name for f in dataclasses.fields(Settings)}
-    assert {name: theirs[name] for name in shared - {"mode", "difficulty"}} == {name: getattr(ENVPOOL, name) for name in shared - {"mode", "difficulty"}}
+    assert {name: theirs[name] for name in shared - {"mode", "difficulty"}} == {
+        name: getattr(ENVPOOL, name) for name in shared - {"mode", "difficulty"}
+    }
     assert len(shared) == 16 and (theirs["mode"], theirs["difficulty"]) == (-1, -1)
 
 
 def test_those_of_the_vector_environment_are_ale_pys():
     vector_env = pytest.importorskip("ale_py.vector_env")
-    theirs = {name: p.default for name, p in inspect.signature(vector_env.AtariVectorEnv.__init__).parameters.items() if name in NAMES}
-    assert settle(theirs, "vector") == VECTOR
+    theirs = {
+        name: p.default
+        for name, p in inspect.signature(vector_env.AtariVectorEnv.__init__).parameters.items()
+        if name in NAMES
+    }
+    assert resolve_settings(theirs, "vector") == VECTOR
     assert len(theirs) == 16
 
 
@@ -30,7 +46,7 @@ def test_those_of_ale_are_gymnasiums():
     gymnasium.register_envs(ale_py)
     theirs = dict(gymnasium.spec("ALE/Pong-v5").kwargs)
     assert theirs.pop("game") == "pong"
-    assert settle(theirs, "gymnasium") == GYMNASIUM
+    assert resolve_settings(theirs, "gymnasium") == GYMNASIUM
 
 
 @pytest.mark.parametrize("id_", ["Pong-v0", "Pong-v4", "PongNoFrameskip-v0", "PongNoFrameskip-v4"])
@@ -38,37 +54,60 @@ def test_those_of_older_ids_are_gymnasiums(id_):
     gymnasium, ale_py = pytest.importorskip("gymnasium"), pytest.importorskip("ale_py")
     gymnasium.register_envs(ale_py)
     theirs = dict(gymnasium.spec(id_).kwargs)
-    assert wl.definition(id_) is wl.definition("ALE/Pong-v5", **{name: value for name, value in theirs.items() if name != "game"})
+    assert wl.definition(id_) is wl.definition(
+        "ALE/Pong-v5", **{name: value for name, value in theirs.items() if name != "game"}
+    )
 
 
 @pytest.mark.parametrize("like", DEFAULTS)
 @pytest.mark.parametrize(
-    "given", [{}, {"frame_skip": (2, 5)}, {"noop_max": 1, "episodic_life": True}, {"repeat_action_probability": 0.5, "mode": 4}, {"like": "vector"}]
+    "given",
+    [
+        {},
+        {"frame_skip": (2, 5)},
+        {"noop_max": 1, "episodic_life": True},
+        {"repeat_action_probability": 0.5, "mode": 4},
+        {"like": "vector"},
+    ],
 )
 def test_what_is_written_is_read_again(like, given):
-    chosen = settle(given, like)
-    text = written(chosen, like)
-    assert settle(read(text) if text else {}, like) == chosen
+    chosen = resolve_settings(given, like)
+    text = format_settings(chosen, like)
+    assert resolve_settings(read(text) if text else {}, like) == chosen
     assert (text == "") == (chosen == DEFAULTS[like])
 
 
 def test_others_names_mean_the_same():
     theirs = {"frameskip": 2, "grayscale": False, "maxpool": False, "reward_clipping": True}
-    assert settle(theirs) == settle({"frame_skip": 2, "gray_scale": False, "max_pool": False, "reward_clip": True})
-    assert settle({"obs_type": "grayscale"}, "gymnasium") == settle({"gray_scale": True}, "gymnasium")
-    assert settle({"obs_type": "rgb"}).gray_scale is False
-    assert settle({"mode": -1, "difficulty": -1}) == ENVPOOL
+    assert resolve_settings(theirs) == resolve_settings(
+        {"frame_skip": 2, "gray_scale": False, "max_pool": False, "reward_clip": True}
+    )
+    assert resolve_settings({"obs_type": "grayscale"}, "gymnasium") == resolve_settings(
+        {"gray_scale": True}, "gymnasium"
+    )
+    assert resolve_settings({"obs_type": "rgb"}).gray_scale is False
+    assert resolve_settings({"mode": -1, "difficulty": -1}) == ENVPOOL
 
 
 def test_numpys_numbers_count():
-    given = {"frame_skip": np.int64(2), "reward_clip": np.bool_(True), "repeat_action_probability": np.float32(0.25), "mode": np.int32(-1)}
-    assert settle(given) == settle({"frame_skip": 2, "reward_clip": True, "repeat_action_probability": 0.25})
+    given = {
+        "frame_skip": np.int64(2),
+        "reward_clip": np.bool_(True),
+        "repeat_action_probability": np.float32(0.25),
+        "mode": np.int32(-1),
+    }
+    assert resolve_settings(given) == resolve_settings(
+        {"frame_skip": 2, "reward_clip": True, "repeat_action_probability": 0.25}
+    )
 
 
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"frame_skip": 0}, "the setting frame_skip of an Atari world cannot be 0: give a whole number from 1 to 64, or a pair"),
+        (
+            {"frame_skip": 0},
+            "the setting frame_skip of an Atari world cannot be 0: give a whole number from 1 to 64, or a pair",
+        ),
         ({"frame_skip": (3, 3)}, "frame_skip of an Atari world cannot be"),
         ({"frame_skip": True}, "frame_skip of an Atari world cannot be True"),
         ({"stack_num": 0}, "give a whole number from 1 to 64"),
@@ -88,7 +127,7 @@ def test_numpys_numbers_count():
 )
 def test_what_cannot_be_is_refused(given, sentence):
     with pytest.raises(wl.InputError) as refused:
-        settle(given)
+        resolve_settings(given)
     assert sentence in str(refused.value)
 
 

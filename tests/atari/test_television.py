@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import worldloom as wl
-from worldloom.atari.games import GAMES, find_game
-from worldloom.atari.palettes import colours
-from worldloom.atari.television import Format, Television, detect, television_of
+from worldloom.atari.frames.palettes import colours
+from worldloom.atari.frames.television import Format, Television, detect, television_of
+from worldloom.atari.games.game_table import GAMES, find_game
 
 
 def test_games_say_what_is_shown():

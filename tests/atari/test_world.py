@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import worldloom as wl
-from worldloom.atari.console import RAM
-from worldloom.atari.launches import Emulate
-from worldloom.core.compare import compare
-from worldloom.core.errors import InputError
-from worldloom.core.launch import Launch
+from worldloom.atari.emulator.console import RAM
+from worldloom.atari.env.launches import Emulate
+from worldloom.core.base.errors import InputError
+from worldloom.core.model.launch import Launch
+from worldloom.core.tools.compare import compare
 
 pytest.importorskip("ale_py")
 
@@ -19,8 +19,24 @@ def play(sim, steps, seed=0, kinds=("Console",)):
     """Random actions; returns what was seen, rewarded and told in every step."""
     generator, seen = np.random.default_rng(seed), []
     for _ in range(steps):
-        sim.step({f"{kind}.stick": generator.integers(0, sim[kind].stick.field.space.n, sim[kind].stick.shape, np.int32) for kind in kinds})
-        seen.append([column.numpy().copy() for column in (sim["Console"].machine, sim[kinds[0]].reward, sim["Console"].lives, sim.terminated, sim.truncated)])
+        sim.step(
+            {
+                f"{kind}.stick": generator.integers(0, sim[kind].stick.field.space.n, sim[kind].stick.shape, np.int32)
+                for kind in kinds
+            }
+        )
+        seen.append(
+            [
+                column.numpy().copy()
+                for column in (
+                    sim["Console"].machine,
+                    sim[kinds[0]].reward,
+                    sim["Console"].lives,
+                    sim.terminated,
+                    sim.truncated,
+                )
+            ]
+        )
     return seen
 
 
@@ -28,9 +44,18 @@ def same(one, other):
     return all(np.array_equal(a, b) for x, y in zip(one, other, strict=True) for a, b in zip(x, y, strict=True))
 
 
-@pytest.mark.parametrize("given", [{"episodic_life": True, "repeat_action_probability": 0.3, "frame_skip": (2, 5)}, {"life_loss_info": True, "like": "vector"}])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"episodic_life": True, "repeat_action_probability": 0.3, "frame_skip": (2, 5)},
+        {"life_loss_info": True, "like": "vector"},
+    ],
+)
 def test_systems_and_kernels_agree(given):
-    assert compare(wl.definition("Breakout-v5", obs_type="ram", **given), ("python", "cpu"), num_worlds=1, steps=100) is None
+    assert (
+        compare(wl.definition("Breakout-v5", obs_type="ram", **given), ("python", "cpu"), num_worlds=1, steps=100)
+        is None
+    )
 
 
 def test_world_k_is_the_same_in_any_batch():
@@ -47,7 +72,10 @@ def test_world_k_is_the_same_in_any_batch():
 def test_each_game_of_a_batch_is_as_it_is_alone():
     both = wl.Simulation(wl.definition("Pong-v5+Breakout-v5", obs_type="ram", noop_max=1), 2, "python", seed=0)
     alone = [
-        wl.Simulation(wl.definition(f"{game}-v5", obs_type="ram", noop_max=1, full_action_space=True), 1, "python", seed=0) for game in ("Pong", "Breakout")
+        wl.Simulation(
+            wl.definition(f"{game}-v5", obs_type="ram", noop_max=1, full_action_space=True), 1, "python", seed=0
+        )
+        for game in ("Pong", "Breakout")
     ]
     generator = np.random.default_rng(1)
     for _ in range(50):
@@ -56,7 +84,9 @@ def test_each_game_of_a_batch_is_as_it_is_alone():
         for world, sim in enumerate(alone):
             sim.step(actions[world : world + 1])
             memory = slice(RAM, RAM + 128)
-            assert np.array_equal(both["Console"].machine.numpy()[world, 0, memory], sim["Console"].machine.numpy()[0, 0, memory])
+            assert np.array_equal(
+                both["Console"].machine.numpy()[world, 0, memory], sim["Console"].machine.numpy()[0, 0, memory]
+            )
 
 
 def test_snapshots_go_on_where_they_were_taken():
@@ -75,7 +105,11 @@ def test_episodes_end_and_begin(mode):
     env.reset()
     for step in range(1, 41):
         _, _, terminations, truncations, infos = env.step(np.zeros(2, np.int64))
-        over = (mode == "disabled" and step == 20) or (mode == "same_step" and step % 20 == 0) or (mode == "next_step" and step in (20, 41))
+        over = (
+            (mode == "disabled" and step == 20)
+            or (mode == "same_step" and step % 20 == 0)
+            or (mode == "next_step" and step in (20, 41))
+        )
         assert truncations.all() == over and not terminations.any()
         if over and mode == "disabled":
             env.reset(options={"reset_mask": truncations})
@@ -94,7 +128,9 @@ def test_a_game_that_is_over_stays_so():
 
 
 def test_sticky_actions_are_drawn_anew_in_every_frame():
-    sim = wl.Simulation(wl.definition("Breakout-v5", frame_skip=32, obs_type="ram", repeat_action_probability=0.25), 64, seed=0)
+    sim = wl.Simulation(
+        wl.definition("Breakout-v5", frame_skip=32, obs_type="ram", repeat_action_probability=0.25), 64, seed=0
+    )
     sim["Console"].held.fill(5)
     sim.step(np.full((64, 1), 3, np.int32))  # LEFT
     held = sim["Console"].pressed.numpy()[:, 0, :, 0]
@@ -107,7 +143,9 @@ def test_sticky_actions_are_drawn_anew_in_every_frame():
 
 
 def test_what_sticks_is_what_the_last_frame_of_a_step_had():
-    sim = wl.Simulation(wl.definition("Breakout-v5", frame_skip=(1, 9), obs_type="ram", repeat_action_probability=0.6), 64, seed=0)
+    sim = wl.Simulation(
+        wl.definition("Breakout-v5", frame_skip=(1, 9), obs_type="ram", repeat_action_probability=0.6), 64, seed=0
+    )
     for action in (3, 2, 3):
         sim.step(np.full((64, 1), action, np.int32))
         console = sim["Console"]
@@ -116,7 +154,9 @@ def test_what_sticks_is_what_the_last_frame_of_a_step_had():
 
 
 def test_what_sticks_outlasts_a_lost_life_that_is_only_told():
-    sim = wl.Simulation(wl.definition("Breakout-v5", obs_type="ram", life_loss_info=True, repeat_action_probability=0.25), 16, seed=0)
+    sim = wl.Simulation(
+        wl.definition("Breakout-v5", obs_type="ram", life_loss_info=True, repeat_action_probability=0.25), 16, seed=0
+    )
     told = 0
     for _ in range(100):
         sim.step(np.full((16, 1), 2, np.int32))  # RIGHT, which misses the ball
@@ -132,10 +172,16 @@ def test_a_game_that_is_cut_off_with_a_life_does_not_go_on(given):
     while not sim.terminated.numpy()[0]:
         sim.step([[2]])
         frames = int(sim["Console"].played.numpy()[0, 0])
-    again = wl.Simulation(wl.definition("Breakout-v5", obs_type="ram", noop_max=0, max_num_frames_per_episode=frames, **given), 1, seed=0)
+    again = wl.Simulation(
+        wl.definition("Breakout-v5", obs_type="ram", noop_max=0, max_num_frames_per_episode=frames, **given), 1, seed=0
+    )
     while not again.terminated.numpy()[0]:
         again.step([[2]])
-    assert again.truncated.numpy()[0] and again["Console"].fresh.numpy()[0, 0] and again["Console"].lives.numpy()[0, 0] == 5
+    assert (
+        again.truncated.numpy()[0]
+        and again["Console"].fresh.numpy()[0, 0]
+        and again["Console"].lives.numpy()[0, 0] == 5
+    )
 
 
 def test_rewards_are_clipped_on_demand():
@@ -163,7 +209,9 @@ def test_the_picture_of_a_world_is_a_televisions():
     env.step(np.zeros(2, np.int64))
     pong, adventure = env.render()
     assert (pong.shape, adventure.shape, pong.dtype) == ((210, 160, 3), (250, 160, 3), np.uint8)
-    assert {(144, 72, 17), (236, 236, 236)} < {tuple(pixel) for pixel in pong.reshape(-1, 3).tolist()}  # the court, and its lines
+    assert {(144, 72, 17), (236, 236, 236)} < {
+        tuple(pixel) for pixel in pong.reshape(-1, 3).tolist()
+    }  # the court, and its lines
 
 
 def test_the_second_player_moves_what_is_the_computers_otherwise():
@@ -174,7 +222,10 @@ def test_the_second_player_moves_what_is_the_computers_otherwise():
     assert sim["Console"].machine.numpy()[:, 0, height_of_the_left_paddle].tolist() == [38, 203]
 
 
-@pytest.mark.parametrize(("game", "given", "message"), [("MsPacman-v5", {}, "ms_pacman is for one player"), ("Pong-v5", {"mode": 1}, "leave mode out")])
+@pytest.mark.parametrize(
+    ("game", "given", "message"),
+    [("MsPacman-v5", {}, "ms_pacman is for one player"), ("Pong-v5", {"mode": 1}, "leave mode out")],
+)
 def test_two_players_need_a_variant_for_two(game, given, message):
     with pytest.raises(InputError, match=message):
         wl.definition(game, players=2, **given)
@@ -183,7 +234,9 @@ def test_two_players_need_a_variant_for_two(game, given, message):
 def test_memory_is_seen_without_a_picture():
     made = wl.definition("Breakout-v5", obs_type="ram", noop_max=1, episodic_life=True)
     labels = [entry.label for entry in (*made.reset, *made.step, *made.observe) if isinstance(entry, Launch)]
-    assert not {"draw", "show"} & set(labels) and {entry.window for entry in made.step if isinstance(entry, Emulate)} == {0}
+    assert not {"draw", "show"} & set(labels) and {
+        entry.window for entry in made.step if isinstance(entry, Emulate)
+    } == {0}
     seen = wl.definition("Breakout-v5", noop_max=1, episodic_life=True)
     assert {"draw", "show"} < {entry.label for entry in (*seen.step, *seen.observe) if isinstance(entry, Launch)}
 
@@ -193,5 +246,7 @@ def test_a_world_that_shows_memory_is_drawn_for_who_looks():
     env.reset()
     before = env.simulation["Console"].machine.numpy().copy()
     (picture,) = env.render()
-    assert picture.shape == (210, 160, 3) and {(144, 72, 17), (236, 236, 236)} < {tuple(pixel) for pixel in picture.reshape(-1, 3).tolist()}
+    assert picture.shape == (210, 160, 3) and {(144, 72, 17), (236, 236, 236)} < {
+        tuple(pixel) for pixel in picture.reshape(-1, 3).tolist()
+    }
     assert np.array_equal(env.simulation["Console"].machine.numpy(), before)

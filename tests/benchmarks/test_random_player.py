@@ -7,7 +7,7 @@ import numpy as np
 import warp as wp
 
 import worldloom as wl
-from worldloom.core.random import philox_python
+from worldloom.core.kernels.random import philox_python
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from random_player import STREAM, RandomPlayer, draw_allowed, draw_two
@@ -17,7 +17,10 @@ WORLDS, TAGGERS, RUNNERS = 3000, 5, 3
 
 def key():
     """Seed, episode and step of every world."""
-    return [wp.full(WORLDS, value, dtype=kind, device="cpu") for value, kind in ((7, wp.uint32), (2, wp.int32), (31, wp.int32))]
+    return [
+        wp.full(WORLDS, value, dtype=kind, device="cpu")
+        for value, kind in ((7, wp.uint32), (2, wp.int32), (31, wp.int32))
+    ]
 
 
 def test_two_kinds_with_other_choices_each():
@@ -40,7 +43,12 @@ def test_only_allowed_choices():
     masks[:, [1, 3]] = 1
     masks[::2, 3] = 0
     drawn = wp.full((WORLDS * TAGGERS, 1), -1, dtype=wp.int32, device="cpu")
-    wp.launch(draw_allowed, len(masks), inputs=[0, 0, *key(), drawn, wp.array(masks, dtype=wp.int8, device="cpu"), TAGGERS], device="cpu")
+    wp.launch(
+        draw_allowed,
+        len(masks),
+        inputs=[0, 0, *key(), drawn, wp.array(masks, dtype=wp.int8, device="cpu"), TAGGERS],
+        device="cpu",
+    )
     found = drawn.numpy()[:, 0]
     assert (found[::2] == 1).all()
     assert abs((found[1::2] == 1).mean() - 0.5) < 0.03

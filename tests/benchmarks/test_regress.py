@@ -9,12 +9,16 @@ ROOT = Path(__file__).parents[2]
 
 
 def regress(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, ROOT / "benchmarks" / "regress.py", *arguments], capture_output=True, text=True, cwd=ROOT)
+    return subprocess.run(
+        [sys.executable, ROOT / "benchmarks" / "regress.py", *arguments], capture_output=True, text=True, cwd=ROOT
+    )
 
 
 def test_a_version_against_itself(tmp_path: Path):
     out = tmp_path / "ratios.json"
-    done = regress(str(ROOT), "--cases", "cartpole", "--rounds", "3", "--pairs", "1", "--seconds", "0.01", "--out", str(out))
+    done = regress(
+        str(ROOT), "--cases", "cartpole", "--rounds", "3", "--pairs", "1", "--seconds", "0.01", "--out", str(out)
+    )
     assert done.returncode == 0, done.stderr
     (found,) = json.loads(out.read_text())["cases"]
     assert found["rounds"] == 3

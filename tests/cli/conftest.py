@@ -6,7 +6,7 @@ import pytest
 from payloads import write_payload
 
 from worldloom.cli.main import main
-from worldloom.core import registry
+from worldloom.core.registry import registry
 
 
 @pytest.fixture
@@ -37,9 +37,11 @@ def payload(tmp_path):
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory):
     """The folder of a short training in CartPole-v1."""
-    from worldloom.learn.ppo import PPOConfig
-    from worldloom.learn.runs import Request, run_training
+    from worldloom.learn.algorithms.ppo import PPOConfig
+    from worldloom.learn.runs.training_run import TrainingRequest, run_training
 
     folder = tmp_path_factory.mktemp("runs") / "trained"
-    run_training(Request("CartPole-v1", "ppo", PPOConfig(num_envs=8, total_steps=512, device="cpu"), run_dir=folder))
+    run_training(
+        TrainingRequest("CartPole-v1", "ppo", PPOConfig(num_envs=8, total_steps=512, device="cpu"), run_dir=folder)
+    )
     return folder

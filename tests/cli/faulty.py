@@ -29,4 +29,11 @@ def look(lamp: Lamp):
     lamp.sight[0] = 0.5
 
 
-wl.register("Faulty-v0", world=Shed, entities={Lamp: 1, Spark: wl.UpTo(1, overflow="drop")}, step=[burn], observe=[look], max_steps=5)
+wl.register(
+    "Faulty-v0",
+    world=Shed,
+    entities={Lamp: 1, Spark: wl.UpTo(1, overflow="drop")},
+    step=[burn],
+    observe=[look],
+    max_steps=5,
+)

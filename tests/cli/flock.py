@@ -41,7 +41,9 @@ def watch(sheep: Sheep):
     sheep.sight = wl.vec2(1.0, 0.0)
 
 
-wl.register("Flock-v0", world=Meadow, entities={Wolf: 1, Sheep: 3}, step=[hunt, graze], observe=[look, watch], max_steps=5)
+wl.register(
+    "Flock-v0", world=Meadow, entities={Wolf: 1, Sheep: 3}, step=[hunt, graze], observe=[look, watch], max_steps=5
+)
 wl.register(
     "FlockSeen-v0",
     world=Meadow,

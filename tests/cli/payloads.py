@@ -1,11 +1,11 @@
 """A world in a file that leaves a mark when it is run, to see whether it was."""
 
-from worldloom.core import registry, world_files
+from worldloom.core.registry import registry, world_files
 
 TEXT = """
 from pathlib import Path
 import worldloom as wl
-from worldloom.core.registry import definition
+from worldloom.core.registry.registry import definition
 
 Path({ran!r}).touch()
 made = definition("CartPole-v1")

@@ -1,7 +1,7 @@
 """Short trainings for the tests of the command line, and whether two of them came to the same."""
 
-from worldloom.learn.checkpoints import Checkpoints
-from worldloom.learn.run_folder import read_metrics
+from worldloom.learn.runs.checkpoints import Checkpoints
+from worldloom.learn.runs.run_folder import read_metrics
 
 FEW = ("--device", "cpu", "--num-envs", "8", "--no-video", "--quiet")
 """A training that takes no time."""
@@ -9,7 +9,18 @@ SMALL = {
     "ppo": ("--num-steps", "16", "--policy.hidden", "16", "--schedule", "constant"),
     "a2c": ("--num-steps", "8", "--policy.hidden", "16", "--schedule", "constant"),
     "vtrace": ("--num-steps", "8", "--steps-per-update", "4", "--policy.hidden", "16", "--schedule", "constant"),
-    "dqn": ("--learning-starts", "64", "--steps-per-update", "4", "--batch-size", "32", "--replay-capacity", "1000", "--policy.hidden", "16"),
+    "dqn": (
+        "--learning-starts",
+        "64",
+        "--steps-per-update",
+        "4",
+        "--batch-size",
+        "32",
+        "--replay-capacity",
+        "1000",
+        "--policy.hidden",
+        "16",
+    ),
 }
 STEPS = {"ppo": 128, "a2c": 64, "vtrace": 32, "dqn": 32}
 """World steps of an iteration with these settings."""

@@ -9,20 +9,43 @@ import gymnasium
 import numpy as np
 import pytest
 
-from worldloom.cli.bench_plot import rates_by_name
-from worldloom.cli.bench_start import seconds_to_first_step
-from worldloom.cli.peers import _make_gymnasium, stepping_batches
-from worldloom.core.errors import InputError
+from worldloom.cli.bench.baselines import _make_gymnasium, async_stepper
+from worldloom.cli.bench.rate_plot import rates_by_name
+from worldloom.cli.bench.start import seconds_to_first_step
+from worldloom.core.base.errors import InputError
+from worldloom.core.measure.timing import NUM_ACTION_SETS, make_actions, median_rates, step_runner, time_systems
 from worldloom.core.simulation import Simulation
-from worldloom.core.timing import ROTATED, make_actions, median_rates, stepping, time_systems
-from worldloom.vector.pool import WorldPool
+from worldloom.vector.world_pool import WorldPool
 
 
 def test_step_reports_json_and_nothing_else():
-    command = [sys.executable, "-m", "worldloom.cli", "bench", "step", "CartPole-v1", "--num-worlds", "64", "--device", "cpu"]
-    done = subprocess.run([*command, "--against", "gymnasium", "--seconds", "0.2", "--json"], capture_output=True, text=True, check=True)
+    command = [
+        sys.executable,
+        "-m",
+        "worldloom.cli",
+        "bench",
+        "step",
+        "CartPole-v1",
+        "--num-worlds",
+        "64",
+        "--device",
+        "cpu",
+    ]
+    done = subprocess.run(
+        [*command, "--against", "gymnasium", "--seconds", "0.2", "--json"], capture_output=True, text=True, check=True
+    )
     report = json.loads(done.stdout)
-    assert set(report) == {"env", "num_worlds", "device", "steps_per_second", "bytes_per_world", "against", "faults", "first_fault", "dropped"}
+    assert set(report) == {
+        "env",
+        "num_worlds",
+        "device",
+        "steps_per_second",
+        "bytes_per_world",
+        "against",
+        "faults",
+        "first_fault",
+        "dropped",
+    }
     assert (report["env"], report["num_worlds"], report["device"]) == ("CartPole-v1", 64, "cpu")
     peer = report["against"]["gymnasium"]
     assert peer["ratio"] == pytest.approx(report["steps_per_second"] / peer["steps_per_second"])
@@ -32,7 +55,9 @@ def test_step_reports_json_and_nothing_else():
 
 def test_step_against_envpool(worldloom):
     pytest.importorskip("envpool")
-    code, out, _ = worldloom("bench", "step", "CartPole-v1", "--num-worlds", 8, "--against", "envpool", "--seconds", 0.2)
+    code, out, _ = worldloom(
+        "bench", "step", "CartPole-v1", "--num-worlds", 8, "--against", "envpool", "--seconds", 0.2
+    )
     assert code == 0
     assert "envpool" in out
     assert "x as fast" in out
@@ -50,15 +75,31 @@ def test_exact_steps_beside_fast_ones(worldloom):
 
 @pytest.mark.parametrize("peer", ["gymnasium-sync", "gymnasium-async", "worldloom-gymnasium"])
 def test_step_against_the_rest(worldloom, peer):
-    code, out, _ = worldloom("bench", "step", "CartPole-v1", "--num-worlds", 2, "--against", peer, "--seconds", 0.2, "--json")
+    code, out, _ = worldloom(
+        "bench", "step", "CartPole-v1", "--num-worlds", 2, "--against", peer, "--seconds", 0.2, "--json"
+    )
     report = json.loads(out)
     assert code == 0
-    assert report["against"][peer]["ratio"] == pytest.approx(report["steps_per_second"] / report["against"][peer]["steps_per_second"])
+    assert report["against"][peer]["ratio"] == pytest.approx(
+        report["steps_per_second"] / report["against"][peer]["steps_per_second"]
+    )
 
 
 def test_asynchronous_steps(worldloom):
     pytest.importorskip("envpool")
-    command = ["bench", "step", "CartPole-v1", "--num-worlds", 12, "--batch-size", 4, "--against", "envpool", "--seconds", 0.2]
+    command = [
+        "bench",
+        "step",
+        "CartPole-v1",
+        "--num-worlds",
+        12,
+        "--batch-size",
+        4,
+        "--against",
+        "envpool",
+        "--seconds",
+        0.2,
+    ]
     code, out, _ = worldloom(*command, "--json")
     report = json.loads(out)
     assert (code, report["num_worlds"], report["batch_size"]) == (0, 12, 4)
@@ -68,7 +109,7 @@ def test_asynchronous_steps(worldloom):
 
 def test_a_pool_takes_as_many_steps_as_it_is_asked_for():
     with WorldPool("CartPole-v1", 6, 2, device="python", seed=0) as pool:
-        run = stepping_batches(pool, 6, 2)
+        run = async_stepper(pool, 6, 2)
         run(5)
         received = [pool.recv() for _ in range(3)]
         assert len(received) == 3
@@ -86,7 +127,10 @@ def test_a_sweep_is_a_list_a_table_and_a_picture(worldloom, tmp_path):
     assert code == 0
     assert {"worlds", "worldloom", "worldloom-gymnasium", "4", "8"} <= set(out.split())
     assert (tmp_path / "rates.png").read_bytes().startswith(b"\x89PNG")
-    assert {name: [size for size, _ in points] for name, points in rates_by_name(reports).items()} == {"worldloom": [4, 8], "worldloom-gymnasium": [4, 8]}
+    assert {name: [size for size, _ in points] for name, points in rates_by_name(reports).items()} == {
+        "worldloom": [4, 8],
+        "worldloom-gymnasium": [4, 8],
+    }
 
 
 def test_small_peers_drop_out_of_a_sweep():
@@ -106,11 +150,23 @@ def test_a_picture_needs_matplotlib(worldloom, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["CartPole-v1", "--against", "madrona"], "--against knows envpool, gymnasium, gymnasium-sync, gymnasium-async, worldloom-gymnasium, not 'madrona'"),
-        (["CartPole-v1", "--against", "gymnasium-async"], "gymnasium-async starts a process for each world: give --num-worlds 256 or less, not 8192"),
-        (["CartPole-v1", "--against", "gymnasium", "--batch-size", "8"], "gymnasium steps all worlds at once: leave --batch-size out, or compare with envpool"),
+        (
+            ["CartPole-v1", "--against", "madrona"],
+            "--against knows envpool, gymnasium, gymnasium-sync, gymnasium-async, worldloom-gymnasium, not 'madrona'",
+        ),
+        (
+            ["CartPole-v1", "--against", "gymnasium-async"],
+            "gymnasium-async starts a process for each world: give --num-worlds 256 or less, not 8192",
+        ),
+        (
+            ["CartPole-v1", "--against", "gymnasium", "--batch-size", "8"],
+            "gymnasium steps all worlds at once: leave --batch-size out, or compare with envpool",
+        ),
         (["CartPole-v1", "--batch-size", "3"], "--batch-size must divide the number of worlds, 8192, not be 3"),
-        (["CartPole-v1", "--sweep", "8,many"], "--sweep takes whole numbers with commas between, such as 1024,4096, not '8,many'"),
+        (
+            ["CartPole-v1", "--sweep", "8,many"],
+            "--sweep takes whole numbers with commas between, such as 1024,4096, not '8,many'",
+        ),
         (["CartPole-v1", "--sweep", "8,0"], "--sweep must be more than 0"),
         (["CartPole-v1", "--plot", "rates.png"], "--plot draws a sweep"),
         (["CartPole-v1", "--sweep", "8,16", "--plot", "no/such/rates.png"], "there is no folder no/such"),
@@ -141,14 +197,18 @@ def test_a_world_that_the_other_package_lacks(worldloom, planted):
 def test_other_packages_are_asked_for_worlds_without_settings(worldloom):
     pytest.importorskip("envpool")
     pytest.importorskip("ale_py")
-    code, _, err = worldloom("bench", "step", "Pong-v5:frame_skip=2", "--against", "envpool", "--num-worlds", "2", "--device", "cpu")
+    code, _, err = worldloom(
+        "bench", "step", "Pong-v5:frame_skip=2", "--against", "envpool", "--num-worlds", "2", "--device", "cpu"
+    )
     assert code == 2
     assert "envpool is compared in worlds without settings: name Pong-v5 alone, not Pong-v5:frame_skip=2" in err
 
 
 def test_contenders_take_turns():
     order = []
-    rates = median_rates({"one": lambda steps: order.append("one"), "two": lambda steps: order.append("two")}, seconds=1e-6, rounds=3)
+    rates = median_rates(
+        {"one": lambda steps: order.append("one"), "two": lambda steps: order.append("two")}, seconds=1e-6, rounds=3
+    )
     assert order[-6:] == ["one", "two"] * 3
     assert set(rates) == {"one", "two"}
 
@@ -158,8 +218,8 @@ def test_every_step_gets_the_next_array_of_actions():
         actions = make_actions(simulation)
         seen = []
         simulation.step = lambda given: seen.append(given)
-        stepping(simulation, actions)(ROTATED + 1)
-    assert [any(given is made for made in actions) for given in seen] == [True] * (ROTATED + 1)
+        step_runner(simulation, actions)(NUM_ACTION_SETS + 1)
+    assert [any(given is made for made in actions) for given in seen] == [True] * (NUM_ACTION_SETS + 1)
     assert seen[0] is seen[-1]
     assert not np.array_equal(seen[0], seen[1])
 
@@ -169,7 +229,13 @@ def test_systems_reports_every_system(worldloom):
     report = json.loads(out)
     assert code == 0
     systems = {(s["name"], s["on_reset"]): s for s in report["systems"]}
-    assert {("swing(Cart)", False), ("judge(Cart)", False), ("look(Cart)", False), ("place(Cart)", True), ("look(Cart)", True)} <= set(systems)
+    assert {
+        ("swing(Cart)", False),
+        ("judge(Cart)", False),
+        ("look(Cart)", False),
+        ("place(Cart)", True),
+        ("look(Cart)", True),
+    } <= set(systems)
     assert sum(s["share"] for s in report["systems"]) == pytest.approx(1.0)
     swing = systems["swing(Cart)", False]
     assert (swing["bytes_read"], swing["bytes_written"]) == (20, 16)

@@ -6,7 +6,9 @@ import pytest
 
 
 def test_equal_devices_pass_with_one_line(worldloom, planted):
-    code, out, _ = worldloom("check", f"{planted}:Honest-v0", "--devices", "python,cpu", "--steps", 30, "--num-worlds", 4)
+    code, out, _ = worldloom(
+        "check", f"{planted}:Honest-v0", "--devices", "python,cpu", "--steps", 30, "--num-worlds", 4
+    )
     assert code == 0
     assert out.count("\n") == 1
     assert "Honest-v0 on python and cpu: no difference in" in out
@@ -18,12 +20,17 @@ def test_exact_mode_is_held_to_the_bit(worldloom):
     found = json.loads(out)
     assert (code, found["equal"], found["exact"]) == (0, True, True)
     assert found["tolerances"] == {"cpu": {"atol": 0.0, "rtol": 0.0}}
-    assert "(bit for bit, in exact mode)" in worldloom("check", "Pendulum-v1", "--exact", "--steps", 1, "--num-worlds", 2)[1]
+    assert (
+        "(bit for bit, in exact mode)"
+        in worldloom("check", "Pendulum-v1", "--exact", "--steps", 1, "--num-worlds", 2)[1]
+    )
 
 
 def test_a_long_wait_without_a_terminal_gets_a_line_now_and_then(worldloom, planted, monkeypatch):
-    monkeypatch.setattr("worldloom.cli.bar.PATIENCE_S", -1.0)
-    _, _, err = worldloom("check", f"{planted}:Honest-v0", "--steps", 3, "--num-worlds", 1, "--devices", "python,python")
+    monkeypatch.setattr("worldloom.terminal.progress_bar.PATIENCE_S", -1.0)
+    _, _, err = worldloom(
+        "check", f"{planted}:Honest-v0", "--steps", 3, "--num-worlds", 1, "--devices", "python,python"
+    )
     assert err == "worldloom: checking Honest-v0: 0 of 3\n"
 
 
@@ -40,19 +47,38 @@ def test_a_planted_difference_as_json(worldloom, planted):
     assert found["equal"] is False
     assert found["steps"] == 3
     difference = found["difference"]
-    assert (difference["column"], difference["world"], difference["place"], difference["step"]) == ("Ball.bounces", 2, [1], 3)
+    assert (difference["column"], difference["world"], difference["place"], difference["step"]) == (
+        "Ball.bounces",
+        2,
+        [1],
+        3,
+    )
     assert difference["found"] == difference["expected"] + 1
     assert (difference["reference"], difference["device"]) == ("python", "cpu")
 
 
 def test_the_first_device_is_the_reference(worldloom, planted):
-    _, out, _ = worldloom("check", f"{planted}:Spoilt-v0", "--devices", "cpu, python", "--steps", 5, "--num-worlds", 4, "--json")
+    _, out, _ = worldloom(
+        "check", f"{planted}:Spoilt-v0", "--devices", "cpu, python", "--steps", 5, "--num-worlds", 4, "--json"
+    )
     difference = json.loads(out)["difference"]
     assert difference["expected"] == difference["found"] + 1
 
 
 def test_a_tolerance_is_stated(worldloom, planted):
-    code, out, _ = worldloom("check", f"{planted}:Honest-v0", "--steps", 3, "--num-worlds", 4, "--atol", "1e-3", "--rtol", "1e-5", "--no-sync")
+    code, out, _ = worldloom(
+        "check",
+        f"{planted}:Honest-v0",
+        "--steps",
+        3,
+        "--num-worlds",
+        4,
+        "--atol",
+        "1e-3",
+        "--rtol",
+        "1e-5",
+        "--no-sync",
+    )
     assert code == 0
     assert "real ones within 0.001 + 1e-05 * |expected|)" in out
 
@@ -91,15 +117,19 @@ def test_a_file_without_the_wanted_world_names_those_it_has(worldloom, planted):
 
 def test_a_wrong_world_shows_its_own_line(worldloom, tmp_path):
     file = tmp_path / "wrong.py"
-    file.write_text("import worldloom as wl\n\nclass Ball(wl.Entity):\n    height: float\n\n@wl.system\ndef fall(ball: Ball):\n    ball.hieght = 0.0\n")
+    file.write_text(
+        "import worldloom as wl\n\nclass Ball(wl.Entity):\n    height: float\n\n@wl.system\ndef fall(ball: Ball):\n    ball.hieght = 0.0\n"
+    )
     code, _, err = worldloom("check", file)
     assert code == 2
     assert f"{file}:8: " in err
-    assert "To mend it: " in err
+    assert "Fix: " in err
     assert "Traceback" not in err
 
 
-@pytest.mark.parametrize(("text", "place"), [("x = 1\ny = 1 / 0\n", ":2: "), ("def (:\n", ":1: "), ("import nosuchmodule\n", ":1: ")])
+@pytest.mark.parametrize(
+    ("text", "place"), [("x = 1\ny = 1 / 0\n", ":2: "), ("def (:\n", ":1: "), ("import nosuchmodule\n", ":1: ")]
+)
 def test_a_file_that_cannot_be_run_shows_its_own_line(worldloom, tmp_path, text, place):
     file = tmp_path / "broken.py"
     file.write_text(text)
@@ -119,6 +149,8 @@ def test_a_file_that_registers_nothing_is_refused(worldloom, tmp_path):
 def test_what_a_world_prints_does_not_spoil_json(worldloom, planted, tmp_path):
     file = tmp_path / "chatty.py"
     file.write_text("print('hello')\n" + planted.read_text())
-    _, out, err = worldloom("check", f"{file}:Honest-v0", "--steps", 1, "--num-worlds", 1, "--devices", "python,python", "--json")
+    _, out, err = worldloom(
+        "check", f"{file}:Honest-v0", "--steps", 1, "--num-worlds", 1, "--devices", "python,python", "--json"
+    )
     assert json.loads(out)["equal"] is True
     assert "hello" in err

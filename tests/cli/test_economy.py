@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from worldloom.core import registry
+from worldloom.core.registry import registry
 from worldloom.envs.covid import economy as module
 from worldloom.envs.covid.data import load_synthetic
-from worldloom.learn.ppo import PPOConfig
-from worldloom.learn.runs import Request, run_training
+from worldloom.learn.algorithms.ppo import PPOConfig
+from worldloom.learn.runs.training_run import TrainingRequest, run_training
 
 pytest.importorskip("matplotlib")
 SHORT = "CovidShort-v0"
@@ -25,16 +25,38 @@ def short():
 def learned(tmp_path_factory, short):
     """The folder of a short training."""
     folder = tmp_path_factory.mktemp("runs") / "learned"
-    run_training(Request(SHORT, "ppo", PPOConfig(num_envs=2, num_steps=10, minibatches=2, epochs=1, total_steps=20, device="cpu"), run_dir=folder))
+    run_training(
+        TrainingRequest(
+            SHORT,
+            "ppo",
+            PPOConfig(num_envs=2, num_steps=10, minibatches=2, epochs=1, total_steps=20, device="cpu"),
+            run_dir=folder,
+        )
+    )
     return folder
 
 
 def test_a_run_is_drawn_against_what_happened(worldloom, learned, tmp_path):
-    code, out, err = worldloom("economy", learned, "--against", "real,constant", "--level", "3", "--states", "01,02", "--out", tmp_path / "out", "--json")
+    code, out, err = worldloom(
+        "economy",
+        learned,
+        "--against",
+        "real,constant",
+        "--level",
+        "3",
+        "--states",
+        "01,02",
+        "--out",
+        tmp_path / "out",
+        "--json",
+    )
     assert code == 0, err
     report = json.loads(out)
     assert list(report["totals"]) == ["learned (learned)", "made-up data", "level 3, subsidy 0"]
-    assert report["totals"]["made-up data"]["planner_welfare"] is None and report["totals"]["learned (learned)"]["days"] == 30
+    assert (
+        report["totals"]["made-up data"]["planner_welfare"] is None
+        and report["totals"]["learned (learned)"]["days"] == 30
+    )
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == sorted(report["files"])
     assert {"country.png", "stringency.png", "totals.json"} < set(report["files"])
     assert json.loads((tmp_path / "out" / "totals.json").read_text())["totals"] == report["totals"]
@@ -60,6 +82,8 @@ def test_a_run_stands_in_one_table_with_all_constant_policies(worldloom, learned
     ],
 )
 def test_what_cannot_be_done_is_refused(worldloom, tmp_path, arguments, sentence):
-    code, _, err = worldloom("economy", *arguments, "--out", tmp_path, *(() if "--env" in arguments else ("--env", SHORT)))
+    code, _, err = worldloom(
+        "economy", *arguments, "--out", tmp_path, *(() if "--env" in arguments else ("--env", SHORT))
+    )
     assert code == 2
     assert sentence in err

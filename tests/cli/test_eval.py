@@ -14,7 +14,12 @@ def test_json_holds_the_figures(worldloom, trained):
     code, out, _ = worldloom("eval", trained, "--episodes", "6", "--json")
     assert code == 0
     report = json.loads(out)
-    assert report["episodes"] == 6 and report["env"] == "CartPole-v1" and report["algorithm"] == "ppo" and report["steps"] == 512
+    assert (
+        report["episodes"] == 6
+        and report["env"] == "CartPole-v1"
+        and report["algorithm"] == "ppo"
+        and report["steps"] == 512
+    )
     assert report["least_return"] <= report["mean_return"] <= report["greatest_return"]
     assert report["mean_return"] == report["mean_length"]  # CartPole gives 1 for each step
     assert report["returns"] == {"Cart": report["mean_return"]} and report["steps_per_second"] > 0
@@ -42,7 +47,11 @@ def test_policies_of_dqn_act_at_random_as_often_as_they_are_told(worldloom, tmp_
 
 def test_other_policies_do_not(worldloom, trained):
     code, _, err = worldloom("eval", trained, "--episodes", "3", "--epsilon", "0.5")
-    assert code == 2 and "only policies of dqn act at random so often" in err and "is of ppo: leave --epsilon off" in " ".join(err.split())
+    assert (
+        code == 2
+        and "only policies of dqn act at random so often" in err
+        and "is of ppo: leave --epsilon off" in " ".join(err.split())
+    )
 
 
 def test_people_get_a_sentence(worldloom, trained):
@@ -55,12 +64,19 @@ def test_policies_of_one_world_are_told_apart_from_any_folder(worldloom, tmp_pat
     monkeypatch.chdir(FLOCK.parent)
     run = tmp_path / "run"
     few = ("--device", "cpu", "--num-envs", "4", "--total-steps", "128", "--quiet", "--no-video")
-    assert worldloom("train", "flock.py:Flock-v0", *few, "--policies", "a=Wolf;b=Sheep", "--config", "pace=3.0", "--run-dir", run)[0] == 0
+    assert (
+        worldloom(
+            "train", "flock.py:Flock-v0", *few, "--policies", "a=Wolf;b=Sheep", "--config", "pace=3.0", "--run-dir", run
+        )[0]
+        == 0
+    )
     monkeypatch.chdir(tmp_path)
     code, out, _ = worldloom("eval", run, "--env", FLOCK, "--episodes", "3", "--json")
     report = json.loads(out)
     assert code == 0 and set(report["returns"]) == {"a", "b"} and report["mean_length"] == 5
-    assert report["returns"]["a"] % 15.0 == 0.0  # the greedy wolf always does the same, and the world is configured as in the training
+    assert (
+        report["returns"]["a"] % 15.0 == 0.0
+    )  # the greedy wolf always does the same, and the world is configured as in the training
     code, out, _ = worldloom("eval", run, "--env", f"{FLOCK}:Flock-v0", "--episodes", "3")
     assert "  a: " in out and "  b: " in out
 

@@ -14,7 +14,19 @@ def test_explains_as_json_and_compiles_nothing(worldloom, planted):
     code, out, err = worldloom("explain", f"{planted}:Honest-v0", "--json")
     report = json.loads(out)
     assert (code, report["env"]) == (0, "Honest-v0")
-    told = {"phase", "name", "systems", "threads_per_world", "loads", "stores", "sometimes", "bytes_read", "bytes_written", "reason", "threads"}
+    told = {
+        "phase",
+        "name",
+        "systems",
+        "threads_per_world",
+        "loads",
+        "stores",
+        "sometimes",
+        "bytes_read",
+        "bytes_written",
+        "reason",
+        "threads",
+    }
     assert told | {"stages", "waits", "whose"} == set(report["kernels"][0])
     assert report["bytes_fused"] <= report["bytes_unfused"]
     assert "compiling" not in err

@@ -7,9 +7,8 @@ import pytest
 from covid_files import published_files, write_wheel
 
 import worldloom as wl
-from worldloom.cli import fetch
-from worldloom.core import registry
-from worldloom.envs.covid import announce_real
+from worldloom.core.registry import registry
+from worldloom.envs.covid import announce_real, fetch_command
 from worldloom.envs.covid.data import load_real
 
 COVID = "CovidEconomy-v0"
@@ -35,7 +34,11 @@ def test_without_data_everything_says_how_to_get_it(worldloom):
         code, out, err = worldloom(*command)
         told = err.removeprefix("worldloom: preparing the training ...\n")
         assert code == 2 and out == "" and f"world '{COVID}' cannot be made: {MUST}" in told and told.count("\n") == 1
-    for make in (lambda: wl.make(COVID), lambda: wl.Simulation(COVID, 1), lambda: gymnasium.make_vec(f"worldloom/{COVID}", num_envs=1)):
+    for make in (
+        lambda: wl.make(COVID),
+        lambda: wl.Simulation(COVID, 1),
+        lambda: gymnasium.make_vec(f"worldloom/{COVID}", num_envs=1),
+    ):
         with pytest.raises(wl.InputError, match="must be fetched first"):
             make()
     assert COVID not in wl.registered() and COVID not in wl.list_all_envs()
@@ -52,7 +55,9 @@ def test_fetched_data_is_there_for_its_world(worldloom, wheel, tmp_path):
     code, out, _ = worldloom("fetch", "covid", "--from", wheel, "--json")
     told = json.loads(out)
     assert code == 0 and told["env"] == COVID and told["states"] == 51 and told["days"] == 518
-    assert told["file"] == str(tmp_path / "kept" / "covid.safetensors") and "no tool for policy making" in told["notice"]
+    assert (
+        told["file"] == str(tmp_path / "kept" / "covid.safetensors") and "no tool for policy making" in told["notice"]
+    )
     assert load_real().source == "ai-economist: ai_economist-1.7.1-py3-none-any.whl"
     assert "covid.safetensors" in json.loads(worldloom("doctor", "--json")[1])["covid"]
 
@@ -64,10 +69,10 @@ def test_fetch_tells_what_it_read(worldloom, wheel):
 
 
 def test_fetch_without_a_place_says_how_to_get_the_file(worldloom, monkeypatch, tmp_path):
-    monkeypatch.setattr(fetch, "installed", lambda: None)
+    monkeypatch.setattr(fetch_command, "installed", lambda: None)
     code, _, err = worldloom("fetch", "covid")
     assert code == 2 and "pip download --no-deps ai-economist" in err
-    monkeypatch.setattr(fetch, "installed", lambda: tmp_path)
+    monkeypatch.setattr(fetch_command, "installed", lambda: tmp_path)
     code, _, err = worldloom("fetch", "covid")
     assert code == 2 and f"--from {tmp_path}" in err
 
@@ -97,7 +102,10 @@ def test_after_fetch_the_world_is_there_in_the_same_process(worldloom, wheel):
     assert wl.definition(COVID) is not first
 
 
-@pytest.mark.parametrize(("source", "words"), [("https://example.org/a.whl", "is an address, and worldloom downloads nothing"), ("", "say where the data")])
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [("https://example.org/a.whl", "is an address, and worldloom downloads nothing"), ("", "say where the data")],
+)
 def test_what_names_no_file(worldloom, source, words):
     code, out, err = worldloom("fetch", "covid", "--from", source)
     assert (code, out) == (2, "") and words in err and err.count("\n") == 1

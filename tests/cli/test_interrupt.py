@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from worldloom.core import interrupt
+from worldloom.core.base import interrupt
 
 
 def tell_imports(folder):
@@ -27,7 +27,13 @@ def tell_imports(folder):
 
 def start(command, **options):
     """A process that Ctrl-C reaches: a shell starts programs in the background with the signal ignored, which they would inherit from this one."""
-    return subprocess.Popen(command, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL), stdout=subprocess.PIPE, text=True, **options)
+    return subprocess.Popen(
+        command,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        stdout=subprocess.PIPE,
+        text=True,
+        **options,
+    )
 
 
 COMMANDS = [[sys.executable, "-m", "worldloom", "list"], [sys.executable, "-m", "worldloom.cli", "list"]]

@@ -7,8 +7,8 @@ import pytest
 import warp as wp
 
 import worldloom as wl
-from worldloom.cli import doctor
-from worldloom.core import registry
+from worldloom.cli.commands import doctor
+from worldloom.core.registry import registry
 
 
 def test_list_shows_every_world(worldloom):
@@ -56,7 +56,7 @@ def test_doctor_names_versions_devices_and_cache(worldloom):
 def test_doctor_says_what_a_missing_driver_means(monkeypatch):
     monkeypatch.setattr(wp, "get_cuda_driver_version", lambda: None)
     monkeypatch.setattr(wp, "get_cuda_devices", list)
-    assert doctor.examine().driver.startswith("no NVIDIA driver was found: worlds run on the CPU")
+    assert doctor.inspect_machine().driver.startswith("no NVIDIA driver was found: worlds run on the CPU")
 
 
 def test_doctor_gives_the_command_that_adds_an_extra(worldloom, monkeypatch):

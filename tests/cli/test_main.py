@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from worldloom.cli import list as list_command
+from worldloom.cli.commands import list as list_command
 
 
 def test_version(worldloom, monkeypatch):
@@ -60,13 +60,19 @@ def test_an_interrupt_is_quiet(worldloom, monkeypatch):
 
 
 def test_starting_does_not_import_torch():
-    subprocess.run([sys.executable, "-c", "import sys, worldloom.cli.main; assert 'torch' not in sys.modules"], check=True)
+    subprocess.run(
+        [sys.executable, "-c", "import sys, worldloom.cli.main; assert 'torch' not in sys.modules"], check=True
+    )
 
 
 def test_the_process_gives_its_exit_code_and_nothing_but_json():
-    done = subprocess.run([sys.executable, "-m", "worldloom.cli", "list", "--json"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "worldloom.cli", "list", "--json"], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0
     assert "CartPole-v1" in [world["id"] for world in json.loads(done.stdout)]
-    failed = subprocess.run([sys.executable, "-m", "worldloom.cli", "check", "No-v0"], capture_output=True, text=True, check=False)
+    failed = subprocess.run(
+        [sys.executable, "-m", "worldloom.cli", "check", "No-v0"], capture_output=True, text=True, check=False
+    )
     assert failed.returncode == 2
     assert "Traceback" not in failed.stderr

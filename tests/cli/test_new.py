@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from worldloom.cli.new import spellings
-from worldloom.core.errors import InputError
+from worldloom.cli.commands.new import module_and_class_names
+from worldloom.core.base.errors import InputError
 
 
 @pytest.mark.parametrize(
@@ -22,13 +22,15 @@ from worldloom.core.errors import InputError
     ],
 )
 def test_names_become_modules_and_classes(name, snake, camel):
-    assert spellings(name) == (snake, camel)
+    assert module_and_class_names(name) == (snake, camel)
 
 
-@pytest.mark.parametrize("name", ["", "2pond", "my pond", "../pond", "class", "json", "numpy", "_", "Forager", "ünïcode"])
+@pytest.mark.parametrize(
+    "name", ["", "2pond", "my pond", "../pond", "class", "json", "numpy", "_", "Forager", "ünïcode"]
+)
 def test_names_that_cannot_be(name):
     with pytest.raises(InputError, match="name"):
-        spellings(name)
+        module_and_class_names(name)
 
 
 def test_nothing_is_overwritten(worldloom, tmp_path):
@@ -59,7 +61,16 @@ def test_the_new_world_is_checked_runs_and_is_tested(worldloom, tmp_path):
     assert code == 0
     assert "MyPond-v0 on python and cpu: no difference" in out
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(os.path.abspath(p) for p in sys.path if p)}
-    ran = subprocess.run([sys.executable, "run_my_pond.py"], cwd=folder, env=environment, capture_output=True, text=True, check=True)
+    ran = subprocess.run(
+        [sys.executable, "run_my_pond.py"], cwd=folder, env=environment, capture_output=True, text=True, check=True
+    )
     assert "world steps per second" in ran.stdout
-    tested = subprocess.run([sys.executable, "-m", "pytest", "-q", "test_my_pond.py"], cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    tested = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "test_my_pond.py"],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert tested.returncode == 0, tested.stdout

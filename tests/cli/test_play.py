@@ -19,7 +19,9 @@ def test_a_video_is_written(worldloom, trained, tmp_path, name, magic):
 def test_whole_episodes_are_filmed_with_their_ends(worldloom, tmp_path):
     few = ("--device", "cpu", "--num-envs", "4", "--total-steps", "128", "--quiet", "--no-video")
     assert worldloom("train", f"{FLOCK}:FlockSeen-v0", *few, "--run-dir", tmp_path / "run")[0] == 0
-    code, out, _ = worldloom("play", tmp_path / "run", "--env", FLOCK, "--video", tmp_path / "out.gif", "--episodes", "2")
+    code, out, _ = worldloom(
+        "play", tmp_path / "run", "--env", FLOCK, "--video", tmp_path / "out.gif", "--episodes", "2"
+    )
     assert code == 0
     assert ": 12 pictures" in out and "--max-frames" not in out  # the start and five steps, twice
 
@@ -33,7 +35,9 @@ def test_a_world_without_a_renderer_is_refused(worldloom, tmp_path):
 
 
 def test_random_actions_are_filmed_in_any_world(worldloom, tmp_path):
-    code, out, _ = worldloom("play", "CartPole-v1", "--random", "--video", tmp_path / "out.gif", "--max-frames", "9", "--episodes", "3")
+    code, out, _ = worldloom(
+        "play", "CartPole-v1", "--random", "--video", tmp_path / "out.gif", "--max-frames", "9", "--episodes", "3"
+    )
     assert code == 0
     assert ": 9 pictures of CartPole-v1" in out and "; as many as --max-frames allows" in out
     code, _, err = worldloom("play", f"{FLOCK}:Flock-v0", "--random", "--video", tmp_path / "out.gif")

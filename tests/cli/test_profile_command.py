@@ -23,11 +23,21 @@ def test_bytes_of_populations_are_the_most_there_can_be(worldloom, monkeypatch):
 
 
 def test_profile_as_json_with_a_trace(worldloom, tmp_path):
-    code, out, _ = worldloom("profile", "CartPole-v1", "--num-worlds", 32, "--steps", 3, "--json", "--trace", tmp_path / "trace.json")
+    code, out, _ = worldloom(
+        "profile", "CartPole-v1", "--num-worlds", 32, "--steps", 3, "--json", "--trace", tmp_path / "trace.json"
+    )
     report = json.loads(out)
-    assert (code, report["env"], report["device"], report["num_worlds"], report["steps"]) == (0, "CartPole-v1", "cpu", 32, 3)
+    assert (code, report["env"], report["device"], report["num_worlds"], report["steps"]) == (
+        0,
+        "CartPole-v1",
+        "cpu",
+        32,
+        3,
+    )
     assert "swing(Cart)" in {system["name"] for system in report["systems"]}
-    launches = [event for event in json.loads((tmp_path / "trace.json").read_text())["traceEvents"] if event["ph"] == "X"]
+    launches = [
+        event for event in json.loads((tmp_path / "trace.json").read_text())["traceEvents"] if event["ph"] == "X"
+    ]
     assert [event["args"]["step"] for event in launches] == [0, 1, 2]
 
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import worldloom as wl
-from worldloom.core import registry
-from worldloom.core.compare import random_actions
-from worldloom.core.world_files import find
+from worldloom.core.measure.random_actions import random_actions
+from worldloom.core.registry import registry
+from worldloom.core.registry.world_files import find
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,10 @@ def test_an_episode_is_played_again(worldloom, recorded, device):
     assert code == 0
     assert (found["episode"], found["steps"], found["terminated"], found["faults"]) == (1, lengths[1], True, [])
     assert [told["step"] for told in found["played"]] == list(range(lengths[1]))
-    assert all(told["rewards"] == {"Cart.reward": [1.0]} and told["actions"]["Cart.push"][0] in (0, 1) for told in found["played"])
+    assert all(
+        told["rewards"] == {"Cart.reward": [1.0]} and told["actions"]["Cart.push"][0] in (0, 1)
+        for told in found["played"]
+    )
 
 
 def test_an_episode_is_printed(worldloom, recorded):
@@ -80,7 +83,9 @@ def test_a_world_that_is_in_a_file(worldloom, planted, tmp_path):
         for _ in range(3):
             simulation.step(random_actions(simulation, np.random.default_rng(0)) or None)
     recorder.log.save(tmp_path / "log")
-    code, out, _ = worldloom("replay", tmp_path / "log", "--env", f"{planted}:Honest-v0", "--world", 1, "--episode", 0, "--json")
+    code, out, _ = worldloom(
+        "replay", tmp_path / "log", "--env", f"{planted}:Honest-v0", "--world", 1, "--episode", 0, "--json"
+    )
     assert code == 0
     assert json.loads(out)["steps"] == 3
     code, _, err = worldloom("replay", tmp_path / "log", "--env", f"{planted}:Spoilt-v0")
@@ -90,7 +95,10 @@ def test_a_world_that_is_in_a_file(worldloom, planted, tmp_path):
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [(["--world", "3"], "world 3 is not in this log of 3 worlds"), (["--episode", "77"], "episode 77 of world 0 is not in this log")],
+    [
+        (["--world", "3"], "world 3 is not in this log of 3 worlds"),
+        (["--episode", "77"], "episode 77 of world 0 is not in this log"),
+    ],
 )
 def test_what_is_not_there_is_said_in_one_line(worldloom, recorded, arguments, message):
     code, out, err = worldloom("replay", recorded[0], *arguments)

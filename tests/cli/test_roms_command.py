@@ -5,9 +5,9 @@ import json
 import pytest
 from references.colour_bars import colour_bars
 
-from worldloom.atari import roms
-from worldloom.atari.games import GAMES
-from worldloom.cli import doctor
+from worldloom.atari.cartridges import roms
+from worldloom.atari.games.game_table import GAMES
+from worldloom.cli.commands import doctor
 
 IMAGE = colour_bars([0])
 
@@ -92,12 +92,12 @@ def test_list_of_games_says_which_have_their_rom(worldloom, folder, monkeypatch)
 
 def test_list_of_games_with_the_package():
     pytest.importorskip("ale_py", reason="ale-py is not installed")
-    from worldloom.cli.list import List
+    from worldloom.cli.commands.list import List
 
     assert List(atari=True).run() == 0
 
 
 def test_doctor_counts_the_games_that_have_their_rom(worldloom, folder, monkeypatch):
-    assert doctor.found_in_words().startswith("none was found: pip install")
+    assert doctor.roms_status().startswith("none was found: pip install")
     monkeypatch.setenv(roms.VARIABLE, str(folder / "nowhere"))
     assert "which is no folder" in json.loads(worldloom("doctor", "--json")[1])["roms"]

@@ -9,12 +9,12 @@ import pytest
 from payloads import forget
 from runs_compared import FEW, SMALL, STEPS, assert_equal_runs
 
-from worldloom.cli import train_form
-from worldloom.cli.train import Train
-from worldloom.learn import defaults
-from worldloom.learn.algorithms import ALGORITHMS
-from worldloom.learn.checkpoints import Checkpoints
-from worldloom.learn.run_folder import read_config, read_metrics
+from worldloom.cli.commands import train_parser
+from worldloom.cli.commands.train import Train
+from worldloom.learn.algorithms.registry import ALGORITHMS
+from worldloom.learn.config import tuned_defaults
+from worldloom.learn.runs.checkpoints import Checkpoints
+from worldloom.learn.runs.run_folder import read_config, read_metrics
 
 FLOCK = Path(__file__).parent / "flock.py"
 
@@ -41,41 +41,80 @@ def test_help_shows_every_setting_of_the_algorithm(worldloom, monkeypatch, algo)
 
 
 def test_tuned_settings_are_the_defaults(worldloom, monkeypatch):
-    monkeypatch.setitem(defaults.TUNED, ("CartPole-v1", "a2c"), {"num_envs": 77, "gamma": 0.913, "policy.hidden": (48,)})
+    monkeypatch.setitem(
+        tuned_defaults.TUNED, ("CartPole-v1", "a2c"), {"num_envs": 77, "gamma": 0.913, "policy.hidden": (48,)}
+    )
     monkeypatch.setenv("COLUMNS", "400")
     _, out, _ = worldloom("train", "CartPole-v1", "--algo", "a2c", "--help")
-    assert "default: 77" in out and "0.913" in out and "default: 48" in out and "suit CartPole-v1" in out and " ENV" in out
-    command = train_form.parse(["--run-dir", "CartPole-v1", "--algo=a2c", "CartPole-v1", "--gamma", "0.5"])
+    assert (
+        "default: 77" in out and "0.913" in out and "default: 48" in out and "suit CartPole-v1" in out and " ENV" in out
+    )
+    command = train_parser.parse(["--run-dir", "CartPole-v1", "--algo=a2c", "CartPole-v1", "--gamma", "0.5"])
     assert (command.settings.num_envs, command.settings.gamma, command.settings.policy.hidden) == (77, 0.5, (48,))
-    other = train_form.parse(["--run-dir", "CartPole-v1", "--algo=a2c", "Acrobot-v1"])
-    assert train_form.parse(["--run-dir", "/tmp/new", "CartPole-v1", "--algo=a2c"]).settings.num_envs == 77  # no path of a ROM
+    other = train_parser.parse(["--run-dir", "CartPole-v1", "--algo=a2c", "Acrobot-v1"])
+    assert (
+        train_parser.parse(["--run-dir", "/tmp/new", "CartPole-v1", "--algo=a2c"]).settings.num_envs == 77
+    )  # no path of a ROM
     assert other.env == "Acrobot-v1" and other.settings.num_envs == ALGORITHMS["a2c"][1]().num_envs
 
 
 def test_settings_are_flags():
-    command = train_form.parse(["CartPole-v1", "--num-envs", "3", "--policy.hidden", "32", "8", "--policy.shared", "--stop-at", "9", "--resume", "auto"])
+    command = train_parser.parse(
+        [
+            "CartPole-v1",
+            "--num-envs",
+            "3",
+            "--policy.hidden",
+            "32",
+            "8",
+            "--policy.shared",
+            "--stop-at",
+            "9",
+            "--resume",
+            "auto",
+        ]
+    )
     request = command.request()
-    assert (request.env, request.algorithm, request.stop_at, request.resume, request.run_dir) == ("CartPole-v1", "ppo", 9.0, "auto", None)
+    assert (request.env, request.algorithm, request.stop_at, request.resume, request.run_dir) == (
+        "CartPole-v1",
+        "ppo",
+        9.0,
+        "auto",
+        None,
+    )
     assert (request.config.num_envs, request.config.policy.hidden, request.config.policy.shared) == (3, (32, 8), True)
 
 
 def test_worlds_of_files_are_kept_by_their_path(monkeypatch):
     monkeypatch.chdir(FLOCK.parent)
-    request = train_form.parse(
-        ["flock.py:Flock-v0", "--config", "pace=2.0", "--config", "max_steps=7", "--policies", "a=Wolf; b=Sheep[0:2],Sheep[2]", "--frozen", "b"]
+    request = train_parser.parse(
+        [
+            "flock.py:Flock-v0",
+            "--config",
+            "pace=2.0",
+            "--config",
+            "max_steps=7",
+            "--policies",
+            "a=Wolf; b=Sheep[0:2],Sheep[2]",
+            "--frozen",
+            "b",
+        ]
     ).request()
     assert request.env == f"{FLOCK}:Flock-v0"
     assert request.world_config == {"pace": 2.0, "max_steps": 7}
     assert request.policies == {"a": "Wolf", "b": "Sheep[0:2],Sheep[2]"}
-    assert {name: team.train for name, team in request.teams().items()} == {"a": True, "b": False}
+    assert {name: team.train for name, team in request.policy_groups().items()} == {"a": True, "b": False}
 
 
 def test_players_of_a_world_may_share_a_policy_unless_others_are_named():
-    assert train_form.parse(["TagGrid-v0", "--algo", "a2c"]).request().policies == {"players": "Tagger,Runner"}
-    named = train_form.parse(["TagGrid-v0", "--policies", "a=Tagger;b=Runner", "--frozen", "b"]).request()
-    assert {name: team.train for name, team in named.teams().items()} == {"a": True, "b": False}
-    alone = train_form.parse(["TagContinuousDemo-v0", "--frozen", "Runner"]).request()
-    assert alone.policies == {} and {name: team.train for name, team in alone.teams().items()} == {"Tagger": True, "Runner": False}
+    assert train_parser.parse(["TagGrid-v0", "--algo", "a2c"]).request().policies == {"players": "Tagger,Runner"}
+    named = train_parser.parse(["TagGrid-v0", "--policies", "a=Tagger;b=Runner", "--frozen", "b"]).request()
+    assert {name: team.train for name, team in named.policy_groups().items()} == {"a": True, "b": False}
+    alone = train_parser.parse(["TagContinuousDemo-v0", "--frozen", "Runner"]).request()
+    assert alone.policies == {} and {name: team.train for name, team in alone.policy_groups().items()} == {
+        "Tagger": True,
+        "Runner": False,
+    }
 
 
 @pytest.mark.parametrize(
@@ -116,14 +155,29 @@ def test_what_cannot_be_done_is_refused_in_a_sentence(worldloom, tmp_path, monke
 def test_a_training_leaves_everything(worldloom, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     short = ("--config", "max_steps=100")  # so is the film
-    code, out, err = worldloom("train", "CartPole-v1", "--device", "cpu", "--num-envs", "16", "--total-steps", "2000", "--seed", "3", *short, "--json")
+    code, out, err = worldloom(
+        "train",
+        "CartPole-v1",
+        "--device",
+        "cpu",
+        "--num-envs",
+        "16",
+        "--total-steps",
+        "2000",
+        "--seed",
+        "3",
+        *short,
+        "--json",
+    )
     assert code == 0
     report = json.loads(out)
     folder = tmp_path / "runs" / "CartPole-v1-ppo-s3-1"
     assert tmp_path / report["folder"] == folder
     assert report["steps"] >= 2000 and report["complete"] and report["stopped_by"] is None
     assert report["steps_per_second"] > 0 and 9 < report["mean_return"] < 100
-    assert (folder / "curve.png").read_bytes().startswith(b"\x89PNG") and b"ftyp" in (folder / "video.mp4").read_bytes()[:12]
+    assert (folder / "curve.png").read_bytes().startswith(b"\x89PNG") and b"ftyp" in (
+        folder / "video.mp4"
+    ).read_bytes()[:12]
     assert read_metrics(folder)[-1]["steps"] == report["steps"]
     assert read_config(folder)["config"]["seed"] == 3
     assert any((folder / "events").iterdir())
@@ -134,7 +188,11 @@ def test_a_training_leaves_everything(worldloom, tmp_path, monkeypatch):
 def test_people_are_told_how_it_went(worldloom, tmp_path):
     code, out, err = worldloom("train", "CartPole-v1", "--total-steps", "300", *FEW, "--run-dir", tmp_path / "run")
     assert code == 0
-    assert out.startswith("CartPole-v1 with ppo: return ") and f"worldloom eval {tmp_path / 'run'}" in out and "curve.png" in out
+    assert (
+        out.startswith("CartPole-v1 with ppo: return ")
+        and f"worldloom eval {tmp_path / 'run'}" in out
+        and "curve.png" in out
+    )
     assert "video.mp4" not in out
     assert "iteration" not in err and "preparing" not in err  # quiet
 
@@ -145,7 +203,18 @@ def test_what_comes_first_is_told_before_anything_is_loaded(worldloom):
 
 
 def test_what_cannot_be_drawn_is_told_and_left_out(worldloom, tmp_path):
-    arguments = (f"{FLOCK}:Flock-v0", "--device", "cpu", "--num-envs", "4", "--total-steps", "128", "--run-dir", tmp_path / "run", "--json")
+    arguments = (
+        f"{FLOCK}:Flock-v0",
+        "--device",
+        "cpu",
+        "--num-envs",
+        "4",
+        "--total-steps",
+        "128",
+        "--run-dir",
+        tmp_path / "run",
+        "--json",
+    )
     code, out, err = worldloom("train", *arguments)
     assert code == 0
     assert json.loads(out)["video"] is None and json.loads(out)["curve"].endswith("curve.png")
@@ -153,7 +222,18 @@ def test_what_cannot_be_drawn_is_told_and_left_out(worldloom, tmp_path):
 
 
 def test_it_ends_early_at_a_return(worldloom, tmp_path):
-    code, out, _ = worldloom("train", "CartPole-v1", *FEW, "--total-steps", "1000000", "--stop-at", "12", "--run-dir", tmp_path / "run", "--json")
+    code, out, _ = worldloom(
+        "train",
+        "CartPole-v1",
+        *FEW,
+        "--total-steps",
+        "1000000",
+        "--stop-at",
+        "12",
+        "--run-dir",
+        tmp_path / "run",
+        "--json",
+    )
     report = json.loads(out)
     assert code == 0 and not report["complete"] and report["mean_return"] >= 12 and report["stopped_by"] is None
 
@@ -165,12 +245,23 @@ def test_it_ends_early_at_a_return(worldloom, tmp_path):
 def test_a_run_goes_on_as_if_it_had_never_stopped(worldloom, tmp_path, algo):
     common = ("CartPole-v1", "--algo", algo, *FEW, *SMALL[algo])
     if algo == "dqn":
-        common = (*common, "--schedule", "constant", "--epsilon-fraction", "0")  # both follow --total-steps, which stops it here
+        common = (
+            *common,
+            "--schedule",
+            "constant",
+            "--epsilon-fraction",
+            "0",
+        )  # both follow --total-steps, which stops it here
     ten, twenty = str(10 * STEPS[algo]), str(20 * STEPS[algo])
     assert worldloom("train", *common, "--total-steps", twenty, "--run-dir", tmp_path / "straight")[0] == 0
     assert worldloom("train", *common, "--total-steps", ten, "--run-dir", tmp_path / "parts")[0] == 0
     assert read_metrics(tmp_path / "parts")[-1]["iteration"] == 10
-    assert worldloom("train", "--resume", "--run-dir", tmp_path / "parts", "--total-steps", twenty, "--no-video", "--quiet")[0] == 0
+    assert (
+        worldloom(
+            "train", "--resume", "--run-dir", tmp_path / "parts", "--total-steps", twenty, "--no-video", "--quiet"
+        )[0]
+        == 0
+    )
     assert read_metrics(tmp_path / "parts")[-1]["iteration"] == 20
     assert read_config(tmp_path / "parts") == read_config(tmp_path / "straight")
     assert_equal_runs(tmp_path / "parts", tmp_path / "straight")
@@ -229,7 +320,11 @@ def test_a_folder_is_not_used_twice(worldloom, trained):
 
 
 def test_auto_begins_where_there_is_no_run(worldloom, tmp_path):
-    code, _, _ = worldloom("train", "CartPole-v1", *FEW, "--total-steps", "300", "--resume", "auto", "--run-dir", tmp_path / "run")
+    code, _, _ = worldloom(
+        "train", "CartPole-v1", *FEW, "--total-steps", "300", "--resume", "auto", "--run-dir", tmp_path / "run"
+    )
     assert code == 0
-    code, _, _ = worldloom("train", "CartPole-v1", *FEW, "--total-steps", "300", "--resume", "auto", "--run-dir", tmp_path / "run")
+    code, _, _ = worldloom(
+        "train", "CartPole-v1", *FEW, "--total-steps", "300", "--resume", "auto", "--run-dir", tmp_path / "run"
+    )
     assert code == 0  # there is nothing left to do

@@ -6,7 +6,7 @@ import pytest
 
 
 def test_the_cpu_has_nothing_to_tune(worldloom, monkeypatch):
-    monkeypatch.delattr("worldloom.cli.tune.Simulation")  # it is said before any is made
+    monkeypatch.delattr("worldloom.cli.commands.tune.Simulation")  # it is said before any is made
     code, out, _ = worldloom("tune", "CartPole-v1", "--device", "cpu", "--num-worlds", 4, "--warm-up", 1)
     assert code == 0
     assert out.startswith("There is nothing to tune on cpu: ")

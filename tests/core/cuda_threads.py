@@ -18,15 +18,15 @@ from typing import Any
 import numpy as np
 
 import worldloom as wl
-from worldloom.core.kernel_spec import KernelSpec
-from worldloom.core.launch import LaunchNode
-from worldloom.core.math import python_math
-from worldloom.core.operators import HELPERS
-from worldloom.core.population import serial_number
-from worldloom.core.program import generate
-from worldloom.core.random import Key
-from worldloom.core.settle import LANES
-from worldloom.core.wrapping import PREFIX
+from worldloom.core.arithmetic.functions import python_math
+from worldloom.core.codegen.compaction import WARP_SIZE
+from worldloom.core.codegen.kernel_spec import KernelSpec
+from worldloom.core.codegen.program import generate
+from worldloom.core.kernels.operators import HELPERS
+from worldloom.core.kernels.random import Key
+from worldloom.core.kernels.wrapping import PREFIX
+from worldloom.core.model.launch import LaunchNode
+from worldloom.core.model.population import serial_number
 
 
 class Memory:
@@ -57,34 +57,51 @@ class Machine:
         self.program = generate(simulation.schedule, True, True, exact)
         self.lock, self.here = threading.Lock(), threading.local()
         tree = _WholeDivision().visit(ast.parse("from __future__ import annotations\n" + self.program.text))
-        self.space = {"wp": _Warp(self), "module": None, **self._functions(), **{n: python for n, (_, python) in HELPERS.items()}, "divide": _divide}
+        self.space = {
+            "wp": _Warp(self),
+            "module": None,
+            **self._functions(),
+            **{n: python for n, (_, python) in HELPERS.items()},
+            "divide": _divide,
+        }
         exec(compile(ast.fix_missing_locations(tree), "kernels", "exec"), self.space)
 
     def step(self) -> None:
         with np.errstate(all="ignore"):
             for spec in self.program.step:
                 if isinstance(spec, LaunchNode):  # compiled for the CPU
-                    spec.start(self.simulation.prepared, self.simulation.tables, (0, self.simulation.num_worlds), self.simulation.device, None)
+                    spec.start(
+                        self.simulation.prepared,
+                        self.simulation.tables,
+                        (0, self.simulation.num_worlds),
+                        self.simulation.device,
+                        None,
+                    )
                     continue
                 assert isinstance(spec, KernelSpec)
-                together = LANES if spec.whole_warps else spec.threads
-                for first in range(0, spec.launched(self.simulation.num_worlds), together):
+                together = WARP_SIZE if spec.whole_warps else spec.threads
+                for first in range(0, spec.launch_size(self.simulation.num_worlds), together):
                     self._group(spec, range(first, first + together))
 
     def _group(self, spec: KernelSpec, numbers: range) -> None:
         """Run the threads that share a row, or a world in a settlement."""
         barrier, votes = threading.Barrier(len(numbers), timeout=20), [False] * len(numbers)
         held: list[Any] = [None] * len(numbers)
-        warps = [threading.Barrier(min(LANES, len(numbers)), timeout=20) for _ in range(0, len(numbers), LANES)]
-        rows = np.int32(spec.work(self.simulation.num_worlds))
+        warps = [threading.Barrier(min(WARP_SIZE, len(numbers)), timeout=20) for _ in range(0, len(numbers), WARP_SIZE)]
+        rows = np.int32(spec.active_threads(self.simulation.num_worlds))
         failed: list[BaseException] = []
         columns = [Memory(self.simulation.tables[t][f].values) for t, f in spec.columns]
         extra = [None] * (spec.takes_errors + spec.takes_alarm)
 
         def run(number: int) -> None:
-            self.here.number, self.here.barrier, self.here.votes, self.here.lane = np.int32(number), barrier, votes, number - numbers[0]
+            self.here.number, self.here.barrier, self.here.votes, self.here.lane = (
+                np.int32(number),
+                barrier,
+                votes,
+                number - numbers[0],
+            )
             self.here.held = held
-            self.here.warp = warps[self.here.lane // LANES]
+            self.here.warp = warps[self.here.lane // WARP_SIZE]
             try:
                 with np.errstate(all="ignore"):
                     self.space[spec.name](np.int32(0), rows, np.int32(0), *columns, *extra)
@@ -120,14 +137,24 @@ class Machine:
 
     def _across(self, operator: str, value: Any) -> Any:
         """What the threads of a warp hold together."""
-        first = self.here.lane // LANES * LANES
+        first = self.here.lane // WARP_SIZE * WARP_SIZE
         self.here.held[self.here.lane] = value
         self._wait_in_warp()
-        found = {"add": sum, "min": min, "max": max}[operator](self.here.held[first : first + LANES])
+        found = {"add": sum, "min": min, "max": max}[operator](self.here.held[first : first + WARP_SIZE])
         self._wait_in_warp()
         return type(value)(found)
 
-    def _report(self, errors: Any, broken: Memory, steps: Memory, episodes: Memory, world: Any, offset: Any, site: int, value: Any) -> None:
+    def _report(
+        self,
+        errors: Any,
+        broken: Memory,
+        steps: Memory,
+        episodes: Memory,
+        world: Any,
+        offset: Any,
+        site: int,
+        value: Any,
+    ) -> None:
         if world >= 0:
             broken.values[world, 0] = True
             self.reports.append((int(world), int(episodes[world]), int(steps[world]), site, int(value)))
@@ -163,7 +190,9 @@ class Machine:
             "find_serial": self._find,
             "count_birth": self._birth,
             "later_of_pair": lambda number: np.int32((1 + math.isqrt(8 * int(number) + 1)) // 2),
-            "serial_number": lambda step, system, slot, share, nth: np.int64(serial_number(int(step), system, int(slot), share, int(nth) - 1)),
+            "serial_number": lambda step, system, slot, share, nth: np.int64(
+                serial_number(int(step), system, int(slot), share, int(nth) - 1)
+            ),
             **{name: _random(name) for name in ("uniform", "integer", "normal")},
             **{PREFIX + name: function for name, function in _WRAPPING.items()},
         }

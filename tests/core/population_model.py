@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from population_worlds import Rules
 
 import worldloom as wl
-from worldloom.core.errors import WorldFault
+from worldloom.core.base.errors import WorldFault
 
 Being = dict[str, Any]
 NUMBERS = itertools.count()
@@ -166,7 +166,12 @@ class ModelWorld:
         for place, mote in enumerate(motes):
             order, me = mote["order"], mote["known_by"]
             friendly = mote["friend"] in numbers
-            mote["seen"] = friendly + 2 * self.alive("Husk", mote["husk"]) + 4 * len(motes) + (32 * numbers[mote["friend"]] if friendly else 0)
+            mote["seen"] = (
+                friendly
+                + 2 * self.alive("Husk", mote["husk"])
+                + 4 * len(motes)
+                + (32 * numbers[mote["friend"]] if friendly else 0)
+            )
             cards = [list(row) for row in mote["cards"]]
             cards[order % 2][1] += order
             mote["cards"] = tuple(map(tuple, cards))
@@ -175,7 +180,13 @@ class ModelWorld:
             if order & 2:
                 x, y = mote["place"]
                 weight = np.float32(mote["weight"] * np.float32(0.5) + np.float32(1.0))
-                child = {"number": mote["number"] * 3 % 101, "weight": weight, "place": (x + 1.0, y + 0.5), "lit": not mote["lit"], "friend": me}
+                child = {
+                    "number": mote["number"] * 3 % 101,
+                    "weight": weight,
+                    "place": (x + 1.0, y + 0.5),
+                    "lit": not mote["lit"],
+                    "friend": me,
+                }
                 mote["friend"] = self.spawn("Mote", **child)
             if order & 4:
                 mote["husk"] = self.spawn("Husk", origin=me, number=mote["number"])
@@ -250,7 +261,9 @@ class Mood:
 
 
 LEVEL = st.sampled_from([0.0, 0.05, 0.3, 0.9])
-MOODS = st.builds(Mood, st.integers(0, 2**32 - 1), LEVEL, LEVEL, LEVEL, LEVEL, LEVEL, LEVEL, LEVEL, st.sampled_from([0.0, 0.0, 0.05]))
+MOODS = st.builds(
+    Mood, st.integers(0, 2**32 - 1), LEVEL, LEVEL, LEVEL, LEVEL, LEVEL, LEVEL, LEVEL, st.sampled_from([0.0, 0.0, 0.05])
+)
 STEPS_PER_MOOD = 10
 
 
@@ -261,7 +274,9 @@ def orders(mood: Mood, rng: np.random.Generator, worlds: int, rules: Rules) -> d
     mote = sum((rng.random(motes) < likely).astype(np.int32) << bit for bit, likely in enumerate(bits))
     quiet = 28  # nobody is at place 7, and nothing is spawned
     world = np.where(rng.random(worlds) < mood.world, rng.integers(0, 63, worlds), quiet)
-    warden = np.where(rng.random((worlds, rules.wardens)) < mood.wardens, rng.integers(0, 210, (worlds, rules.wardens)), quiet)
+    warden = np.where(
+        rng.random((worlds, rules.wardens)) < mood.wardens, rng.integers(0, 210, (worlds, rules.wardens)), quiet
+    )
     return {"Mote": np.asarray(mote, np.int32), "World": world.astype(np.int32), "Warden": warden.astype(np.int32)}
 
 
@@ -286,7 +301,9 @@ class Run:
 
     def read(self) -> dict[str, dict[str, np.ndarray]]:
         """Every column by table and name."""
-        return {name: {c.field.name: c.numpy() for c in table.columns.values()} for name, table in self.sim.tables.items()}
+        return {
+            name: {c.field.name: c.numpy() for c in table.columns.values()} for name, table in self.sim.tables.items()
+        }
 
     def play(self, moods: list[Mood]) -> None:
         for mood in moods:
@@ -350,24 +367,48 @@ class Run:
             if world.step == 0:
                 self.serials[number] = {}
             for kind, beings in world.beings.items():
-                assert counts[kind][number] == len(beings), f"{counts[kind][number]} {kind} instead of {len(beings)} {here}"
+                assert counts[kind][number] == len(beings), (
+                    f"{counts[kind][number]} {kind} instead of {len(beings)} {here}"
+                )
                 assert dropped[kind][number] == world.dropped[kind], f"dropped {kind} {here}"
                 self.learn_serials(number, kind, tables[kind]["wl_serial"][number, : len(beings)].tolist(), here)
             for kind, beings in world.beings.items():
                 for name in DEFAULTS[kind]:
-                    self.same(number, name, tables[kind][name][number, : len(beings)], [being[name] for being in beings], f"{kind}.{name} {here}")
+                    self.same(
+                        number,
+                        name,
+                        tables[kind][name][number, : len(beings)],
+                        [being[name] for being in beings],
+                        f"{kind}.{name} {here}",
+                    )
             for name in STATE:
-                self.same(number, name, tables["World"][name][number : number + 1], [world.state[name]], f"World.{name} {here}")
+                self.same(
+                    number,
+                    name,
+                    tables["World"][name][number : number + 1],
+                    [world.state[name]],
+                    f"World.{name} {here}",
+                )
             for name in (*WARDEN, "sight"):
-                self.same(number, name, tables["Warden"][name][number], [warden[name] for warden in world.wardens], f"Warden.{name} {here}")
+                self.same(
+                    number,
+                    name,
+                    tables["Warden"][name][number],
+                    [warden[name] for warden in world.wardens],
+                    f"Warden.{name} {here}",
+                )
             if self.rules.autoreset == "same_step":
-                assert [tuple(s) for s in tables["Warden"]["final_sight"][number].tolist()] == world.final_sights, f"final_sight {here}"
+                assert [tuple(s) for s in tables["Warden"]["final_sight"][number].tolist()] == world.final_sights, (
+                    f"final_sight {here}"
+                )
             flags = {name: getattr(world, name) for name in ("episode", "step", "terminated", "truncated", "finished")}
             assert {name: tables["World"][name][number].item() for name in flags} == flags, f"flags {here}"
 
     def learn_serials(self, number: int, kind: str, serials: list[int], here: str) -> None:
         """The numbers by which the engine knows its entities grow in spawn order, and stay as they are."""
-        assert all(a < b for a, b in itertools.pairwise([-1, *serials])), f"serial numbers of {kind} do not grow {here}: {serials}"
+        assert all(a < b for a, b in itertools.pairwise([-1, *serials])), (
+            f"serial numbers of {kind} do not grow {here}: {serials}"
+        )
         known = self.serials[number]
         for being, serial in zip(self.worlds[number].beings[kind], serials, strict=True):
             assert known.setdefault((kind, being["known_by"]), serial) == serial, f"another {kind} {here}"
@@ -375,7 +416,14 @@ class Run:
     def same(self, number: int, name: str, found: np.ndarray, expected: list[Any], what: str) -> None:
         values = found.tolist()
         if name not in REFERENCES:
-            wanted = [list(map(list, e)) if name == "cards" else list(e) if isinstance(e, tuple) else getattr(e, "item", lambda e=e: e)() for e in expected]
+            wanted = [
+                list(map(list, e))
+                if name == "cards"
+                else list(e)
+                if isinstance(e, tuple)
+                else getattr(e, "item", lambda e=e: e)()
+                for e in expected
+            ]
             assert values == wanted, f"{what}: {values} instead of {wanted}"
             return
         kind, known = REFERENCES[name], self.serials[number]
@@ -385,4 +433,6 @@ class Run:
             elif (kind, reference) in known:
                 assert value == known[kind, reference], f"{what}: {value} instead of {known[kind, reference]}"
             else:  # it came and went within one step, and nobody may be taken for it
-                assert value >= 0 and value not in [serial for (other, _), serial in known.items() if other == kind], what
+                assert value >= 0 and value not in [serial for (other, _), serial in known.items() if other == kind], (
+                    what
+                )

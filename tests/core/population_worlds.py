@@ -96,7 +96,12 @@ def act(mote: Mote, world: Field):
         mote.despawn()
     if mote.order & 2:
         mote.friend = world.spawn(
-            Mote, number=mote.number * 3 % 101, weight=mote.weight * 0.5 + 1.0, place=mote.place + wl.vec2(1.0, 0.5), lit=not mote.lit, friend=mote.ref
+            Mote,
+            number=mote.number * 3 % 101,
+            weight=mote.weight * 0.5 + 1.0,
+            place=mote.place + wl.vec2(1.0, 0.5),
+            lit=not mote.lit,
+            friend=mote.ref,
         )
     if mote.order & 4:
         mote.husk = world.spawn(Husk, origin=mote.ref, number=mote.number)
@@ -198,10 +203,28 @@ def limits(mote: wl.UpTo, husk: wl.UpTo, spark: wl.UpTo) -> dict[str, wl.UpTo]:
 
 
 VARIANTS = [
-    Rules("drop", "same_step", limits(wl.UpTo(6, overflow="drop"), wl.UpTo(6, overflow="drop"), wl.UpTo(4, overflow="drop"))),
-    Rules("reset", "next_step", limits(wl.UpTo(6, overflow="reset"), wl.UpTo(6, overflow="drop"), wl.UpTo(4, overflow="drop"))),
+    Rules(
+        "drop",
+        "same_step",
+        limits(wl.UpTo(6, overflow="drop"), wl.UpTo(6, overflow="drop"), wl.UpTo(4, overflow="drop")),
+    ),
+    Rules(
+        "reset",
+        "next_step",
+        limits(wl.UpTo(6, overflow="reset"), wl.UpTo(6, overflow="drop"), wl.UpTo(4, overflow="drop")),
+    ),
     Rules("error", "same_step", limits(wl.UpTo(6), wl.UpTo(6, overflow="drop"), wl.UpTo(4))),
-    Rules("disabled", "disabled", limits(wl.UpTo(6, overflow="drop"), wl.UpTo(6), wl.UpTo(9, overflow="drop")), max_steps=0),
+    Rules(
+        "disabled",
+        "disabled",
+        limits(wl.UpTo(6, overflow="drop"), wl.UpTo(6), wl.UpTo(9, overflow="drop")),
+        max_steps=0,
+    ),
 ]
-CROWDED = Rules("crowded", "same_step", limits(wl.UpTo(70, overflow="drop"), wl.UpTo(100, overflow="drop"), wl.UpTo(40, overflow="drop")), max_steps=0)
+CROWDED = Rules(
+    "crowded",
+    "same_step",
+    limits(wl.UpTo(70, overflow="drop"), wl.UpTo(100, overflow="drop"), wl.UpTo(40, overflow="drop")),
+    max_steps=0,
+)
 """More than the threads of a warp in every world."""

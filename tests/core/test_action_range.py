@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import worldloom as wl
-from worldloom.vector.pool import WorldPool
+from worldloom.vector.world_pool import WorldPool
 
 
 class Walker(wl.Entity):
@@ -74,7 +74,9 @@ def test_several_entities_and_steps_are_not_mixed_up(device, wrap):
     simulation = wl.Simulation(COINS, 2, device, seed=0)
     simulation.step(np.array([[0, 2**31 - 1], [0, 0]], np.int32))
     simulation.step(wrap(np.array([[BIG, -BIG], [0, 9]])))
-    assert sorted(messages(simulation)) == sorted((world, told("Coin.side", number, 1)) for world, number in ((0, 2**31 - 1), (0, BIG), (0, -BIG), (1, 9)))
+    assert sorted(messages(simulation)) == sorted(
+        (world, told("Coin.side", number, 1)) for world, number in ((0, 2**31 - 1), (0, BIG), (0, -BIG), (1, 9))
+    )
 
 
 @pytest.mark.parametrize("env_type", ["gymnasium", "torch"])

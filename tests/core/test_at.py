@@ -41,11 +41,15 @@ def look(guest: Guest, world: Hall):
 
 @pytest.mark.parametrize("device", ["python", "cpu"])
 def test_entities_are_found_by_their_id_and_a_wrong_one_is_a_fault(device: str) -> None:
-    hall = wl.register("HallOfSeats-v0", world=Hall, entities={Seat: 5, Guest: 4}, reset=[name_guests], step=[sit], observe=[look])
+    hall = wl.register(
+        "HallOfSeats-v0", world=Hall, entities={Seat: 5, Guest: 4}, reset=[name_guests], step=[sit], observe=[look]
+    )
     sim = wl.Simulation(hall, 2, device, seed=0, autoreset="disabled", config={"turn": np.array([1, 3], np.int32)})
     sim[Guest].seat.numpy()[:] = [0, 1, 2, 2]
     sim.step()
-    np.testing.assert_array_equal(sim[Guest].neighbours.numpy()[0], [[0, 10, 20], [10, 20, 30], [20, 30, 40], [20, 30, 40]])
+    np.testing.assert_array_equal(
+        sim[Guest].neighbours.numpy()[0], [[0, 10, 20], [10, 20, 30], [20, 30, 40], [20, 30, 40]]
+    )
     np.testing.assert_array_equal(sim[Seat].visits.numpy(), [[0, 1, 2, 3, 4], [3, 4, 0, 1, 2]])
     assert sim.errors() == []
     sim[Guest].seat.numpy()[1, 2] = 3

@@ -41,7 +41,9 @@ def test_same_step_keeps_the_last_observation(race: wl.Definition, device: str) 
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_next_step_ignores_the_action_and_gives_no_reward(race: wl.Definition, device: str) -> None:
-    sim = wl.Simulation(race, 3, device, seed=1, autoreset="next_step", config={"goal": np.array([2, 3, 100], np.int32)})
+    sim = wl.Simulation(
+        race, 3, device, seed=1, autoreset="next_step", config={"goal": np.array([2, 3, 100], np.int32)}
+    )
     first = sim["Runner"].number.numpy().copy()
     sim.step(STAY)
     sim.step(STAY)
@@ -51,7 +53,9 @@ def test_next_step_ignores_the_action_and_gives_no_reward(race: wl.Definition, d
     sim.step(leave)
     assert flags(sim) == ([False, True, False], [False] * 3)
     assert sim["Runner"].reward.numpy().tolist() == [[0.0, 0.0], [1.0, 1.0], [1.0, 1.0]]
-    assert sim["Runner"].active.numpy().all() and not sim["Runner"].terminated.numpy()[0].any(), "the action was ignored"
+    assert sim["Runner"].active.numpy().all() and not sim["Runner"].terminated.numpy()[0].any(), (
+        "the action was ignored"
+    )
     assert sim["Runner"].sight.numpy()[..., 0].tolist() == [[0, 0], [3, 3], [3, 3]]
     assert (sim["Runner"].number.numpy()[0] != first[0]).any() and (sim["Runner"].number.numpy()[1:] == first[1:]).all()
     assert sim.world.step.numpy().tolist() == [0, 3, 3] and sim.world.episode.numpy().tolist() == [1, 0, 0]
@@ -90,7 +94,9 @@ def test_agents_leave_one_by_one(race: wl.Definition, device: str) -> None:
     assert runner.terminated.numpy().tolist() == [[True, False], [False, False], [True, False]]
     assert runner.truncated.numpy().tolist() == [[False, False], [False, True], [False, True]]
     assert flags(sim) == ([False, False, True], [False] * 3), "a world is over when everyone has left"
-    assert runner.active.numpy().tolist() == [[False, True], [True, False], [True, True]], "the third world has begun anew"
+    assert runner.active.numpy().tolist() == [[False, True], [True, False], [True, True]], (
+        "the third world has begun anew"
+    )
     assert runner.final_sight.numpy()[..., 0].tolist() == [[0, 0], [0, 0], [1, 1]]
     sim.step(np.array([[1, 0], [0, 0], [0, 0]], np.int32))
     assert not runner.terminated.numpy().any(), "the flag shows in one step only"
@@ -128,7 +134,13 @@ def test_max_steps_truncates_and_changes_while_running(race: wl.Definition, devi
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_terminated_and_truncated_at_once(race: wl.Definition, device: str) -> None:
-    sim = wl.Simulation(race, 3, device, seed=1, config={"goal": np.array([1, 5, 1], np.int32), "max_steps": np.array([1, 1, 5], np.int32)})
+    sim = wl.Simulation(
+        race,
+        3,
+        device,
+        seed=1,
+        config={"goal": np.array([1, 5, 1], np.int32), "max_steps": np.array([1, 1, 5], np.int32)},
+    )
     sim.step(STAY)
     assert flags(sim) == ([True, False, True], [True, True, False])
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from worldloom.core.canvas import Canvas, rotated, text_width
+from worldloom.core.model.canvas import Canvas, rotated, text_width
 
 RED, BLUE = (255, 0, 0), (0, 0, 255)
 
@@ -34,7 +34,9 @@ def test_half_a_pixel_is_half_covered():
     np.testing.assert_allclose(painted(canvas), [[0.5, 0.5, 0.0]], atol=0.01)
 
 
-@pytest.mark.parametrize("points", [[(1, 1), (5, 1), (5, 4), (1, 4)], [(1, 4), (5, 4), (5, 1), (1, 1)]], ids=["clockwise", "anticlockwise"])
+@pytest.mark.parametrize(
+    "points", [[(1, 1), (5, 1), (5, 4), (1, 4)], [(1, 4), (5, 4), (5, 1), (1, 1)]], ids=["clockwise", "anticlockwise"]
+)
 def test_a_polygon_of_four_corners_is_that_rectangle(points):
     canvas, rectangle = Canvas(7, 6), Canvas(7, 6)
     canvas.polygon(points, RED)

@@ -7,7 +7,7 @@ import gc
 import pytest
 import warp as wp
 
-from worldloom.core.capture import capture, without_collection
+from worldloom.core.base.capture import capture, gc_disabled
 
 
 def test_the_collector_is_off_inside_and_on_afterwards() -> None:
@@ -20,7 +20,7 @@ def test_the_collector_is_off_inside_and_on_afterwards() -> None:
 def test_a_collector_that_was_off_stays_off() -> None:
     gc.disable()
     try:
-        with without_collection():
+        with gc_disabled():
             pass
         assert not gc.isenabled()
     finally:
@@ -28,6 +28,6 @@ def test_a_collector_that_was_off_stays_off() -> None:
 
 
 def test_an_error_switches_it_on_again() -> None:
-    with pytest.raises(ValueError), without_collection():
+    with pytest.raises(ValueError), gc_disabled():
         raise ValueError
     assert gc.isenabled()

@@ -106,7 +106,9 @@ def test_every_column_shares_its_memory() -> None:
     sim = make("python")
     for table in sim.tables.values():
         for column in table:
-            assert column.torch().data_ptr() == column.numpy().__array_interface__["data"][0] == column.array.ptr, column.name
+            assert column.torch().data_ptr() == column.numpy().__array_interface__["data"][0] == column.array.ptr, (
+                column.name
+            )
             assert np.shares_memory(column.numpy(), column.values)
 
 
@@ -134,7 +136,11 @@ def test_assign_takes_arrays_and_tensors_of_other_widths() -> None:
         ("lever", torch.zeros(4, 3), "Gadget.lever takes int32 of shape (4, 3), not type float32"),
         ("lever", np.zeros((3, 4), int), "Gadget.lever takes int32 of shape (4, 3), not shape (3, 4)"),
         ("lever", torch.zeros(4, 2, dtype=torch.int32), "Gadget.lever takes int32 of shape (4, 3), not shape (4, 2)"),
-        ("place", torch.zeros(4, 3, 3, dtype=torch.bfloat16), "Gadget.place takes float32 of shape (4, 3, 3), not type bfloat16"),
+        (
+            "place",
+            torch.zeros(4, 3, 3, dtype=torch.bfloat16),
+            "Gadget.place takes float32 of shape (4, 3, 3), not type bfloat16",
+        ),
         ("place", np.zeros((4, 3, 3), complex), "Gadget.place takes float32 of shape (4, 3, 3), not type complex128"),
         ("on", np.zeros((4, 3), int), "Gadget.on takes bool of shape (4, 3), not type int64"),
     ],
@@ -155,7 +161,11 @@ def test_external_memory_is_used_in_place(device: str, kind: str) -> None:
     if kind == "numpy":
         theirs = values
     else:
-        theirs = torch.from_numpy(values) if kind == "torch" else wp.array(values, dtype=wp.float64, device="cpu", copy=False)
+        theirs = (
+            torch.from_numpy(values)
+            if kind == "torch"
+            else wp.array(values, dtype=wp.float64, device="cpu", copy=False)
+        )
     before = values.copy()
     sim = make(device, external={"Gadget.exact": theirs})
     assert sim["Gadget"].exact.array.ptr == values.__array_interface__["data"][0]

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import worldloom as wl
-from worldloom.core.compare import Comparison, Difference, compare, device_name, first_difference, random_action, random_actions, synchronise
+from worldloom.core.measure.random_actions import random_action, random_actions
+from worldloom.core.tools.compare import Comparison, Difference, compare, copy_state, device_name, first_difference
 
 
 class Walker(wl.Entity):
@@ -130,14 +131,17 @@ def test_the_other_columns_that_differ_are_named():
     other["Walker"].awake.numpy()[0, 0] = True
     found = first_difference(reference, other, 2)
     assert (found.column, found.elsewhere) == ("Walker.steps", ("Walker.awake",))
-    assert str(found) == "Walker.steps[0] differs in world 0 after step 2: 0 on python, 1 on python (also after this step: Walker.awake)"
+    assert (
+        str(found)
+        == "Walker.steps[0] differs in world 0 after step 2: 0 on python, 1 on python (also after this step: Walker.awake)"
+    )
 
 
 def test_synchronise_makes_simulations_equal():
     reference, other = pair()
     other.step(random_actions(other, np.random.default_rng(0)))
     assert first_difference(reference, other, 0) is not None
-    synchronise(reference, other)
+    copy_state(reference, other)
     assert first_difference(reference, other, 0) is None
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import worldloom as wl
-from worldloom.core.compare import compare
-from worldloom.core.fields import declare
-from worldloom.core.fingerprint import fingerprint
+from worldloom.core.model.fields import declare
+from worldloom.core.registry.fingerprint import fingerprint
+from worldloom.core.tools.compare import compare
 
 PRICES = np.arange(6, dtype=np.float32).reshape(2, 3)
 SHELVES = np.arange(12).reshape(2, 3, 2) % 5 > 0
@@ -65,7 +65,9 @@ def compiled() -> wl.Simulation:
 
 
 def test_an_array_has_the_shape_and_the_type_of_its_default() -> None:
-    assert [(f.shape, f.dtype.__name__) for n, f in Shop.fields.items() if n in ("prices", "shelves", "lots", "days")] == [
+    assert [
+        (f.shape, f.dtype.__name__) for n, f in Shop.fields.items() if n in ("prices", "shelves", "lots", "days")
+    ] == [
         ((2, 3), "float32"),
         ((2, 3, 2), "bool"),
         ((4,), "float64"),
@@ -110,7 +112,10 @@ def test_one_for_the_batch_or_one_per_world(device: str) -> None:
     sim.set_config("prices", each)
     sim.step(GOODS)
     assert sim[Buyer].reward.numpy().tolist() == [[-1.0 - k, -4.0 - k] for k in range(WORLDS)]
-    assert sim[Buyer].sight.numpy()[:, 1].tolist() == [0.0, 1.0, 2.0, 3.0, 4.0] and (sim.get_config("prices") == each).all()
+    assert (
+        sim[Buyer].sight.numpy()[:, 1].tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
+        and (sim.get_config("prices") == each).all()
+    )
     sim.set_config("prices", PRICES)
     assert sim.get_config("prices").shape == (2, 3)
 
@@ -118,7 +123,11 @@ def test_one_for_the_batch_or_one_per_world(device: str) -> None:
 def test_what_does_not_fit_is_told_in_one_sentence() -> None:
     sim = wl.Simulation(SHOP, WORLDS, "python", seed=1)
     for name, value, words in (
-        ("prices", np.zeros((3, 2), np.float32), "configuration 'prices' is one value of shape (2, 3), or 5 of them, not shape (3, 2)"),
+        (
+            "prices",
+            np.zeros((3, 2), np.float32),
+            "configuration 'prices' is one value of shape (2, 3), or 5 of them, not shape (3, 2)",
+        ),
         ("prices", 1.0, "not shape ()"),
         ("days", np.zeros(3), "configuration 'days' holds int32"),
     ):
@@ -136,7 +145,9 @@ def test_an_index_outside_is_a_fault_of_its_world(compiled: wl.Simulation) -> No
         sim.step(GOODS)
         found = sim.errors()
         sim.set_config("days", days[0])
-        assert {fault.world for fault in found} == {3} and "index of world.shelves (size 3) 7 is out of range" in found[0].message
+        assert {fault.world for fault in found} == {3} and "index of world.shelves (size 3) 7 is out of range" in found[
+            0
+        ].message
 
 
 def test_reading_one_keeps_systems_in_one_kernel(compiled: wl.Simulation) -> None:
@@ -185,4 +196,6 @@ def test_pools_and_environments_take_it() -> None:
     wide = np.arange(2 * WORLDS * 6, dtype=np.float32).reshape(2 * WORLDS, 2, 3)
     with wl.make(SHOP, num_envs=2 * WORLDS, batch_size=WORLDS, prices=wide, lots=np.ones(4)) as pool:
         found = [batch.simulation.get_config("prices") for batch in pool._batches]
-        assert (np.concatenate(found) == wide).all() and pool._batches[1].simulation.get_config("lots").tolist() == [1.0] * 4
+        assert (np.concatenate(found) == wide).all() and pool._batches[1].simulation.get_config("lots").tolist() == [
+            1.0
+        ] * 4

@@ -1,9 +1,14 @@
 """What the engine says while a person waits."""
 
-from worldloom.core.console import LONGEST, shortened
+from worldloom.core.base.console import MAX_LABEL_LENGTH, shortened
 
 
 def test_the_id_of_many_games_is_cut_short():
     said = shortened("the launches of " + "+".join(f"Game{k}-v5" for k in range(104)) + " for cpu")
-    assert len(said) <= LONGEST and said.startswith("the launches of Game0-v5+") and said.endswith("Game103-v5 for cpu") and " ... " in said
+    assert (
+        len(said) <= MAX_LABEL_LENGTH
+        and said.startswith("the launches of Game0-v5+")
+        and said.endswith("Game103-v5 for cpu")
+        and " ... " in said
+    )
     assert shortened("the launches of Pong-v5 for cpu") == "the launches of Pong-v5 for cpu"

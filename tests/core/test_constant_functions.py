@@ -18,7 +18,9 @@ class Table(wl.World):
 
 def test_interpreted_and_compiled_agree(tmp_path, monkeypatch):
     lines = [f"    row.found[{i}] = wl.{NAMES[i % len(NAMES)]}({number})" for i, number in enumerate(NUMBERS)]
-    (tmp_path / "constant_functions.py").write_text("\n".join(["import worldloom as wl", "", "def rule(row, world):", *lines, ""]))
+    (tmp_path / "constant_functions.py").write_text(
+        "\n".join(["import worldloom as wl", "", "def rule(row, world):", *lines, ""])
+    )
     monkeypatch.syspath_prepend(tmp_path)
     from constant_functions import rule
 

@@ -3,8 +3,8 @@
 import warp as wp
 
 import worldloom as wl
-from worldloom.core import cpu_flags
-from worldloom.core.program import _CACHE
+from worldloom.core.base import cpu_flags
+from worldloom.core.codegen.program import _CACHE
 
 
 def test_worlds_and_other_kernels_are_compiled_with_the_same_flags():

@@ -10,8 +10,8 @@ from warp._src.context import runtime
 from wide_worlds import strips, yard
 
 import worldloom as wl
-from worldloom.core.launch_kernels import copy_rows
-from worldloom.core.program import generate
+from worldloom.core.codegen.program import generate
+from worldloom.core.kernels.launch_kernels import copy_rows
 
 pytestmark = pytest.mark.skipif(not runtime.is_cuda_enabled, reason="this build of Warp has no compiler for CUDA")
 ARCHITECTURE = 80
@@ -23,7 +23,11 @@ def test_the_kernels_of_long_arrays_move_16_bytes_at_a_time(tmp_path: Path) -> N
     assert "ld.global.v4.u32" in ptx.read_text() or "ld.global.v4.b32" in ptx.read_text()
 
 
-@pytest.mark.parametrize("world", [yard(64), strips(1), "TagContinuousDemo-v0", "CovidEconomySynthetic-v0"], ids=["yard", "strips", "tag", "economy"])
+@pytest.mark.parametrize(
+    "world",
+    [yard(64), strips(1), "TagContinuousDemo-v0", "CovidEconomySynthetic-v0"],
+    ids=["yard", "strips", "tag", "economy"],
+)
 def test_the_text_for_cuda_compiles(world: wl.Definition | str, tmp_path: Path) -> None:
     schedule = wl.Simulation(world, 1, "python").schedule
     program = generate(schedule, fuse=True, cuda=True)
@@ -51,8 +55,17 @@ def lengthen(bead: Bead):
 
 
 def test_vectors_are_moved_in_few_pieces(tmp_path: Path) -> None:
-    program = generate(wl.Simulation(wl.Definition("Necklace-test", Necklace, {Bead: 2}, step=(lengthen,)), 1, "python").schedule, fuse=True, cuda=True)
-    wp.compile_aot_module(next(iter(program._build("pieces", cuda=True).values())).module, arch=ARCHITECTURE, module_dir=tmp_path, use_ptx=True)
+    program = generate(
+        wl.Simulation(wl.Definition("Necklace-test", Necklace, {Bead: 2}, step=(lengthen,)), 1, "python").schedule,
+        fuse=True,
+        cuda=True,
+    )
+    wp.compile_aot_module(
+        next(iter(program._build("pieces", cuda=True).values())).module,
+        arch=ARCHITECTURE,
+        module_dir=tmp_path,
+        use_ptx=True,
+    )
     (ptx,) = tmp_path.glob("*.ptx")
     (step,) = [part for part in ptx.read_text().split(".entry")[1:] if part.strip().startswith("step_0")]
     assert step.count("ld.global.v2.f32") == 3

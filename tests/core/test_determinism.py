@@ -17,7 +17,15 @@ def actions_of(worlds: int, count: int, choices: int, steps: int) -> np.ndarray:
     return np.tile(small, (1, worlds // WATCHED, 1))
 
 
-def trace(definition: str | wl.Definition, table: str, worlds: int, threads: int, actions: np.ndarray, device: str = "cpu", **options) -> list[bytes]:
+def trace(
+    definition: str | wl.Definition,
+    table: str,
+    worlds: int,
+    threads: int,
+    actions: np.ndarray,
+    device: str = "cpu",
+    **options,
+) -> list[bytes]:
     """Observations, rewards and flags of the first ten worlds after every step."""
     sim = wl.Simulation(definition, worlds, device, seed=42, threads=threads, **options)
     assert len(sim.slices) == (threads if device == "cpu" else 1)
@@ -51,7 +59,10 @@ def test_the_trace_says_something(cartpole: list[bytes]) -> None:
 
 
 def test_a_world_with_interaction(crowd: wl.Definition) -> None:
-    runs = [trace(crowd, "Walker", worlds, threads, actions_of(worlds, 5, 4, 100)) for worlds, threads in ((10, 1), (10, 3), (1_000, 2))]
+    runs = [
+        trace(crowd, "Walker", worlds, threads, actions_of(worlds, 5, 4, 100))
+        for worlds, threads in ((10, 1), (10, 3), (1_000, 2))
+    ]
     assert runs[0] == runs[1] == runs[2]
 
 
@@ -79,5 +90,7 @@ def test_every_mode_starts_the_same_episodes(race: wl.Definition) -> None:
 
 
 def test_another_seed_is_another_world(race: wl.Definition) -> None:
-    one, two, free, unlike = (wl.Simulation(race, 50, "python", seed=s)["Runner"].number.numpy() for s in (1, 2, None, None))
+    one, two, free, unlike = (
+        wl.Simulation(race, 50, "python", seed=s)["Runner"].number.numpy() for s in (1, 2, None, None)
+    )
     assert (one != two).mean() > 0.9 and (free != unlike).mean() > 0.9

@@ -22,7 +22,15 @@ import worldloom as wl
 
 KNOWN: dict[str, dict[str, str]] = json.loads((Path(__file__).parent / "digests.json").read_text())
 STEPS, WORLDS = 60, 16
-INTERPRETED = ("Acrobot-v1", "CartPole-v1", "Pendulum-v1", "MountainCarContinuous-v0", "MountainCar-v0", "FrozenLake-v1", "Taxi-v3")
+INTERPRETED = (
+    "Acrobot-v1",
+    "CartPole-v1",
+    "Pendulum-v1",
+    "MountainCarContinuous-v0",
+    "MountainCar-v0",
+    "FrozenLake-v1",
+    "Taxi-v3",
+)
 """Worlds small enough to be run by the interpreter too."""
 
 
@@ -67,8 +75,15 @@ def test_interpreted(name: str) -> None:
 
 
 def test_every_bundled_world_has_digests() -> None:
-    listed = subprocess.run([sys.executable, "-c", "import worldloom as wl; print(*wl.list_all_envs())"], capture_output=True, text=True, check=True)
-    bundled = {name for name in listed.stdout.split() if not name.startswith("ALE/") and not name.endswith("-v5")}  # other tests register worlds here
+    listed = subprocess.run(
+        [sys.executable, "-c", "import worldloom as wl; print(*wl.list_all_envs())"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    bundled = {
+        name for name in listed.stdout.split() if not name.startswith("ALE/") and not name.endswith("-v5")
+    }  # other tests register worlds here
     assert bundled
     assert bundled - set(KNOWN) == set()
 

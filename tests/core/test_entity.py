@@ -9,8 +9,8 @@ import pytest
 import warp as wp
 
 import worldloom as wl
-from worldloom.core.entity import ENGINE_FIELDS
-from worldloom.core.fields import Role
+from worldloom.core.model.entity import ENGINE_FIELDS
+from worldloom.core.model.fields import Role
 
 
 class Moving(wl.Components):
@@ -102,7 +102,7 @@ def test_an_annotation_that_names_nothing() -> None:
     with pytest.raises(wl.DefinitionError, match="the annotation of 'x' cannot be evaluated") as caught:
 
         class Wrong(wl.Entity):
-            x: Velocity  # noqa: F821
+            x: Velocity
 
     lines = Path(__file__).read_text().splitlines()
     assert "x: Velocity" in lines[caught.value.line - 1]

@@ -9,13 +9,14 @@ from exact_probe import BINARY, EDGES, FUNCTIONS, PROBE, UNARY, arguments, kerne
 from warp._src.context import runtime
 
 import worldloom as wl
-from worldloom.core import exact, joined
-from worldloom.core.compare import compare
-from worldloom.core.errors import DefinitionError, InputError
-from worldloom.core.kernel_spec import KernelSpec
-from worldloom.core.program import generate
-from worldloom.core.rewrite import accessors
-from worldloom.core.schedule import plan
+from worldloom.core.base.errors import DefinitionError, InputError
+from worldloom.core.codegen import stages
+from worldloom.core.codegen.kernel_spec import KernelSpec
+from worldloom.core.codegen.program import generate
+from worldloom.core.frontend.targets import accessors
+from worldloom.core.kernels import exact
+from worldloom.core.schedule.schedule import plan
+from worldloom.core.tools.compare import compare
 
 NUMPY = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "pow": "power"}
 
@@ -41,7 +42,9 @@ def ulps(found: np.ndarray, expected: np.ndarray) -> np.ndarray:
         size = np.where(np.isfinite(rounded), np.abs(rounded), np.finfo(np.float32).max)
         wide, true = (np.clip(values.astype(np.float64), -(2.0**128), 2.0**128) for values in (found, expected))
         apart = np.abs(wide - true) / np.spacing(size)
-    return np.where(np.isnan(expected), np.where(np.isnan(found), 0.0, np.inf), np.where(np.isnan(found), np.inf, apart))
+    return np.where(
+        np.isnan(expected), np.where(np.isnan(found), 0.0, np.inf), np.where(np.isnan(found), np.inf, apart)
+    )
 
 
 @pytest.mark.parametrize("name", [n for n in FUNCTIONS if n not in ("min", "max")])
@@ -69,9 +72,18 @@ def test_interpreted_as_compiled(compiled, name: str) -> None:
 
 
 def test_minimum_and_maximum_take_the_first_of_equals_and_numbers_before_none(compiled) -> None:
-    x, y = np.array([0.0, -0.0, 1.0, np.nan, 2.0, -np.inf], np.float32), np.array([-0.0, 0.0, np.nan, 1.0, 1.0, np.inf], np.float32)
-    assert run(compiled["min"], (x, y), "cpu").view(np.int32).tolist() == np.array([0.0, -0.0, 1.0, 1.0, 1.0, -np.inf], np.float32).view(np.int32).tolist()
-    assert run(compiled["max"], (x, y), "cpu").view(np.int32).tolist() == np.array([0.0, -0.0, 1.0, 1.0, 2.0, np.inf], np.float32).view(np.int32).tolist()
+    x, y = (
+        np.array([0.0, -0.0, 1.0, np.nan, 2.0, -np.inf], np.float32),
+        np.array([-0.0, 0.0, np.nan, 1.0, 1.0, np.inf], np.float32),
+    )
+    assert (
+        run(compiled["min"], (x, y), "cpu").view(np.int32).tolist()
+        == np.array([0.0, -0.0, 1.0, 1.0, 1.0, -np.inf], np.float32).view(np.int32).tolist()
+    )
+    assert (
+        run(compiled["max"], (x, y), "cpu").view(np.int32).tolist()
+        == np.array([0.0, -0.0, 1.0, 1.0, 2.0, np.inf], np.float32).view(np.int32).tolist()
+    )
 
 
 def test_which_functions_have_versions() -> None:
@@ -79,7 +91,12 @@ def test_which_functions_have_versions() -> None:
     assert exact.version("sin", (wp.float16,)) == ("wl_exact_sin", wp.float32)
     assert exact.version("min", (wp.float64, wp.float64)) == ("wl_exact_min", wp.float64)
     assert exact.version("max", (wp.vec3,)) == ("wl_exact_max_of", wp.float32)
-    for name, kinds in (("sqrt", (wp.float64,)), ("min", (wp.int32, wp.int32)), ("dot", (wp.vec3, wp.vec3)), ("max", (wp.vec3i, wp.vec3i))):
+    for name, kinds in (
+        ("sqrt", (wp.float64,)),
+        ("min", (wp.int32, wp.int32)),
+        ("dot", (wp.vec3, wp.vec3)),
+        ("max", (wp.vec3i, wp.vec3i)),
+    ):
         assert exact.version(name, kinds) is None
     for name, kinds in (("pow", (wp.float64, wp.float64)), ("quat_rpy", (wp.float64,) * 3)):
         with pytest.raises(exact.NoExactVersionError):
@@ -104,14 +121,26 @@ def test_fast_mode_is_left_as_it_was() -> None:
 
 def test_the_kernels_for_cuda_add_in_the_order_of_the_cpu(columns, monkeypatch) -> None:
     """Run on the CPU, thread by thread, they give the bits of those for the CPU."""
-    monkeypatch.setattr(joined, "MOST_THREADS", 0)  # threads that come one after the other cannot wait for each other
+    monkeypatch.setattr(
+        stages, "MAX_THREADS_PER_WORLD", 0
+    )  # threads that come one after the other cannot wait for each other
     one, two = (wl.Simulation(PROBE, 4, "cpu", seed=3, threads=1, exact=True) for _ in range(2))
     program = generate(two.schedule, fuse=True, cuda=True, exact=True)
-    reach = accessors.definitions([f for view in two.schedule.tables.values() for f in view.fields.values()], program.types, cuda=False)
+    reach = accessors.definitions(
+        [f for view in two.schedule.tables.values() for f in view.fields.values()], program.types, cuda=False
+    )
     body = program.text[program.text.index("@wp.func\n") :]
-    program.text = reach + "\n" + body.replace("thread_number()", "wp.tid()").replace("wl_stream_", "wl_put_").replace("wl_once_", "wl_get_")
+    program.text = (
+        reach
+        + "\n"
+        + body.replace("thread_number()", "wp.tid()").replace("wl_stream_", "wl_put_").replace("wl_once_", "wl_get_")
+    )
     made = program.load(two.device, "Probe-test")
-    serial = [spec for spec in program.step if isinstance(spec, KernelSpec) and any("gather" in label for label in spec.labels)]
+    serial = [
+        spec
+        for spec in program.step
+        if isinstance(spec, KernelSpec) and any("gather" in label for label in spec.labels)
+    ]
     assert len(serial) == 1 and serial[0].rows == 1 and serial[0].labels == ("gather(Probe)",)
     assert "atomic_add" not in program.text
     for _ in range(22):
@@ -134,8 +163,14 @@ def test_the_code_for_cuda_rounds_every_step(tmp_path) -> None:
     assert module.name == "worldloom_exact_cuda_ptx"
     wp.compile_aot_module(module, arch=90, module_dir=tmp_path, use_ptx=True)
     code = next(tmp_path.glob("*.ptx")).read_text()
-    found = set(re.findall(r"\b((?:add|sub|mul|div|sqrt|rcp|fma|mad|ex2|lg2|sin|cos|atom|red)\.[a-z0-9.]*f(?:16|32|64))\b", code))
-    rounded = {f"{operation}.rn.f{bits}" for operation in ("add", "sub", "mul", "div", "rcp", "sqrt") for bits in (32, 64)}
+    found = set(
+        re.findall(
+            r"\b((?:add|sub|mul|div|sqrt|rcp|fma|mad|ex2|lg2|sin|cos|atom|red)\.[a-z0-9.]*f(?:16|32|64))\b", code
+        )
+    )
+    rounded = {
+        f"{operation}.rn.f{bits}" for operation in ("add", "sub", "mul", "div", "rcp", "sqrt") for bits in (32, 64)
+    }
     assert {"add.rn.f32", "mul.rn.f32", "div.rn.f32"} <= found <= rounded
     assert ".ftz" not in code and ".approx" not in code
 
@@ -152,7 +187,9 @@ def turn(wide: Wide):
 def test_numbers_of_64_bits_have_no_exact_sine() -> None:
     definition = wl.Definition("Wide-test", wl.World, {Wide: 1}, step=(turn,))
     for device in ("cpu", "python"):
-        with pytest.raises(DefinitionError, match=r"test_exact\.py:\d+.*\n?.*no version of 'sin' for numbers of 64 bits"):
+        with pytest.raises(
+            DefinitionError, match=r"test_exact\.py:\d+.*\n?.*no version of 'sin' for numbers of 64 bits"
+        ):
             wl.Simulation(definition, 1, device, exact=True).step()
     wl.Simulation(definition, 1, "python").step()
 

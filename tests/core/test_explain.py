@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import worldloom as wl
-from worldloom.core.explain import Explanation, step_bytes
+from worldloom.core.measure.explain import Explanation, step_bytes
 
 
 class Robot(wl.Entity):
@@ -168,7 +168,13 @@ def cool(spark: Spark, world: Night):
 
 
 def test_a_system_is_not_said_to_look_at_a_population_that_it_never_touches() -> None:
-    night = wl.Definition("ExplainNight-v0", Night, {Spark: wl.UpTo(4), Lamp: 3}, step=(strike, cool, count_steps, mark))
-    reasons = {kernel.whose: kernel.reason for kernel in wl.Simulation(night, 4, "python").explain().kernels if kernel.phase == "step"}
+    night = wl.Definition(
+        "ExplainNight-v0", Night, {Spark: wl.UpTo(4), Lamp: 3}, step=(strike, cool, count_steps, mark)
+    )
+    reasons = {
+        kernel.whose: kernel.reason
+        for kernel in wl.Simulation(night, 4, "python").explain().kernels
+        if kernel.phase == "step"
+    }
     assert "it looks at Spark" in reasons["cool(Spark)"]
     assert reasons["count_steps(Lamp)"] == "it reads 'step' of the world, and so does the settlement of Spark before it"

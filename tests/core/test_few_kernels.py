@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import worldloom as wl
-from worldloom.core.program import generate
+from worldloom.core.codegen.program import generate
 
 
 class Cat(wl.Entity):

@@ -7,7 +7,16 @@ import pytest
 import warp as wp
 
 import worldloom as wl
-from worldloom.core.fields import VECTOR_LIMIT, Role, canonical, check_value, declare, scalar_of, shape_of, type_name
+from worldloom.core.model.fields import (
+    VECTOR_LIMIT,
+    Role,
+    canonical,
+    check_value,
+    declare,
+    scalar_of,
+    shape_of,
+    type_name,
+)
 
 
 def field(annotation: object, default: object = None) -> object:
@@ -60,7 +69,10 @@ def test_roles_and_marks() -> None:
     assert field(wl.Finite(wl.vec2)).finite and not field(wl.vec2).finite
     assert field(wl.Persistent(wl.Finite(float))).keep and field(wl.Persistent(wl.Finite(float))).finite
     assert field(wl.Ref("Ball")).ref == "Ball"
-    assert (field(wl.Observation(2, low=-1.0, high=3.0)).low, field(wl.Observation(2, low=-1.0, high=3.0)).high) == (-1.0, 3.0)
+    assert (field(wl.Observation(2, low=-1.0, high=3.0)).low, field(wl.Observation(2, low=-1.0, high=3.0)).high) == (
+        -1.0,
+        3.0,
+    )
 
 
 def test_configurations_take_the_type_of_their_default() -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from worldloom.core import files, tensor_file
-from worldloom.core.errors import InputError
+from worldloom.core.base import files, tensor_file
+from worldloom.core.base.errors import InputError
 
 PRECIOUS = "somebody else's file\n"
 
@@ -33,7 +33,7 @@ def test_a_file_is_replaced_and_nothing_is_left(tmp_path: Path) -> None:
 def test_an_error_in_the_block_leaves_the_old_file(tmp_path: Path) -> None:
     target = tmp_path / "film.mp4"
     target.write_text("old")
-    with pytest.raises(KeyError), files.replacing(target) as writing:
+    with pytest.raises(KeyError), files.atomic_write(target) as writing:
         assert writing.suffix == ".mp4" and writing.parent == tmp_path and files.is_temporary(writing.name)
         writing.write_text("half")
         raise KeyError
@@ -45,7 +45,12 @@ def test_links_and_other_kinds_of_files_are_refused(tmp_path: Path, precious: Pa
     (tmp_path / "nowhere").symlink_to(precious.with_name("absent"))
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
-    for name, problem in {"link": "is a symbolic link", "nowhere": "is a symbolic link", "folder": "is no regular file", "pipe": "is no regular file"}.items():
+    for name, problem in {
+        "link": "is a symbolic link",
+        "nowhere": "is a symbolic link",
+        "folder": "is no regular file",
+        "pipe": "is no regular file",
+    }.items():
         with pytest.raises(InputError, match=f"{name} {problem}"):
             files.write_file(tmp_path / name, "new")
     for name in ("link", "nowhere"):
@@ -88,6 +93,9 @@ def test_a_full_disk_is_told_with_numbers(tmp_path: Path, monkeypatch: pytest.Mo
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(InputError, match=r"big cannot be written \(No space left on device\): 1,000 bytes are needed and [\d,]+ bytes are free on the disk"):
+    with pytest.raises(
+        InputError,
+        match=r"big cannot be written \(No space left on device\): 1,000 bytes are needed and [\d,]+ bytes are free on the disk",
+    ):
         files.write_file(tmp_path / "big", b"x" * 1000)
     assert list(tmp_path.iterdir()) == []

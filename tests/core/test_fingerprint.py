@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import worldloom as wl
-from worldloom.core import registry, world_files
-from worldloom.core.fingerprint import fingerprint
+from worldloom.core.registry import registry, world_files
+from worldloom.core.registry.fingerprint import fingerprint
 
 TEXT = '''
 import worldloom as wl
@@ -93,7 +93,10 @@ SAME = {
     "layout": ("quarter(SPEED) * world.wind", "(quarter(SPEED)\n        * world.wind)"),
     "bounds": ("low=-1.0", "low=-2.0"),
     "a print": ("    if ball.height > float", "    print(ball.height)\n    if ball.height > float"),
-    "a breakpoint": ("        ball.height = 0.0\n", "        ball.height = 0.0\n        if world.step == 3:\n            breakpoint()\n"),
+    "a breakpoint": (
+        "        ball.height = 0.0\n",
+        "        ball.height = 0.0\n        if world.step == 3:\n            breakpoint()\n",
+    ),
     "other things": ("SPEED = 2.5\n", "SPEED = 2.5\nUNUSED = 3\n"),
 }
 

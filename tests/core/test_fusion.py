@@ -8,13 +8,18 @@ import numpy as np
 import pytest
 
 import worldloom as wl
-from worldloom.core.compare import first_difference, random_actions
-from worldloom.core.world_files import find
+from worldloom.core.measure.random_actions import random_actions
+from worldloom.core.registry.world_files import find
+from worldloom.core.tools.compare import first_difference
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
-@pytest.mark.parametrize("world", ["CartPole-v1", "Blackjack-v1", str(EXAMPLES / "write_a_world.py")], ids=["CartPole", "Blackjack", "Meadow"])
+@pytest.mark.parametrize(
+    "world",
+    ["CartPole-v1", "Blackjack-v1", str(EXAMPLES / "write_a_world.py")],
+    ids=["CartPole", "Blackjack", "Meadow"],
+)
 def test_the_same_bits_with_and_without(world: str) -> None:
     made = find(world)
     fused, separate = (wl.Simulation(made, 20, "cpu", seed=3, fuse=fuse) for fuse in (True, False))

@@ -45,7 +45,11 @@ def pole() -> wl.Simulation:
         (4, {"seed": "x"}, "seeds are one whole number"),
         (4, {"config": {"gravitas": 1.0}}, "world 'CartPole-v1' has no configuration 'gravitas'"),
         (4, {"config": {"gravity": "low"}}, "configuration 'gravity' holds float32"),
-        (4, {"config": {"gravity": np.ones(3)}}, "configuration 'gravity' is one value of shape (), or 4 of them, not shape (3,)"),
+        (
+            4,
+            {"config": {"gravity": np.ones(3)}},
+            "configuration 'gravity' is one value of shape (), or 4 of them, not shape (3,)",
+        ),
         (4, {"counts": {"Horse": 2}}, "world 'CartPole-v1' has no entities 'Horse': it has Cart"),
         (4, {"external": {"Cart.y": np.zeros(4)}}, "there is no column 'Cart.y' to be external"),
         (4, {"world_offset": "far"}, "world_offset must be a whole number of 0 or more, not 'far'"),
@@ -58,7 +62,9 @@ def test_arguments_of_a_simulation(worlds, options: dict, words: str) -> None:
 
 def test_worlds_that_do_not_exist() -> None:
     refused("there is no world 'CartPol-v1'; did you mean CartPole-v1", wl.InputError, wl.Simulation, "CartPol-v1", 4)
-    refused("there is no world 'Zzz'; `worldloom list` shows the worlds there are.", wl.InputError, wl.Simulation, "Zzz", 4)
+    refused(
+        "there is no world 'Zzz'; `worldloom list` shows the worlds there are.", wl.InputError, wl.Simulation, "Zzz", 4
+    )
     refused("a simulation is made of a world's id or its definition, not of int", wl.InputError, wl.Simulation, 42, 4)
 
 
@@ -79,7 +85,14 @@ def test_devices_that_do_not_exist(name, words: str) -> None:
 
 def test_a_missing_driver(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wp, "is_cuda_available", lambda: False)
-    refused("device 'cuda:0' needs an NVIDIA GPU with its driver, and this machine shows none", wl.DeviceError, wl.Simulation, "CartPole-v1", 4, "cuda:0")
+    refused(
+        "device 'cuda:0' needs an NVIDIA GPU with its driver, and this machine shows none",
+        wl.DeviceError,
+        wl.Simulation,
+        "CartPole-v1",
+        4,
+        "cuda:0",
+    )
     with wl.Simulation("CartPole-v1", 4, "auto", seed=0) as sim:
         assert sim.device.is_cpu and not sim.interpreted
 
@@ -87,7 +100,14 @@ def test_a_missing_driver(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_gpu_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wp, "is_cuda_available", lambda: True)
     monkeypatch.setattr(wp, "get_cuda_device_count", lambda: 2)
-    refused("there is no device 'cuda:2': this machine has 2 GPUs, cuda:0 to cuda:1", wl.DeviceError, wl.Simulation, "CartPole-v1", 4, "cuda:2")
+    refused(
+        "there is no device 'cuda:2': this machine has 2 GPUs, cuda:0 to cuda:1",
+        wl.DeviceError,
+        wl.Simulation,
+        "CartPole-v1",
+        4,
+        "cuda:2",
+    )
 
 
 # -- running ---------------------------------------------------------------------------------------------------------
@@ -117,13 +137,25 @@ def test_actions_that_do_not_fit(pole: wl.Simulation, actions, words: str) -> No
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"mask": np.ones(3, bool)}, "a reset mask holds one truth value per world, shape (4,), not bool of shape (3,)"),
-        ({"mask": np.ones(4, int)}, "a reset mask holds one truth value per world, shape (4,), not int64 of shape (4,)"),
-        ({"mask": torch.ones(4, 1, dtype=torch.bool)}, "a reset mask holds one truth value per world, shape (4,), not bool of shape (4, 1)"),
+        (
+            {"mask": np.ones(3, bool)},
+            "a reset mask holds one truth value per world, shape (4,), not bool of shape (3,)",
+        ),
+        (
+            {"mask": np.ones(4, int)},
+            "a reset mask holds one truth value per world, shape (4,), not int64 of shape (4,)",
+        ),
+        (
+            {"mask": torch.ones(4, 1, dtype=torch.bool)},
+            "a reset mask holds one truth value per world, shape (4,), not bool of shape (4, 1)",
+        ),
         ({"mask": True}, "a reset mask holds one truth value per world"),
         ({"seeds": 1.0}, "seeds are one whole number, or one per world, shape (4,), not float64 of shape ()"),
         ({"seeds": np.arange(3)}, "seeds are one whole number, or one per world, shape (4,), not int64 of shape (3,)"),
-        ({"seeds": torch.zeros(4)}, "seeds are one whole number, or one per world, shape (4,), not float32 of shape (4,)"),
+        (
+            {"seeds": torch.zeros(4)},
+            "seeds are one whole number, or one per world, shape (4,), not float32 of shape (4,)",
+        ),
         ({"seeds": 2**70}, "seeds are one whole number"),
     ],
 )
@@ -144,7 +176,12 @@ def test_a_closed_simulation(device: str) -> None:
     sim = wl.Simulation("CartPole-v1", 4, device, seed=0)
     sim.close()
     sim.close()
-    for call, arguments in ((sim.step, ()), (sim.step, (np.zeros(4, np.int32),)), (sim.reset, ()), (sim.set_config, ("gravity", 1.0))):
+    for call, arguments in (
+        (sim.step, ()),
+        (sim.step, (np.zeros(4, np.int32),)),
+        (sim.reset, ()),
+        (sim.set_config, ("gravity", 1.0)),
+    ):
         refused("this simulation is closed: make a new one", wl.InputError, call, *arguments)
 
 
@@ -163,9 +200,14 @@ def test_an_action_out_of_range(device: str) -> None:
     calm.step(good)
     faults = sim.errors()
     assert [(f.world, f.episode, f.step) for f in faults] == [(1, 0, 1), (4, 0, 1)]
-    assert [f.message for f in faults] == ["action Cart.push is 2, which is not in 0 to 1", "action Cart.push is -7, which is not in 0 to 1"]
+    assert [f.message for f in faults] == [
+        "action Cart.push is 2, which is not in 0 to 1",
+        "action Cart.push is -7, which is not in 0 to 1",
+    ]
     assert str(faults[0]) == "world 1, episode 0, step 1: action Cart.push is 2, which is not in 0 to 1"
-    assert sim.truncated.numpy().tolist() == [False, True, False, False, True, False] and not sim.terminated.numpy().any()
+    assert (
+        sim.truncated.numpy().tolist() == [False, True, False, False, True, False] and not sim.terminated.numpy().any()
+    )
     assert sim.world.episode.numpy().tolist() == [0, 1, 0, 0, 1, 0] and (sim.world.step.numpy()[[1, 4]] == 0).all()
     assert sim.errors() == [], "each is told once"
     others = [0, 2, 3, 5]
@@ -241,7 +283,9 @@ def look(pile: Pile):
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_a_fault_in_the_last_observation_does_not_harm_the_next_episode(device: str) -> None:
-    sim = wl.Simulation(wl.Definition("Pile-test", Yard, {Pile: 1}, step=(grow,), observe=(look,), max_steps=3), 2, device, seed=0)
+    sim = wl.Simulation(
+        wl.Definition("Pile-test", Yard, {Pile: 1}, step=(grow,), observe=(look,), max_steps=3), 2, device, seed=0
+    )
     for _ in range(3):
         sim.step()
     assert [(f.world, f.episode, f.step) for f in sim.errors()] == [(0, 0, 3), (1, 0, 3)]

@@ -132,7 +132,14 @@ def test_stepping_through_shows_every_line_of_the_user(stops: list) -> None:
         sim.step()
     finally:
         sys.settrace(before)
-    wanted = [line_of(text) for text in ("speed = world.gravity * 2.0", "new_height = ball.height - halve(speed)", "ball.height = new_height")]
+    wanted = [
+        line_of(text)
+        for text in (
+            "speed = world.gravity * 2.0",
+            "new_height = ball.height - halve(speed)",
+            "ball.height = new_height",
+        )
+    ]
     assert [line for line in dict.fromkeys(walked) if line in wanted] == wanted
 
 
@@ -146,7 +153,9 @@ def test_compiled_systems_leave_breakpoints_and_prints_out(stops: list, capsys: 
     slow.step(actions)
     for table in sim.tables.values():
         for column in table:
-            np.testing.assert_array_equal(column.numpy(), slow.tables[table.name][column.field.name].numpy(), err_msg=column.name)
+            np.testing.assert_array_equal(
+                column.numpy(), slow.tables[table.name][column.field.name].numpy(), err_msg=column.name
+            )
 
 
 def test_an_error_in_a_system_shows_the_users_file(stops: list, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,11 +7,11 @@ import pytest
 from cuda_threads import Machine
 
 import worldloom as wl
-from worldloom.core.joined import MOST_THREADS
-from worldloom.core.kernel_spec import KernelSpec
-from worldloom.core.kernel_writer import MANY_ROWS, TURNS
-from worldloom.core.population_kernels import LANES
-from worldloom.core.program import generate
+from worldloom.core.codegen.kernel_spec import KernelSpec
+from worldloom.core.codegen.kernel_writer import MANY_ROWS, ROWS_PER_RESET_THREAD
+from worldloom.core.codegen.program import generate
+from worldloom.core.codegen.stages import MAX_THREADS_PER_WORLD
+from worldloom.core.kernels.population_kernels import WARP_SIZE
 
 
 class Bee(wl.Entity):
@@ -70,7 +70,9 @@ def look(bee: Bee, world: Hive):
 
 
 def hive(bees: int, queens: int) -> wl.Definition:
-    return wl.Definition("Hive-test", Hive, {Bee: bees, Queen: queens}, step=(fly, rise, attend, praise, swarm), observe=(look,))
+    return wl.Definition(
+        "Hive-test", Hive, {Bee: bees, Queen: queens}, step=(fly, rise, attend, praise, swarm), observe=(look,)
+    )
 
 
 def kernels(definition: wl.Definition, fuse: bool = True) -> list[KernelSpec]:
@@ -78,18 +80,21 @@ def kernels(definition: wl.Definition, fuse: bool = True) -> list[KernelSpec]:
     return [spec for spec in generate(schedule, fuse, True).step if isinstance(spec, KernelSpec)]
 
 
-@pytest.mark.parametrize(("bees", "queens", "threads"), [(5, 2, 8), (32, 1, 32), (33, 1, 64), (4, MOST_THREADS, MOST_THREADS)])
+@pytest.mark.parametrize(
+    ("bees", "queens", "threads"),
+    [(5, 2, 8), (32, 1, 32), (33, 1, 64), (4, MAX_THREADS_PER_WORLD, MAX_THREADS_PER_WORLD)],
+)
 def test_few_entities_make_one_kernel_in_stages(bees: int, queens: int, threads: int) -> None:
     (whole,) = kernels(hive(bees, queens))
     assert (whole.rows, whole.is_block, whole.whole_warps) == (threads, threads > 32, threads <= 32)
     assert len(whole.stages) > 3
     assert whole.labels == tuple(label for stage in whole.stages for label in stage.labels)
-    assert whole.launched(3) % 32 == 0
+    assert whole.launch_size(3) % 32 == 0
 
 
 def test_many_entities_keep_kernels_of_their_own() -> None:
-    found = kernels(hive(MOST_THREADS + 1, 1))
-    assert any(spec.rows == MOST_THREADS + 1 and not spec.stages for spec in found)
+    found = kernels(hive(MAX_THREADS_PER_WORLD + 1, 1))
+    assert any(spec.rows == MAX_THREADS_PER_WORLD + 1 and not spec.stages for spec in found)
 
 
 def test_nothing_is_joined_where_nothing_is_fused() -> None:
@@ -110,7 +115,9 @@ def test_stages_do_what_kernels_do(bees: int, worlds: int) -> None:
         machine.step()
         for table in ("Bee", "Queen", "World"):
             for column in plain.tables[table]:
-                np.testing.assert_array_equal(column.numpy(), staged.tables[table][column.field.name].numpy(), column.name)
+                np.testing.assert_array_equal(
+                    column.numpy(), staged.tables[table][column.field.name].numpy(), column.name
+                )
 
 
 def test_threads_that_reset_many_entities_take_several_each(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,8 +125,10 @@ def test_threads_that_reset_many_entities_take_several_each(monkeypatch: pytest.
     bees = MANY_ROWS + 1
     plain, walked = (wl.Simulation(hive(bees, 1), 2, "cpu", seed=4) for _ in range(2))
     machine = Machine(walked)
-    resets = [spec for spec in machine.program.step if isinstance(spec, KernelSpec) and "clear_Bee_state" in spec.labels]
-    assert [spec.rows for spec in resets] == [MANY_ROWS // TURNS + LANES]
+    resets = [
+        spec for spec in machine.program.step if isinstance(spec, KernelSpec) and "clear_Bee_state" in spec.labels
+    ]
+    assert [spec.rows for spec in resets] == [MANY_ROWS // ROWS_PER_RESET_THREAD + WARP_SIZE]
     for sim in (plain, walked):
         sim.set_config("turns", np.array([2, 3], np.int32))  # one world is reset while the other goes on
     for _ in range(3):
@@ -129,7 +138,9 @@ def test_threads_that_reset_many_entities_take_several_each(monkeypatch: pytest.
         machine.step()
         for table in ("Bee", "Queen", "World"):
             for column in plain.tables[table]:
-                np.testing.assert_array_equal(column.numpy(), walked.tables[table][column.field.name].numpy(), column.name)
+                np.testing.assert_array_equal(
+                    column.numpy(), walked.tables[table][column.field.name].numpy(), column.name
+                )
 
 
 def test_an_explanation_tells_the_stages() -> None:

@@ -11,7 +11,7 @@ import pytest
 import warp as wp
 
 import worldloom as wl
-from worldloom.core import kernel_cache
+from worldloom.core.base import kernel_cache
 
 
 class Coin(wl.Entity):
@@ -46,7 +46,7 @@ def cache(tmp_path, monkeypatch):
 
 def _forget():
     """As if in a new process: nothing is loaded."""
-    from worldloom.core.program import _CACHE
+    from worldloom.core.codegen.program import _CACHE
 
     for kernels in _CACHE.values():
         module = next(iter(kernels.values())).module
@@ -61,7 +61,12 @@ def _flips():
 
 
 def _files(cache):
-    return {file.name: file.read_bytes() for folder in cache.iterdir() for file in folder.iterdir() if file.suffix != ".json"}
+    return {
+        file.name: file.read_bytes()
+        for folder in cache.iterdir()
+        for file in folder.iterdir()
+        if file.suffix != ".json"
+    }
 
 
 def _flipped(data):
@@ -69,7 +74,11 @@ def _flipped(data):
 
 
 @pytest.mark.parametrize("suffix", [".o", ".meta", ".cpp"])
-@pytest.mark.parametrize("damage", [lambda data: b"", lambda data: data[: len(data) // 2], _flipped], ids=["empty", "truncated", "bit flipped"])
+@pytest.mark.parametrize(
+    "damage",
+    [lambda data: b"", lambda data: data[: len(data) // 2], _flipped],
+    ids=["empty", "truncated", "bit flipped"],
+)
 def test_a_damaged_file_is_compiled_anew(cache, suffix, damage):
     assert _flips() == [1, 1]
     before = _files(cache)
@@ -83,7 +92,7 @@ def test_a_damaged_file_is_compiled_anew(cache, suffix, damage):
 def test_a_binary_without_checksums_is_compiled_anew(cache):
     _flips()
     (folder,) = cache.iterdir()
-    (folder / kernel_cache.SUMS).unlink()
+    (folder / kernel_cache.CHECKSUM_FILE).unlink()
     next(folder.glob("*.o")).write_bytes(b"\x7fELF no more")
     _forget()
     assert _flips() == [1, 1]
@@ -100,7 +109,7 @@ def test_an_intact_binary_that_does_not_load_is_compiled_anew(cache):
     _flips()
     (folder,) = cache.iterdir()
     next(folder.glob("*.o")).write_bytes(b"no object file")
-    sums = {file.name: kernel_cache._sum(file) for file in folder.iterdir() if file.name != kernel_cache.SUMS}
+    sums = {file.name: kernel_cache._sum(file) for file in folder.iterdir() if file.name != kernel_cache.CHECKSUM_FILE}
     kernel_cache._write(folder, sums)
     _forget()
     assert _flips() == [1, 1]
@@ -109,7 +118,7 @@ def test_an_intact_binary_that_does_not_load_is_compiled_anew(cache):
 def test_a_file_in_place_of_a_modules_folder_is_replaced(cache):
     _flips()
     (folder,) = cache.iterdir()
-    kernel_cache.drop(folder)
+    kernel_cache.evict(folder)
     folder.write_text("in the way")
     _forget()
     assert _flips() == [1, 1]
@@ -161,7 +170,10 @@ def test_nothing_is_compiled_into_a_full_disk(cache, monkeypatch, capfd):
 
 def test_where_there_is_no_temporary_folder_either_one_error_says_so(cache, monkeypatch):
     monkeypatch.setattr(kernel_cache, "ROOM", 2**80)
-    with pytest.raises(wl.CompileError, match=r"the kernel cache .*kernels cannot be used \(No space left on device\), and neither .* set WARP_CACHE_PATH"):
+    with pytest.raises(
+        wl.CompileError,
+        match=r"the kernel cache .*kernels cannot be used \(No space left on device\), and neither .* set WARP_CACHE_PATH",
+    ):
         _flips()
 
 
@@ -187,15 +199,19 @@ def test_a_path_that_is_a_file_is_named_and_a_temporary_cache_is_gone_at_the_end
 
 def test_folders_of_killed_compilations_are_removed_at_the_start(tmp_path):
     cache = tmp_path / wp.config.version
-    ended = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True, check=True).stdout.strip()
-    stale, alive, module = (cache / name for name in (f"wp_x_1234567_p{ended}_t140", f"wp_x_1234567_p{os.getpid()}_t140", "wp_x_1234567"))
+    ended = subprocess.run(
+        [sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    stale, alive, module = (
+        cache / name for name in (f"wp_x_1234567_p{ended}_t140", f"wp_x_1234567_p{os.getpid()}_t140", "wp_x_1234567")
+    )
     for folder in (stale, alive, module):
         folder.mkdir(parents=True)
         (folder / "wp_x_1234567.cpp").write_text("")
     fresh = cache / f"wp_x_7654321_p{ended}_t140"  # as another machine that shares the cache may be compiling in
     fresh.mkdir()
     for folder in (stale, alive, module):
-        os.utime(folder, (time.time() - 2 * kernel_cache.ABANDONED,) * 2)
+        os.utime(folder, (time.time() - 2 * kernel_cache.STALE_AFTER_S,) * 2)
     _import(tmp_path, tmp_path)
     assert [stale.exists(), alive.exists(), module.exists(), fresh.exists()] == [False, True, True, True]
 

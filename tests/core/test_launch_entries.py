@@ -14,15 +14,15 @@ import torch
 from launch_worlds import JUDGE, OF_LAUNCHES, OF_SYSTEMS, Cell, Kernel, Tank, churn_kernel, fill, grow_old, pay
 
 import worldloom as wl
-from worldloom.core import tune as tuning
-from worldloom.core.compare import compare, first_difference
-from worldloom.core.executor import Executor
-from worldloom.core.kernel_spec import KernelSpec
-from worldloom.core.launch import LaunchNode
-from worldloom.core.schedule import BuildGrid, Entry, Settle, plan
-from worldloom.core.tune import tune_with
+from worldloom.core.codegen.kernel_spec import KernelSpec
+from worldloom.core.measure import tune as tuning
+from worldloom.core.measure.tune import tune_with
+from worldloom.core.model.launch import LaunchNode
+from worldloom.core.runtime.executor import Executor
+from worldloom.core.schedule.schedule import CompactionNode, Entry, GridNode, plan
+from worldloom.core.tools.compare import compare, first_difference
 from worldloom.learn import DQN, PPO, DQNConfig, PolicyConfig, PPOConfig
-from worldloom.learn.rollout import most_cuts
+from worldloom.learn.rollout.rollout_actor import max_truncations
 
 Columns = Callable[[wl.Simulation], dict[str, np.ndarray]]
 MODES = ("same_step", "next_step", "disabled")
@@ -35,7 +35,9 @@ def actions(rng: np.random.Generator, worlds: int) -> np.ndarray:
 @pytest.mark.parametrize("mode", MODES)
 def test_launches_do_what_systems_do(mode: str) -> None:
     """In every world and thread, in steps, in the engine's own resets and in those from outside."""
-    systems, launches = (wl.Simulation(made, 7, seed=3, autoreset=mode, threads=3) for made in (OF_SYSTEMS, OF_LAUNCHES))
+    systems, launches = (
+        wl.Simulation(made, 7, seed=3, autoreset=mode, threads=3) for made in (OF_SYSTEMS, OF_LAUNCHES)
+    )
     assert launches.slices == [(0, 2), (2, 4), (4, 7)]
     rng = np.random.default_rng(0)
     for step in range(24):
@@ -56,7 +58,7 @@ def test_interpreted_as_compiled() -> None:
 
 def test_a_step_is_one_recording_that_graphs_may_repeat(columns: Columns) -> None:
     whole, single = (wl.Simulation(OF_LAUNCHES, 6, seed=1, threads=2) for _ in range(2))
-    assert not whole.calls_out and [len(part) for part in whole.executor.segments] == [1, 1]
+    assert not whole.has_host_calls and [len(part) for part in whole.executor.segments] == [1, 1]
     rng = np.random.default_rng(0)
     for _ in range(12):
         given = actions(rng, 6)
@@ -91,9 +93,14 @@ class Note(Kernel):
 
 def parts(*step: object) -> list[list[str] | str]:
     """What becomes of a step: kernels with the world's own systems in them, and launches."""
-    sim = wl.Simulation(wl.Definition("Tank-test", Tank, {Cell: 2}, step=step), 1, "python", autoreset="disabled", checks=False)
+    sim = wl.Simulation(
+        wl.Definition("Tank-test", Tank, {Cell: 2}, step=step), 1, "python", autoreset="disabled", checks=False
+    )
     entries = wl.core.program.generate(sim.schedule, fuse=True, cuda=False).step
-    found = [e.name if isinstance(e, LaunchNode) else [label.partition("(")[0] for label in e.labels if "(" in label] for e in entries]
+    found = [
+        e.name if isinstance(e, LaunchNode) else [label.partition("(")[0] for label in e.labels if "(" in label]
+        for e in entries
+    ]
     return [part for part in found if part]
 
 
@@ -113,7 +120,12 @@ def test_systems_wait_for_others_behind_a_launch_that_they_have_nothing_to_do_wi
 
 def test_a_launch_keeps_its_place_among_launches_and_is_known_by_its_label() -> None:
     twin = Note("writer", writes=("age",))
-    assert parts(Note("writer", writes=("stock",)), twin, Note("reader"), twin) == ["writer", "writer 2", "reader", "writer 2"]
+    assert parts(Note("writer", writes=("stock",)), twin, Note("reader"), twin) == [
+        "writer",
+        "writer 2",
+        "reader",
+        "writer 2",
+    ]
 
 
 class Bird(wl.Entity):
@@ -147,17 +159,21 @@ class Count(wl.Launch):
 
 def kinds(count: int | wl.UpTo, *step: object) -> list[str]:
     def name(entry: Entry) -> str:
-        return type(entry).__name__ if isinstance(entry, (BuildGrid, Settle)) else entry.label
+        return type(entry).__name__ if isinstance(entry, (GridNode, CompactionNode)) else entry.label
 
     entries = plan(wl.Definition("Birds-test", Air, {Bird: count}, step=step), "disabled", checks=False).step
     return [name(entry) for entry in entries if name(entry) not in ("begin_step", "judge_faults", "end_step")]
 
 
 def test_what_the_engine_derives_is_brought_up_to_date_for_and_after_launches() -> None:
-    assert kinds(3, gather, Blow(), gather) == ["BuildGrid", "gather(Bird)", "Blow", "BuildGrid", "gather(Bird)"]
-    assert kinds(3, gather, Count(), gather) == ["BuildGrid", "gather(Bird)", "Count", "gather(Bird)"]
-    assert kinds(wl.UpTo(3), hatch, Count()) == ["hatch", "Settle", "Count"]
-    (node,) = [e for e in plan(wl.Definition("Birds-test", Air, {Bird: wl.UpTo(3)}, step=(Count(),)), "disabled", False).step if isinstance(e, LaunchNode)]
+    assert kinds(3, gather, Blow(), gather) == ["GridNode", "gather(Bird)", "Blow", "GridNode", "gather(Bird)"]
+    assert kinds(3, gather, Count(), gather) == ["GridNode", "gather(Bird)", "Count", "gather(Bird)"]
+    assert kinds(wl.UpTo(3), hatch, Count()) == ["hatch", "CompactionNode", "Count"]
+    (node,) = [
+        e
+        for e in plan(wl.Definition("Birds-test", Air, {Bird: wl.UpTo(3)}, step=(Count(),)), "disabled", False).step
+        if isinstance(e, LaunchNode)
+    ]
     assert ("World", "Bird__count") in node.reads, "who looks at a population looks at how many there are"
 
 
@@ -254,19 +270,25 @@ def test_explained_profiled_and_left_alone_by_tuning(columns: Columns) -> None:
         ("paint", True, False),
     ]
     assert {"churn", "paint"} <= {s.name for s in found.systems} and all(s.seconds > 0.0 for s in found.systems)
-    assert {(event.name, event.shard) for event in found.events if event.name == "churn"} == {("churn", shard) for shard in range(len(sim.slices))}
-    assert any("churn" in line and line.split()[-3:] == ["-"] * 3 for line in str(found).splitlines()), "what a launch moves is not known"
+    assert {(event.name, event.shard) for event in found.events if event.name == "churn"} == {
+        ("churn", shard) for shard in range(len(sim.slices))
+    }
+    assert any("churn" in line and line.split()[-3:] == ["-"] * 3 for line in str(found).splitlines()), (
+        "what a launch moves is not known"
+    )
     assert "Launches of kernels of their own" in str(told)
     tuned = tune_with(sim, blocks=(1,), limits=())
-    assert {k.name for k in tuned.kernels} == {e.name for e in (*sim.program.step, *sim.program.reset) if isinstance(e, KernelSpec)}
+    assert {k.name for k in tuned.kernels} == {
+        e.name for e in (*sim.program.step, *sim.program.reset) if isinstance(e, KernelSpec)
+    }
     after = columns(sim)
     assert all(np.array_equal(values, after[name]) for name, values in before.items())
 
 
 def test_tuning_measures_a_step_with_its_launches() -> None:
     sim = wl.Simulation(OF_LAUNCHES, 2, seed=1)
-    with tuning.KeptState(sim) as state:
-        bench = tuning.Bench(sim, state, lambda: None)
+    with tuning.PreservedState(sim) as state:
+        bench = tuning.KernelBenchmark(sim, state, lambda: None)
     assert [entry.name for entry in bench.places["step"]] == [entry.name for entry in sim.program.step]
     assert not any(isinstance(spec, LaunchNode) for spec in bench.specs.values())
 
@@ -290,7 +312,7 @@ def test_worlds_with_launches_train(learn: str) -> None:
     else:
         trainer = DQN(OF_LAUNCHES, DQNConfig(replay_capacity=128, batch_size=16, learning_starts=64, **common))
     trainer.learn()
-    assert trainer.steps >= 256 and not trainer.simulation.calls_out
+    assert trainer.steps >= 256 and not trainer.simulation.has_host_calls
     (learner,) = trainer.learners.values()
     assert all(bool(torch.isfinite(p).all()) for p in learner.policy.parameters())
 
@@ -299,7 +321,7 @@ def test_a_launch_that_truncates_is_known_to() -> None:
     cutting = Note("cut")
     cutting.writes = {Tank: ("truncated",)}
     worlds = [wl.Definition("Tank-test", Tank, {Cell: 1}, step=(entry,)) for entry in (cutting, Note("look"))]
-    assert [most_cuts(wl.Simulation(made, 1, "python"), 32) for made in worlds] == [32, 0]
+    assert [max_truncations(wl.Simulation(made, 1, "python"), 32) for made in worlds] == [32, 0]
 
 
 # -- errors ----------------------------------------------------------------------------------------------------------
@@ -340,12 +362,20 @@ def test_how_many_worlds_make_a_thread_is_a_whole_number(given: object) -> None:
 
 
 def interpreted(*step: object) -> wl.Simulation:
-    return wl.Simulation(wl.Definition("Tank-test", Tank, {Cell: 2}, reset=(fill,), step=step), 3, "python", seed=0, autoreset="next_step")
+    return wl.Simulation(
+        wl.Definition("Tank-test", Tank, {Cell: 2}, reset=(fill,), step=step),
+        3,
+        "python",
+        seed=0,
+        autoreset="next_step",
+    )
 
 
 def test_interpreted_a_launch_is_held_to_its_columns() -> None:
     sneaky = Kernel(churn_kernel, [(Tank, "rate"), (Cell, "push"), (Cell, "stock"), (Cell, "level")], ("stock",))
-    with pytest.raises(wl.InputError, match=r"churn changes Cell\.level, which it does not say: name 'level' in its 'writes'"):
+    with pytest.raises(
+        wl.InputError, match=r"churn changes Cell\.level, which it does not say: name 'level' in its 'writes'"
+    ):
         interpreted(sneaky).step()
 
 
@@ -354,7 +384,9 @@ def test_interpreted_a_launch_is_held_to_its_worlds() -> None:
         def launch(self, prepared, shard):
             super().launch(prepared, replace(shard, mask=None))
 
-    heedless = Heedless(churn_kernel, [(Tank, "rate"), (Cell, "push"), (Cell, "stock"), (Cell, "level")], ("stock", "level"))
+    heedless = Heedless(
+        churn_kernel, [(Tank, "rate"), (Cell, "push"), (Cell, "stock"), (Cell, "level")], ("stock", "level")
+    )
     sim = interpreted(heedless)
     sim.step()
     sim.world.finished.assign(np.array([False, True, False]))

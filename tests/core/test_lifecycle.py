@@ -7,10 +7,10 @@ import pytest
 from cuda_threads import Machine
 
 import worldloom as wl
-from worldloom.core import lifecycle
-from worldloom.core.compare import first_difference
-from worldloom.core.launch import LaunchNode
-from worldloom.core.long_arrays import LONG
+from worldloom.core.model.launch import LaunchNode
+from worldloom.core.schedule import lifecycle
+from worldloom.core.schedule.long_arrays import LONG
+from worldloom.core.tools.compare import first_difference
 
 DEVICES = ["python", "cpu"]
 MODES = ["same_step", "next_step", "disabled"]
@@ -81,7 +81,9 @@ def look_around(world: Garden):
     world.scene = wl.vec2(world.total, float(world.season))
 
 
-GARDEN = wl.Definition("Garden-test", Garden, {Plant: 2}, step=(live, turn_over), observe=(look, look_around), max_steps=3)
+GARDEN = wl.Definition(
+    "Garden-test", Garden, {Plant: 2}, step=(live, turn_over), observe=(look, look_around), max_steps=3
+)
 
 CALM = {"Plant.water": np.zeros((3, 2, 2), np.float32), "Plant.food": np.zeros((3, 2, 2), np.int32)}
 
@@ -90,11 +92,22 @@ CALM = {"Plant.water": np.zeros((3, 2, 2), np.float32), "Plant.food": np.zeros((
 def test_a_reset_brings_back_every_default(device: str) -> None:
     sim = wl.Simulation(GARDEN, 3, device, seed=0, autoreset="disabled")
     fresh = {c.name: np.array(c.numpy()) for t in sim.tables.values() for c in t}
-    assert (fresh["Plant.height"] == 0.5).all() and (fresh["Plant.rings"] == 7).all() and (fresh["Plant.turn"] == 4.0).all()
-    assert fresh["Plant.spot"][0, 0].tolist() == [1.0, -2.0] and (fresh["Plant.neighbour"] == -1).all() and (fresh["World.season"] == 2).all()
+    assert (
+        (fresh["Plant.height"] == 0.5).all()
+        and (fresh["Plant.rings"] == 7).all()
+        and (fresh["Plant.turn"] == 4.0).all()
+    )
+    assert (
+        fresh["Plant.spot"][0, 0].tolist() == [1.0, -2.0]
+        and (fresh["Plant.neighbour"] == -1).all()
+        and (fresh["World.season"] == 2).all()
+    )
     sim.step(CALM)
     assert sim["Plant"].rings.numpy()[0, 0].tolist() == [7, 8, 9, 10] and sim["Plant"].grid.numpy()[1, 1, 1, 2] == 1.0
-    assert sim["Plant"].neighbour.numpy()[0].tolist() == [0, 1] and sim["Plant"].turn.numpy()[0, 0].tolist() == [[4.0, 5.0], [4.0, 4.0]]
+    assert sim["Plant"].neighbour.numpy()[0].tolist() == [0, 1] and sim["Plant"].turn.numpy()[0, 0].tolist() == [
+        [4.0, 5.0],
+        [4.0, 4.0],
+    ]
     sim.reset()
     for table in sim.tables.values():
         for column in table:
@@ -112,7 +125,9 @@ def test_every_observation_is_kept(device: str) -> None:
     plant, world = sim["Plant"], sim.world
     assert sim.truncated.numpy().all()
     assert plant.final_sight.numpy()[0, 0].tolist() == [3.5, 5.0] and plant.sight.numpy()[0, 0].tolist() == [0.5, 2.0]
-    assert plant.final_picture.numpy()[2, 1, 3].tolist() == [0, 0, 0, 0, 6] and plant.picture.numpy()[2, 1, 3].tolist() == [0, 0, 0, 0, 3]
+    assert plant.final_picture.numpy()[2, 1, 3].tolist() == [0, 0, 0, 0, 6] and plant.picture.numpy()[
+        2, 1, 3
+    ].tolist() == [0, 0, 0, 0, 3]
     assert plant.final_long.numpy()[1, 0, 17] == 3.5 and plant.long.numpy()[1, 0, 17] == 0.5
     assert world.final_scene.numpy()[0].tolist() == [15.0, 5.0] and world.scene.numpy()[0].tolist() == [0.0, 2.0]
 
@@ -166,12 +181,17 @@ def test_the_tables_that_the_engine_adds_to(race: wl.Definition) -> None:
     assert {"active", "terminated", "truncated", "final_sight"} <= set(kept["Runner"].fields)
     assert "final_sight" not in lost["Runner"].fields
     assert "active" not in lifecycle.views(GARDEN, keep_final=True)["Plant"].fields
-    assert "final_sight" not in race.world.fields and "active" not in next(iter(race.entities)).fields, "the user's classes stay as they were"
+    assert "final_sight" not in race.world.fields and "active" not in next(iter(race.entities)).fields, (
+        "the user's classes stay as they were"
+    )
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_interpreted_as_compiled_in_every_mode(race: wl.Definition, columns, mode: str) -> None:
-    sims = [wl.Simulation(race, 6, device, seed=2, autoreset=mode, config={"goal": np.arange(2, 8, dtype=np.int32)}) for device in DEVICES]
+    sims = [
+        wl.Simulation(race, 6, device, seed=2, autoreset=mode, config={"goal": np.arange(2, 8, dtype=np.int32)})
+        for device in DEVICES
+    ]
     rng = np.random.default_rng(0)
     for step in range(25):
         actions = rng.choice(3, (6, 2), p=[0.8, 0.1, 0.1]).astype(np.int32)
@@ -220,6 +240,9 @@ def test_long_arrays_are_kept_and_cleared() -> None:
         cpu.step()
         machine.step()
         assert first_difference(cpu, threads, step) is None
-        changed = [int((sim_column.numpy() != value).sum()) for sim_column, value in ((cpu[Scroll].notes, 5), (cpu[Scroll].short, 6), (cpu.world.shelf, 4))]
+        changed = [
+            int((sim_column.numpy() != value).sum())
+            for sim_column, value in ((cpu[Scroll].notes, 5), (cpu[Scroll].short, 6), (cpu.world.shelf, 4))
+        ]
         assert changed == ([0, 0, 0] if step == 1 else [4, 4, 2])
     np.testing.assert_array_equal(cpu[Scroll].final_text.numpy()[:, :, -2:], [[[0.0, 2.0], [0.0, 12.0]]] * 2)

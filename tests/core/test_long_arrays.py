@@ -7,11 +7,11 @@ import pytest
 import warp as wp
 
 import worldloom as wl
-from worldloom.core import lifecycle
-from worldloom.core.compare import compare
-from worldloom.core.launch import LaunchNode
-from worldloom.core.long_arrays import LONG, Moves
-from worldloom.core.schedule import plan
+from worldloom.core.model.launch import LaunchNode
+from worldloom.core.schedule import lifecycle
+from worldloom.core.schedule.long_arrays import LONG, ArrayCopy
+from worldloom.core.schedule.schedule import plan
+from worldloom.core.tools.compare import compare
 
 
 class Reel(wl.Entity):
@@ -54,7 +54,9 @@ def test_only_worlds_that_end_are_kept_and_cleared() -> None:
     sim.step()  # worlds 0 and 3 end in their first step, the others go on
     over = np.array([True, False, False, True, False, False])
     np.testing.assert_array_equal(sim.terminated.numpy(), over)
-    np.testing.assert_array_equal(reels.final_frames.numpy()[:, :, 2, 18, 22], np.where(over, 1, 99)[:, None].repeat(2, 1))
+    np.testing.assert_array_equal(
+        reels.final_frames.numpy()[:, :, 2, 18, 22], np.where(over, 1, 99)[:, None].repeat(2, 1)
+    )
     assert (reels.final_frames.numpy()[over][:, :, 0] == 0).all() and (reels.final_frames.numpy()[~over] == 99).all()
     np.testing.assert_array_equal(reels.frames.numpy()[:, 0, 2, 18, 22], np.where(over, 0, 1))
     np.testing.assert_array_equal(reels.words.numpy()[:, 1, 1, LONG // 2], np.where(over, 7, 7 + np.arange(6)))
@@ -80,10 +82,14 @@ def test_external_memory_that_begins_anywhere() -> None:
     memory[...] = 5
     sim.step()
     assert sim.terminated.numpy().all() and (memory == 0).all()
-    assert (sim[Reel].final_frames.numpy()[0, :, :2] == 5).all() and (sim[Reel].final_frames.numpy()[0, :, 2, 18, 22] == 1).all()
+    assert (sim[Reel].final_frames.numpy()[0, :, :2] == 5).all() and (
+        sim[Reel].final_frames.numpy()[0, :, 2, 18, 22] == 1
+    ).all()
 
 
-@pytest.mark.parametrize(("size", "shift", "width"), [(1040, 0, 16), (1028, 0, 4), (1040, 4, 4), (1025, 0, 1), (1040, 1, 1)])
+@pytest.mark.parametrize(
+    ("size", "shift", "width"), [(1040, 0, 16), (1028, 0, 4), (1040, 4, 4), (1025, 0, 1), (1040, 1, 1)]
+)
 def test_rows_are_moved_in_the_widest_pieces_that_fit(size: int, shift: int, width: int) -> None:
     class Strip(wl.Entity):
         cells: wl.Array(wl.uint8, size)
@@ -92,14 +98,21 @@ def test_rows_are_moved_in_the_widest_pieces_that_fit(size: int, shift: int, wid
     start = -memory.ptr % 16 + shift
     given = {"Strip.cells": memory[start : start + 2 * size].reshape((2, 1, size))}
     sim = wl.Simulation(wl.Definition("Strip-test", Cinema, {Strip: 1}), 2, "python", external=given)
-    (move,) = {id(e.launch): e.launch for e in sim.schedule.reset if isinstance(e, LaunchNode) and e.label == "clear_Strip_arrays"}.values()
-    assert isinstance(move, Moves)
+    (move,) = {
+        id(e.launch): e.launch
+        for e in sim.schedule.reset
+        if isinstance(e, LaunchNode) and e.label == "clear_Strip_arrays"
+    }.values()
+    assert isinstance(move, ArrayCopy)
     ((_, source, found),) = sim.prepared[id(move)][1]
     assert found == width and source.shape == (1, size)
 
 
 def test_whole_numbers_are_finite() -> None:
     views = lifecycle.views(CINEMA, keep_final=True)
-    assert lifecycle.check_finite(views["World"], Cinema, observations=False, writers=lambda view, name: "") == (None, None)
+    assert lifecycle.check_finite(views["World"], Cinema, observations=False, writers=lambda view, name: "") == (
+        None,
+        None,
+    )
     labels = [e.label for e in plan(CINEMA, "same_step", checks=True).step]
     assert not any("bad" in label for label in labels)

@@ -7,8 +7,17 @@ import pytest
 import warp as wp
 
 import worldloom as wl
-from worldloom.core.math import FUNCTIONS, NAMES, NoOverloadError, construct, python_math, result_type, type_of, wrap
-from worldloom.core.operators import HELPERS
+from worldloom.core.arithmetic.functions import (
+    FUNCTIONS,
+    NAMES,
+    NoOverloadError,
+    construct,
+    python_math,
+    result_type,
+    to_interpreted,
+    type_of,
+)
+from worldloom.core.kernels.operators import HELPERS
 
 
 def test_every_function_is_exported_and_documented() -> None:
@@ -76,7 +85,10 @@ def test_result_types(name: str, types: tuple, expected: type) -> None:
     assert result_type(name, types) is expected
 
 
-@pytest.mark.parametrize(("name", "types"), [("sin", (wp.vec2,)), ("length", (wp.float32,)), ("add", (wp.vec2, wp.vec3)), ("cross", (wp.vec3,))])
+@pytest.mark.parametrize(
+    ("name", "types"),
+    [("sin", (wp.vec2,)), ("length", (wp.float32,)), ("add", (wp.vec2, wp.vec3)), ("cross", (wp.vec3,))],
+)
 def test_arguments_that_no_version_takes(name: str, types: tuple) -> None:
     with pytest.raises(NoOverloadError):
         result_type(name, types)
@@ -101,10 +113,10 @@ def test_construct_takes_numbers_vectors_one_number_or_none() -> None:
 
 
 def test_wrap_gives_the_width_of_the_type() -> None:
-    assert isinstance(wrap(wp.float16, 0.5), np.float16)
-    assert isinstance(wrap(wp.int64, np.int32(5)), np.int64)
-    assert wrap(wp.bool, np.int32(5)) is True
-    assert list(wrap(wl.vec2, (1.0, 2.0))) == [1.0, 2.0]
+    assert isinstance(to_interpreted(wp.float16, 0.5), np.float16)
+    assert isinstance(to_interpreted(wp.int64, np.int32(5)), np.int64)
+    assert to_interpreted(wp.bool, np.int32(5)) is True
+    assert list(to_interpreted(wl.vec2, (1.0, 2.0))) == [1.0, 2.0]
 
 
 def test_interpreted_systems_see_only_known_functions() -> None:
@@ -129,7 +141,12 @@ def test_division_of_whole_numbers_rounds_down(divisor: int) -> None:
 
 
 @wp.kernel
-def divide_all(a: wp.array(dtype=wp.int32), b: wp.array(dtype=wp.int32), quotients: wp.array(dtype=wp.int32), rests: wp.array(dtype=wp.int32)):
+def divide_all(
+    a: wp.array(dtype=wp.int32),
+    b: wp.array(dtype=wp.int32),
+    quotients: wp.array(dtype=wp.int32),
+    rests: wp.array(dtype=wp.int32),
+):
     i = wp.tid()
     quotients[i] = floor_divide(a[i], b[i])
     rests[i] = floor_modulo(a[i], b[i])
@@ -141,7 +158,15 @@ floor_divide, floor_modulo = HELPERS["wl_floor_divide"][0], HELPERS["wl_floor_mo
 def test_compiled_division_equals_the_interpreted_one() -> None:
     a, b = (np.ascontiguousarray(grid.ravel().astype(np.int32)) for grid in np.meshgrid(INTEGERS, INTEGERS))
     quotients, rests = wp.zeros(a.size, dtype=wp.int32, device="cpu"), wp.zeros(a.size, dtype=wp.int32, device="cpu")
-    wp.launch(divide_all, dim=a.size, inputs=[wp.array(a, device="cpu"), wp.array(b, device="cpu"), quotients, rests], device="cpu")
+    wp.launch(
+        divide_all,
+        dim=a.size,
+        inputs=[wp.array(a, device="cpu"), wp.array(b, device="cpu"), quotients, rests],
+        device="cpu",
+    )
     with np.errstate(all="ignore"):
-        expected = [(HELPERS["wl_floor_divide"][1](x, y), HELPERS["wl_floor_modulo"][1](x, y)) for x, y in zip(a, b, strict=True)]
+        expected = [
+            (HELPERS["wl_floor_divide"][1](x, y), HELPERS["wl_floor_modulo"][1](x, y))
+            for x, y in zip(a, b, strict=True)
+        ]
     assert list(zip(quotients.numpy().tolist(), rests.numpy().tolist(), strict=True)) == expected

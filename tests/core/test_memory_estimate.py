@@ -7,8 +7,8 @@ import pytest
 import warp as wp
 
 import worldloom as wl
-from worldloom.core import memory
-from worldloom.core.schedule import plan
+from worldloom.core.runtime import memory
+from worldloom.core.schedule.schedule import plan
 
 
 class Sheep(wl.Entity):
@@ -36,7 +36,8 @@ def test_a_billion_worlds_are_refused_at_once_with_both_numbers(device):
         wl.Simulation(MEADOW, 500_000_000, device)
     assert time.perf_counter() - start < 5.0
     assert re.fullmatch(
-        r"500,000,000 worlds of 'MemoryMeadow-v0' need [\d,.]+ GiB of memory on cpu, and [\d,.]+ [GM]iB are available: use fewer worlds", str(raised.value)
+        r"500,000,000 worlds of 'MemoryMeadow-v0' need [\d,.]+ GiB of memory on cpu, and [\d,.]+ [GM]iB are available: use fewer worlds",
+        str(raised.value),
     )
 
 
@@ -49,13 +50,17 @@ def test_make_and_pools_refuse_them_too():
 
 def test_the_estimate_is_what_the_columns_take():
     simulation = wl.Simulation(MEADOW, 7, "python", seed=0)
-    columns = [c for table in simulation.tables.values() for c in table.columns.values() if c.field.role.name != "CONFIG"]
-    assert memory.needed(plan(MEADOW, "same_step", True), 7) == sum(c.nbytes for c in columns)
-    assert memory.needed(plan(MEADOW, "same_step", True), 7, ["Sheep.wool"]) == sum(c.nbytes for c in columns if c.name != "Sheep.wool")
+    columns = [
+        c for table in simulation.tables.values() for c in table.columns.values() if c.field.role.name != "CONFIG"
+    ]
+    assert memory.bytes_needed(plan(MEADOW, "same_step", True), 7) == sum(c.nbytes for c in columns)
+    assert memory.bytes_needed(plan(MEADOW, "same_step", True), 7, ["Sheep.wool"]) == sum(
+        c.nbytes for c in columns if c.name != "Sheep.wool"
+    )
 
 
 def test_what_a_machine_has(tmp_path):
-    there = memory.available(wp.get_device("cpu"))
+    there = memory.bytes_available(wp.get_device("cpu"))
     assert there is None or there > 2**20
     limit, used = tmp_path / "memory.max", tmp_path / "memory.current"
     for most, expected in (("1000\n", 1000 - 700 + 200), ("max\n", None)):

@@ -1,7 +1,5 @@
 """Neighbour queries: what they give, in which order, the same interpreted and compiled; and when their grids are made."""
 
-# ruff: noqa: SIM113 - systems have no enumerate
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -10,9 +8,9 @@ import numpy as np
 import pytest
 
 import worldloom as wl
-from worldloom.core.compare import compare, first_difference
-from worldloom.core.grid import PARTS, Grid
-from worldloom.core.schedule import CHOSEN, FINISHED, BuildGrid, Node, plan
+from worldloom.core.model.grid import PARTS, Grid
+from worldloom.core.schedule.schedule import FINISHED, RESET_REQUESTED, GridNode, SystemNode, plan
+from worldloom.core.tools.compare import compare, first_difference
 
 DOTS, MOST_BUGS, BEST = 40, 30, 5
 
@@ -187,9 +185,9 @@ def expected_near(places: np.ndarray, point: np.ndarray, radius: np.ndarray) -> 
 
 
 def expected_nearest(places: np.ndarray, point: np.ndarray, k: int) -> list[int]:
-    squares = distances(places, point)
-    known = np.flatnonzero(~np.isnan(squares))
-    return known[np.argsort(squares[known], kind="stable")][:k].tolist()
+    squared_distances = distances(places, point)
+    known = np.flatnonzero(~np.isnan(squared_distances))
+    return known[np.argsort(squared_distances[known], kind="stable")][:k].tolist()
 
 
 def listed(row: np.ndarray) -> list[int]:
@@ -208,7 +206,9 @@ def points(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         places[:], at = 0.3, np.repeat(np.float32([[0.3, 0.3], [0.3, 0.4]]), DOTS // 2, axis=0)[None].repeat(2, 0)
         reach[:, ::2] = 0.0
     elif name == "on a lattice, on the radius":
-        places = np.stack(np.meshgrid(np.arange(8), np.arange(5)), -1).reshape(1, DOTS, 2).repeat(2, 0).astype(np.float32)
+        places = (
+            np.stack(np.meshgrid(np.arange(8), np.arange(5)), -1).reshape(1, DOTS, 2).repeat(2, 0).astype(np.float32)
+        )
         at, reach = places.copy(), np.full((2, DOTS), 2.0, np.float32)
         at[1] += 0.5
     elif name == "radius 0":
@@ -302,7 +302,9 @@ def test_queries_equal_brute_force_and_each_other(case: str, both: tuple[wl.Simu
             point, radius = at[world, dot], reach[world, dot]
             assert sorted(listed(table.near.numpy()[world, dot])) == expected_near(places[world], point, radius)
             assert listed(table.best.numpy()[world, dot]) == expected_nearest(places[world], point, BEST)
-            assert sorted(listed(table.deep_near.numpy()[world, dot])) == expected_near(deep[world], deep[world, dot], radius)
+            assert sorted(listed(table.deep_near.numpy()[world, dot])) == expected_near(
+                deep[world], deep[world, dot], radius
+            )
             assert listed(table.deep_best.numpy()[world, dot]) == expected_nearest(deep[world], deep[world, dot], BEST)
             there = places[world, : counts[world]]
             assert sorted(listed(table.bugs.numpy()[world, dot])) == expected_near(there, point, radius)
@@ -347,7 +349,7 @@ def test_moving_worlds_are_the_same_interpreted_and_compiled():
 
 def labels(definition: wl.Definition, phase: str, autoreset: str = "same_step") -> list[str]:
     entries = getattr(plan(definition, autoreset, checks=False), phase)  # type: ignore[arg-type]
-    return [e.label for e in entries if isinstance(e, BuildGrid) or (isinstance(e, Node) and not e.system.engine)]
+    return [e.label for e in entries if isinstance(e, GridNode) or (isinstance(e, SystemNode) and not e.system.engine)]
 
 
 GRIDS = {"Dot": "grid of Dot by position", "deep": "grid of Dot by deep", "Bug": "grid of Bug by position"}
@@ -368,7 +370,12 @@ def test_a_grid_is_made_once_while_nothing_changes():
 
 
 def test_a_grid_is_made_anew_when_places_or_numbers_change():
-    changed = wl.register("Neighbours-v1", world=Field, entities={Dot: 4, Bug: wl.UpTo(4), Loner: 1}, step=[survey, live, survey, look, move, look])
+    changed = wl.register(
+        "Neighbours-v1",
+        world=Field,
+        entities={Dot: 4, Bug: wl.UpTo(4), Loner: 1},
+        step=[survey, live, survey, look, move, look],
+    )
     assert labels(changed, "step") == [
         GRIDS["Bug"], "survey", "live(Bug)", GRIDS["Bug"], "survey", GRIDS["Dot"], "look(Dot)", "move(Dot)", GRIDS["Dot"], "look(Dot)",
     ]  # fmt: skip
@@ -380,12 +387,14 @@ def test_a_callable_may_have_moved_anything():
 
 
 def test_after_a_reset_only_the_worlds_that_were_reset_get_new_grids():
-    shown = wl.register("Neighbours-v3", world=Field, entities={Dot: 4}, reset=[scatter], step=[move], observe=[look], max_steps=3)
+    shown = wl.register(
+        "Neighbours-v3", world=Field, entities={Dot: 4}, reset=[scatter], step=[move], observe=[look], max_steps=3
+    )
     schedule = plan(shown, "same_step", checks=False)
-    assert [e.mask for e in schedule.step if isinstance(e, BuildGrid)] == [None, FINISHED]
-    assert [e.mask for e in schedule.reset if isinstance(e, BuildGrid)] == [CHOSEN]
+    assert [e.mask for e in schedule.step if isinstance(e, GridNode)] == [None, FINISHED]
+    assert [e.mask for e in schedule.reset if isinstance(e, GridNode)] == [RESET_REQUESTED]
     late = plan(shown, "next_step", checks=False)
-    assert [e.mask for e in late.step if isinstance(e, BuildGrid)] == [None]
+    assert [e.mask for e in late.step if isinstance(e, GridNode)] == [None]
     assert compare(shown, num_worlds=3, steps=8) is None
 
 

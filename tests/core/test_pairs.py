@@ -9,11 +9,11 @@ from cuda_threads import Machine
 from wide_worlds import PAIRS, Ball, Birth, Sheep, Table, Wolf, bump, roll, scatter
 
 import worldloom as wl
-from worldloom.core.compare import compare, first_difference
-from worldloom.core.kernel_spec import KernelSpec
-from worldloom.core.pairs import MOST_PAIRS, Pair
-from worldloom.core.program import generate
-from worldloom.core.wide_kernels import later_of_pair
+from worldloom.core.codegen.kernel_spec import KernelSpec
+from worldloom.core.codegen.program import generate
+from worldloom.core.kernels.warp_reductions import later_of_pair
+from worldloom.core.model.pairs import MAX_PAIRS, Pair
+from worldloom.core.tools.compare import compare, first_difference
 
 
 def test_python_and_cpu_agree() -> None:
@@ -25,7 +25,12 @@ def test_the_kernels_for_cuda_do_the_same(exact: bool) -> None:
     """Also where real numbers are added in a fixed order, by one thread per world."""
     cpu, machine_side = (wl.Simulation(PAIRS, 2, "cpu", seed=2) for _ in range(2))
     machine = Machine(machine_side, exact)
-    rows = {stage.labels[0]: stage.rows for spec in machine.program.step if isinstance(spec, KernelSpec) for stage in spec.parts}
+    rows = {
+        stage.labels[0]: stage.rows
+        for spec in machine.program.step
+        if isinstance(spec, KernelSpec)
+        for stage in spec.parts
+    }
     assert (rows["bump(Ball, Ball)"], rows["hunt(Wolf, Sheep)"]) == (1 if exact else 36, 84)
     for step in range(7):
         cpu.step()
@@ -53,7 +58,13 @@ def bump_in_loops(world: Table):
 @pytest.mark.parametrize("device", ["cpu", "python"])
 def test_pairs_of_one_kind_are_those_of_two_loops(balls: int, device: str) -> None:
     pairs, loops = (
-        wl.Simulation(wl.Definition("Bump-test", Table, {Ball: 9}, reset=(scatter,), step=(rule, roll), max_steps=9), 4, device, seed=7, counts={Ball: balls})
+        wl.Simulation(
+            wl.Definition("Bump-test", Table, {Ball: 9}, reset=(scatter,), step=(rule, roll), max_steps=9),
+            4,
+            device,
+            seed=7,
+            counts={Ball: balls},
+        )
         for rule in (bump, bump_in_loops)
     )
     bumps = 0
@@ -62,9 +73,13 @@ def test_pairs_of_one_kind_are_those_of_two_loops(balls: int, device: str) -> No
         loops.step()
         bumps += int(pairs.world.bumps.numpy().sum())
         for name in ("push", "touched", "best"):
-            np.testing.assert_array_equal(pairs[Ball][name].numpy(), loops[Ball][name].numpy(), err_msg=f"{name}, step {step}")
+            np.testing.assert_array_equal(
+                pairs[Ball][name].numpy(), loops[Ball][name].numpy(), err_msg=f"{name}, step {step}"
+            )
         for name in ("bumps", "last"):
-            np.testing.assert_array_equal(pairs.world[name].numpy(), loops.world[name].numpy(), err_msg=f"{name}, step {step}")
+            np.testing.assert_array_equal(
+                pairs.world[name].numpy(), loops.world[name].numpy(), err_msg=f"{name}, step {step}"
+            )
     assert (bumps > 0) == (balls > 1)
 
 
@@ -126,11 +141,17 @@ def later_of_each(numbers: wp.array(dtype=wp.int32), found: wp.array(dtype=wp.in
 
 def test_the_later_of_a_pair_is_found_up_to_the_last() -> None:
     edges = np.array([j * (j - 1) // 2 for j in (2, 3, 100, 4097, 5793, 30_000, 46_340, 46_341)])
-    assert edges[-1] <= MOST_PAIRS < edges[-1] + 46_341
+    assert edges[-1] <= MAX_PAIRS < edges[-1] + 46_341
     numbers = np.unique(np.concatenate([np.arange(5000), *[edges + d for d in (-1, 0, 1)], [edges[-1] // 2]]))
     numbers = numbers[numbers < edges[-1]].astype(np.int32)  # all pairs of as many entities as there may be
     found = wp.zeros(len(numbers), dtype=wp.int32, device="cpu")
-    wp.launch(later_of_each, len(numbers), inputs=[wp.array(numbers, dtype=wp.int32, device="cpu")], outputs=[found], device="cpu")
+    wp.launch(
+        later_of_each,
+        len(numbers),
+        inputs=[wp.array(numbers, dtype=wp.int32, device="cpu")],
+        outputs=[found],
+        device="cpu",
+    )
     later, number = found.numpy().astype(np.int64), numbers.astype(np.int64)
     assert ((later * (later - 1) // 2 <= number) & (number < later * (later + 1) // 2)).all()
 

@@ -8,8 +8,8 @@ import torch
 from pooled_worlds import Seed, bed
 
 import worldloom as wl
-from worldloom.core.errors import InputError
-from worldloom.core.pooled_table import PooledTable
+from worldloom.core.base.errors import InputError
+from worldloom.core.runtime.pooled_table import PooledTable
 
 
 @pytest.fixture
@@ -27,7 +27,9 @@ def test_its_columns_have_a_row_for_every_place_of_the_batch(sim: wl.Simulation)
     assert isinstance(table, PooledTable)
     assert table.number.shape == (12,) and table.first.numpy().tolist() == table.offsets.tolist() == [0, 2, 2, 5]
     assert table.counts.numpy().tolist() == [2, 0, 3, 1] and table.wl_world.numpy()[:6].tolist() == [0, 0, 2, 2, 2, 3]
-    assert repr(table) == "<table Seed: up to 6 per world and 12 in the batch, columns number, sown, wl_serial, wl_world>"
+    assert (
+        repr(table) == "<table Seed: up to 6 per world and 12 in the batch, columns number, sown, wl_serial, wl_world>"
+    )
 
 
 def test_rows_are_those_of_all_worlds_and_share_the_columns_memory(sim: wl.Simulation) -> None:
@@ -59,7 +61,18 @@ def test_worlds_are_copied_as_if_all_at_once(sim: wl.Simulation) -> None:
     assert table.counts.numpy().tolist() == [3, 2, 3, 1] and table.offsets.tolist() == [0, 3, 5, 8]
     sim.set_config("births", np.array([0, 1, 0, 0], np.int32))
     sim.step()
-    assert table.rows("number").tolist() == [2, 3, 4, 0, 1, 1, 2, 3, 4, 5] and table.wl_world.numpy()[:10].tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 2, 3]
+    assert table.rows("number").tolist() == [2, 3, 4, 0, 1, 1, 2, 3, 4, 5] and table.wl_world.numpy()[:10].tolist() == [
+        0,
+        0,
+        0,
+        1,
+        1,
+        1,
+        2,
+        2,
+        2,
+        3,
+    ]
 
 
 def test_copies_that_do_not_fit_are_refused_and_change_nothing(sim: wl.Simulation) -> None:
@@ -78,5 +91,10 @@ def test_its_columns_are_the_engines_own_memory() -> None:
 
 def test_a_batch_is_a_whole_number_of_rows() -> None:
     for batch in (0, 2**30, 1.5, True):
-        with pytest.raises(wl.core.errors.DefinitionError, match=f"has batch={batch!r}, which is no whole number from 1 to 1,073,741,823"):
-            wl.register("Bed-wrong", world=bed("drop").world, entities={Seed: wl.UpTo(6, batch=batch)}, step=bed("drop").step)
+        with pytest.raises(
+            wl.core.errors.DefinitionError,
+            match=f"has batch={batch!r}, which is no whole number from 1 to 1,073,741,823",
+        ):
+            wl.register(
+                "Bed-wrong", world=bed("drop").world, entities={Seed: wl.UpTo(6, batch=batch)}, step=bed("drop").step
+            )

@@ -7,8 +7,8 @@ from population_model import Mood, orders
 from population_worlds import VARIANTS
 
 import worldloom as wl
-from worldloom.core import snapshot
-from worldloom.core.compare import first_difference
+from worldloom.core.state import snapshot
+from worldloom.core.tools.compare import first_difference
 
 NOTHING, SPAWN, LEAVE, FOLLOW, BUZZ, TOO_MANY, REPLACE, TWICE, CLEAR, TRADE, CAST_OUT = range(11)
 ROOM = 5
@@ -126,7 +126,12 @@ def listen(world: Hive):
 
 def hive(overflow: str = "error", room: int = ROOM, **options) -> wl.Definition:
     settings = {"reset": (settle_in,), "step": (work, look_again, hum, hear, paint), "observe": (listen,), **options}
-    return wl.Definition(f"Hive-{overflow}", Hive, {Bee: wl.UpTo(room, overflow=overflow), Wasp: wl.UpTo(1, overflow="drop"), Buzz: wl.UpTo(4)}, **settings)
+    return wl.Definition(
+        f"Hive-{overflow}",
+        Hive,
+        {Bee: wl.UpTo(room, overflow=overflow), Wasp: wl.UpTo(1, overflow="drop"), Buzz: wl.UpTo(4)},
+        **settings,
+    )
 
 
 HIVE = hive()
@@ -289,7 +294,9 @@ def overflowing(sim: wl.Simulation) -> None:
 
 
 def test_too_many_are_an_error_that_names_the_world(sim):
-    with pytest.raises(wl.CapacityError, match="world 1, episode 0, step 0: 5 more Bee were spawned than there is room for") as caught:
+    with pytest.raises(
+        wl.CapacityError, match="world 1, episode 0, step 0: 5 more Bee were spawned than there is room for"
+    ) as caught:
         overflowing(sim)
     assert [(f.world, f.step) for f in caught.value.faults] == [(1, 0)]
     assert sim.truncated.numpy().tolist() == [False, True, False]
@@ -311,7 +318,9 @@ def test_too_many_raise_even_where_no_more_faults_are_kept():
     sim = wl.Simulation(HIVE, 300, "cpu", seed=0)
     step(sim, LEAVE, FOLLOW)  # 300 faults that nobody reads, of which 256 are kept
     sim.world.task.assign(np.array([NOTHING, TOO_MANY, *[NOTHING] * 298], np.int32))
-    with pytest.raises(wl.CapacityError, match="worlds spawned more than there is room for; the columns 'dropped' say where"):
+    with pytest.raises(
+        wl.CapacityError, match="worlds spawned more than there is room for; the columns 'dropped' say where"
+    ):
         sim.step()
     assert sim[Bee].dropped.numpy().tolist() == [0, 5, *[0] * 298]
     assert len(sim.errors()) == 256
@@ -321,10 +330,11 @@ def test_steps_that_are_enqueued_are_looked_at_later(sim):
     sim.world.task.fill(TOO_MANY)
     sim.enqueue_step()
     with pytest.raises(
-        wl.CapacityError, match=r"world 0, .* \(and 2 more such faults\).*\. Those worlds were reset; a program that catches this error can go on\.$"
+        wl.CapacityError,
+        match=r"world 0, .* \(and 2 more such faults\).*\. Those worlds were reset; a program that catches this error can go on\.$",
     ):
-        sim.check_room()
-    sim.check_room()
+        sim.check_capacity()
+    sim.check_capacity()
 
 
 def test_too_many_may_be_a_reset_of_the_world():
@@ -392,7 +402,10 @@ def test_exports(sim):
 def run_motes(worlds: int, **options) -> list[bytes]:
     """What the first ten worlds hold after each of 40 steps; every ten worlds are given the same orders."""
     rules = VARIANTS[0]
-    rng, mood = np.random.default_rng(1), Mood(0, leave=0.1, breed=0.3, shed=0.3, spark=0.2, turn=0.2, wardens=0.3, world=0.3, resets=0.0)
+    rng, mood = (
+        np.random.default_rng(1),
+        Mood(0, leave=0.1, breed=0.3, shed=0.3, spark=0.2, turn=0.2, wardens=0.3, world=0.3, resets=0.0),
+    )
     out = []
     with wl.Simulation(rules.definition, worlds, "cpu", seed=2, **options) as sim:
         for _ in range(40):
@@ -400,7 +413,10 @@ def run_motes(worlds: int, **options) -> list[bytes]:
                 sim[table].order.assign(np.tile(values, (worlds // 10, *[1] * (values.ndim - 1))))
             sim.step()
             watched = [sim["World"].checksum.numpy()[:10], *[sim[kind].counts.numpy()[:10] for kind in rules.limits]]
-            watched += [sim[kind].padded(name).numpy()[:10] for kind, name in (("Mote", "weight"), ("Mote", "wl_serial"), ("Husk", "origin"))]
+            watched += [
+                sim[kind].padded(name).numpy()[:10]
+                for kind, name in (("Mote", "weight"), ("Mote", "wl_serial"), ("Husk", "origin"))
+            ]
             out.append(b"".join(values.tobytes() for values in watched))
     return out
 
@@ -426,7 +442,7 @@ def test_fusion_changes_nothing():
 
 def test_what_was_taken_can_be_put_back(sim):
     step(sim, SPAWN)
-    kept = snapshot.take(sim)
+    kept = snapshot.copy_columns(sim)
     step(sim, REPLACE, TRADE, LEAVE)
     after = [bees(sim), bees(sim, "wl_serial"), bees(sim, "mate")]
     snapshot.restore(sim, kept)
@@ -451,6 +467,8 @@ def test_what_lies_in_empty_places_is_not_compared():
 def test_what_only_populations_have_is_told() -> None:
     with (
         wl.Simulation("CartPole-v1", 2) as sim,
-        pytest.raises(AttributeError, match=r"the number of 'Cart' is fixed: 'counts' is for kinds registered with wl\.UpTo"),
+        pytest.raises(
+            AttributeError, match=r"the number of 'Cart' is fixed: 'counts' is for kinds registered with wl\.UpTo"
+        ),
     ):
         print(sim["Cart"].counts)

@@ -14,7 +14,13 @@ import worldloom as wl
 
 MOODS_PER_PROGRAM, PROGRAMS = 5, 50
 WORLDS = 3
-TRIED = settings(derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate, Phase.shrink])
+TRIED = settings(
+    derandomize=True,
+    deadline=None,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+    phases=[Phase.generate, Phase.shrink],
+)
 
 
 @functools.cache

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import worldloom as wl
-from worldloom.core.errors import InputError
-from worldloom.core.replay_log import ReplayLog
+from worldloom.core.base.errors import InputError
+from worldloom.core.state.replay_log import ReplayLog
 
 
 class Spark(wl.Entity):
@@ -42,7 +42,9 @@ def made(limit: wl.UpTo) -> wl.Definition:
     return wl.Definition("Fire-state", Fire, {Spark: limit}, reset=(light,), step=(burn,), max_steps=12)
 
 
-@pytest.mark.parametrize("limit", [wl.UpTo(30, overflow="drop"), wl.UpTo(30, batch=200, overflow="drop")], ids=["per world", "pooled"])
+@pytest.mark.parametrize(
+    "limit", [wl.UpTo(30, overflow="drop"), wl.UpTo(30, batch=200, overflow="drop")], ids=["per world", "pooled"]
+)
 def test_a_snapshot_goes_on_as_it_was(limit: wl.UpTo) -> None:
     sim = wl.Simulation(made(limit), 20, seed=1)
     for _ in range(7):
@@ -52,14 +54,20 @@ def test_a_snapshot_goes_on_as_it_was(limit: wl.UpTo) -> None:
     def rows() -> list[np.ndarray]:
         for _ in range(20):
             sim.step()
-        return [sim[Spark].counts.numpy().copy(), sim[Spark].rows("heat").clone().numpy(), sim[Spark].rows("wl_serial").clone().numpy()]
+        return [
+            sim[Spark].counts.numpy().copy(),
+            sim[Spark].rows("heat").clone().numpy(),
+            sim[Spark].rows("wl_serial").clone().numpy(),
+        ]
 
     wanted = rows()
     sim.restore(kept)
     assert all(np.array_equal(a, b) for a, b in zip(wanted, rows(), strict=True))
 
 
-@pytest.mark.parametrize("limit", [wl.UpTo(30, overflow="drop"), wl.UpTo(30, batch=200, overflow="drop")], ids=["per world", "pooled"])
+@pytest.mark.parametrize(
+    "limit", [wl.UpTo(30, overflow="drop"), wl.UpTo(30, batch=200, overflow="drop")], ids=["per world", "pooled"]
+)
 @pytest.mark.parametrize("count", [-1, 31, 50_000_000])
 def test_numbers_that_there_cannot_be_are_refused(limit: wl.UpTo, count: int) -> None:
     sim = wl.Simulation(made(limit), 4, seed=1)

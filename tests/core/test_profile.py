@@ -11,11 +11,11 @@ import pytest
 import warp as wp
 
 import worldloom as wl
-from worldloom.core import profile as profiles
-from worldloom.core.compare import first_difference
-from worldloom.core.profile import Profile, parts
-from worldloom.core.timing import copy_bandwidth, make_actions
-from worldloom.core.trace import TraceEvent, chrome_trace
+from worldloom.core.measure import profile as profiles
+from worldloom.core.measure.profile import Profile, progress_total
+from worldloom.core.measure.timing import copy_bandwidth, make_actions
+from worldloom.core.measure.trace import TraceEvent, chrome_trace
+from worldloom.core.tools.compare import first_difference
 
 
 @pytest.fixture(autouse=True)
@@ -35,26 +35,35 @@ def test_kernels_and_systems_with_their_bytes(cartpole: tuple[wl.Simulation, Pro
     sim, found = cartpole
     (kernel,) = found.kernels
     (spec,) = sim.program.step
-    assert (kernel.name, kernel.systems, kernel.bytes_read, kernel.bytes_written) == (spec.name, spec.labels, spec.bytes_read, spec.bytes_written)
+    assert (kernel.name, kernel.systems, kernel.bytes_read, kernel.bytes_written) == (
+        spec.name,
+        spec.labels,
+        spec.bytes_read,
+        spec.bytes_written,
+    )
     assert kernel.bandwidth_share == pytest.approx((spec.bytes_read + spec.bytes_written) * 40 / kernel.seconds / 1e9)
     systems = {(s.name, s.on_reset): s for s in found.systems}
     swing = systems["swing(Cart)", False]
     assert (swing.bytes_read, swing.bytes_written, swing.engine) == (20, 16, False)
     assert systems["look(Cart)", True].on_reset and systems["end_step", False].engine
-    assert sum(s.share for s in found.systems) == pytest.approx(1.0) == pytest.approx(sum(k.share for k in found.kernels))
+    assert (
+        sum(s.share for s in found.systems) == pytest.approx(1.0) == pytest.approx(sum(k.share for k in found.kernels))
+    )
 
 
 def test_the_worlds_are_left_alone(cartpole: tuple[wl.Simulation, Profile]) -> None:
     sim, _ = cartpole
     assert first_difference(wl.Simulation("CartPole-v1", 40, "cpu", seed=0), sim, 0) is None
-    assert sim.untouched and sim.errors() == []
+    assert sim.pristine and sim.errors() == []
 
 
 def test_one_event_per_launch_and_shard(cartpole: tuple[wl.Simulation, Profile]) -> None:
     sim, found = cartpole
     (spec,) = sim.program.step
     assert sorted((e.step, e.shard) for e in found.events) == [(step, shard) for step in range(6) for shard in range(2)]
-    assert all(e.systems == spec.labels and e.bytes == 20 * (spec.bytes_read + spec.bytes_written) for e in found.events)
+    assert all(
+        e.systems == spec.labels and e.bytes == 20 * (spec.bytes_read + spec.bytes_written) for e in found.events
+    )
     for shard in range(2):
         mine = [e for e in found.events if e.shard == shard]
         assert all(a.start + a.seconds <= b.start for a, b in itertools.pairwise(mine)), "one after the other"
@@ -84,7 +93,11 @@ def test_times_of_a_trace_are_microseconds() -> None:
 def test_it_prints_and_makes_json(cartpole: tuple[wl.Simulation, Profile]) -> None:
     _, found = cartpole
     text = str(found)
-    assert text.startswith("CartPole-v1: 40 worlds on cpu, ") and "swing(Cart)" in text and "a large copy moves 1 GB/s here" in text
+    assert (
+        text.startswith("CartPole-v1: 40 worlds on cpu, ")
+        and "swing(Cart)" in text
+        and "a large copy moves 1 GB/s here" in text
+    )
     assert "The kernels, timed one by one, take " in text and "as if every place were taken" not in text
     plain = json.loads(json.dumps(found.as_dict()))
     assert set(plain) == {"env", "device", "num_worlds", "steps", "seconds_per_step", "bandwidth", "kernels", "systems"}
@@ -113,9 +126,11 @@ def test_callables_are_called_and_timed() -> None:
     sim = wl.Simulation(tower, 3, "cpu", seed=0, fuse=False)
     told: list[tuple[int, int]] = []
     found = sim.profile(4, progress=lambda *done: told.append(done))
-    assert "listen" in [k.name for k in found.kernels] and seen[:5] == [1, 3, 5, 7, 9], "between the two kernels of a step"
+    assert "listen" in [k.name for k in found.kernels] and seen[:5] == [1, 3, 5, 7, 9], (
+        "between the two kernels of a step"
+    )
     assert [e.step for e in found.events if e.name == "listen"] == [0, 1, 2, 3]
-    assert told == [(n + 1, parts(4)) for n in range(parts(4))]
+    assert told == [(n + 1, progress_total(4)) for n in range(progress_total(4))]
     assert not sim["Bell"].rings.numpy().any()
 
 

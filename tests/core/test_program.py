@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import worldloom as wl
-from worldloom.core import program as programs
-from worldloom.core.errors import CompileError
-from worldloom.core.kernel_spec import KernelSpec
-from worldloom.core.program import generate
-from worldloom.core.schedule import plan
+from worldloom.core.base.errors import CompileError
+from worldloom.core.codegen import program as programs
+from worldloom.core.codegen.kernel_spec import KernelSpec
+from worldloom.core.codegen.program import generate
+from worldloom.core.schedule.schedule import plan
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,9 @@ def cartpole() -> programs.Program:
 
 
 def test_the_text_is_python_and_always_the_same(crowd: wl.Definition) -> None:
-    texts = [generate(plan(crowd, "same_step", checks=True), fuse=True, cuda=cuda).text for cuda in (False, False, True)]
+    texts = [
+        generate(plan(crowd, "same_step", checks=True), fuse=True, cuda=cuda).text for cuda in (False, False, True)
+    ]
     assert texts[0] == texts[1] != texts[2]
     for text in texts:
         ast.parse(text)
@@ -32,13 +34,23 @@ def test_the_text_is_python_and_always_the_same(crowd: wl.Definition) -> None:
 
 
 def test_each_option_is_another_program(race: wl.Definition) -> None:
-    options = [("same_step", True, True), ("next_step", True, True), ("disabled", True, True), ("same_step", False, True), ("same_step", True, False)]
-    assert len({generate(plan(race, mode, checks), fuse, cuda=False).text for mode, checks, fuse in options}) == len(options)
+    options = [
+        ("same_step", True, True),
+        ("next_step", True, True),
+        ("disabled", True, True),
+        ("same_step", False, True),
+        ("same_step", True, False),
+    ]
+    assert len({generate(plan(race, mode, checks), fuse, cuda=False).text for mode, checks, fuse in options}) == len(
+        options
+    )
 
 
 def test_configuration_and_batch_size_are_no_part_of_the_text(race: wl.Definition) -> None:
     one = wl.Simulation(race, 2, "cpu", seed=0)
-    two = wl.Simulation(race, 50, "cpu", seed=9, threads=3, config={"pace": np.linspace(0.0, 1.0, 50), "goal": 2, "max_steps": 9})
+    two = wl.Simulation(
+        race, 50, "cpu", seed=9, threads=3, config={"pace": np.linspace(0.0, 1.0, 50), "goal": 2, "max_steps": 9}
+    )
     assert one.program.text == two.program.text
     assert one.executor.kernels is two.executor.kernels, "compiled once per process"
 
@@ -48,7 +60,10 @@ def test_each_column_is_loaded_and_stored_once(cartpole: programs.Program) -> No
     body = cartpole.text[cartpole.text.index(f"def {kernel.name}(") :]
     body = body[: body.find("@wp.kernel")]
     for name in ("Cart__x", "Cart__velocity", "Cart__angle", "Cart__spin"):
-        assert body.count(f"{name} = wl_get_float32({name}__col, row)") == 1 and body.count(f"wl_put_float32({name}__col, row, {name})") == 1
+        assert (
+            body.count(f"{name} = wl_get_float32({name}__col, row)") == 1
+            and body.count(f"wl_put_float32({name}__col, row, {name})") == 1
+        )
 
 
 def test_bytes_moved_per_world(cartpole: programs.Program) -> None:
@@ -61,13 +76,22 @@ def test_bytes_moved_per_world(cartpole: programs.Program) -> None:
 
 
 def test_a_module_that_does_not_compile_says_whose_fault_it_is(cartpole: programs.Program) -> None:
-    broken = programs.Program(cartpole.text.replace("wp.sin(", "wp.no_such_function("), cartpole.types, cartpole.step, cartpole.reset, cartpole.sites)
+    broken = programs.Program(
+        cartpole.text.replace("wp.sin(", "wp.no_such_function("),
+        cartpole.types,
+        cartpole.step,
+        cartpole.reset,
+        cartpole.sites,
+    )
     assert broken.text != cartpole.text
     device = wl.Simulation("CartPole-v1", 1, "python", seed=0).device
     with pytest.raises(CompileError) as caught:
         broken.load(device, "Broken")
     message = str(caught.value)
-    assert message.startswith("the generated code of 'Broken' does not compile for cpu") and "This is a fault of worldloom" in message
+    assert (
+        message.startswith("the generated code of 'Broken' does not compile for cpu")
+        and "This is a fault of worldloom" in message
+    )
     assert "no_such_function" in message
     kept = Path(message.rsplit("report it with ", 1)[1].removesuffix("."))
     assert kept.read_text() == broken.text, "the text to send along is there"

@@ -10,13 +10,17 @@ import pytest
 import warp as wp
 
 import worldloom as wl
-from worldloom.core import random
-from worldloom.core.random import Key, philox_python
+from worldloom.core.kernels import random
+from worldloom.core.kernels.random import Key, philox_python
 
 VECTORS = [
     ((0, 0, 0, 0), (0, 0), (0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8)),
     ((0xFFFFFFFF,) * 4, (0xFFFFFFFF,) * 2, (0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD)),
-    ((0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344), (0xA4093822, 0x299F31D0), (0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1)),
+    (
+        (0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344),
+        (0xA4093822, 0x299F31D0),
+        (0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1),
+    ),
 ]
 """Known answers of Philox4x32-10, from the paper's own test suite: counter, key, result."""
 
@@ -86,7 +90,9 @@ def deal(deck: Deck, world: Table):
     deck.weighted = world.weighted(wl.vec3(1.0, 5.0, 2.0))
 
 
-DICE = wl.Definition("Dice-test", Table, {Die: 3, Coin: 2, Deck: 1}, reset=(lay_out,), step=(roll, roll_again, draw, deal), max_steps=8)
+DICE = wl.Definition(
+    "Dice-test", Table, {Die: 3, Coin: 2, Deck: 1}, reset=(lay_out,), step=(roll, roll_again, draw, deal), max_steps=8
+)
 
 
 @wp.kernel(enable_backward=False)
@@ -120,7 +126,10 @@ def test_published_vectors_in_python(counter, key, answer) -> None:
 
 
 def test_published_vectors_compiled() -> None:
-    counters, keys = (wp.array(np.array([v[i] for v in VECTORS], np.uint32), dtype=t, device="cpu") for i, t in ((0, wp.vec4ui), (1, wp.vec2ui)))
+    counters, keys = (
+        wp.array(np.array([v[i] for v in VECTORS], np.uint32), dtype=t, device="cpu")
+        for i, t in ((0, wp.vec4ui), (1, wp.vec2ui))
+    )
     out = wp.zeros(len(VECTORS), dtype=wp.vec4ui, device="cpu")
     wp.launch(philox_kernel, len(VECTORS), inputs=[counters, keys, out], device="cpu")
     assert [tuple(row) for row in out.numpy().tolist()] == [v[2] for v in VECTORS]
@@ -129,7 +138,10 @@ def test_published_vectors_compiled() -> None:
 def test_each_part_of_the_key_makes_a_stream_of_its_own() -> None:
     """Small keys, where a careless mixture of the parts would give the same counter twice."""
     small = (0, 1, 2, 5)
-    blocks = [tuple(Key(*parts).bits(draw) for draw in range(4)) for parts in itertools.product(small, small, small, small, (0, 1, 1 << 20, 1 << 20 | 1))]
+    blocks = [
+        tuple(Key(*parts).bits(draw) for draw in range(4))
+        for parts in itertools.product(small, small, small, small, (0, 1, 1 << 20, 1 << 20 | 1))
+    ]
     later = [Key(0, 0, 0, 0, 0).bits(draw) for draw in range(2000)]
     assert len(set(blocks)) == len(blocks)
     assert len(set(later)) == len(later)
@@ -160,7 +172,9 @@ def test_a_stream_does_not_depend_on_batch_shards_or_device() -> None:
         interpreted.step()
         for name in names:
             table, column = name.split(".")
-            np.testing.assert_array_equal(interpreted[table][column].numpy(), alone[name][step], err_msg=f"{name}, step {step}")
+            np.testing.assert_array_equal(
+                interpreted[table][column].numpy(), alone[name][step], err_msg=f"{name}, step {step}"
+            )
 
 
 def test_uniform(many: dict[str, np.ndarray]) -> None:
@@ -207,7 +221,10 @@ def test_shuffle_gives_every_permutation_alike(many: dict[str, np.ndarray]) -> N
 
 def test_an_empty_range_gives_its_lower_bound() -> None:
     assert Key(0, 0, 0, 0, 0).integer(0, np.int32(3), np.int32(3)) == 3
-    assert {int(Key(s, 0, 0, 0, 0).integer(0, np.int32(-2147483648), np.int32(2147483647)) < 0) for s in range(20)} == {0, 1}
+    assert {int(Key(s, 0, 0, 0, 0).integer(0, np.int32(-2147483648), np.int32(2147483647)) < 0) for s in range(20)} == {
+        0,
+        1,
+    }
 
 
 def chi_square(counts: np.ndarray, expected: np.ndarray | None = None) -> float:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import worldloom as wl
-from worldloom.core import registry
+from worldloom.core.registry import registry
 
 
 class Sheep(wl.Entity):
@@ -57,7 +57,9 @@ def clean(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def register(**changes) -> wl.Definition:
-    return wl.register("Meadow-test", **{"world": Meadow, "entities": {Sheep: 3, Wolf: 1}, "step": [graze, hunt], **changes})
+    return wl.register(
+        "Meadow-test", **{"world": Meadow, "entities": {Sheep: 3, Wolf: 1}, "step": [graze, hunt], **changes}
+    )
 
 
 def test_what_is_registered_is_found() -> None:
@@ -122,7 +124,7 @@ def test_parts_that_do_not_fit(changes: dict, words: str) -> None:
         register(**changes)
     assert words in caught.value.problem and "'Meadow-test'" in caught.value.problem
     assert Path(caught.value.file) == Path(__file__), "it names the file that registers"
-    assert "To mend it: " in str(caught.value) and caught.value.fix
+    assert "Fix: " in str(caught.value) and caught.value.fix
     assert "Meadow-test" not in wl.registered()
 
 
@@ -131,7 +133,11 @@ def test_parts_that_do_not_fit(changes: dict, words: str) -> None:
     [
         ({"world": Desert}, "its world parameter is Meadow, but 'Meadow-test' is made of Desert", graze),
         ({"entities": {Sheep: 1}}, "no entity of 'Meadow-test' matches its parameter (Wolf)", hunt),
-        ({"entities": {Wolf: 1}, "step": [hunt]}, "it looks for entities of kind 'Sheep', which 'Meadow-test' does not have", hunt),
+        (
+            {"entities": {Wolf: 1}, "step": [hunt]},
+            "it looks for entities of kind 'Sheep', which 'Meadow-test' does not have",
+            hunt,
+        ),
     ],
 )
 def test_systems_that_do_not_fit_name_their_own_lines(changes: dict, words: str, system) -> None:
@@ -154,7 +160,7 @@ def test_other_counts_are_another_definition() -> None:
 
 
 def test_an_announced_world_is_made_when_it_is_asked_for(monkeypatch) -> None:
-    monkeypatch.setattr(registry, "_ANNOUNCED", dict(registry._ANNOUNCED))
+    monkeypatch.setattr(registry, "_LAZY_DEFINITIONS", dict(registry._LAZY_DEFINITIONS))
     here: list[bool] = []
 
     def make() -> wl.Definition:
@@ -162,7 +168,7 @@ def test_an_announced_world_is_made_when_it_is_asked_for(monkeypatch) -> None:
             raise wl.InputError("there are no sheep")
         return register()
 
-    registry.announce("Meadow-test", make)
+    registry.register_lazily("Meadow-test", make)
     with pytest.raises(wl.InputError, match="world 'Meadow-test' cannot be made: there are no sheep"):
         wl.definition("Meadow-test")
     assert "Meadow-test" not in wl.registered() and registry.unavailable()["Meadow-test"] == "there are no sheep"
@@ -172,5 +178,5 @@ def test_an_announced_world_is_made_when_it_is_asked_for(monkeypatch) -> None:
     made = wl.definition("Meadow-test")
     assert wl.registered()["Meadow-test"] is made and wl.definition("Meadow-test") is made
     assert "Meadow-test" not in registry.unavailable()
-    registry.announce("Meadow-test", make)
+    registry.register_lazily("Meadow-test", make)
     assert wl.definition("Meadow-test") is not made

@@ -11,8 +11,8 @@ import pytest
 import torch
 
 import worldloom as wl
-from worldloom.core import tensor_file
-from worldloom.core.errors import InputError
+from worldloom.core.base import tensor_file
+from worldloom.core.base.errors import InputError
 
 Change = Callable[[dict[str, Any], dict[str, Any]], object]
 WRONG: dict[str, tuple[Change, str]] = {
@@ -26,19 +26,34 @@ WRONG: dict[str, tuple[Change, str]] = {
     "many": (lambda t, f: f.update(counts={"Runner": 2**30}), "numbers of entities that there cannot be"),
     "id": (lambda t, f: f.update(world="x" * 5000), "lacks what every replay log has"),
     "worlds": (lambda t, f: t.update(worlds=torch.tensor([0, 0, 1])), "numbers of worlds that there cannot be"),
-    "negative worlds": (lambda t, f: t.update(worlds=torch.tensor([0, -1, 1])), "numbers of worlds that there cannot be"),
+    "negative worlds": (
+        lambda t, f: t.update(worlds=torch.tensor([0, -1, 1])),
+        "numbers of worlds that there cannot be",
+    ),
     "no worlds": (lambda t, f: t.pop("worlds"), "lacks what every replay log has"),
     "fewer worlds": (lambda t, f: t.update(worlds=torch.tensor([0, 1])), "holds 2 worlds, but its column"),
     "flags": (lambda t, f: t.update({"0/flags": t["0/flags"] + 4}), "flags that this world cannot have"),
     "flags' type": (lambda t, f: t.update({"0/flags": t["0/flags"].float()}), "flags of type float32"),
     "digests": (lambda t, f: t.update({"0/digests": t["0/digests"][:1]}), "digests of type int32 and shape"),
     "actions": (lambda t, f: t.pop("0/actions/Runner.move"), "actions that this world cannot have"),
-    "actions' shape": (lambda t, f: t.update({"0/actions/Runner.move": t["0/actions/Runner.move"][..., :1]}), "Runner.move of type int32 and shape"),
+    "actions' shape": (
+        lambda t, f: t.update({"0/actions/Runner.move": t["0/actions/Runner.move"][..., :1]}),
+        "Runner.move of type int32 and shape",
+    ),
     "resets": (lambda t, f: t.pop("0/resets/mask"), "lacks what every replay log has"),
-    "resets' times": (lambda t, f: t.update({"0/resets/before": t["0/resets/before"] + 99}), "resets that this world cannot have"),
+    "resets' times": (
+        lambda t, f: t.update({"0/resets/before": t["0/resets/before"] + 99}),
+        "resets that this world cannot have",
+    ),
     "state": (lambda t, f: t.pop("0/state/World.episode"), "lacks what every replay log has"),
-    "state's shape": (lambda t, f: t.update({"0/state/Runner.age": t["0/state/Runner.age"][:, :1]}), "state/Runner that this world cannot have"),
-    "state's rows": (lambda t, f: t.update({"0/state/Runner.age": t["0/state/Runner.age"][:1]}), "holds 3 worlds, but its column Runner.age has the shape"),
+    "state's shape": (
+        lambda t, f: t.update({"0/state/Runner.age": t["0/state/Runner.age"][:, :1]}),
+        "state/Runner that this world cannot have",
+    ),
+    "state's rows": (
+        lambda t, f: t.update({"0/state/Runner.age": t["0/state/Runner.age"][:1]}),
+        "holds 3 worlds, but its column Runner.age has the shape",
+    ),
 }
 
 
@@ -54,7 +69,9 @@ def contents(race: wl.Definition, tmp_path: Path) -> tensor_file.Contents:
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_what_does_not_fit_is_refused(race: wl.Definition, contents: tensor_file.Contents, name: str, tmp_path: Path) -> None:
+def test_what_does_not_fit_is_refused(
+    race: wl.Definition, contents: tensor_file.Contents, name: str, tmp_path: Path
+) -> None:
     change, message = WRONG[name]
     change(contents.tensors, contents.facts)
     tensor_file.write(tmp_path / "odd", "replay log", 1, contents.tensors, contents.facts)
@@ -62,7 +79,9 @@ def test_what_does_not_fit_is_refused(race: wl.Definition, contents: tensor_file
         wl.ReplayLog.load(tmp_path / "odd", race)
 
 
-def test_a_number_out_of_range_is_refused_when_it_is_played(race: wl.Definition, contents: tensor_file.Contents, tmp_path: Path) -> None:
+def test_a_number_out_of_range_is_refused_when_it_is_played(
+    race: wl.Definition, contents: tensor_file.Contents, tmp_path: Path
+) -> None:
     contents.tensors["0/state/World.broken"].view(torch.uint8)[:] = 9
     tensor_file.write(tmp_path / "odd", "replay log", 1, contents.tensors, contents.facts)
     log = wl.ReplayLog.load(tmp_path / "odd", race)

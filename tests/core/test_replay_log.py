@@ -13,10 +13,10 @@ import pytest
 import torch
 
 import worldloom as wl
-from worldloom.core import replay
-from worldloom.core.compare import random_actions
-from worldloom.core.errors import InputError
-from worldloom.core.replay_log import Episode, ReplayLog
+from worldloom.core.base.errors import InputError
+from worldloom.core.measure.random_actions import random_actions
+from worldloom.core.state import replay
+from worldloom.core.state.replay_log import Episode, ReplayLog
 
 Columns = Callable[[wl.Simulation], dict[str, np.ndarray]]
 History = list[dict[str, np.ndarray]]
@@ -64,7 +64,9 @@ def play(simulation: wl.Simulation, columns: Columns, steps: int, seed: int) -> 
         for _ in range(steps):
             if numbers.random() < 0.15:
                 mask = numbers.random(simulation.num_worlds) < 0.4
-                simulation.reset(mask, numbers.integers(0, 2**40, simulation.num_worlds) if numbers.random() < 0.5 else None)
+                simulation.reset(
+                    mask, numbers.integers(0, 2**40, simulation.num_worlds) if numbers.random() < 0.5 else None
+                )
             simulation.step(random_actions(simulation, numbers))
             history.append(columns(simulation))
     return recorder.log, history
@@ -75,19 +77,23 @@ def assert_same(log: ReplayLog, episode: Episode, history: History, columns: Col
     before = np.cumsum([0, *map(len, log.chunks)])
     with log.replay(episode.world, episode, device) as again:
         assert len(again) == len(episode)
-        for (chunk, step), alone in zip(episode.moves, again, strict=True):
+        for (chunk, step), alone in zip(episode.step_positions, again, strict=True):
             batch = history[int(before[chunk]) + step]
-            ended = (chunk, step) == episode.moves[-1] and (episode.terminated or episode.truncated)
+            ended = (chunk, step) == episode.step_positions[-1] and (episode.terminated or episode.truncated)
             for name, values in columns(alone).items():
                 if ".final_" in name and not ended:
                     continue  # of an episode that is not played
                 world = episode.world if len(batch[name]) > 1 else 0
-                assert values[0].tobytes() == batch[name][world].tobytes(), f"{name} of {episode} at {chunk}, {step} on {device}"
+                assert values[0].tobytes() == batch[name][world].tobytes(), (
+                    f"{name} of {episode} at {chunk}, {step} on {device}"
+                )
 
 
 @pytest.mark.parametrize("autoreset", ["same_step", "next_step", "disabled"])
 @pytest.mark.parametrize("name", ["crowd", "race", "cliff"])
-def test_random_episodes_of_a_random_batch(request: pytest.FixtureRequest, columns: Columns, name: str, autoreset: str) -> None:
+def test_random_episodes_of_a_random_batch(
+    request: pytest.FixtureRequest, columns: Columns, name: str, autoreset: str
+) -> None:
     made = CLIFF if name == "cliff" else replace(request.getfixturevalue(name), max_steps=6)
     simulation = wl.Simulation(made, 6, seed=8, autoreset=autoreset, world_offset=3)
     log, history = play(simulation, columns, 40, seed=2)
@@ -103,17 +109,21 @@ def test_random_episodes_of_a_random_batch(request: pytest.FixtureRequest, colum
         assert_same(log, episodes[place], history, columns, "python")
 
 
-def test_to_an_episode_by_its_seed_or_by_the_steps_before_it(crowd: wl.Definition, columns: Columns, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_to_an_episode_by_its_seed_or_by_the_steps_before_it(
+    crowd: wl.Definition, columns: Columns, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Where nothing outlives a reset, the episode begins at once; else it is reached from the snapshot before it."""
-    assert replay._forgets(wl.Simulation(crowd, 1, "python", seed=0))
-    assert not replay._forgets(wl.Simulation(CLIFF, 1, "python", seed=0))
-    assert not replay._forgets(wl.Simulation(replace(crowd, step=(*crowd.step, lambda simulation: None)), 1, "python", seed=0))
+    assert replay._reset_is_complete(wl.Simulation(crowd, 1, "python", seed=0))
+    assert not replay._reset_is_complete(wl.Simulation(CLIFF, 1, "python", seed=0))
+    assert not replay._reset_is_complete(
+        wl.Simulation(replace(crowd, step=(*crowd.step, lambda simulation: None)), 1, "python", seed=0)
+    )
     log, history = play(wl.Simulation(crowd, 3, seed=8, config={"max_steps": 4}), columns, 30, seed=2)
-    inside = [e for e in log.episodes(1) if e.moves[0][1] > 0]
+    inside = [e for e in log.episodes(1) if e.step_positions[0][1] > 0]
     assert inside
     steps = []
     for jump in (True, False):
-        monkeypatch.setattr(replay, "_forgets", lambda simulation, jump=jump: jump)
+        monkeypatch.setattr(replay, "_reset_is_complete", lambda simulation, jump=jump: jump)
         taken = []
         monkeypatch.setattr(replay.Replay, "_take_step", _counted(replay.Replay._take_step, taken))
         for episode in inside:
@@ -171,7 +181,9 @@ def test_what_was_written_behind_the_recorder_is_noticed(crowd: wl.Definition) -
         simulation.step(still)
     log = recorder.log
     assert len(list(log.replay(0, 0))) == 2
-    with pytest.raises(InputError, match="the replay of world 1, episode 0 leaves the log at its step 1: somebody wrote"):
+    with pytest.raises(
+        InputError, match="the replay of world 1, episode 0 leaves the log at its step 1: somebody wrote"
+    ):
         log.replay(1, 0).run()
     assert len(list(log.replay(1, 0, verify=False))) == 2
     with simulation.record(verify=False) as recorder:
@@ -188,7 +200,9 @@ def test_a_step_that_failed_is_left_out(race: wl.Definition, columns: Columns) -
 
     failed: list[bool] = []
     history: History = []
-    simulation = wl.Simulation(replace(race, step=(*race.step[:1], stumble, *race.step[1:])), 2, seed=8, config={"goal": 9})
+    simulation = wl.Simulation(
+        replace(race, step=(*race.step[:1], stumble, *race.step[1:])), 2, seed=8, config={"goal": 9}
+    )
     with simulation.record() as recorder:
         for _ in range(5):
             try:
@@ -212,7 +226,9 @@ def test_an_episode_whose_end_differs_is_noticed_on_every_device(race: wl.Defini
 
 
 def test_files(crowd: wl.Definition, columns: Columns, tmp_path: Path) -> None:
-    log, history = play(wl.Simulation(crowd, 4, seed=8, counts={"Lamp": 2}, config={"max_steps": 5}), columns, 25, seed=3)
+    log, history = play(
+        wl.Simulation(crowd, 4, seed=8, counts={"Lamp": 2}, config={"max_steps": 5}), columns, 25, seed=3
+    )
     path = tmp_path / "crowd.safetensors"
     log.save(path)
     again = ReplayLog.load(path, crowd)
@@ -248,7 +264,9 @@ def test_some_worlds_and_the_last_steps(crowd: wl.Definition, columns: Columns) 
     assert_same(log, episode, history[20:], columns, "cpu")
     with pytest.raises(InputError, match="world 0 is not in this log of 2 worlds"):
         log.replay(0, 0)
-    with pytest.raises(InputError, match="episode 4 of world 1 is not in this log: of that world it has those from 0 to 0"):
+    with pytest.raises(
+        InputError, match="episode 4 of world 1 is not in this log: of that world it has those from 0 to 0"
+    ):
         log.replay(1, 4)
 
 
@@ -273,7 +291,11 @@ def test_a_recorder_changes_nothing_and_leaves_nothing(race: wl.Definition, colu
     assert recorder.log.episodes(0) == []
     gc.collect()
     assert used() is None  # the recorder holds nothing of a closed simulation
-    for wrong, message in (({"every": 0}, "every is a whole number"), ({"last": 0}, "last is a whole number"), ({"worlds": []}, "no world is to be recorded")):
+    for wrong, message in (
+        ({"every": 0}, "every is a whole number"),
+        ({"last": 0}, "last is a whole number"),
+        ({"worlds": []}, "no world is to be recorded"),
+    ):
         with pytest.raises(InputError, match=message):
             simulations[1].record(**wrong)
     assert simulations[1].recorder is None

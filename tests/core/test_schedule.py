@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import worldloom as wl
-from worldloom.core.errors import InputError
-from worldloom.core.kernel_spec import KernelSpec
-from worldloom.core.schedule import HostNode, Node, plan
+from worldloom.core.base.errors import InputError
+from worldloom.core.codegen.kernel_spec import KernelSpec
+from worldloom.core.schedule.schedule import HostNode, SystemNode, plan
 
 
 class Cell(wl.Entity):
@@ -106,7 +106,20 @@ def clear_total(world: Row):
     world.total = world.total % 1000 + world.count(Cell)
 
 
-STEP = (grow, look_left, overwrite, give, use_sum, read_total, add_total, echo, mark, open_gate, reset_cells, clear_total)
+STEP = (
+    grow,
+    look_left,
+    overwrite,
+    give,
+    use_sum,
+    read_total,
+    add_total,
+    echo,
+    mark,
+    open_gate,
+    reset_cells,
+    clear_total,
+)
 HAZARDS = wl.Definition("Hazards-test", Row, {Cell: 4, Gate: 1}, step=STEP, max_steps=7)
 
 
@@ -134,7 +147,9 @@ def test_cartpole_is_one_kernel() -> None:
 def test_without_fusing_every_system_is_a_kernel() -> None:
     sim = wl.Simulation(HAZARDS, 5, "cpu", seed=0, fuse=False)
     assert all(len(kernel) == 1 for kernel in groups(sim))
-    assert [k for (k,) in groups(sim) if k in {f"{s.name}(Cell)" for s in STEP}] == [f"{s.name}(Cell)" for s in STEP if s.entity_parameter == "cell"]
+    assert [k for (k,) in groups(sim) if k in {f"{s.name}(Cell)" for s in STEP}] == [
+        f"{s.name}(Cell)" for s in STEP if s.entity_parameter == "cell"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -183,7 +198,7 @@ def compare(sims: list[wl.Simulation], columns) -> None:
 
 
 def names(entries) -> list[str]:
-    return [e.label if isinstance(e, Node) else e.call.__name__ for e in entries]
+    return [e.label if isinstance(e, SystemNode) else e.call.__name__ for e in entries]
 
 
 def ordered(found: list[str], *wanted: str) -> bool:
@@ -193,7 +208,9 @@ def ordered(found: list[str], *wanted: str) -> bool:
 
 def test_the_order_of_a_step(race: wl.Definition) -> None:
     found = names(plan(race, "same_step", checks=True).step)
-    assert ordered(found, "begin_step", "clear_reward_Runner", "run(Runner)", "arrive", "everyone_left", "end_step", "tell_Runner")
+    assert ordered(
+        found, "begin_step", "clear_reward_Runner", "run(Runner)", "arrive", "everyone_left", "end_step", "tell_Runner"
+    )
     assert ordered(found, "tell_Runner", "watch(Runner)")
     assert ordered(found, "watch(Runner)", "keep_Runner", "begin_episode", "clear_Runner_state", "line_up(Runner)")
     assert found[-1] == "watch(Runner)" and found.count("watch(Runner)") == 2
@@ -201,7 +218,7 @@ def test_the_order_of_a_step(race: wl.Definition) -> None:
 
 def test_each_mode_has_its_own_masks(race: wl.Definition) -> None:
     def mask_of(mode: str, label: str) -> list:
-        return [e.mask for e in plan(race, mode, checks=True).step if isinstance(e, Node) and e.label == label]
+        return [e.mask for e in plan(race, mode, checks=True).step if isinstance(e, SystemNode) and e.label == label]
 
     assert mask_of("same_step", "run(Runner)") == mask_of("disabled", "run(Runner)") == [None]
     assert mask_of("next_step", "run(Runner)") == [("resetting", False)]
@@ -220,7 +237,11 @@ def test_checks_can_be_left_out(race: wl.Definition) -> None:
 @pytest.mark.parametrize("mode", ["same_step", "next_step", "disabled"])
 def test_every_system_has_random_numbers_of_its_own(crowd: wl.Definition, mode: str) -> None:
     schedule = plan(crowd, mode, checks=True)
-    streams = {(e.system, e.table, e.ordinal) for e in (*schedule.step, *schedule.reset) if isinstance(e, Node) and not e.system.engine}
+    streams = {
+        (e.system, e.table, e.ordinal)
+        for e in (*schedule.step, *schedule.reset)
+        if isinstance(e, SystemNode) and not e.system.engine
+    }
     assert len({ordinal for *_, ordinal in streams}) == len(streams) == 8
 
 
@@ -266,7 +287,15 @@ def test_callables_see_what_came_before_and_are_seen_by_what_comes_after(device:
     def in_observe(sim: wl.Simulation) -> None:
         seen["observe"].append(sim["Drop"].noted.numpy().ravel().tolist())
 
-    definition = wl.Definition("Rain-test", Sky, {Drop: 2}, reset=(in_reset,), step=(fall, in_step, note), observe=(peek, in_observe), max_steps=2)
+    definition = wl.Definition(
+        "Rain-test",
+        Sky,
+        {Drop: 2},
+        reset=(in_reset,),
+        step=(fall, in_step, note),
+        observe=(peek, in_observe),
+        max_steps=2,
+    )
     sim = wl.Simulation(definition, 2, device, seed=0, threads=2)
     assert seen["step"] == [] and seen["reset"] == [[True, True]]
     sim.step()
@@ -293,22 +322,28 @@ def test_threads_hand_out_unless_a_callable_comes_after_them() -> None:
     def lift(sim: wl.Simulation) -> None:
         sim["Drop"].sight.numpy()[...] += 1.0
 
-    plain, lifted = (wl.Definition("Rain-test", Sky, {Drop: 2}, step=(fall, note), observe=(peek, *last)) for last in ((), (lift,)))
+    plain, lifted = (
+        wl.Definition("Rain-test", Sky, {Drop: 2}, step=(fall, note), observe=(peek, *last)) for last in ((), (lift,))
+    )
     sim = wl.Simulation(plain, 4, "cpu", seed=0, autoreset="disabled", threads=2)
-    assert sim.hands_out
-    assert not wl.Simulation(plain, 4, "cpu", seed=0, autoreset="disabled", threads=1).hands_out
-    assert not wl.Simulation(plain, 4, "python", seed=0).hands_out
-    assert not wl.Simulation(lifted, 4, "cpu", seed=0, autoreset="disabled", threads=2).hands_out
-    for each in (sim, wl.Simulation(lifted, 4, "cpu", seed=0, autoreset="disabled", threads=2), wl.Simulation(plain, 4, "python", seed=0)):
+    assert sim.copies_in_step
+    assert not wl.Simulation(plain, 4, "cpu", seed=0, autoreset="disabled", threads=1).copies_in_step
+    assert not wl.Simulation(plain, 4, "python", seed=0).copies_in_step
+    assert not wl.Simulation(lifted, 4, "cpu", seed=0, autoreset="disabled", threads=2).copies_in_step
+    for each in (
+        sim,
+        wl.Simulation(lifted, 4, "cpu", seed=0, autoreset="disabled", threads=2),
+        wl.Simulation(plain, 4, "python", seed=0),
+    ):
         column = each["Drop"].sight.numpy()
         target = np.full_like(column, -1.0)
-        each.step(outlets=[(column, target)])
+        each.step(output_copies=[(column, target)])
         assert np.array_equal(target, each["Drop"].sight.numpy())
         each.step()
         assert not np.array_equal(target, each["Drop"].sight.numpy())
     sim.close()
     with pytest.raises(InputError, match="closed"):
-        _ = sim.hands_out
+        _ = sim.copies_in_step
 
 
 def test_an_error_in_a_callable_reaches_the_caller() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pooled_worlds import PER_WORLD, Seed, bed
 
 import worldloom as wl
-from worldloom.core import scratch
-from worldloom.core.schedule import plan
+from worldloom.core.runtime import scratch
+from worldloom.core.schedule.schedule import plan
 
 
 def test_a_column_is_as_long_as_what_it_counts() -> None:

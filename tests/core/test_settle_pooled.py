@@ -12,13 +12,16 @@ from pooled_worlds import PER_WORLD, STALE, Ember, Gnat, Mote, Nest, Seed, Spark
 from warp_lanes import run_kernel
 
 import worldloom as wl
-from worldloom.core import interpret, scratch, settle_pooled, snapshot
-from worldloom.core.compare import first_difference
-from worldloom.core.errors import CapacityError, InputError
-from worldloom.core.kernel_spec import KernelSpec
-from worldloom.core.population import SERIAL
-from worldloom.core.rewrite.kernel_target import WORLD, Sites
-from worldloom.core.timing import time_systems
+from worldloom.core.base.errors import CapacityError, InputError
+from worldloom.core.codegen import compaction_pooled
+from worldloom.core.codegen.kernel_spec import KernelSpec
+from worldloom.core.interpreter import interpreter
+from worldloom.core.measure.timing import time_systems
+from worldloom.core.model.columns import WORLD, FaultSites
+from worldloom.core.model.population import SERIAL
+from worldloom.core.runtime import scratch
+from worldloom.core.state import snapshot
+from worldloom.core.tools.compare import first_difference
 
 POOLED = pooled(motes=160, sparks=240)
 """Rows for fewer than all worlds full, and more than they ever hold together."""
@@ -33,7 +36,9 @@ def assert_same_rows(one: wl.Simulation, two: wl.Simulation, when: str) -> None:
         np.testing.assert_array_equal(b.dropped.numpy(), a.dropped.numpy(), err_msg=when)
         assert torch.equal(b.offsets, a.offsets), when
         for name in (SERIAL, *kind.fields):
-            np.testing.assert_array_equal(b.rows(name).numpy(), a.rows(name).numpy(), err_msg=f"{kind.__name__}.{name} {when}")
+            np.testing.assert_array_equal(
+                b.rows(name).numpy(), a.rows(name).numpy(), err_msg=f"{kind.__name__}.{name} {when}"
+            )
     for name in ("sparks", "warmth", "episode", "step", "finished"):
         np.testing.assert_array_equal(two.world[name].numpy(), one.world[name].numpy(), err_msg=f"{name} {when}")
 
@@ -102,7 +107,7 @@ class OnLanes:
             columns.update({(table, n): c.values for n, c in held.items()})
         dropped = world[f"{population.table}__dropped"].values
         before = dropped.copy()
-        for kernel in settle_pooled.settle_kernels(population, fields, Sites(), {}, cuda=True):
+        for kernel in compaction_pooled.compaction_kernels(population, fields, FaultSites(), {}, cuda=True):
             run_kernel(kernel, columns, worlds, self.order)
         lost = dropped - before
         dropped[:] = before
@@ -116,24 +121,30 @@ def test_the_kernels_of_cuda_do_the_same_thread_by_thread(monkeypatch: pytest.Mo
     made = pooled(motes=motes, sparks=200)
     one = wl.Simulation(made, 35, "python", seed=4)
     lanes = OnLanes()
-    monkeypatch.setattr(interpret, "settle_pooled", lanes)
+    monkeypatch.setattr(interpreter, "settle_pooled", lanes)
     two = wl.Simulation(made, 35, "python", seed=4)
     for step in range(5):
         monkeypatch.undo()
         one.step()
-        monkeypatch.setattr(interpret, "settle_pooled", lanes)
+        monkeypatch.setattr(interpreter, "settle_pooled", lanes)
         two.step()
         assert first_difference(one, two, step) is None
     assert lanes.runs > 10 and (one[Mote].dropped.numpy().any() == (motes == 90))
 
 
 def test_sums_are_carried_over_any_number_of_worlds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settle_pooled, "ITEMS", 2)
+    monkeypatch.setattr(compaction_pooled, "ITEMS", 2)
     population = pooled(motes=50_000, sparks=1).populations["Mote"]
-    count, carry = settle_pooled.settle_kernels(population, {n: f for n, f in Mote.fields.items()} | population.row_fields, Sites(), {}, cuda=True)[:2]
+    count, carry = compaction_pooled.compaction_kernels(
+        population, {n: f for n, f in Mote.fields.items()} | population.row_fields, FaultSites(), {}, cuda=True
+    )[:2]
     numbers, worlds = np.random.default_rng(0), 2 * 32 * 32 * 2 + 77
     counts, born = numbers.integers(0, 10, worlds).astype(np.int32), numbers.integers(0, 30, worlds).astype(np.int32)
-    columns = {(WORLD, "Mote__count"): counts, (WORLD, "Mote__pending"): born, (WORLD, "Mote__changed"): np.zeros(worlds, bool)}
+    columns = {
+        (WORLD, "Mote__count"): counts,
+        (WORLD, "Mote__pending"): born,
+        (WORLD, "Mote__changed"): np.zeros(worlds, bool),
+    }
     columns[WORLD, "Mote__first"] = (np.cumsum(counts) - counts).astype(np.int32)
     columns["Mote", "wl_dead"] = np.zeros(50_000, bool)
     for name in ("state", "kept", "before", "sums"):
@@ -162,7 +173,10 @@ def sow(sim: wl.Simulation, births: list[int], oldest: int = 1000) -> None:
 def seeds(sim: wl.Simulation) -> list[list[int]]:
     """The numbers of the seeds of each world."""
     numbers = sim[Seed].rows("number").tolist()
-    return [numbers[at : at + n] for at, n in zip(sim[Seed].offsets.tolist(), sim[Seed].counts.numpy().tolist(), strict=True)]
+    return [
+        numbers[at : at + n]
+        for at, n in zip(sim[Seed].offsets.tolist(), sim[Seed].counts.numpy().tolist(), strict=True)
+    ]
 
 
 @pytest.mark.parametrize("device", ["cpu", "python"])
@@ -187,8 +201,8 @@ def test_who_lives_keeps_its_row_and_the_last_worlds_lose_their_new_ones(device:
 
 @pytest.mark.parametrize("device", ["cpu", "python"])
 def test_a_run_that_spawns_more_than_can_be_numbered_adds_nobody(monkeypatch: pytest.MonkeyPatch, device: str) -> None:
-    for module in (interpret, wl.core.rewrite.kernel_target):
-        monkeypatch.setattr(module, "place_share", lambda rows: 2)
+    for module in (interpreter, wl.core.rewrite.kernel_target):
+        monkeypatch.setattr(module, "spawns_per_run", lambda rows: 2)
     with wl.Simulation(bed("drop", batch=11), 2, device, seed=0) as sim:
         sow(sim, [1, 2])
         sow(sim, [3, 1])
@@ -219,7 +233,7 @@ def test_reset_starts_the_world_anew_and_goes_on() -> None:
 def test_the_rows_of_a_world_that_was_cleared_are_used_again(monkeypatch: pytest.MonkeyPatch, where: str) -> None:
     """Nobody is born and nobody leaves, so that the gap alone tells."""
     if where == "lanes of cuda":
-        monkeypatch.setattr(interpret, "settle_pooled", OnLanes())
+        monkeypatch.setattr(interpreter, "settle_pooled", OnLanes())
     with wl.Simulation(bed("drop"), 4, "cpu" if where == "cpu" else "python", seed=0) as sim:
         sow(sim, [2, 3, 1, 2])
         sim.reset(np.array([False, True, False, False]))
@@ -259,16 +273,19 @@ def test_worlds_are_copied_onto_others_in_both_layouts() -> None:
 def test_copies_that_do_not_fit_change_nothing() -> None:
     with wl.Simulation(bed("drop"), 4, "python", seed=0) as sim:
         sow(sim, [0, 2, 4, 0])
-        before = {name: tensor.clone() for name, tensor in snapshot.take(sim).items()}
+        before = {name: tensor.clone() for name, tensor in snapshot.copy_columns(sim).items()}
         with pytest.raises(InputError, match="hold 14 Seed, and the batch has room for 12"):
             sim.copy_worlds(2, [0, 3])
-        assert all(torch.equal(tensor, before[name]) for name, tensor in snapshot.take(sim).items())
+        assert all(torch.equal(tensor, before[name]) for name, tensor in snapshot.copy_columns(sim).items())
         with pytest.raises(InputError, match="the worlds share the rows of Seed"):
             sim.snapshot([1])
 
 
 def test_single_worlds_are_not_cut_out_where_there_are_as_many_rows_as_worlds() -> None:
-    with wl.Simulation(bed("drop"), 12, "python", seed=0) as sim, pytest.raises(InputError, match="the worlds share the rows of Seed"):
+    with (
+        wl.Simulation(bed("drop"), 12, "python", seed=0) as sim,
+        pytest.raises(InputError, match="the worlds share the rows of Seed"),
+    ):
         sim.snapshot([1])
 
 
@@ -280,7 +297,10 @@ def test_a_reset_of_some_worlds_closes_the_gaps_and_leaves_the_others_alone() ->
     for _ in range(6):
         sim.step()
     table = sim[Mote]
-    before = {w: table.rows("place")[at : at + n].clone() for w, (at, n) in enumerate(zip(table.offsets.tolist(), table.counts.numpy(), strict=True))}
+    before = {
+        w: table.rows("place")[at : at + n].clone()
+        for w, (at, n) in enumerate(zip(table.offsets.tolist(), table.counts.numpy(), strict=True))
+    }
     mask = np.arange(WORLDS) % 3 == 1
     sim.reset(mask)
     counts = table.counts.torch().long()
@@ -294,7 +314,7 @@ def test_a_restored_simulation_goes_on_with_the_same_bits() -> None:
     sim = wl.Simulation(POOLED, WORLDS, "cpu", seed=1)
     for _ in range(7):
         sim.step()
-    kept, played = snapshot.take(sim), []
+    kept, played = snapshot.copy_columns(sim), []
     assert not any("scratch" in name for name in kept)
     for run in range(2):
         for step in range(20):
@@ -320,20 +340,33 @@ def test_a_settlement_is_timed_as_one() -> None:
     sim = wl.Simulation(POOLED, WORLDS, "cpu", seed=1)
     for _ in range(3):
         sim.step()
-    before = snapshot.take(sim)
+    before = snapshot.copy_columns(sim)
     found = time_systems(sim, rounds=1)
-    assert all(torch.equal(tensor.nan_to_num(), before[name].nan_to_num()) for name, tensor in snapshot.take(sim).items())
+    assert all(
+        torch.equal(tensor.nan_to_num(), before[name].nan_to_num())
+        for name, tensor in snapshot.copy_columns(sim).items()
+    )
     names = [t.name for t in found]
-    assert names.count("settle Mote") == names.count("settle Spark") == 1 and all(t.engine for t in found if t.name.startswith("settle"))
+    assert names.count("settle Mote") == names.count("settle Spark") == 1 and all(
+        t.engine for t in found if t.name.startswith("settle")
+    )
 
 
 def test_a_settlement_of_several_kernels_begins_once() -> None:
     program = wl.core.program.generate(wl.core.schedule.plan(POOLED, "same_step", True), True, cuda=True)
     settling = [k for k in program.step if isinstance(k, KernelSpec) and k.labels == ("settle Mote",)]
-    assert len(settling) % 5 == 0 and [k.begins for k in settling] == [True, False, False, False, False] * (len(settling) // 5)
-    assert [k.launched(33) for k in settling[:5]] == [64, 32, 33 * 32, 160, 160] and settling[0].work(33) == 33
+    assert len(settling) % 5 == 0 and [k.first_of_entry for k in settling] == [True, False, False, False, False] * (
+        len(settling) // 5
+    )
+    assert [k.launch_size(33) for k in settling[:5]] == [64, 32, 33 * 32, 160, 160] and settling[0].active_threads(
+        33
+    ) == 33
 
 
 def test_rows_of_the_batch_are_laid_out_whatever_the_number_of_worlds() -> None:
     sim = wl.Simulation(pooled(motes=160, sparks=240), 500, "python", seed=0)
-    assert sim[Mote].place.shape == (160, 2) and sim["Mote__new"].place.shape == (160, 2) and sim[Nest].left.shape == (500, 2)
+    assert (
+        sim[Mote].place.shape == (160, 2)
+        and sim["Mote__new"].place.shape == (160, 2)
+        and sim[Nest].left.shape == (500, 2)
+    )

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import worldloom as wl
-from worldloom.core import shards
+from worldloom.core.base import shards
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 7, 64])
@@ -31,12 +31,19 @@ def test_small_batches_wake_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(shards.slices(1_000_000, None)) == 8
 
 
-@pytest.mark.parametrize(("worlds", "threads", "expected"), [(64, 2, 8), (64, 1, 8), (5, 2, 2), (3, 8, 3), (100_000, 2, 2 * shards.MOST_PIECES)])
+@pytest.mark.parametrize(
+    ("worlds", "threads", "expected"),
+    [(64, 2, 8), (64, 1, 8), (5, 2, 2), (3, 8, 3), (100_000, 2, 2 * shards.MAX_SLICES_PER_THREAD)],
+)
 def test_heavy_worlds_come_in_small_slices(worlds: int, threads: int, expected: int) -> None:
     found = shards.slices(worlds, threads, least=4)
-    assert len(found) == expected and shards.crew(worlds, threads, least=4) == min(threads, worlds)
+    assert len(found) == expected and shards.thread_count(worlds, threads, least=4) == min(threads, worlds)
     assert found[0][0] == 0 and found[-1][1] == worlds
-    assert all(before[1] == after[0] and first < end for before, after in itertools.pairwise(found) for first, end in (before, after))
+    assert all(
+        before[1] == after[0] and first < end
+        for before, after in itertools.pairwise(found)
+        for first, end in (before, after)
+    )
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])

@@ -6,9 +6,9 @@ from cuda_threads import Machine
 from wide_worlds import RAYS, Echo, Robot, Strip, Strips, Yard, strips, yard
 
 import worldloom as wl
-from worldloom.core.compare import compare, first_difference, synchronise
-from worldloom.core.kernel_spec import KernelSpec
-from worldloom.core.program import generate
+from worldloom.core.codegen.kernel_spec import KernelSpec
+from worldloom.core.codegen.program import generate
+from worldloom.core.tools.compare import compare, copy_state, first_difference
 
 
 def test_python_and_cpu_agree() -> None:
@@ -45,7 +45,7 @@ def test_faults_are_told_once() -> None:
     told = []
     cpu[Robot].age = 2  # soon a robot looks beyond its path
     for _ in range(4):
-        synchronise(cpu, machine_side)
+        copy_state(cpu, machine_side)
         cpu.step()
         machine.step()
         told += cpu.errors()
@@ -98,7 +98,12 @@ def test_what_must_be_added_in_order_is_not_shared() -> None:
 
     schedule = wl.Simulation(wl.Definition("Pull-test", Yard, {Robot: 3}, step=(pull,)), 1, "cpu").schedule
     for exact, expected in ((False, (96, 32)), (True, (1, 1))):
-        specs = [part for spec in generate(schedule, True, True, exact).step if isinstance(spec, KernelSpec) for part in spec.parts]
+        specs = [
+            part
+            for spec in generate(schedule, True, True, exact).step
+            if isinstance(spec, KernelSpec)
+            for part in spec.parts
+        ]
         assert [(spec.rows, spec.threads) for spec in specs if spec.labels == ("pull(Robot)",)] == [expected]
 
 

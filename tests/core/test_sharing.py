@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 import worldloom as wl
-from worldloom.core.kernel_spec import KernelSpec
-from worldloom.core.program import generate
-from worldloom.core.schedule import plan
-from worldloom.core.sharing import shared_components
+from worldloom.core.codegen.kernel_spec import KernelSpec
+from worldloom.core.codegen.program import generate
+from worldloom.core.schedule.aliasing import aliased_components
+from worldloom.core.schedule.schedule import plan
 
 
 class Ball(wl.Entity):
@@ -90,12 +90,17 @@ def look_old(old: Old):
 
 
 def test_what_outlives_a_reset_is_kept_apart():
-    assert shared_components(wl.Definition("Old-shared", Room, {Old: 1}, observe=(look_old,))) == {}
+    assert aliased_components(wl.Definition("Old-shared", Room, {Old: 1}, observe=(look_old,))) == {}
 
 
 def test_an_observation_that_repeats_components_shares_their_memory():
-    assert shared_components(made()) == {("Ball", "height"): (("Ball", "sight"), 0), ("Ball", "speed"): (("Ball", "sight"), 1)}
-    assert set(shared_components(wl.definition("CartPole-v1"))) == {("Cart", n) for n in ("x", "velocity", "angle", "spin")}
+    assert aliased_components(made()) == {
+        ("Ball", "height"): (("Ball", "sight"), 0),
+        ("Ball", "speed"): (("Ball", "sight"), 1),
+    }
+    assert set(aliased_components(wl.definition("CartPole-v1"))) == {
+        ("Cart", n) for n in ("x", "velocity", "angle", "spin")
+    }
 
 
 @pytest.mark.parametrize(
@@ -114,7 +119,7 @@ def test_an_observation_that_repeats_components_shares_their_memory():
     ],
 )
 def test_whatever_could_tell_them_apart_keeps_them_apart(changes):
-    assert shared_components(made(**changes)) == {}
+    assert aliased_components(made(**changes)) == {}
 
 
 @pytest.mark.parametrize("autoreset", ["same_step", "next_step", "disabled"])
@@ -122,7 +127,7 @@ def test_whatever_could_tell_them_apart_keeps_them_apart(changes):
 def test_what_lies_together_is_stored_once(autoreset, fuse):
     schedule = plan(made(), autoreset, True)
     apart = generate(schedule, fuse, cuda=True)
-    schedule.sharing = shared_components(made())
+    schedule.aliases = aliased_components(made())
     shared = generate(schedule, fuse, cuda=True)
     assert "Ball__height__col" in apart.text and "Ball__height__col" not in shared.text
     kernels = [spec for spec in shared.step if isinstance(spec, KernelSpec)]
@@ -130,6 +135,8 @@ def test_what_lies_together_is_stored_once(autoreset, fuse):
     if fuse and autoreset == "same_step":
         stores = [c for spec in kernels for c in spec.stores]
         assert stores.count(("Ball", "sight")) == 1 and ("Ball", "height") not in stores
-        assert sum(s.bytes_written for s in kernels) < sum(s.bytes_written for s in apart.step if isinstance(s, KernelSpec))
+        assert sum(s.bytes_written for s in kernels) < sum(
+            s.bytes_written for s in apart.step if isinstance(s, KernelSpec)
+        )
     if not fuse:
         assert shared.text.count("wl_part_vec2f(Ball__sight__col, row, 0, Ball__height)") >= 1

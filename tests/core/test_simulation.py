@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import worldloom as wl
-from worldloom.core.fields import Role
+from worldloom.core.model.fields import Role
 
 DEVICES = ["python", "cpu"]
 
@@ -59,7 +59,14 @@ def test_actions_from_anywhere(race: wl.Definition, device: str, kind: str) -> N
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize(
-    "actions", [np.array([0, 1, 1, 0], np.int32), np.array([[0], [1], [1], [0]], np.int64), torch.tensor([0, 1, 1, 0]), [0, 1, 1, 0]], ids=str
+    "actions",
+    [
+        np.array([0, 1, 1, 0], np.int32),
+        np.array([[0], [1], [1], [0]], np.int64),
+        torch.tensor([0, 1, 1, 0]),
+        [0, 1, 1, 0],
+    ],
+    ids=str,
 )
 def test_one_agent_needs_no_axis_of_entities(device: str, actions) -> None:
     sim = wl.Simulation("CartPole-v1", 4, device, seed=1)
@@ -111,7 +118,9 @@ def test_a_masked_reset_leaves_the_others_alone(race: wl.Definition, columns, de
     assert after["World.episode"].tolist() == [0, 1, 0, 1, 0] and after["World.step"].tolist() == [1, 0, 1, 0, 1]
     assert after["Runner.active"].all() and not after["Runner.terminated"].any() and not after["Runner.truncated"].any()
     assert (after["Runner.number"][picked] != before["Runner.number"][picked]).all()
-    assert (after["Runner.sight"][picked][..., 0] == 0).all() and (after["Runner.sight"][picked][..., 1] == after["Runner.number"][picked]).all()
+    assert (after["Runner.sight"][picked][..., 0] == 0).all() and (
+        after["Runner.sight"][picked][..., 1] == after["Runner.number"][picked]
+    ).all()
     assert after["Runner.reward"].tolist() == [[1, 1], [0, 0], [1, 1], [0, 0], [1, 1]]
 
 
@@ -134,7 +143,9 @@ def test_the_same_seed_gives_the_same_episodes(race: wl.Definition, device: str)
     assert episodes() != first, "without a seed the next episodes follow"
     sim.reset(seeds=np.array([3, 3, 99, 3]))
     mixed = episodes()
-    assert [[row for k, row in enumerate(s) if k != 2] for s in mixed] == [[row for k, row in enumerate(s) if k != 2] for s in first]
+    assert [[row for k, row in enumerate(s) if k != 2] for s in mixed] == [
+        [row for k, row in enumerate(s) if k != 2] for s in first
+    ]
     assert mixed[0][2] != first[0][2]
 
 
@@ -148,7 +159,9 @@ def test_seeds_of_some_worlds(race: wl.Definition, device: str) -> None:
     np.testing.assert_array_equal(sim["Runner"].number.numpy(), start)
     assert sim.world.step.numpy().tolist() == [0, 1, 1]
     sim.reset(mask=np.array([False, True, False]), seeds=2**40 + 5)
-    assert (sim["Runner"].number.numpy()[1] != start[1]).any() and (sim["Runner"].number.numpy()[[0, 2]] == start[[0, 2]]).all()
+    assert (sim["Runner"].number.numpy()[1] != start[1]).any() and (
+        sim["Runner"].number.numpy()[[0, 2]] == start[[0, 2]]
+    ).all()
 
 
 # -- looking in ------------------------------------------------------------------------------------------------------
@@ -165,7 +178,10 @@ def test_memory_per_world_is_the_sum_of_its_columns() -> None:
     sizes = {sim.bytes_per_world for sim in (wl.Simulation("CartPole-v1", n, "cpu", seed=0) for n in (1, 10, 1000))}
     assert len(sizes) == 1
     sim = wl.Simulation("CartPole-v1", 10, "cpu", seed=0)
-    assert sizes.pop() == sum(c.numpy().nbytes for t in sim.tables.values() for c in t if c.field.role is not Role.CONFIG) / 10
+    assert (
+        sizes.pop()
+        == sum(c.numpy().nbytes for t in sim.tables.values() for c in t if c.field.role is not Role.CONFIG) / 10
+    )
 
 
 def test_other_numbers_of_entities(race: wl.Definition) -> None:
@@ -361,7 +377,9 @@ def freeze(world: Pond):
 
 
 def test_configurations_have_limits_where_the_world_says_so() -> None:
-    made = wl.Definition("Pond-test", Pond, {}, step=(freeze,), limits={"depth": (1.0, 9.0), "max_steps": (0, 5)}).checked
+    made = wl.Definition(
+        "Pond-test", Pond, {}, step=(freeze,), limits={"depth": (1.0, 9.0), "max_steps": (0, 5)}
+    ).checked
     sim = wl.Simulation(made, 2, "python")
     for name, value, words in (
         ("depth", 0.5, "configuration 'depth' of world 'Pond-test' lies between 1 and 9, not at 0.5"),

@@ -11,10 +11,10 @@ import pytest
 import torch
 
 import worldloom as wl
-from worldloom.core import snapshot
-from worldloom.core.errors import InputError
-from worldloom.core.fields import Field
-from worldloom.core.table import Column
+from worldloom.core.base.errors import InputError
+from worldloom.core.model.fields import Field
+from worldloom.core.runtime.table import Column
+from worldloom.core.state import snapshot
 
 Columns = Callable[[wl.Simulation], dict[str, np.ndarray]]
 
@@ -25,18 +25,25 @@ def play(simulation: wl.Simulation, columns: Columns, steps: int) -> list[dict[s
     found = []
     for _ in range(steps):
         actions = simulation.columns(wl.core.fields.Role.ACTION)
-        simulation.step({name: numbers.integers(0, column.field.space.n, column.shape, np.int32) for name, column in actions.items()})
+        simulation.step(
+            {
+                name: numbers.integers(0, column.field.space.n, column.shape, np.int32)
+                for name, column in actions.items()
+            }
+        )
         found.append(columns(simulation))
     return found
 
 
 @pytest.mark.parametrize("device", ["cpu", "python"])
 @pytest.mark.parametrize("autoreset", ["same_step", "next_step"])
-def test_steps_after_a_restore_give_the_same_bits(crowd: wl.Definition, columns: Columns, autoreset: str, device: str) -> None:
+def test_steps_after_a_restore_give_the_same_bits(
+    crowd: wl.Definition, columns: Columns, autoreset: str, device: str
+) -> None:
     steps = 100 if device == "cpu" else 8
     simulation = wl.Simulation(crowd, 5, device, seed=3, autoreset=autoreset, config={"max_steps": 6})
     play(simulation, columns, 8)
-    taken = snapshot.take(simulation)
+    taken = snapshot.copy_columns(simulation)
     wanted = play(simulation, columns, steps)
     for other in (simulation, wl.Simulation(crowd, 5, device, seed=99, autoreset=autoreset)):
         snapshot.restore(other, taken)
@@ -47,7 +54,7 @@ def test_steps_after_a_restore_give_the_same_bits(crowd: wl.Definition, columns:
 
 def test_a_snapshot_is_a_copy(crowd: wl.Definition, columns: Columns) -> None:
     simulation = wl.Simulation(crowd, 3, seed=3)
-    taken = snapshot.take(simulation)
+    taken = snapshot.copy_columns(simulation)
     before = {name: tensor.clone() for name, tensor in taken.items()}
     play(simulation, columns, 3)
     assert all(torch.equal(taken[name], tensor) for name, tensor in before.items())
@@ -56,7 +63,7 @@ def test_a_snapshot_is_a_copy(crowd: wl.Definition, columns: Columns) -> None:
 def test_configurations_are_kept_for_the_batch_and_per_world(race: wl.Definition) -> None:
     paces = np.array([1.0, 2.0, 3.0], np.float32)
     simulation = wl.Simulation(race, 3, seed=0, config={"pace": paces, "goal": 9})
-    taken = snapshot.take(simulation)
+    taken = snapshot.copy_columns(simulation)
     for config in ({}, {"pace": 5.0}, {"pace": paces[::-1].copy(), "goal": np.array([2, 3, 4], np.int32)}):
         other = wl.Simulation(race, 3, seed=1, config=config)
         snapshot.restore(other, taken)
@@ -67,7 +74,7 @@ def test_configurations_are_kept_for_the_batch_and_per_world(race: wl.Definition
 
 
 def test_states_of_other_worlds_and_sizes_are_refused(race: wl.Definition, crowd: wl.Definition) -> None:
-    taken = snapshot.take(wl.Simulation(race, 3, seed=0))
+    taken = snapshot.copy_columns(wl.Simulation(race, 3, seed=0))
     with pytest.raises(InputError, match="not one of world 'Crowd-test'"):
         snapshot.restore(wl.Simulation(crowd, 3, seed=0), taken)
     with pytest.raises(InputError, match="this simulation of 4 worlds"):
@@ -77,7 +84,7 @@ def test_states_of_other_worlds_and_sizes_are_refused(race: wl.Definition, crowd
 
 
 def test_a_refused_state_changes_nothing(race: wl.Definition, columns: Columns) -> None:
-    taken = snapshot.take(wl.Simulation(race, 3, seed=0, config={"pace": 4.0}))
+    taken = snapshot.copy_columns(wl.Simulation(race, 3, seed=0, config={"pace": 4.0}))
     for simulation in (wl.Simulation(race, 4, seed=5), wl.Simulation(race, 3, seed=5, counts={"Runner": 3})):
         before = columns(simulation)
         with pytest.raises(InputError):
@@ -112,8 +119,12 @@ def test_a_hundred_thousand_worlds_go_on_bit_for_bit(columns: Columns) -> None:
 
 
 @pytest.mark.parametrize("device", ["cpu", "python"])
-def test_a_file_brings_a_simulation_to_where_it_was(crowd: wl.Definition, columns: Columns, device: str, tmp_path: Path) -> None:
-    simulation = wl.Simulation(crowd, 5, device, seed=3, config={"max_steps": 6, "wind": np.linspace(0.0, 0.4, 5, dtype=np.float32)})
+def test_a_file_brings_a_simulation_to_where_it_was(
+    crowd: wl.Definition, columns: Columns, device: str, tmp_path: Path
+) -> None:
+    simulation = wl.Simulation(
+        crowd, 5, device, seed=3, config={"max_steps": 6, "wind": np.linspace(0.0, 0.4, 5, dtype=np.float32)}
+    )
     play(simulation, columns, 8)
     simulation.snapshot().save(tmp_path / "five.safetensors")
     wanted = play(simulation, columns, 8)
@@ -167,26 +178,52 @@ def test_configurations_go_with_the_worlds_that_have_them(race: wl.Definition) -
     assert same.get_config("pace") == 4.0  # one value for all still
 
 
-def test_what_does_not_fit_is_refused_and_nothing_has_changed(race: wl.Definition, crowd: wl.Definition, columns: Columns) -> None:
+def test_what_does_not_fit_is_refused_and_nothing_has_changed(
+    race: wl.Definition, crowd: wl.Definition, columns: Columns
+) -> None:
     simulation = wl.Simulation(race, 3, "python", seed=5)
     simulation.step(np.ones((3, 2), np.int32))
     changed = replace(race, max_steps=7)
     of_race = wl.Simulation(race, 3, "python", seed=0).snapshot()
     tensors = dict(of_race.tensors)
     cases = [
-        (wl.Simulation(crowd, 3, "python", seed=0).snapshot(), None, "a snapshot of world 'Crowd-test', not one of world 'Race-test'"),
+        (
+            wl.Simulation(crowd, 3, "python", seed=0).snapshot(),
+            None,
+            "a snapshot of world 'Crowd-test', not one of world 'Race-test'",
+        ),
         (wl.Simulation(changed, 3, "python", seed=0).snapshot(), None, "another 'Race-test'"),
         (wl.Simulation(race, 3, "python", seed=0, counts={"Runner": 4}).snapshot(), None, "another 'Race-test'"),
-        (wl.Simulation(race, 3, "python", seed=0, autoreset="disabled").snapshot(), None, "autoreset 'disabled', and this one has 'same_step'"),
+        (
+            wl.Simulation(race, 3, "python", seed=0, autoreset="disabled").snapshot(),
+            None,
+            "autoreset 'disabled', and this one has 'same_step'",
+        ),
         (wl.Simulation(race, 4, "python", seed=0).snapshot(), None, "holds 4 worlds, but this simulation has 3"),
         (of_race, [0, 1], "holds 3 worlds, which cannot be put onto 2"),
         (of_race, [0, 1, 3], "worlds name world 3"),
         (of_race, [0, 1, 1], "worlds name world 1 more than once"),
         (tensors, None, "restored from a snapshot, not from dict"),
-        (replace(of_race, tensors={**tensors, "Runner.age": tensors["Runner.age"][:, :1]}), [0, 1, 2], r"Runner.age has shape \(3, 1\)"),
-        (replace(of_race, tensors={**tensors, "Runner.age": tensors["Runner.age"].float()}), None, "Runner.age holds torch.float32"),
-        (replace(of_race, tensors={**tensors, "World.pace": tensors["World.pace"].expand(2)}), None, r"World.pace has shape \(2,\)"),
-        (replace(of_race, tensors={k: v for k, v in tensors.items() if k != "Runner.age"}), None, "differs in the columns Runner.age"),
+        (
+            replace(of_race, tensors={**tensors, "Runner.age": tensors["Runner.age"][:, :1]}),
+            [0, 1, 2],
+            r"Runner.age has shape \(3, 1\)",
+        ),
+        (
+            replace(of_race, tensors={**tensors, "Runner.age": tensors["Runner.age"].float()}),
+            None,
+            "Runner.age holds torch.float32",
+        ),
+        (
+            replace(of_race, tensors={**tensors, "World.pace": tensors["World.pace"].expand(2)}),
+            None,
+            r"World.pace has shape \(2,\)",
+        ),
+        (
+            replace(of_race, tensors={k: v for k, v in tensors.items() if k != "Runner.age"}),
+            None,
+            "differs in the columns Runner.age",
+        ),
     ]
     before = columns(simulation)
     for saved, worlds, message in cases:
@@ -208,7 +245,12 @@ def test_places_that_a_snapshot_does_not_have(race: wl.Definition) -> None:
     taken = wl.Simulation(race, 3, seed=5).snapshot()
     assert [one.num_worlds for one in taken] == [1, 1, 1]
     assert repr(taken).startswith("<snapshot of 3 Race-test: ")
-    for ids, message in (([3], "the worlds 0 to 2, not 3"), ([-1], "not -1"), ([], "a list of whole numbers"), ([0.5], "a list of whole numbers")):
+    for ids, message in (
+        ([3], "the worlds 0 to 2, not 3"),
+        ([-1], "not -1"),
+        ([], "a list of whole numbers"),
+        ([0.5], "a list of whole numbers"),
+    ):
         with pytest.raises(InputError, match=message):
             taken.worlds(ids)
 
@@ -233,6 +275,11 @@ def test_worlds_that_share_rows_are_only_taken_together(race: wl.Definition) -> 
     pool.fill(7)
     simulation.restore(taken)
     assert not pool.numpy().any()
-    for use in (lambda: simulation.copy_worlds(0, [1]), lambda: simulation.snapshot([0]), simulation.record, lambda: simulation.restore(taken, [0, 1, 2])):
+    for use in (
+        lambda: simulation.copy_worlds(0, [1]),
+        lambda: simulation.snapshot([0]),
+        simulation.record,
+        lambda: simulation.restore(taken, [0, 1, 2]),
+    ):
         with pytest.raises(InputError, match="the worlds share the rows of Runner"):
             use()

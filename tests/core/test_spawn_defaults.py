@@ -29,7 +29,9 @@ def drip(source: Source, world: Field):
 
 @pytest.mark.parametrize("device", ["python", "cpu"])
 def test_matrices_take_their_defaults(device: str):
-    sim = wl.Simulation(wl.Definition("Drip-v0", world=Field, entities={Source: 1, Drop: wl.UpTo(3)}, step=[drip]), 1, device)
+    sim = wl.Simulation(
+        wl.Definition("Drip-v0", world=Field, entities={Source: 1, Drop: wl.UpTo(3)}, step=[drip]), 1, device
+    )
     sim.step()
     frames = sim[Drop].frame.numpy()[0, :2]
     assert np.array_equal(frames, [[[1.0, 2.0], [3.0, 4.0]], [[0.0, 0.0], [0.0, 0.0]]])

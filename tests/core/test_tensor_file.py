@@ -11,8 +11,8 @@ import torch
 from safetensors.torch import load_file, save_file
 
 import worldloom as wl
-from worldloom.core import files, tensor_file
-from worldloom.core.errors import InputError
+from worldloom.core.base import files, tensor_file
+from worldloom.core.base.errors import InputError
 
 TENSORS = {
     "a/whole": torch.arange(6, dtype=torch.int64).reshape(2, 3),
@@ -37,7 +37,11 @@ def test_what_was_written_is_read(file: Path) -> None:
     assert set(contents.tensors) == set(TENSORS) == set(load_file(file))  # any program may read it
     for name, tensor in TENSORS.items():
         found = contents.tensors[name]
-        assert (found.dtype, found.shape, found.numpy().tobytes()) == (tensor.dtype, tensor.shape, tensor.numpy().tobytes()), name
+        assert (found.dtype, found.shape, found.numpy().tobytes()) == (
+            tensor.dtype,
+            tensor.shape,
+            tensor.numpy().tobytes(),
+        ), name
 
 
 def test_every_shorter_file_is_refused(file: Path) -> None:
@@ -74,14 +78,19 @@ def test_files_of_other_kinds_and_later_versions_are_refused(file: Path, tmp_pat
             tensor_file.read(tmp_path / "junk", "thing", 2)
 
 
-def test_what_cannot_be_written_leaves_what_was_there(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_written_leaves_what_was_there(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = file.read_bytes()
 
     def fail(*arguments: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", fail)
-    with pytest.raises(InputError, match=r"cannot be written \(No space left on device\): \d+ bytes are needed and [\d,]+ bytes are free"):
+    with pytest.raises(
+        InputError,
+        match=r"cannot be written \(No space left on device\): \d+ bytes are needed and [\d,]+ bytes are free",
+    ):
         tensor_file.write(file, "thing", 2, {"b": torch.zeros(3)}, {})
     assert file.read_bytes() == before
     assert list(tmp_path.iterdir()) == [file]
@@ -109,7 +118,11 @@ def test_a_damaged_snapshot_leaves_the_simulation_alone(race: wl.Definition, tmp
 
 @pytest.mark.parametrize("path", [None, 5, 1.5, [], {}])
 def test_what_is_no_path_is_refused(path: object, file: Path) -> None:
-    for act in (lambda: wl.Snapshot.load(path), lambda: wl.ReplayLog.load(path), lambda: tensor_file.write(path, "thing", 2, TENSORS, FACTS)):
+    for act in (
+        lambda: wl.Snapshot.load(path),
+        lambda: wl.ReplayLog.load(path),
+        lambda: tensor_file.write(path, "thing", 2, TENSORS, FACTS),
+    ):
         with pytest.raises(InputError, match=r"a path is a string or a pathlib\.Path, not"):
             act()
 

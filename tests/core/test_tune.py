@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import worldloom as wl
-from worldloom.core import tune as tuning
-from worldloom.core import tune_cache, variants
-from worldloom.core.clock import KeptState
-from worldloom.core.kernel_spec import KernelSpec
-from worldloom.core.tune import PARTS, tune_with
-from worldloom.core.tune_cache import Tuned
-from worldloom.core.variants import Setting, kernel_key, prepare, remembered
+from worldloom.core.codegen.kernel_spec import KernelSpec
+from worldloom.core.measure import tune as tuning
+from worldloom.core.measure.kernel_timer import PreservedState
+from worldloom.core.measure.tune import PROGRESS_TOTAL, tune_with
+from worldloom.core.runtime import tune_cache, variants
+from worldloom.core.runtime.tune_cache import TunedConfig
+from worldloom.core.runtime.variants import KernelConfig, kernel_key, load_tuned, prepare
 
 
 class Drop(wl.Entity):
@@ -53,7 +53,7 @@ def rain() -> wl.Simulation:
     return wl.Simulation(RAIN, 5, "cpu", seed=0, fuse=False)
 
 
-LIMITED = Setting(1, 40)
+LIMITED = KernelConfig(1, 40)
 """On the CPU a limit on registers makes another module of the same code, and nothing else."""
 
 
@@ -84,11 +84,11 @@ def test_a_variant_gives_the_same_worlds(columns) -> None:
 
 def test_kernels_as_everybody_gets_them_are_no_variants() -> None:
     sim = rain()
-    assert prepare(sim.executor.kernels, dict.fromkeys(sim.executor.kernels, Setting(1)), sim.device) == {}
+    assert prepare(sim.executor.kernels, dict.fromkeys(sim.executor.kernels, KernelConfig(1)), sim.device) == {}
 
 
 def test_tuning_leaves_the_worlds_alone_and_remembers(columns, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    monkeypatch.setattr(tuning.Bench, "count_registers", lambda self, name, block: 64)
+    monkeypatch.setattr(tuning.KernelBenchmark, "count_registers", lambda self, name, block: 64)
     sim, calm = (rain() for _ in range(2))
     for _ in range(7):
         sim.step()
@@ -97,7 +97,7 @@ def test_tuning_leaves_the_worlds_alone_and_remembers(columns, monkeypatch: pyte
     found = tune_with(sim, blocks=(1,), limits=(40,), progress=lambda *done: told.append(done))
     for name, values in columns(calm).items():
         np.testing.assert_array_equal(columns(sim)[name], values, err_msg=name)
-    assert told == [(n + 1, PARTS) for n in range(PARTS)]
+    assert told == [(n + 1, PROGRESS_TOTAL) for n in range(PROGRESS_TOTAL)]
     assert {k.systems for k in found.kernels if k.phase == "step"} == {spec.labels for spec in sim.program.step}
     assert any(k.phase == "reset" for k in found.kernels)
     assert found.seconds_before > 0.0 and all(k.seconds_before > 0.0 for k in found.kernels)
@@ -119,12 +119,14 @@ def test_the_whole_step_has_the_last_word(monkeypatch: pytest.MonkeyPatch, faste
     def claim(self, candidates):
         return {n: {s: [0.5 if s == LIMITED else 1.0] * 5 for s in settings} for n, settings in candidates.items()}
 
-    monkeypatch.setattr(tuning.Bench, "measure", claim)
-    monkeypatch.setattr(tuning.Bench, "count_registers", lambda self, name, block: 64)
-    monkeypatch.setattr(tuning.Bench, "whole_step", lambda self, tuned: (1.0, 0.5 if faster else 1.1))
+    monkeypatch.setattr(tuning.KernelBenchmark, "measure", claim)
+    monkeypatch.setattr(tuning.KernelBenchmark, "count_registers", lambda self, name, block: 64)
+    monkeypatch.setattr(tuning.KernelBenchmark, "whole_step", lambda self, tuned: (1.0, 0.5 if faster else 1.1))
     sim = rain()
     found = tune_with(sim, blocks=(1,), limits=(40,))
-    assert {k.registers for k in found.kernels if k.phase == "step"} == {kept} and {k.registers for k in found.kernels if k.phase == "reset"} == {40}
+    assert {k.registers for k in found.kernels if k.phase == "step"} == {kept} and {
+        k.registers for k in found.kernels if k.phase == "reset"
+    } == {40}
     assert set(sim.executor.tuned) == {k.name for k in found.kernels if faster or k.phase == "reset"}
     assert found.gain == (0.5 if faster else 0.0) and bool(found.note) != faster
 
@@ -133,9 +135,9 @@ def test_a_kernel_at_several_places_is_measured_once_and_run_at_all() -> None:
     sim = rain()
     names = [spec.name for spec in sim.program.step]
     assert len(names) > len(set(names)), "one kernel has two places"
-    with KeptState(sim) as state:
-        bench = tuning.Bench(sim, state, lambda: None)
-        found = bench.measure({name: [Setting(1)] for name in bench.specs})
+    with PreservedState(sim) as state:
+        bench = tuning.KernelBenchmark(sim, state, lambda: None)
+        found = bench.measure({name: [KernelConfig(1)] for name in bench.specs})
     assert {len(samples) for settings in found.values() for samples in settings.values()} == {tuning.ROUNDS}
     assert set(found) == {spec.name for spec in (*sim.program.step, *sim.program.reset)}
     assert [spec.name for spec in bench.places["step"]] == names
@@ -144,7 +146,11 @@ def test_a_kernel_at_several_places_is_measured_once_and_run_at_all() -> None:
 def test_a_folder_that_cannot_be_written_to_spoils_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setattr(tune_cache, "folder", lambda: tmp_path / "file")
-    monkeypatch.setattr(tuning.Bench, "measure", lambda self, candidates: {n: {s: [1.0] for s in settings} for n, settings in candidates.items()})
+    monkeypatch.setattr(
+        tuning.KernelBenchmark,
+        "measure",
+        lambda self, candidates: {n: {s: [1.0] for s in settings} for n, settings in candidates.items()},
+    )
     sim = rain()
     with pytest.warns(UserWarning, match="serves this simulation only"):
         assert tune_with(sim, blocks=(1,), limits=()).gain == 0.0
@@ -169,12 +175,12 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
 def test_later_simulations_use_what_was_found(gpu: SimpleNamespace) -> None:
     sim = rain()
     kernels, spec = sim.executor.kernels, sim.program.step[0]
-    assert isinstance(spec, KernelSpec) and remembered(sim.program, kernels, gpu, 1000) == {}
-    tune_cache.store(kernel_key(kernels[spec.name], gpu), Tuned(1000, 64, 48, 1.0, 0.5), {})
-    assert remembered(sim.program, kernels, gpu, 1000) == {spec.name: Setting(64, 48)}
-    assert remembered(sim.program, kernels, gpu, 1_000_000) == {}, "that is another size"
-    assert remembered(sim.program, kernels, SimpleNamespace(is_cuda=True, name="Other GPU"), 1000) == {}
-    assert remembered(sim.program, kernels, sim.device, 1000) == {}, "not on the CPU"
+    assert isinstance(spec, KernelSpec) and load_tuned(sim.program, kernels, gpu, 1000) == {}
+    tune_cache.store(kernel_key(kernels[spec.name], gpu), TunedConfig(1000, 64, 48, 1.0, 0.5), {})
+    assert load_tuned(sim.program, kernels, gpu, 1000) == {spec.name: KernelConfig(64, 48)}
+    assert load_tuned(sim.program, kernels, gpu, 1_000_000) == {}, "that is another size"
+    assert load_tuned(sim.program, kernels, SimpleNamespace(is_cuda=True, name="Other GPU"), 1000) == {}
+    assert load_tuned(sim.program, kernels, sim.device, 1000) == {}, "not on the CPU"
 
 
 def test_other_code_has_another_key(gpu: SimpleNamespace) -> None:

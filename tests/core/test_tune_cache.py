@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from worldloom.core import tune_cache
-from worldloom.core.errors import InputError
-from worldloom.core.tune_cache import REACH, Tuned, find, load, store
+from worldloom.core.base.errors import InputError
+from worldloom.core.runtime import tune_cache
+from worldloom.core.runtime.tune_cache import MAX_THREAD_RATIO, TunedConfig, find, load, store
 
-ONE = Tuned(1024, 64, None, 2e-6, 1e-6)
+ONE = TunedConfig(1024, 64, None, 2e-6, 1e-6)
 ABOUT = {"kernel": "step_0", "systems": ["swing(Cart)"]}
 
 
@@ -33,7 +33,7 @@ def test_what_was_kept_is_found() -> None:
 
 
 def test_a_newer_result_replaces_an_older_one_for_as_many_threads(folder: Path) -> None:
-    other, newer = Tuned(65_536, 256, 40, 2e-6, 1e-6), Tuned(1024, 128, 32, 2e-6, 1.5e-6)
+    other, newer = TunedConfig(65_536, 256, 40, 2e-6, 1e-6), TunedConfig(1024, 128, 32, 2e-6, 1.5e-6)
     for entry in (ONE, other, newer):
         store("a", entry, ABOUT)
     assert load("a") == [newer, other]
@@ -42,11 +42,11 @@ def test_a_newer_result_replaces_an_older_one_for_as_many_threads(folder: Path) 
 
 
 def test_the_nearest_number_of_threads_counts_if_it_is_near() -> None:
-    few, many = Tuned(1_000, 32, None, 1.0, 1.0), Tuned(100_000, 512, None, 1.0, 1.0)
+    few, many = TunedConfig(1_000, 32, None, 1.0, 1.0), TunedConfig(100_000, 512, None, 1.0, 1.0)
     store("a", few, {})
     store("a", many, {})
     assert [find("a", n) for n in (900, 9_000, 11_000, 10**6)] == [few, few, many, many]
-    assert find("a", 1_000 // REACH - 1) is None and find("a", 100_000 * REACH + 1) is None
+    assert find("a", 1_000 // MAX_THREAD_RATIO - 1) is None and find("a", 100_000 * MAX_THREAD_RATIO + 1) is None
 
 
 GOOD = {"threads": 8, "block": 64, "registers": None, "seconds_before": 1.0, "seconds_after": 0.5}
@@ -104,7 +104,7 @@ def test_a_write_that_fails_leaves_the_old_file(folder: Path, monkeypatch: pytes
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(InputError, match=r"a\.json cannot be written \(disk full\)"):
-        store("a", Tuned(2048, 32, None, 1.0, 1.0), {})
+        store("a", TunedConfig(2048, 32, None, 1.0, 1.0), {})
     monkeypatch.undo()
     assert [path.name for path in folder.iterdir()] == ["a.json"]
     assert json.loads((folder / "a.json").read_text())["settings"][0]["threads"] == 1024

@@ -6,8 +6,8 @@ import numpy as np
 import torch
 
 import worldloom as wl
-from worldloom.core.fields import Role
-from worldloom.core.world_digest import WorldDigest
+from worldloom.core.model.fields import Role
+from worldloom.core.state.world_digest import WorldDigest
 
 
 def test_a_change_of_any_number_shows_in_its_world_alone(crowd: wl.Definition) -> None:
@@ -21,7 +21,13 @@ def test_a_change_of_any_number_shows_in_its_world_alone(crowd: wl.Definition) -
         values = column.numpy()[2]
         for place in np.ndindex(values.shape):
             kept = values[place].copy()
-            column.numpy()[(2, *place)] = ~kept if values.dtype == bool else np.nextafter(kept, np.float32(9)) if values.dtype.kind == "f" else kept + 1
+            column.numpy()[(2, *place)] = (
+                ~kept
+                if values.dtype == bool
+                else np.nextafter(kept, np.float32(9))
+                if values.dtype.kind == "f"
+                else kept + 1
+            )
             differs = digest() != before
             assert differs.tolist() == [False, False, True, False], (column.name, place)
             column.numpy()[(2, *place)] = kept
@@ -34,7 +40,9 @@ def test_actions_configuration_and_the_last_end_do_not_count(crowd: wl.Definitio
     simulation = wl.Simulation(crowd, 2, "python", seed=1)
     names = {column.name for column in WorldDigest(simulation, slice(None)).columns}
     left_out = {c.name for t in simulation.tables.values() for c in t} - names
-    assert left_out == {c for role in (Role.ACTION, Role.CONFIG) for c in simulation.columns(role)} | {"Walker.final_sight"}
+    assert left_out == {c for role in (Role.ACTION, Role.CONFIG) for c in simulation.columns(role)} | {
+        "Walker.final_sight"
+    }
 
 
 def test_every_nan_is_the_same_and_so_is_every_device(crowd: wl.Definition) -> None:

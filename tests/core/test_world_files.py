@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from worldloom.core import registry
-from worldloom.core.errors import InputError
-from worldloom.core.world_files import find, load, reference
+from worldloom.core.base.errors import InputError
+from worldloom.core.registry import registry
+from worldloom.core.registry.world_files import find, load, reference
 
 TEXT = """
 import worldloom as wl

@@ -17,7 +17,11 @@ GENERATED = re.compile(r"\bv_|\bwl_|__col\b|\bhelper_|\bp_|worldloom_cpu|step_\d
 
 def expectation(file: Path) -> tuple[int, str]:
     """The line that the error must name, and the pattern that its problem must match."""
-    marked = [(number, found[1]) for number, line in enumerate(file.read_text().splitlines(), 1) if (found := MARK.search(line))]
+    marked = [
+        (number, found[1])
+        for number, line in enumerate(file.read_text().splitlines(), 1)
+        if (found := MARK.search(line))
+    ]
     assert len(marked) == 1, f"{file.name} marks {len(marked)} lines"
     return marked[0]
 
@@ -41,7 +45,7 @@ def test_wrong_world_is_refused(file: Path) -> None:
     assert Path(error.file) == file
     assert error.line == line, str(error)
     assert re.search(pattern, error.problem), str(error)
-    assert error.fix and f"To mend it: {error.fix}" in str(error)
+    assert error.fix and f"Fix: {error.fix}" in str(error)
     assert f"{file}:{line}: " in str(error)
     assert not GENERATED.search(f"{error.problem} {error.fix}"), str(error)
 
@@ -66,7 +70,9 @@ def test_the_mend_is_the_one_that_helps(name: str, fix: str) -> None:
 
 
 class Walker(wl.Entity):
-    task: wl.Action(wl.Discrete(5))  # 0 nothing, 1 bad index, 2 bad reference, 3 not a number, 4 said by the world itself
+    task: wl.Action(
+        wl.Discrete(5)
+    )  # 0 nothing, 1 bad index, 2 bad reference, 3 not a number, 4 said by the world itself
     cards: wl.Array(int, 4)
     friend: wl.Ref("Walker")
     heat: wl.Finite(float)

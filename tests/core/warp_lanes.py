@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from worldloom.core.population_kernels import LANES
-from worldloom.core.rewrite.kernel_target import column_name
-from worldloom.core.settle_pooled import SettleKernel
+from worldloom.core.codegen.compaction_pooled import CompactionKernel
+from worldloom.core.frontend.targets.kernel_names import column_argument
+from worldloom.core.kernels.population_kernels import WARP_SIZE
 
 
 def _votes(flags: list[Any]) -> list[Any]:
-    return [sum(1 << lane for lane, (flag,) in enumerate(flags) if flag)] * LANES
+    return [sum(1 << lane for lane, (flag,) in enumerate(flags) if flag)] * WARP_SIZE
 
 
 def _sums(given: list[Any]) -> list[Any]:
@@ -25,8 +25,8 @@ def _sums(given: list[Any]) -> list[Any]:
 TOGETHER: dict[str, Callable[[list[Any]], list[Any]]] = {
     "warp_votes": _votes,
     "sum_up_to": _sums,
-    "of_last_lane": lambda given: [given[-1][0]] * LANES,
-    "sync_warp": lambda given: [None] * LANES,
+    "of_last_lane": lambda given: [given[-1][0]] * WARP_SIZE,
+    "sync_warp": lambda given: [None] * WARP_SIZE,
 }
 """What all threads of a warp do together: the arguments of each, to the result of each."""
 
@@ -92,19 +92,24 @@ class _Lanes(ast.NodeTransformer):
         return node
 
 
-def run_kernel(kernel: SettleKernel, columns: dict[tuple[str, str], np.ndarray], num_worlds: int, order: random.Random) -> None:
+def run_kernel(
+    kernel: CompactionKernel, columns: dict[tuple[str, str], np.ndarray], num_worlds: int, order: random.Random
+) -> None:
     """Run one kernel of a settlement on the memory of ``columns``."""
     text = "def kernel(thread, rows):\n" + "\n".join("    " + line for line in kernel.lines) + "\n    yield None"
-    space: dict[str, Any] = {column_name(c): Memory(columns[c]) for c in kernel.columns}
+    space: dict[str, Any] = {column_argument(c): Memory(columns[c]) for c in kernel.columns}
     space.update(get=_get, put=_put, wp=_Warp(), report_fault=lambda *facts: None, errors=None, offset=0, alarm=[0])
-    space.update(votes_before=lambda votes, lane: bin(votes & ((1 << lane) - 1)).count("1"), vote_count=lambda votes: bin(votes).count("1"))
+    space.update(
+        votes_before=lambda votes, lane: bin(votes & ((1 << lane) - 1)).count("1"),
+        vote_count=lambda votes: bin(votes).count("1"),
+    )
     tree = ast.fix_missing_locations(_Lanes().visit(ast.parse(text)))
     exec(compile(tree, "<kernel>", "exec"), space)
     rows = num_worlds * kernel.rows if kernel.total is None else kernel.total
-    warps = list(range(0, rows, LANES))
+    warps = list(range(0, rows, WARP_SIZE))
     order.shuffle(warps)
     for first in warps:
-        lanes = range(LANES if kernel.whole_warps else min(LANES, rows - first))
+        lanes = range(WARP_SIZE if kernel.whole_warps else min(WARP_SIZE, rows - first))
         _run_warp([space["kernel"](first + lane, rows) for lane in lanes], order)
 
 
@@ -122,7 +127,7 @@ def _run_warp(threads: list[Any], order: random.Random) -> None:
         if all(each is None for each in met):
             return
         names = {each[0] for each in met if each is not None}
-        assert len(names) == 1 and None not in met and len(met) == LANES, f"the threads of a warp part at {names}"
+        assert len(names) == 1 and None not in met and len(met) == WARP_SIZE, f"the threads of a warp part at {names}"
         answers = TOGETHER[names.pop()]([each[1:] for each in met])
 
 

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import worldloom as wl
-from worldloom.core.compare import Comparison, random_actions
-from worldloom.core.spaces import Box, Discrete, MultiDiscrete
+from worldloom.core.measure.random_actions import random_actions
+from worldloom.core.model.spaces import Box, Discrete, MultiDiscrete
+from worldloom.core.tools.compare import Comparison
 
 SIZES = {
     "Acrobot-v1": (500, 500),
@@ -110,7 +111,10 @@ def test_the_picture_of_a_falling_pole_leans_as_it_does() -> None:
 def test_the_picture_of_the_pendulum_turns_as_it_does() -> None:
     sim = wl.Simulation("Pendulum-v1", 2, "cpu", seed=0)
     sim["Rod"].angle.numpy()[:, 0] = (np.pi / 2.0, 0.0)  # to the left, and up
-    red = [np.argwhere((wl.definition("Pendulum-v1").render(sim, k) == (204, 77, 77)).all(axis=2)).mean(axis=0) for k in (0, 1)]
+    red = [
+        np.argwhere((wl.definition("Pendulum-v1").render(sim, k) == (204, 77, 77)).all(axis=2)).mean(axis=0)
+        for k in (0, 1)
+    ]
     assert red[0][1] < 220 and abs(red[0][0] - 250) < 5
     assert red[1][0] < 220 and abs(red[1][1] - 250) < 5
 
@@ -131,7 +135,10 @@ def test_the_pendulums_arrow_follows_the_torque() -> None:
 def test_links_hang_and_stand_where_they_are() -> None:
     sim = wl.Simulation("Acrobot-v1", 2, "cpu", seed=0)
     sim["Links"].angles.numpy()[:, 0] = ((0.0, 0.0), (np.pi, 0.0))
-    heights = [np.argwhere((wl.definition("Acrobot-v1").render(sim, k) == (0, 204, 204)).all(axis=2)).mean(axis=0)[0] for k in (0, 1)]
+    heights = [
+        np.argwhere((wl.definition("Acrobot-v1").render(sim, k) == (0, 204, 204)).all(axis=2)).mean(axis=0)[0]
+        for k in (0, 1)
+    ]
     assert heights[0] > 330 and heights[1] < 170
 
 

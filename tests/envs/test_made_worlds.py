@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import worldloom as wl
-from worldloom.core import registry
-from worldloom.core.compare import Comparison
+from worldloom.core.registry import registry
+from worldloom.core.tools.compare import Comparison
 from worldloom.envs import catch, frozen_lake
 
 
@@ -50,9 +50,13 @@ def test_a_large_generated_lake_runs_the_same_everywhere() -> None:
     assert comparison.run(20) is None
 
 
-@pytest.mark.parametrize("desc", [("SF", "F"), ("SX", "FG"), ("FF", "FG"), ()], ids=["ragged", "unknown letter", "no start", "nothing"])
+@pytest.mark.parametrize(
+    "desc", [("SF", "F"), ("SX", "FG"), ("FF", "FG"), ()], ids=["ragged", "unknown letter", "no start", "nothing"]
+)
 def test_what_is_no_lake(desc: tuple[str, ...]) -> None:
-    with pytest.raises(wl.InputError, match="a lake is made of rows of equal length of the letters SFHG with at least one S"):
+    with pytest.raises(
+        wl.InputError, match="a lake is made of rows of equal length of the letters SFHG with at least one S"
+    ):
         frozen_lake.lake(desc)
 
 
@@ -76,12 +80,18 @@ def test_catch_on_another_board() -> None:
     aims = sim["Paddle"].ball_x.numpy()[:, 0].copy()
     for _ in range(3):
         sim.step((1 + np.sign(aims - sim["Paddle"].x.numpy()[:, 0])).astype(np.int32))
-    assert sim.terminated.numpy().all() and (sim["Paddle"].reward.numpy() == 1.0).all(), "three steps reach every column from the middle"
+    assert sim.terminated.numpy().all() and (sim["Paddle"].reward.numpy() == 1.0).all(), (
+        "three steps reach every column from the middle"
+    )
     assert made.render(sim, 0).shape == (160, 280, 3)
 
 
 def test_the_start_of_classic_worlds_is_configuration() -> None:
-    for id, kind, column in (("CartPole-v1", "Cart", "spin"), ("Acrobot-v1", "Links", "spins"), ("MountainCar-v0", "GearCar", "x")):
+    for id, kind, column in (
+        ("CartPole-v1", "Cart", "spin"),
+        ("Acrobot-v1", "Links", "spins"),
+        ("MountainCar-v0", "GearCar", "x"),
+    ):
         sim = wl.Simulation(id, 200, "cpu", seed=0, config={"low": 0.1, "high": 0.2})
         values = sim[kind][column].numpy()
         assert values.min() >= 0.1 and values.max() <= 0.2 and values.std() > 0.02, id

@@ -28,8 +28,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from restore_columns import RAN, RAW, REFUSED, in_child, kitchen, restore_and_run
 
 import worldloom as wl
-from worldloom.core import tensor_file
-from worldloom.core.errors import WorldloomError
+from worldloom.core.base import tensor_file
+from worldloom.core.base.errors import WorldloomError
 
 WORLDS, STEPS = 3, 12
 BLANK = "0" * 64
@@ -80,7 +80,9 @@ class Parts:
 
     def bytes(self, facts: str | None = None) -> bytes:
         told = {**self.metadata, "sha256": BLANK, **({} if facts is None else {"facts": facts})}
-        return sealed(safetensors.torch.save({name: tensor.contiguous().clone() for name, tensor in self.tensors.items()}, told))
+        return sealed(
+            safetensors.torch.save({name: tensor.contiguous().clone() for name, tensor in self.tensors.items()}, told)
+        )
 
 
 def flip(data: bytes, numbers: np.random.Generator) -> bytes:
@@ -93,7 +95,11 @@ def flip(data: bytes, numbers: np.random.Generator) -> bytes:
 
 
 def cut(data: bytes, numbers: np.random.Generator) -> bytes:
-    made = data[: int(numbers.integers(0, len(data)))] if numbers.random() < 0.7 else data + numbers.bytes(int(numbers.integers(1, 64)))
+    made = (
+        data[: int(numbers.integers(0, len(data)))]
+        if numbers.random() < 0.7
+        else data + numbers.bytes(int(numbers.integers(1, 64)))
+    )
     return made if numbers.random() < 0.3 else sealed(made)
 
 
@@ -108,7 +114,9 @@ def rename(data: bytes, numbers: np.random.Generator) -> bytes:
     elif way == 2:
         parts.tensors[one], parts.tensors[other] = parts.tensors[other], parts.tensors[one]
     else:
-        parts.tensors[str(numbers.choice(["", "World.", "7/flags", "0/state/x", "\0", "__metadata__x"]))] = torch.zeros(3)
+        parts.tensors[str(numbers.choice(["", "World.", "7/flags", "0/state/x", "\0", "__metadata__x"]))] = torch.zeros(
+            3
+        )
     return parts.bytes()
 
 
@@ -117,7 +125,18 @@ def reshape(data: bytes, numbers: np.random.Generator) -> bytes:
     name = str(numbers.choice(sorted(parts.tensors)))
     tensor, way = parts.tensors[name], numbers.integers(6)
     if way == 0:
-        kinds = (torch.float64, torch.float16, torch.bfloat16, torch.int8, torch.int64, torch.uint8, torch.bool, torch.int32, torch.uint32, torch.complex64)
+        kinds = (
+            torch.float64,
+            torch.float16,
+            torch.bfloat16,
+            torch.int8,
+            torch.int64,
+            torch.uint8,
+            torch.bool,
+            torch.int32,
+            torch.uint32,
+            torch.complex64,
+        )
         parts.tensors[name] = tensor.to(kinds[numbers.integers(len(kinds))])
     elif way == 1:
         parts.tensors[name] = tensor.reshape(-1)
@@ -140,7 +159,9 @@ def other_facts(data: bytes, numbers: np.random.Generator) -> bytes:
     if way == 0:
         del facts[name]
     elif way == 1:
-        return parts.bytes(str(numbers.choice(["", "null", "[]", "7", '"x"', "{", "NaN", DEEP, '{"world":' + DEEP + "}", "1" * 6000])))
+        return parts.bytes(
+            str(numbers.choice(["", "null", "[]", "7", '"x"', "{", "NaN", DEEP, '{"world":' + DEEP + "}", "1" * 6000]))
+        )
     elif way == 2:
         parts.metadata[str(numbers.choice(["kind", "version", "worldloom"]))] = str(numbers.choice(VERSIONS))
     elif way == 3 and isinstance(facts.get("counts"), dict):
@@ -148,7 +169,9 @@ def other_facts(data: bytes, numbers: np.random.Generator) -> bytes:
             value if numbers.random() < 0.5 else {"per_world": value, "batch": None, "overflow": "drop"}
         )
     elif way == 4:
-        text = json.dumps(facts).replace(json.dumps(facts[name]), str(numbers.choice(["1e999", "-1e999", "1" * 6000, DEEP, "NaN", "1e-9999"])), 1)
+        text = json.dumps(facts).replace(
+            json.dumps(facts[name]), str(numbers.choice(["1e999", "-1e999", "1" * 6000, DEEP, "NaN", "1e-9999"])), 1
+        )
         return parts.bytes(text)
     else:
         facts[name] = value
@@ -165,8 +188,31 @@ def odd_paths(folder: Path, whole: Path) -> list[Any]:
     (folder / "circle").symlink_to(folder / "circle")
     (folder / "linked").symlink_to(whole)
     os.mkfifo(folder / "pipe")
-    names = ["directory", "nowhere", "circle", "linked", "pipe", "absent", "x" * 300, "a\0b", "whole/below", "~nobody-here/file"]
-    return [*(folder / name if not name.startswith("~") else name for name in names), None, 5, 1.5, [], b"bytes", "", "\0", "/dev/zero", "/", "~nobody-here"]
+    names = [
+        "directory",
+        "nowhere",
+        "circle",
+        "linked",
+        "pipe",
+        "absent",
+        "x" * 300,
+        "a\0b",
+        "whole/below",
+        "~nobody-here/file",
+    ]
+    return [
+        *(folder / name if not name.startswith("~") else name for name in names),
+        None,
+        5,
+        1.5,
+        [],
+        b"bytes",
+        "",
+        "\0",
+        "/dev/zero",
+        "/",
+        "~nobody-here",
+    ]
 
 
 def load_and_play(kind: str, simulation: wl.Simulation, path: Any, numbers: np.random.Generator) -> int:
@@ -193,7 +239,10 @@ def record(definition: wl.Definition, folder: Path) -> tuple[wl.Simulation, dict
     with simulation.record(every=5) as recorder:
         for step in range(STEPS):
             columns = simulation.columns(wl.core.fields.Role.ACTION)
-            simulation.step({name: numbers.integers(0, 2, column.shape).astype(np.int32) for name, column in columns.items()} or None)
+            simulation.step(
+                {name: numbers.integers(0, 2, column.shape).astype(np.int32) for name, column in columns.items()}
+                or None
+            )
             if step == 7:
                 simulation.reset(np.array([True, False, False]), seeds=3)
     simulation.snapshot().save(folder / "snapshot")
@@ -207,13 +256,18 @@ def fuzz(count: int, seed: int) -> tuple[Counter[str], list[str]]:
     torch.set_num_threads(1)  # a forked process has none of the others, and would wait for them
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        originals = [record(definition, folder) for definition in (wl.definition("Catch-v0"), kitchen(wl.UpTo(12, overflow="drop")))]
+        originals = [
+            record(definition, folder)
+            for definition in (wl.definition("Catch-v0"), kitchen(wl.UpTo(12, overflow="drop")))
+        ]
         whole = folder / "whole"
 
         def trial(label: str, kind: str, simulation: wl.Simulation, path: Any, numbers: np.random.Generator) -> None:
             before = listing(folder)
             status = in_child(lambda: load_and_play(kind, simulation, path, numbers))
-            ending = {REFUSED: "refused", RAN: "restored", RAW: "raw error", -signal.SIGALRM: "hung"}.get(status, f"crashed ({status})")
+            ending = {REFUSED: "refused", RAN: "restored", RAW: "raw error", -signal.SIGALRM: "hung"}.get(
+                status, f"crashed ({status})"
+            )
             endings[ending] += 1
             if status not in (REFUSED, RAN):
                 faults.append(f"{kind}, {label}: {ending}")

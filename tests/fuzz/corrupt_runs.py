@@ -21,21 +21,33 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import forked
-import torch.utils.tensorboard  # noqa: F401 - loaded before the fork, so that no child loads it
+import torch.utils.tensorboard
 from kill_runs import check_metrics
 from run_mutations import MUTATIONS, anything_of
 
+from worldloom.cli.commands.train import Train
 from worldloom.cli.main import main as command
-from worldloom.cli.train import Train
-from worldloom.learn.checkpoints import Checkpoints
-from worldloom.learn.run_folder import read_metrics
+from worldloom.learn.runs.checkpoints import Checkpoints
+from worldloom.learn.runs.run_folder import read_metrics
 
 LIMIT_S = 60.0
 """A child that takes longer hangs: it has to compile nothing, and to take 32 steps."""
 STEPS = {"ppo": 96, "dqn": 96}
 SMALL = {
     "ppo": ["--num-envs", "4", "--num-steps", "8", "--minibatches", "2"],
-    "dqn": ["--num-envs", "4", "--learning-starts", "16", "--batch-size", "8", "--replay-capacity", "200", "--prioritized", "--updates", "1"],
+    "dqn": [
+        "--num-envs",
+        "4",
+        "--learning-starts",
+        "16",
+        "--batch-size",
+        "8",
+        "--replay-capacity",
+        "200",
+        "--prioritized",
+        "--updates",
+        "1",
+    ],
 }
 
 
@@ -54,8 +66,22 @@ class Case:
 def make_original(root: Path, algorithm: str) -> Path:
     """A run of a few iterations with three checkpoints; made in this process, which thereby has all kernels."""
     folder = root / f"original_{algorithm}"
-    common = ["--device", "cpu", "--policy.hidden", "8", "--total-steps", str(STEPS[algorithm]), "--checkpoint-every", "0.000001", "--quiet", "--no-video"]
-    assert command(["train", "CartPole-v1", "--algo", algorithm, *SMALL[algorithm], *common, "--run-dir", str(folder)]) == 0
+    common = [
+        "--device",
+        "cpu",
+        "--policy.hidden",
+        "8",
+        "--total-steps",
+        str(STEPS[algorithm]),
+        "--checkpoint-every",
+        "0.000001",
+        "--quiet",
+        "--no-video",
+    ]
+    assert (
+        command(["train", "CartPole-v1", "--algo", algorithm, *SMALL[algorithm], *common, "--run-dir", str(folder)])
+        == 0
+    )
     assert len(list((folder / "checkpoints").iterdir())) >= 3
     return folder
 
@@ -122,8 +148,15 @@ def judge(code: int | None, text: str, folder: Path, before: dict[str, object], 
     if code == 2 and not ([""] + [line for line in text.splitlines() if line.strip()])[-1].startswith("worldloom: "):
         return "failure", f"it refused without a sentence of its own\n{text}"
     if code == 2 and "is not finite in iteration" in text:  # numbers that a training could have come to, and ended by
-        was, now = ({name: what for name, what in all_.items() if name.startswith("checkpoints")} for all_ in (before, contents(folder)))
-        return ("resumed and diverged", "") if was == now else ("failure", f"a training that diverged changed its checkpoints\n{text}")
+        was, now = (
+            {name: what for name, what in all_.items() if name.startswith("checkpoints")}
+            for all_ in (before, contents(folder))
+        )
+        return (
+            ("resumed and diverged", "")
+            if was == now
+            else ("failure", f"a training that diverged changed its checkpoints\n{text}")
+        )
     if (code == 2 or task == "eval") and contents(folder) != before:
         now = contents(folder)
         changed = sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
@@ -150,7 +183,10 @@ def corrupt_runs(root: Path, numbers: range, seed: int, show: bool = False) -> l
     for number in numbers:
         case = run_case(number, seed, root, originals)
         if show or case.outcome == "failure":
-            print(f"case {number} of seed {seed}, {case.algorithm}, {case.task}: {'; '.join(case.mutations)}: {case.outcome}\n    {case.detail}", flush=True)
+            print(
+                f"case {number} of seed {seed}, {case.algorithm}, {case.task}: {'; '.join(case.mutations)}: {case.outcome}\n    {case.detail}",
+                flush=True,
+            )
         cases.append(case)
     return cases
 
@@ -164,7 +200,9 @@ def main() -> int:
     asked = parser.parse_args()
     begin, root = time.monotonic(), Path(tempfile.mkdtemp(prefix="corrupt_runs_"))
     cases = corrupt_runs(root, range(asked.first, asked.first + asked.count), asked.seed, asked.show)
-    counted = ", ".join(f"{count} {outcome}" for outcome, count in sorted(Counter(case.outcome for case in cases).items()))
+    counted = ", ".join(
+        f"{count} {outcome}" for outcome, count in sorted(Counter(case.outcome for case in cases).items())
+    )
     print(f"{len(cases)} damaged runs with seed {asked.seed} in {time.monotonic() - begin:.0f} s: {counted}")
     shutil.rmtree(root)
     return 1 if any(case.outcome == "failure" for case in cases) else 0

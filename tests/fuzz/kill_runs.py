@@ -25,21 +25,37 @@ from pathlib import Path
 import forked
 import torch
 
-from worldloom.core.files import is_temporary
-from worldloom.learn.callbacks import Callback
-from worldloom.learn.checkpoints import Checkpoints
-from worldloom.learn.config import TrainConfig
-from worldloom.learn.dqn import DQNConfig
-from worldloom.learn.policy_config import PolicyConfig
-from worldloom.learn.ppo import PPOConfig
-from worldloom.learn.runs import Request, run_training
+from worldloom.core.base.files import is_temporary
+from worldloom.learn.algorithms.dqn import DQNConfig
+from worldloom.learn.algorithms.ppo import PPOConfig
+from worldloom.learn.config.policy_config import PolicyConfig
+from worldloom.learn.config.train_config import TrainConfig
+from worldloom.learn.runs.checkpoints import Checkpoints
+from worldloom.learn.runs.training_run import TrainingRequest, run_training
+from worldloom.learn.training.callbacks import Callback
 
 CHECKPOINT_EVERY_S = 1.0
 LONGEST_S = 3.0
 """A child is killed between 0 and this many seconds after its start."""
 CONFIGS: dict[str, TrainConfig] = {
-    "ppo": PPOConfig(num_envs=64, num_steps=32, minibatches=4, epochs=2, device="cpu", total_steps=10**9, policy=PolicyConfig(hidden=(32, 32))),
-    "dqn": DQNConfig(num_envs=16, device="cpu", total_steps=10**9, learning_starts=256, batch_size=64, replay_capacity=4096, schedule="constant"),
+    "ppo": PPOConfig(
+        num_envs=64,
+        num_steps=32,
+        minibatches=4,
+        epochs=2,
+        device="cpu",
+        total_steps=10**9,
+        policy=PolicyConfig(hidden=(32, 32)),
+    ),
+    "dqn": DQNConfig(
+        num_envs=16,
+        device="cpu",
+        total_steps=10**9,
+        learning_starts=256,
+        batch_size=64,
+        replay_capacity=4096,
+        schedule="constant",
+    ),
 }
 
 
@@ -71,7 +87,9 @@ class Result:
 
 
 def train(algorithm: str, folder: Path, pipe: int, last: int, every_s: float) -> int:
-    request = Request("CartPole-v1", algorithm, CONFIGS[algorithm], run_dir=folder, resume="auto", checkpoint_every=every_s, keep=2)
+    request = TrainingRequest(
+        "CartPole-v1", algorithm, CONFIGS[algorithm], run_dir=folder, resume="auto", checkpoint_every=every_s, keep=2
+    )
     run_training(request, [Reports(pipe, last)])
     return 0
 
@@ -94,8 +112,14 @@ def began_at(pipe: int) -> int | None:
 def examine(folder: Path) -> tuple[int, int]:
     """The iteration of the last checkpoint, and how many leftovers there are; AssertionError where anything in the folder is not as it must be."""
     saved = Checkpoints(folder / "checkpoints")
-    displaced = [path for path in (folder / "checkpoints").glob(".replaced_*") if not (path.parent / path.name.removeprefix(".replaced_")).exists()]
-    iterations = [saved.load(path).iteration for path in (*saved.all(), *displaced)]  # raises for a checkpoint that is not whole
+    displaced = [
+        path
+        for path in (folder / "checkpoints").glob(".replaced_*")
+        if not (path.parent / path.name.removeprefix(".replaced_")).exists()
+    ]
+    iterations = [
+        saved.load(path).iteration for path in (*saved.all(), *displaced)
+    ]  # raises for a checkpoint that is not whole
     if (folder / "config.json").exists():
         json.loads((folder / "config.json").read_text())
     check_metrics(folder / "metrics.jsonl")
@@ -117,7 +141,8 @@ def equal(first: Path, second: Path) -> bool:
     one, other = (Checkpoints(path / "checkpoints") for path in (first, second))
     a, b = one.load(one.latest()), other.load(other.latest())
     return (a.iteration, a.steps, set(a.tensors)) == (b.iteration, b.steps, set(b.tensors)) and all(
-        torch.equal(a.tensors[k].reshape(-1).view(torch.uint8), b.tensors[k].reshape(-1).view(torch.uint8)) for k in a.tensors
+        torch.equal(a.tensors[k].reshape(-1).view(torch.uint8), b.tensors[k].reshape(-1).view(torch.uint8))
+        for k in a.tensors
     )
 
 
@@ -131,9 +156,13 @@ def kill_runs(root: Path, kills: int, seed: int, longest_s: float, every_s: floa
         time.sleep(chance.uniform(0.0, longest_s))
         os.kill(child, signal.SIGKILL)
         code = forked.wait(child, 60.0)
-        assert code == -signal.SIGKILL, f"the {algorithm} training ended by itself with {code}:\n{folder.with_suffix('.log').read_text()}"
+        assert code == -signal.SIGKILL, (
+            f"the {algorithm} training ended by itself with {code}:\n{folder.with_suffix('.log').read_text()}"
+        )
         began = began_at(pipe)
-        assert began in (None, last[algorithm]), f"{algorithm} went on from iteration {began}, and its last checkpoint is that of {last[algorithm]}"
+        assert began in (None, last[algorithm]), (
+            f"{algorithm} went on from iteration {began}, and its last checkpoint is that of {last[algorithm]}"
+        )
         found, leftovers = examine(folder)
         assert found >= last[algorithm], f"{algorithm} lost a checkpoint: {last[algorithm]} before, {found} now"
         result.kills += 1
@@ -146,7 +175,9 @@ def kill_runs(root: Path, kills: int, seed: int, longest_s: float, every_s: floa
         result.iterations = last[algorithm] + 10
         finish(algorithm, folder, result.iterations)
         found, leftovers = examine(folder)
-        assert (found, leftovers) == (result.iterations, 0), f"{folder} has {leftovers} temporary files at iteration {found} of {result.iterations}"
+        assert (found, leftovers) == (result.iterations, 0), (
+            f"{folder} has {leftovers} temporary files at iteration {found} of {result.iterations}"
+        )
         finish(algorithm, straight, result.iterations)
         assert equal(folder, straight), f"the {algorithm} run that was killed differs from one that was not"
     return results

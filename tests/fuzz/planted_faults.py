@@ -15,10 +15,10 @@ from typing import Any
 
 import warp as wp
 
-from worldloom.core.rewrite import nodes
-from worldloom.core.rewrite.expressions import Expressions
-from worldloom.core.rewrite.kernel_target import KernelTarget
-from worldloom.core.rewrite.statements import Statements
+from worldloom.core.frontend import nodes
+from worldloom.core.frontend.expressions import Expressions
+from worldloom.core.frontend.statements import Statements
+from worldloom.core.frontend.targets.kernel_target import KernelTarget
 from worldloom.testing.campaign import fuzz_world, scratch
 
 Plant = Callable[[], contextlib.AbstractContextManager[None]]
@@ -45,7 +45,11 @@ def dropped_store() -> contextlib.AbstractContextManager[None]:
     def make(write: Any) -> Any:
         def planted(self: Any, row: Any, field: Any, value: ast.expr) -> list[ast.stmt]:
             made = write(self, row, field, value)
-            return [nodes.assign("wl_planted", value)] if field.dtype in (wp.int16, wp.uint16) and not self.engine else made
+            return (
+                [nodes.assign("wl_planted", value)]
+                if field.dtype in (wp.int16, wp.uint16) and not self.engine
+                else made
+            )
 
         return planted
 
@@ -90,7 +94,9 @@ def off_by_one_range() -> contextlib.AbstractContextManager[None]:
         def planted(self: Any, name: str, call: ast.Call, node: ast.For) -> list[ast.stmt]:
             if compiled(self) and len(call.args) == 3 and ast.unparse(call.args[2]) == "-1":
                 longer = ast.copy_location(ast.BinOp(call.args[1], ast.Sub(), ast.Constant(1)), call)
-                call = ast.fix_missing_locations(ast.copy_location(ast.Call(call.func, [call.args[0], longer, call.args[2]], []), call))
+                call = ast.fix_missing_locations(
+                    ast.copy_location(ast.Call(call.func, [call.args[0], longer, call.args[2]], []), call)
+                )
             made: list[ast.stmt] = statement(self, name, call, node)
             return made
 
@@ -116,7 +122,9 @@ def wrong_operator() -> contextlib.AbstractContextManager[None]:
     """Differences of numbers of 64 bits are sums."""
 
     def make(integer: Any) -> Any:
-        return lambda self, name, kind, arguments: integer(self, "add" if name == "sub" and kind is wp.int64 else name, kind, arguments)
+        return lambda self, name, kind, arguments: integer(
+            self, "add" if name == "sub" and kind is wp.int64 else name, kind, arguments
+        )
 
     return patched(KernelTarget, "integer", make)
 
@@ -126,7 +134,9 @@ def wrong_index() -> contextlib.AbstractContextManager[None]:
 
     def make(element: Any) -> Any:
         def planted(self: Any, row: Any, field: Any, indices: list[ast.expr]) -> ast.expr:
-            found: ast.expr = element(self, row, field, [indices[0], indices[2], indices[1]] if len(indices) == 3 else indices)
+            found: ast.expr = element(
+                self, row, field, [indices[0], indices[2], indices[1]] if len(indices) == 3 else indices
+            )
             return found
 
         return planted
@@ -143,7 +153,7 @@ def skipped_system() -> contextlib.AbstractContextManager[None]:
 
         return planted
 
-    return patched(sys.modules["worldloom.core.program"], "group", make)
+    return patched(sys.modules["worldloom.core.codegen.program"], "group", make)
 
 
 def wrong_cast() -> contextlib.AbstractContextManager[None]:
@@ -212,7 +222,9 @@ PLANTED: dict[str, Plant] = {
 """The faults, by name."""
 
 
-def systems_until_found(name: str, systems: int, most: int, variant: str = "cpu-unfused", seed: int = 0) -> tuple[int, str]:
+def systems_until_found(
+    name: str, systems: int, most: int, variant: str = "cpu-unfused", seed: int = 0
+) -> tuple[int, str]:
     """How many systems were compared until a planted fault was seen, and how it showed; 0 where it was not within ``most`` worlds."""
     compared = 0
     with PLANTED[name](), scratch() as folder:

@@ -25,8 +25,8 @@ import numpy as np
 import torch
 
 import worldloom as wl
-from worldloom.core.errors import WorldloomError
-from worldloom.core.fields import Role
+from worldloom.core.base.errors import WorldloomError
+from worldloom.core.model.fields import Role
 
 ATARI: dict[str, dict[str, Any]] = {
     "Breakout-v5": {"episodic_life": True, "noop_max": 4},
@@ -89,7 +89,14 @@ def roll(grain: Grain, world: Kitchen):
 def kitchen(limit: wl.UpTo) -> wl.Definition:
     """A world with everything that the engine keeps of populations: references, neighbours, births and deaths."""
     pooled = "pooled" if limit.batch else "apart"
-    return wl.Definition(f"Kitchen-{pooled}", Kitchen, {Grain: limit, Bowl: 2}, step=(pour, touch, roll), max_steps=20, limits={"share": (0.0, 1.0)})
+    return wl.Definition(
+        f"Kitchen-{pooled}",
+        Kitchen,
+        {Grain: limit, Bowl: 2},
+        step=(pour, touch, roll),
+        max_steps=20,
+        limits={"share": (0.0, 1.0)},
+    )
 
 
 def definitions(names: list[str]) -> Iterator[wl.Definition]:
@@ -111,7 +118,11 @@ def mutate(tensor: torch.Tensor, numbers: np.random.Generator) -> torch.Tensor:
     """A copy with random or hostile values in all or some of its places."""
     bytes_ = tensor.contiguous().clone().reshape(-1).view(torch.uint8).numpy()
     kind = bytes_.view(str(tensor.dtype).removeprefix("torch.")) if tensor.dtype != torch.bool else bytes_
-    places = np.arange(kind.size) if numbers.random() < 0.3 else numbers.integers(0, max(1, kind.size), 1 + int(numbers.integers(3)))
+    places = (
+        np.arange(kind.size)
+        if numbers.random() < 0.3
+        else numbers.integers(0, max(1, kind.size), 1 + int(numbers.integers(3)))
+    )
     way = numbers.integers(3)
     if kind.size == 0:
         return tensor
@@ -123,7 +134,9 @@ def mutate(tensor: torch.Tensor, numbers: np.random.Generator) -> torch.Tensor:
     else:
         width = 8 * kind.itemsize
         kind[places] = (
-            np.array([int(numbers.choice(np.array(HOSTILE, object))) % 2**width for _ in places], np.uint64).astype(f"u{kind.itemsize}").view(kind.dtype)
+            np.array([int(numbers.choice(np.array(HOSTILE, object))) % 2**width for _ in places], np.uint64)
+            .astype(f"u{kind.itemsize}")
+            .view(kind.dtype)
         )
     return torch.from_numpy(bytes_).view(tensor.dtype).reshape(tensor.shape)
 
@@ -132,7 +145,9 @@ def hostile(snapshot: wl.Snapshot, numbers: np.random.Generator) -> tuple[wl.Sna
     """A snapshot with other values in one to three of its columns, and their names."""
     names = sorted(snapshot.tensors)
     chosen = [str(name) for name in numbers.choice(names, min(len(names), 1 + int(numbers.integers(3))), replace=False)]
-    return replace(snapshot, tensors={**snapshot.tensors, **{name: mutate(snapshot.tensors[name], numbers) for name in chosen}}), chosen
+    return replace(
+        snapshot, tensors={**snapshot.tensors, **{name: mutate(snapshot.tensors[name], numbers) for name in chosen}}
+    ), chosen
 
 
 def restore_and_run(simulation: wl.Simulation, path: Path, numbers: np.random.Generator) -> int:
@@ -161,7 +176,11 @@ def actions(simulation: wl.Simulation, numbers: np.random.Generator) -> dict[str
     made = {}
     for name, column in simulation.columns(Role.ACTION).items():
         whole = column.dtype.kind == "i"
-        made[name] = numbers.integers(-1, 8, column.shape).astype(np.int32) if whole else numbers.normal(0, 100, column.shape).astype(np.float32)
+        made[name] = (
+            numbers.integers(-1, 8, column.shape).astype(np.int32)
+            if whole
+            else numbers.normal(0, 100, column.shape).astype(np.float32)
+        )
     return made
 
 
@@ -196,7 +215,10 @@ def fuzz(definition: wl.Definition, count: int, seed: int, device: str = "cpu") 
     """Restore ``count`` hostile snapshots of a world."""
     report = Report(definition.id, Counter(), [])
     torch.set_num_threads(1)  # a forked process has none of the others, and would wait for them
-    with wl.Simulation(definition, WORLDS, device, seed=seed, threads=1) as simulation, tempfile.TemporaryDirectory() as folder:
+    with (
+        wl.Simulation(definition, WORLDS, device, seed=seed, threads=1) as simulation,
+        tempfile.TemporaryDirectory() as folder,
+    ):
         numbers = np.random.default_rng(seed)
         for _ in range(3):
             simulation.step(actions(simulation, numbers))
@@ -210,10 +232,14 @@ def fuzz(definition: wl.Definition, count: int, seed: int, device: str = "cpu") 
             changed, names = hostile(kept, numbers)
             changed.save(path)
             status = in_child(lambda numbers=numbers: restore_and_run(simulation, path, numbers))
-            ending = {REFUSED: "refused", RAN: "ran", RAW: "raw error", -signal.SIGALRM: "hung"}.get(status, f"crashed ({status})")
+            ending = {REFUSED: "refused", RAN: "ran", RAW: "raw error", -signal.SIGALRM: "hung"}.get(
+                status, f"crashed ({status})"
+            )
             report.endings[ending] += 1
             if status not in (REFUSED, RAN):
-                report.faults.append(f"{definition.id}: seed {seed}, trial {trial}, columns {', '.join(names)}: {ending}")
+                report.faults.append(
+                    f"{definition.id}: seed {seed}, trial {trial}, columns {', '.join(names)}: {ending}"
+                )
     return report
 
 

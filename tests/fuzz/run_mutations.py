@@ -18,10 +18,57 @@ STATE, TENSORS = "state.json", "tensors.safetensors"
 Mutation = Callable[[Path, Path, random.Random], str]
 """Damages the run in the first folder; links lead to the second. Returns what it did."""
 
-TEXTS = ("", "null", "[]", "{}", "3", '"text"', "{", "[" * 100_000, '{"a":' * 60 + "1" + "}" * 60, "\0" * 100, "NaN", "1" * 5000, '{"format": 1}')
+TEXTS = (
+    "",
+    "null",
+    "[]",
+    "{}",
+    "3",
+    '"text"',
+    "{",
+    "[" * 100_000,
+    '{"a":' * 60 + "1" + "}" * 60,
+    "\0" * 100,
+    "NaN",
+    "1" * 5000,
+    '{"format": 1}',
+)
 VALUES: tuple[Any, ...] = (
-    *(None, True, False, -1, 0, 1.5, -0.0, 2**31, 2**63, -(2**63) - 1, 10**30, 10**400, float("nan"), float("inf"), -float("inf"), 1e-320, 1e308),
-    *("", "x", "a\x1b[2Jb", "../../../etc/passwd", "\0", "\ud800", "ü" * 300, "~nobody-here/x", [], {}, [[]], ["x"], {"x": {"y": [1]}}, [0] * 1000),
+    *(
+        None,
+        True,
+        False,
+        -1,
+        0,
+        1.5,
+        -0.0,
+        2**31,
+        2**63,
+        -(2**63) - 1,
+        10**30,
+        10**400,
+        float("nan"),
+        float("inf"),
+        -float("inf"),
+        1e-320,
+        1e308,
+    ),
+    *(
+        "",
+        "x",
+        "a\x1b[2Jb",
+        "../../../etc/passwd",
+        "\0",
+        "\ud800",
+        "ü" * 300,
+        "~nobody-here/x",
+        [],
+        {},
+        [[]],
+        ["x"],
+        {"x": {"y": [1]}},
+        [0] * 1000,
+    ),
 )
 HUGE = 10**9
 """Only for settings whose memory is estimated beforehand: the training could be asked for with others, and would take for ever."""
@@ -40,7 +87,11 @@ def anything_of(folder: Path) -> list[Path]:
 
 def checkpoints_of(folder: Path) -> list[Path]:
     kept = folder / "checkpoints"
-    return sorted(path for path in kept.glob("iteration_*") if path.is_dir() and not path.is_symlink()) if kept.is_dir() else []
+    return (
+        sorted(path for path in kept.glob("iteration_*") if path.is_dir() and not path.is_symlink())
+        if kept.is_dir()
+        else []
+    )
 
 
 def remove(path: Path) -> None:
@@ -90,7 +141,9 @@ def link(folder: Path, outside: Path, chance: random.Random) -> str:
     """A link in the place of a file or folder: to its copy outside, to another file there, to nothing, or to itself."""
     path = chance.choice(anything_of(folder))
     kind = chance.choice(("copy", "copy", "file", "folder", "nowhere", "itself"))
-    goal = {"file": outside / "precious.txt", "folder": outside, "nowhere": outside / "absent", "itself": path}.get(kind)
+    goal = {"file": outside / "precious.txt", "folder": outside, "nowhere": outside / "absent", "itself": path}.get(
+        kind
+    )
     if goal is None:
         goal = outside / f"{path.name}_{chance.randrange(10**9)}"
         (shutil.copytree if path.is_dir() else shutil.copy)(path, goal)
@@ -203,7 +256,10 @@ def hostile_tensor(folder: Path, outside: Path, chance: random.Random) -> str:
 
 def _alter_tensor(tensors: dict[str, torch.Tensor], chance: random.Random) -> str:
     name = chance.choice(sorted(tensors))
-    tensor, kind = tensors[name].clone(), chance.choice(("fill", "fill", "one", "bits", "shape", "type", "missing", "more"))
+    tensor, kind = (
+        tensors[name].clone(),
+        chance.choice(("fill", "fill", "one", "bits", "shape", "type", "missing", "more")),
+    )
     if kind in ("fill", "one"):
         value = chance.choice((0, -1, 1, 2**31 - 1, -(2**31), 255, 2**62, float("nan"), float("inf"), 1e38))
         where = tensor.view(-1)[chance.randrange(tensor.numel()) :][:1] if kind == "one" and tensor.numel() else tensor
@@ -228,8 +284,19 @@ def _alter_tensor(tensors: dict[str, torch.Tensor], chance: random.Random) -> st
 
 def leftover(folder: Path, outside: Path, chance: random.Random) -> str:
     """What a killed writer leaves, or what only looks like it."""
-    names = [f"checkpoints/{before}iteration_{chance.choice((1, 2, 3, 9)):08d}" for before in (".writing_", ".dropped_", ".replaced_", "")]
-    names += [".config.json.writing", ".metrics.jsonl.writing", ".config.0123456789abcdef.writing.json", ".launch", ".stop", "curve.png", "video.mp4"]
+    names = [
+        f"checkpoints/{before}iteration_{chance.choice((1, 2, 3, 9)):08d}"
+        for before in (".writing_", ".dropped_", ".replaced_", "")
+    ]
+    names += [
+        ".config.json.writing",
+        ".metrics.jsonl.writing",
+        ".config.0123456789abcdef.writing.json",
+        ".launch",
+        ".stop",
+        "curve.png",
+        "video.mp4",
+    ]
     path = folder / chance.choice(names)
     if not path.parent.is_dir() or os.path.lexists(path):
         return "no leftover"
@@ -250,7 +317,15 @@ def rename_checkpoint(folder: Path, outside: Path, chance: random.Random) -> str
     if not made:
         return "no checkpoint"
     path = chance.choice(made)
-    name = chance.choice(("iteration_00000099", "iteration_00000000", "iteration_999999999999999999", "iteration_٠٠٠٠٠٠٠٩", "iteration_1"))
+    name = chance.choice(
+        (
+            "iteration_00000099",
+            "iteration_00000000",
+            "iteration_999999999999999999",
+            "iteration_٠٠٠٠٠٠٠٩",
+            "iteration_1",
+        )
+    )
     if not os.path.lexists(path.with_name(name)):
         os.rename(path, path.with_name(name))
     return f"{path.name} renamed to {name!a}"
@@ -268,6 +343,20 @@ def newer(folder: Path, outside: Path, chance: random.Random) -> str:
 
 
 MUTATIONS: tuple[Mutation, ...] = (
-    *(flip_bytes, truncate, append, delete, swap, link, hard_link, other_kind, hostile_text, hostile_row, leftover, rename_checkpoint, newer),
+    *(
+        flip_bytes,
+        truncate,
+        append,
+        delete,
+        swap,
+        link,
+        hard_link,
+        other_kind,
+        hostile_text,
+        hostile_row,
+        leftover,
+        rename_checkpoint,
+        newer,
+    ),
     *(hostile_value, hostile_value, hostile_value, hostile_tensor, hostile_tensor),
 )

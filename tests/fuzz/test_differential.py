@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from worldloom.testing.campaign import accepted, fuzz_world, runnable, scratch, shrunk, without
+from worldloom.testing.campaign import drop_refused, fuzz_world, runnable, scratch, shrink_world, without
 from worldloom.testing.compare import Trace, compare, expected_values
 from worldloom.testing.coverage import CONSTRUCTS, by_system, coverage
 from worldloom.testing.fuzz import rotated
@@ -43,7 +43,11 @@ def test_fixed_seeds_run_the_same_everywhere(seed: int, variants: tuple[str, ...
 def test_every_find_stays_fixed(path: Path):
     """Each file has in ``EXPECTED`` what the reference gives for the column that was wrong."""
     text = path.read_text()
-    expected = next(ast.literal_eval(n.value) for n in ast.parse(text).body if isinstance(n, ast.Assign) and ast.unparse(n.targets[0]) == "EXPECTED")
+    expected = next(
+        ast.literal_eval(n.value)
+        for n in ast.parse(text).body
+        if isinstance(n, ast.Assign) and ast.unparse(n.targets[0]) == "EXPECTED"
+    )
     trace = Trace(text)
     for column, values in expected.items():
         assert expected_values(trace, column) == values
@@ -63,7 +67,7 @@ def test_every_construct_occurs():
 
 def test_few_systems_are_refused():
     with scratch() as folder:
-        refused = [reason for seed in range(4) for reason in accepted(generate(seed, 60), folder)[2]]
+        refused = [reason for seed in range(4) for reason in drop_refused(generate(seed, 60), folder)[2]]
     assert len(refused) <= 5, refused
 
 
@@ -112,7 +116,7 @@ def test_a_failure_is_seen_shrunk_and_printed_as_a_file_that_runs(monkeypatch: p
     with scratch() as folder:
         found = compare(WRONG, ["python"], folder)
         assert found[0].column == "A.n" and found[0].expected != found[0].found
-        small = shrunk(WRONG, "python", folder, 60.0)
+        small = shrink_world(WRONG, "python", folder, 60.0)
     monkeypatch.undo()
     assert "other" not in small and "spare" not in small
     assert small.count("\n") < 16
@@ -135,7 +139,9 @@ def test_the_command_rotates_variants_and_reports_as_json():
         "--rotate",
         "--json",
     ]
-    done = subprocess.run([sys.executable, "-m", "worldloom.testing.fuzz", *arguments], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "worldloom.testing.fuzz", *arguments], capture_output=True, text=True, check=False
+    )
     told = json.loads(done.stdout)
     assert (done.returncode, told["worlds"], told["systems"], told["finds"]) == (0, 2, 8, []), done.stderr
     assert rotated(("cpu", "cpu-threads", "cpu-unfused", "cpu-exact"), 0) == ("cpu", "cpu-threads", "cpu-unfused")

@@ -119,8 +119,16 @@ def test_the_reference_and_the_generator_share_no_code_with_the_engine():
     """Only what runs devices imports worldloom, and inside its functions."""
     for path in Path(testing.__file__).parent.glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            taken = [n for n in names if n.split(".")[0] in ("worldloom", "warp") and not n.startswith("worldloom.testing")]
+            names = (
+                [alias.name for alias in node.names]
+                if isinstance(node, ast.Import)
+                else [node.module or ""]
+                if isinstance(node, ast.ImportFrom)
+                else []
+            )
+            taken = [
+                n for n in names if n.split(".")[0] in ("worldloom", "warp") and not n.startswith("worldloom.testing")
+            ]
             assert not taken or path.stem in ("compare", "campaign"), f"{path.name} imports {taken}"
 
 

@@ -28,7 +28,9 @@ def test_hostile_columns_are_refused_or_run(name: str) -> None:
     assert sum(report.endings.values()) == WORLDS[name]
 
 
-@pytest.mark.parametrize("limit", [wl.UpTo(12, overflow="drop"), wl.UpTo(12, batch=30, overflow="drop")], ids=["per world", "pooled"])
+@pytest.mark.parametrize(
+    "limit", [wl.UpTo(12, overflow="drop"), wl.UpTo(12, batch=30, overflow="drop")], ids=["per world", "pooled"]
+)
 def test_hostile_populations_are_refused_or_run(limit: wl.UpTo) -> None:
     report = restore_columns.fuzz(restore_columns.kitchen(limit), 25, seed=1)
     assert report.faults == []

@@ -9,7 +9,9 @@ import pytest
 
 HERE = Path(__file__).parent
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork") or not Path("/proc/self/task").is_dir(), reason="needs fork, and Linux to see threads")
+pytestmark = pytest.mark.skipif(
+    not hasattr(os, "fork") or not Path("/proc/self/task").is_dir(), reason="needs fork, and Linux to see threads"
+)
 
 
 def run(script, *arguments):

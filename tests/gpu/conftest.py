@@ -12,7 +12,9 @@ import warp as wp
 import worldloom as wl
 
 HERE = Path(__file__).parent
-os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # JAX would take most of the GPU's memory from processes beside this one
+os.environ.setdefault(
+    "XLA_PYTHON_CLIENT_PREALLOCATE", "false"
+)  # JAX would take most of the GPU's memory from processes beside this one
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

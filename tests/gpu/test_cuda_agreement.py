@@ -7,12 +7,16 @@ import pytest
 import warp as wp
 
 import worldloom as wl
-from worldloom.core import random
+from worldloom.core.kernels import random
 
 VECTORS = [
     ((0, 0, 0, 0), (0, 0), (0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8)),
     ((0xFFFFFFFF,) * 4, (0xFFFFFFFF,) * 2, (0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD)),
-    ((0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344), (0xA4093822, 0x299F31D0), (0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1)),
+    (
+        (0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344),
+        (0xA4093822, 0x299F31D0),
+        (0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1),
+    ),
 ]
 """Known answers of Philox4x32-10: counter, key, result."""
 
@@ -25,13 +29,18 @@ def philox_kernel(counters: wp.array(dtype=wp.vec4ui), keys: wp.array(dtype=wp.v
 
 
 def test_published_random_vectors() -> None:
-    counters, keys = (wp.array(np.array([v[i] for v in VECTORS], np.uint32), dtype=t, device="cuda:0") for i, t in ((0, wp.vec4ui), (1, wp.vec2ui)))
+    counters, keys = (
+        wp.array(np.array([v[i] for v in VECTORS], np.uint32), dtype=t, device="cuda:0")
+        for i, t in ((0, wp.vec4ui), (1, wp.vec2ui))
+    )
     out = wp.zeros(len(VECTORS), dtype=wp.vec4ui, device="cuda:0")
     wp.launch(philox_kernel, len(VECTORS), inputs=[counters, keys, out], device="cuda:0")
     assert [tuple(row) for row in out.numpy().tolist()] == [v[2] for v in VECTORS]
 
 
-def run_both(definition: str | wl.Definition, shape: tuple[int, ...], choices: int, steps: int, close, synchronise, **options) -> wl.Simulation:
+def run_both(
+    definition: str | wl.Definition, shape: tuple[int, ...], choices: int, steps: int, close, synchronise, **options
+) -> wl.Simulation:
     """Run a world on both devices with the same actions and compare every column after every step."""
     cpu, gpu = (wl.Simulation(definition, shape[0], device, seed=6, **options) for device in ("cpu", "cuda:0"))
     close(cpu, gpu, "after the first reset")
@@ -79,7 +88,9 @@ def test_a_world_with_interaction(crowd: wl.Definition, close, synchronise, fuse
 def test_agents_that_leave_in_every_mode(race: wl.Definition, close, mode: str) -> None:
     """Nothing here rounds, so that the interpreter and the GPU agree to the bit."""
     goal = np.arange(2, 10, dtype=np.int32)
-    slow, gpu = (wl.Simulation(race, 8, device, seed=2, autoreset=mode, config={"goal": goal}) for device in ("python", "cuda:0"))
+    slow, gpu = (
+        wl.Simulation(race, 8, device, seed=2, autoreset=mode, config={"goal": goal}) for device in ("python", "cuda:0")
+    )
     rng = np.random.default_rng(0)
     for step in range(30):
         actions = rng.choice(3, (8, 2), p=[0.8, 0.1, 0.1]).astype(np.int32)
@@ -113,7 +124,9 @@ def test_masked_resets_and_seeds(race: wl.Definition, close) -> None:
 # -- determinism -----------------------------------------------------------------------------------------------------
 
 
-def trace(definition: str | wl.Definition, table: str, worlds: int, count: int, choices: int, steps: int) -> list[bytes]:
+def trace(
+    definition: str | wl.Definition, table: str, worlds: int, count: int, choices: int, steps: int
+) -> list[bytes]:
     """Observations, rewards and flags of the first ten worlds after every step."""
     small = np.random.default_rng(5).integers(0, choices, (steps, 10, count), dtype=np.int32)
     sim = wl.Simulation(definition, worlds, "cuda:0", seed=42)

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import warp as wp
 
-from worldloom.atari.boot import boot
-from worldloom.atari.console import RESET, WARM_UP, Bench, Shelf, outcome
-from worldloom.atari.games import GAMES
-from worldloom.atari.lineup import Title, on_shelf, titles
-from worldloom.atari.settings import Settings
-from worldloom.core.errors import InputError
-from worldloom.core.launch import Shard
+from worldloom.atari.emulator.console import RESET, WARM_UP, EmulatorBatch, RomBank, emulation_result
+from worldloom.atari.env.boot import boot
+from worldloom.atari.env.game_selection import GameSpec, game_specs, rom_bank_of
+from worldloom.atari.env.settings import Settings
+from worldloom.atari.games.game_table import GAMES
+from worldloom.core.base.errors import InputError
+from worldloom.core.model.launch import Shard
 
 CONSOLES = 2
 """Of each game."""
@@ -26,7 +26,7 @@ def found_games() -> list[str]:
     there = []
     for game in GAMES:
         try:
-            titles([game.name], Settings())
+            game_specs([game.name], Settings())
         except InputError:
             continue
         there.append(game.name)
@@ -34,24 +34,24 @@ def found_games() -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def games() -> tuple[Title, ...]:
+def games() -> tuple[GameSpec, ...]:
     names = found_games()
     if not names:
         pytest.skip("no ROM of any game was found; install ale-py or set ALE_ROMS_DIR")
-    return titles(names, Settings())
+    return game_specs(names, Settings())
 
 
 class Rack:
     """Several consoles of each game on one device."""
 
-    def __init__(self, shelf: Shelf, device: str) -> None:
-        count = len(shelf.table) * CONSOLES
+    def __init__(self, rom_bank: RomBank, device: str) -> None:
+        count = len(rom_bank.table) * CONSOLES
         self.device = wp.get_device(device)
-        game = np.arange(count, dtype=np.int32) % len(shelf.table)
-        self._bench, self._told = Bench(shelf, count, self.device), outcome(count, self.device)
+        game = np.arange(count, dtype=np.int32) % len(rom_bank.table)
+        self._bench, self._told = EmulatorBatch(rom_bank, count, self.device), emulation_result(count, self.device)
         self._games = wp.array(game, dtype=wp.int32, device=self.device)
-        self._machine = wp.array(shelf.power_on[game], dtype=wp.uint8, device=self.device)
-        self._pictures = wp.zeros((count, 2, shelf.height, 160), dtype=wp.uint8, device=self.device)
+        self._machine = wp.array(rom_bank.power_on[game], dtype=wp.uint8, device=self.device)
+        self._pictures = wp.zeros((count, 2, rom_bank.height, 160), dtype=wp.uint8, device=self.device)
         self._all = Shard(0, count, None, True, self.device, None)
 
     def run(
@@ -66,38 +66,59 @@ class Rack:
         held = wp.array(pressed, dtype=wp.uint8, device=self.device)
         lengths = wp.array(frames, dtype=wp.int32, device=self.device)
         rows = None if program is None else wp.array(program, dtype=wp.int32, device=self.device)
-        shard = self._all if mask is None else Shard(1, len(mask) - 1, wp.array(mask, dtype=wp.bool, device=self.device), True, self.device, None)
-        self._bench.emulate(shard, self._machine, self._games, held, lengths, rows, self._told, self._pictures, window=2, one_life=one_life)
+        shard = (
+            self._all
+            if mask is None
+            else Shard(1, len(mask) - 1, wp.array(mask, dtype=wp.bool, device=self.device), True, self.device, None)
+        )
+        self._bench.emulate(
+            shard,
+            self._machine,
+            self._games,
+            held,
+            lengths,
+            rows,
+            self._told,
+            self._pictures,
+            window=2,
+            one_life=one_life,
+        )
         self._bench.draw(shard, self._games, self._pictures)
         told = {name: getattr(self._told, name).numpy() for name in ("earned", "lives", "over", "ran", "newest")}
         return {"machine": self._machine.numpy(), "pictures": self._pictures.numpy(), **told}
 
 
-def assert_same(one: dict[str, np.ndarray[Any, Any]], two: dict[str, np.ndarray[Any, Any]], games: tuple[Title, ...], when: str) -> None:
+def assert_same(
+    one: dict[str, np.ndarray[Any, Any]], two: dict[str, np.ndarray[Any, Any]], games: tuple[GameSpec, ...], when: str
+) -> None:
     for what, values in one.items():
         unlike = np.flatnonzero((values != two[what]).reshape(len(values), -1).any(axis=1))
         assert not len(unlike), f"{what} {when}: {', '.join(games[row % len(games)].rom.name for row in unlike)}"
 
 
-def test_every_game_runs_alike(games: tuple[Title, ...]) -> None:
-    shelf, rng = on_shelf(games), np.random.default_rng(0)
-    racks = [Rack(shelf, device) for device in ("cpu", "cuda:0")]
+def test_every_game_runs_alike(games: tuple[GameSpec, ...]) -> None:
+    rom_bank, rng = rom_bank_of(games), np.random.default_rng(0)
+    racks = [Rack(rom_bank, device) for device in ("cpu", "cuda:0")]
     boots = [boot(title.game, title.mode) for title in games] * CONSOLES
     pressed = np.zeros((len(boots), max(map(len, boots)), 2), np.uint8)
     for row, program in enumerate(boots):
         pressed[row, : len(program), 0] = program
     pressed[:, :, 1] = WARM_UP
-    assert_same(*(rack.run(pressed, np.array([len(program) for program in boots])) for rack in racks), games, "after the boot")
+    assert_same(
+        *(rack.run(pressed, np.array([len(program) for program in boots])) for rack in racks), games, "after the boot"
+    )
     for first in range(0, FRAMES, SKIP):
         pressed = rng.integers(0, 18, (len(boots), SKIP, 2)).astype(np.uint8)
         pressed[:, :, 1] |= WARM_UP  # games that are over go on
-        assert_same(*(rack.run(pressed, np.full(len(boots), SKIP)) for rack in racks), games, f"after frame {first + SKIP}")
+        assert_same(
+            *(rack.run(pressed, np.full(len(boots), SKIP)) for rack in racks), games, f"after frame {first + SKIP}"
+        )
 
 
-def test_consoles_of_a_warp_part_ways(games: tuple[Title, ...]) -> None:
+def test_consoles_of_a_warp_part_ways(games: tuple[GameSpec, ...]) -> None:
     """Some have fewer frames than others, end with a life, follow no program or are not meant: nobody waits for them."""
-    shelf, rng = on_shelf(games), np.random.default_rng(1)
-    racks = [Rack(shelf, device) for device in ("cpu", "cuda:0")]
+    rom_bank, rng = rom_bank_of(games), np.random.default_rng(1)
+    racks = [Rack(rom_bank, device) for device in ("cpu", "cuda:0")]
     count = len(games) * CONSOLES
     for launch in range(40):
         pressed = rng.integers(0, 18, (count, SKIP, 2)).astype(np.uint8)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import worldloom as wl
-from worldloom.core.compare import compare
+from worldloom.core.tools.compare import compare
 
 pytest.importorskip("ale_py")
 
@@ -34,7 +34,10 @@ def test_every_column_is_the_cpus(id_: str, settings: dict[str, Any]) -> None:
 @pytest.mark.parametrize("mode", ["same_step", "next_step"])
 def test_tensors_stay_on_the_device(mode: str) -> None:
     torch = pytest.importorskip("torch")
-    device, host = (wl.make("Breakout-v5", 16, device=where, env_type="torch", autoreset=mode, seed=0, episodic_life=True) for where in ("cuda:0", "cpu"))
+    device, host = (
+        wl.make("Breakout-v5", 16, device=where, env_type="torch", autoreset=mode, seed=0, episodic_life=True)
+        for where in ("cuda:0", "cpu")
+    )
     (seen, _), (expected, _) = device.reset(), host.reset()
     generator = np.random.default_rng(0)
     for _ in range(120):

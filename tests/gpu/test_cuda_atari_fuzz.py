@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 import atari_fuzz
 import atari_noise
 
-from worldloom.atari import console
+from worldloom.atari.emulator import console
 
 FRAMES, CONSOLES = 60, 2048
 
@@ -21,9 +21,14 @@ FRAMES, CONSOLES = 60, 2048
 @pytest.mark.parametrize("log_words", [console.LOG, atari_fuzz.SHORT_LOG])
 def test_noise_ends_as_on_the_cpu(log_words: int):
     generator = np.random.default_rng(log_words)
-    carts = [cart for chunk in range(CONSOLES // atari_noise.CHUNK) for cart in atari_noise.cartridges(log_words, chunk)]
-    shelf, pressed = console.shelve([atari_fuzz.entry(cart, generator) for cart in carts]), atari_fuzz.held(CONSOLES, FRAMES, generator)
-    ending = atari_fuzz.play(shelf, pressed, FRAMES, wp.get_device("cuda:0"), log_words)
+    carts = [
+        cart for chunk in range(CONSOLES // atari_noise.CHUNK) for cart in atari_noise.cartridges(log_words, chunk)
+    ]
+    rom_bank, pressed = (
+        console.pack_roms([atari_fuzz.entry(cart, generator) for cart in carts]),
+        atari_fuzz.held(CONSOLES, FRAMES, generator),
+    )
+    ending = atari_fuzz.play(rom_bank, pressed, FRAMES, wp.get_device("cuda:0"), log_words)
     assert ending.faults == []
-    host = atari_fuzz.play(shelf, pressed, FRAMES, wp.get_device("cpu"), console.LOG)
+    host = atari_fuzz.play(rom_bank, pressed, FRAMES, wp.get_device("cpu"), console.LOG)
     assert host.faults == [] and atari_fuzz.differences(ending, host) == []

@@ -12,22 +12,39 @@ from typing import Any
 import pytest
 import torch
 
-from worldloom.learn.algorithms import ALGORITHMS
-from worldloom.learn.config import TrainConfig
-from worldloom.learn.defaults import tuned
+from worldloom.learn.algorithms.registry import ALGORITHMS
+from worldloom.learn.config.train_config import TrainConfig
+from worldloom.learn.config.tuned_defaults import tuned_config
 from worldloom.learn.networks import NatureCNN
-from worldloom.learn.networks.squares import _by_torch, squares
+from worldloom.learn.networks.space_to_depth import _by_torch, squares
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "learn"))
 from worlds import CINEMA
 
 DEVICE = "cuda:0"
-COMMON: dict[str, Any] = {"num_envs": 64, "learning_rate": 1e-3, "clip_rewards": True, "episodic_life": True, "gamma": 0.5}
+COMMON: dict[str, Any] = {
+    "num_envs": 64,
+    "learning_rate": 1e-3,
+    "clip_rewards": True,
+    "episodic_life": True,
+    "gamma": 0.5,
+}
 CHANGES: dict[str, tuple[str, dict[str, Any], int]] = {
     "ppo": ("ppo", {"num_steps": 8, "minibatches": 4}, 12),
     "a2c": ("a2c", {"num_steps": 4}, 40),
     "vtrace": ("vtrace", {"num_steps": 4, "steps_per_update": 1, "batches": 4}, 120),
-    "dqn": ("dqn", {"stack": 4, "batch_size": 64, "learning_starts": 256, "replay_capacity": 64 * 64, "n_step": 1, "epsilon_fraction": 0.5}, 80),
+    "dqn": (
+        "dqn",
+        {
+            "stack": 4,
+            "batch_size": 64,
+            "learning_starts": 256,
+            "replay_capacity": 64 * 64,
+            "n_step": 1,
+            "epsilon_fraction": 0.5,
+        },
+        80,
+    ),
 }
 ROLLED = ("ppo", "a2c", "vtrace")
 
@@ -35,7 +52,10 @@ ROLLED = ("ppo", "a2c", "vtrace")
 def made(name: str, precision: str = "bf16", **changes: Any) -> Any:
     algorithm, settings, _ = CHANGES[name]
     kind, config = ALGORITHMS[algorithm]
-    return kind(CINEMA, config(device=DEVICE, precision=precision, seed=1, total_steps=10**9, **{**COMMON, **settings, **changes}))
+    return kind(
+        CINEMA,
+        config(device=DEVICE, precision=precision, seed=1, total_steps=10**9, **{**COMMON, **settings, **changes}),
+    )
 
 
 def weights(trainer: Any) -> torch.Tensor:
@@ -65,12 +85,12 @@ def test_the_network_is_that_of_the_cpu(precision: str, tolerance: float) -> Non
     torch.manual_seed(0)
     network, picture = NatureCNN((4, 84, 84)), torch.randint(0, 256, (33, 4, 84, 84), dtype=torch.uint8)
     wanted = network(picture)
-    slopes = torch.autograd.grad(wanted.sum(), tuple(network.parameters()))
+    gradients = torch.autograd.grad(wanted.sum(), tuple(network.parameters()))
     there = network.to(DEVICE)
     with torch.autocast("cuda", torch.bfloat16, enabled=precision == "bf16"):
         found = there(picture.to(DEVICE))
     torch.testing.assert_close(found.float().cpu(), wanted, atol=tolerance, rtol=tolerance)
-    for one, other in zip(torch.autograd.grad(found.float().sum(), tuple(there.parameters())), slopes, strict=True):
+    for one, other in zip(torch.autograd.grad(found.float().sum(), tuple(there.parameters())), gradients, strict=True):
         assert (one.cpu() - other).norm() <= 2.0 * tolerance * other.norm()
 
 
@@ -78,7 +98,9 @@ def test_the_network_is_that_of_the_cpu(precision: str, tolerance: float) -> Non
 @pytest.mark.parametrize("name", ROLLED)
 def test_graphs_do_what_single_launches_do(name: str, overlap: bool) -> None:
     """With steps so small that both see the same: what is rounded otherwise in slopes near 0 makes whole steps of Adam's different."""
-    captured, plain = (made(name, "fp32", overlap=overlap, graphs=graphs, learning_rate=1e-5) for graphs in (True, False))
+    captured, plain = (
+        made(name, "fp32", overlap=overlap, graphs=graphs, learning_rate=1e-5) for graphs in (True, False)
+    )
     start = weights(captured)
     for _ in range(4):
         captured.iterate()
@@ -121,8 +143,14 @@ def test_consoles_are_learned_from(name: str, overlap: bool) -> None:
     if overlap and name not in ROLLED:
         pytest.skip("DQN takes no roll-outs")
     kind, settings = ALGORITHMS[name]
-    small = {"ppo": {"num_steps": 8, "minibatches": 4}, "vtrace": {"batches": 4}, "dqn": {"learning_starts": 256, "replay_capacity": 64 * 40, "batch_size": 64}}
-    config: TrainConfig = replace(tuned("Breakout-v5", name, settings, DEVICE), num_envs=64, device=DEVICE, **small.get(name, {}))
+    small = {
+        "ppo": {"num_steps": 8, "minibatches": 4},
+        "vtrace": {"batches": 4},
+        "dqn": {"learning_starts": 256, "replay_capacity": 64 * 40, "batch_size": 64},
+    }
+    config: TrainConfig = replace(
+        tuned_config("Breakout-v5", name, settings, DEVICE), num_envs=64, device=DEVICE, **small.get(name, {})
+    )
     trainer: Any = kind("Breakout-v5", replace(config, overlap=True) if overlap else config)
     assert config.precision == "bf16"
     trainer.learn(trainer.simulation.num_worlds * 160)
@@ -130,6 +158,8 @@ def test_consoles_are_learned_from(name: str, overlap: bool) -> None:
     assert learner.optimizer.flat.isfinite().all()
     if name in ROLLED:
         trainer.iterate()
-        kept = learner.player.storage.newest(2)["screen"]
-        now = learner.seats.observations()["screen"]
-        assert kept.dtype == torch.uint8 and (kept[-1, :, 1:] == now[:, :3]).flatten(1).all(1).float().mean() > 0.5  # all but those that began anew
+        kept = learner.actor.storage.newest(2)["screen"]
+        now = learner.agent_group.observations()["screen"]
+        assert (
+            kept.dtype == torch.uint8 and (kept[-1, :, 1:] == now[:, :3]).flatten(1).all(1).float().mean() > 0.5
+        )  # all but those that began anew

@@ -54,7 +54,17 @@ def test_every_type_of_column_is_filled() -> None:
     sim = make()
     assert (sim[Gadget].frame.numpy() == 2.0).all()
     assert (sim[Gadget].tiny.numpy() == 3).all()
-    for name, value in (("on", True), ("tiny", 7), ("wide", -1), ("exact", 0.25), ("half", 1.5), ("place", 3.0), ("frame", -1.0), ("grid", 5), ("sight", 2.5)):
+    for name, value in (
+        ("on", True),
+        ("tiny", 7),
+        ("wide", -1),
+        ("exact", 0.25),
+        ("half", 1.5),
+        ("place", 3.0),
+        ("frame", -1.0),
+        ("grid", 5),
+        ("sight", 2.5),
+    ):
         column = sim[Gadget][name]
         column.fill(value)
         assert (column.numpy() == value).all(), name
@@ -66,7 +76,11 @@ def test_shapes_and_types_are_those_of_the_cpu() -> None:
         for column in table:
             there = gpu.tables[table.name][column.field.name]
             assert there.shape == column.shape and there.dtype == column.dtype and there.nbytes == column.nbytes
-            assert there.torch().is_cuda and tuple(there.torch().shape) == column.shape and there.torch().dtype == column.torch().dtype
+            assert (
+                there.torch().is_cuda
+                and tuple(there.torch().shape) == column.shape
+                and there.torch().dtype == column.torch().dtype
+            )
             np.testing.assert_array_equal(there.numpy(), column.numpy(), err_msg=column.name)
 
 
@@ -120,7 +134,10 @@ def test_one_agent_needs_no_axis_of_entities() -> None:
     ("actions", "words"),
     [
         (lambda: torch.zeros(4, 3, device="cuda:0"), "Gadget.lever takes int32 of shape (4, 3), not type float32"),
-        (lambda: torch.zeros(4, 2, device="cuda:0", dtype=torch.int32), "Gadget.lever takes int32 of shape (4, 3), not shape (4, 2)"),
+        (
+            lambda: torch.zeros(4, 2, device="cuda:0", dtype=torch.int32),
+            "Gadget.lever takes int32 of shape (4, 3), not shape (4, 2)",
+        ),
         (lambda: np.zeros((4, 3)), "Gadget.lever takes int32 of shape (4, 3), not type float64"),
     ],
 )
@@ -131,7 +148,10 @@ def test_actions_that_do_not_fit(actions, words: str) -> None:
 
 
 def test_external_memory_is_used_in_place() -> None:
-    theirs, places = torch.zeros(4, 3, dtype=torch.float64, device="cuda:0"), wp.zeros(12, dtype=wp.vec3, device="cuda:0")
+    theirs, places = (
+        torch.zeros(4, 3, dtype=torch.float64, device="cuda:0"),
+        wp.zeros(12, dtype=wp.vec3, device="cuda:0"),
+    )
     sim = make(external={"Gadget.exact": theirs, "Gadget.place": places})
     sim.step()
     theirs[2, 1] = 50.0

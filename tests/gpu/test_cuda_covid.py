@@ -6,7 +6,8 @@ import numpy as np
 import torch
 
 import worldloom as wl
-from worldloom.core.compare import Comparison, random_actions
+from worldloom.core.measure.random_actions import random_actions
+from worldloom.core.tools.compare import Comparison
 from worldloom.envs.covid.data import load_synthetic
 from worldloom.envs.covid.economy import Mode
 
@@ -35,7 +36,9 @@ def test_whole_episodes_are_those_of_the_cpu() -> None:
             cpu, gpu = (sim[table][name].numpy() for sim in sims)
             np.testing.assert_allclose(gpu, cpu, rtol=1e-4, atol=1e-4, err_msg=f"{table}.{name}, step {step}")
         for table in ("Governor", "Planner"):
-            np.testing.assert_array_equal(sims[1][table].action_mask.numpy(), sims[0][table].action_mask.numpy(), err_msg=f"step {step}")
+            np.testing.assert_array_equal(
+                sims[1][table].action_mask.numpy(), sims[0][table].action_mask.numpy(), err_msg=f"step {step}"
+            )
 
 
 def test_two_runs_give_the_same_bits() -> None:

@@ -10,13 +10,13 @@ import pytest
 import torch
 
 import worldloom as wl
-from worldloom.learn.actors import QActor
-from worldloom.learn.defaults import tuned
-from worldloom.learn.dqn import DQN, DQNConfig
-from worldloom.learn.epsilon_greedy import EpsilonGreedy
-from worldloom.learn.evaluate import evaluate
-from worldloom.learn.policy_config import PolicyConfig
-from worldloom.learn.seats import Seats
+from worldloom.learn.actions.epsilon_greedy import EpsilonGreedy
+from worldloom.learn.agents.agent_group import AgentGroup
+from worldloom.learn.algorithms.dqn import DQN, DQNConfig
+from worldloom.learn.config.policy_config import PolicyConfig
+from worldloom.learn.config.tuned_defaults import tuned_config
+from worldloom.learn.play.actors import QActor
+from worldloom.learn.play.evaluation import evaluate
 
 DEVICE = "cuda:0"
 PLAIN = DQNConfig(
@@ -33,7 +33,10 @@ PLAIN = DQNConfig(
 CASES: dict[str, tuple[str, DQNConfig]] = {
     "plain": ("CartPole-v1", PLAIN),
     "prioritized": ("CartPole-v1", replace(PLAIN, prioritized=True)),
-    "dueling, normalised": ("CartPole-v1", replace(PLAIN, policy=PolicyConfig(hidden=(32,), dueling=True, normalize_observations=True))),
+    "dueling, normalised": (
+        "CartPole-v1",
+        replace(PLAIN, policy=PolicyConfig(hidden=(32,), dueling=True, normalize_observations=True)),
+    ),
     "masks": ("Taxi-v3", PLAIN),
     "bf16": ("CartPole-v1", replace(PLAIN, precision="bf16")),
 }
@@ -114,9 +117,9 @@ def test_a_state_from_the_gpu_goes_on_there() -> None:
 
 
 def test_it_solves_cartpole() -> None:
-    trainer = DQN("CartPole-v1", replace(tuned("CartPole-v1", "dqn", DQNConfig), device=DEVICE, seed=1))
+    trainer = DQN("CartPole-v1", replace(tuned_config("CartPole-v1", "dqn", DQNConfig), device=DEVICE, seed=1))
     trainer.learn()
     fresh = wl.Simulation("CartPole-v1", 100, DEVICE, seed=1000)
     (learner,) = trainer.learners.values()
-    found = evaluate(fresh, {"Cart": (Seats(fresh, learner.seats.members), QActor(learner.policy))}, 100)
+    found = evaluate(fresh, {"Cart": (AgentGroup(fresh, learner.agent_group.slices), QActor(learner.policy))}, 100)
     assert found.mean_return >= 475.0

@@ -9,9 +9,10 @@ import pytest
 from exact_probe import FUNCTIONS, PROBE, arguments, kernels, run, same_bits
 
 import worldloom as wl
-from worldloom.core import registry
-from worldloom.core.compare import compare, first_difference, random_actions
-from worldloom.core.world_files import find
+from worldloom.core.measure.random_actions import random_actions
+from worldloom.core.registry import registry
+from worldloom.core.registry.world_files import find
+from worldloom.core.tools.compare import compare, first_difference
 
 FLOCK = Path(__file__).parents[2] / "examples" / "write_a_world.py"
 
@@ -26,7 +27,9 @@ def test_a_million_arguments(compiled, name: str) -> None:
     given = arguments(name, 1_000_000, seed=2)
     cpu, gpu = (run(compiled[name], given, device) for device in ("cpu", "cuda:0"))
     wrong = ~same_bits(cpu, gpu)
-    assert not wrong.any(), f"{wrong.sum()} differ, first {name}{tuple(float(a[wrong][0]) for a in given)}: {cpu[wrong][0]!r} and {gpu[wrong][0]!r}"
+    assert not wrong.any(), (
+        f"{wrong.sum()} differ, first {name}{tuple(float(a[wrong][0]) for a in given)}: {cpu[wrong][0]!r} and {gpu[wrong][0]!r}"
+    )
 
 
 def run_long(definition: wl.Definition, steps: int = 1_000, num_worlds: int = 4_096) -> None:

@@ -17,4 +17,6 @@ def test_they_are_the_cpus(count: int) -> None:
         cuda.step()
         for table in ("Card", "Box", "World"):
             for column in cpu.tables[table]:
-                np.testing.assert_array_equal(cuda.tables[table][column.field.name].numpy(), column.numpy(), column.name)
+                np.testing.assert_array_equal(
+                    cuda.tables[table][column.field.name].numpy(), column.numpy(), column.name
+                )

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from worldloom.learn import ActionSpec, ObservationSpec, Policy, PolicyConfig, PolicySpec
-from worldloom.learn.networks.fused import FusedPair, kernels
-from worldloom.learn.take import put, take
+from worldloom.learn.device.gather import gather, scatter_rows
+from worldloom.learn.networks.fused_mlp import FusedActorCritic, kernels
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(kernels() is None, reason="Triton is not installed")]
 
@@ -15,12 +15,19 @@ def reference(policy, observations):
     twin = Policy(policy.spec, policy.config)
     twin.load_state_dict({k: v.cpu() for k, v in policy.state_dict().items()})
     parameters, value, _ = twin({k: v.cpu() for k, v in observations.items()}, twin.initial_state(0, "cpu"))
-    return parameters, value, *torch.autograd.grad(parameters.sin().mean() + value.square().mean(), list(twin.parameters()))
+    return (
+        parameters,
+        value,
+        *torch.autograd.grad(parameters.sin().mean() + value.square().mean(), list(twin.parameters())),
+    )
 
 
 @pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize("rows", [1, 31, 5000])
-@pytest.mark.parametrize(("activation", "inputs", "outputs", "hidden"), [("tanh", 4, 2, 64), ("elu", 7, 5, 32), ("selu", 3, 1, 16), ("relu", 20, 18, 64)])
+@pytest.mark.parametrize(
+    ("activation", "inputs", "outputs", "hidden"),
+    [("tanh", 4, 2, 64), ("elu", 7, 5, 32), ("selu", 3, 1, 16), ("relu", 20, 18, 64)],
+)
 def test_the_fused_pair_agrees_with_the_plain_layers(rows, activation, inputs, outputs, hidden, shared):
     torch.manual_seed(0)
     spec = PolicySpec({"sight": ObservationSpec((inputs,))}, ActionSpec("categorical", sizes=(outputs,)))
@@ -30,8 +37,8 @@ def test_the_fused_pair_agrees_with_the_plain_layers(rows, activation, inputs, o
     observations = {"sight": torch.randn(rows, inputs, device="cuda")}
     assert policy.network._fused.usable(observations["sight"])
     parameters, value, _ = policy(observations, policy.initial_state(0, "cuda"))
-    slopes = torch.autograd.grad(parameters.sin().mean() + value.square().mean(), list(policy.parameters()))
-    for found, wanted in zip((parameters, value, *slopes), reference(policy, observations), strict=True):
+    gradients = torch.autograd.grad(parameters.sin().mean() + value.square().mean(), list(policy.parameters()))
+    for found, wanted in zip((parameters, value, *gradients), reference(policy, observations), strict=True):
         # Over all numbers, and loosely for rectifiers: near its kink, rounding switches one on or off.
         near = 0.1 if activation == "relu" else 0.01
         least = 2e-3 if rows == 1 else 1e-6  # a single number may come out near 0 from terms that do not
@@ -47,8 +54,8 @@ def test_wide_layers_with_rectifiers_agree_with_the_plain_ones(shared):
         parameter.data += 0.1 * torch.randn_like(parameter)
     observations = {"sight": torch.randn(700, 9, device="cuda")}
     parameters, value, _ = policy(observations, policy.initial_state(0, "cuda"))
-    slopes = torch.autograd.grad(parameters.sin().mean() + value.square().mean(), list(policy.parameters()))
-    for found, wanted in zip((parameters, value, *slopes), reference(policy, observations), strict=True):
+    gradients = torch.autograd.grad(parameters.sin().mean() + value.square().mean(), list(policy.parameters()))
+    for found, wanted in zip((parameters, value, *gradients), reference(policy, observations), strict=True):
         torch.testing.assert_close(found.cpu(), wanted, rtol=1e-3, atol=1e-5)
 
 
@@ -59,7 +66,7 @@ def test_a_compiler_that_fails_leaves_the_plain_layers(monkeypatch):
     def fails(self, values):
         raise RuntimeError("no such instruction")
 
-    monkeypatch.setattr(FusedPair, "__call__", fails)
+    monkeypatch.setattr(FusedActorCritic, "__call__", fails)
     with pytest.warns(UserWarning, match="more slowly"):
         parameters, _, _ = policy({"sight": torch.zeros(3, 4, device="cuda")}, policy.initial_state(0, "cuda"))
     assert parameters.shape == (3, 2)
@@ -68,8 +75,8 @@ def test_a_compiler_that_fails_leaves_the_plain_layers(monkeypatch):
 def test_take_and_put_on_the_gpu():
     values = torch.randn(6, 50, 4, device="cuda")
     places = torch.randperm(300, device="cuda")[:77]
-    assert torch.equal(take(values, places), values.flatten(0, 1)[places])
+    assert torch.equal(gather(values, places), values.flatten(0, 1)[places])
     target, slots = torch.zeros(2, 50, 4, device="cuda"), torch.randint(-1, 2, (50,), dtype=torch.int32, device="cuda")
-    put(values[0], slots, target)
+    scatter_rows(values[0], slots, target)
     for slot in range(2):
         assert torch.equal(target[slot], values[0] * (slots == slot)[:, None])

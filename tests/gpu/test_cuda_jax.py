@@ -46,6 +46,8 @@ def test_a_scan_is_the_plain_loop(with_torch):
 def test_worlds_go_on_outside_after_a_program():
     env = wl.make("CartPole-v1", 16, device="cuda:0", seed=0, env_type="torch")
     handle, _, send, _ = env.xla()
-    handle = jax.block_until_ready(jax.jit(lambda handle: send(send(handle, np.zeros(16, np.int32)), np.ones(16, np.int32)))(handle))
+    handle = jax.block_until_ready(
+        jax.jit(lambda handle: send(send(handle, np.zeros(16, np.int32)), np.ones(16, np.int32)))(handle)
+    )
     env.step(np.zeros(16, np.int32))
     assert env.simulation.world.step.numpy().tolist() == [3] * 16

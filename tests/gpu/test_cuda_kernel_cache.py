@@ -6,8 +6,8 @@ import torch
 import warp as wp
 
 import worldloom as wl
-from worldloom.core import kernel_cache
-from worldloom.core.program import _CACHE
+from worldloom.core.base import kernel_cache
+from worldloom.core.codegen.program import _CACHE
 
 
 class Coin(wl.Entity):
@@ -49,7 +49,10 @@ def flips():
     return simulation[Coin].side.numpy().ravel().tolist()
 
 
-@pytest.mark.parametrize("damage", [lambda data: b"", lambda data: data[: len(data) // 2], lambda data: data[:-9] + bytes([data[-9] ^ 1]) + data[-8:]])
+@pytest.mark.parametrize(
+    "damage",
+    [lambda data: b"", lambda data: data[: len(data) // 2], lambda data: data[:-9] + bytes([data[-9] ^ 1]) + data[-8:]],
+)
 def test_a_damaged_binary_is_compiled_anew(cache, damage):
     assert flips() == [1, 1]
     (file,) = [file for folder in cache.iterdir() for file in folder.iterdir() if file.suffix in (".cubin", ".ptx")]
@@ -61,7 +64,10 @@ def test_a_damaged_binary_is_compiled_anew(cache, damage):
 
 
 def test_a_batch_beyond_the_gpus_memory_is_refused_at_once():
-    with pytest.raises(wl.InputError, match=r"100,000,000 worlds of 'TagGrid-v0' need [\d,.]+ GiB of memory on cuda:0, and [\d,.]+ GiB are available"):
+    with pytest.raises(
+        wl.InputError,
+        match=r"100,000,000 worlds of 'TagGrid-v0' need [\d,.]+ GiB of memory on cuda:0, and [\d,.]+ GiB are available",
+    ):
         wl.Simulation("TagGrid-v0", 100_000_000, "cuda:0")  # 400 GiB
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import worldloom as wl
-from worldloom.core.compare import compare
+from worldloom.core.tools.compare import compare
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "core" / "rewrite"))
 

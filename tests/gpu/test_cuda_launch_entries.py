@@ -8,8 +8,8 @@ import torch
 from launch_worlds import CHURN, OF_LAUNCHES, OF_SYSTEMS, PAINT, Cell, Tank, churn, fill, grow_old, judge, pay
 
 import worldloom as wl
-from worldloom.core.compare import first_difference
-from worldloom.core.launch import LaunchNode
+from worldloom.core.model.launch import LaunchNode
+from worldloom.core.tools.compare import first_difference
 from worldloom.learn import DQN, PPO, DQNConfig, PolicyConfig, PPOConfig
 
 MODES = ("same_step", "next_step", "disabled")
@@ -22,7 +22,8 @@ def actions(rng: np.random.Generator, worlds: int) -> np.ndarray:
 @pytest.mark.parametrize("mode", MODES)
 def test_launches_do_what_systems_do_and_what_the_cpu_does(mode: str) -> None:
     sims = [
-        wl.Simulation(made, 301, device, seed=3, autoreset=mode) for made, device in ((OF_SYSTEMS, "cuda:0"), (OF_LAUNCHES, "cuda:0"), (OF_LAUNCHES, "cpu"))
+        wl.Simulation(made, 301, device, seed=3, autoreset=mode)
+        for made, device in ((OF_SYSTEMS, "cuda:0"), (OF_LAUNCHES, "cuda:0"), (OF_LAUNCHES, "cpu"))
     ]
     rng = np.random.default_rng(0)
     for step in range(20):
@@ -40,7 +41,7 @@ def test_launches_do_what_systems_do_and_what_the_cpu_does(mode: str) -> None:
 
 def test_a_step_is_one_graph() -> None:
     sim = wl.Simulation(OF_LAUNCHES, 64, "cuda:0", seed=0)
-    assert not sim.calls_out and [len(part) for part in sim.executor.segments] == [1, 1]
+    assert not sim.has_host_calls and [len(part) for part in sim.executor.segments] == [1, 1]
 
 
 def test_launched_one_by_one_and_in_a_graph_of_pytorch() -> None:
@@ -82,7 +83,9 @@ def test_profiled_and_tuned_with_the_state_put_back() -> None:
         sim.step(np.ones((64, 2), np.int32))
     before = {c.name: c.numpy().copy() for t in sim.tables.values() for c in t}
     found = sim.profile(3)
-    assert {"churn", "paint", "judge"} <= {k.name for k in found.kernels} and all(k.seconds > 0.0 for k in found.kernels)
+    assert {"churn", "paint", "judge"} <= {k.name for k in found.kernels} and all(
+        k.seconds > 0.0 for k in found.kernels
+    )
     assert len([e for e in found.events if e.name == "churn"]) == 3
     sim.tune()
     for table in sim.tables.values():
@@ -93,7 +96,13 @@ def test_profiled_and_tuned_with_the_state_put_back() -> None:
 
 @pytest.mark.parametrize("learn", ["ppo", "dqn"])
 def test_trainings_capture_them(learn: str) -> None:
-    common = {"num_envs": 32, "total_steps": 32 * 64, "device": "cuda:0", "seed": 0, "policy": PolicyConfig(hidden=(16,))}
+    common = {
+        "num_envs": 32,
+        "total_steps": 32 * 64,
+        "device": "cuda:0",
+        "seed": 0,
+        "policy": PolicyConfig(hidden=(16,)),
+    }
     if learn == "ppo":
         trainer = PPO(OF_LAUNCHES, PPOConfig(num_steps=16, **common))
     else:
@@ -158,7 +167,9 @@ def test_long_arrays_as_on_the_cpu(mode: str) -> None:
     for sim in sims:
         sim.reset(mask)
     assert first_difference(*sims, 8) is None
-    assert (sims[1][Reel].film.numpy()[..., 599] == sims[0][Reel].film.numpy()[..., 599]).all() and sims[1][Reel].film.numpy().any()
+    assert (sims[1][Reel].film.numpy()[..., 599] == sims[0][Reel].film.numpy()[..., 599]).all() and sims[1][
+        Reel
+    ].film.numpy().any()
 
 
 def test_columns_of_more_than_2_to_the_31_numbers() -> None:
@@ -173,7 +184,15 @@ def test_columns_of_more_than_2_to_the_31_numbers() -> None:
 
 
 def test_launches_among_systems() -> None:
-    mixed = wl.Definition("Tank-test", Tank, {Cell: 2}, reset=(fill, churn), step=(CHURN, grow_old, pay, judge), observe=(PAINT,), max_steps=9)
+    mixed = wl.Definition(
+        "Tank-test",
+        Tank,
+        {Cell: 2},
+        reset=(fill, churn),
+        step=(CHURN, grow_old, pay, judge),
+        observe=(PAINT,),
+        max_steps=9,
+    )
     sims = [wl.Simulation(made, 33, "cuda:0", seed=5) for made in (OF_SYSTEMS, mixed)]
     rng = np.random.default_rng(0)
     for step in range(12):

@@ -12,14 +12,14 @@ import pytest
 import torch
 
 import worldloom as wl
-from worldloom.learn.a2c import A2C, A2CConfig
-from worldloom.learn.callbacks import Callback
-from worldloom.learn.config import RolloutConfig
-from worldloom.learn.learner import Team
-from worldloom.learn.on_policy import OnPolicy
-from worldloom.learn.policy_config import PolicyConfig
-from worldloom.learn.ppo import PPO, PPOConfig
-from worldloom.learn.vtrace import VTrace, VTraceConfig
+from worldloom.learn.algorithms.a2c import A2C, A2CConfig
+from worldloom.learn.algorithms.learner import PolicyGroup
+from worldloom.learn.algorithms.on_policy import OnPolicyTrainer
+from worldloom.learn.algorithms.ppo import PPO, PPOConfig
+from worldloom.learn.algorithms.vtrace import VTrace, VTraceConfig
+from worldloom.learn.config.policy_config import PolicyConfig
+from worldloom.learn.config.train_config import RolloutConfig
+from worldloom.learn.training.callbacks import Callback
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "learn"))
 from worlds import FARM, KITCHEN, PARTY
@@ -29,9 +29,11 @@ PLAIN = PolicyConfig(hidden=(32, 32))
 MEMORY = PolicyConfig(hidden=(32,), memory="lstm", memory_size=16, normalize_observations=True)
 PPO_SMALL = PPOConfig(num_envs=256, num_steps=16, seed=1, device=DEVICE, policy=PLAIN, total_steps=10**9)
 A2C_SMALL = A2CConfig(num_envs=256, num_steps=16, seed=1, device=DEVICE, policy=PLAIN, total_steps=10**9)
-VTRACE_SMALL = VTraceConfig(num_envs=256, num_steps=16, steps_per_update=4, seed=1, device=DEVICE, policy=PLAIN, total_steps=10**9)
+VTRACE_SMALL = VTraceConfig(
+    num_envs=256, num_steps=16, steps_per_update=4, seed=1, device=DEVICE, policy=PLAIN, total_steps=10**9
+)
 
-CASES: dict[str, tuple[type[OnPolicy], RolloutConfig, object, float]] = {
+CASES: dict[str, tuple[type[OnPolicyTrainer], RolloutConfig, object, float]] = {
     "ppo": (PPO, PPO_SMALL, "CartPole-v1", 1e-3),
     "ppo, numbers": (PPO, replace(PPO_SMALL, schedule="kl", normalize_rewards=True), "Pendulum-v1", 1e-3),
     "ppo, lstm": (PPO, replace(PPO_SMALL, policy=MEMORY), "CartPole-v1", 1e-3),
@@ -47,14 +49,14 @@ CASES: dict[str, tuple[type[OnPolicy], RolloutConfig, object, float]] = {
 }
 
 
-def made(case: str, **changes: object) -> OnPolicy:
+def made(case: str, **changes: object) -> OnPolicyTrainer:
     kind, config, world, _ = CASES[case]
     config = replace(config, **changes)
     settings = {"dies_at": 2, "leaves_at": 3, "over_at": 5} if world is PARTY else {}
     return kind(wl.Simulation(world, config.num_envs, config.device, seed=config.seed, config=settings), config)
 
 
-def parameters(trainer: OnPolicy) -> dict[str, torch.Tensor]:
+def parameters(trainer: OnPolicyTrainer) -> dict[str, torch.Tensor]:
     return {name: learner.optimizer.flat.cpu().clone() for name, learner in trainer.learners.items()}
 
 
@@ -106,19 +108,22 @@ def test_the_first_roll_out_is_that_of_the_cpu(case: str) -> None:
     for trainer in (here, there):
         trainer._roll_out()
     for name, learner in here.learners.items():
-        one, other = learner.player.storage, there.learners[name].player.storage
+        one, other = learner.actor.storage, there.learners[name].actor.storage
         first = (one.actions[0].cpu() - other.actions[0]).abs().amax(-1) < 1e-4
         assert first.double().mean() >= 0.999
         same = (one.actions.cpu() - other.actions).abs().amax(-1) < 1e-3
         assert same.double().mean() >= 0.999
         if one.masks is not None:
             actions = one.actions.long()
-            assert one.masks[..., :4].gather(-1, actions[..., :1]).all() and one.masks[..., 4:].gather(-1, actions[..., 1:]).all()
+            assert (
+                one.masks[..., :4].gather(-1, actions[..., :1]).all()
+                and one.masks[..., 4:].gather(-1, actions[..., 1:]).all()
+            )
 
 
 def test_a_policy_that_does_not_learn_stays_within_graphs() -> None:
-    teams = {"wolves": Team("Wolf", train=False), "flock": Team("Sheep,Ram")}
-    trainer = PPO(FARM, PPO_SMALL, teams=teams)
+    policy_groups = {"wolves": PolicyGroup("Wolf", train=False), "flock": PolicyGroup("Sheep,Ram")}
+    trainer = PPO(FARM, PPO_SMALL, policy_groups=policy_groups)
     before = parameters(trainer)
     for _ in range(4):
         trainer.iterate()
@@ -169,7 +174,7 @@ def test_what_is_changed_between_iterations_reaches_a_captured_graph() -> None:
         trainer.simulation.set_config("max_steps", 3)
         for _ in range(3):
             trainer.iterate()
-    kept = [next(iter(trainer.learners.values())).player.storage for trainer in trainers]
+    kept = [next(iter(trainer.learners.values())).actor.storage for trainer in trainers]
     assert kept[0].finals == kept[1].finals == 3
     assert torch.equal(kept[0].dones, kept[1].dones)
     torch.testing.assert_close(kept[0].observations["sight"], kept[1].observations["sight"], rtol=1e-3, atol=1e-3)

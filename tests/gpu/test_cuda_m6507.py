@@ -7,17 +7,20 @@ import pytest
 from bare_machine import Machines, assert_same
 from random_programs import random_cartridge
 
-from worldloom.atari.cartridge import Kind
+from worldloom.atari.cartridges.cartridge import CartridgeKind
 
 CONSOLES, PROGRAMS = 256, 4
 FRAMES = ((3, 0), (11, 7), (0, 17))
 
 
-@pytest.mark.parametrize("kind", Kind)
-def test_random_programs_end_as_on_the_cpu(kind: Kind):
+@pytest.mark.parametrize("kind", CartridgeKind)
+def test_random_programs_end_as_on_the_cpu(kind: CartridgeKind):
     generator = np.random.default_rng(100 + int(kind))
     for _ in range(PROGRAMS):
         cart = random_cartridge(kind, generator)
-        memory, cart_ram = generator.integers(0, 256, (CONSOLES, 128), dtype=np.uint8), generator.integers(0, 256, (1, 2048), dtype=np.uint8)
+        memory, cart_ram = (
+            generator.integers(0, 256, (CONSOLES, 128), dtype=np.uint8),
+            generator.integers(0, 256, (1, 2048), dtype=np.uint8),
+        )
         machines = Machines(cart, np.full((CONSOLES, 6), -1), memory, cart_ram, pressed=FRAMES)
         assert_same(machines.run(), machines.run("cuda:0"))

@@ -1,7 +1,5 @@
 """Neighbour queries on a GPU: the same entities in the same order as on the CPU, and the same grids bit for bit."""
 
-# ruff: noqa: SIM113 - systems have no enumerate
-
 from __future__ import annotations
 
 from dataclasses import replace
@@ -10,9 +8,9 @@ import numpy as np
 import pytest
 
 import worldloom as wl
-from worldloom.core import grid as grids
-from worldloom.core import kernel_spec
-from worldloom.core.grid import PARTS
+from worldloom.core.codegen import kernel_spec
+from worldloom.core.model import grid as grids
+from worldloom.core.model.grid import PARTS
 
 WORLDS, DOTS, MOST_BUGS, BEST = 48, 1000, 300, 8
 
@@ -145,7 +143,7 @@ def assert_same(one: wl.Simulation, two: wl.Simulation, when: str) -> None:
 @pytest.fixture(params=[0, 10**6], ids=["in cells", "of all"])
 def meadow(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> wl.Definition:
     """The world whose nearest are found in the cells of a grid, or among all."""
-    monkeypatch.setattr(grids, "FEW", request.param)
+    monkeypatch.setattr(grids, "BRUTE_FORCE_LIMIT", request.param)
     return replace(MEADOW)
 
 
@@ -200,6 +198,13 @@ def test_any_size_of_block_makes_the_same_grid(monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(kernel_spec, "block_dim", lambda device, threads=threads: threads if device.is_cuda else 1)
         with wl.Simulation(MEADOW, 5, "cuda:0", seed=1) as simulation:
             simulation.step()
-            found.append([simulation.world[grid.column(part)].numpy() for grid in MEADOW.grids.values() if grid.table == "Dot" for part in PARTS])
+            found.append(
+                [
+                    simulation.world[grid.column(part)].numpy()
+                    for grid in MEADOW.grids.values()
+                    if grid.table == "Dot"
+                    for part in PARTS
+                ]
+            )
     for other in found[1:]:
         assert all(one.tobytes() == two.tobytes() for one, two in zip(found[0], other, strict=True))

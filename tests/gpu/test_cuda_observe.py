@@ -9,7 +9,7 @@ import pytest
 import warp as wp
 from atari_pictures import LOOKS, palettes, pictures
 
-from worldloom.atari.observe import Look, Observer, Show
+from worldloom.atari.frames.observe import FrameSelection, Look, Observer
 
 COUNT = 40
 
@@ -24,7 +24,7 @@ class Seen:
         steps_frames = [pictures(rng, COUNT, max(heights)) for _ in range(steps)]
         self.frames = self._array(steps_frames[0], wp.uint8)
         self.game = self._array(rng.integers(0, len(heights), COUNT), wp.int32)
-        self.show = self._array(rng.integers(0, len(Show), COUNT), wp.int32)
+        self.show = self._array(rng.integers(0, len(FrameSelection), COUNT), wp.int32)
         self.fresh = self._array(rng.random(COUNT) < 0.3, wp.bool)
         self.mask = self._array(rng.random(COUNT) < 0.8, wp.bool)
         self.screen = self._array(rng.integers(0, 256, (COUNT, int(np.prod(self.observer.shape)))), wp.uint8)
@@ -44,7 +44,9 @@ class Seen:
         return wp.array(values, dtype=kind, device=self.device)
 
     def _launch(self) -> None:
-        self.observer.launch(self.frames, self.game, self.screen, self.show, self.fresh, first=3, count=COUNT - 5, mask=self.mask)
+        self.observer.launch(
+            self.frames, self.game, self.screen, self.show, self.fresh, first=3, count=COUNT - 5, mask=self.mask
+        )
 
 
 @pytest.mark.parametrize("name", LOOKS)

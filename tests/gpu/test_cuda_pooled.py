@@ -8,20 +8,24 @@ import torch
 from pooled_worlds import PER_WORLD, STALE, Ember, Gnat, Mote, Seed, Spark, bed, gnats, pooled
 
 import worldloom as wl
-from worldloom.core import snapshot
-from worldloom.core.errors import CapacityError
-from worldloom.core.population import HOME, SERIAL
-from worldloom.core.timing import time_systems
+from worldloom.core.base.errors import CapacityError
+from worldloom.core.measure.timing import time_systems
+from worldloom.core.model.population import ROW_WORLD, SERIAL
+from worldloom.core.state import snapshot
 
 WHOLE = ("age", "orphan", "marks", "parent", SERIAL)
 """Components of a mote that nothing rounds."""
 
 
 def assert_same_beds(one: wl.Simulation, two: wl.Simulation, when: str) -> None:
-    for name in ("number", "sown", SERIAL, HOME):
-        np.testing.assert_array_equal(two[Seed].rows(name).cpu().numpy(), one[Seed].rows(name).cpu().numpy(), err_msg=f"{name} {when}")
+    for name in ("number", "sown", SERIAL, ROW_WORLD):
+        np.testing.assert_array_equal(
+            two[Seed].rows(name).cpu().numpy(), one[Seed].rows(name).cpu().numpy(), err_msg=f"{name} {when}"
+        )
     for name in ("counts", "first", "dropped"):
-        np.testing.assert_array_equal(getattr(two[Seed], name).numpy(), getattr(one[Seed], name).numpy(), err_msg=f"{name} {when}")
+        np.testing.assert_array_equal(
+            getattr(two[Seed], name).numpy(), getattr(one[Seed], name).numpy(), err_msg=f"{name} {when}"
+        )
     np.testing.assert_array_equal(two.world.episode.numpy(), one.world.episode.numpy(), err_msg=when)
 
 
@@ -56,7 +60,10 @@ def test_more_worlds_than_one_warp_adds_up_at_a_time() -> None:
     cpu, gpu = (wl.Simulation(made, worlds, device, seed=6) for device in ("cpu", "cuda:0"))
     numbers = np.random.default_rng(3)
     for step in range(6):
-        births, oldest = numbers.integers(0, 3, worlds).astype(np.int32), numbers.integers(1, 4, worlds).astype(np.int32)
+        births, oldest = (
+            numbers.integers(0, 3, worlds).astype(np.int32),
+            numbers.integers(1, 4, worlds).astype(np.int32),
+        )
         for sim in (cpu, gpu):
             sim.set_config("births", births)
             sim.set_config("oldest", oldest)
@@ -120,7 +127,7 @@ def test_a_restored_simulation_goes_on_with_the_same_bits() -> None:
     sim = wl.Simulation(pooled(motes=600, sparks=900), 64, "cuda:0", seed=1)
     for _ in range(7):
         sim.step()
-    kept = snapshot.take(sim)
+    kept = snapshot.copy_columns(sim)
     found = []
     for _ in range(2):
         for _ in range(20):
@@ -135,11 +142,19 @@ def test_exports_and_copies_of_worlds() -> None:
     sim.set_config("births", np.array([2, 0, 3, 1], np.int32))
     sim.step()
     table = sim[Seed]
-    assert table.padded("number", fill=-1).tolist() == [[1, 2, -1], [-1, -1, -1], [1, 2, 3], [1, -1, -1]] and table.rows("number").is_cuda
+    assert (
+        table.padded("number", fill=-1).tolist() == [[1, 2, -1], [-1, -1, -1], [1, 2, 3], [1, -1, -1]]
+        and table.rows("number").is_cuda
+    )
     table.copy_worlds(torch.tensor([2, 0, 2, 3], device="cuda:0"))
     sim.set_config("births", 0)
     sim.step()
-    assert table.rows("number").tolist() == [1, 2, 3, 1, 2, 1, 2, 3, 1] and table.counts.numpy().tolist() == [3, 2, 3, 1]
+    assert table.rows("number").tolist() == [1, 2, 3, 1, 2, 1, 2, 3, 1] and table.counts.numpy().tolist() == [
+        3,
+        2,
+        3,
+        1,
+    ]
 
 
 def test_systems_are_timed() -> None:
@@ -147,9 +162,12 @@ def test_systems_are_timed() -> None:
     sim = wl.Simulation(pooled(motes=600, sparks=900), 64, "cuda:0", seed=1)
     for _ in range(5):
         sim.step()
-    before = snapshot.take(sim)
+    before = snapshot.copy_columns(sim)
     found = time_systems(sim, rounds=2)
-    assert all(torch.equal(tensor.nan_to_num(), before[name].nan_to_num()) for name, tensor in snapshot.take(sim).items())
+    assert all(
+        torch.equal(tensor.nan_to_num(), before[name].nan_to_num())
+        for name, tensor in snapshot.copy_columns(sim).items()
+    )
     assert [t.name for t in found].count("settle Mote") == 1
 
 

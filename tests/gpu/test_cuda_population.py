@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import worldloom as wl
-from worldloom.core.compare import compare, first_difference
+from worldloom.core.tools.compare import compare, first_difference
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "core"))
 
@@ -24,7 +24,9 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
 CUDA = "cuda:0"
 
 
-@pytest.mark.parametrize(("rules", "programs"), [*[(rules, 50) for rules in VARIANTS], (CROWDED, 10)], ids=lambda r: getattr(r, "name", r))
+@pytest.mark.parametrize(
+    ("rules", "programs"), [*[(rules, 50) for rules in VARIANTS], (CROWDED, 10)], ids=lambda r: getattr(r, "name", r)
+)
 def test_the_engine_is_the_model(rules: Rules, programs: int) -> None:
     steps = 0
 

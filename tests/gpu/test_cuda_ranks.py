@@ -11,14 +11,31 @@ from pathlib import Path
 import pytest
 from safetensors.torch import load_file
 
-from worldloom.learn.ranks import Ranks
+from worldloom.learn.distributed.ranks import Ranks
 
 WORKER = Path(__file__).parents[1] / "learn" / "rank_worker.py"
 
 
 def test_two_processes_on_one_gpu_equal_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(WORKER), "cases", str(tmp_path), "cuda"]
-    ended = subprocess.run(command, env={**os.environ, "CUDA_VISIBLE_DEVICES": "0", "OMP_NUM_THREADS": "1"}, capture_output=True, text=True, timeout=500)
+    command = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--nproc-per-node",
+        "2",
+        str(WORKER),
+        "cases",
+        str(tmp_path),
+        "cuda",
+    ]
+    ended = subprocess.run(
+        command,
+        env={**os.environ, "CUDA_VISIBLE_DEVICES": "0", "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=500,
+    )
     assert ended.returncode == 0, ended.stderr
     monkeypatch.syspath_prepend(WORKER.parent)
     import rank_worker

@@ -173,7 +173,7 @@ def test_fifty_simulations_leave_nothing_behind(race: wl.Definition, closed: boo
 
 
 def test_a_graph_of_pytorch_that_becomes_garbage_leaves_a_capture_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    from worldloom.core.executor import Executor
+    from worldloom.core.runtime.executor import Executor
 
     graphs, tensor, launch = [], torch.zeros(4, device="cuda"), Executor.launch
     for _ in range(4):

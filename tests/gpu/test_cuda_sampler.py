@@ -7,9 +7,9 @@ import math
 import pytest
 import torch
 
-from worldloom.learn.actions import divergence, log_prob_entropy, mode, to_world
-from worldloom.learn.sampler import Sampler
-from worldloom.learn.spec import ActionSpec
+from worldloom.learn.actions.distributions import log_prob_entropy, mode, policy_kl, to_env_action
+from worldloom.learn.actions.sampler import Sampler
+from worldloom.learn.agents.specs import ActionSpec
 
 INFINITE = float("inf")
 CHOICES = ActionSpec("categorical", (5,))
@@ -28,7 +28,9 @@ class Board:
         self.parameters = torch.randn(rows, spec.parameters, generator=generator).to(device)
         self.mask = (torch.rand(rows, spec.parameters, generator=generator) < 0.5).to(device) if masked else None
         self.log_std = torch.linspace(-1.0, 0.5, spec.width).to(device) if spec.kind == "gaussian" else None
-        self.action, self.world_action = (torch.zeros(rows, spec.width, dtype=spec.dtype, device=device) for _ in range(2))
+        self.action, self.world_action = (
+            torch.zeros(rows, spec.width, dtype=spec.dtype, device=device) for _ in range(2)
+        )
         self.log_prob, self.entropy = (torch.zeros(rows, device=device) for _ in range(2))
 
     def draw(self, offset: int = 0) -> None:
@@ -54,13 +56,21 @@ def test_it_draws_what_the_cpu_draws(spec: ActionSpec, masked: bool) -> None:
     torch.testing.assert_close(gpu.entropy.cpu(), cpu.entropy, atol=2e-5, rtol=1e-5)
     if spec.kind == "categorical":
         same = (gpu.action.cpu() == cpu.action).all(1)
-        assert same.float().mean() > 0.9995, "exponentials differ in the last bit, so a draw on the very edge may fall to the neighbour"
+        assert same.float().mean() > 0.9995, (
+            "exponentials differ in the last bit, so a draw on the very edge may fall to the neighbour"
+        )
     else:
         torch.testing.assert_close(gpu.action.cpu(), cpu.action, atol=1e-4, rtol=1e-4)
         same = torch.ones(20_000, dtype=torch.bool)
-    torch.testing.assert_close(gpu.log_prob.cpu()[same], cpu.log_prob[same], atol=1e-3 if spec is NUMBERS else 2e-5, rtol=1e-4)
-    torch.testing.assert_close(gpu.world_action, to_world(spec, gpu.action))
-    for mine, other in zip((gpu.log_prob, gpu.entropy), log_prob_entropy(spec, gpu.parameters, gpu.action, gpu.mask, gpu.log_std), strict=True):
+    torch.testing.assert_close(
+        gpu.log_prob.cpu()[same], cpu.log_prob[same], atol=1e-3 if spec is NUMBERS else 2e-5, rtol=1e-4
+    )
+    torch.testing.assert_close(gpu.world_action, to_env_action(spec, gpu.action))
+    for mine, other in zip(
+        (gpu.log_prob, gpu.entropy),
+        log_prob_entropy(spec, gpu.parameters, gpu.action, gpu.mask, gpu.log_std),
+        strict=True,
+    ):
         torch.testing.assert_close(mine, other, atol=2e-5, rtol=1e-5)
 
 
@@ -139,8 +149,8 @@ def test_nothing_waits_for_the_host(spec: ActionSpec) -> None:
         board.draw()
         board.sampler.advance()
         log_prob, entropy = log_prob_entropy(spec, board.parameters, board.action, board.mask, board.log_std)
-        kl = divergence(spec, board.parameters, board.parameters, board.mask, board.log_std, board.log_std)
-        return log_prob + entropy + kl + to_world(spec, mode(spec, board.parameters, board.mask)).sum(-1)
+        kl = policy_kl(spec, board.parameters, board.parameters, board.mask, board.log_std, board.log_std)
+        return log_prob + entropy + kl + to_env_action(spec, mode(spec, board.parameters, board.mask)).sum(-1)
 
     everything()
     torch.cuda.set_sync_debug_mode("error")

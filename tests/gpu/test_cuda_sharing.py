@@ -12,7 +12,10 @@ import worldloom as wl
 @pytest.mark.parametrize("autoreset", ["same_step", "next_step"])
 @pytest.mark.parametrize("fuse", [True, False])
 def test_sharing_changes_no_bit(world, autoreset, fuse):
-    sims = [wl.Simulation(world, 300, "cuda:0", seed=3, autoreset=autoreset, fuse=fuse, share=share, exact=True) for share in (True, False)]
+    sims = [
+        wl.Simulation(world, 300, "cuda:0", seed=3, autoreset=autoreset, fuse=fuse, share=share, exact=True)
+        for share in (True, False)
+    ]
     generator = np.random.default_rng(0)
     for _ in range(60):
         actions = generator.integers(0, 2, (300, 1)).astype(np.int32)
@@ -20,17 +23,22 @@ def test_sharing_changes_no_bit(world, autoreset, fuse):
             sim.step(actions)
         for table in sims[0].tables.values():
             for column in table:
-                assert np.array_equal(column.numpy(), sims[1].tables[table.name][column.field.name].numpy(), equal_nan=True), column.name
+                assert np.array_equal(
+                    column.numpy(), sims[1].tables[table.name][column.field.name].numpy(), equal_nan=True
+                ), column.name
 
 
 def test_columns_within_another_are_read_and_written_like_any():
     sim = wl.Simulation("CartPole-v1", 10, "cuda:0", seed=0)
     cart = sim["Cart"]
-    assert cart.x.within is not None and cart.x.shape == (10, 1)
+    assert cart.x.view_of is not None and cart.x.shape == (10, 1)
     assert np.array_equal(cart.x.numpy()[:, 0], cart.sight.numpy()[:, 0, 0])
     cart.x = np.linspace(0.0, 1.0, 10, dtype=np.float32)[:, None]
     cart.angle = 0.125
-    assert np.allclose(cart.sight.numpy()[:, 0, 0], np.linspace(0.0, 1.0, 10)) and (cart.sight.torch()[..., 2] == 0.125).all()
+    assert (
+        np.allclose(cart.sight.numpy()[:, 0, 0], np.linspace(0.0, 1.0, 10))
+        and (cart.sight.torch()[..., 2] == 0.125).all()
+    )
     kept = sim.snapshot()
     sim.step(np.ones((10, 1), np.int32))
     after = cart.sight.numpy().copy()

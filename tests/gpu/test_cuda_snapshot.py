@@ -10,9 +10,9 @@ import pytest
 import torch
 
 import worldloom as wl
-from worldloom.core.compare import random_actions
-from worldloom.core.errors import InputError
-from worldloom.core.replay_log import ReplayLog
+from worldloom.core.base.errors import InputError
+from worldloom.core.measure.random_actions import random_actions
+from worldloom.core.state.replay_log import ReplayLog
 
 GPU = "cuda:0"
 Columns = Callable[[wl.Simulation], dict[str, np.ndarray]]
@@ -105,12 +105,14 @@ def test_episodes_are_played_again(columns: Columns, autoreset: str, tmp_path: P
     before = np.cumsum([0, *map(len, log.chunks)])
     episodes = [e for world in range(0, 300, 29) for e in log.episodes(world)]
     for episode in episodes[::3]:
-        for (chunk, step), alone in zip(episode.moves, log.replay(episode.world, episode, GPU), strict=True):
+        for (chunk, step), alone in zip(episode.step_positions, log.replay(episode.world, episode, GPU), strict=True):
             batch = history[int(before[chunk]) + step]
             for name, values in columns(alone).items():
                 if ".final_" not in name:
                     world = episode.world if len(batch[name]) > 1 else 0
-                    assert values[0].tobytes() == batch[name][world].tobytes(), f"{name} of {episode} at {chunk}, {step}"
+                    assert values[0].tobytes() == batch[name][world].tobytes(), (
+                        f"{name} of {episode} at {chunk}, {step}"
+                    )
 
 
 def test_a_recording_of_a_gpu_is_played_in_python() -> None:
@@ -124,7 +126,7 @@ def test_a_recording_of_a_gpu_is_played_in_python() -> None:
     before = np.cumsum([0, *map(len, log.chunks)])
     for world in (0, 17, 49):
         for episode in log.episodes(world)[:3]:
-            for (chunk, step), alone in zip(episode.moves, log.replay(world, episode, "python"), strict=True):
+            for (chunk, step), alone in zip(episode.step_positions, log.replay(world, episode, "python"), strict=True):
                 assert alone["Walker"].cell.numpy()[0, 0] == cells[int(before[chunk]) + step][world]
 
 
@@ -133,6 +135,9 @@ def test_a_graph_is_not_captured_while_steps_are_recorded() -> None:
     with simulation.record() as recorder:
         simulation.enqueue_step()
         graph = torch.cuda.CUDAGraph()
-        with pytest.raises(InputError, match="a graph that is being captured cannot be recorded"), torch.cuda.graph(graph):
+        with (
+            pytest.raises(InputError, match="a graph that is being captured cannot be recorded"),
+            torch.cuda.graph(graph),
+        ):
             simulation.enqueue_step()
     assert len(recorder.log) == 1

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import worldloom as wl
-from worldloom.core import registry
+from worldloom.core.registry import registry
 from worldloom.envs.tag.grid import Start, grid_tag
 
 
@@ -43,7 +43,10 @@ def test_every_column_is_the_cpus(taggers: int, runners: int, full: bool, steps:
     cpu, gpu = (wl.Simulation(made, worlds, device, seed=1, config=config) for device in ("cpu", "cuda:0"))
     close(cpu, gpu, "after the first reset")
     for step in range(steps):
-        actions = {"Tagger.move": rng.integers(0, 5, (worlds, taggers), dtype=np.int32), "Runner.move": rng.integers(0, 5, (worlds, runners), dtype=np.int32)}
+        actions = {
+            "Tagger.move": rng.integers(0, 5, (worlds, taggers), dtype=np.int32),
+            "Runner.move": rng.integers(0, 5, (worlds, runners), dtype=np.int32),
+        }
         cpu.step(actions)
         gpu.step(actions)
         close(cpu, gpu, f"step {step}")

@@ -8,9 +8,9 @@ import warp as wp
 from wide_worlds import PAIRS, Ball, Robot, Sheep, Table, Wolf, bump, roll, scatter, yard
 
 import worldloom as wl
-from worldloom.core.compare import first_difference
-from worldloom.core.kernel_spec import KernelSpec
-from worldloom.core.wide_kernels import later_of_pair
+from worldloom.core.codegen.kernel_spec import KernelSpec
+from worldloom.core.kernels.warp_reductions import later_of_pair
+from worldloom.core.tools.compare import first_difference
 
 
 def run_both(definition: wl.Definition, num_worlds: int, steps: int) -> tuple[wl.Simulation, wl.Simulation]:
@@ -33,7 +33,9 @@ def test_many_pairs_of_few_worlds() -> None:
     """1,024 balls: half a million pairs per world, of which every one is met once."""
     made = wl.Definition("Bump-test", Table, {Ball: 1024}, reset=(scatter,), step=(bump, roll))
     cpu, gpu = run_both(made, 2, 3)
-    assert (gpu[Ball].touched.numpy().sum(axis=1) == 2 * gpu.world.bumps.numpy()).all() and cpu.world.bumps.numpy().all()
+    assert (
+        gpu[Ball].touched.numpy().sum(axis=1) == 2 * gpu.world.bumps.numpy()
+    ).all() and cpu.world.bumps.numpy().all()
 
 
 @wp.kernel(enable_backward=False)

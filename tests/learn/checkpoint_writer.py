@@ -13,7 +13,7 @@ from pathlib import Path
 import safetensors.torch
 import torch
 
-from worldloom.learn.checkpoints import Checkpoints
+from worldloom.learn.runs.checkpoints import Checkpoints
 
 DIED = 7
 SAVES = 4
@@ -22,7 +22,7 @@ SAVES = 4
 def save_on(folder: Path, saves: int | None) -> None:
     """Go on from the latest checkpoint, as a resumed run does; every third iteration is saved twice."""
     checkpoints = Checkpoints(folder, keep=1)
-    checkpoints.sweep()
+    checkpoints.remove_leftovers()
     latest = checkpoints.latest()
     start = checkpoints.load(latest).iteration if latest is not None else 0
     for i in itertools.count(start + 1) if saves is None else range(start + 1, start + 1 + saves):

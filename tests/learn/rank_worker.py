@@ -13,8 +13,9 @@ from safetensors.torch import save_file
 from torch import nn
 
 import worldloom as wl
-from worldloom.learn import A2C, PPO, A2CConfig, Callback, PolicyConfig, PPOConfig, VTrace, VTraceConfig, ranks
-from worldloom.learn.on_policy import OnPolicy
+from worldloom.learn import A2C, PPO, A2CConfig, Callback, PolicyConfig, PPOConfig, VTrace, VTraceConfig
+from worldloom.learn.algorithms.on_policy import OnPolicyTrainer
+from worldloom.learn.distributed import ranks
 
 ITERATIONS = 5
 SMALL = PolicyConfig(hidden=(16,))
@@ -71,7 +72,7 @@ class Odd(nn.Module):
         return self.logits(seen), self.value(seen).squeeze(-1)
 
 
-def cases(place: ranks.Ranks, device: str = "cpu") -> dict[str, OnPolicy]:
+def cases(place: ranks.Ranks, device: str = "cpu") -> dict[str, OnPolicyTrainer]:
     """Every training that is compared, over 16 worlds in all."""
     common = {"num_envs": 16, "seed": 3, "device": device}
 
@@ -82,10 +83,18 @@ def cases(place: ranks.Ranks, device: str = "cpu") -> dict[str, OnPolicy]:
     return {
         "ppo": PPO("CartPole-v1", ppo(schedule="kl", normalize_rewards=True), ranks=place),
         "ppo-numbers": PPO("Pendulum-v1", ppo(value_clip=0.2, num_steps=15, minibatches=2), ranks=place),
-        "ppo-memory": PPO("CartPole-v1", ppo(policy=PolicyConfig(hidden=(16,), memory="gru", memory_size=8)), ranks=place),
+        "ppo-memory": PPO(
+            "CartPole-v1", ppo(policy=PolicyConfig(hidden=(16,), memory="gru", memory_size=8)), ranks=place
+        ),
         "ppo-leaving": PPO(WALL, ppo(schedule="kl", normalize_rewards=True), ranks=place),
         "ppo-module": PPO("CartPole-v1", ppo(policy=PolicyConfig()), network=Odd(), ranks=place),
-        "a2c": A2C("CartPole-v1", A2CConfig(**common, normalize_advantages=True, schedule="linear", normalize_rewards=True, policy=NORMALIZING), ranks=place),
+        "a2c": A2C(
+            "CartPole-v1",
+            A2CConfig(
+                **common, normalize_advantages=True, schedule="linear", normalize_rewards=True, policy=NORMALIZING
+            ),
+            ranks=place,
+        ),
         "a2c-leaving": A2C(WALL, A2CConfig(**common, n_steps=4, policy=NORMALIZING), ranks=place),
         "vtrace": VTrace("CartPole-v1", VTraceConfig(**common, batches=2, policy=SMALL), ranks=place),
         "vtrace-leaving": VTrace(WALL, VTraceConfig(**common, batches=2, policy=NORMALIZING), ranks=place),
@@ -104,28 +113,32 @@ class Numbers(Callback):
             trainer.stop()
 
 
-def train(trainer: OnPolicy) -> tuple[dict[str, torch.Tensor], list[dict[str, float]]]:
+def train(trainer: OnPolicyTrainer) -> tuple[dict[str, torch.Tensor], list[dict[str, float]]]:
     """Parameters and statistics after some iterations, and the numbers of each iteration."""
     numbers = Numbers()
     trainer.learn(callbacks=[numbers])
-    return {f"{name}/{k}": v.cpu().clone() for name, learner in trainer.learners.items() for k, v in learner.policy.state_dict().items()}, numbers.rows
+    return {
+        f"{name}/{k}": v.cpu().clone()
+        for name, learner in trainer.learners.items()
+        for k, v in learner.policy.state_dict().items()
+    }, numbers.rows
 
 
 def main(arguments: list[str]) -> None:
     if arguments[0] == "stall":
         ranks.TIMEOUT_S = 4.0
-        place, _ = ranks.join("cpu")
+        place, _ = ranks.join_process_group("cpu")
         if place.rank == 1:
             time.sleep(600.0)
-        place.wait()
+        place.barrier()
         return
-    place, device = ranks.join(arguments[2])
+    place, device = ranks.join_process_group(arguments[2])
     for name, trainer in cases(place, device).items():
         tensors, rows = train(trainer)
-        if place.leads:
+        if place.is_leader:
             save_file(tensors, Path(arguments[1]) / f"{name}.safetensors")
             (Path(arguments[1]) / f"{name}.json").write_text(json.dumps(rows))
-    ranks.leave()
+    ranks.leave_process_group()
 
 
 if __name__ == "__main__":

@@ -11,12 +11,12 @@ from torch import Tensor, nn
 from worlds import KITCHEN, PARTY
 
 import worldloom as wl
-from worldloom.core.errors import InputError
-from worldloom.learn.a2c import A2C, A2CConfig
-from worldloom.learn.actions import log_prob_entropy
-from worldloom.learn.policy import Policy
-from worldloom.learn.policy_config import PolicyConfig
-from worldloom.learn.storage import Storage
+from worldloom.core.base.errors import InputError
+from worldloom.learn.actions.distributions import log_prob_entropy
+from worldloom.learn.algorithms.a2c import A2C, A2CConfig
+from worldloom.learn.config.policy_config import PolicyConfig
+from worldloom.learn.networks.policy import Policy
+from worldloom.learn.rollout.storage import Storage
 
 
 def returns_of(kept: Storage, gamma: float, n: int) -> Tensor:
@@ -49,8 +49,14 @@ def plain_step(policy: Policy, kept: Storage, config: A2CConfig) -> None:
     for t in range(kept.steps):
         parameters, values, state = policy({k: v[t] for k, v in kept.observations.items()}, state)
         mask = None if kept.masks is None else kept.masks[t]
-        log_probs, entropies = log_prob_entropy(policy.spec.action, parameters.double(), kept.actions[t], mask, policy.log_std)
-        terms = -log_probs * advantages[t] + config.value_weight * 0.5 * (values - returns[t]) ** 2 - config.entropy_weight * entropies
+        log_probs, entropies = log_prob_entropy(
+            policy.spec.action, parameters.double(), kept.actions[t], mask, policy.log_std
+        )
+        terms = (
+            -log_probs * advantages[t]
+            + config.value_weight * 0.5 * (values - returns[t]) ** 2
+            - config.entropy_weight * entropies
+        )
         loss = loss + terms[here[t]].sum() / here.sum()
         state = state * ~kept.dones[t][:, None]
     loss.backward()
@@ -70,7 +76,9 @@ def plain_step(policy: Policy, kept: Storage, config: A2CConfig) -> None:
     ],
     ids=["choice", "numbers", "masks", "leaving", "leaving, not normalised"],
 )
-def test_an_update_is_the_plain_one(world: object, config: dict[str, int], settings: dict[str, object], memory: str) -> None:
+def test_an_update_is_the_plain_one(
+    world: object, config: dict[str, int], settings: dict[str, object], memory: str
+) -> None:
     chosen = A2CConfig(num_steps=9, entropy_weight=0.02, max_gradient_norm=0.3, gamma=0.9, seed=3, **settings)
     chosen = replace(chosen, policy=PolicyConfig(hidden=(8,), memory=memory, memory_size=4))
     trainer = A2C(wl.Simulation(world, 4, seed=1, config=config), chosen)
@@ -82,13 +90,16 @@ def test_an_update_is_the_plain_one(world: object, config: dict[str, int], setti
     policy = copy.deepcopy(learner.policy)
     before = learner.optimizer.flat.clone()
     trainer.iterate()
-    plain_step(policy, learner.player.storage, chosen)
+    plain_step(policy, learner.actor.storage, chosen)
     assert not torch.equal(before, learner.optimizer.flat)
     for (name, have), want in zip(learner.policy.named_parameters(), policy.parameters(), strict=True):
         torch.testing.assert_close(have, want, rtol=1e-3, atol=2e-5, msg=name)
 
 
-@pytest.mark.parametrize(("settings", "match"), [({"schedule": "kl"}, "divergence"), ({"n_steps": 17}, "n_steps"), ({"n_steps": -1}, "n_steps")])
+@pytest.mark.parametrize(
+    ("settings", "match"),
+    [({"schedule": "kl"}, "divergence"), ({"n_steps": 17}, "n_steps"), ({"n_steps": -1}, "n_steps")],
+)
 def test_settings_that_make_no_sense_are_refused(settings: dict[str, object], match: str) -> None:
     with pytest.raises(InputError, match=match):
         A2CConfig(**settings)

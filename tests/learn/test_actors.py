@@ -6,17 +6,17 @@ from dataclasses import replace
 import pytest
 import torch
 
-from worldloom.core.errors import InputError
+from worldloom.core.base.errors import InputError
 from worldloom.core.simulation import Simulation
-from worldloom.learn.actions import mode
-from worldloom.learn.actors import PolicyActor, QActor, open_run, seated
-from worldloom.learn.algorithms import ALGORITHMS
-from worldloom.learn.callbacks import StopAfter
-from worldloom.learn.policy_config import PolicyConfig
-from worldloom.learn.ppo import PPO, PPOConfig
-from worldloom.learn.recorder import Recorder
-from worldloom.learn.run_folder import RunFolder
-from worldloom.learn.runs import Request, request_to_dict, run_training
+from worldloom.learn.actions.distributions import mode
+from worldloom.learn.algorithms.ppo import PPO, PPOConfig
+from worldloom.learn.algorithms.registry import ALGORITHMS
+from worldloom.learn.config.policy_config import PolicyConfig
+from worldloom.learn.play.actors import PolicyActor, QActor, make_actors, open_run
+from worldloom.learn.runs.run_folder import RunFolder
+from worldloom.learn.runs.run_recorder import RunRecorder
+from worldloom.learn.runs.training_run import TrainingRequest, request_to_dict, run_training
+from worldloom.learn.training.callbacks import StopAfter
 
 PPO_SMALL = PPOConfig(num_envs=4, num_steps=8, device="cpu", total_steps=96)
 
@@ -24,7 +24,7 @@ PPO_SMALL = PPOConfig(num_envs=4, num_steps=8, device="cpu", total_steps=96)
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs") / "ppo"
-    run_training(Request("CartPole-v1", "ppo", PPO_SMALL, run_dir=folder, world_config={"force": 7.0}))
+    run_training(TrainingRequest("CartPole-v1", "ppo", PPO_SMALL, run_dir=folder, world_config={"force": 7.0}))
     return folder
 
 
@@ -34,11 +34,11 @@ def test_a_policy_acts_as_it_did(run):
     trainer.load_tensors({k: v for k, v in saved.checkpoint.tensors.items() if not k.startswith("worlds/")})
     with saved.worlds(5, "cpu", 3) as worlds:
         assert worlds.get_config("force") == 7.0
-        ((name, (seats, actor)),) = saved.players(worlds).items()
+        ((name, (agent_group, actor)),) = saved.actors(worlds).items()
         seen = {"sight": torch.randn(5, 4)}
         actions, _ = actor.act(seen, actor.initial_state(5, "cpu"), None)
     policy = trainer.learners[name].policy
-    assert torch.equal(actions, mode(seats.spec.action, policy(seen, policy.initial_state(5, "cpu"))[0]))
+    assert torch.equal(actions, mode(agent_group.spec.action, policy(seen, policy.initial_state(5, "cpu"))[0]))
 
 
 @pytest.mark.parametrize("algorithm", ["ppo", "dqn"])
@@ -46,10 +46,12 @@ def test_policies_of_a_training_play_elsewhere(algorithm):
     trainer_of, config = ALGORITHMS[algorithm]
     trainer = trainer_of("CartPole-v1", config(num_envs=4, device="cpu"))
     with Simulation("CartPole-v1", 3, "cpu", seed=5) as worlds:
-        ((name, (seats, actor)),) = seated(trainer.learners, worlds).items()
-        assert (name, seats.rows, seats.simulation) == ("Cart", 3, worlds)
-        actions, _ = actor.act(seats.observations(), actor.initial_state(3, "cpu"), seats.mask())
-        assert actions.shape == (3, 1) and actor.act(seats.observations(), actor.initial_state(3, "cpu"), None)[0].equal(actions)
+        ((name, (agent_group, actor)),) = make_actors(trainer.learners, worlds).items()
+        assert (name, agent_group.rows, agent_group.simulation) == ("Cart", 3, worlds)
+        actions, _ = actor.act(agent_group.observations(), actor.initial_state(3, "cpu"), agent_group.mask())
+        assert actions.shape == (3, 1) and actor.act(agent_group.observations(), actor.initial_state(3, "cpu"), None)[
+            0
+        ].equal(actions)
     assert type(actor) is (QActor if algorithm == "dqn" else PolicyActor)
 
 
@@ -64,7 +66,7 @@ def test_drawn_actions_follow_the_seed(run):
 
     def drawn(seed):
         with saved.worlds(64, "cpu", 3) as worlds:
-            actor = saved.players(worlds, stochastic=True, seed=seed)["Cart"][1]
+            actor = saved.actors(worlds, stochastic=True, seed=seed)["Cart"][1]
             seen = {"sight": torch.zeros(64, 4)}
             return torch.cat([actor.act(seen, actor.initial_state(64, "cpu"), None)[0] for _ in range(2)], 1)
 
@@ -76,17 +78,21 @@ def test_drawn_actions_follow_the_seed(run):
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_every_algorithm_leaves_policies_that_can_be_read(tmp_path, algorithm):
-    config = ALGORITHMS[algorithm][1](num_envs=4, device="cpu", total_steps=64, policy=PolicyConfig(hidden=(8,), normalize_observations=True))
-    run_training(Request("CartPole-v1", algorithm, config, run_dir=tmp_path / "run"))
+    config = ALGORITHMS[algorithm][1](
+        num_envs=4, device="cpu", total_steps=64, policy=PolicyConfig(hidden=(8,), normalize_observations=True)
+    )
+    run_training(TrainingRequest("CartPole-v1", algorithm, config, run_dir=tmp_path / "run"))
     saved = open_run(tmp_path / "run", "best" if algorithm == "a2c" else "last")
     with saved.worlds(2, "cpu", 0) as worlds:
-        actor = saved.players(worlds)["Cart"][1]
+        actor = saved.actors(worlds)["Cart"][1]
         assert isinstance(actor, QActor if algorithm == "dqn" else PolicyActor)
-        actions, _ = actor.act({"sight": torch.zeros(2, 4)}, actor.initial_state(2, "cpu"), torch.tensor([[True, False], [False, True]]))
+        actions, _ = actor.act(
+            {"sight": torch.zeros(2, 4)}, actor.initial_state(2, "cpu"), torch.tensor([[True, False], [False, True]])
+        )
         assert actions[:, 0].tolist() == [0, 1]  # what is forbidden is not done
         if algorithm == "dqn":
             with pytest.raises(InputError, match="no probabilities to draw with"):
-                saved.players(worlds, stochastic=True)
+                saved.actors(worlds, stochastic=True)
 
 
 def test_a_network_of_ones_own_cannot_be_rebuilt(tmp_path):
@@ -98,11 +104,11 @@ def test_a_network_of_ones_own_cannot_be_rebuilt(tmp_path):
         def forward(self, sight):
             return self.both(sight)[:, :2], self.both(sight)[:, 2]
 
-    with RunFolder(tmp_path / "run", request_to_dict(Request("CartPole-v1", "ppo", PPO_SMALL))) as folder:
-        PPO("CartPole-v1", PPO_SMALL, network=Own()).learn(callbacks=[Recorder(folder)])
+    with RunFolder(tmp_path / "run", request_to_dict(TrainingRequest("CartPole-v1", "ppo", PPO_SMALL))) as folder:
+        PPO("CartPole-v1", PPO_SMALL, network=Own()).learn(callbacks=[RunRecorder(folder)])
     saved = open_run(tmp_path / "run")
     with saved.worlds(2, "cpu", 0) as worlds, pytest.raises(InputError, match="cannot be rebuilt from a file"):
-        saved.players(worlds)
+        saved.actors(worlds)
 
 
 def test_checkpoints_are_found_by_name(run, tmp_path):
@@ -111,6 +117,6 @@ def test_checkpoints_are_found_by_name(run, tmp_path):
     assert open_run(run, str(run / "checkpoints" / "iteration_00000003")).checkpoint.steps == 96
     with pytest.raises(InputError, match=r"there is no checkpoint 'first' in .*iteration_00000003"):
         open_run(run, "first")
-    (tmp_path / "config.json").write_text(json.dumps(request_to_dict(Request("CartPole-v1", "ppo", PPO_SMALL))))
+    (tmp_path / "config.json").write_text(json.dumps(request_to_dict(TrainingRequest("CartPole-v1", "ppo", PPO_SMALL))))
     with pytest.raises(InputError, match="has no checkpoint yet"):
         open_run(tmp_path)

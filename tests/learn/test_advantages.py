@@ -8,8 +8,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from worldloom.core.errors import InputError
-from worldloom.learn.advantages import add_final_values, gae, n_step_returns
+from worldloom.core.base.errors import InputError
+from worldloom.learn.losses.advantages import add_bootstrap_values, gae, n_step_returns
 
 CLOSE = {"rtol": 2e-5, "atol": 2e-5}
 
@@ -35,7 +35,12 @@ def n_step_return_of(rewards: np.ndarray, values: np.ndarray, dones: np.ndarray,
 
 def plain_n_step(rewards: torch.Tensor, values: torch.Tensor, dones: torch.Tensor, gamma: float, n: int) -> np.ndarray:
     r, v, d = (x.numpy().astype(np.float64) for x in (rewards, values, dones))
-    return np.array([[n_step_return_of(r[:, i], v[:, i], d[:, i], gamma, n, t) for i in range(r.shape[1])] for t in range(r.shape[0])])
+    return np.array(
+        [
+            [n_step_return_of(r[:, i], v[:, i], d[:, i], gamma, n, t) for i in range(r.shape[1])]
+            for t in range(r.shape[0])
+        ]
+    )
 
 
 def plain_gae(rewards: torch.Tensor, values: torch.Tensor, dones: torch.Tensor, gamma: float, lam: float) -> np.ndarray:
@@ -53,7 +58,9 @@ def plain_gae(rewards: torch.Tensor, values: torch.Tensor, dones: torch.Tensor, 
     return advantages
 
 
-@pytest.mark.parametrize(("steps", "rows", "ends"), [(1, 1, 0.0), (1, 3, 1.0), (7, 5, 0.0), (17, 13, 0.2), (31, 3, 0.6)])
+@pytest.mark.parametrize(
+    ("steps", "rows", "ends"), [(1, 1, 0.0), (1, 3, 1.0), (7, 5, 0.0), (17, 13, 0.2), (31, 3, 0.6)]
+)
 @pytest.mark.parametrize(("gamma", "lam"), [(0.99, 0.95), (1.0, 1.0), (0.9, 0.0), (0.0, 0.7)])
 def test_gae_is_the_sum_of_discounted_surprises(steps: int, rows: int, ends: float, gamma: float, lam: float) -> None:
     rewards, values, dones = window(steps, rows, ends, seed=steps)
@@ -64,16 +71,30 @@ def test_gae_is_the_sum_of_discounted_surprises(steps: int, rows: int, ends: flo
 
 
 @settings(max_examples=40, deadline=None)
-@given(steps=st.integers(1, 12), rows=st.integers(1, 4), ends=st.sampled_from([0.0, 0.3, 1.0]), n=st.integers(1, 15), seed=st.integers(0, 99))
-def test_n_step_returns_stop_at_n_rewards_the_episode_and_the_window(steps: int, rows: int, ends: float, n: int, seed: int) -> None:
+@given(
+    steps=st.integers(1, 12),
+    rows=st.integers(1, 4),
+    ends=st.sampled_from([0.0, 0.3, 1.0]),
+    n=st.integers(1, 15),
+    seed=st.integers(0, 99),
+)
+def test_n_step_returns_stop_at_n_rewards_the_episode_and_the_window(
+    steps: int, rows: int, ends: float, n: int, seed: int
+) -> None:
     rewards, values, dones = window(steps, rows, ends, seed)
-    np.testing.assert_allclose(n_step_returns(rewards, values, dones, 0.97, n).numpy(), plain_n_step(rewards, values, dones, 0.97, n), **CLOSE)
+    np.testing.assert_allclose(
+        n_step_returns(rewards, values, dones, 0.97, n).numpy(), plain_n_step(rewards, values, dones, 0.97, n), **CLOSE
+    )
 
 
 def test_the_ends_of_lambda_are_one_step_and_the_whole_window() -> None:
     rewards, values, dones = window(19, 7, 0.15)
-    torch.testing.assert_close(gae(rewards, values, dones, 0.98, 0.0)[1], n_step_returns(rewards, values, dones, 0.98, 1), **CLOSE)
-    torch.testing.assert_close(gae(rewards, values, dones, 0.98, 1.0)[1], n_step_returns(rewards, values, dones, 0.98, 19), **CLOSE)
+    torch.testing.assert_close(
+        gae(rewards, values, dones, 0.98, 0.0)[1], n_step_returns(rewards, values, dones, 0.98, 1), **CLOSE
+    )
+    torch.testing.assert_close(
+        gae(rewards, values, dones, 0.98, 1.0)[1], n_step_returns(rewards, values, dones, 0.98, 19), **CLOSE
+    )
 
 
 def test_nothing_leaks_over_the_end_of_an_episode() -> None:
@@ -101,7 +122,7 @@ def test_final_values_are_added_where_a_time_limit_ended_an_episode() -> None:
     rewards = torch.zeros(6, 3)
     steps = torch.tensor([[1, -1, 5], [4, -1, -1]], dtype=torch.int32)
     final_values = torch.tensor([[10.0, 20.0, 30.0], [40.0, 50.0, 60.0]])
-    add_final_values(rewards, steps, final_values, 0.5)
+    add_bootstrap_values(rewards, steps, final_values, 0.5)
     expected = torch.zeros(6, 3)
     expected[1, 0], expected[4, 0], expected[5, 2] = 5.0, 20.0, 15.0
     torch.testing.assert_close(rewards, expected, rtol=0.0, atol=0.0)
@@ -112,7 +133,7 @@ def test_a_time_limit_with_its_final_value_equals_an_episode_that_went_on() -> N
     rewards, values, dones = window(3, 1, 0.0)
     longer = n_step_returns(rewards, values, dones, 0.9, 3)
     dones[2] = True
-    add_final_values(rewards, torch.tensor([[2]], dtype=torch.int32), values[3:].clone(), 0.9)
+    add_bootstrap_values(rewards, torch.tensor([[2]], dtype=torch.int32), values[3:].clone(), 0.9)
     values[3] = 1000.0  # of the next episode: it must not matter
     torch.testing.assert_close(n_step_returns(rewards, values, dones, 0.9, 3), longer)
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from worldloom.core.errors import InputError
-from worldloom.learn.algorithms import ALGORITHMS, algorithm, config_from_dict, config_to_dict
-from worldloom.learn.config import TrainConfig
-from worldloom.learn.policy_config import PolicyConfig
-from worldloom.learn.ppo import PPO, PPOConfig
-from worldloom.learn.trainer import Trainer
+from worldloom.core.base.errors import InputError
+from worldloom.learn.algorithms.ppo import PPO, PPOConfig
+from worldloom.learn.algorithms.registry import ALGORITHMS, algorithm, config_from_dict, config_to_dict
+from worldloom.learn.config.policy_config import PolicyConfig
+from worldloom.learn.config.train_config import TrainConfig
+from worldloom.learn.training.trainer import Trainer
 
 
 def test_every_algorithm_has_a_trainer_and_settings() -> None:
@@ -26,13 +26,17 @@ def test_every_algorithm_has_a_trainer_and_settings() -> None:
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_settings_survive_json(name: str) -> None:
     _, kind = algorithm(name)
-    config = replace(kind(), seed=7, learning_rate=1e-4, policy=PolicyConfig(hidden=(32, 16), normalize_observations=True))
+    config = replace(
+        kind(), seed=7, learning_rate=1e-4, policy=PolicyConfig(hidden=(32, 16), normalize_observations=True)
+    )
     again = config_from_dict(kind, json.loads(json.dumps(config_to_dict(config))))
     assert again == config and type(again) is kind and again.policy.hidden == (32, 16)
 
 
 def test_whole_numbers_do_for_real_ones() -> None:
-    assert config_from_dict(PPOConfig, {"gamma": 1, "max_gradient_norm": 2}) == PPOConfig(gamma=1.0, max_gradient_norm=2.0)
+    assert config_from_dict(PPOConfig, {"gamma": 1, "max_gradient_norm": 2}) == PPOConfig(
+        gamma=1.0, max_gradient_norm=2.0
+    )
 
 
 @pytest.mark.parametrize(

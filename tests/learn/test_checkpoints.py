@@ -15,19 +15,21 @@ from pathlib import Path
 import pytest
 import torch
 
-from worldloom.core.errors import InputError
-from worldloom.learn.checkpoints import STATE, TENSORS, Checkpoints, check, note_of
+from worldloom.core.base.errors import InputError
+from worldloom.learn.runs.checkpoints import STATE, TENSORS, Checkpoints, read_metadata, verify_checkpoint
 
 WRITER = Path(__file__).parent / "checkpoint_writer.py"
 DIED = 7
 
 
 def save(checkpoints, iteration, score=None):
-    return checkpoints.save({"w": torch.full((3,), float(iteration))}, {"lr": 0.1}, iteration=iteration, steps=10 * iteration, score=score)
+    return checkpoints.save(
+        {"w": torch.full((3,), float(iteration))}, {"lr": 0.1}, iteration=iteration, steps=10 * iteration, score=score
+    )
 
 
 def iterations(checkpoints):
-    return [note_of(path).iteration for path in checkpoints.all()]
+    return [read_metadata(path).iteration for path in checkpoints.all()]
 
 
 def test_what_is_saved_is_loaded(tmp_path):
@@ -65,7 +67,7 @@ def test_the_last_and_the_best_are_kept(tmp_path):
     assert iterations(checkpoints) == [3, 5, 6]
     assert checkpoints.latest().name == "iteration_00000006"
     assert checkpoints.best().name == "iteration_00000003", "the later one of two equals"
-    assert note_of(checkpoints.latest()).score is None
+    assert read_metadata(checkpoints.latest()).score is None
     save(checkpoints, 7, 6.0)
     assert iterations(checkpoints) == [6, 7]
 
@@ -108,9 +110,15 @@ def change_state(path, **changes):
 SPOILT = {
     "tensors cut short": (cut_tensors, "tensors.safetensors has 20 bytes instead of"),
     "tensors altered": (flip_a_bit, "tensors.safetensors was altered"),
-    "no tensors": (lambda path: (path / TENSORS).unlink(), "tensors.safetensors cannot be read (No such file or directory)"),
+    "no tensors": (
+        lambda path: (path / TENSORS).unlink(),
+        "tensors.safetensors cannot be read (No such file or directory)",
+    ),
     "state cut short": (cut_state, "state.json is no whole JSON document"),
-    "state not text": (lambda path: (path / STATE).write_bytes(b"\xff\xfe\x00"), "state.json is no whole JSON document"),
+    "state not text": (
+        lambda path: (path / STATE).write_bytes(b"\xff\xfe\x00"),
+        "state.json is no whole JSON document",
+    ),
     "no state": (lambda path: (path / STATE).unlink(), "state.json cannot be read (No such file or directory)"),
     "state a list": (lambda path: (path / STATE).write_text("[]"), "state.json lacks what every checkpoint has"),
     "state without steps": (lambda path: change_state(path, steps=None), "state.json lacks what every checkpoint has"),
@@ -126,10 +134,12 @@ def test_spoilt_files_are_refused_and_passed_over(tmp_path, spoil, problem):
     with pytest.raises(InputError) as caught:
         checkpoints.load(last)
     message = str(caught.value)
-    assert message.startswith(f"checkpoint {last} cannot be used, since {problem}") and message.endswith(": take another one")
+    assert message.startswith(f"checkpoint {last} cannot be used, since {problem}") and message.endswith(
+        ": take another one"
+    )
     with pytest.warns(UserWarning, match="passed over: checkpoint .*iteration_00000002 cannot be used"):
         assert checkpoints.latest().name == "iteration_00000001"
-    assert check(tmp_path / "iteration_00000001").iteration == 1
+    assert verify_checkpoint(tmp_path / "iteration_00000001").iteration == 1
     save(checkpoints, 2)
     assert checkpoints.latest().name == "iteration_00000002"
 
@@ -156,7 +166,9 @@ def test_a_file_that_is_no_safetensors_file_is_refused(tmp_path):
 def test_a_later_format_is_refused(tmp_path):
     path = save(Checkpoints(tmp_path), 1)
     change_state(path, format=2)
-    with pytest.raises(InputError, match="has format 2, and this version of worldloom reads up to 1: update worldloom to use it"):
+    with pytest.raises(
+        InputError, match="has format 2, and this version of worldloom reads up to 1: update worldloom to use it"
+    ):
         Checkpoints(tmp_path).load(path)
 
 
@@ -177,7 +189,7 @@ def test_leftovers_are_swept_by_the_writer_alone(tmp_path):
     assert Checkpoints(tmp_path).latest() is None
     assert len(list(tmp_path.iterdir())) == 4, "a reader touches nothing: the writer may still be at work"
     writer = Checkpoints(tmp_path)
-    writer.sweep()
+    writer.remove_leftovers()
     assert writer.latest() == done
     assert sorted(p.name for p in tmp_path.iterdir()) == ["iteration_00000001", "notes.txt"]
 
@@ -185,7 +197,9 @@ def test_leftovers_are_swept_by_the_writer_alone(tmp_path):
 @pytest.fixture(scope="module")
 def writer():
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    with subprocess.Popen([sys.executable, str(WRITER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment) as process:
+    with subprocess.Popen(
+        [sys.executable, str(WRITER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+    ) as process:
         assert process.stdout.readline() == "ready\n"
         yield process
         process.stdin.close()
@@ -199,7 +213,7 @@ def ask(writer, *command):
 def latest_iteration(folder):
     """The iteration of the latest checkpoint as the next writer finds it, after a look at every number in it; 0 where there is none."""
     checkpoints = Checkpoints(folder)
-    checkpoints.sweep()
+    checkpoints.remove_leftovers()
     for path in checkpoints.all():
         loaded = checkpoints.load(path)
         i = loaded.iteration
@@ -207,7 +221,7 @@ def latest_iteration(folder):
         assert torch.equal(loaded.tensors["weights"], torch.full((5000,), float(i)))
         assert torch.equal(loaded.tensors["order"], torch.arange(1000) + i)
     latest = checkpoints.latest()
-    return 0 if latest is None else note_of(latest).iteration
+    return 0 if latest is None else read_metadata(latest).iteration
 
 
 @pytest.mark.filterwarnings("error")  # a checkpoint that had to be passed over would warn

@@ -13,28 +13,41 @@ import pytest
 import safetensors.torch
 import torch
 
-from worldloom.core.errors import InputError
-from worldloom.learn.checkpoints import STATE, TENSORS, Checkpoints
-from worldloom.learn.dqn import DQNConfig
-from worldloom.learn.policy_config import PolicyConfig
-from worldloom.learn.ppo import PPOConfig
-from worldloom.learn.progress import Progress
-from worldloom.learn.run_folder import RunFolder, read_config, read_metrics
-from worldloom.learn.runs import Request, run_training
-from worldloom.learn.vtrace import VTraceConfig
+from worldloom.core.base.errors import InputError
+from worldloom.learn.algorithms.dqn import DQNConfig
+from worldloom.learn.algorithms.ppo import PPOConfig
+from worldloom.learn.algorithms.vtrace import VTraceConfig
+from worldloom.learn.config.policy_config import PolicyConfig
+from worldloom.learn.runs.checkpoints import STATE, TENSORS, Checkpoints
+from worldloom.learn.runs.run_folder import RunFolder, read_config, read_metrics
+from worldloom.learn.runs.training_run import TrainingRequest, run_training
+from worldloom.learn.training.progress import Progress
 
 NETWORK = PolicyConfig(hidden=(8,))
 SETTINGS = {
     "ppo": PPOConfig(num_envs=4, num_steps=8, minibatches=2, device="cpu", total_steps=96, policy=NETWORK),
-    "dqn": DQNConfig(num_envs=4, device="cpu", total_steps=96, learning_starts=32, batch_size=8, replay_capacity=200, prioritized=True, policy=NETWORK),
-    "vtrace": VTraceConfig(num_envs=4, num_steps=8, steps_per_update=4, batches=2, device="cpu", total_steps=96, policy=NETWORK),
+    "dqn": DQNConfig(
+        num_envs=4,
+        device="cpu",
+        total_steps=96,
+        learning_starts=32,
+        batch_size=8,
+        replay_capacity=200,
+        prioritized=True,
+        policy=NETWORK,
+    ),
+    "vtrace": VTraceConfig(
+        num_envs=4, num_steps=8, steps_per_update=4, batches=2, device="cpu", total_steps=96, policy=NETWORK
+    ),
 }
 PRECIOUS = "somebody else's file\n"
 
 
 def trained(folder, algorithm="ppo"):
     """A run of 96 steps in ``folder``, with three checkpoints or more, and the request that goes on with it."""
-    request = Request("CartPole-v1", algorithm, SETTINGS[algorithm], run_dir=folder, checkpoint_every=1e-6, keep=3)
+    request = TrainingRequest(
+        "CartPole-v1", algorithm, SETTINGS[algorithm], run_dir=folder, checkpoint_every=1e-6, keep=3
+    )
     run_training(request)
     return replace(request, resume="yes", config=replace(request.config, total_steps=128))
 
@@ -193,7 +206,13 @@ def test_a_folder_that_lost_its_settings_is_not_taken_for_a_new_run(run):
 def test_metrics_that_cannot_be_read_are_refused_before_anything_changes(run):
     folder, request = run
     lines = (folder / "metrics.jsonl").read_text().splitlines()
-    for wrong in ("nonsense", '{"iteration": 2, "steps": "many"}', '{"iteration": true}', "[" * 5000, '{"iteration": 1, "seconds": 1' + "0" * 400 + "}"):
+    for wrong in (
+        "nonsense",
+        '{"iteration": 2, "steps": "many"}',
+        '{"iteration": true}',
+        "[" * 5000,
+        '{"iteration": 1, "seconds": 1' + "0" * 400 + "}",
+    ):
         (folder / "metrics.jsonl").write_text("\n".join([lines[0], wrong, lines[2]]) + "\n")
         refused(request, r"metrics\.jsonl, line 2, is no row of metrics")
 
@@ -214,18 +233,28 @@ def reseal(folder, change):
 HOSTILE = [
     ("ppo", lambda t: t.pop("Cart/policy/network.actor.weight"), "has no 'policy/network.actor.weight'"),
     ("ppo", lambda t: t.update({"Cart/sampler": t["Cart/sampler"].float()}), "'sampler' of shape .* and type float32"),
-    ("ppo", lambda t: t["Cart/policy/network.actor.weight"].fill_(float("nan")), "'policy/network.actor.weight' .* is not finite"),
+    (
+        "ppo",
+        lambda t: t["Cart/policy/network.actor.weight"].fill_(float("nan")),
+        "'policy/network.actor.weight' .* is not finite",
+    ),
     ("ppo", lambda t: t["Cart/optimizer/square"].fill_(-1.0), "'optimizer/square' .* is not between"),
     ("dqn", lambda t: t["Cart/rows/replay/cursor"].fill_(-7), "'rows/replay/cursor' .* is not between 0 and"),
     ("dqn", lambda t: t["Cart/rows/replay/actions"].fill_(2), "'rows/replay/actions' .* is not between 0 and 1"),
-    ("dqn", lambda t: t["Cart/rows/replay/priorities.priorities"].fill_(float("nan")), "priorities.priorities' .* is not between"),
+    (
+        "dqn",
+        lambda t: t["Cart/rows/replay/priorities.priorities"].fill_(float("nan")),
+        "priorities.priorities' .* is not between",
+    ),
     ("vtrace", lambda t: t["window/Cart/first"].fill_(8), "'first' .* is not between 0 and 7"),
     ("vtrace", lambda t: t["window/Cart/actions"].fill_(-1), "'actions' .* is not between 0 and 1"),
     ("vtrace", lambda t: t.pop("turn"), "has no 'turn'"),
 ]
 
 
-@pytest.mark.parametrize("algorithm, change, match", HOSTILE, ids=[f"{algorithm}-{match[:30]}" for algorithm, _, match in HOSTILE])
+@pytest.mark.parametrize(
+    "algorithm, change, match", HOSTILE, ids=[f"{algorithm}-{match[:30]}" for algorithm, _, match in HOSTILE]
+)
 def test_tensors_that_no_training_saves_are_refused(originals, tmp_path, algorithm, change, match):
     folder, request = originals[algorithm]
     shutil.copytree(folder, tmp_path / "run")
@@ -236,7 +265,9 @@ def test_tensors_that_no_training_saves_are_refused(originals, tmp_path, algorit
 def test_padding_of_priorities_is_never_drawn(originals, tmp_path):
     folder, request = originals["dqn"]
     shutil.copytree(folder, tmp_path / "run")
-    reseal(tmp_path / "run", lambda t: t["Cart/rows/replay/priorities.priorities"][-1, 80:].fill_(1e6))  # 200 places fill a block and 72 of the next
+    reseal(
+        tmp_path / "run", lambda t: t["Cart/rows/replay/priorities.priorities"][-1, 80:].fill_(1e6)
+    )  # 200 places fill a block and 72 of the next
     assert run_training(replace(request, run_dir=tmp_path / "run")).complete
 
 
@@ -308,7 +339,16 @@ def test_links_in_the_place_of_files_are_refused(run, precious, name, dangling):
     assert contents(precious) == before
 
 
-@pytest.mark.parametrize("name", ["iteration_00000003", "iteration_00000099", ".writing_iteration_00000004", ".dropped_x", ".replaced_iteration_00000009"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "iteration_00000003",
+        "iteration_00000099",
+        ".writing_iteration_00000004",
+        ".dropped_x",
+        ".replaced_iteration_00000009",
+    ],
+)
 def test_links_below_checkpoints_are_told(run, precious, name):
     folder, request = run
     place = folder / "checkpoints" / name
@@ -339,14 +379,23 @@ def test_a_full_disk_at_a_checkpoint_is_told_in_one_sentence(tmp_path, monkeypat
 
     def full(tensors, path):
         path.write_bytes(b"half")
-        raise safetensors.SafetensorError('Error while serializing: IoError(Os { code: 28, kind: StorageFull, message: "No space left on device" })')
+        raise safetensors.SafetensorError(
+            'Error while serializing: IoError(Os { code: 28, kind: StorageFull, message: "No space left on device" })'
+        )
 
     monkeypatch.setattr(safetensors.torch, "save_file", full)
     with pytest.raises(InputError) as caught:
         saved.save({"w": torch.zeros(1000)}, {}, iteration=2, steps=2)
     sentence = str(caught.value)
-    assert sentence.startswith(f"checkpoint {tmp_path / 'iteration_00000002'} cannot be written (") and "No space left on device" in sentence
-    assert "4,000 bytes are needed and " in sentence and " bytes are free on the disk of " in sentence and "\n" not in sentence
+    assert (
+        sentence.startswith(f"checkpoint {tmp_path / 'iteration_00000002'} cannot be written (")
+        and "No space left on device" in sentence
+    )
+    assert (
+        "4,000 bytes are needed and " in sentence
+        and " bytes are free on the disk of " in sentence
+        and "\n" not in sentence
+    )
     assert contents(tmp_path) == before
 
 
@@ -354,7 +403,10 @@ def test_a_full_disk_while_metrics_are_written_is_told(tmp_path):
     folder = RunFolder(tmp_path / "run", {})
     os.dup2(os.open("/dev/full", os.O_WRONLY), folder._metrics.fileno())
     with (
-        pytest.raises(InputError, match=r"metrics\.jsonl cannot be written \(No space left on device\): \d+ bytes are needed and [\d,]+ bytes are free"),
+        pytest.raises(
+            InputError,
+            match=r"metrics\.jsonl cannot be written \(No space left on device\): \d+ bytes are needed and [\d,]+ bytes are free",
+        ),
         folder,
     ):
         folder.write(Progress(1, 10, 100, 1.0, 10.0, {}))
@@ -364,7 +416,7 @@ def test_a_full_disk_while_metrics_are_written_is_told(tmp_path):
 
 def test_the_training_ends_in_good_order_on_a_full_disk(tmp_path, monkeypatch):
     """What was saved before stays, and goes on once there is room."""
-    request = Request("CartPole-v1", "ppo", SETTINGS["ppo"], run_dir=tmp_path / "run", checkpoint_every=1e-6)
+    request = TrainingRequest("CartPole-v1", "ppo", SETTINGS["ppo"], run_dir=tmp_path / "run", checkpoint_every=1e-6)
     attempts = itertools.count(1)
 
     def full_at_the_second(tensors, path):

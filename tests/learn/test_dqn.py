@@ -13,21 +13,21 @@ from torch import Tensor
 from worlds import CLOCK, FARM, KITCHEN, PARTY, Farm, Ram, Sheep, butt, graze, ram_sense, share, sheep_sense, shine
 
 import worldloom as wl
-from worldloom.core.errors import InputError
-from worldloom.learn.actors import QActor
-from worldloom.learn.callbacks import Callback, StopAt
-from worldloom.learn.defaults import tuned
-from worldloom.learn.dqn import DQN, DQNConfig, huber, td_targets
-from worldloom.learn.epsilon_greedy import EpsilonGreedy
-from worldloom.learn.evaluate import evaluate
-from worldloom.learn.learner import Team
-from worldloom.learn.policy_config import PolicyConfig
-from worldloom.learn.ppo import PPOConfig
-from worldloom.learn.progress import METRICS, Progress
-from worldloom.learn.q_learner import MASK, QLearner
-from worldloom.learn.replay import Batch
-from worldloom.learn.seats import Seats
-from worldloom.learn.trainer import Trainer
+from worldloom.core.base.errors import InputError
+from worldloom.learn.actions.epsilon_greedy import EpsilonGreedy
+from worldloom.learn.agents.agent_group import AgentGroup
+from worldloom.learn.algorithms.dqn import DQN, DQNConfig, huber, td_targets
+from worldloom.learn.algorithms.learner import PolicyGroup
+from worldloom.learn.algorithms.ppo import PPOConfig
+from worldloom.learn.algorithms.q_learner import MASK, QLearner
+from worldloom.learn.config.policy_config import PolicyConfig
+from worldloom.learn.config.tuned_defaults import tuned_config
+from worldloom.learn.play.actors import QActor
+from worldloom.learn.play.evaluation import evaluate
+from worldloom.learn.rollout.replay_buffer import TransitionBatch
+from worldloom.learn.training.callbacks import Callback, StopAt
+from worldloom.learn.training.progress import METRICS, Progress
+from worldloom.learn.training.trainer import Trainer
 
 CPU = torch.device("cpu")
 SMALL = DQNConfig(
@@ -126,7 +126,14 @@ def stare(wreck: Wreck, world: Yard):
 
 
 YARD = wl.Definition("Yard-test", Yard, {Wreck: 1}, step=(rust,), observe=(stare,))
-FLOCK = wl.Definition("Flock-test", Farm, {Sheep: 3, Ram: 1}, step=(graze, butt, share), observe=(sheep_sense, ram_sense, shine), max_steps=7)
+FLOCK = wl.Definition(
+    "Flock-test",
+    Farm,
+    {Sheep: 3, Ram: 1},
+    step=(graze, butt, share),
+    observe=(sheep_sense, ram_sense, shine),
+    max_steps=7,
+)
 
 
 class Diary(Callback):
@@ -151,7 +158,11 @@ def only(trainer: DQN) -> QLearner:
 
 def forward(state: dict[str, Tensor], x: np.ndarray) -> np.ndarray:
     """The Q network of one hidden layer in float64."""
-    (w1, b1), (w2, b2) = [(state[k].double().numpy(), state[k.replace("weight", "bias")].double().numpy()) for k in state if k.endswith("weight")]
+    (w1, b1), (w2, b2) = [
+        (state[k].double().numpy(), state[k.replace("weight", "bias")].double().numpy())
+        for k in state
+        if k.endswith("weight")
+    ]
     return np.tanh(x @ w1.T + b1) @ w2.T + b2
 
 
@@ -205,9 +216,14 @@ def test_targets_count_allowed_actions_only(double: bool) -> None:
     mask = torch.rand(64, 4, generator=generator) < 0.5
     mask[:2] = torch.tensor([[False] * 4, [True] * 4])
     rewards, discounts = torch.randn(2, 64, generator=generator)
-    batch = Batch({}, torch.zeros(64, 1), rewards, {"sight": following, MASK: mask}, discounts, torch.ones(64), torch.arange(64))
+    batch = TransitionBatch(
+        {}, torch.zeros(64, 1), rewards, {"sight": following, MASK: mask}, discounts, torch.ones(64), torch.arange(64)
+    )
     with torch.no_grad():
-        values, ranking = learner.target({"sight": following}), learner.policy({"sight": following}) if double else learner.target({"sight": following})
+        values, ranking = (
+            learner.target({"sight": following}),
+            learner.policy({"sight": following}) if double else learner.target({"sight": following}),
+        )
     found, free = td_targets(learner.policy, learner.target, batch, double), 0
     for b in range(64):
         allowed = [a for a in range(4) if mask[b, a] or not mask[b].any()]
@@ -227,7 +243,9 @@ def test_the_loss_of_errors() -> None:
 @pytest.mark.parametrize("ends", ["terminated", "truncated"])
 def test_a_time_limit_is_no_end(ends: str, n: int) -> None:
     """A clock of two hours gives 1 in each step for ever, and is cut off after 5: with a discount of 0.8 it is worth 5. One that ends then is worth less."""
-    config = replace(SMALL, gamma=0.8, n_step=n, num_envs=8, total_steps=3_200, learning_rate=2e-2, batch_size=64, tau=0.3)
+    config = replace(
+        SMALL, gamma=0.8, n_step=n, num_envs=8, total_steps=3_200, learning_rate=2e-2, batch_size=64, tau=0.3
+    )
     settings = {"period": 2} if ends == "truncated" else {"period": 6, "ends_at": 5}
     trainer = DQN(worlds(CLOCK, config, **settings), config)
     trainer.learn()
@@ -308,7 +326,9 @@ def test_random_actions_become_fewer() -> None:
     assert replace(config, epsilon_fraction=0.0).epsilon(0.0) == pytest.approx(0.1)
     diary = Diary()
     DQN("CartPole-v1", config).learn(callbacks=[diary])
-    assert [p.metrics["update/epsilon"] for p in diary.told] == pytest.approx([config.epsilon(4 * k / 400) for k in range(100)])
+    assert [p.metrics["update/epsilon"] for p in diary.told] == pytest.approx(
+        [config.epsilon(4 * k / 400) for k in range(100)]
+    )
 
 
 # -- what it keeps -------------------------------------------------------------------------------------------------------
@@ -324,7 +344,9 @@ def test_every_number_has_a_known_name() -> None:
     assert waiting == [True] * 9 + [False] * 91, "40 steps come before the first update"
     last = diary.told[-1].metrics
     assert all(math.isfinite(v) for v in last.values())
-    assert last["episode/return"] == last["episode/length"] == 5.0 and last["episode/count"] == 4 * (100 // 6 + 1 * (100 % 6 >= 5))
+    assert last["episode/return"] == last["episode/length"] == 5.0 and last["episode/count"] == 4 * (
+        100 // 6 + 1 * (100 % 6 >= 5)
+    )
     assert last["update/learning_rate"] == pytest.approx(SMALL.learning_rate * 0.01)
 
 
@@ -346,11 +368,15 @@ def test_a_training_that_ends_before_it_learns_says_so(settings: dict[str, int],
     trainer.learn()
     assert any((p != b).any() for p, b in zip(only(trainer).policy.parameters(), before, strict=True)) is learns
     assert (told == "") is learns and trainer.notice == ""
-    assert learns or told.startswith(f"nothing will be learned: the first update needs learning_starts={settings['learning_starts']:,} steps in the replay")
+    assert learns or told.startswith(
+        f"nothing will be learned: the first update needs learning_starts={settings['learning_starts']:,} steps in the replay"
+    )
 
 
 def test_a_training_that_goes_on_without_its_replay_says_that_it_ends_too_early() -> None:
-    config = DQNConfig(num_envs=4, total_steps=64, learning_starts=32, updates=1, batch_size=8, save_replay=False, device="cpu")
+    config = DQNConfig(
+        num_envs=4, total_steps=64, learning_starts=32, updates=1, batch_size=8, save_replay=False, device="cpu"
+    )
     state = DQN("CartPole-v1", config).learn().state()
     for total, learns in ((92, False), (96, True)):
         trainer = DQN("CartPole-v1", replace(config, total_steps=total))
@@ -367,7 +393,9 @@ def test_agents_that_left_are_not_learned_from() -> None:
     replay = only(trainer).replay
     assert replay is not None
     # Guest 0 leaves by the rules with its 2nd step, guest 1 is taken out with its 4th, guest 2 with its 5th, with which the episode is over.
-    valid, terminated, truncated = (f.numpy()[:36].reshape(6, 6, 4, 3) for f in (replay.valid, replay.terminated, replay.truncated))
+    valid, terminated, truncated = (
+        f.numpy()[:36].reshape(6, 6, 4, 3) for f in (replay.valid, replay.terminated, replay.truncated)
+    )
     for guest, steps in enumerate((2, 4, 5)):
         assert valid[:, :steps, :, guest].all() and not valid[:, steps:, :, guest].any()
         ended = (terminated if guest == 0 else truncated)[:, :, :, guest]
@@ -376,7 +404,9 @@ def test_agents_that_left_are_not_learned_from() -> None:
 
 
 def test_each_kind_has_a_policy_of_its_own() -> None:
-    config = replace(SMALL, num_envs=8, total_steps=2_400, learning_rate=1e-2, batch_size=64, replay_capacity=20_000, gamma=0.0)
+    config = replace(
+        SMALL, num_envs=8, total_steps=2_400, learning_rate=1e-2, batch_size=64, replay_capacity=20_000, gamma=0.0
+    )
     trainer = DQN(FLOCK, config)
     diary = Diary()
     trainer.learn(callbacks=[diary])
@@ -384,19 +414,22 @@ def test_each_kind_has_a_policy_of_its_own() -> None:
     for name, best in (("Sheep", 1), ("Ram", 2)):
         learner = trainer.learners[name]
         with torch.no_grad():
-            assert (learner.policy(learner.seats.observations()).argmax(1) == best).all()
+            assert (learner.policy(learner.agent_group.observations()).argmax(1) == best).all()
 
 
 def test_teams_have_settings_of_their_own_and_may_only_play() -> None:
-    teams = {"sheep": Team("Sheep", replace(SMALL, gamma=0.5, steps_per_update=7)), "rams": Team("Ram", train=False)}
-    trainer = DQN(FLOCK, SMALL, teams=teams)
+    policy_groups = {
+        "sheep": PolicyGroup("Sheep", replace(SMALL, gamma=0.5, steps_per_update=7)),
+        "rams": PolicyGroup("Ram", train=False),
+    }
+    trainer = DQN(FLOCK, SMALL, policy_groups=policy_groups)
     before = trainer.learners["rams"].optimizer.flat.clone()
     trainer.learn()
     sheep, rams = trainer.learners["sheep"], trainer.learners["rams"]
     assert sheep.config.gamma == 0.5 and sheep.config.steps_per_update == 1 and sheep.replay is not None
     assert torch.equal(before, rams.optimizer.flat) and rams.replay is None
     assert rams.explorer.epsilon.item() == pytest.approx(SMALL.epsilon_end)
-    assert trainer.trains("sheep") and not trainer.trains("rams")
+    assert trainer.is_trained("sheep") and not trainer.is_trained("rams")
 
 
 def test_a_frame_of_a_stack_is_stored_once() -> None:
@@ -439,7 +472,10 @@ def test_surprising_transitions_are_drawn_more_often() -> None:
 CASES: dict[str, tuple[object, dict[str, object]]] = {
     "plain": ("CartPole-v1", {}),
     "prioritized": ("CartPole-v1", {"prioritized": True, "target_update": 3, "updates": 2}),
-    "dueling, normalised": ("CartPole-v1", {"policy": PolicyConfig(hidden=(8,), dueling=True, normalize_observations=True), "double": False}),
+    "dueling, normalised": (
+        "CartPole-v1",
+        {"policy": PolicyConfig(hidden=(8,), dueling=True, normalize_observations=True), "double": False},
+    ),
     "masks": (CANTEEN, {"prioritized": True}),
     "leaving": (PARTY, {"steps_per_update": 2}),
     "several": (FLOCK, {}),
@@ -473,7 +509,11 @@ def test_a_training_that_was_stopped_goes_on_bit_for_bit(case: str, stop_at: int
     resumed.load_state(*copied(stopped))
     resumed.learn()
     expected, found = straight.state(), resumed.state()
-    assert expected[0].keys() == found[0].keys() and any("/policy/" in k for k in found[0]) and any("replay" in k for k in found[0])
+    assert (
+        expected[0].keys() == found[0].keys()
+        and any("/policy/" in k for k in found[0])
+        and any("replay" in k for k in found[0])
+    )
     for name, tensor in expected[0].items():
         assert torch.equal(tensor, found[0][name]), name
     assert {**expected[1], "seconds": 0.0} == {**found[1], "seconds": 0.0}
@@ -510,7 +550,11 @@ def test_the_state_of_another_network_is_refused() -> None:
         ("Pendulum-v1", {}, "'Pendulum-v1' act with real numbers.*ppo"),
         (KITCHEN, {}, "'Kitchen-test' act with 2 choices at once.*ppo"),
         (FARM, {}, "'Farm-test' act with real numbers.*ppo"),
-        ("CartPole-v1", {"replay_capacity": 12}, "replay_capacity of 12 is too little for 4 agents at once: make it 16 or more"),
+        (
+            "CartPole-v1",
+            {"replay_capacity": 12},
+            "replay_capacity of 12 is too little for 4 agents at once: make it 16 or more",
+        ),
         ("CartPole-v1", {"stack": 4}, "no image with 4 frames"),
         ("CartPole-v1", {"policy": PolicyConfig(memory="lstm")}, "no memory"),
     ],
@@ -524,12 +568,21 @@ def test_worlds_and_settings_of_other_algorithms_are_refused() -> None:
     with pytest.raises(InputError, match="DQN needs worlds made with autoreset='next_step'"):
         DQN(wl.Simulation("CartPole-v1", 4, "cpu"), SMALL)
     with pytest.raises(InputError, match="DQNConfig"):
-        DQN("CartPole-v1", SMALL, teams={"carts": Team("Cart", PPOConfig())})
+        DQN("CartPole-v1", SMALL, policy_groups={"carts": PolicyGroup("Cart", PPOConfig())})
 
 
 @pytest.mark.parametrize(
     "changes",
-    [{"n_step": 0}, {"batch_size": 0}, {"tau": 0.0}, {"tau": 1.5}, {"epsilon_end": -0.1}, {"priority_beta": 2.0}, {"huber": -1.0}, {"schedule": "kl"}],
+    [
+        {"n_step": 0},
+        {"batch_size": 0},
+        {"tau": 0.0},
+        {"tau": 1.5},
+        {"epsilon_end": -0.1},
+        {"priority_beta": 2.0},
+        {"huber": -1.0},
+        {"schedule": "kl"},
+    ],
 )
 def test_settings_out_of_range_are_refused(changes: dict[str, object]) -> None:
     with pytest.raises(InputError, match="DQN|" + next(iter(changes))):
@@ -541,10 +594,10 @@ def test_settings_out_of_range_are_refused(changes: dict[str, object]) -> None:
 
 def test_it_solves_cartpole() -> None:
     """As it is trained, with a random action in every twentieth step; and then without."""
-    trainer = DQN("CartPole-v1", replace(tuned("CartPole-v1", "dqn", DQNConfig), device="cpu", seed=2))
+    trainer = DQN("CartPole-v1", replace(tuned_config("CartPole-v1", "dqn", DQNConfig), device="cpu", seed=2))
     trainer.learn(callbacks=[StopAt(460.0)])
     assert trainer.score >= 460.0
     fresh = wl.Simulation("CartPole-v1", 100, "cpu", seed=1000)
     learner = only(trainer)
-    found = evaluate(fresh, {"Cart": (Seats(fresh, learner.seats.members), QActor(learner.policy))}, 100)
+    found = evaluate(fresh, {"Cart": (AgentGroup(fresh, learner.agent_group.slices), QActor(learner.policy))}, 100)
     assert found.mean_return >= 475.0

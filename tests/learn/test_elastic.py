@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from worldloom.core.errors import InputError
+from worldloom.core.base.errors import InputError
 from worldloom.learn import PPOConfig
-from worldloom.learn.run_folder import read_metrics
-from worldloom.learn.runs import Request, run_training
+from worldloom.learn.runs.run_folder import read_metrics
+from worldloom.learn.runs.training_run import TrainingRequest, run_training
 
 PATIENCE_S = 120.0
 ITERATIONS = 200
@@ -46,15 +46,53 @@ def _await(what: Callable[[], bool], job: subprocess.Popen[str], log: Path) -> N
 @linux
 def test_killed_processes_are_started_again_and_go_on(tmp_path: Path) -> None:
     folder, log = tmp_path / "run", tmp_path / "log"
-    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "--max-restarts", "3"]
-    sizes = ["--num-envs", "8", "--num-steps", "8", "--epochs", "1", "--minibatches", "1", "--total-steps", str(ITERATIONS * 64)]
-    training = ["-m", "worldloom", "train", "CartPole-v1", "--device", "cpu", "--run-dir", str(folder), *sizes, "--checkpoint-every", "0.05", "--no-video"]
+    launcher = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--nproc-per-node",
+        "2",
+        "--max-restarts",
+        "3",
+    ]
+    sizes = [
+        "--num-envs",
+        "8",
+        "--num-steps",
+        "8",
+        "--epochs",
+        "1",
+        "--minibatches",
+        "1",
+        "--total-steps",
+        str(ITERATIONS * 64),
+    ]
+    training = [
+        "-m",
+        "worldloom",
+        "train",
+        "CartPole-v1",
+        "--device",
+        "cpu",
+        "--run-dir",
+        str(folder),
+        *sizes,
+        "--checkpoint-every",
+        "0.05",
+        "--no-video",
+    ]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
 
     def checkpoints() -> int:
-        return max((int(p.name.removeprefix("iteration_")) for p in (folder / "checkpoints").glob("iteration_*")), default=0)
+        return max(
+            (int(p.name.removeprefix("iteration_")) for p in (folder / "checkpoints").glob("iteration_*")), default=0
+        )
 
-    with open(log, "w") as output, subprocess.Popen([*launcher, *training], env=environment, stdout=output, stderr=output, text=True) as job:
+    with (
+        open(log, "w") as output,
+        subprocess.Popen([*launcher, *training], env=environment, stdout=output, stderr=output, text=True) as job,
+    ):
         try:
             for rank, reached in ((1, 5), (0, 60)):
                 _await(lambda reached=reached: checkpoints() >= reached, job, log)
@@ -67,9 +105,11 @@ def test_killed_processes_are_started_again_and_go_on(tmp_path: Path) -> None:
     assert log.read_text().count("from step") == 2  # once after each loss
 
 
-def test_only_the_launch_that_began_a_run_goes_on_with_it_unasked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_launch_that_began_a_run_goes_on_with_it_unasked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     config = PPOConfig(num_envs=4, num_steps=4, epochs=1, minibatches=1, device="cpu", total_steps=32)
-    request = Request("CartPole-v1", "ppo", config, run_dir=tmp_path / "run")
+    request = TrainingRequest("CartPole-v1", "ppo", config, run_dir=tmp_path / "run")
     monkeypatch.setenv("TORCHELASTIC_RUN_ID", "first")
     assert run_training(request).iteration == 2
     assert run_training(replace(request, config=replace(config, total_steps=64))).iteration == 4
@@ -83,7 +123,7 @@ def test_only_the_launch_that_began_a_run_goes_on_with_it_unasked(tmp_path: Path
 
 
 def test_a_launch_without_a_name_is_known_by_its_launcher(monkeypatch: pytest.MonkeyPatch) -> None:
-    from worldloom.learn.ranks import launch_id
+    from worldloom.learn.distributed.ranks import launch_id
 
     monkeypatch.delenv("TORCHELASTIC_RUN_ID", raising=False)
     assert launch_id() == ""

@@ -5,9 +5,9 @@ import random
 import signal
 import time
 
-from worldloom.learn.checkpoints import Checkpoints
-from worldloom.learn.ppo import PPOConfig
-from worldloom.learn.runs import Request, run_training
+from worldloom.learn.algorithms.ppo import PPOConfig
+from worldloom.learn.runs.checkpoints import Checkpoints
+from worldloom.learn.runs.training_run import TrainingRequest, run_training
 
 KILLS = 50
 
@@ -15,12 +15,14 @@ KILLS = 50
 def train(folder):
     """Train for ever, with a checkpoint after every iteration."""
     config = PPOConfig(num_envs=8, num_steps=8, minibatches=2, epochs=1, device="cpu", total_steps=10**9)
-    run_training(Request("CartPole-v1", "ppo", config, run_dir=folder, resume="auto", checkpoint_every=1e-6, keep=2))
+    run_training(
+        TrainingRequest("CartPole-v1", "ppo", config, run_dir=folder, resume="auto", checkpoint_every=1e-6, keep=2)
+    )
 
 
 def test_checkpoints_outlive_fifty_kills_at_random_moments(tmp_path):
     starter = multiprocessing.get_context("forkserver")
-    starter.set_forkserver_preload(["worldloom.learn.runs"])
+    starter.set_forkserver_preload(["worldloom.learn.runs.training_run"])
     saved, chance, last, moved = Checkpoints(tmp_path / "checkpoints"), random.Random(0), 0, 0
     for _ in range(KILLS):
         trainer = starter.Process(target=train, args=(tmp_path,))

@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import nn
 
-from worldloom.core.errors import InputError
-from worldloom.learn.optimizer import FlatAdam
+from worldloom.core.base.errors import InputError
+from worldloom.learn.training.optimizer import FlatAdam
 
 
 def network() -> nn.Sequential:

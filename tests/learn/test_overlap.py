@@ -10,12 +10,12 @@ import torch
 from worlds import FARM, PARTY
 
 import worldloom as wl
-from worldloom.learn.a2c import A2C, A2CConfig
-from worldloom.learn.learner import Team
-from worldloom.learn.on_policy import OnPolicy
-from worldloom.learn.policy_config import PolicyConfig
-from worldloom.learn.ppo import PPO, PPOConfig
-from worldloom.learn.vtrace import VTrace, VTraceConfig
+from worldloom.learn.algorithms.a2c import A2C, A2CConfig
+from worldloom.learn.algorithms.learner import PolicyGroup
+from worldloom.learn.algorithms.on_policy import OnPolicyTrainer
+from worldloom.learn.algorithms.ppo import PPO, PPOConfig
+from worldloom.learn.algorithms.vtrace import VTrace, VTraceConfig
+from worldloom.learn.config.policy_config import PolicyConfig
 
 COMMON: dict[str, Any] = {"num_envs": 8, "device": "cpu", "seed": 3, "policy": PolicyConfig(hidden=(8,))}
 LEARNERS: dict[str, tuple[Any, Any]] = {
@@ -26,12 +26,12 @@ LEARNERS: dict[str, tuple[Any, Any]] = {
 }
 
 
-def weights(trainer: OnPolicy) -> torch.Tensor:
+def weights(trainer: OnPolicyTrainer) -> torch.Tensor:
     return trainer.learners["Cart"].optimizer.flat.clone()
 
 
-def played_with(trainer: OnPolicy) -> torch.Tensor:
-    return torch.cat([p.flatten() for p in trainer.learners["Cart"].player.policy.parameters()]).clone()
+def played_with(trainer: OnPolicyTrainer) -> torch.Tensor:
+    return torch.cat([p.flatten() for p in trainer.learners["Cart"].actor.policy.parameters()]).clone()
 
 
 @pytest.mark.parametrize("name", LEARNERS)
@@ -69,15 +69,17 @@ def test_it_works_with_agents_that_leave_and_policies_that_remember(name: str, m
     worlds = wl.Simulation(PARTY, 4, "cpu", seed=0, config={"leaves_at": 2, "over_at": 6})
     trainer = kind(worlds, replace(config, overlap=True, normalize_rewards=True, policy=policy))
     trainer.learn(40 * 4)
-    assert trainer.steps >= 160 and all(tensor.isfinite().all() for name, tensor in trainer.tensors().items() if "policy/" in name)
+    assert trainer.steps >= 160 and all(
+        tensor.isfinite().all() for name, tensor in trainer.tensors().items() if "policy/" in name
+    )
 
 
 def test_policies_that_only_play_play_themselves() -> None:
-    teams = {"wolves": Team("Wolf"), "flock": Team("Sheep,Ram", train=False)}
-    trainer = PPO(FARM, replace(LEARNERS["ppo"][1], overlap=True, num_envs=4), teams=teams)
+    policy_groups = {"wolves": PolicyGroup("Wolf"), "flock": PolicyGroup("Sheep,Ram", train=False)}
+    trainer = PPO(FARM, replace(LEARNERS["ppo"][1], overlap=True, num_envs=4), policy_groups=policy_groups)
     trainer.learn(4 * 4 * 4)
     wolves, flock = trainer.learners["wolves"], trainer.learners["flock"]
-    assert wolves.player.policy is not wolves.policy and flock.player.policy is flock.policy
+    assert wolves.actor.policy is not wolves.policy and flock.actor.policy is flock.policy
 
 
 def test_a_training_that_goes_on_plays_with_what_was_saved() -> None:
@@ -93,7 +95,9 @@ def test_a_training_that_goes_on_plays_with_what_was_saved() -> None:
 
 
 def test_it_learns() -> None:
-    config = PPOConfig(num_envs=64, num_steps=16, epochs=8, gamma=0.98, lam=0.9, learning_rate=3e-3, device="cpu", overlap=True)
+    config = PPOConfig(
+        num_envs=64, num_steps=16, epochs=8, gamma=0.98, lam=0.9, learning_rate=3e-3, device="cpu", overlap=True
+    )
     trainer = PPO("CartPole-v1", config)
     trainer.learn(40_000)
     assert trainer.score > 80.0  # whoever guesses gets 22

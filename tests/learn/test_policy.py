@@ -5,10 +5,10 @@ import math
 import pytest
 import torch
 
-from worldloom.core.errors import InputError
-from worldloom.learn.policy import Policy
-from worldloom.learn.policy_config import PolicyConfig
-from worldloom.learn.spec import ActionSpec, ObservationSpec, PolicySpec
+from worldloom.core.base.errors import InputError
+from worldloom.learn.agents.specs import ActionSpec, ObservationSpec, PolicySpec
+from worldloom.learn.config.policy_config import PolicyConfig
+from worldloom.learn.networks.policy import Policy
 
 T, B = 5, 3
 OBSERVATIONS = {
@@ -81,7 +81,9 @@ def test_outputs_are_float32_under_autocast(kind, memory):
     policy = Policy(PolicySpec(OBSERVATIONS[kind], ACTIONS["choice"]), PolicyConfig(memory=memory))
     with torch.autocast("cpu", torch.bfloat16):
         outputs = policy(seen(OBSERVATIONS[kind], B), policy.initial_state(B, "cpu"))
-        many = policy.sequence(seen(OBSERVATIONS[kind], T, B), policy.initial_state(B, "cpu"), torch.zeros(T, B, dtype=torch.bool))
+        many = policy.sequence(
+            seen(OBSERVATIONS[kind], T, B), policy.initial_state(B, "cpu"), torch.zeros(T, B, dtype=torch.bool)
+        )
         values = policy.value(seen(OBSERVATIONS[kind], B), policy.initial_state(B, "cpu"))
     assert all(output.dtype == torch.float32 for output in (*outputs, *many, values))
 
@@ -90,7 +92,10 @@ def test_actor_and_critic_share_layers_or_not():
     spec = PolicySpec(OBSERVATIONS["vector"], ACTIONS["choice"])
     body = 7 * 64 + 64 + 64 * 64 + 64
     heads = 64 * 4 + 4 + 64 + 1
-    sizes = {shared: sum(p.numel() for p in Policy(spec, PolicyConfig(shared=shared)).parameters()) for shared in (False, True)}
+    sizes = {
+        shared: sum(p.numel() for p in Policy(spec, PolicyConfig(shared=shared)).parameters())
+        for shared in (False, True)
+    }
     assert sizes == {False: 2 * body + heads, True: body + heads}
 
 
@@ -134,7 +139,10 @@ def test_observations_of_real_numbers_are_normalised():
 
 @pytest.mark.parametrize("kind", ["choices", "image"])
 def test_nothing_is_normalised_where_there_are_no_real_numbers(kind):
-    assert Policy(PolicySpec(OBSERVATIONS[kind], ACTIONS["choice"]), PolicyConfig(normalize_observations=True)).normalizer is None
+    assert (
+        Policy(PolicySpec(OBSERVATIONS[kind], ACTIONS["choice"]), PolicyConfig(normalize_observations=True)).normalizer
+        is None
+    )
 
 
 class OneComponent(torch.nn.Module):
@@ -177,7 +185,9 @@ def test_a_module_from_outside_sees_several_components_by_name():
 def test_a_module_from_outside_with_the_wrong_width_is_refused():
     spec = PolicySpec(OBSERVATIONS["vector"], ACTIONS["choice"])
     policy = Policy(spec, PolicyConfig(), OneComponent(3, False))
-    with pytest.raises(InputError, match=r"OneComponent gave parameters of shape \(3, 3\).*make them \(3, 4\) and \(3,\)"):
+    with pytest.raises(
+        InputError, match=r"OneComponent gave parameters of shape \(3, 3\).*make them \(3, 4\) and \(3,\)"
+    ):
         policy(seen(spec.observations, B), policy.initial_state(B, "cpu"))
 
 

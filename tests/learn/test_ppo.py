@@ -13,17 +13,17 @@ from torch.distributions import Categorical, Normal
 from worlds import CLOCK, CORRIDOR, KITCHEN
 
 import worldloom as wl
-from worldloom.core.errors import InputError
-from worldloom.learn.actions import log_prob_entropy
-from worldloom.learn.config import Schedule
-from worldloom.learn.means import Mean
-from worldloom.learn.on_policy import explained_variance
-from worldloom.learn.policy import Policy
-from worldloom.learn.policy_config import PolicyConfig
-from worldloom.learn.ppo import PPO, PPOConfig, ppo_loss, ppo_slopes
-from worldloom.learn.ranks import Ranks
-from worldloom.learn.spec import ActionSpec, ObservationSpec, PolicySpec
-from worldloom.learn.storage import Batch, Storage
+from worldloom.core.base.errors import InputError
+from worldloom.learn.actions.distributions import log_prob_entropy
+from worldloom.learn.agents.specs import ActionSpec, ObservationSpec, PolicySpec
+from worldloom.learn.algorithms.on_policy import explained_variance
+from worldloom.learn.algorithms.ppo import PPO, PPOConfig, ppo_gradients, ppo_loss
+from worldloom.learn.config.policy_config import PolicyConfig
+from worldloom.learn.config.train_config import Schedule
+from worldloom.learn.distributed.ranks import Ranks
+from worldloom.learn.distributed.weighted_mean import WeightedMean
+from worldloom.learn.networks.policy import Policy
+from worldloom.learn.rollout.storage import RolloutBatch, Storage
 
 ACTIONS = {
     "choice": ActionSpec("categorical", sizes=(3,)),
@@ -70,7 +70,7 @@ def distributions(policy: Policy, parameters: Tensor, mask: Tensor | None) -> li
     return [Categorical(logits=logits) for logits in parameters.split(spec.sizes)]
 
 
-def plain_loss(policy: Policy, batch: Batch, config: PPOConfig) -> Tensor:
+def plain_loss(policy: Policy, batch: RolloutBatch, config: PPOConfig) -> Tensor:
     """PPO's loss sample by sample, in float64, as the paper has it."""
     total, count = torch.zeros((), dtype=torch.float64), 0
     for i in range(len(batch.actions)):
@@ -96,22 +96,28 @@ def plain_loss(policy: Policy, batch: Batch, config: PPOConfig) -> Tensor:
 @pytest.mark.parametrize("fused", [False, True], ids=["torch", "kernel"])
 @pytest.mark.parametrize("value_clip", [0.0, 0.3])
 @pytest.mark.parametrize("weighted", [False, True], ids=["all", "some"])
-@pytest.mark.parametrize(("kind", "masked"), [("choice", False), ("choice", True), ("choices", False), ("choices", True), ("numbers", False)])
-def test_the_loss_and_its_gradient_are_those_of_the_paper(kind: str, masked: bool, weighted: bool, value_clip: float, fused: bool) -> None:
+@pytest.mark.parametrize(
+    ("kind", "masked"), [("choice", False), ("choice", True), ("choices", False), ("choices", True), ("numbers", False)]
+)
+def test_the_loss_and_its_gradient_are_those_of_the_paper(
+    kind: str, masked: bool, weighted: bool, value_clip: float, fused: bool
+) -> None:
     torch.manual_seed(3)
     policy, kept, advantages, returns = rolled_out(ACTIONS[kind], masked, weighted)
     config = PPOConfig(clip=0.15, value_clip=value_clip, value_weight=0.7, entropy_weight=0.05)
     places = torch.randperm(STEPS * ROWS)[:20]
-    batch = kept.steps_of(places, advantages, returns)
+    batch = kept.gather_steps(places, advantages, returns)
     expected = plain_loss(policy, batch, config)
     wanted = torch.autograd.grad(expected, list(policy.parameters()))
-    mean = Mean(batch.weights, Ranks())
+    mean = WeightedMean(batch.weights, Ranks())
     if fused:
         parameters, values, _ = policy(batch.observations, torch.zeros(len(places), 0))
-        slopes = ppo_slopes(policy, config, kept, places, batch.advantages, returns, parameters, values, mean.count)
-        told = slopes.statistics.sum(1)
+        gradients = ppo_gradients(
+            policy, config, kept, places, batch.advantages, returns, parameters, values, mean.count
+        )
+        told = gradients.statistics.sum(1)
         total = told[0] + config.value_weight * told[1] - config.entropy_weight * told[2]
-        outputs, by_outputs = slopes.by_outputs(parameters, values, policy.log_std)
+        outputs, by_outputs = gradients.with_outputs(parameters, values, policy.log_std)
         found = torch.autograd.grad(outputs, list(policy.parameters()), by_outputs)
     else:
         total = ppo_loss(policy, batch, config, mean).total
@@ -125,19 +131,23 @@ def test_what_is_told_of_the_loss_is_what_it_is_made_of() -> None:
     torch.manual_seed(5)
     policy, kept, advantages, returns = rolled_out(ACTIONS["choices"], True, True)
     places = torch.arange(STEPS * ROWS)
-    batch = kept.steps_of(places, advantages, returns)
+    batch = kept.gather_steps(places, advantages, returns)
     config = PPOConfig(clip=0.1)
-    mean = Mean(batch.weights, Ranks())
+    mean = WeightedMean(batch.weights, Ranks())
     losses = ppo_loss(policy, batch, config, mean)
     parameters, values, _ = policy(batch.observations, torch.zeros(len(places), 0))
-    slopes = ppo_slopes(policy, config, kept, places, batch.advantages, returns, parameters, values, mean.count)
-    torch.testing.assert_close(slopes.statistics.sum(1), torch.stack(losses[1:]))
+    gradients = ppo_gradients(policy, config, kept, places, batch.advantages, returns, parameters, values, mean.count)
+    torch.testing.assert_close(gradients.statistics.sum(1), torch.stack(losses[1:]))
     assert losses.divergence > 0.0
     here = batch.weights > 0.0
     ratios = []
     for i in range(len(places)):
         parts = distributions(policy, parameters[i], batch.masks[i])
-        ratios.append(torch.exp(sum(p.log_prob(a.double()) for p, a in zip(parts, batch.actions[i], strict=True)) - batch.log_probs[i]))
+        ratios.append(
+            torch.exp(
+                sum(p.log_prob(a.double()) for p, a in zip(parts, batch.actions[i], strict=True)) - batch.log_probs[i]
+            )
+        )
     outside = (torch.stack(ratios) - 1.0).abs() > 0.1
     assert losses.clipped.item() == pytest.approx(outside[here].double().mean().item())
 
@@ -150,11 +160,11 @@ def first_ratios(trainer: PPO) -> Tensor:
     trainer._roll_out()
     found = []
     for learner in trainer.learners.values():
-        kept = learner.player.storage
+        kept = learner.actor.storage
         nothing = torch.zeros_like(kept.rewards)
-        batches = [kept.rows_of(torch.arange(kept.rows), nothing, nothing)]
+        batches = [kept.gather_rows(torch.arange(kept.rows), nothing, nothing)]
         if not learner.policy.recurrent:
-            batches.append(kept.steps_of(torch.arange(kept.rows * kept.steps), nothing, nothing))
+            batches.append(kept.gather_steps(torch.arange(kept.rows * kept.steps), nothing, nothing))
         for batch in batches:
             log_probs, values = log_probs_of(learner.policy, batch)
             torch.testing.assert_close(values, batch.values, rtol=1e-5, atol=1e-5)
@@ -162,30 +172,47 @@ def first_ratios(trainer: PPO) -> Tensor:
     return torch.cat(found)
 
 
-def log_probs_of(policy: Policy, batch: Batch) -> tuple[Tensor, Tensor]:
+def log_probs_of(policy: Policy, batch: RolloutBatch) -> tuple[Tensor, Tensor]:
     parameters, values = batch.evaluate(policy)
-    return log_prob_entropy(policy.spec.action, parameters, batch.actions, batch.masks, policy.log_std)[0].detach(), values.detach()
+    return log_prob_entropy(policy.spec.action, parameters, batch.actions, batch.masks, policy.log_std)[
+        0
+    ].detach(), values.detach()
 
 
 @pytest.mark.parametrize("memory", ["none", "lstm", "gru"])
-@pytest.mark.parametrize("world", ["CartPole-v1", "Pendulum-v1", KITCHEN, CORRIDOR, CLOCK], ids=lambda world: getattr(world, "id", world))
+@pytest.mark.parametrize(
+    "world", ["CartPole-v1", "Pendulum-v1", KITCHEN, CORRIDOR, CLOCK], ids=lambda world: getattr(world, "id", world)
+)
 def test_the_update_finds_the_policy_that_acted(world: object, memory: str) -> None:
     """Episodes begin and end within the roll-outs, so a memory that is not reset in both, or a mask of another step, is seen."""
-    config = PPOConfig(num_envs=6, num_steps=9, minibatches=3, seed=4, device="cpu", policy=PolicyConfig(hidden=(16,), memory=memory, memory_size=8))
+    config = PPOConfig(
+        num_envs=6,
+        num_steps=9,
+        minibatches=3,
+        seed=4,
+        device="cpu",
+        policy=PolicyConfig(hidden=(16,), memory=memory, memory_size=8),
+    )
     trainer = PPO(world, config)
-    for learner in trainer.learners.values():  # an actor at the start hardly prefers anything, and would hide a wrong state
+    for (
+        learner
+    ) in trainer.learners.values():  # an actor at the start hardly prefers anything, and would hide a wrong state
         with torch.no_grad():
-            learner.optimizer.flat += 0.2 * torch.randn(learner.optimizer.flat.shape, generator=torch.Generator().manual_seed(1))
+            learner.optimizer.flat += 0.2 * torch.randn(
+                learner.optimizer.flat.shape, generator=torch.Generator().manual_seed(1)
+            )
     for _ in range(3):
         ratios = first_ratios(trainer)
         assert (ratios - 1.0).abs().max() < 2e-5
 
 
 def test_the_masks_of_each_step_are_kept_and_obeyed() -> None:
-    trainer = PPO(KITCHEN, PPOConfig(num_envs=8, num_steps=16, minibatches=4, seed=1, device="cpu", total_steps=8 * 16 * 6))
+    trainer = PPO(
+        KITCHEN, PPOConfig(num_envs=8, num_steps=16, minibatches=4, seed=1, device="cpu", total_steps=8 * 16 * 6)
+    )
     trainer.learn()
     learner = trainer.learners["Diner"]
-    kept = learner.player.storage
+    kept = learner.actor.storage
     masks, actions = kept.masks, kept.actions.long()
     assert masks is not None
     assert not torch.equal(masks[0], masks[1]) and not torch.equal(masks[0, 0], masks[0, 1])
@@ -203,7 +230,7 @@ def test_all_choices_are_taken_where_all_are_allowed() -> None:
     simulation = wl.Simulation(KITCHEN, 32, seed=0, config={"everything": 1})
     trainer = PPO(simulation, PPOConfig(num_steps=8, minibatches=1))
     trainer._roll_out()
-    actions = trainer.learners["Diner"].player.storage.actions
+    actions = trainer.learners["Diner"].actor.storage.actions
     assert actions[..., 0].unique().tolist() == [0, 1, 2, 3] and actions[..., 1].unique().tolist() == [0, 1, 2]
 
 
@@ -212,14 +239,23 @@ def test_all_choices_are_taken_where_all_are_allowed() -> None:
 
 def test_one_update_is_one_plain_step_for_each_minibatch() -> None:
     """Advantages, minibatches, normalisation and steps of Adam put together anew, from the roll-out that the trainer kept."""
-    config = PPOConfig(num_envs=5, num_steps=8, minibatches=2, epochs=2, entropy_weight=0.01, max_gradient_norm=0.3, seed=2, device="cpu")
+    config = PPOConfig(
+        num_envs=5,
+        num_steps=8,
+        minibatches=2,
+        epochs=2,
+        entropy_weight=0.01,
+        max_gradient_norm=0.3,
+        seed=2,
+        device="cpu",
+    )
     config = replace(config, policy=PolicyConfig(hidden=(8,)))
     trainer = PPO("CartPole-v1", config)
     learner = trainer.learners["Cart"]
     policy = copy.deepcopy(learner.policy)
     adam = torch.optim.Adam(policy.parameters(), lr=config.learning_rate, eps=1e-5)
     trainer.iterate()
-    kept = learner.player.storage
+    kept = learner.actor.storage
     advantages, returns = torch.zeros(8, 5), torch.zeros(8, 5)
     for n in range(5):
         ahead = 0.0
@@ -231,7 +267,7 @@ def test_one_update_is_one_plain_step_for_each_minibatch() -> None:
     learner.shuffle.tick.zero_()
     for epoch in range(2):
         for places in learner.shuffle.steps(8, 2, epoch):
-            batch = kept.steps_of(places, advantages, returns)
+            batch = kept.gather_steps(places, advantages, returns)
             standard = (batch.advantages - batch.advantages.mean()) / batch.advantages.std(unbiased=False)
             adam.zero_grad()
             plain_loss(policy, replace(batch, advantages=standard), config).backward()
@@ -253,7 +289,7 @@ def test_no_two_epochs_are_divided_alike() -> None:
 
 def test_explained_variance_is_1_for_the_returns_themselves_and_0_for_a_constant() -> None:
     returns, weights = torch.randn(7, 4), torch.ones(7, 4)
-    for mean in (Mean(None, Ranks()), Mean(weights, Ranks())):
+    for mean in (WeightedMean(None, Ranks()), WeightedMean(weights, Ranks())):
         assert explained_variance(returns, returns, mean).item() == pytest.approx(1.0)
         assert explained_variance(torch.full((7, 4), 2.5), returns, mean).item() == pytest.approx(0.0, abs=1e-6)
         assert explained_variance(0.5 * returns, returns, mean).item() == pytest.approx(0.75, abs=1e-5)
@@ -263,12 +299,21 @@ def test_those_who_left_do_not_count_in_the_explained_variance() -> None:
     returns = torch.randn(7, 4)
     values, weights = returns.clone(), torch.ones(7, 4)
     values[3], weights[3] = 100.0, 0.0
-    assert explained_variance(values, returns, Mean(weights, Ranks())).item() == pytest.approx(1.0)
+    assert explained_variance(values, returns, WeightedMean(weights, Ranks())).item() == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(("target", "change"), [(1e-9, 1.0 / 1.5), (1e3, 1.5)], ids=["too far", "not far enough"])
 def test_the_step_size_follows_the_divergence_once_per_epoch(target: float, change: float) -> None:
-    config = PPOConfig(num_envs=4, num_steps=8, epochs=3, minibatches=2, schedule="kl", target_kl=target, learning_rate=1e-3, device="cpu")
+    config = PPOConfig(
+        num_envs=4,
+        num_steps=8,
+        epochs=3,
+        minibatches=2,
+        schedule="kl",
+        target_kl=target,
+        learning_rate=1e-3,
+        device="cpu",
+    )
     trainer = PPO("CartPole-v1", config)
     trainer.iterate()
     assert trainer.learners["Cart"].optimizer.learning_rate.item() == pytest.approx(1e-3 * change**3, rel=1e-5)
@@ -279,7 +324,9 @@ def test_the_step_size_follows_the_divergence_once_per_epoch(target: float, chan
 
 @pytest.mark.parametrize(("schedule", "left"), [("constant", 1.0), ("linear", 0.5)])
 def test_the_step_size_follows_its_schedule(schedule: Schedule, left: float) -> None:
-    config = PPOConfig(num_envs=4, num_steps=8, minibatches=2, schedule=schedule, learning_rate=1e-3, total_steps=4 * 32, device="cpu")
+    config = PPOConfig(
+        num_envs=4, num_steps=8, minibatches=2, schedule=schedule, learning_rate=1e-3, total_steps=4 * 32, device="cpu"
+    )
     trainer = PPO("CartPole-v1", config)
     rates = []
     for _ in range(3):
@@ -292,8 +339,18 @@ def test_minibatches_that_cannot_be_made_are_refused() -> None:
     with pytest.raises(InputError, match="minibatches"):
         PPO("CartPole-v1", PPOConfig(num_envs=5, num_steps=7, minibatches=4, device="cpu"))
     with pytest.raises(InputError, match="memory"):
-        PPO("CartPole-v1", PPOConfig(num_envs=5, num_steps=8, minibatches=4, device="cpu", policy=PolicyConfig(memory="gru")))
-    for setting in ({"epochs": 0}, {"minibatches": 0}, {"gamma": 1.5}, {"learning_rate": 0.0}, {"num_steps": 0}, {"num_envs": 0}):
+        PPO(
+            "CartPole-v1",
+            PPOConfig(num_envs=5, num_steps=8, minibatches=4, device="cpu", policy=PolicyConfig(memory="gru")),
+        )
+    for setting in (
+        {"epochs": 0},
+        {"minibatches": 0},
+        {"gamma": 1.5},
+        {"learning_rate": 0.0},
+        {"num_steps": 0},
+        {"num_envs": 0},
+    ):
         with pytest.raises(InputError, match=next(iter(setting))):
             PPOConfig(**setting)
 
@@ -312,7 +369,15 @@ def test_whole_rows_are_learned_from_where_steps_cannot_be_divided() -> None:
 @pytest.mark.parametrize(("memory", "solved"), [("gru", True), ("none", False)])
 def test_a_task_that_needs_a_memory_is_solved_with_one_only(memory: str, solved: bool) -> None:
     config = PPOConfig(
-        num_envs=64, num_steps=16, minibatches=4, epochs=4, learning_rate=3e-3, schedule="linear", seed=0, device="cpu", total_steps=64 * 16 * 30
+        num_envs=64,
+        num_steps=16,
+        minibatches=4,
+        epochs=4,
+        learning_rate=3e-3,
+        schedule="linear",
+        seed=0,
+        device="cpu",
+        total_steps=64 * 16 * 30,
     )
     config = replace(config, entropy_weight=0.01, policy=PolicyConfig(hidden=(16,), memory=memory, memory_size=16))
     score = PPO(CORRIDOR, config).learn().score

@@ -14,16 +14,35 @@ import pytest
 import rank_worker
 from safetensors.torch import load_file
 
-from worldloom.core.errors import InputError
-from worldloom.learn import PPO, PPOConfig, VTrace, VTraceConfig, ranks
-from worldloom.learn.ranks import Ranks, join
+from worldloom.core.base.errors import InputError
+from worldloom.learn import PPO, PPOConfig, VTrace, VTraceConfig
+from worldloom.learn.distributed import ranks
+from worldloom.learn.distributed.ranks import Ranks, join_process_group
 
-CASES = ("ppo", "ppo-numbers", "ppo-memory", "ppo-leaving", "ppo-module", "a2c", "a2c-leaving", "vtrace", "vtrace-leaving")
+CASES = (
+    "ppo",
+    "ppo-numbers",
+    "ppo-memory",
+    "ppo-leaving",
+    "ppo-module",
+    "a2c",
+    "a2c-leaving",
+    "vtrace",
+    "vtrace-leaving",
+)
 WORKER = Path(rank_worker.__file__)
 
 
 def torchrun(*arguments: str, processes: int = 2, timeout_s: float = 300.0) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes), *arguments]
+    command = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--nproc-per-node",
+        str(processes),
+        *arguments,
+    ]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=timeout_s)
 
@@ -38,7 +57,7 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def one() -> dict[str, rank_worker.OnPolicy]:
+def one() -> dict[str, rank_worker.OnPolicyTrainer]:
     return rank_worker.cases(Ranks())
 
 
@@ -49,14 +68,18 @@ def test_every_case_is_compared(one) -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_two_processes_equal_one(case: str, one, two: Path) -> None:
     trainer = one[case]
-    before = {k: v.detach().clone() for learner in trainer.learners.values() for k, v in learner.policy.named_parameters()}
+    before = {
+        k: v.detach().clone() for learner in trainer.learners.values() for k, v in learner.policy.named_parameters()
+    }
     tensors, rows = rank_worker.train(trainer)
     shared = load_file(two / f"{case}.safetensors")
     assert set(shared) == set(tensors)
     for name, tensor in tensors.items():
         np.testing.assert_allclose(shared[name].numpy(), tensor.numpy(), rtol=0.0, atol=1e-5, err_msg=name)
     after = {k: v.detach() for learner in trainer.learners.values() for k, v in learner.policy.named_parameters()}
-    assert max(float((after[k] - v).abs().max()) for k, v in before.items()) > 1e-3, "nothing was learned that could differ"
+    assert max(float((after[k] - v).abs().max()) for k, v in before.items()) > 1e-3, (
+        "nothing was learned that could differ"
+    )
     told = json.loads((two / f"{case}.json").read_text())
     assert len(told) == len(rows) == rank_worker.ITERATIONS
     for row, other in zip(rows, told, strict=True):
@@ -78,18 +101,18 @@ def test_worlds_are_shared_without_gaps() -> None:
 
 def test_alone_without_a_launcher(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("WORLD_SIZE", raising=False)
-    place, device = join("cpu")
-    assert place.alone and place.leads and device == "cpu"
+    place, device = join_process_group("cpu")
+    assert place.is_single and place.is_leader and device == "cpu"
     assert place.any(True) and not place.any(False)
-    ranks.leave()
+    ranks.leave_process_group()
 
 
 def test_half_a_launcher_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ranks.NEEDED:
+    for name in ranks.REQUIRED_VARIABLES:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(InputError, match="RANK, MASTER_ADDR, MASTER_PORT is not set: start them with torchrun"):
-        join("cpu")
+        join_process_group("cpu")
 
 
 def test_worlds_that_were_not_saved_begin_other_episodes() -> None:
@@ -99,7 +122,7 @@ def test_worlds_that_were_not_saved_begin_other_episodes() -> None:
             tensors, plain = trainer.state()
             several = {k: v for k, v in tensors.items() if not k.startswith("worlds/") and "/rows/" not in k}
             trainer.load_state(several, {**plain, "iteration": iteration})
-        return next(iter(trainer.learners.values())).seats.observations()["sight"].numpy().copy()
+        return next(iter(trainer.learners.values())).agent_group.observations()["sight"].numpy().copy()
 
     starts = [first_sights(iteration) for iteration in (None, 7, 7, 8)]
     np.testing.assert_array_equal(starts[1], starts[2])
@@ -110,11 +133,13 @@ def test_worlds_that_were_not_saved_begin_other_episodes() -> None:
 def test_what_belongs_to_worlds_that_were_not_saved_is_forgotten() -> None:
     trainer = VTrace("CartPole-v1", VTraceConfig(num_envs=4, batches=1, num_steps=10, steps_per_update=5, device="cpu"))
     trainer.learn(2 * 4 * 5)
-    player = next(iter(trainer.learners.values())).player
-    assert player.storage.weights is not None and player.storage.weights.all() and player.episodes.running.any()
+    actor = next(iter(trainer.learners.values())).actor
+    assert actor.storage.weights is not None and actor.storage.weights.all() and actor.episodes.running.any()
     live, plain = trainer.state()
     tensors = {k: v.clone() for k, v in live.items()}
-    trainer.load_state({k: v for k, v in tensors.items() if not k.startswith(("worlds/", "window/")) and "/rows/" not in k}, plain)
-    assert not player.storage.weights.any() and not player.episodes.running.any()
+    trainer.load_state(
+        {k: v for k, v in tensors.items() if not k.startswith(("worlds/", "window/")) and "/rows/" not in k}, plain
+    )
+    assert not actor.storage.weights.any() and not actor.episodes.running.any()
     trainer.load_state(tensors, plain)
-    assert player.storage.weights.all() and player.episodes.running.any()
+    assert actor.storage.weights.all() and actor.episodes.running.any()

@@ -11,18 +11,25 @@ from torch import Tensor, nn
 from worlds import CLOCK, CORRIDOR, KITCHEN, PARTY
 
 import worldloom as wl
-from worldloom.learn.a2c import A2C, A2CConfig
-from worldloom.learn.config import RolloutConfig
-from worldloom.learn.on_policy import OnPolicy
-from worldloom.learn.policy_config import PolicyConfig
-from worldloom.learn.ppo import PPO, PPOConfig
-from worldloom.learn.rollout import most_cuts
-from worldloom.learn.vtrace import VTrace, VTraceConfig
+from worldloom.learn.algorithms.a2c import A2C, A2CConfig
+from worldloom.learn.algorithms.on_policy import OnPolicyTrainer
+from worldloom.learn.algorithms.ppo import PPO, PPOConfig
+from worldloom.learn.algorithms.vtrace import VTrace, VTraceConfig
+from worldloom.learn.config.policy_config import PolicyConfig
+from worldloom.learn.config.train_config import RolloutConfig
+from worldloom.learn.rollout.rollout_actor import max_truncations
 
 GAMMA = 0.9
 FOR_EVER = 1.0 / (1.0 - GAMMA)
-COMMON = {"gamma": GAMMA, "learning_rate": 0.1, "schedule": "linear", "max_gradient_norm": 0.0, "value_weight": 1.0, "device": "cpu"}
-ALGORITHMS: dict[str, tuple[type[OnPolicy], RolloutConfig]] = {
+COMMON = {
+    "gamma": GAMMA,
+    "learning_rate": 0.1,
+    "schedule": "linear",
+    "max_gradient_norm": 0.0,
+    "value_weight": 1.0,
+    "device": "cpu",
+}
+ALGORITHMS: dict[str, tuple[type[OnPolicyTrainer], RolloutConfig]] = {
     "ppo": (PPO, PPOConfig(num_steps=8, epochs=4, minibatches=1, **COMMON)),
     "a2c": (A2C, A2CConfig(num_steps=8, **COMMON)),
     "a2c, values before": (A2C, A2CConfig(num_steps=8, cut_values="before", **COMMON)),
@@ -85,11 +92,20 @@ def test_nothing_is_lost_where_systems_cut_episodes_off(algorithm: str, config: 
 
 def rolled(simulation: wl.Simulation, steps: int, memory: str = "none") -> PPO:
     """A trainer with policies that are not those of the start, after one roll-out."""
-    config = PPOConfig(num_steps=steps, minibatches=1, epochs=1, gamma=GAMMA, seed=1, policy=PolicyConfig(hidden=(8,), memory=memory, memory_size=4))
+    config = PPOConfig(
+        num_steps=steps,
+        minibatches=1,
+        epochs=1,
+        gamma=GAMMA,
+        seed=1,
+        policy=PolicyConfig(hidden=(8,), memory=memory, memory_size=4),
+    )
     trainer = PPO(simulation, config)
     for learner in trainer.learners.values():
         with torch.no_grad():
-            learner.optimizer.flat += 0.5 * torch.randn(learner.optimizer.flat.shape, generator=torch.Generator().manual_seed(2))
+            learner.optimizer.flat += 0.5 * torch.randn(
+                learner.optimizer.flat.shape, generator=torch.Generator().manual_seed(2)
+            )
     trainer._roll_out()
     return trainer
 
@@ -97,27 +113,31 @@ def rolled(simulation: wl.Simulation, steps: int, memory: str = "none") -> PPO:
 def by_hand(simulation: wl.Simulation, trainer: PPO, steps: int) -> dict[str, list[np.ndarray]]:
     """The same steps in a simulation without autoreset, with the actions that were kept: rewards with what was to come, and ends."""
     (learner,) = trainer.learners.values()
-    kept, seats = learner.player.storage, learner.seats
+    kept, agent_group = learner.actor.storage, learner.agent_group
     table = next(iter(simulation.definition.entities)).__name__
     found: dict[str, list[np.ndarray]] = {"rewards": [], "dones": [], "weights": [], "observations": []}
-    agents = seats.agents
-    states = torch.zeros(seats.rows, learner.policy.state_size)
+    agents = agent_group.agents
+    states = torch.zeros(agent_group.rows, learner.policy.state_size)
     for t in range(steps):
-        sight = torch.tensor(simulation[table]["sight"].numpy()).reshape(seats.rows, -1)
+        sight = torch.tensor(simulation[table]["sight"].numpy()).reshape(agent_group.rows, -1)
         found["observations"].append(sight.numpy().copy())
         has_flags = "active" in simulation[table].columns
-        active = simulation[table]["active"].numpy().reshape(-1).copy() if has_flags else np.ones(seats.rows, bool)
+        active = (
+            simulation[table]["active"].numpy().reshape(-1).copy() if has_flags else np.ones(agent_group.rows, bool)
+        )
         found["weights"].append(active)
         states = learner.policy({"sight": sight}, states)[2].detach()
-        column = simulation[table][seats._parts[0].actions[0].name]
+        column = simulation[table][agent_group._parts[0].actions[0].name]
         simulation.step({column.name: kept.actions[t].numpy().reshape(column.shape)})
         reward = simulation[table]["reward"].numpy().reshape(-1).astype(np.float64)
         ended = np.repeat(simulation.terminated.numpy() | simulation.truncated.numpy(), agents)
         terminated, truncated = (
-            simulation[table][name].numpy().reshape(-1) if has_flags else np.repeat(getattr(simulation, name).numpy(), agents)
+            simulation[table][name].numpy().reshape(-1)
+            if has_flags
+            else np.repeat(getattr(simulation, name).numpy(), agents)
             for name in ("terminated", "truncated")
         )
-        last = torch.tensor(simulation[table]["sight"].numpy()).reshape(seats.rows, -1)
+        last = torch.tensor(simulation[table]["sight"].numpy()).reshape(agent_group.rows, -1)
         worth = learner.policy.value({"sight": last}, states).detach().numpy()
         found["rewards"].append(np.where(truncated & ~terminated & active, reward + GAMMA * worth, reward))
         done = terminated | truncated | ended
@@ -146,8 +166,8 @@ def test_a_roll_out_keeps_what_happened(case: str, memory: str) -> None:
     trainer = rolled(wl.Simulation(world, 3, seed=5, config=config), steps, memory)
     (learner,) = trainer.learners.values()
     wanted = by_hand(wl.Simulation(world, 3, seed=5, config=config, autoreset="disabled"), trainer, steps)
-    learner.finish_rewards(learner.config.num_steps)
-    kept = learner.player.storage
+    learner.finalize_rewards(learner.config.num_steps)
+    kept = learner.actor.storage
     np.testing.assert_array_equal(kept.dones, wanted["dones"])
     np.testing.assert_array_equal(kept.observations["sight"], np.array(wanted["observations"]))
     here = np.array(wanted["weights"])
@@ -160,23 +180,25 @@ def test_a_roll_out_keeps_what_happened(case: str, memory: str) -> None:
 
 def test_the_memory_begins_anew_with_every_episode() -> None:
     trainer = rolled(wl.Simulation(CORRIDOR, 4, seed=0), 10, "gru")
-    kept = trainer.learners["Walker"].player.storage
+    kept = trainer.learners["Walker"].actor.storage
     assert kept.dones.sum() == 8
-    assert torch.equal(kept.states.abs().sum(-1) == 0.0, torch.cat([torch.ones(1, 4, dtype=torch.bool), kept.dones[:-1]]))
+    assert torch.equal(
+        kept.states.abs().sum(-1) == 0.0, torch.cat([torch.ones(1, 4, dtype=torch.bool), kept.dones[:-1]])
+    )
 
 
 def test_the_worlds_get_the_actions_that_are_kept() -> None:
     simulation = wl.Simulation("Pendulum-v1", 8, seed=0)
     trainer = rolled(simulation, 3)
     (learner,) = trainer.learners.values()
-    drawn = learner.player.storage.actions[-1]
+    drawn = learner.actor.storage.actions[-1]
     assert drawn.abs().max() > 1.0
-    np.testing.assert_allclose(learner.seats.action_memory(), (2.0 * drawn).clamp(-2.0, 2.0), atol=1e-6)
+    np.testing.assert_allclose(learner.agent_group.action_view(), (2.0 * drawn).clamp(-2.0, 2.0), atol=1e-6)
 
 
 def test_actions_are_drawn_anew_at_every_step_and_roll_out() -> None:
     trainer = rolled(wl.Simulation(KITCHEN, 64, seed=0, config={"everything": 1}), 4)
-    kept = trainer.learners["Diner"].player.storage
+    kept = trainer.learners["Diner"].actor.storage
     seen = [kept.actions[t].clone() for t in range(4)]
     trainer._roll_out()
     seen += [kept.actions[t].clone() for t in range(4)]
@@ -196,4 +218,4 @@ def test_actions_are_drawn_anew_at_every_step_and_roll_out() -> None:
     ],
 )
 def test_there_is_room_for_every_cut(world: wl.Definition, config: dict[str, object], steps: int, cuts: int) -> None:
-    assert most_cuts(wl.Simulation(world, 2, seed=0, config=config), steps) == cuts
+    assert max_truncations(wl.Simulation(world, 2, seed=0, config=config), steps) == cuts

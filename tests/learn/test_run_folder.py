@@ -8,14 +8,22 @@ import sys
 import pytest
 import torch
 
-from worldloom.core.errors import InputError
-from worldloom.learn import run_folder
-from worldloom.learn.progress import METRICS, Progress, by_policy, clock, plain
-from worldloom.learn.run_folder import RunFolder, default_folder, holds_run, launched_by, read_config, read_metrics
+from worldloom.core.base.errors import InputError
+from worldloom.learn.runs import run_folder
+from worldloom.learn.runs.run_folder import RunFolder, default_folder, holds_run, launched_by, read_config, read_metrics
+from worldloom.learn.training.progress import METRICS, Progress, by_policy, format_duration, format_progress
 
 
 def progress(iteration, **metrics):
-    return Progress(iteration, 100 * iteration, 1000, 0.5 * iteration, 200.0, {"episode/return": float(iteration), **metrics}, {"update": 1.0})
+    return Progress(
+        iteration,
+        100 * iteration,
+        1000,
+        0.5 * iteration,
+        200.0,
+        {"episode/return": float(iteration), **metrics},
+        {"update": 1.0},
+    )
 
 
 def save(folder, iteration):
@@ -24,7 +32,9 @@ def save(folder, iteration):
 
 def scalars(path, name):
     """(step, value) of every event that TensorBoard shows."""
-    accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator").EventAccumulator(str(path / "events"))
+    accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator").EventAccumulator(
+        str(path / "events")
+    )
     accumulator.Reload()
     return [(event.step, event.value) for event in accumulator.Scalars(name)]
 
@@ -39,7 +49,15 @@ def test_a_new_run_is_written_down(tmp_path, monkeypatch):
         folder.write(progress(2, **{"update/kl": 0.25}))
     assert read_config(path) == {"seed": 3, "world": "CartPole-v1"}
     first, second = (path / "metrics.jsonl").read_text().splitlines()
-    expected = {"iteration": 1, "steps": 100, "seconds": 0.5, "steps_per_second": 200.0, "episode/return": 1.0, "update/kl": None, "loss/value": None}
+    expected = {
+        "iteration": 1,
+        "steps": 100,
+        "seconds": 0.5,
+        "steps_per_second": 200.0,
+        "episode/return": 1.0,
+        "update/kl": None,
+        "loss/value": None,
+    }
     assert json.loads(first) == expected
     assert json.loads(second)["update/kl"] == 0.25
     rows = read_metrics(path)
@@ -70,14 +88,24 @@ def test_resuming_drops_what_came_after_the_checkpoint(tmp_path, monkeypatch):
         file.write('{"iteration": 6, "ste')
     (tmp_path / "checkpoints" / ".writing_iteration_00000006").mkdir()
     with RunFolder(tmp_path, {"total": 2}, resume=True) as folder:
-        assert (folder.resumed_from, folder.iteration, folder.steps) == (tmp_path / "checkpoints" / "iteration_00000003", 3, 300)
+        assert (folder.resumed_from, folder.iteration, folder.steps) == (
+            tmp_path / "checkpoints" / "iteration_00000003",
+            3,
+            300,
+        )
         assert [row["iteration"] for row in read_metrics(tmp_path)] == [1, 2, 3]
         folder.write(progress(4, **{"update/kl": 0.5}))
     assert [row["iteration"] for row in read_metrics(tmp_path)] == [1, 2, 3, 4]
     assert read_metrics(tmp_path)[-1]["update/kl"] == 0.5
     assert read_config(tmp_path) == {"total": 2}
     assert [step for step, _ in scalars(tmp_path, "episode/return")] == [100, 200, 300, 400]
-    assert sorted(p.name for p in tmp_path.iterdir()) == [".lock", "checkpoints", "config.json", "events", "metrics.jsonl"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        ".lock",
+        "checkpoints",
+        "config.json",
+        "events",
+        "metrics.jsonl",
+    ]
     assert [p.name for p in (tmp_path / "checkpoints").iterdir()] == ["iteration_00000003"]
 
 
@@ -98,14 +126,16 @@ def test_folders_are_not_mixed_up(tmp_path):
     with pytest.raises(InputError, match=r"other holds no run that could be resumed: it has no config.json$"):
         RunFolder(tmp_path / "other", {}, resume=True)
     assert not (tmp_path / "other").exists()
-    with pytest.raises(InputError, match="the configuration of a run must be what JSON can hold: Object of type device"):
+    with pytest.raises(
+        InputError, match="the configuration of a run must be what JSON can hold: Object of type device"
+    ):
         RunFolder(tmp_path / "other", {"device": torch.device("cpu")})
     assert not holds_run(tmp_path / "other")
 
 
 HOLDER = """
 import sys, time
-from worldloom.learn.run_folder import RunFolder
+from worldloom.learn.runs.run_folder import RunFolder
 folder = RunFolder(sys.argv[1], {}, resume=True, launch="theirs")
 print("open", flush=True)
 time.sleep(600)
@@ -179,7 +209,10 @@ def test_default_folders_are_numbered(tmp_path):
 
 def test_without_tensorboard_the_run_goes_on(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
-    with pytest.warns(UserWarning, match="no TensorBoard events are written: pip install tensorboard adds them") as said, RunFolder(tmp_path, {}) as folder:
+    with (
+        pytest.warns(UserWarning, match="no TensorBoard events are written: pip install tensorboard adds them") as said,
+        RunFolder(tmp_path, {}) as folder,
+    ):
         folder.write(progress(1))
         folder.write(progress(2))
     assert len(said) == 1
@@ -187,9 +220,15 @@ def test_without_tensorboard_the_run_goes_on(tmp_path, monkeypatch):
 
 
 def test_progress_in_one_plain_line():
-    assert plain(progress(4, **{"update/kl": 0.01234})) == "iteration 4, 400 of 1,000 steps (40%), 200 steps/s, return 4, KL 0.01234, 0:03 left"
+    assert (
+        format_progress(progress(4, **{"update/kl": 0.01234}))
+        == "iteration 4, 400 of 1,000 steps (40%), 200 steps/s, return 4, KL 0.01234, 0:03 left"
+    )
     two = {"episode/return/hider": 1.5, "episode/return/seeker": -1.5, "episode/length/hider": math.nan}
-    assert plain(Progress(1, 5, 10, 1.0, 0.0, two)) == "iteration 1, 5 of 10 steps (50%), 0 steps/s, return 1.5 (hider) -1.5 (seeker), -:-- left"
+    assert (
+        format_progress(Progress(1, 5, 10, 1.0, 0.0, two))
+        == "iteration 1, 5 of 10 steps (50%), 0 steps/s, return 1.5 (hider) -1.5 (seeker), -:-- left"
+    )
 
 
 def test_metrics_by_policy():
@@ -199,7 +238,13 @@ def test_metrics_by_policy():
 
 
 def test_clock_and_edges():
-    assert [clock(s) for s in (0, 59.6, 3723, math.nan, math.inf)] == ["0:00", "1:00", "1:02:03", "-:--", "-:--"]
+    assert [format_duration(s) for s in (0, 59.6, 3723, math.nan, math.inf)] == [
+        "0:00",
+        "1:00",
+        "1:02:03",
+        "-:--",
+        "-:--",
+    ]
     assert (Progress(1, 20, 10, 1.0, 5.0).fraction, Progress(1, 20, 10, 1.0, 5.0).seconds_left) == (1.0, 0.0)
 
 

@@ -10,11 +10,11 @@ import pytest
 import torch
 from torch.distributions import Categorical, Independent, Normal
 
-from worldloom.core.errors import InputError
-from worldloom.core.random import Key
-from worldloom.learn.actions import log_prob_entropy, to_world
-from worldloom.learn.sampler import Sampler
-from worldloom.learn.spec import ActionSpec
+from worldloom.core.base.errors import InputError
+from worldloom.core.kernels.random import Key
+from worldloom.learn.actions.distributions import log_prob_entropy, to_env_action
+from worldloom.learn.actions.sampler import Sampler
+from worldloom.learn.agents.specs import ActionSpec
 
 CPU = torch.device("cpu")
 INFINITE = float("inf")
@@ -32,7 +32,14 @@ def draw(sampler: Sampler, parameters: torch.Tensor, **options) -> Draw:
     rows, spec = sampler.rows, sampler.spec
     action = torch.full((rows, spec.width), -9, dtype=spec.dtype)
     out = Draw(action, torch.full((rows,), math.nan), torch.full((rows,), math.nan), action.clone())
-    sampler.sample(parameters, action=out.action, log_prob=out.log_prob, entropy=out.entropy, world_action=out.world_action, **options)
+    sampler.sample(
+        parameters,
+        action=out.action,
+        log_prob=out.log_prob,
+        entropy=out.entropy,
+        world_action=out.world_action,
+        **options,
+    )
     return out
 
 
@@ -41,7 +48,9 @@ def choices(*sizes: int, rows: int = 64, seed: int = 0, **options) -> Sampler:
 
 
 def numbers(width: int, rows: int = 64, seed: int = 0, **options) -> Sampler:
-    return Sampler(ActionSpec("gaussian", low=(-INFINITE,) * width, high=(INFINITE,) * width), rows, CPU, seed, **options)
+    return Sampler(
+        ActionSpec("gaussian", low=(-INFINITE,) * width, high=(INFINITE,) * width), rows, CPU, seed, **options
+    )
 
 
 def randn(*shape: int, seed: int = 0) -> torch.Tensor:
@@ -111,7 +120,9 @@ def test_log_prob_and_entropy_are_those_of_torch(sizes: tuple[int, ...], with_ma
         allowed = allowed | ~allowed.any(1, keepdim=True)
         picked = out.action[:, part].long()
         assert allowed.gather(1, picked[:, None]).all()
-        one = Categorical(logits=logits[:, start : start + size].double().masked_fill(~allowed, torch.finfo(torch.float64).min))
+        one = Categorical(
+            logits=logits[:, start : start + size].double().masked_fill(~allowed, torch.finfo(torch.float64).min)
+        )
         expected_log_prob, expected_entropy = expected_log_prob + one.log_prob(picked), expected_entropy + one.entropy()
         start += size
     torch.testing.assert_close(out.log_prob.double(), expected_log_prob, atol=1e-5, rtol=1e-5)
@@ -129,7 +140,9 @@ def test_gaussian_log_prob_and_entropy_are_those_of_torch(per_row: bool) -> None
     expected = Independent(Normal(mean.double(), log_std.double().exp().expand(200, 7)), 1)
     torch.testing.assert_close(out.log_prob.double(), expected.log_prob(out.action.double()), atol=1e-4, rtol=1e-5)
     torch.testing.assert_close(out.entropy.double(), expected.entropy(), atol=1e-5, rtol=1e-5)
-    for mine, other in zip((out.log_prob, out.entropy), log_prob_entropy(sampler.spec, mean, out.action, log_std=log_std), strict=True):
+    for mine, other in zip(
+        (out.log_prob, out.entropy), log_prob_entropy(sampler.spec, mean, out.action, log_std=log_std), strict=True
+    ):
         torch.testing.assert_close(mine, other, atol=1e-5, rtol=1e-5)
 
 
@@ -143,7 +156,9 @@ def test_gaussian_numbers_are_normal_and_independent() -> None:
     steps = np.arange(1, rows + 1)[:, None] / rows
     gap = np.maximum(np.abs(distribution - steps), np.abs(distribution - steps + 1 / rows)).max(0)
     assert (gap < 1.95 / math.sqrt(rows)).all(), "Kolmogorov and Smirnov, one in a thousand"
-    assert np.abs(scores.mean(0)).max() < 5 / math.sqrt(rows) and np.abs(scores.std(0) - 1.0).max() < 5 / math.sqrt(2 * rows)
+    assert np.abs(scores.mean(0)).max() < 5 / math.sqrt(rows) and np.abs(scores.std(0) - 1.0).max() < 5 / math.sqrt(
+        2 * rows
+    )
     for power in (scores, scores**2):
         assert np.abs(np.corrcoef(power.T) - np.eye(width)).max() < 5 / math.sqrt(rows)
 
@@ -151,14 +166,16 @@ def test_gaussian_numbers_are_normal_and_independent() -> None:
 def test_world_action_is_in_the_worlds_units() -> None:
     spec = ActionSpec("gaussian", low=(-2.0, 0.0, -INFINITE, 0.0), high=(2.0, 10.0, INFINITE, INFINITE))
     out = draw(Sampler(spec, 500, CPU, 0), torch.zeros(500, 4), log_std=torch.zeros(4))
-    torch.testing.assert_close(out.world_action, to_world(spec, out.action))
+    torch.testing.assert_close(out.world_action, to_env_action(spec, out.action))
     low, high = out.world_action.min(0).values.tolist(), out.world_action.max(0).values.tolist()
     assert low[:2] == [-2.0, 0.0] and high[:2] == [2.0, 10.0] and low[3] == 0.0, "some were clipped, none went beyond"
     assert torch.equal(out.world_action[:, 2], out.action[:, 2])
 
 
 def test_extreme_logits() -> None:
-    logits = torch.tensor([[1e4, -1e4, 0.0], [-1e4, -1e4, -1e4], [1e4, 1e4, 1e4], [-INFINITE, 0.0, -INFINITE]]).repeat(500, 1)
+    logits = torch.tensor([[1e4, -1e4, 0.0], [-1e4, -1e4, -1e4], [1e4, 1e4, 1e4], [-INFINITE, 0.0, -INFINITE]]).repeat(
+        500, 1
+    )
     out = draw(choices(3, rows=2000), logits)
     action, third = out.action.view(500, 4), math.log(3.0)
     assert (action[:, 0] == 0).all() and (action[:, 3] == 1).all()
@@ -188,8 +205,15 @@ def test_rounding_never_leads_to_a_forbidden_choice() -> None:
 
 def test_nothing_allowed_is_everything_allowed() -> None:
     logits = randn(5000, 4)
-    free, shut = draw(choices(4, rows=5000), logits), draw(choices(4, rows=5000), logits, mask=torch.zeros(5000, 4, dtype=torch.bool))
-    assert torch.equal(free.action, shut.action) and torch.equal(free.log_prob, shut.log_prob) and torch.equal(free.entropy, shut.entropy)
+    free, shut = (
+        draw(choices(4, rows=5000), logits),
+        draw(choices(4, rows=5000), logits, mask=torch.zeros(5000, 4, dtype=torch.bool)),
+    )
+    assert (
+        torch.equal(free.action, shut.action)
+        and torch.equal(free.log_prob, shut.log_prob)
+        and torch.equal(free.entropy, shut.entropy)
+    )
 
 
 def test_broken_logits_give_an_allowed_choice_and_say_so() -> None:
@@ -257,7 +281,9 @@ def test_outputs_may_be_slices_of_a_storage() -> None:
     for step in range(4):
         expected = draw(sampler, logits, offset=step)
         assert (
-            torch.equal(actions[step], expected.action) and torch.equal(log_probs[step], expected.log_prob) and torch.equal(entropies[step], expected.entropy)
+            torch.equal(actions[step], expected.action)
+            and torch.equal(log_probs[step], expected.log_prob)
+            and torch.equal(entropies[step], expected.entropy)
         )
 
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import pytest
 import torch
 
-from worldloom.learn.policy import Policy
-from worldloom.learn.policy_config import PolicyConfig
-from worldloom.learn.spec import ActionSpec, ObservationSpec, PolicySpec
-from worldloom.learn.storage import Batch, Storage
+from worldloom.learn.agents.specs import ActionSpec, ObservationSpec, PolicySpec
+from worldloom.learn.config.policy_config import PolicyConfig
+from worldloom.learn.networks.policy import Policy
+from worldloom.learn.rollout.storage import RolloutBatch, Storage
 
 STEPS, ROWS = 5, 4
-SPEC = PolicySpec({"sight": ObservationSpec((2,)), "map": ObservationSpec((3, 2), torch.uint8)}, ActionSpec("categorical", sizes=(2, 3)))
+SPEC = PolicySpec(
+    {"sight": ObservationSpec((2,)), "map": ObservationSpec((3, 2), torch.uint8)},
+    ActionSpec("categorical", sizes=(2, 3)),
+)
 
 
 @pytest.fixture
@@ -27,10 +30,16 @@ def kept() -> Storage:
     return made
 
 
-def numbers(batch: Batch) -> torch.Tensor:
+def numbers(batch: RolloutBatch) -> torch.Tensor:
     """What each of the batch's steps is, after a check that all of its tensors say the same."""
     found = batch.log_probs
-    for tensor in (batch.actions[..., 0], batch.values, batch.weights, batch.observations["sight"][..., 1], batch.observations["map"][..., 2, 1]):
+    for tensor in (
+        batch.actions[..., 0],
+        batch.values,
+        batch.weights,
+        batch.observations["sight"][..., 1],
+        batch.observations["map"][..., 2, 1],
+    ):
         assert torch.equal(tensor.float(), found)
     assert torch.equal(batch.advantages, 2 * found) and torch.equal(batch.returns, 3 * found)
     assert torch.equal(batch.masks[..., 0], found % 2 == 0)
@@ -39,13 +48,13 @@ def numbers(batch: Batch) -> torch.Tensor:
 
 def test_steps_are_picked_from_everywhere(kept: Storage) -> None:
     places = torch.tensor([0, 5, 19, 5])
-    batch = kept.steps_of(places, 2 * kept.rewards, 3 * kept.rewards)
+    batch = kept.gather_steps(places, 2 * kept.rewards, 3 * kept.rewards)
     assert numbers(batch).tolist() == [0.0, 11.0, 43.0, 11.0]
     assert batch.resets is None and batch.observations["map"].dtype == torch.uint8
 
 
 def test_rows_are_picked_whole_with_the_memory_they_began_with(kept: Storage) -> None:
-    batch = kept.rows_of(torch.tensor([2, 0]), 2 * kept.rewards, 3 * kept.rewards)
+    batch = kept.gather_rows(torch.tensor([2, 0]), 2 * kept.rewards, 3 * kept.rewards)
     assert numbers(batch).tolist() == [[2, 0], [12, 10], [22, 20], [32, 30], [42, 40]]
     assert torch.equal(batch.state, torch.tensor([[2.0] * 3, [0.0] * 3]))
     begun = kept.dones[:, [2, 0]]
@@ -56,7 +65,7 @@ def test_rows_are_picked_whole_with_the_memory_they_began_with(kept: Storage) ->
 @pytest.mark.parametrize("state_size", [0, 3])
 def test_everything_is_every_step_once(kept: Storage, state_size: int) -> None:
     kept.states = kept.states[..., :state_size]
-    batch = kept.everything(2 * kept.rewards, 3 * kept.rewards)
+    batch = kept.all_steps(2 * kept.rewards, 3 * kept.rewards)
     assert sorted(numbers(batch).flatten().tolist()) == sorted(kept.rewards.flatten().tolist())
     assert (batch.resets is None) == (state_size == 0)
 
@@ -65,20 +74,29 @@ def test_everything_is_every_step_once(kept: Storage, state_size: int) -> None:
 def test_a_window_slides(kept: Storage, moves: int) -> None:
     kept.sliding = True
     before = {name: tensor.clone() for name, tensor in kept.tensors().items()}
-    kept.forget(moves)
+    kept.drop_oldest(moves)
     for name, tensor in kept.tensors().items():
         if name != "first" and not name.startswith("observations/"):
             assert torch.equal(tensor[: STEPS - moves], before[name][moves:]), name
     for step in range(STEPS - moves, STEPS):
-        kept.keep(step, {key: torch.full((ROWS, *part.shape), 100 + step, dtype=part.dtype) for key, part in SPEC.observations.items()})
+        kept.store_observations(
+            step,
+            {
+                key: torch.full((ROWS, *part.shape), 100 + step, dtype=part.dtype)
+                for key, part in SPEC.observations.items()
+            },
+        )
     wanted = [*(10.0 * step for step in range(moves, STEPS)), *(100.0 + step for step in range(STEPS - moves, STEPS))]
-    batch = kept.rows_of(torch.tensor([0]), kept.rewards, kept.rewards)
+    batch = kept.gather_rows(torch.tensor([0]), kept.rewards, kept.rewards)
     assert batch.observations["sight"][:, 0, 1].tolist() == batch.observations["map"][:, 0, 2, 1].tolist() == wanted
-    assert kept.newest(STEPS)["map"][:, 0, 1, 1].tolist() == wanted and kept.newest(1)["sight"][0, 0].tolist() == [wanted[-1]] * 2
+    assert (
+        kept.newest(STEPS)["map"][:, 0, 1, 1].tolist() == wanted
+        and kept.newest(1)["sight"][0, 0].tolist() == [wanted[-1]] * 2
+    )
 
 
 def test_nothing_counts_until_it_is_written(kept: Storage) -> None:
-    kept.remember_nothing()
+    kept.invalidate_all()
     assert kept.weights.sum() == 0.0 and kept.dones.all()
 
 
@@ -87,9 +105,9 @@ def test_the_last_observations_go_to_their_places(kept: Storage) -> None:
         return {"sight": torch.full((ROWS, 2), number), "map": torch.full((ROWS, 3, 2), int(number), dtype=torch.uint8)}
 
     kept.final_slot.copy_(torch.tensor([0, -1, -1, 0]))
-    kept.keep_finals(seen(1.0), torch.full((ROWS, 3), 1.0))
+    kept.store_finals(seen(1.0), torch.full((ROWS, 3), 1.0))
     kept.final_slot.copy_(torch.tensor([1, -1, 0, -1]))
-    kept.keep_finals(seen(2.0), torch.full((ROWS, 3), 2.0))
+    kept.store_finals(seen(2.0), torch.full((ROWS, 3), 2.0))
     wanted = torch.tensor([[1.0, 0.0, 2.0, 1.0], [2.0, 0.0, 0.0, 0.0]])
     assert torch.equal(kept.final_observations["sight"][..., 0], wanted)
     assert torch.equal(kept.final_observations["map"][..., 2, 1].float(), wanted)
@@ -100,7 +118,7 @@ def test_a_batch_is_evaluated_alike_by_steps_and_by_rows(kept: Storage) -> None:
     kept.states = kept.states[..., :0]
     policy = Policy(SPEC, PolicyConfig(hidden=(4,)))
     nothing = torch.zeros(STEPS, ROWS)
-    by_steps = kept.steps_of(torch.arange(STEPS * ROWS), nothing, nothing).evaluate(policy)
-    by_rows = kept.rows_of(torch.arange(ROWS), nothing, nothing).evaluate(policy)
+    by_steps = kept.gather_steps(torch.arange(STEPS * ROWS), nothing, nothing).evaluate(policy)
+    by_rows = kept.gather_rows(torch.arange(ROWS), nothing, nothing).evaluate(policy)
     for one, other in zip(by_steps, by_rows, strict=True):
         torch.testing.assert_close(one, other.flatten(0, 1))

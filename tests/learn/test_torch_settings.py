@@ -3,15 +3,15 @@
 import pytest
 import torch
 
-from worldloom.learn.torch_settings import WORTH_SHARING, suited
+from worldloom.learn.device.torch_settings import MIN_PARALLEL_ELEMENTS, use_torch_settings
 
 
-@pytest.mark.parametrize(("numbers", "threads"), [(WORTH_SHARING - 1, 1), (WORTH_SHARING, 2)])
+@pytest.mark.parametrize(("numbers", "threads"), [(MIN_PARALLEL_ELEMENTS - 1, 1), (MIN_PARALLEL_ELEMENTS, 2)])
 def test_small_operations_get_one_thread(numbers, threads):
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
-        with suited(torch.device("cpu"), numbers):
+        with use_torch_settings(torch.device("cpu"), numbers):
             assert torch.get_num_threads() == threads
         assert torch.get_num_threads() == 2
     finally:
@@ -20,6 +20,6 @@ def test_small_operations_get_one_thread(numbers, threads):
 
 def test_settings_come_back_after_an_error():
     before = torch.get_num_threads(), torch.get_float32_matmul_precision()
-    with pytest.raises(KeyError), suited(torch.device("cpu"), 1):
+    with pytest.raises(KeyError), use_torch_settings(torch.device("cpu"), 1):
         raise KeyError
     assert (torch.get_num_threads(), torch.get_float32_matmul_precision()) == before

@@ -14,18 +14,20 @@ from torch import Tensor
 from worlds import CLOCK, FARM, KITCHEN, PARTY
 
 import worldloom as wl
-from worldloom.core.errors import InputError
-from worldloom.learn.a2c import A2C, A2CConfig
-from worldloom.learn.callbacks import Callback, StopAt
-from worldloom.learn.config import RolloutConfig
-from worldloom.learn.on_policy import OnPolicy
-from worldloom.learn.policy_config import PolicyConfig
-from worldloom.learn.ppo import PPO, PPOConfig
-from worldloom.learn.progress import METRICS, Progress
-from worldloom.learn.trainer import Trainer
-from worldloom.learn.vtrace import VTrace, VTraceConfig
+from worldloom.core.base.errors import InputError
+from worldloom.learn.algorithms.a2c import A2C, A2CConfig
+from worldloom.learn.algorithms.on_policy import OnPolicyTrainer
+from worldloom.learn.algorithms.ppo import PPO, PPOConfig
+from worldloom.learn.algorithms.vtrace import VTrace, VTraceConfig
+from worldloom.learn.config.policy_config import PolicyConfig
+from worldloom.learn.config.train_config import RolloutConfig
+from worldloom.learn.training.callbacks import Callback, StopAt
+from worldloom.learn.training.progress import METRICS, Progress
+from worldloom.learn.training.trainer import Trainer
 
-SMALL = PPOConfig(num_envs=4, num_steps=8, minibatches=2, epochs=2, seed=1, device="cpu", policy=PolicyConfig(hidden=(8,)))
+SMALL = PPOConfig(
+    num_envs=4, num_steps=8, minibatches=2, epochs=2, seed=1, device="cpu", policy=PolicyConfig(hidden=(8,))
+)
 PER_ITERATION = 4 * 8
 
 
@@ -77,7 +79,10 @@ def test_the_same_seed_gives_the_same_training_in_worlds_made_by_either() -> Non
 @pytest.mark.parametrize(
     ("env", "match"),
     [
-        (lambda: wl.make("CartPole-v1", num_envs=2, autoreset="next_step"), "PPO needs worlds made with autoreset='same_step', not 'next_step'"),
+        (
+            lambda: wl.make("CartPole-v1", num_envs=2, autoreset="next_step"),
+            "PPO needs worlds made with autoreset='same_step', not 'next_step'",
+        ),
         (lambda: wl.Simulation("CartPole-v1", 2, "python"), "not 'python'"),
         (lambda: gymnasium.make("CartPole-v1"), "worlds of other libraries train with theirs"),
         (lambda: 3, "not in int"),
@@ -159,9 +164,13 @@ def test_an_error_in_a_callback_leaves_pytorch_as_it_was() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "config"),
-    [(PPO, SMALL), (A2C, A2CConfig(num_envs=4, num_steps=8, device="cpu")), (VTrace, VTraceConfig(num_envs=4, num_steps=8, steps_per_update=4, device="cpu"))],
+    [
+        (PPO, SMALL),
+        (A2C, A2CConfig(num_envs=4, num_steps=8, device="cpu")),
+        (VTrace, VTraceConfig(num_envs=4, num_steps=8, steps_per_update=4, device="cpu")),
+    ],
 )
-def test_every_number_has_a_known_name_and_is_one(kind: type[OnPolicy], config: RolloutConfig) -> None:
+def test_every_number_has_a_known_name_and_is_one(kind: type[OnPolicyTrainer], config: RolloutConfig) -> None:
     diary = Diary()
     kind(CLOCK, config).learn(8 * PER_ITERATION, [diary])
     last = diary.told[-1].metrics
@@ -187,10 +196,13 @@ POLICIES = {
     "plain": PolicyConfig(hidden=(8,)),
     "lstm, normalised": PolicyConfig(hidden=(8,), memory="lstm", memory_size=4, normalize_observations=True),
 }
-ALGORITHMS: dict[str, tuple[type[OnPolicy], RolloutConfig]] = {
+ALGORITHMS: dict[str, tuple[type[OnPolicyTrainer], RolloutConfig]] = {
     "ppo": (PPO, replace(SMALL, schedule="kl", normalize_rewards=True)),
     "a2c": (A2C, A2CConfig(num_envs=4, num_steps=8, seed=1, device="cpu", schedule="linear", normalize_rewards=True)),
-    "vtrace": (VTrace, VTraceConfig(num_envs=4, num_steps=8, steps_per_update=2, batches=4, seed=1, device="cpu", schedule="linear")),
+    "vtrace": (
+        VTrace,
+        VTraceConfig(num_envs=4, num_steps=8, steps_per_update=2, batches=4, seed=1, device="cpu", schedule="linear"),
+    ),
 }
 
 
@@ -208,7 +220,7 @@ def test_a_training_that_was_stopped_goes_on_bit_for_bit(algorithm: str, policy:
     config = replace(config, policy=POLICIES[policy], total_steps=5 * per_iteration)
     settings = {"over_at": 5, "dies_at": 2, "leaves_at": 3} if world is PARTY else {}
 
-    def made(seed: int) -> OnPolicy:
+    def made(seed: int) -> OnPolicyTrainer:
         return kind(wl.Simulation(world, 4, seed=seed, config=settings), config)
 
     stopped, straight = made(1), made(1)

@@ -11,18 +11,20 @@ from torch import Tensor
 from worlds import FARM, KITCHEN, PARTY
 
 import worldloom as wl
-from worldloom.core.errors import InputError
-from worldloom.learn.actions import log_prob_entropy
-from worldloom.learn.learner import Team
-from worldloom.learn.policy_config import PolicyConfig
-from worldloom.learn.vtrace import VTrace, VTraceConfig
+from worldloom.core.base.errors import InputError
+from worldloom.learn.actions.distributions import log_prob_entropy
+from worldloom.learn.algorithms.learner import PolicyGroup
+from worldloom.learn.algorithms.vtrace import VTrace, VTraceConfig
+from worldloom.learn.config.policy_config import PolicyConfig
 
-SMALL = VTraceConfig(num_steps=6, steps_per_update=2, batches=2, gamma=0.9, seed=3, device="cpu", policy=PolicyConfig(hidden=(8,)))
+SMALL = VTraceConfig(
+    num_steps=6, steps_per_update=2, batches=2, gamma=0.9, seed=3, device="cpu", policy=PolicyConfig(hidden=(8,))
+)
 
 
 def test_the_window_slides_and_groups_take_turns() -> None:
     trainer = VTrace("CartPole-v1", replace(SMALL, num_envs=4))
-    kept = trainer.learners["Cart"].player.storage
+    kept = trainer.learners["Cart"].actor.storage
     assert kept.weights.sum() == 0.0
     seen: list[Tensor] = []
     for update in range(5):
@@ -44,7 +46,7 @@ def test_an_update_learns_from_the_rows_of_its_group_only() -> None:
         trainer._roll_out()
         learner = trainer.learners["Cart"]
         if spoilt is not None:
-            learner.player.storage.rewards[:, spoilt] += 5.0
+            learner.actor.storage.rewards[:, spoilt] += 5.0
         trainer._update()
         return learner.optimizer.flat.clone()
 
@@ -56,7 +58,12 @@ def test_an_update_learns_from_the_rows_of_its_group_only() -> None:
 @pytest.mark.parametrize("memory", ["none", "lstm"])
 @pytest.mark.parametrize(
     ("world", "config"),
-    [("CartPole-v1", {}), ("Pendulum-v1", {"max_steps": 3}), (KITCHEN, {"max_steps": 4}), (PARTY, {"dies_at": 2, "leaves_at": 3, "over_at": 5})],
+    [
+        ("CartPole-v1", {}),
+        ("Pendulum-v1", {"max_steps": 3}),
+        (KITCHEN, {"max_steps": 4}),
+        (PARTY, {"dies_at": 2, "leaves_at": 3, "over_at": 5}),
+    ],
     ids=["choice", "numbers", "masks", "leaving"],
 )
 @pytest.mark.parametrize("updates", [1, 4], ids=["window not full", "full window"])
@@ -70,8 +77,8 @@ def test_an_update_is_the_plain_one(world: object, config: dict[str, int], memor
     policy = copy.deepcopy(learner.policy)
     turn = int(trainer.turn)
     trainer.iterate()
-    kept = learner.player.storage
-    agents = learner.seats.agents
+    kept = learner.actor.storage
+    agents = learner.agent_group.agents
     rows = torch.tensor([row for row in range(kept.rows) if row // agents % 2 == turn % 2])
     here = kept.weights[:, rows] > 0.0
     state = kept.states[0, rows]
@@ -79,12 +86,16 @@ def test_an_update_is_the_plain_one(world: object, config: dict[str, int], memor
     for t in range(6):
         parameters, value, state = policy({k: v[t, rows] for k, v in kept.newest(kept.steps).items()}, state)
         mask = None if kept.masks is None else kept.masks[t, rows]
-        log_prob, entropy = log_prob_entropy(policy.spec.action, parameters, kept.actions[t, rows], mask, policy.log_std)
+        log_prob, entropy = log_prob_entropy(
+            policy.spec.action, parameters, kept.actions[t, rows], mask, policy.log_std
+        )
         log_probs.append(log_prob)
         entropies.append(entropy)
         values.append(value)
         state = state * ~kept.dones[t, rows][:, None]
-    last = policy.value({k: v[rows] for k, v in learner.seats.observations().items()}, learner.player.state[rows]).detach()
+    last = policy.value(
+        {k: v[rows] for k, v in learner.agent_group.observations().items()}, learner.actor.state[rows]
+    ).detach()
     known = torch.stack([*[v.detach() for v in values], last]).double()
     ratios = torch.exp(torch.stack(log_probs).detach() - kept.log_probs[:, rows]).double()
     targets, advantages = known.clone(), torch.zeros(6, len(rows), dtype=torch.float64)
@@ -92,20 +103,31 @@ def test_an_update_is_the_plain_one(world: object, config: dict[str, int], memor
         gamma = 0.9 * ~kept.dones[t, rows]
         rho, c = ratios[t].clamp(max=1.1), 0.95 * ratios[t].clamp(max=0.9)
         advantages[t] = rho * (kept.rewards[t, rows] + gamma * targets[t + 1] - known[t])
-        targets[t] = known[t] + rho * (kept.rewards[t, rows] + gamma * known[t + 1] - known[t]) + gamma * c * (targets[t + 1] - known[t + 1])
-    terms = -torch.stack(log_probs) * advantages + 0.25 * (torch.stack(values) - targets[:-1]) ** 2 - 0.02 * torch.stack(entropies)
+        targets[t] = (
+            known[t]
+            + rho * (kept.rewards[t, rows] + gamma * known[t + 1] - known[t])
+            + gamma * c * (targets[t + 1] - known[t + 1])
+        )
+    terms = (
+        -torch.stack(log_probs) * advantages
+        + 0.25 * (torch.stack(values) - targets[:-1]) ** 2
+        - 0.02 * torch.stack(entropies)
+    )
     wanted = torch.autograd.grad(terms[here].mean(), list(policy.parameters()))
     flat = torch.cat([g.flatten() for g in wanted])
     torch.testing.assert_close(learner.optimizer.gradient, flat.float(), rtol=1e-3, atol=2e-5)
 
 
 def test_a_team_learns_with_its_own_settings() -> None:
-    teams = {
-        "wolves": Team("Wolf", config=replace(SMALL, value_weight=0.0, entropy_weight=0.0)),
-        "flock": Team("Sheep,Ram"),
+    policy_groups = {
+        "wolves": PolicyGroup("Wolf", config=replace(SMALL, value_weight=0.0, entropy_weight=0.0)),
+        "flock": PolicyGroup("Sheep,Ram"),
     }
-    trainer = VTrace(wl.Simulation(FARM, 2, seed=0), SMALL, teams=teams)
-    before = {name: {k: v.clone() for k, v in learner.policy.state_dict().items()} for name, learner in trainer.learners.items()}
+    trainer = VTrace(wl.Simulation(FARM, 2, seed=0), SMALL, policy_groups=policy_groups)
+    before = {
+        name: {k: v.clone() for k, v in learner.policy.state_dict().items()}
+        for name, learner in trainer.learners.items()
+    }
     for _ in range(3):
         trainer.iterate()
     for name, learner in trainer.learners.items():

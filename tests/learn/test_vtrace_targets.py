@@ -8,9 +8,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from worldloom.core.errors import InputError
-from worldloom.learn.advantages import gae, n_step_returns
-from worldloom.learn.vtrace_targets import vtrace
+from worldloom.core.base.errors import InputError
+from worldloom.learn.losses.advantages import gae, n_step_returns
+from worldloom.learn.losses.vtrace_targets import vtrace
 
 CLOSE = {"rtol": 5e-5, "atol": 5e-5}
 
@@ -30,7 +30,9 @@ def window(steps: int, rows: int, ends: float, seed: int = 0) -> dict[str, torch
     }
 
 
-def plain_vtrace(data: dict[str, torch.Tensor], gamma: float, rho_clip: float, c_clip: float, lam: float) -> tuple[np.ndarray, np.ndarray]:
+def plain_vtrace(
+    data: dict[str, torch.Tensor], gamma: float, rho_clip: float, c_clip: float, lam: float
+) -> tuple[np.ndarray, np.ndarray]:
     """Equation 1 of the paper as it stands: a sum over later steps of products of c; discounts are 0 at an episode's end."""
     mu, pi, r, v, d = (x.numpy().astype(np.float64) for x in data.values())
     steps, rows = r.shape
@@ -57,7 +59,9 @@ def plain_vtrace(data: dict[str, torch.Tensor], gamma: float, rho_clip: float, c
     lam=st.sampled_from([1.0, 0.9, 0.0]),
     seed=st.integers(0, 99),
 )
-def test_vtrace_is_the_sum_of_the_paper(steps: int, rows: int, ends: float, clips: tuple[float, float], lam: float, seed: int) -> None:
+def test_vtrace_is_the_sum_of_the_paper(
+    steps: int, rows: int, ends: float, clips: tuple[float, float], lam: float, seed: int
+) -> None:
     data = window(steps, rows, ends, seed)
     targets, advantages = vtrace(**data, gamma=0.97, rho_clip=clips[0], c_clip=clips[1], lam=lam)
     expected_targets, expected_advantages = plain_vtrace(data, 0.97, *clips, lam)
@@ -78,7 +82,11 @@ def test_on_the_policy_that_acted_targets_are_the_returns_of_the_window() -> Non
 def test_on_the_policy_that_acted_lambda_is_that_of_gae() -> None:
     data = window(11, 3, 0.1)
     data["target_log_probs"] = data["behaviour_log_probs"]
-    torch.testing.assert_close(vtrace(**data, gamma=0.98, lam=0.8)[0], gae(data["rewards"], data["values"], data["dones"], 0.98, 0.8)[1], **CLOSE)
+    torch.testing.assert_close(
+        vtrace(**data, gamma=0.98, lam=0.8)[0],
+        gae(data["rewards"], data["values"], data["dones"], 0.98, 0.8)[1],
+        **CLOSE,
+    )
 
 
 def test_an_action_that_the_policy_never_takes_teaches_nothing() -> None:

@@ -97,7 +97,9 @@ def serve(diner: Diner):
 @wl.system
 def offer(diner: Diner, world: Kitchen):
     for dish in range(4):
-        diner.order_mask[dish] = world.everything == 1 or dish == world.step % 4 or dish == (world.step + 1 + world.id) % 4
+        diner.order_mask[dish] = (
+            world.everything == 1 or dish == world.step % 4 or dish == (world.step + 1 + world.id) % 4
+        )
     for drink in range(3):
         diner.order_mask[4 + drink] = world.everything == 1 or drink != (world.step + world.id) % 3
     diner.sight = wl.vec2(1.0, float(world.id % 2))
@@ -267,4 +269,6 @@ def show(watcher: Watcher, world: Cinema):
                     watcher.screen[plane, y, x] = watcher.screen[3, y, x]
 
 
-CINEMA = wl.Definition("Cinema-test", Cinema, {Watcher: 1}, reset=(light,), step=(point_out, light), observe=(show,), max_steps=12)
+CINEMA = wl.Definition(
+    "Cinema-test", Cinema, {Watcher: 1}, reset=(light,), step=(point_out, light), observe=(show,), max_steps=12
+)

@@ -21,9 +21,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from worldloom.atari.console import kernels
-from worldloom.atari.duels import FOR_SEVERAL
-from worldloom.atari.games import GAMES
+from worldloom.atari.emulator.console import kernels
+from worldloom.atari.games.game_table import GAMES
+from worldloom.atari.games.multiplayer import MULTIPLAYER_ONLY
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "worlds" / "atari_parity.md"
 BATCH = 13
@@ -62,7 +62,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--write", action="store_true", help=f"write the table to {DOCUMENT.name}")
     chosen = parser.parse_args(arguments)
-    names = chosen.games.split(",") if chosen.games else [game.name for game in GAMES if game.name not in FOR_SEVERAL]
+    names = (
+        chosen.games.split(",") if chosen.games else [game.name for game in GAMES if game.name not in MULTIPLAYER_ONLY]
+    )
     kernels()  # compiled once, for all processes
     began = time.perf_counter()
     findings = compare(names, chosen.episodes * chosen.frames, chosen.frames, chosen.seed, chosen.processes)
@@ -122,20 +124,39 @@ def at(place: Place) -> str:
 def shown(findings: Sequence[Finding], took: float) -> Table:
     equal = sum(not finding.differs for finding in findings)
     frames = sum(finding.frames for finding in findings)
-    table = Table(title=f"{equal} of {len(findings)} games equal to ALE over {frames:,} frames, in {took / 60:.1f} minutes")
+    table = Table(
+        title=f"{equal} of {len(findings)} games equal to ALE over {frames:,} frames, in {took / 60:.1f} minutes"
+    )
     for column in ("game", "cartridge", "episodes", "frames", *PARTS):
         table.add_column(column, justify="right" if column in ("episodes", "frames") else "left")
     for finding in findings:
         colour = "red" if finding.differs else "green"
-        table.add_row(finding.game, finding.cartridge, str(finding.episodes), f"{finding.frames:,}", *(f"[{colour}]{told(finding, part)}" for part in PARTS))
+        table.add_row(
+            finding.game,
+            finding.cartridge,
+            str(finding.episodes),
+            f"{finding.frames:,}",
+            *(f"[{colour}]{told(finding, part)}" for part in PARTS),
+        )
     return table
 
 
 def document(findings: Sequence[Finding]) -> str:
     counts = [sum(part not in finding.differs for finding in findings) for part in PARTS]
     frames = sum(finding.frames for finding in findings)
-    head = PAGE.format(games=len(findings), ram=counts[0], pictures=counts[1], rules=counts[2], frames=frames, hold=LONGEST_HOLD)
-    rows = [[finding.game, finding.cartridge, str(finding.episodes), f"{finding.frames:,}", *(told(finding, part) for part in PARTS)] for finding in findings]
+    head = PAGE.format(
+        games=len(findings), ram=counts[0], pictures=counts[1], rules=counts[2], frames=frames, hold=LONGEST_HOLD
+    )
+    rows = [
+        [
+            finding.game,
+            finding.cartridge,
+            str(finding.episodes),
+            f"{finding.frames:,}",
+            *(told(finding, part) for part in PARTS),
+        ]
+        for finding in findings
+    ]
     return head + "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 

@@ -16,17 +16,17 @@ pytest.importorskip("ale_py")
 
 from references.ale import console, memory
 
-from worldloom.atari.boot import boot, frames_told
-from worldloom.atari.console import RAM, WARM_UP, Bench, outcome
-from worldloom.atari.duels import FOR_SEVERAL
-from worldloom.atari.games import GAMES, find_game
-from worldloom.atari.lineup import on_shelf, titles
-from worldloom.atari.settings import settle
-from worldloom.core.launch import Shard
+from worldloom.atari.emulator.console import RAM, WARM_UP, EmulatorBatch, emulation_result
+from worldloom.atari.env.boot import boot, counted_boot_frames
+from worldloom.atari.env.game_selection import game_specs, rom_bank_of
+from worldloom.atari.env.settings import resolve_settings
+from worldloom.atari.games.game_table import GAMES, find_game
+from worldloom.atari.games.multiplayer import MULTIPLAYER_ONLY
+from worldloom.core.model.launch import Shard
 
 ALL = "WORLDLOOM_PARITY" in os.environ
 CHOSEN = ["berzerk", "double_dunk", "gopher", "sir_lancelot", "tic_tac_toe_3d", "video_cube"]
-NAMES = [game.name for game in GAMES if game.name not in FOR_SEVERAL] if ALL else CHOSEN
+NAMES = [game.name for game in GAMES if game.name not in MULTIPLAYER_ONLY] if ALL else CHOSEN
 AT_RANDOM = {"adventure"}
 """Games whose memory is another one in ALE, too, from second to second, once SELECT was pressed."""
 
@@ -35,31 +35,40 @@ def variants(name):
     """Modes and difficulties of a game: each of them, or the last."""
     game = find_game(name)
     modes = game.modes if ALL and len(game.modes) < 100 else game.modes[-1:]
-    found = [(mode, game.difficulties[0]) for mode in modes] + [(modes[-1], difficulty) for difficulty in game.difficulties[1:]]
+    found = [(mode, game.difficulties[0]) for mode in modes] + [
+        (modes[-1], difficulty) for difficulty in game.difficulties[1:]
+    ]
     return [(0, difficulty) for difficulty in game.difficulties] if name in AT_RANDOM else found if ALL else found[-1:]
 
 
 @pytest.mark.parametrize("names", [NAMES[k : k + 8] for k in range(0, len(NAMES), 8)], ids=lambda names: names[0])
 def test_start(names):
-    plain = dict(zip(names, titles(names, settle({})), strict=True))
-    found = [replace(plain[name], mode=mode, difficulty=difficulty) for name in names for mode, difficulty in variants(name)]
+    plain = dict(zip(names, game_specs(names, resolve_settings({})), strict=True))
+    found = [
+        replace(plain[name], mode=mode, difficulty=difficulty) for name in names for mode, difficulty in variants(name)
+    ]
     programs = [boot(title.game, title.mode, title.difficulty) for title in found]
-    count, device, shelf = len(found), wp.get_device("cpu"), on_shelf(found)
+    count, device, rom_bank = len(found), wp.get_device("cpu"), rom_bank_of(found)
     held = np.zeros((count, max(map(len, programs)), 2), np.uint8)
     held[:, :, 1] = WARM_UP
     for row, program in enumerate(programs):
         held[row, : len(program), 0] = program
-    machine, told = wp.array(shelf.power_on, device=device), outcome(count, device)
-    game, frames = (wp.array(np.array(values, np.int32), device=device) for values in (range(count), [len(program) for program in programs]))
-    pictures = wp.zeros((count, 2, shelf.height, 160), dtype=wp.uint8, device=device)
+    machine, told = wp.array(rom_bank.power_on, device=device), emulation_result(count, device)
+    game, frames = (
+        wp.array(np.array(values, np.int32), device=device)
+        for values in (range(count), [len(program) for program in programs])
+    )
+    pictures = wp.zeros((count, 2, rom_bank.height, 160), dtype=wp.uint8, device=device)
     everyone = Shard(0, count, None, True, device, None)
-    Bench(shelf, count, device).emulate(everyone, machine, game, wp.array(held, device=device), frames, None, told, pictures, window=0)
+    EmulatorBatch(rom_bank, count, device).emulate(
+        everyone, machine, game, wp.array(held, device=device), frames, None, told, pictures, window=0
+    )
     for row, title in enumerate(found):
         difficulty = None if title.game.name == "backgammon" and title.difficulty == 0 else title.difficulty
         ale = console(title.game.name, title.mode, difficulty)
         assert machine.numpy()[row, RAM : RAM + 128].tobytes() == memory(ale), (title.id, title.mode, title.difficulty)
         assert (told.lives.numpy()[row], told.over.numpy()[row]) == (ale.lives(), ale.game_over()), title.id
-        assert frames_told(title.game, title.mode, title.difficulty) == ale.getEpisodeFrameNumber(), title.id
+        assert counted_boot_frames(title.game, title.mode, title.difficulty) == ale.getEpisodeFrameNumber(), title.id
 
 
 @pytest.mark.parametrize("name", NAMES if ALL else NAMES[:3])
@@ -70,4 +79,6 @@ def test_table(name):
     assert game.modes == tuple(ale.getAvailableModes())
     assert game.difficulties[-len(ale.getAvailableDifficulties()) :] == tuple(ale.getAvailableDifficulties())
     assert game.lives == ale.lives() and game.height == ale.getScreenDims()[0]
-    assert ale.cloneState().getCurrentMode() == game.modes[0] and ale.cloneState().getDifficulty() == game.difficulties[0]
+    assert (
+        ale.cloneState().getCurrentMode() == game.modes[0] and ale.cloneState().getDifficulty() == game.difficulties[0]
+    )

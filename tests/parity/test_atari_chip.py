@@ -7,12 +7,25 @@ from pathlib import Path
 
 import pytest
 from references.assembler import Register
-from references.chip_programs import frames_cut_off, moves_at_every_cycle, objects_over_objects, random_frames, random_writes
+from references.chip_programs import (
+    frames_cut_off,
+    moves_at_every_cycle,
+    objects_over_objects,
+    random_frames,
+    random_writes,
+)
 from references.lockstep import Lockstep
 
 pytest.importorskip("ale_py", reason="ale-py is not installed")
 
-MOVING = [Register.HMOVE, *(register for register in Register if Register.HMP0 <= register <= Register.HMBL or Register.RESP0 <= register <= Register.RESBL)]
+MOVING = [
+    Register.HMOVE,
+    *(
+        register
+        for register in Register
+        if Register.HMP0 <= register <= Register.HMBL or Register.RESP0 <= register <= Register.RESBL
+    ),
+]
 NTSC, ANY = [200, 230, 244, 250, 259, 262, 263, 270], [20, 60, 150, 244, 262, 290, 292, 312, 341, 343, 345, 400, 600]
 
 

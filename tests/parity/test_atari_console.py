@@ -7,8 +7,8 @@ import os
 import pytest
 from references.lockstep import Lockstep
 
-from worldloom.atari.cartridge import Kind
-from worldloom.atari.games import find_game
+from worldloom.atari.cartridges.cartridge import CartridgeKind
+from worldloom.atari.games.game_table import find_game
 
 pytest.importorskip("ale_py", reason="ale-py is not installed")
 
@@ -35,7 +35,18 @@ VARIED = ("asteroids", "berzerk", "double_dunk", "et", "gopher", "tic_tac_toe_3d
 
 def test_these_games_have_all_cartridges_that_games_have() -> None:
     assert {find_game(name).cartridge for name in GAMES} == {
-        kind.label for kind in Kind if kind not in (Kind.F4, Kind.F4SC, Kind.E7, Kind.K3F, Kind.FA, Kind.CV, Kind.UA)
+        kind.label
+        for kind in CartridgeKind
+        if kind
+        not in (
+            CartridgeKind.F4,
+            CartridgeKind.F4SC,
+            CartridgeKind.E7,
+            CartridgeKind.K3F,
+            CartridgeKind.FA,
+            CartridgeKind.CV,
+            CartridgeKind.UA,
+        )
     }
 
 

@@ -10,8 +10,8 @@ import pytest
 from opencv_reference import assert_environments
 
 import worldloom as wl
-from worldloom.atari.console import RAM
-from worldloom.atari.games import find_game
+from worldloom.atari.emulator.console import RAM
+from worldloom.atari.games.game_table import find_game
 
 ale_py = pytest.importorskip("ale_py")
 ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
@@ -19,7 +19,11 @@ ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
 STEPS = int(os.environ.get("WORLDLOOM_PARITY", "0"))
 LONG = STEPS > 0
 DEVICE = "cpu" if LONG else "python"  # few steps are taken sooner than compiled
-GAMES = ["pong", "breakout", "space_invaders", "ms_pacman", "asterix", "enduro", "kung_fu_master", "air_raid"] if LONG else ["breakout"]
+GAMES = (
+    ["pong", "breakout", "space_invaders", "ms_pacman", "asterix", "enduro", "kung_fu_master", "air_raid"]
+    if LONG
+    else ["breakout"]
+)
 """Games whose episodes all begin alike: ALE switches the console on with another number in its timer each time, which a few games look at."""
 
 
@@ -36,7 +40,13 @@ def test_consoles_are_ales(game):
     ale.loadROM(ale_py.roms.get_rom_path(game))
     ale.reset_game()
     legal = [action.value for action in ale.getMinimalActionSet()]
-    sim = wl.Simulation(wl.definition(f"ALE/{find_game(game).id}-v5", repeat_action_probability=0.0), 1, DEVICE, seed=0, autoreset="disabled")
+    sim = wl.Simulation(
+        wl.definition(f"ALE/{find_game(game).id}-v5", repeat_action_probability=0.0),
+        1,
+        DEVICE,
+        seed=0,
+        autoreset="disabled",
+    )
     console = sim["Console"]
     assert list(find_game(game).actions) == legal
     for step, choice in enumerate([None, *actions(STEPS or 60, len(legal))]):
@@ -58,7 +68,11 @@ def same_steps(theirs, ours, steps, numbers, seed=0, last=True):
     (seen, _), (shown, _) = theirs.reset(), ours.reset()
     assert_environments(shown, seen, "at the beginning")
     ended = 0
-    for step, choice in enumerate(actions(steps, theirs.action_space.n if hasattr(theirs.action_space, "n") else theirs.single_action_space.n, seed)):
+    for step, choice in enumerate(
+        actions(
+            steps, theirs.action_space.n if hasattr(theirs.action_space, "n") else theirs.single_action_space.n, seed
+        )
+    ):
         (seen, rewards, *ends, infos), (shown, got, *over, told) = theirs.step(choice), ours.step(choice)
         assert np.array_equal(rewards, got), step
         assert np.array_equal(ends, over), step
@@ -103,9 +117,13 @@ def test_ale_pys_vector_environments_are_the_same(game, mode, settings):
     """But for the last picture of a game that ends in the last frame of a step."""
     vector_env = pytest.importorskip("ale_py.vector_env")
     chosen = {"noop_max": 1, **settings}
-    theirs = vector_env.AtariVectorEnv(game, 2, autoreset_mode={"next_step": "NextStep", "same_step": "SameStep"}[mode], **chosen)
+    theirs = vector_env.AtariVectorEnv(
+        game, 2, autoreset_mode={"next_step": "NextStep", "same_step": "SameStep"}[mode], **chosen
+    )
     ours = wl.make(f"{find_game(game).id}-v5", 2, device=DEVICE, autoreset=mode, like="vector", **chosen)
-    assert same_steps(theirs, ours, STEPS or 70, {"lives": "lives", "episode_frame_number": "frames"}, last=False) >= (0 if LONG or not settings else 1)
+    assert same_steps(theirs, ours, STEPS or 70, {"lives": "lives", "episode_frame_number": "frames"}, last=False) >= (
+        0 if LONG or not settings else 1
+    )
 
 
 @pytest.mark.parametrize("game", [*GAMES, "ms_pacman"])
@@ -113,7 +131,10 @@ def test_continuous_actions_are_gymnasiums(game):
     """Of paddles, which turn more or less fast, and of sticks."""
     gymnasium = pytest.importorskip("gymnasium")
     gymnasium.register_envs(ale_py)
-    id_, chosen = f"ALE/{find_game(game).id}-v5", {"continuous": True, "repeat_action_probability": 0.0, "obs_type": "ram"}
+    id_, chosen = (
+        f"ALE/{find_game(game).id}-v5",
+        {"continuous": True, "repeat_action_probability": 0.0, "obs_type": "ram"},
+    )
     theirs, ours = gymnasium.make(id_, **chosen), wl.make(id_, 1, device=DEVICE, autoreset="disabled", **chosen)
     assert ours.single_action_space == theirs.action_space
     (seen, _), (shown, _) = theirs.reset(seed=0), ours.reset()
@@ -126,7 +147,9 @@ def test_continuous_actions_are_gymnasiums(game):
             (seen, _), (shown, _) = theirs.reset(), ours.reset()
 
 
-@pytest.mark.parametrize("settings", [{}, {"obs_type": "ram"}, {"obs_type": "grayscale", "frameskip": 3, "full_action_space": True}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"obs_type": "ram"}, {"obs_type": "grayscale", "frameskip": 3, "full_action_space": True}]
+)
 @pytest.mark.parametrize("game", GAMES)
 def test_gymnasiums_are_the_same(game, settings):
     gymnasium = pytest.importorskip("gymnasium")
@@ -156,7 +179,10 @@ def test_exact_starts_are_gymnasiums(game):
     gymnasium = pytest.importorskip("gymnasium")
     gymnasium.register_envs(ale_py)
     id_, chosen = f"ALE/{find_game(game).id}-v5", {"repeat_action_probability": 0.0, "frameskip": 1}
-    theirs, ours = gymnasium.make(id_, **chosen), wl.make(id_, 1, device=DEVICE, autoreset="disabled", exact_start=True, **chosen)
+    theirs, ours = (
+        gymnasium.make(id_, **chosen),
+        wl.make(id_, 1, device=DEVICE, autoreset="disabled", exact_start=True, **chosen),
+    )
     for episode in range(3):
         (seen, _), (shown, _) = theirs.reset(seed=0), ours.reset()
         for step, choice in enumerate([None, *actions(STEPS or 40, theirs.action_space.n, episode)]):

@@ -10,9 +10,9 @@ import pytest
 import warp as wp
 from opencv_reference import assert_environments
 
-from worldloom.atari.observe import Look, Observer, Show
-from worldloom.atari.palettes import colours, greys
-from worldloom.atari.television import Format
+from worldloom.atari.frames.observe import FrameSelection, Look, Observer
+from worldloom.atari.frames.palettes import colours, greys
+from worldloom.atari.frames.television import Format
 
 ale_py = pytest.importorskip("ale_py", reason="ale-py has the ROMs")
 CPU, SKIP, NOOP, FIRE = wp.get_device("cpu"), 4, 0, 1
@@ -46,8 +46,10 @@ class Console:
     def keep(self, place: int) -> None:
         self.frames[0, place] = self.ale.getScreen()
 
-    def look(self, show: Show, fresh: bool = False) -> np.ndarray:
-        chosen, begins = (wp.array([value], dtype=kind, device=CPU) for value, kind in ((show, wp.int32), (fresh, wp.bool)))
+    def look(self, show: FrameSelection, fresh: bool = False) -> np.ndarray:
+        chosen, begins = (
+            wp.array([value], dtype=kind, device=CPU) for value, kind in ((show, wp.int32), (fresh, wp.bool))
+        )
         self.observer.launch(self.pictures, wp.zeros(1, dtype=wp.int32, device=CPU), self.screen, chosen, begins)
         return self.screen.numpy()[0].reshape(self.observer.shape)
 
@@ -61,7 +63,7 @@ class LikeEnvPool(Console):
         self.ale.reset_game()
         self.ale.act(FIRE if FIRE in self.actions else NOOP)
         self.keep(0)
-        return self.look(Show.FIRST, fresh=True)
+        return self.look(FrameSelection.FIRST, fresh=True)
 
     def step(self, choice: int) -> np.ndarray:
         for frame in range(SKIP):
@@ -70,7 +72,13 @@ class LikeEnvPool(Console):
                 self.keep(frame - SKIP + 2)
             if self.ale.game_over():
                 break
-        return self.look(Show.BRIGHTER if frame == SKIP - 1 else Show.FIRST if frame == SKIP - 2 else Show.SAME)
+        return self.look(
+            FrameSelection.BRIGHTER
+            if frame == SKIP - 1
+            else FrameSelection.FIRST
+            if frame == SKIP - 2
+            else FrameSelection.SAME
+        )
 
 
 class LikeVector(Console):
@@ -84,17 +92,17 @@ class LikeVector(Console):
         if FIRE in self.actions:
             self.ale.act(FIRE)
         self.keep(0)
-        return self.look(Show.FIRST, fresh=True)
+        return self.look(FrameSelection.FIRST, fresh=True)
 
     def step(self, choice: int) -> np.ndarray:
         for frame in range(SKIP):
             self.ale.act(self.actions[choice])
             if self.ale.game_over():
                 assert frame < SKIP - 1
-                return self.look(Show.SAME)
+                return self.look(FrameSelection.SAME)
             if frame >= SKIP - 2:
                 self.keep(frame - SKIP + 2)
-        return self.look(Show.BRIGHTER)
+        return self.look(FrameSelection.BRIGHTER)
 
 
 def play(console: LikeEnvPool | LikeVector, env, steps: int, seed: int, endings: int = 0) -> None:

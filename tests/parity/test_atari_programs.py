@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from bare_machine import run_program
 
-from worldloom.atari.cartridge import KIB, Kind, cartridge
+from worldloom.atari.cartridges.cartridge import KIB, CartridgeKind, cartridge
 
 ale_py = pytest.importorskip("ale_py", reason="ale-py is not installed")
 
@@ -49,7 +49,11 @@ def operand(opcode: int, value: int, index: tuple[int, int], chance: random.Rand
     if low == 0x10:
         return bytes([1]), b"", zero  # a branch over one instruction
     if low in (0x01, 0x03):
-        return bytes([(POINTER - x) & 0xFF]), bytes([0xA9, mirror & 0xFF, 0x85, POINTER, 0xA9, mirror >> 8, 0x85, POINTER + 1]), zero
+        return (
+            bytes([(POINTER - x) & 0xFF]),
+            bytes([0xA9, mirror & 0xFF, 0x85, POINTER, 0xA9, mirror >> 8, 0x85, POINTER + 1]),
+            zero,
+        )
     if low in (0x11, 0x13):
         base = (mirror - y) & 0xFFFF
         return bytes([POINTER]), bytes([0xA9, base & 0xFF, 0x85, POINTER, 0xA9, base >> 8, 0x85, POINTER + 1]), zero
@@ -69,11 +73,63 @@ def case_of(opcode: int, chance: random.Random, flags: int) -> bytes:
     a, value = (chance.choice([chance.randrange(256), 0, 255, 0x80, 0x7F, 0x99, 0x0F]) for _ in range(2))
     x, y = chance.randrange(256), chance.randrange(256)
     after, prepare, zero = operand(opcode, value, (x, y), chance)
-    code = prepare + bytes([0xA9, value, 0x85, zero, 0xA9, 0x5A, 0x48, 0x48, 0xA9, flags, 0x48, 0xA2, x, 0xA0, y, 0xA9, 200, 0x8D, 0x94, 0x02, 0xA9, a, 0x28])
-    code += bytes([opcode]) + after + (bytes([0xE8]) if opcode & 0x1F == 0x10 else b"") + bytes([0x85, RESULT, 0x86, RESULT + 1])
+    code = prepare + bytes(
+        [
+            0xA9,
+            value,
+            0x85,
+            zero,
+            0xA9,
+            0x5A,
+            0x48,
+            0x48,
+            0xA9,
+            flags,
+            0x48,
+            0xA2,
+            x,
+            0xA0,
+            y,
+            0xA9,
+            200,
+            0x8D,
+            0x94,
+            0x02,
+            0xA9,
+            a,
+            0x28,
+        ]
+    )
+    code += (
+        bytes([opcode])
+        + after
+        + (bytes([0xE8]) if opcode & 0x1F == 0x10 else b"")
+        + bytes([0x85, RESULT, 0x86, RESULT + 1])
+    )
     if opcode in MOVES_STACK:
         code += bytes([0xBA, 0x86, RESULT + 5, 0xA2, 0xFF, 0x9A])
-    code += bytes([0x08, 0xD8, 0xAD, 0x84, 0x02, 0x85, RESULT + 2, 0x68, 0x85, RESULT + 3, 0x84, RESULT + 4, 0xBA, 0x86, RESULT + 6, 0xA2, 0xFF, 0x9A])
+    code += bytes(
+        [
+            0x08,
+            0xD8,
+            0xAD,
+            0x84,
+            0x02,
+            0x85,
+            RESULT + 2,
+            0x68,
+            0x85,
+            RESULT + 3,
+            0x84,
+            RESULT + 4,
+            0xBA,
+            0x86,
+            RESULT + 6,
+            0xA2,
+            0xFF,
+            0x9A,
+        ]
+    )
     if opcode not in MOVES_STACK:
         code += bytes([0xA5, zero, 0x85, RESULT + 5])
     return code + bytes([0x20, (MIX_AT & 0xFF), MIX_AT >> 8])
@@ -105,7 +161,10 @@ def assert_equal(tmp_path: Path):
 def run_cases(assert_equal, cases: list[tuple[int, int]], chance: random.Random) -> None:
     for first in range(0, len(cases), MOST_CASES):
         part = cases[first : first + MOST_CASES]
-        assert_equal(image_of(b"".join(case_of(opcode, chance, flags) for opcode, flags in part)), message=f"opcodes {[f'{opcode:02X}' for opcode, _ in part]}")
+        assert_equal(
+            image_of(b"".join(case_of(opcode, chance, flags) for opcode, flags in part)),
+            message=f"opcodes {[f'{opcode:02X}' for opcode, _ in part]}",
+        )
 
 
 def test_every_opcode_leaves_what_it_leaves_in_ale(assert_equal):
@@ -117,7 +176,11 @@ def test_every_opcode_leaves_what_it_leaves_in_ale(assert_equal):
 
 def test_digits_above_nine_add_up_as_in_ale(assert_equal):
     chance = random.Random(10)
-    run_cases(assert_equal, [(opcode, 0x08 | chance.randrange(2)) for opcode in (0x69, 0xE9, 0x65, 0xF5, 0xEB, 0x67, 0xE7) * 10], chance)
+    run_cases(
+        assert_equal,
+        [(opcode, 0x08 | chance.randrange(2)) for opcode in (0x69, 0xE9, 0x65, 0xF5, 0xEB, 0x67, 0xE7) * 10],
+        chance,
+    )
 
 
 @pytest.mark.parametrize("register", [0x94, 0x95, 0x96, 0x97])
@@ -126,13 +189,17 @@ def test_the_timer_counts_as_in_ale(assert_equal, register: int, value: int):
     chance = random.Random(value)
     body = bytes([0xA9, value, 0x8D, register, 0x02])
     for place in range(80):
-        body += bytes([0xAD, chance.choice([0x84, 0x84, 0x84, 0x85]), 0x02, 0x85, 0x80 + place]) + bytes([0xEA] * chance.choice([0, 1, 7]))
+        body += bytes([0xAD, chance.choice([0x84, 0x84, 0x84, 0x85]), 0x02, 0x85, 0x80 + place]) + bytes(
+            [0xEA] * chance.choice([0, 1, 7])
+        )
         body += bytes([0xA2, 40, 0xCA, 0xD0, 0xFD]) if chance.random() < 0.15 else b""
     assert_equal(image_of(body))
 
 
 def test_ports_show_what_they_show_in_ale(assert_equal):
-    body = bytes.fromhex("A9 5A 8D 80 02 8D 82 02 A9 F0 8D 81 02 8D 83 02 AD 80 02 85 80 AD 81 02 85 81 AD 82 02 85 82 AD 83 02 85 83 AD 9C 03 85 84")
+    body = bytes.fromhex(
+        "A9 5A 8D 80 02 8D 82 02 A9 F0 8D 81 02 8D 83 02 AD 80 02 85 80 AD 81 02 85 81 AD 82 02 85 82 AD 83 02 85 83 AD 9C 03 85 84"
+    )
     assert_equal(image_of(body + bytes.fromhex("A5 80 A9 00 85 84")))
 
 
@@ -158,23 +225,23 @@ def test_undriven_bits_are_those_of_ale(assert_equal, read: str):
 
 
 BANKS = {
-    Kind.F8: (8, range(0xFFF8, 0xFFFA), ""),
-    Kind.F8SC: (8, range(0xFFF8, 0xFFFA), ""),
-    Kind.F6: (16, range(0xFFF6, 0xFFFA), ""),
-    Kind.F6SC: (16, range(0xFFF6, 0xFFFA), ""),
-    Kind.F4: (32, range(0xFFF4, 0xFFFC), ""),
-    Kind.FA: (12, range(0xFFF8, 0xFFFB), ""),
-    Kind.E0: (8, range(0xFFE0, 0xFFF8), "8D E0 1F"),
-    Kind.FE: (8, range(0), "20 00 D0 C6 C5"),
-    Kind.UA: (8, range(0x220, 0x221), "8D 40 02"),
-    Kind.DPC: (10, range(0xFFF8, 0xFFFA), ""),
+    CartridgeKind.F8: (8, range(0xFFF8, 0xFFFA), ""),
+    CartridgeKind.F8SC: (8, range(0xFFF8, 0xFFFA), ""),
+    CartridgeKind.F6: (16, range(0xFFF6, 0xFFFA), ""),
+    CartridgeKind.F6SC: (16, range(0xFFF6, 0xFFFA), ""),
+    CartridgeKind.F4: (32, range(0xFFF4, 0xFFFC), ""),
+    CartridgeKind.FA: (12, range(0xFFF8, 0xFFFB), ""),
+    CartridgeKind.E0: (8, range(0xFFE0, 0xFFF8), "8D E0 1F"),
+    CartridgeKind.FE: (8, range(0), "20 00 D0 C6 C5"),
+    CartridgeKind.UA: (8, range(0x220, 0x221), "8D 40 02"),
+    CartridgeKind.DPC: (10, range(0xFFF8, 0xFFFA), ""),
 }
 """Kinds that ALE and we switch alike: KiB, hotspots, and a sign that tells the kind."""
-RAM = {Kind.F8SC: 128, Kind.F6SC: 128, Kind.FA: 256}
+RAM = {CartridgeKind.F8SC: 128, CartridgeKind.F6SC: 128, CartridgeKind.FA: 256}
 
 
 @pytest.mark.parametrize("kind", BANKS)
-def test_banks_and_ram_answer_as_in_ale(assert_equal, kind: Kind):
+def test_banks_and_ram_answer_as_in_ale(assert_equal, kind: CartridgeKind):
     """Random touches of a cartridge: every KiB holds the same program and bytes of its own, so that it runs on whatever is switched."""
     chance = random.Random(int(kind))
     size, hotspots, sign = BANKS[kind]
@@ -182,15 +249,18 @@ def test_banks_and_ram_answer_as_in_ale(assert_equal, kind: Kind):
     code, place = START, 0x80
     if ram:
         code += bytes([0xA2, 0x00, 0x9D, 0x00, 0xF0, 0xE8, 0xE0, ram & 0xFF, 0xD0, 0xF8])  # zeros
-    if kind is Kind.DPC:
+    if kind is CartridgeKind.DPC:
         code += bytes([0xA9, 0x00, 0xA2, 0x1F, 0x9D, 0x40, 0xF0, 0xCA, 0x10, 0xFA])  # zeros in all registers
     while len(code) < 0x200 - 0x30:
         touch = chance.random()
         if hotspots and touch < 0.3:
             spot = chance.choice(hotspots)
             code += bytes([chance.choice([0xAD, 0x8D]), spot & 0xFF, spot >> 8])
-        elif kind is Kind.DPC and touch < 0.7:
-            register, value = chance.randrange(0x40, 0x60), chance.randrange(256) & (7 if chance.random() < 0.5 else 0xEF)
+        elif kind is CartridgeKind.DPC and touch < 0.7:
+            register, value = (
+                chance.randrange(0x40, 0x60),
+                chance.randrange(256) & (7 if chance.random() < 0.5 else 0xEF),
+            )
             code += bytes([0xA9, value & 0xEF, 0x8D, register, 0xF0])
         elif ram and touch < 0.6:
             code += bytes([0xA9, chance.randrange(256), 0x8D, chance.randrange(ram), 0xF0])
@@ -198,23 +268,23 @@ def test_banks_and_ram_answer_as_in_ale(assert_equal, kind: Kind):
             at = chance.choice([0xF300, 0xF700, 0xFB00, 0xFF00]) + chance.randrange(128)
             if ram and chance.random() < 0.5:
                 at = 0xF000 + chance.randrange(2 * ram)
-            if kind is Kind.DPC:
+            if kind is CartridgeKind.DPC:
                 at = chance.choice([at, 0xF000 + chance.randrange(8, 0x40)])
-            if kind is Kind.FE and chance.random() < 0.5:
+            if kind is CartridgeKind.FE and chance.random() < 0.5:
                 at &= 0xDFFF
             code += bytes([0xAD, at & 0xFF, at >> 8, 0x85, place])
             place += 1
-    assert_equal(banked_image(kind, size, sign, code), "pitfall2" if kind is Kind.DPC else "tetris")
+    assert_equal(banked_image(kind, size, sign, code), "pitfall2" if kind is CartridgeKind.DPC else "tetris")
 
 
-def banked_image(kind: Kind, size: int, sign: str, code: bytes) -> bytes:
+def banked_image(kind: CartridgeKind, size: int, sign: str, code: bytes) -> bytes:
     loop = 0xFD00 + len(code)
     code += FRAMES + bytes([0x4C, loop & 0xFF, loop >> 8])
     image = bytearray(random.Random(int(kind)).randbytes(size * KIB))
     for start in range(0, len(image), KIB):
         image[start + 0x100 : start + 0x100 + len(code)] = code
         image[start + 0x3FC : start + 0x400] = bytes([0x00, 0xFD, 0x00, 0xFD])
-        if kind in (Kind.F8SC, Kind.F6SC) and start % (4 * KIB) == 0:
+        if kind in (CartridgeKind.F8SC, CartridgeKind.F6SC) and start % (4 * KIB) == 0:
             image[start : start + 256] = bytes(256)
     image[0x390 : 0x390 + len(bytes.fromhex(sign))] = bytes.fromhex(sign)
     assert cartridge(bytes(image)).kind is kind

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from references.colour_bars import SHORTEST, colour_bars
 
-from worldloom.atari import roms
-from worldloom.atari.palettes import colours, greys
-from worldloom.atari.television import Format, detect, television_of
+from worldloom.atari.cartridges import roms
+from worldloom.atari.frames.palettes import colours, greys
+from worldloom.atari.frames.television import Format, detect, television_of
 
 ale_py = pytest.importorskip("ale_py", reason="ale-py is not installed")
 

@@ -46,8 +46,13 @@ def test_a_thousand_episodes_step_by_step(gym) -> None:
         gym.unwrapped.state = starts[world].astype(np.float64)
         for step in range(500):
             observation, reward, end, cut, _ = gym.step(int(actions[step, world, 0]))
-            np.testing.assert_allclose(seen[step][world], observation, rtol=1e-5, atol=1e-5, err_msg=f"world {world}, step {step}")
-            assert (rewards[step][world], terminated[step][world], truncated[step][world]) == (reward, end, cut), (world, step)
+            np.testing.assert_allclose(
+                seen[step][world], observation, rtol=1e-5, atol=1e-5, err_msg=f"world {world}, step {step}"
+            )
+            assert (rewards[step][world], terminated[step][world], truncated[step][world]) == (reward, end, cut), (
+                world,
+                step,
+            )
             if end or cut:
                 break
         lengths.append(step + 1)
@@ -63,7 +68,9 @@ def test_every_step_of_long_episodes_and_the_cut_at_500() -> None:
     for step in range(500):
         before = np.array([env.unwrapped.state for env in gyms])
         start_from(sim, before)
-        action = (observations[:, 2] + 0.5 * observations[:, 3] + 0.05 * observations[:, 0] + 0.1 * observations[:, 1] > 0).astype(np.int32)
+        action = (
+            observations[:, 2] + 0.5 * observations[:, 3] + 0.05 * observations[:, 0] + 0.1 * observations[:, 1] > 0
+        ).astype(np.int32)
         sim.step(action)
         results = [env.step(int(a)) for env, a in zip(gyms, action, strict=True)]
         observations = np.array([r[0] for r in results])

@@ -44,7 +44,11 @@ class Case:
 
 
 def balance(seen: Array, rng: np.random.Generator, noise: float) -> int:
-    return int(rng.integers(2)) if rng.random() < noise else int(seen[2] + 0.5 * seen[3] + 0.05 * seen[0] + 0.1 * seen[1] > 0.0)
+    return (
+        int(rng.integers(2))
+        if rng.random() < noise
+        else int(seen[2] + 0.5 * seen[3] + 0.05 * seen[0] + 0.1 * seen[1] > 0.0)
+    )
 
 
 def any_torque(seen: Array, rng: np.random.Generator, noise: float) -> Array:
@@ -100,7 +104,9 @@ def record(case: Case, episodes: int) -> Recorded:
     starts = []
     for episode in range(episodes):
         seen, _ = env.reset(seed=episode)
-        noise = 2.0 if episode % 50 == 0 else rng.random()  # always random, so that it comes to its limit; or more or less to the purpose
+        noise = (
+            2.0 if episode % 50 == 0 else rng.random()
+        )  # always random, so that it comes to its limit; or more or less to the purpose
         step, over = 0, False
         starts.append(len(rows))
         while not over:
@@ -150,7 +156,9 @@ def test_every_step_of_a_thousand_episodes(case: Case) -> None:
     assert steps.terminated.any() or case.id == "Pendulum-v1", "no episode came to its own end"
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if not case.options], ids=[case.id for case in CASES if not case.options])
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if not case.options], ids=[case.id for case in CASES if not case.options]
+)
 def test_whole_episodes_stay_together(case: Case) -> None:
     """The same start and the same actions, and nothing else handed over."""
     steps = record(case, 50)
@@ -162,7 +170,13 @@ def test_whole_episodes_stay_together(case: Case) -> None:
         here = np.minimum(starts + step, ends - 1)
         running = starts + step < ends
         sim.step(action_column(sim, steps.action[here]))
-        np.testing.assert_allclose(sim[case.kind].sight.numpy()[running, 0], steps.seen[here][running], rtol=1e-4, atol=1e-4, err_msg=f"step {step}")
+        np.testing.assert_allclose(
+            sim[case.kind].sight.numpy()[running, 0],
+            steps.seen[here][running],
+            rtol=1e-4,
+            atol=1e-4,
+            err_msg=f"step {step}",
+        )
         compared += int(running.sum())
     assert compared >= 50 * min(20, case.free_steps)
 
@@ -211,7 +225,9 @@ def test_the_noise_on_acrobots_torque_is_what_gymnasium_would_have_drawn() -> No
 
 
 def test_acrobot_by_the_equations_of_the_paper() -> None:
-    sim = wl.Simulation("Acrobot-v1", 100, "cpu", seed=1, autoreset="disabled", config={"nips": True, "low": -2.0, "high": 2.0})
+    sim = wl.Simulation(
+        "Acrobot-v1", 100, "cpu", seed=1, autoreset="disabled", config={"nips": True, "low": -2.0, "high": 2.0}
+    )
     env = gymnasium.make("Acrobot-v1").unwrapped
     env.book_or_nips = "nips"
     states = np.concatenate([sim["Links"][name].numpy()[:, 0] for name in ("angles", "spins")], axis=1)

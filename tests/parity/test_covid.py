@@ -40,7 +40,9 @@ def configurations(count: int) -> Iterator[tuple[Parameters, Settings]]:
             alphas=rng.uniform(0.3, 0.9, base.num_states),
             gamma=rng.uniform(0.05, 0.1),
             mortality=rng.uniform(0.005, 0.03),
-            filter_length=int(rng.integers(300, 500)),  # so short that changes before the start are forgotten in an episode
+            filter_length=int(
+                rng.integers(300, 500)
+            ),  # so short that changes before the start are forgotten in an episode
         )
         yield (
             country,
@@ -74,7 +76,9 @@ def configure(sim: wl.Simulation, chosen: list[tuple[Parameters, Settings]]) -> 
         sim.set_config(name, values.astype(sim.world[name].dtype))
     for name in Settings.__dataclass_fields__.keys() - {"mode", "subsidy_levels"}:
         column = NAMES.get(name, name)
-        sim.set_config(column, np.array([getattr(settings, name) for _, settings in chosen]).astype(sim.world[column].dtype))
+        sim.set_config(
+            column, np.array([getattr(settings, name) for _, settings in chosen]).astype(sim.world[column].dtype)
+        )
     sim.set_config("mode", np.array([MODES.index(settings.mode) for _, settings in chosen], np.int32))
     sim.set_config("paid_level", np.stack([paid_levels(country) for country, _ in chosen]))
 
@@ -87,8 +91,12 @@ def compare_sight(sim: wl.Simulation, outcomes: list[Outcome], step: int) -> Non
     governors, planner = sim["Governor"], sim["Planner"]
     close(governors.sight.numpy(), np.stack([o.governors for o in outcomes]), f"step {step}: what governors see")
     close(planner.sight.numpy()[:, 0], np.stack([o.planner for o in outcomes]), f"step {step}: what the planner sees")
-    np.testing.assert_array_equal(governors.action_mask.numpy(), np.stack([o.governor_mask for o in outcomes]), f"step {step}")
-    np.testing.assert_array_equal(planner.action_mask.numpy()[:, 0], np.stack([o.planner_mask for o in outcomes]), f"step {step}")
+    np.testing.assert_array_equal(
+        governors.action_mask.numpy(), np.stack([o.governor_mask for o in outcomes]), f"step {step}"
+    )
+    np.testing.assert_array_equal(
+        planner.action_mask.numpy()[:, 0], np.stack([o.planner_mask for o in outcomes]), f"step {step}"
+    )
 
 
 def test_every_step_is_that_of_the_reference() -> None:
@@ -109,21 +117,39 @@ def test_every_step_is_that_of_the_reference() -> None:
         sim.step({"Governor.stringency": levels, "Planner.subsidy": subsidies})
         outcomes = [reference.step(levels[w], subsidies[w, 0]) for w, reference in enumerate(references)]
         over = np.array([o.done for o in outcomes])
-        close(governors.reward.numpy(), np.stack([o.governor_reward for o in outcomes]), f"step {step}: governors' rewards")
-        close(planner.reward.numpy()[:, 0], np.array([o.planner_reward for o in outcomes]), f"step {step}: the planner's reward")
+        close(
+            governors.reward.numpy(),
+            np.stack([o.governor_reward for o in outcomes]),
+            f"step {step}: governors' rewards",
+        )
+        close(
+            planner.reward.numpy()[:, 0],
+            np.array([o.planner_reward for o in outcomes]),
+            f"step {step}: the planner's reward",
+        )
         np.testing.assert_array_equal(sim.truncated.numpy(), over, f"step {step}")
-        np.testing.assert_array_equal(sim.terminated.numpy(), [r.t == r.settings.episode_length for r in references], f"step {step}")
+        np.testing.assert_array_equal(
+            sim.terminated.numpy(), [r.t == r.settings.episode_length for r in references], f"step {step}"
+        )
         for w in np.flatnonzero(over):
             close(governors.final_sight.numpy()[w], outcomes[w].governors, f"step {step}: the last that governors see")
-            close(planner.final_sight.numpy()[w, 0], outcomes[w].planner, f"step {step}: the last that the planner sees")
+            close(
+                planner.final_sight.numpy()[w, 0], outcomes[w].planner, f"step {step}: the last that the planner sees"
+            )
             outcomes[w] = references[w].reset()
         ended += int(over.sum())
         compare_sight(sim, outcomes, step)
-        np.testing.assert_array_equal(governors.level.numpy(), np.stack([r.levels[r.t] for r in references]), f"step {step}")
-        np.testing.assert_array_equal(planner.level.numpy()[:, 0], [r.subsidy_level for r in references], f"step {step}")
+        np.testing.assert_array_equal(
+            governors.level.numpy(), np.stack([r.levels[r.t] for r in references]), f"step {step}"
+        )
+        np.testing.assert_array_equal(
+            planner.level.numpy()[:, 0], [r.subsidy_level for r in references], f"step {step}"
+        )
         for name in ("susceptible", "infected", "recovered", "vaccinated", "deaths", "unemployed"):
             expected = np.stack([getattr(r, name) for r in references])
-            assert (np.abs(governors[name].numpy() - expected) <= 1e-4 * expected + 1e-6 * people).all(), f"step {step}: {name}"
+            assert (np.abs(governors[name].numpy() - expected) <= 1e-4 * expected + 1e-6 * people).all(), (
+                f"step {step}: {name}"
+            )
     assert ended > CONFIGURATIONS // 2 and sim.errors() == []
 
 
@@ -132,7 +158,9 @@ def test_constant_policies_give_the_golden_values() -> None:
     if folder is None:
         pytest.skip("the published data is not here: pip install --no-deps ai-economist==1.7.1")
     parameters = published.read_published(folder)
-    sim = wl.Simulation(economy(parameters, "CovidEconomyGolden-v0"), len(GOLDEN), "cpu", seed=0, threads=1, autoreset="disabled")
+    sim = wl.Simulation(
+        economy(parameters, "CovidEconomyGolden-v0"), len(GOLDEN), "cpu", seed=0, threads=1, autoreset="disabled"
+    )
     governors, planner = sim["Governor"], sim["Planner"]
     levels = np.repeat([[level] for level, _ in GOLDEN], 51, axis=1)
     subsidies = np.array([[subsidy] for _, subsidy in GOLDEN])
@@ -142,9 +170,20 @@ def test_constant_policies_give_the_golden_values() -> None:
         rewards = np.stack([governors.reward.numpy().mean(axis=1), planner.reward.numpy()[:, 0]], axis=1)
         sums += rewards
         unemployment = 100.0 * governors.unemployed.numpy().sum(axis=1) / parameters.population.sum()
-        seen[day] = np.column_stack([rewards, governors.deaths.numpy().sum(axis=1), unemployment, governors.productivity.numpy().sum(axis=1) / 1e9])
+        seen[day] = np.column_stack(
+            [
+                rewards,
+                governors.deaths.numpy().sum(axis=1),
+                unemployment,
+                governors.productivity.numpy().sum(axis=1) / 1e9,
+            ]
+        )
     assert sim.truncated.numpy().all()
     for place, (first, last, golden_sums) in enumerate(GOLDEN.values()):
         for day, golden in ((1, first), (540, last)):
-            assert (np.abs(seen[day][place] - golden) <= 1e-5 * np.abs(golden) + HALF_DIGITS).all(), (day, seen[day][place], golden)
+            assert (np.abs(seen[day][place] - golden) <= 1e-5 * np.abs(golden) + HALF_DIGITS).all(), (
+                day,
+                seen[day][place],
+                golden,
+            )
         np.testing.assert_allclose(sums[place], golden_sums, rtol=1e-5)

@@ -14,7 +14,7 @@ WORLDS, STEPS, NEAR = 100, 500, 1e-5
 
 def random_settings(rng: np.random.Generator) -> dict[str, np.ndarray]:
     """One configuration per world."""
-    between = lambda low, high: rng.uniform(low, high, WORLDS).astype(np.float32)  # noqa: E731
+    between = lambda low, high: rng.uniform(low, high, WORLDS).astype(np.float32)
     return {
         "grid_length": between(2.0, 20.0),
         "max_acceleration": between(0.05, 1.0),
@@ -44,15 +44,26 @@ def load(reference: TagContinuous, sim: wl.Simulation) -> None:
     """Bring the reference to the state of the worlds."""
     position = columns(sim, "position").astype(float)
     reference.x, reference.y = position[..., 0], position[..., 1]
-    reference.speed, reference.direction, reference.acceleration = (columns(sim, n).astype(float) for n in ("speed", "direction", "acceleration"))
+    reference.speed, reference.direction, reference.acceleration = (
+        columns(sim, n).astype(float) for n in ("speed", "direction", "acceleration")
+    )
     reference.in_game = columns(sim, "in_game").copy()
     reference.time = sim.world.step.numpy().astype(int)
 
 
-@pytest.mark.parametrize(("taggers", "runners", "neighbours"), [(2, 3, 0), (3, 6, 4)], ids=["all are seen", "the nearest are seen"])
+@pytest.mark.parametrize(
+    ("taggers", "runners", "neighbours"), [(2, 3, 0), (3, 6, 4)], ids=["all are seen", "the nearest are seen"]
+)
 def test_every_step_is_the_references(taggers: int, runners: int, neighbours: int) -> None:
     """Decisions that lie within rounding of going the other way are left out, and must be rare."""
-    made = continuous_tag("TagContinuousParity-v0", taggers=taggers, runners=runners, neighbours=neighbours, acceleration_levels=5, turn_levels=7)
+    made = continuous_tag(
+        "TagContinuousParity-v0",
+        taggers=taggers,
+        runners=runners,
+        neighbours=neighbours,
+        acceleration_levels=5,
+        turn_levels=7,
+    )
     rng = np.random.default_rng(taggers)
     settings, limits = random_settings(rng), rng.integers(20, 200, WORLDS).astype(np.int32)
     sim = wl.Simulation(made, WORLDS, "cpu", seed=3, autoreset="disabled", config=settings)
@@ -64,7 +75,9 @@ def test_every_step_is_the_references(taggers: int, runners: int, neighbours: in
     for step in range(STEPS):
         load(reference, sim)
         before, old_runners = reference.in_game.copy(), sim["Runner"].active.numpy().copy()
-        actions = np.stack([rng.integers(0, 6, before.shape), rng.integers(0, 8, before.shape)], axis=-1).astype(np.int32)
+        actions = np.stack([rng.integers(0, 6, before.shape), rng.integers(0, 8, before.shape)], axis=-1).astype(
+            np.int32
+        )
         sim.step({"Tagger.steer": actions[:, :taggers], "Runner.steer": actions[:, taggers:]})
         _, rewards, terminated, truncated = reference.step(actions)
         where = f"step {step}"
@@ -73,19 +86,31 @@ def test_every_step_is_the_references(taggers: int, runners: int, neighbours: in
         np.testing.assert_allclose(position[..., 0], reference.x, atol=1e-4, err_msg=where)
         np.testing.assert_allclose(position[..., 1], reference.y, atol=1e-4, err_msg=where)
         np.testing.assert_allclose(columns(sim, "speed"), reference.speed, atol=1e-4, err_msg=where)
-        np.testing.assert_allclose(np.sin((columns(sim, "direction") - reference.direction) / 2.0), 0.0, atol=1e-4, err_msg=where)
+        np.testing.assert_allclose(
+            np.sin((columns(sim, "direction") - reference.direction) / 2.0), 0.0, atol=1e-4, err_msg=where
+        )
         sure = reference.margin["speed"] > NEAR
-        np.testing.assert_allclose(columns(sim, "acceleration")[sure], reference.acceleration[sure], atol=1e-4, err_msg=where)
+        np.testing.assert_allclose(
+            columns(sim, "acceleration")[sure], reference.acceleration[sure], atol=1e-4, err_msg=where
+        )
 
         tags_sure = ((reference.margin["tag"] > NEAR) & (reference.margin["nearest_tagger"] > NEAR)).all(axis=-1)
         np.testing.assert_array_equal(columns(sim, "in_game")[tags_sure], reference.in_game[tags_sure], err_msg=where)
-        np.testing.assert_array_equal(sim.world.runners_left.numpy()[tags_sure], reference.runners_left[tags_sure], err_msg=where)
+        np.testing.assert_array_equal(
+            sim.world.runners_left.numpy()[tags_sure], reference.runners_left[tags_sure], err_msg=where
+        )
         np.testing.assert_array_equal(sim.terminated.numpy()[tags_sure], terminated[tags_sure], err_msg=where)
         np.testing.assert_array_equal(sim.truncated.numpy(), truncated, err_msg=where)
         rewards_sure = tags_sure[:, None] & (reference.margin["edge"] > NEAR)
-        np.testing.assert_allclose(columns(sim, "reward")[rewards_sure], rewards[rewards_sure], atol=1e-4, rtol=1e-5, err_msg=where)
+        np.testing.assert_allclose(
+            columns(sim, "reward")[rewards_sure], rewards[rewards_sure], atol=1e-4, rtol=1e-5, err_msg=where
+        )
         left = old_runners & ~sim["Runner"].in_game.numpy()
-        np.testing.assert_array_equal(sim["Runner"].terminated.numpy() & old_runners, left | (old_runners & sim.terminated.numpy()[:, None]), err_msg=where)
+        np.testing.assert_array_equal(
+            sim["Runner"].terminated.numpy() & old_runners,
+            left | (old_runners & sim.terminated.numpy()[:, None]),
+            err_msg=where,
+        )
 
         after, worlds_after = reference.in_game, reference.time
         load(reference, sim)

@@ -7,7 +7,7 @@ import pytest
 from references.tag_grid import Rules, TagGrid
 
 import worldloom as wl
-from worldloom.core import registry
+from worldloom.core.registry import registry
 from worldloom.envs.tag.grid import Start, grid_tag
 
 WORLDS, STEPS = 67, 500
@@ -23,7 +23,9 @@ def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def places(sim: wl.Simulation) -> np.ndarray:
     """Where everybody is, taggers first, shape (worlds, players, 2)."""
-    return np.concatenate([np.stack([sim[kind].x.numpy(), sim[kind].y.numpy()], axis=2) for kind in ("Tagger", "Runner")], axis=1)
+    return np.concatenate(
+        [np.stack([sim[kind].x.numpy(), sim[kind].y.numpy()], axis=2) for kind in ("Tagger", "Runner")], axis=1
+    )
 
 
 def of_everybody(sim: wl.Simulation, column: str) -> np.ndarray:
@@ -57,7 +59,9 @@ def test_every_step_is_the_references(taggers: int, runners: int, full: bool) ->
         np.testing.assert_array_equal(sim.truncated.numpy(), truncated, err_msg=where)
         np.testing.assert_array_equal(sim["Runner"].terminated.numpy(), tagged, err_msg=where)
         np.testing.assert_allclose(of_everybody(sim, "reward"), reference.rewards, atol=1e-4, err_msg=where)
-        np.testing.assert_allclose(of_everybody(sim, "final_sight")[over], reference.observations()[over], atol=1e-4, err_msg=where)
+        np.testing.assert_allclose(
+            of_everybody(sim, "final_sight")[over], reference.observations()[over], atol=1e-4, err_msg=where
+        )
         reference.start(places(sim), over)
         np.testing.assert_array_equal(places(sim), reference.places, err_msg=where)
         np.testing.assert_array_equal(sim["Runner"].active.numpy(), reference.active, err_msg=where)

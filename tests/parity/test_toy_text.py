@@ -55,7 +55,9 @@ class Grid:
         return gymnasium.make(self.gymnasium_id or self.id, disable_env_checker=True, **self.options)
 
     def simulation(self, worlds: int, **keywords: Any) -> wl.Simulation:
-        config = {name: np.float32(value) if isinstance(value, tuple) else value for name, value in self.options.items()}
+        config = {
+            name: np.float32(value) if isinstance(value, tuple) else value for name, value in self.options.items()
+        }
         return wl.Simulation(self.id, worlds, "cpu", seed=5, config=config, **keywords)
 
 
@@ -81,7 +83,9 @@ def assert_as_likely(found: list[Array], expected: list[Array]) -> None:
     """A chi-square test over many tables at once: counts against expected counts, within five standard deviations."""
     statistic = sum(float(((f - e) ** 2 / e).sum()) for f, e in zip(found, expected, strict=True))
     freedom = sum(len(e) - 1 for e in expected)
-    assert abs(statistic - freedom) < 5.0 * np.sqrt(2.0 * freedom), f"chi-square {statistic:.1f} with {freedom} degrees of freedom"
+    assert abs(statistic - freedom) < 5.0 * np.sqrt(2.0 * freedom), (
+        f"chi-square {statistic:.1f} with {freedom} degrees of freedom"
+    )
 
 
 @pytest.mark.parametrize("grid", GRIDS, ids=name)
@@ -89,7 +93,9 @@ def test_every_transition_is_in_the_table_and_as_likely(grid: Grid) -> None:
     env = grid.gym()
     table = env.unwrapped.P
     env.close()
-    states, actions = (a.ravel() for a in np.meshgrid(np.repeat(list(table), grid.samples), np.arange(len(table[0])), indexing="ij"))
+    states, actions = (
+        a.ravel() for a in np.meshgrid(np.repeat(list(table), grid.samples), np.arange(len(table[0])), indexing="ij")
+    )
     sim = grid.simulation(len(states), autoreset="disabled")
     grid.write(sim, states)
     sim.step(actions.astype(np.int32))
@@ -121,7 +127,9 @@ def test_a_thousand_episodes_step_by_step(grid: Grid) -> None:
     choices = int(env.action_space.n)
     actions = rng.integers(0, choices, (grid.limit, EPISODES)).astype(np.int32)
     # Half of the walkers have an aim, so that more of them come somewhere.
-    actions[:, ::2] = np.where(rng.random((grid.limit, EPISODES // 2)) < 0.5, np.arange(EPISODES // 2) % choices, actions[:, ::2])
+    actions[:, ::2] = np.where(
+        rng.random((grid.limit, EPISODES // 2)) < 0.5, np.arange(EPISODES // 2) % choices, actions[:, ::2]
+    )
     actions[:, :10] = 0  # and a few of them walk against a wall until their time is up
     starts = np.array([env.reset(seed=k)[0] for k in range(EPISODES)])
     sim = grid.simulation(EPISODES, autoreset="disabled")
@@ -131,7 +139,10 @@ def test_a_thousand_episodes_step_by_step(grid: Grid) -> None:
     for action in actions:
         sim.step(action)
         parts = [kind.sight.numpy()[:, 0], kind.reward.numpy()[:, 0], sim.terminated.numpy(), sim.truncated.numpy()]
-        ours.append([part.tolist() for part in parts] + [kind.action_mask.numpy()[:, 0].tolist() if grid.kind == "Cab" else None])
+        ours.append(
+            [part.tolist() for part in parts]
+            + [kind.action_mask.numpy()[:, 0].tolist() if grid.kind == "Cab" else None]
+        )
     ends: Counter = Counter()
     for world in range(EPISODES):
         env.reset(seed=world)
@@ -171,7 +182,9 @@ def test_a_thousand_random_episodes_follow_the_table(grid: Grid) -> None:
         reward = sim["Walker"].reward.numpy()[:, 0]
         for world in range(worlds):
             outcome = (int(after[world]), float(reward[world]), bool(terminated[world]))
-            assert outcome in {(int(s), float(r), bool(t)) for _, s, r, t in table[int(before[world])][int(action[world])]}
+            assert outcome in {
+                (int(s), float(r), bool(t)) for _, s, r, t in table[int(before[world])][int(action[world])]
+            }
         np.testing.assert_array_equal(truncated, age == limit if limit else np.zeros(worlds, bool))
         episodes += int(over.sum())
         assert (sim["Walker"].sight.numpy()[over, 0] == first).all()
@@ -195,7 +208,12 @@ def test_fickle_passengers_change_their_mind_once_and_as_often() -> None:
     sim = wl.Simulation("Taxi-v4", worlds, "cpu", seed=1, autoreset="disabled", config={"fickle_passenger": True})
     cab = sim["Cab"]
     cab.cell.numpy()[:], cab.passenger.numpy()[:], cab.destination.numpy()[:] = 12, 4, 1
-    for act, changes in ((4, False), (5, False), (0, True), (1, False)):  # nothing to pick up, no pad, a move, another move
+    for act, changes in (
+        (4, False),
+        (5, False),
+        (0, True),
+        (1, False),
+    ):  # nothing to pick up, no pad, a move, another move
         before = cab.destination.numpy().copy()
         fickle = cab.fickle.numpy().copy()
         sim.step(np.full(worlds, act, np.int32))
@@ -258,7 +276,9 @@ def test_blackjack_given_the_cards() -> None:
     """All four sets of rules, one per world: what Gymnasium says to the cards that our worlds dealt."""
     worlds = 4 * EPISODES
     sab, natural = np.arange(worlds) % 2 == 0, np.arange(worlds) // 2 % 2 == 0
-    sim = wl.Simulation("Blackjack-v1", worlds, "cpu", seed=4, autoreset="disabled", config={"sab": sab, "natural": natural})
+    sim = wl.Simulation(
+        "Blackjack-v1", worlds, "cpu", seed=4, autoreset="disabled", config={"sab": sab, "natural": natural}
+    )
     player = sim["Player"]
 
     def cards() -> dict[str, list]:
@@ -266,7 +286,10 @@ def test_blackjack_given_the_cards() -> None:
         return {n: player[n].numpy()[:, 0].tolist() for n in names}
 
     rng = np.random.default_rng(0)
-    envs = [gymnasium.make("Blackjack-v1", disable_env_checker=True, sab=bool(s), natural=bool(n)).unwrapped for s, n in zip(sab, natural, strict=True)]
+    envs = [
+        gymnasium.make("Blackjack-v1", disable_env_checker=True, sab=bool(s), natural=bool(n)).unwrapped
+        for s, n in zip(sab, natural, strict=True)
+    ]
     before = cards()
     for world, env in enumerate(envs):
         env.player = split(before["points"][world], before["ace"][world])
@@ -277,20 +300,31 @@ def test_blackjack_given_the_cards() -> None:
         action = (rng.random(worlds) < 0.6).astype(np.int32)
         sim.step(action)
         after = cards()
-        sight, reward, terminated = player.sight.numpy()[:, 0].tolist(), player.reward.numpy()[:, 0].tolist(), sim.terminated.numpy().tolist()
+        sight, reward, terminated = (
+            player.sight.numpy()[:, 0].tolist(),
+            player.reward.numpy()[:, 0].tolist(),
+            sim.terminated.numpy().tolist(),
+        )
         for world in sorted(running):
             env = envs[world]
             if action[world]:
                 drawn = [after["points"][world] - before["points"][world]]
             else:
-                total, more = after["dealer_points"][world], after["dealer_cards"][world] - before["dealer_cards"][world]
+                total, more = (
+                    after["dealer_points"][world],
+                    after["dealer_cards"][world] - before["dealer_cards"][world],
+                )
                 found = dealers_cards(before["dealer_points"][world], before["dealer_ace"][world], total, more)
                 assert found is not None, (world, before["dealer_points"][world], after["dealer_points"][world])
                 drawn = found
             env._np_random = Script(drawn)
             seen, points, end, cut, _ = env.step(int(action[world]))
             assert env._np_random.cards == [] and not cut
-            assert (tuple(sight[world]), reward[world], terminated[world]) == (seen, points, end), (world, env.player, env.dealer)
+            assert (tuple(sight[world]), reward[world], terminated[world]) == (seen, points, end), (
+                world,
+                env.player,
+                env.dealer,
+            )
             if end:
                 running.discard(world)
                 rewards[points] += 1
@@ -308,7 +342,9 @@ def test_blackjack_deals_every_card_as_often() -> None:
             sums[hand_sum(a + b, 1 in (a, b))] += deck[a - 1] * deck[b - 1]
     shown = np.bincount(sim["Player"].shown.numpy()[:, 0], minlength=11)[1:]
     dealt = Counter(sim["Player"].sight.numpy()[:, 0, 0].tolist())
-    assert_as_likely([shown, np.array([dealt[s] for s in sums])], [worlds * deck, worlds * np.array(list(sums.values()))])
+    assert_as_likely(
+        [shown, np.array([dealt[s] for s in sums])], [worlds * deck, worlds * np.array(list(sums.values()))]
+    )
     before = sim["Player"].points.numpy()[:, 0].copy()
     sim.step(np.ones(worlds, np.int32))
     assert_as_likely([np.bincount(sim["Player"].points.numpy()[:, 0] - before, minlength=11)[1:]], [worlds * deck])
@@ -376,7 +412,15 @@ def test_nchain_is_envpools() -> None:
         action = (rng.random(worlds) < 0.3).astype(np.int32)
         before = walker.sight.numpy()[:, 0].copy()
         sim.step(action)
-        found.update(zip(before.tolist(), action.tolist(), walker.sight.numpy()[:, 0].tolist(), walker.reward.numpy()[:, 0].tolist(), strict=True))
+        found.update(
+            zip(
+                before.tolist(),
+                action.tolist(),
+                walker.sight.numpy()[:, 0].tolist(),
+                walker.reward.numpy()[:, 0].tolist(),
+                strict=True,
+            )
+        )
         after, reward, terminated, truncated, _ = pool.step(action)
         expected.update(zip(theirs.tolist(), action.tolist(), after.tolist(), reward.tolist(), strict=True))
         theirs = after
@@ -387,7 +431,11 @@ def test_nchain_is_envpools() -> None:
         counts, shares = [], []
         for state in range(5):
             for action in range(2):
-                forward = sum(n for (s, a, after, _), n in pairs.items() if (s, a) == (state, action) and after == min(state + 1, 4))
+                forward = sum(
+                    n
+                    for (s, a, after, _), n in pairs.items()
+                    if (s, a) == (state, action) and after == min(state + 1, 4)
+                )
                 total = sum(n for (s, a, *_), n in pairs.items() if (s, a) == (state, action))
                 counts.append(np.array([forward, total - forward]))
                 shares.append(total * np.array([0.8, 0.2] if action == 0 else [0.2, 0.8]))

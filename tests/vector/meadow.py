@@ -65,7 +65,15 @@ def paint(simulation, world):
 
 
 MEADOW = wl.Definition(
-    "Meadow-test", Meadow, {Bee: 2}, reset=(leave_hive,), step=(fly, age), observe=(look, weather), max_steps=6, render=paint, frames_per_second=5
+    "Meadow-test",
+    Meadow,
+    {Bee: 2},
+    reset=(leave_hive,),
+    step=(fly, age),
+    observe=(look, weather),
+    max_steps=6,
+    render=paint,
+    frames_per_second=5,
 )
 
 

@@ -29,7 +29,11 @@ class Mixed(gymnasium.Env):
         }
     )
     action_space = spaces.Dict(
-        {"push": spaces.Box(-1.0, 1.0, (2,)), "pick": spaces.Tuple((spaces.Discrete(3), spaces.MultiDiscrete([3, 4]))), "flags": spaces.MultiBinary(2)}
+        {
+            "push": spaces.Box(-1.0, 1.0, (2,)),
+            "pick": spaces.Tuple((spaces.Discrete(3), spaces.MultiDiscrete([3, 4]))),
+            "flags": spaces.MultiBinary(2),
+        }
     )
 
     def __init__(self, bonus: float = 0.0, render_mode: str | None = None) -> None:
@@ -38,9 +42,15 @@ class Mixed(gymnasium.Env):
 
     def _look(self) -> dict[str, Any]:
         place = self.np_random.uniform(-1, 1, (2, 3)).astype(np.float32)
-        return {"place": place, "inner": (int(self.np_random.integers(-5, 45)), self.np_random.integers(0, 2, 4, np.int8)), "level": np.uint8(self.age)}
+        return {
+            "place": place,
+            "inner": (int(self.np_random.integers(-5, 45)), self.np_random.integers(0, 2, 4, np.int8)),
+            "level": np.uint8(self.age),
+        }
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[dict[str, Any], dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
         super().reset(seed=seed)
         self.age, self.last = 0, int(self.np_random.integers(1, 6))
         return self._look(), {"options": options} if options else {}
@@ -48,8 +58,13 @@ class Mixed(gymnasium.Env):
     def step(self, action: dict[str, Any]) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
         assert self.action_space.contains({**action, "pick": (int(action["pick"][0]), action["pick"][1])}), action
         self.age += 1
-        reward = float(action["push"].sum() + action["pick"][0] + 10 * action["pick"][1].sum() + 100 * action["flags"].sum()) + self.bonus
-        info: dict[str, Any] = {"age": self.age, "deep": {"half": self.age / 2, "wide": np.arange(3) * self.age}} if self.age % 2 else {}
+        reward = (
+            float(action["push"].sum() + action["pick"][0] + 10 * action["pick"][1].sum() + 100 * action["flags"].sum())
+            + self.bonus
+        )
+        info: dict[str, Any] = (
+            {"age": self.age, "deep": {"half": self.age / 2, "wide": np.arange(3) * self.age}} if self.age % 2 else {}
+        )
         if self.age == 2:
             info["word"] = "two"
         return self._look(), reward, self.age >= self.last, self.age == 4, info
@@ -68,7 +83,9 @@ class Moody(gymnasium.Env):
         self.pid, self.episodes, self.with_worldloom = os.getpid(), 0, "worldloom" in sys.modules
         self.child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(100)"]).pid if with_child else 0
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
         super().reset(seed=seed)
         self.age, self.episodes = 0, self.episodes + 1
         if options and options.get("refuse"):
@@ -100,7 +117,9 @@ class Uneven(gymnasium.Env):
     def __init__(self, number: int, delay: float) -> None:
         self.number, self.delay = number, delay if number % 2 else 0.0
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
         super().reset(seed=seed)
         self.steps = 0
         return np.array(0), {}
@@ -108,7 +127,13 @@ class Uneven(gymnasium.Env):
     def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         time.sleep(self.delay)
         self.steps += 1
-        return np.array(self.steps), float(self.number), False, False, {"long": b"x" * (5000 if action else 0), "number": self.number}
+        return (
+            np.array(self.steps),
+            float(self.number),
+            False,
+            False,
+            {"long": b"x" * (5000 if action else 0), "number": self.number},
+        )
 
 
 class Endless(Moody):

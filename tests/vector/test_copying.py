@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import worldloom as wl
-from worldloom.vector.gymnasium import WorldEnv
-from worldloom.vector.pool import WorldPool
-from worldloom.vector.process_pool import ProcessPool
+from worldloom.vector.adapters.gymnasium import WorldEnv
+from worldloom.vector.process_pool.pool import ProcessPool
+from worldloom.vector.world_pool import WorldPool
 
 WAYS = (copy.copy, copy.deepcopy, pickle.dumps, cloudpickle.dumps)
 
@@ -39,7 +39,11 @@ def test_a_pool_of_worlds_goes_on_after_a_refused_copy():
 
 @pytest.mark.parametrize(
     "make",
-    [lambda: wl.Simulation("CartPole-v1", 2, "python"), lambda: wl.make("CartPole-v1", 2, device="python"), lambda: WorldEnv("CartPole-v1", device="python")],
+    [
+        lambda: wl.Simulation("CartPole-v1", 2, "python"),
+        lambda: wl.make("CartPole-v1", 2, device="python"),
+        lambda: WorldEnv("CartPole-v1", device="python"),
+    ],
 )
 def test_simulations_and_environments_refuse_too(make):
     refuse_all(make())

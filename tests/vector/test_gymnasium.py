@@ -11,9 +11,9 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from meadow import MEADOW, SKY
 
 import worldloom as wl
-from worldloom.core.errors import InputError
-from worldloom.vector import batch
-from worldloom.vector.gymnasium import MODES, WorldEnv, WorldVectorEnv
+from worldloom.core.base.errors import InputError
+from worldloom.vector import world_batch
+from worldloom.vector.adapters.gymnasium import AUTORESET_MODES, WorldEnv, WorldVectorEnv
 
 N = 3
 WORLDS = {"Meadow": (MEADOW, "python"), "CartPole": (wl.definition("CartPole-v1"), "cpu")}
@@ -49,7 +49,12 @@ def test_batches_lie_in_their_spaces(id_):
         observations, rewards, terminations, truncations, _ = env.step(env.action_space.sample())
         assert observations in env.observation_space
         assert (rewards.shape, rewards.dtype) == ((N,), np.float32)
-        assert (terminations.shape, terminations.dtype, truncations.shape, truncations.dtype) == ((N,), np.bool_, (N,), np.bool_)
+        assert (terminations.shape, terminations.dtype, truncations.shape, truncations.dtype) == (
+            (N,),
+            np.bool_,
+            (N,),
+            np.bool_,
+        )
 
 
 @pytest.mark.parametrize("world", WORLDS)
@@ -58,8 +63,11 @@ def test_autoreset_is_gymnasiums_own(world, mode):
     """World k of a batch goes through what Gymnasium makes of world k alone, to the last bit."""
     made, device = WORLDS[world]
     env = WorldVectorEnv(made, N, device=device, autoreset=mode)
-    twin = SyncVectorEnv([lambda k=k: WorldEnv(made, device=device, world_offset=k) for k in range(N)], autoreset_mode=MODES[mode])
-    assert env.metadata["autoreset_mode"] is MODES[mode]
+    twin = SyncVectorEnv(
+        [lambda k=k: WorldEnv(made, device=device, world_offset=k) for k in range(N)],
+        autoreset_mode=AUTORESET_MODES[mode],
+    )
+    assert env.metadata["autoreset_mode"] is AUTORESET_MODES[mode]
     assert data_equivalence(as_wide(env.reset(seed=7)[0]), as_wide(twin.reset(seed=[7] * N)[0]), exact=True)
     env.action_space.seed(3)
     ended = 0
@@ -95,7 +103,9 @@ def compare(got, expected, step):
         assert np.array_equal(infos[key], others[key]), (step, key)
     if "final_obs" in others:
         for world in np.flatnonzero(others["_final_obs"]):
-            assert data_equivalence(as_wide(rows(infos["final_obs"], world)), as_wide(others["final_obs"][world]), exact=True), step
+            assert data_equivalence(
+                as_wide(rows(infos["final_obs"], world)), as_wide(others["final_obs"][world]), exact=True
+            ), step
             for key, values in others["final_info"].items():
                 assert np.array_equal(infos["final_info"][key][world], values[world]), (step, key)
 
@@ -158,8 +168,8 @@ def test_copies_stay_and_views_move(backend):
 
 def test_threads_copy_large_observations(monkeypatch):
     one, other = (WorldVectorEnv("CartPole-v1", 6, seed=0, threads=threads) for threads in (1, 3))
-    assert not one.simulation.hands_out and other.simulation.hands_out
-    monkeypatch.setattr(batch, "LARGE", 1)
+    assert not one.simulation.copies_in_step and other.simulation.copies_in_step
+    monkeypatch.setattr(world_batch, "LARGE", 1)
     large = WorldVectorEnv("CartPole-v1", 6, seed=0, threads=3)
     actions = np.random.default_rng(0).integers(0, 2, (60, 6))
     for env in (one, other, large):
@@ -220,7 +230,9 @@ def test_one_world_takes_what_gymnasiums_does():
     env = WorldEnv(SKY, device="python")
     env.reset(seed=0)
     before = env.step([0.5])[0]
-    assert env.step(np.array([3.0]))[0] == pytest.approx(before + 2.5), "bounds describe the space, and are not enforced"
+    assert env.step(np.array([3.0]))[0] == pytest.approx(before + 2.5), (
+        "bounds describe the space, and are not enforced"
+    )
     pole = WorldEnv("CartPole-v1", device="python")
     pole.reset()
     with pytest.raises(InputError, match=r"5 is no action of Discrete\(2\)"):

@@ -8,7 +8,7 @@ from gymnasium.wrappers import vector as wrappers
 from meadow import MEADOW, SKY
 
 import worldloom as wl
-from worldloom.vector.gymnasium import WorldVectorEnv
+from worldloom.vector.adapters.gymnasium import WorldVectorEnv
 
 N = 3
 AUTORESETS = ["same_step", "next_step"]
@@ -46,7 +46,10 @@ def test_episode_statistics(autoreset):
 
 
 def test_normalised_observations():
-    plain, outcomes = run(sky(autoreset="next_step"), 300), run(wrappers.NormalizeObservation(sky(autoreset="next_step")), 300)
+    plain, outcomes = (
+        run(sky(autoreset="next_step"), 300),
+        run(wrappers.NormalizeObservation(sky(autoreset="next_step")), 300),
+    )
     raw, seen = np.concatenate([o[0] for o in plain]), np.concatenate([o[0] for o in outcomes[100:]])
     assert abs(seen.mean()) < 0.3 < abs(raw.mean())
     assert 0.5 < seen.std() < 2.0
@@ -65,7 +68,9 @@ def test_clipped_rewards():
 
 def test_clipped_actions():
     clipped, plain = wrappers.ClipAction(sky()), sky()
-    assert np.array_equal(clipped.step(np.full((N, 1), 9.0, np.float32))[0], plain.step(np.full((N, 1), 2.0, np.float32))[0])
+    assert np.array_equal(
+        clipped.step(np.full((N, 1), 9.0, np.float32))[0], plain.step(np.full((N, 1), 2.0, np.float32))[0]
+    )
 
 
 def test_rescaled_actions():
@@ -123,5 +128,7 @@ def test_videos(tmp_path):
 
 
 def test_wrappers_on_the_cpu_device():
-    env = wrappers.RecordEpisodeStatistics(wrappers.NormalizeObservation(wl.make("CartPole-v1", N, seed=0, autoreset="next_step")))
+    env = wrappers.RecordEpisodeStatistics(
+        wrappers.NormalizeObservation(wl.make("CartPole-v1", N, seed=0, autoreset="next_step"))
+    )
     assert sum("episode" in o[4] for o in run(env, 60)) > 2

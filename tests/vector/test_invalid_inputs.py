@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import worldloom as wl
-from worldloom.vector.gymnasium import WorldEnv, WorldVectorEnv
-from worldloom.vector.pool import WorldPool
-from worldloom.vector.process_pool import ProcessPool
+from worldloom.vector.adapters.gymnasium import WorldEnv, WorldVectorEnv
+from worldloom.vector.process_pool.pool import ProcessPool
+from worldloom.vector.world_pool import WorldPool
 
 
 class Ball(wl.Entity):
@@ -66,11 +66,20 @@ def environment():
         ({"force": 1e40}, r"configuration 'force' is a finite float32, not 1e\+40"),
         ({"force": np.array([1.0, np.nan, 1.0])}, "configuration 'force' is a finite float32, not nan"),
         ({"force": [[1.0], [1.0, 2.0]]}, "configuration 'force' cannot be read as an array"),
-        ({"rounds": 2**40}, "configuration 'rounds' is a whole number from -2,147,483,648 to 2,147,483,647, not 1099511627776"),
+        (
+            {"rounds": 2**40},
+            "configuration 'rounds' is a whole number from -2,147,483,648 to 2,147,483,647, not 1099511627776",
+        ),
         ({"max_steps": -5}, "configuration 'max_steps' is a whole number from 0 to 2,147,483,647, not -5"),
         ({"max_steps": 2**40}, "configuration 'max_steps' is a whole number from 0"),
-        ({"id": "gymnasium:no_such_module:CartPole-v1", "device": "cpu"}, "the module 'no_such_module' of .* cannot be imported"),
-        ({"id": "gymnasium:CartPole-v1", "device": "cpu", "num_envs": 10**9}, "num_envs is a whole number from 1 to 1048576, not 1000000000"),
+        (
+            {"id": "gymnasium:no_such_module:CartPole-v1", "device": "cpu"},
+            "the module 'no_such_module' of .* cannot be imported",
+        ),
+        (
+            {"id": "gymnasium:CartPole-v1", "device": "cpu", "num_envs": 10**9},
+            "num_envs is a whole number from 1 to 1048576, not 1000000000",
+        ),
         ({"id": "a\0b.bin"}, "null character"),
     ],
 )
@@ -234,6 +243,8 @@ def test_definitions_and_registrations(changes, message):
 
 
 def test_errors_of_a_definition_name_the_line_that_makes_it():
-    with pytest.raises(wl.DefinitionError, match=r"test_invalid_inputs\.py:\d+: in world 'InvalidInputs-v0': max_steps") as raised:
+    with pytest.raises(
+        wl.DefinitionError, match=r"test_invalid_inputs\.py:\d+: in world 'InvalidInputs-v0': max_steps"
+    ) as raised:
         wl.Simulation(define(max_steps=-1), 1, "python")
     assert "return wl.Definition(" in str(raised.value)

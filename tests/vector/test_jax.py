@@ -8,8 +8,8 @@ import pytest
 from meadow import MEADOW, SKY
 
 import worldloom as wl
-from worldloom.core.errors import InputError
-from worldloom.vector.gymnasium import WorldVectorEnv
+from worldloom.core.base.errors import InputError
+from worldloom.vector.adapters.gymnasium import WorldVectorEnv
 
 jax = pytest.importorskip("jax")
 jnp = jax.numpy
@@ -58,7 +58,10 @@ def test_several_actions_and_observations(autoreset):
         observations, rewards, terminations, truncations, infos = outside.step(given)
         assert all(np.array_equal(outcomes[0][key][step], observations[key]) for key in observations)
         assert [part[step].dtype for part in outcomes[0].values()] == [observations[key].dtype for key in outcomes[0]]
-        assert all(np.array_equal(one[step], two) for one, two in zip(outcomes[1:4], (rewards, terminations, truncations), strict=True))
+        assert all(
+            np.array_equal(one[step], two)
+            for one, two in zip(outcomes[1:4], (rewards, terminations, truncations), strict=True)
+        )
         assert all(np.array_equal(outcomes[4][key][step], infos[key]) for key in ("day", "_day", "nectar"))
     assert ("final_obs" in outcomes[4]) == (autoreset == "same_step")
 
@@ -105,7 +108,9 @@ def test_a_policy_in_the_loop():
     def play(handle):
         def act(carry, _):
             handle, observations = carry
-            handle, (observations, rewards, *_) = step(handle, (observations[:, 2] + observations[:, 3] > 0).astype(jnp.int32))
+            handle, (observations, rewards, *_) = step(
+                handle, (observations[:, 2] + observations[:, 3] > 0).astype(jnp.int32)
+            )
             return (handle, observations), rewards
 
         handle, (observations, *_) = recv(handle)

@@ -6,21 +6,23 @@ from gymnasium import spaces
 from meadow import SKY
 
 import worldloom as wl
-from worldloom.core.errors import InputError
-from worldloom.vector.gymnasium import WorldVectorEnv
-from worldloom.vector.pool import WorldPool
+from worldloom.core.base.errors import InputError
+from worldloom.vector.adapters.gymnasium import WorldVectorEnv
+from worldloom.vector.world_pool import WorldPool
 
 
 def test_kinds():
     assert isinstance(wl.make("CartPole-v1", 2, device="python"), WorldVectorEnv)
     assert isinstance(wl.make(SKY, 2, device="python"), WorldVectorEnv)
     assert wl.make(SKY, 2, device="python", env_type="torch").batch.backend == "torch"
-    assert isinstance(wl.make(SKY, 4, device="python", batch_size=4), WorldVectorEnv), "a batch of all worlds is synchronous"
+    assert isinstance(wl.make(SKY, 4, device="python", batch_size=4), WorldVectorEnv), (
+        "a batch of all worlds is synchronous"
+    )
     with wl.make(SKY, 4, device="python", batch_size=2) as pool:
         assert isinstance(pool, WorldPool)
 
 
-def test_dm():
+def test_dm_env():
     dm_env = pytest.importorskip("dm_env")
     assert isinstance(wl.make(SKY, 2, device="python", env_type="dm"), dm_env.Environment)
 

@@ -11,13 +11,13 @@ import pytest
 import torch
 
 import worldloom as wl
-from worldloom.core.errors import InputError
+from worldloom.core.base.errors import InputError
 
 pytest.importorskip("pettingzoo", reason="needs pip install pettingzoo")
 
 from pettingzoo.test import parallel_api_test, parallel_seed_test
 
-from worldloom.vector.pettingzoo import WorldParallelEnv, WorldParallelVectorEnv
+from worldloom.vector.adapters.pettingzoo import WorldParallelEnv, WorldParallelVectorEnv
 
 
 class HillRunner(wl.Entity):
@@ -30,7 +30,7 @@ class HillRunner(wl.Entity):
     reward: wl.Reward
 
 
-class Judge(wl.Entity):
+class RewardRule(wl.Entity):
     """Stays to the end, and waves at a height."""
 
     flag: wl.Action(wl.Box(-1.0, 1.0, (2,)))
@@ -65,7 +65,7 @@ def climb(runner: HillRunner, world: Hill):
 
 
 @wl.system
-def wave(judge: Judge, world: Hill):
+def wave(judge: RewardRule, world: Hill):
     judge.reward = judge.flag[0] + 10.0 * float(judge.loud[1])
     world.cheer += 0.25
 
@@ -81,7 +81,7 @@ def look(runner: HillRunner):
 
 
 @wl.system
-def watch(judge: Judge, world: Hill):
+def watch(judge: RewardRule, world: Hill):
     judge.tall[0] = 0.0
     for runner in world.all(HillRunner):
         judge.tall[0] = max(judge.tall[0], runner.height)
@@ -92,8 +92,19 @@ def pour(world: Hill):
     world.rain = world.step % 4
 
 
-HILL = wl.Definition("Hill-test", Hill, {HillRunner: 3, Judge: 1, Tree: 2}, reset=(line_up,), step=(climb, wave), observe=(look, watch, pour), max_steps=12)
-RUNNERS, ALL = ["hill_runner_0", "hill_runner_1", "hill_runner_2"], ["hill_runner_0", "hill_runner_1", "hill_runner_2", "judge_0"]
+HILL = wl.Definition(
+    "Hill-test",
+    Hill,
+    {HillRunner: 3, RewardRule: 1, Tree: 2},
+    reset=(line_up,),
+    step=(climb, wave),
+    observe=(look, watch, pour),
+    max_steps=12,
+)
+RUNNERS, ALL = (
+    ["hill_runner_0", "hill_runner_1", "hill_runner_2"],
+    ["hill_runner_0", "hill_runner_1", "hill_runner_2", "judge_0"],
+)
 QUIET = {"flag": np.zeros(2, np.float32), "loud": np.zeros(2, np.int64)}
 
 
@@ -130,7 +141,12 @@ def test_agents_are_the_entities_that_act(env):
 def test_agents_leave_one_by_one(env):
     env.reset()
     _, rewards, terminations, truncations, infos = env.step(acts(env, 1, 2, 0))
-    assert rewards == {"hill_runner_0": 1.25, "hill_runner_1": 0.25, "hill_runner_2": 0.25, "judge_0": 0.25}  # their own, and the world's cheer
+    assert rewards == {
+        "hill_runner_0": 1.25,
+        "hill_runner_1": 0.25,
+        "hill_runner_2": 0.25,
+        "judge_0": 0.25,
+    }  # their own, and the world's cheer
     assert [truncations[a] for a in ALL] == [False, True, False, False] and not any(terminations.values())
     assert env.agents == ["hill_runner_0", "hill_runner_2", "judge_0"]
     assert not infos["hill_runner_1"]["active"]
@@ -184,10 +200,16 @@ def batch_of(backend: str) -> WorldParallelVectorEnv:
 
 
 def batched_moves(backend: str, move: int) -> dict:
-    moves = {"hill_runner": np.full((5, 3), move), "judge": {"flag": np.zeros((5, 1, 2), np.float32), "loud": np.zeros((5, 1, 2), np.int32)}}
+    moves = {
+        "hill_runner": np.full((5, 3), move),
+        "judge": {"flag": np.zeros((5, 1, 2), np.float32), "loud": np.zeros((5, 1, 2), np.int32)},
+    }
     if backend == "numpy":
         return moves
-    return {"hill_runner": torch.from_numpy(moves["hill_runner"]), "judge": {k: torch.from_numpy(v) for k, v in moves["judge"].items()}}
+    return {
+        "hill_runner": torch.from_numpy(moves["hill_runner"]),
+        "judge": {k: torch.from_numpy(v) for k, v in moves["judge"].items()},
+    }
 
 
 @pytest.mark.parametrize("backend", ["numpy", "torch"])
@@ -197,7 +219,9 @@ def test_a_batch_has_arrays_for_each_kind(backend: str):
     assert observations["hill_runner"]["sight"].shape == (5, 3, 2) and observations["judge"]["tall"].shape == (5, 1, 1)
     assert observations["hill_runner"]["rain"].shape == (5, 3)  # the world's observation, for each of its runners
     assert infos["hill_runner"]["active"].all() and infos["judge"]["active"].shape == (5, 1)
-    assert env.observation_space("hill_runner")["sight"].shape == (5, 3, 2) and env.action_space("hill_runner").shape == (5, 3)
+    assert env.observation_space("hill_runner")["sight"].shape == (5, 3, 2) and env.action_space(
+        "hill_runner"
+    ).shape == (5, 3)
     moves = batched_moves(backend, 0)
     moves["hill_runner"][2, 1] = 2
     observations, rewards, terminations, truncations, infos = env.step(moves)
@@ -227,7 +251,9 @@ def test_a_trainer_takes_its_agents_that_leave(race: wl.Definition):
     from torchrl.envs import PettingZooWrapper
     from torchrl.envs.utils import check_env_specs
 
-    env = PettingZooWrapper(WorldParallelEnv(race, device="python", goal=5), use_mask=True, done_on_any=False, categorical_actions=True)
+    env = PettingZooWrapper(
+        WorldParallelEnv(race, device="python", goal=5), use_mask=True, done_on_any=False, categorical_actions=True
+    )
     check_env_specs(env)
     moves = torch.tensor([0, 1]), torch.zeros(2, dtype=torch.int64)  # the second runner leaves at once
     step = iter(range(10))
@@ -238,7 +264,9 @@ def test_a_trainer_takes_its_agents_that_leave(race: wl.Definition):
 
 
 def test_it_renders_what_the_world_draws():
-    drawn = dataclasses.replace(HILL, render=lambda simulation, world: np.full((2, 2, 3), simulation.world.step.numpy()[world], np.uint8))
+    drawn = dataclasses.replace(
+        HILL, render=lambda simulation, world: np.full((2, 2, 3), simulation.world.step.numpy()[world], np.uint8)
+    )
     env = WorldParallelEnv(drawn, device="python", render_mode="rgb_array")
     env.reset()
     env.step(acts(env, 0, 0, 0))
@@ -260,6 +288,6 @@ def test_one_world_is_the_first_of_a_batch():
 
 def test_without_the_package_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "pettingzoo", None)
-    monkeypatch.delitem(sys.modules, "worldloom.vector.pettingzoo")
+    monkeypatch.delitem(sys.modules, "worldloom.vector.adapters.pettingzoo")
     with pytest.raises(InputError, match="pip install 'pettingzoo"):
-        importlib.import_module("worldloom.vector.pettingzoo")
+        importlib.import_module("worldloom.vector.adapters.pettingzoo")

@@ -18,7 +18,7 @@ import pytest
 from pool_envs import EXIT, FINE, HANG, KILL, RAISE, STOP, Moody
 
 import worldloom as wl
-from worldloom.vector.process_pool import ProcessPool, WorkerError
+from worldloom.vector.process_pool.pool import ProcessPool, WorkerError
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -43,7 +43,11 @@ def gone(pids: Any, within: float = 8.0) -> bool:
 
 def named_memory(*pids: int) -> set[str]:
     """The files of /dev/shm that processes hold. Others may use it at the same time, so that it cannot just be listed."""
-    maps = [line.split(maxsplit=5)[-1].strip() for pid in pids for line in Path(f"/proc/{pid}/maps").read_text().splitlines()]
+    maps = [
+        line.split(maxsplit=5)[-1].strip()
+        for pid in pids
+        for line in Path(f"/proc/{pid}/maps").read_text().splitlines()
+    ]
     opened = [os.readlink(link) for pid in pids for link in Path(f"/proc/{pid}/fd").iterdir() if link.is_symlink()]
     return {path for path in maps + opened if path.startswith("/dev/shm/")}
 
@@ -54,7 +58,11 @@ def nothing_is_left_behind() -> Iterator[None]:
 
     def traces() -> tuple[set[str], int, str]:
         gc.collect()
-        return named_memory(os.getpid()), len(os.listdir("/proc/self/fd")), Path(f"/proc/self/task/{os.getpid()}/children").read_text()
+        return (
+            named_memory(os.getpid()),
+            len(os.listdir("/proc/self/fd")),
+            Path(f"/proc/self/task/{os.getpid()}/children").read_text(),
+        )
 
     before = traces()
     yield
@@ -79,8 +87,16 @@ def actions(mood: int, env_id: int, count: int = 4) -> np.ndarray:
             "raised",
             r"^environment 2 raised when it was stepped: ValueError: out of sorts; a new worker has taken over and has reset environments 2 to 3\n",
         ),
-        (KILL, "ended", r"^the worker of environments 2 to 3 was killed by SIGKILL while it worked on environment 2; a new worker"),
-        (EXIT, "ended", r"^the worker of environments 2 to 3 left with exit code 3 while it worked on environment 2; a new worker"),
+        (
+            KILL,
+            "ended",
+            r"^the worker of environments 2 to 3 was killed by SIGKILL while it worked on environment 2; a new worker",
+        ),
+        (
+            EXIT,
+            "ended",
+            r"^the worker of environments 2 to 3 left with exit code 3 while it worked on environment 2; a new worker",
+        ),
         (HANG, "hung", r"^environment 2 gave no answer within 1 s; a new worker"),
         (STOP, "hung", r"^environment 2 gave no answer within 1 s; a new worker"),
     ],
@@ -102,7 +118,12 @@ def test_a_failing_worker_is_reported_and_replaced(mood: int, reason: str, words
         # What the others did is not lost, and the learner sees that two episodes were cut.
         observations, rewards, terminations, truncations, infos = pool.recv()
         assert observations[:, 0].tolist() == [2.0, 2.0, 0.0, 0.0] and rewards.tolist() == [1.0, 1.0, 0.0, 0.0]
-        assert truncations.tolist() == infos["restarted"].tolist() == infos["_final_obs"].tolist() == [False, False, True, True]
+        assert (
+            truncations.tolist()
+            == infos["restarted"].tolist()
+            == infos["_final_obs"].tolist()
+            == [False, False, True, True]
+        )
         assert infos["final_obs"][2][0] == 1.0 and not terminations.any()
         assert pool.step(actions(FINE, 0))[0][:, 0].tolist() == [3.0, 3.0, 1.0, 1.0]
         after = pool.get_attr("pid")
@@ -123,7 +144,12 @@ def test_stepping_on_after_a_fault_tells_what_was_cut():
         observations, _, _, truncations, infos = pool.step(actions(FINE, 0))
         assert truncations.tolist() == infos["restarted"].tolist() == [True, True, False, False]
         assert observations[:, 0].tolist() == [0.0, 0.0, 2.0, 2.0]
-        assert pool.step(actions(FINE, 0))[0][:, 0].tolist() == [0.0, 0.0, 3.0, 3.0]  # the step that starts the next episode
+        assert pool.step(actions(FINE, 0))[0][:, 0].tolist() == [
+            0.0,
+            0.0,
+            3.0,
+            3.0,
+        ]  # the step that starts the next episode
         observations, _, _, truncations, infos = pool.step(actions(FINE, 0))
         assert observations[:, 0].tolist() == [1.0, 1.0, 4.0, 4.0] and not truncations.any() and infos == {}
     finally:
@@ -160,7 +186,9 @@ def test_all_workers_can_fail_at_once():
 def test_a_fault_in_a_reset_and_in_a_call():
     pool = pool_of()
     try:
-        with pytest.raises(WorkerError, match=r"raised when it was reset: RuntimeError: no new episode today") as caught:
+        with pytest.raises(
+            WorkerError, match=r"raised when it was reset: RuntimeError: no new episode today"
+        ) as caught:
             pool.reset(options={"refuse": True})
         assert len(caught.value.faults) == 2
         assert pool.reset(seed=0)[0][:, 0].tolist() == [0.0] * 4
@@ -198,9 +226,14 @@ def test_a_fault_in_an_asynchronous_pool():
 
 
 def test_a_worker_that_cannot_start():
-    with pytest.raises(WorkerError, match=r"environment 3 raised when it was made: ZeroDivisionError: .*; the pool is closed"):
+    with pytest.raises(
+        WorkerError, match=r"environment 3 raised when it was made: ZeroDivisionError: .*; the pool is closed"
+    ):
         ProcessPool([Moody, Moody, Moody, lambda: 1 // 0], 4, num_workers=2)
-    with pytest.raises(WorkerError, match=r"the worker of environments 0 to 1 left with exit code 7 while it started; the pool is closed"):
+    with pytest.raises(
+        WorkerError,
+        match=r"the worker of environments 0 to 1 left with exit code 7 while it started; the pool is closed",
+    ):
         ProcessPool(lambda: os._exit(7), 4, num_workers=2)
 
 
@@ -272,7 +305,7 @@ PROGRAM = """
 import os, signal, sys, time
 import numpy as np
 from pool_envs import FINE, HANG, Moody
-from worldloom.vector.process_pool import ProcessPool
+from worldloom.vector.process_pool.pool import ProcessPool
 
 pool = ProcessPool(Moody, 4, num_workers=2, timeout=30.0)
 pool.reset(seed=0)

@@ -14,8 +14,8 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 from pool_envs import Endless, Mixed, Moody, Uneven
 
 import worldloom as wl
-from worldloom.vector.hand_off import Ring
-from worldloom.vector.process_pool import ProcessPool, WorkerError
+from worldloom.vector.process_pool.pool import ProcessPool, WorkerError
+from worldloom.vector.process_pool.spsc_ring import SpscRing
 
 MODES = {"next_step": AutoresetMode.NEXT_STEP, "same_step": AutoresetMode.SAME_STEP, "disabled": AutoresetMode.DISABLED}
 
@@ -56,10 +56,16 @@ def uneven() -> Iterator[ProcessPool]:
 def test_same_as_gymnasium(mode: str):
     """Step for step, through all kinds of spaces, infos and ends of episodes."""
     factories = [functools.partial(Mixed, bonus=k) for k in range(5)]
-    ours, theirs = ProcessPool(factories, 5, num_workers=2, autoreset=mode), SyncVectorEnv(factories, autoreset_mode=MODES[mode])
+    ours, theirs = (
+        ProcessPool(factories, 5, num_workers=2, autoreset=mode),
+        SyncVectorEnv(factories, autoreset_mode=MODES[mode]),
+    )
     assert isinstance(ours, VectorEnv) and ours.num_envs == 5
     assert ours.observation_space == theirs.observation_space and ours.action_space == theirs.action_space
-    assert ours.single_observation_space == theirs.single_observation_space and ours.single_action_space == theirs.single_action_space
+    assert (
+        ours.single_observation_space == theirs.single_observation_space
+        and ours.single_action_space == theirs.single_action_space
+    )
     assert ours.metadata == theirs.metadata
     try:
         assert_same(ours.reset(seed=3, options={"where": "here"}), theirs.reset(seed=3, options={"where": "here"}))
@@ -74,7 +80,10 @@ def test_same_as_gymnasium(mode: str):
             assert_same(mine, reference)
             assert ours.observation_space.contains(mine[0])
             ended = mine[2] | mine[3]
-        assert_same(ours.reset(seed=[9, None, 7, 6, 5])[0]["place"][[0, 2, 3, 4]], theirs.reset(seed=[9, None, 7, 6, 5])[0]["place"][[0, 2, 3, 4]])
+        assert_same(
+            ours.reset(seed=[9, None, 7, 6, 5])[0]["place"][[0, 2, 3, 4]],
+            theirs.reset(seed=[9, None, 7, 6, 5])[0]["place"][[0, 2, 3, 4]],
+        )
     finally:
         ours.close()
 
@@ -91,7 +100,9 @@ def test_the_pools_seed_counts_once():
 
 def test_an_id_that_only_this_process_knows(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(gymnasium.envs.registration, "registry", dict(gymnasium.registry))
-    gymnasium.register("Here-v0", entry_point=lambda bonus, render_mode=None: Mixed(bonus, render_mode), max_episode_steps=9)
+    gymnasium.register(
+        "Here-v0", entry_point=lambda bonus, render_mode=None: Mixed(bonus, render_mode), max_episode_steps=9
+    )
     pool = ProcessPool("Here-v0", 2, num_workers=1, env_kwargs={"bonus": 4.5, "render_mode": "rgb_array"})
     try:
         assert pool.get_attr("bonus") == (4.5, 4.5)
@@ -102,7 +113,9 @@ def test_an_id_that_only_this_process_knows(monkeypatch: pytest.MonkeyPatch):
         assert pool.render_mode == "rgb_array" and pool.spec.id == "Here-v0"
         pool.reset(seed=0)
         assert_same(pool.render(), (np.zeros((2, 2, 3), np.uint8),) * 2)
-        with pytest.raises(WorkerError, match=r"environment 0 raised when it was called: .*nothing_of_that_name.*its worker goes on"):
+        with pytest.raises(
+            WorkerError, match=r"environment 0 raised when it was called: .*nothing_of_that_name.*its worker goes on"
+        ):
             pool.get_attr("nothing_of_that_name")
         assert pool.get_attr("bonus") == (3.0, 3.0)
     finally:
@@ -165,7 +178,9 @@ def test_recv_hands_out_the_first_that_are_finished(uneven: ProcessPool):
         assert observations.tolist() == [1, 1] and not terminations.any() and not truncations.any()
         assert_same(rewards, infos["env_id"].astype(float))
         assert infos["number"].tolist() == infos["env_id"].tolist() and infos["_number"].all()
-    again = uneven.step(np.zeros(2, int), first[0][4]["env_id"])  # the quick ones again, while the slow ones still sleep
+    again = uneven.step(
+        np.zeros(2, int), first[0][4]["env_id"]
+    )  # the quick ones again, while the slow ones still sleep
     assert sorted(again[4]["env_id"].tolist()) == sorted(first[0][4]["env_id"].tolist()) and again[0].tolist() == [2, 2]
     assert sorted(i for _ in range(2) for i in uneven.recv()[4]["env_id"].tolist()) == [1, 3, 5, 7]
 
@@ -210,7 +225,7 @@ def test_wrong_use_is_answered_with_a_sentence(cartpoles: ProcessPool, uneven: P
     cartpoles.reset(seed=0)
     uneven.async_reset()
     ids = uneven.recv()[4]["env_id"]
-    other = next(k for k in range(8) if uneven._supervisor.at_work[k])
+    other = next(k for k in range(8) if uneven._supervisor.in_flight[k])
     for wrong, words in [
         (lambda: cartpoles.step(np.zeros(3, int)), r"must have shape \(4,\), not \(3,\)"),
         (lambda: cartpoles.step(np.zeros(4)), r"must be int64, not float64"),
@@ -274,7 +289,7 @@ def test_the_order_of_calls_is_watched():
 
 def test_a_ring_hands_on_every_id_in_order():
     slots, tail = np.zeros(3, np.int32), np.zeros(1, np.int64)
-    writer, reader = Ring(slots, tail), Ring(slots, tail)
+    writer, reader = SpscRing(slots, tail), SpscRing(slots, tail)
     assert reader.pop() is None
     for round_ in range(5):
         writer.push(round_)

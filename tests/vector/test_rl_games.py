@@ -8,14 +8,14 @@ import pytest
 import torch
 from meadow import MEADOW, SKY
 
-from worldloom.core.errors import InputError
+from worldloom.core.base.errors import InputError
 
 pytest.importorskip("rl_games", reason="needs pip install rl-games")
 
 from rl_games.common.algo_observer import AlgoObserver
 from rl_games.torch_runner import Runner
 
-from worldloom.vector.rl_games import RlGamesVectorEnv, register
+from worldloom.vector.adapters.rl_games import RlGamesVectorEnv, register
 
 
 class Lengths(AlgoObserver):
@@ -72,7 +72,14 @@ def settings(folder: str) -> dict:
         "mlp": {"units": [32], "activation": "tanh", "initializer": {"name": "default"}},
     }
     return {
-        "params": {"seed": 1, "torch_threads": 1, "algo": {"name": "a2c_discrete"}, "model": {"name": "discrete_a2c"}, "network": network, "config": config}
+        "params": {
+            "seed": 1,
+            "torch_threads": 1,
+            "algo": {"name": "a2c_discrete"},
+            "model": {"name": "discrete_a2c"},
+            "network": network,
+            "config": config,
+        }
     }
 
 
@@ -90,8 +97,14 @@ def test_what_ended_and_what_was_cut_off():
 
 def test_its_spaces():
     info = RlGamesVectorEnv("CartPole-v1", 2).get_env_info()
-    assert info["observation_space"].shape == (4,) and info["action_space"] == gymnasium.spaces.Discrete(2) and info["agents"] == 1
-    assert isinstance(RlGamesVectorEnv(MEADOW, 2, device="python").get_env_info()["observation_space"], gymnasium.spaces.Dict)
+    assert (
+        info["observation_space"].shape == (4,)
+        and info["action_space"] == gymnasium.spaces.Discrete(2)
+        and info["agents"] == 1
+    )
+    assert isinstance(
+        RlGamesVectorEnv(MEADOW, 2, device="python").get_env_info()["observation_space"], gymnasium.spaces.Dict
+    )
 
 
 def test_several_choices_are_a_tuple_of_choices():
@@ -100,7 +113,9 @@ def test_several_choices_are_a_tuple_of_choices():
             self.env = gymnasium.make_vec("CartPole-v1", 1)
             self.env.single_action_space = gymnasium.spaces.MultiDiscrete([2, 3])
 
-    assert Pair().get_env_info()["action_space"] == gymnasium.spaces.Tuple([gymnasium.spaces.Discrete(2), gymnasium.spaces.Discrete(3)])
+    assert Pair().get_env_info()["action_space"] == gymnasium.spaces.Tuple(
+        [gymnasium.spaces.Discrete(2), gymnasium.spaces.Discrete(3)]
+    )
 
 
 def test_its_runner_trains(tmp_path, one_thread, monkeypatch: pytest.MonkeyPatch):
@@ -116,6 +131,6 @@ def test_its_runner_trains(tmp_path, one_thread, monkeypatch: pytest.MonkeyPatch
 
 def test_without_the_package_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "rl_games.common.ivecenv", None)
-    monkeypatch.delitem(sys.modules, "worldloom.vector.rl_games")
+    monkeypatch.delitem(sys.modules, "worldloom.vector.adapters.rl_games")
     with pytest.raises(InputError, match="pip install 'rl-games"):
-        importlib.import_module("worldloom.vector.rl_games")
+        importlib.import_module("worldloom.vector.adapters.rl_games")

@@ -9,13 +9,13 @@ import torch
 from meadow import MEADOW, SKY
 
 import worldloom as wl
-from worldloom.core.errors import InputError
+from worldloom.core.base.errors import InputError
 
 pytest.importorskip("rsl_rl", reason="needs pip install rsl-rl-lib")
 
 from rsl_rl.runners import OnPolicyRunner
 
-from worldloom.vector.rsl_rl import RslRlVectorEnv
+from worldloom.vector.adapters.rsl_rl import RslRlVectorEnv
 
 
 def settings(steps: int) -> dict:
@@ -27,7 +27,14 @@ def settings(steps: int) -> dict:
         "obs_groups": {"actor": ["policy"], "critic": ["policy"]},
         "actor": {**network, "distribution_cfg": {"class_name": "GaussianDistribution", "init_std": 1.0}},
         "critic": dict(network),
-        "algorithm": {"class_name": "PPO", "learning_rate": 5e-3, "gamma": 0.98, "num_learning_epochs": 5, "num_mini_batches": 4, "entropy_coef": 0.0},
+        "algorithm": {
+            "class_name": "PPO",
+            "learning_rate": 5e-3,
+            "gamma": 0.98,
+            "num_learning_epochs": 5,
+            "num_mini_batches": 4,
+            "entropy_coef": 0.0,
+        },
     }
 
 
@@ -83,6 +90,6 @@ def test_its_runner_trains(world: str | wl.Definition, gain: float, tmp_path, on
 
 def test_without_the_package_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "rsl_rl.env", None)
-    monkeypatch.delitem(sys.modules, "worldloom.vector.rsl_rl")
+    monkeypatch.delitem(sys.modules, "worldloom.vector.adapters.rsl_rl")
     with pytest.raises(InputError, match="pip install 'rsl-rl-lib"):
-        importlib.import_module("worldloom.vector.rsl_rl")
+        importlib.import_module("worldloom.vector.adapters.rsl_rl")

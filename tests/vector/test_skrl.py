@@ -7,7 +7,7 @@ import pytest
 import torch
 from meadow import MEADOW, SKY
 
-from worldloom.core.errors import InputError
+from worldloom.core.base.errors import InputError
 
 pytest.importorskip("skrl", reason="needs pip install skrl")
 
@@ -16,7 +16,7 @@ from skrl.memories.torch import RandomMemory
 from skrl.models.torch import CategoricalMixin, DeterministicMixin, Model
 from skrl.trainers.torch import SequentialTrainer
 
-from worldloom.vector.skrl import SkrlVectorEnv
+from worldloom.vector.adapters.skrl import SkrlVectorEnv
 
 
 class Policy(CategoricalMixin, Model):
@@ -81,8 +81,14 @@ def test_worlds_that_are_never_reset_are_refused():
 def test_its_ppo_trains(tmp_path, one_thread):
     torch.manual_seed(0)
     env = SkrlVectorEnv("CartPole-v1", 32, seed=0)
-    config = PPO_CFG(rollouts=32, learning_epochs=6, mini_batches=4, discount_factor=0.98, gae_lambda=0.9, learning_rate=5e-3)
-    config.experiment.directory, config.experiment.write_interval, config.experiment.checkpoint_interval = str(tmp_path), 0, 0
+    config = PPO_CFG(
+        rollouts=32, learning_epochs=6, mini_batches=4, discount_factor=0.98, gae_lambda=0.9, learning_rate=5e-3
+    )
+    config.experiment.directory, config.experiment.write_interval, config.experiment.checkpoint_interval = (
+        str(tmp_path),
+        0,
+        0,
+    )
     agent = PPO(
         models={"policy": Policy(env), "value": Value(env)},
         memory=RandomMemory(memory_size=32, num_envs=32, device=env.device),
@@ -95,7 +101,9 @@ def test_its_ppo_trains(tmp_path, one_thread):
     step = env.step
     env.step = lambda actions: (outcome := step(actions), ends.append(int((outcome[2] | outcome[3]).sum())))[0]
     trainer = SequentialTrainer(
-        env=env, agents=agent, cfg={"timesteps": 32 * 14, "headless": True, "disable_progressbar": True, "close_environment_at_exit": False}
+        env=env,
+        agents=agent,
+        cfg={"timesteps": 32 * 14, "headless": True, "disable_progressbar": True, "close_environment_at_exit": False},
     )
     trainer.train()
     assert len(ends) == 32 * 14
@@ -105,6 +113,6 @@ def test_its_ppo_trains(tmp_path, one_thread):
 
 def test_without_the_package_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "skrl.envs.wrappers.torch", None)
-    monkeypatch.delitem(sys.modules, "worldloom.vector.skrl")
+    monkeypatch.delitem(sys.modules, "worldloom.vector.adapters.skrl")
     with pytest.raises(InputError, match="pip install 'skrl"):
-        importlib.import_module("worldloom.vector.skrl")
+        importlib.import_module("worldloom.vector.adapters.skrl")

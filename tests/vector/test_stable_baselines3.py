@@ -6,14 +6,14 @@ import sys
 import numpy as np
 import pytest
 
-from worldloom.core.errors import InputError
+from worldloom.core.base.errors import InputError
 
 sb3 = pytest.importorskip("stable_baselines3", reason="needs pip install stable-baselines3")
 
-from stable_baselines3.common.evaluation import evaluate_policy  # noqa: E402
-from stable_baselines3.common.vec_env import VecMonitor, VecNormalize  # noqa: E402
+from stable_baselines3.common.evaluation import evaluate_policy
+from stable_baselines3.common.vec_env import VecMonitor, VecNormalize
 
-from worldloom.vector.stable_baselines3 import Sb3VectorEnv  # noqa: E402
+from worldloom.vector.adapters.stable_baselines3 import Sb3VectorEnv
 
 
 @pytest.fixture
@@ -94,7 +94,18 @@ def test_its_own_wrappers_see_whole_episodes(env):
 
 def test_ppo_learns_to_balance(one_thread):
     env = Sb3VectorEnv("CartPole-v1", 16, seed=1)
-    model = sb3.PPO("MlpPolicy", env, n_steps=32, batch_size=128, n_epochs=6, learning_rate=3e-3, gae_lambda=0.8, gamma=0.98, seed=1, device="cpu")
+    model = sb3.PPO(
+        "MlpPolicy",
+        env,
+        n_steps=32,
+        batch_size=128,
+        n_epochs=6,
+        learning_rate=3e-3,
+        gae_lambda=0.8,
+        gamma=0.98,
+        seed=1,
+        device="cpu",
+    )
     before, _ = evaluate_policy(model, VecMonitor(env), n_eval_episodes=16)
     model.learn(16 * 32 * 8)
     after, _ = evaluate_policy(model, VecMonitor(env), n_eval_episodes=16)
@@ -104,6 +115,6 @@ def test_ppo_learns_to_balance(one_thread):
 
 def test_without_the_package_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "stable_baselines3.common.vec_env", None)
-    monkeypatch.delitem(sys.modules, "worldloom.vector.stable_baselines3")
+    monkeypatch.delitem(sys.modules, "worldloom.vector.adapters.stable_baselines3")
     with pytest.raises(InputError, match="pip install 'stable-baselines3"):
-        importlib.import_module("worldloom.vector.stable_baselines3")
+        importlib.import_module("worldloom.vector.adapters.stable_baselines3")

@@ -8,7 +8,7 @@ import torch
 from meadow import MEADOW, SKY
 
 import worldloom as wl
-from worldloom.core.errors import InputError
+from worldloom.core.base.errors import InputError
 
 pytest.importorskip("torchrl", reason="needs pip install torchrl")
 
@@ -21,7 +21,7 @@ from torchrl.modules import MLP, ProbabilisticActor, ValueOperator
 from torchrl.objectives import ClipPPOLoss
 from torchrl.objectives.value import GAE
 
-from worldloom.vector.torchrl import TorchRLVectorEnv
+from worldloom.vector.adapters.torchrl import TorchRLVectorEnv
 
 
 @pytest.mark.parametrize("world", ["CartPole-v1", SKY, MEADOW], ids=["CartPole", "Sky", "Meadow"])
@@ -87,7 +87,9 @@ def test_a_reset_by_mask_touches_no_other_world():
     mask = torch.tensor([[True], [False], [False], [True]])
     after = env.reset(before.clone().set("_reset", mask))
     assert (after["observation"] != before["observation"]).tolist() == mask.tolist()
-    torch.testing.assert_close(env.worlds.batch.observations(), after["observation"])  # in the worlds as in what is handed out
+    torch.testing.assert_close(
+        env.worlds.batch.observations(), after["observation"]
+    )  # in the worlds as in what is handed out
 
 
 def test_seeds_give_the_same_episodes():
@@ -104,7 +106,9 @@ def test_ppo_trains(one_thread):
     torch.manual_seed(0)
     env = TransformedEnv(TorchRLVectorEnv("CartPole-v1", 32, seed=0), StepCounter())
     scores = TensorDictModule(MLP(4, 2, num_cells=[32]), ["observation"], ["logits"])
-    actor = ProbabilisticActor(scores, ["logits"], distribution_class=torch.distributions.Categorical, return_log_prob=True)
+    actor = ProbabilisticActor(
+        scores, ["logits"], distribution_class=torch.distributions.Categorical, return_log_prob=True
+    )
     critic = ValueOperator(MLP(4, 1, num_cells=[32]), ["observation"])
     advantage = GAE(gamma=0.98, lmbda=0.9, value_network=critic)
     loss = ClipPPOLoss(actor, critic)
@@ -123,6 +127,6 @@ def test_ppo_trains(one_thread):
 
 def test_without_the_package_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "torchrl.envs", None)
-    monkeypatch.delitem(sys.modules, "worldloom.vector.torchrl")
+    monkeypatch.delitem(sys.modules, "worldloom.vector.adapters.torchrl")
     with pytest.raises(InputError, match="pip install 'torchrl"):
-        importlib.import_module("worldloom.vector.torchrl")
+        importlib.import_module("worldloom.vector.adapters.torchrl")

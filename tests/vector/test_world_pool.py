@@ -8,10 +8,10 @@ import pytest
 from meadow import MEADOW, SKY, Glider
 
 import worldloom as wl
-from worldloom.core.errors import InputError
-from worldloom.vector import batch
-from worldloom.vector.gymnasium import WorldVectorEnv
-from worldloom.vector.pool import WorldPool
+from worldloom.core.base.errors import InputError
+from worldloom.vector import world_batch
+from worldloom.vector.adapters.gymnasium import WorldVectorEnv
+from worldloom.vector.world_pool import WorldPool
 
 N, BATCH, STEPS = 12, 4, 25
 
@@ -35,7 +35,9 @@ def joined(found, ids, pick):
 
 
 @pytest.mark.parametrize("autoreset", ["same_step", "next_step"])
-@pytest.mark.parametrize(("world", "device"), [(SKY, "python"), (wl.definition("CartPole-v1"), "cpu")], ids=["Sky", "CartPole"])
+@pytest.mark.parametrize(
+    ("world", "device"), [(SKY, "python"), (wl.definition("CartPole-v1"), "cpu")], ids=["Sky", "CartPole"]
+)
 def test_rounds_are_the_synchronous_run(world, device, autoreset):
     together = WorldVectorEnv(world, N, device=device, seed=5, autoreset=autoreset)
     together.reset(seed=5)
@@ -228,10 +230,18 @@ def test_a_reset_after_a_failed_step_shows_what_it_made(monkeypatch):
         if (sim["Glider"].lift.numpy() > 1.0).any():
             raise RuntimeError("too much lift")
 
-    windy = wl.Definition("Windy-test", SKY.world, {Glider: 1}, reset=SKY.reset, step=(watch, *SKY.step), observe=SKY.observe, worlds_per_thread=1)
-    monkeypatch.setattr(batch, "LARGE", 1)
+    windy = wl.Definition(
+        "Windy-test",
+        SKY.world,
+        {Glider: 1},
+        reset=SKY.reset,
+        step=(watch, *SKY.step),
+        observe=SKY.observe,
+        worlds_per_thread=1,
+    )
+    monkeypatch.setattr(world_batch, "LARGE", 1)
     with WorldPool(windy, 6, 6, device="cpu", seed=0) as worlds:
-        assert worlds.simulations[0].hands_out
+        assert worlds.simulations[0].copies_in_step
         worlds.async_reset()
         ids = worlds.recv()[4]["env_id"]
         kept = worlds.step(np.zeros((6, 1), np.float32), ids)[0]

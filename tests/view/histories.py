@@ -6,14 +6,14 @@ import datetime
 
 import numpy as np
 
-from worldloom.envs.covid.history import PER_STATE, History
+from worldloom.envs.covid.history import PER_STATE, EpisodeHistory
 
 
-def made_history(label: str = "made", n: int = 3, length: int = 5, level: float = 3.0) -> History:
+def made_history(label: str = "made", n: int = 3, length: int = 5, level: float = 3.0) -> EpisodeHistory:
     """Everything grows by one a day and by the number of the state; stringency stays, and 60 dollars are given every day."""
     day, state = np.arange(1.0, length + 1.0)[:, None], np.arange(float(n))[None, :]
     parts = {name: 100.0 * day + state for name in PER_STATE} | {"level": np.full((length, n), level)}
-    return History(
+    return EpisodeHistory(
         label=label,
         states=tuple(f"State {i}" for i in range(n)),
         postal=tuple(f"{chr(65 + i // 26)}{chr(65 + i % 26)}" for i in range(n)),

@@ -5,12 +5,18 @@ import sys
 
 import pytest
 
-from worldloom.core.errors import InputError
+from worldloom.core.base.errors import InputError
 from worldloom.view import curve
 from worldloom.view.curve import draw_curve, running_mean, series
 
-ROWS = [{"steps": 100 * i, "seconds": 0.1 * i, "episode/return": math.nan if i < 2 else float(i), "episode/length": 2.0 * i} for i in range(1, 200)]
-TWO = [{"steps": i, "seconds": i, "episode/return/hider": i, "episode/return/seeker": None if i else -1.0} for i in range(3)]
+ROWS = [
+    {"steps": 100 * i, "seconds": 0.1 * i, "episode/return": math.nan if i < 2 else float(i), "episode/length": 2.0 * i}
+    for i in range(1, 200)
+]
+TWO = [
+    {"steps": i, "seconds": i, "episode/return/hider": i, "episode/return/seeker": None if i else -1.0}
+    for i in range(3)
+]
 
 
 @pytest.fixture
@@ -28,7 +34,9 @@ def test_a_curve_shows_returns_and_lengths(tmp_path, drawn):
     assert [p.name for p in (tmp_path / "new").iterdir()] == ["curve.png"]
     steps, seconds, length, _ = drawn[0].axes
     points, mean, solved = steps.lines
-    assert list(points.get_xdata()) == [row["steps"] for row in ROWS[1:]], "the row without a finished episode is left out"
+    assert list(points.get_xdata()) == [row["steps"] for row in ROWS[1:]], (
+        "the row without a finished episode is left out"
+    )
     assert list(points.get_ydata()) == [row["episode/return"] for row in ROWS[1:]]
     assert mean.get_ydata()[-1] == pytest.approx(197.5), "the mean of the last four"
     assert set(solved.get_ydata()) == {150.0}

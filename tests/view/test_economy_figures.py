@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from histories import made_history
 
-from worldloom.core.errors import InputError
+from worldloom.core.base.errors import InputError
 from worldloom.view import economy
 from worldloom.view.economy import NOTICE, draw_country, draw_states
 
@@ -50,7 +50,9 @@ def test_every_state_has_a_panel(tmp_path, drawn):
     draw_states([history], "infections", tmp_path / "states.png", "Made")
     panels = [axes for axes in drawn[0].axes if axes.lines]
     assert [axes.get_title() for axes in panels] == list(history.postal)
-    np.testing.assert_allclose(panels[10].lines[0].get_ydata(), history.infected[:, 10] / history.population[10] * 100.0)
+    np.testing.assert_allclose(
+        panels[10].lines[0].get_ydata(), history.infected[:, 10] / history.population[10] * 100.0
+    )
     assert drawn[0].get_suptitle() == "Made: infected, % of the people"
 
 
@@ -63,7 +65,9 @@ def test_chosen_states_alone(tmp_path, drawn):
 
 def test_what_cannot_be_drawn_is_refused(tmp_path, monkeypatch):
     history = made_history()
-    with pytest.raises(InputError, match="there is no quantity 'subsidies' that states have: there are stringency, infections"):
+    with pytest.raises(
+        InputError, match="there is no quantity 'subsidies' that states have: there are stringency, infections"
+    ):
         draw_states([history], "subsidies", tmp_path / "x.png")
     with pytest.raises(InputError, match="different states"):
         draw_states([history, history.of_states(["AA"])], "deaths", tmp_path / "x.png")

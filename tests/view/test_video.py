@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from worldloom.core.errors import InputError
+from worldloom.core.base.errors import InputError
 from worldloom.view.video import write_video
 
 

@@ -12,23 +12,23 @@ import tyro
 from rich import box
 from rich.table import Table
 
-from worldloom.cli import console
-from worldloom.cli.bar import Bar
-from worldloom.cli.settings import Json, Switch, names
-from worldloom.core.errors import InputError
-from worldloom.core.registry import Definition, registered
-from worldloom.core.world_files import find
+from worldloom.core.base.errors import InputError
+from worldloom.core.registry.registry import Definition, registered
+from worldloom.core.registry.world_files import find
+from worldloom.terminal import console
+from worldloom.terminal.flags import Json, Switch, names
+from worldloom.terminal.progress_bar import ProgressBar
 
 if TYPE_CHECKING:
-    from worldloom.envs.covid.history import History
-    from worldloom.envs.covid.policies import Constant
+    from worldloom.envs.covid.history import EpisodeHistory
+    from worldloom.envs.covid.policies import ConstantPolicy
 
-WORDS = ("constant", "real", "decided", "sweep")
-SHOWN = 8
+SUBJECTS = ("constant", "real", "decided", "sweep")
+SWEEP_ROWS = 8
 """Constant policies in the table of a sweep."""
-WIDE = 100
+MIN_TABLE_WIDTH = 100
 """Columns of a terminal that a table needs."""
-WORLDS = ("CovidEconomy-v0", "CovidEconomySynthetic-v0")
+DEFAULT_WORLDS = ("CovidEconomy-v0", "CovidEconomySynthetic-v0")
 """Where constant policies are played: the first of these that there is."""
 
 
@@ -69,7 +69,7 @@ class Economy:
     """Print JSON."""
 
     def run(self) -> int:
-        with console.results(self.json):
+        with console.keep_stdout_for_json(self.json):
             report = self._sweep() if self.what == "sweep" else self._figures()
         if self.json:
             console.print_json(report)
@@ -84,73 +84,91 @@ class Economy:
 
     def _figures(self) -> dict[str, Any]:
         from worldloom.envs.covid.economy import parameters_of
-        from worldloom.envs.covid.history import places_of
+        from worldloom.envs.covid.history import state_indices
         from worldloom.view.economy import QUANTITIES, draw_country, draw_states
 
         made = self._definition()
         data = parameters_of(made)
-        places_of(names(self.states), data.states, data.postal)  # before anything is played
-        histories = [self._history(what) for what in [self.what, *(name for name in names(self.against) if name != self.what)]]
-        histories = _told_apart(histories)
+        state_indices(names(self.states), data.states, data.postal)  # before anything is played
+        histories = [
+            self._history(what) for what in [self.what, *(name for name in names(self.against) if name != self.what)]
+        ]
+        histories = _with_unique_labels(histories)
         chosen = [history.of_states(names(self.states)) for history in histories] if self.states else histories
         folder = Path(self.out).expanduser()
         title = made.id
         files = {"country": folder / f"country.{self.format}"}
-        files |= {name: folder / f"{name}.{self.format}" for name, quantity in QUANTITIES.items() if quantity.states is not None}
-        with Bar("drawing", len(files)) as bar:
+        files |= {
+            name: folder / f"{name}.{self.format}"
+            for name, quantity in QUANTITIES.items()
+            if quantity.states is not None
+        }
+        with ProgressBar("drawing", len(files)) as bar:
             for done, (name, target) in enumerate(files.items()):
                 if name == "country":
                     draw_country(histories, target, title)
                 else:
                     draw_states(chosen, name, target, title)
                 bar.show(done + 1)
-        totals = {history.label: _known(history.totals()) for history in histories}
-        report = {"env": title, "totals": totals, "folder": str(folder), "files": [path.name for path in files.values()]}
+        totals = {history.label: _finite_or_none(history.totals()) for history in histories}
+        report = {
+            "env": title,
+            "totals": totals,
+            "folder": str(folder),
+            "files": [path.name for path in files.values()],
+        }
         _write(folder / "totals.json", report)
         return {**report, "files": [*report["files"], "totals.json"]}
 
-    def _history(self, what: str) -> History:
+    def _history(self, what: str) -> EpisodeHistory:
         from worldloom.envs.covid.economy import parameters_of
         from worldloom.envs.covid.history import real_history
         from worldloom.envs.covid.policies import play_constant, play_decided
 
         if what == "sweep":
-            raise InputError("a sweep has no history to draw: `worldloom economy sweep --against RUN` lists a run among constant policies")
+            raise InputError(
+                "a sweep has no history to draw: `worldloom economy sweep --against RUN` lists a run among constant policies"
+            )
         made = self._definition()
         if what == "real":
             data = parameters_of(made)
             return real_history(data, "made-up data" if data.synthetic else "real")
         if what == "constant":
-            with Bar(f"playing {made.id}", made.max_steps) as bar:
+            with ProgressBar(f"playing {made.id}", made.max_steps) as bar:
                 return play_constant(made, parameters_of(made), self.level, self.subsidy, self.device, bar.show)
         if what == "decided":
-            with Bar(f"playing {made.id}", made.max_steps) as bar:
+            with ProgressBar(f"playing {made.id}", made.max_steps) as bar:
                 return play_decided(made, parameters_of(made), self.device, bar.show)
         return self._play_run(what)
 
-    def _play_run(self, folder: str) -> History:
+    def _play_run(self, folder: str) -> EpisodeHistory:
         from worldloom.envs.covid.economy import parameters_of
-        from worldloom.learn.actors import open_run
         from worldloom.learn.economy import play_policies
+        from worldloom.learn.play.actors import open_run
 
         if not Path(folder).expanduser().is_dir():
-            raise InputError(f"'{folder}' is no folder of a run, and none of {', '.join(WORDS)}: give one of these")
-        run = open_run(Path(folder), self.checkpoint, self.env if self.env.endswith(".py") or ".py:" in self.env else "")
+            raise InputError(f"'{folder}' is no folder of a run, and none of {', '.join(SUBJECTS)}: give one of these")
+        run = open_run(
+            Path(folder), self.checkpoint, self.env if self.env.endswith(".py") or ".py:" in self.env else ""
+        )
         made = run.definition
-        with run.worlds(1, self.device, self.seed, reset=False) as worlds, Bar(f"playing {made.id}", made.max_steps) as bar:
-            players = run.players(worlds, stochastic=self.stochastic, seed=self.seed)
-            return play_policies(worlds, players, parameters_of(made), f"learned ({run.folder.name})", bar.show)
+        with (
+            run.worlds(1, self.device, self.seed, reset=False) as worlds,
+            ProgressBar(f"playing {made.id}", made.max_steps) as bar,
+        ):
+            actors = run.actors(worlds, stochastic=self.stochastic, seed=self.seed)
+            return play_policies(worlds, actors, parameters_of(made), f"learned ({run.folder.name})", bar.show)
 
     def _definition(self) -> Definition:
         """The economy that is asked about."""
-        from worldloom.learn.actors import open_run
+        from worldloom.learn.play.actors import open_run
 
         if self.env:
             return find(self.env)
         for name in (self.what, *names(self.against)):
-            if name not in WORDS and Path(name).expanduser().is_dir():
+            if name not in SUBJECTS and Path(name).expanduser().is_dir():
                 return open_run(Path(name), self.checkpoint).definition
-        return find(next((name for name in WORLDS if name in registered()), WORLDS[0]))
+        return find(next((name for name in DEFAULT_WORLDS if name in registered()), DEFAULT_WORLDS[0]))
 
     # -- the sweep ---------------------------------------------------------------------------------------------------
 
@@ -158,19 +176,25 @@ class Economy:
         from worldloom.envs.covid.economy import parameters_of
         from worldloom.envs.covid.policies import sweep_constant
 
-        spoken = [name for name in names(self.against) if name in WORDS and name != "real"]
+        spoken = [name for name in names(self.against) if name in SUBJECTS and name != "real"]
         if spoken or self.level != Economy.level or self.subsidy != Economy.subsidy or self.states:
             raise InputError(
                 "a sweep plays every level and subsidy for the whole country: leave out --level, --subsidy and --states, and give --against runs only"
             )
         made = self._definition()
-        with Bar(f"playing {made.id}", made.max_steps) as bar:
+        with ProgressBar(f"playing {made.id}", made.max_steps) as bar:
             found = sweep_constant(made, parameters_of(made), self.device, bar.show)
-        learned = [self._play_run(name) for name in names(self.against) if name not in WORDS]
+        learned = [self._play_run(name) for name in names(self.against) if name not in SUBJECTS]
         report = {
             "env": made.id,
-            "constant": [{"label": policy.label, "level": policy.level, "subsidy": policy.subsidy, **policy.totals} for policy in found],
-            "learned": [{"label": history.label, **_known(history.totals())} for history in _told_apart(learned)],
+            "constant": [
+                {"label": policy.label, "level": policy.level, "subsidy": policy.subsidy, **policy.totals}
+                for policy in found
+            ],
+            "learned": [
+                {"label": history.label, **_finite_or_none(history.totals())}
+                for history in _with_unique_labels(learned)
+            ],
         }
         target = Path(self.out).expanduser() / "sweep.json"
         _write(target, report)
@@ -178,21 +202,26 @@ class Economy:
 
     def _show(self, report: dict[str, Any]) -> None:
         if self.what == "sweep":
-            rows = [*report["learned"], *report["constant"][:SHOWN], report["best"]["governor_welfare"]]
+            rows = [*report["learned"], *report["constant"][:SWEEP_ROWS], report["best"]["governor_welfare"]]
             title = f"{report['env']}: the best of {len(report['constant'])} constant policies for the planner, and last the best for the governors"
         else:
             rows, title = [{"label": label, **totals} for label, totals in report["totals"].items()], report["env"]
-        console.out().print(table_of(rows, title), width=max(WIDE, console.out().width), crop=False)
+        console.out().print(policy_table(rows, title), width=max(MIN_TABLE_WIDTH, console.out().width), crop=False)
         console.out().print(f"{report['folder']}: {', '.join(report['files'])}", soft_wrap=True, markup=False)
 
 
-def best(found: list[Constant]) -> dict[str, dict[str, Any]]:
+def best(found: list[ConstantPolicy]) -> dict[str, dict[str, Any]]:
     """The best constant policy for the planner and for the governors."""
-    chosen = {name: max(found, key=lambda policy: policy.totals[name]) for name in ("planner_welfare", "governor_welfare")}
-    return {name: {"label": policy.label, "level": policy.level, "subsidy": policy.subsidy, **policy.totals} for name, policy in chosen.items()}
+    chosen = {
+        name: max(found, key=lambda policy: policy.totals[name]) for name in ("planner_welfare", "governor_welfare")
+    }
+    return {
+        name: {"label": policy.label, "level": policy.level, "subsidy": policy.subsidy, **policy.totals}
+        for name, policy in chosen.items()
+    }
 
 
-def table_of(rows: list[dict[str, Any]], title: str) -> Table:
+def policy_table(rows: list[dict[str, Any]], title: str) -> Table:
     """Policies and their totals for people to read: the welfare of planner and governors, and what they paid for it."""
     columns = {
         "planner": lambda row: _number(row["planner_welfare"], ".2f"),
@@ -219,12 +248,12 @@ def _number(value: float | None, form: str) -> str:
     return "-" if value is None else format(value, form)
 
 
-def _known(totals: dict[str, float]) -> dict[str, float | None]:
+def _finite_or_none(totals: dict[str, float]) -> dict[str, float | None]:
     """Totals with None for what is not known, which JSON can hold."""
     return {name: value if math.isfinite(value) else None for name, value in totals.items()}
 
 
-def _told_apart(histories: list[History]) -> list[History]:
+def _with_unique_labels(histories: list[EpisodeHistory]) -> list[EpisodeHistory]:
     """Histories of different labels: the second of the same gets a number."""
     seen: dict[str, int] = {}
     found = []

@@ -13,28 +13,28 @@ from typing import Annotated, Any, Protocol
 
 import tyro
 
-from worldloom.cli.bench import Bench
-from worldloom.cli.check import Check
-from worldloom.cli.console import complain
-from worldloom.cli.doctor import Doctor
+from worldloom.atari.roms_command import Roms
+from worldloom.cli.bench.command import Bench
+from worldloom.cli.commands.check import Check
+from worldloom.cli.commands.doctor import Doctor
+from worldloom.cli.commands.eval import Eval
+from worldloom.cli.commands.explain import Explain
+from worldloom.cli.commands.list import List
+from worldloom.cli.commands.new import New
+from worldloom.cli.commands.play import Play
+from worldloom.cli.commands.profile import Profile
+from worldloom.cli.commands.replay import Replay
+from worldloom.cli.commands.train import Train
+from worldloom.cli.commands.tune import Tune
 from worldloom.cli.economy import Economy
-from worldloom.cli.eval import Eval
-from worldloom.cli.explain import Explain
-from worldloom.cli.fetch import Fetch
-from worldloom.cli.list import List
-from worldloom.cli.new import New
-from worldloom.cli.play import Play
-from worldloom.cli.profile import Profile
-from worldloom.cli.replay import Replay
-from worldloom.cli.roms import Roms
-from worldloom.cli.train import Train
-from worldloom.cli.tune import Tune
-from worldloom.core import interrupt
-from worldloom.core.errors import WorldloomError
+from worldloom.core.base import interrupt
+from worldloom.core.base.errors import WorldloomError
+from worldloom.envs.covid.fetch_command import Fetch
+from worldloom.terminal.console import print_error
 
 DESCRIPTION = "Reinforcement-learning worlds in plain Python, a million at once. `worldloom COMMAND --help` says more; `worldloom --version` gives the version."
 
-SILENT = {"-h", "--help", "--quiet", "--json"}
+QUIET_FLAGS = {"-h", "--help", "--quiet", "--json"}
 """Flags of a training that says nothing on the way."""
 
 
@@ -75,9 +75,9 @@ def version() -> str:
 def parse(arguments: Sequence[str]) -> Command:
     """The command that ``arguments`` ask for; ends the process with a message where they ask for none."""
     if arguments[:1] == ["train"]:  # its flags depend on the algorithm, which only it knows
-        if not SILENT & set(arguments):  # what learns takes seconds to load
+        if not QUIET_FLAGS & set(arguments):  # what learns takes seconds to load
             print("worldloom: preparing the training ...", file=sys.stderr, flush=True)
-        from worldloom.cli.train_form import parse as parse_training
+        from worldloom.cli.commands.train_parser import parse as parse_training
 
         return parse_training(arguments[1:])
     form: Any = Commands
@@ -94,10 +94,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     try:
         command = parse(given)
-        interrupt.release()
+        interrupt.restore_sigint()
         return command.run()
     except WorldloomError as error:
-        complain(str(error))
+        print_error(str(error))
         return 2
     except KeyboardInterrupt:
         return interrupt.INTERRUPTED

@@ -4,7 +4,7 @@ from math import pi
 
 import worldloom as wl
 from worldloom import clamp, cos, floor, sin
-from worldloom.core.canvas import Canvas, Image, rotated
+from worldloom.core.model.canvas import Canvas, Image, rotated
 
 GRAVITY = 9.8  # m/s^2
 MAX_SPINS = wl.vec2(4.0 * pi, 9.0 * pi)  # rad/s, of the first and of the second link
@@ -15,7 +15,9 @@ class Links(wl.Entity):
     angles: wl.Finite(wl.vec2)  # rad: of the first link, 0 hanging down, and of the second relative to the first
     spins: wl.vec2  # rad/s
     turn: wl.Action(wl.Discrete(3))  # which of the torques acts on the joint between the links
-    sight: wl.Observation(6, low=(-1.0, -1.0, -1.0, -1.0, -4.0 * pi, -9.0 * pi), high=(1.0, 1.0, 1.0, 1.0, 4.0 * pi, 9.0 * pi))
+    sight: wl.Observation(
+        6, low=(-1.0, -1.0, -1.0, -1.0, -4.0 * pi, -9.0 * pi), high=(1.0, 1.0, 1.0, 1.0, 4.0 * pi, 9.0 * pi)
+    )
     reward: wl.Reward
 
 
@@ -33,14 +35,20 @@ class Acrobot(wl.World):
 
 
 @wl.function
-def derivative(state: wl.vec4, torque: float, length: float, masses: wl.vec2, centres: wl.vec2, moment: float, nips: bool) -> wl.vec4:
+def derivative(
+    state: wl.vec4, torque: float, length: float, masses: wl.vec2, centres: wl.vec2, moment: float, nips: bool
+) -> wl.vec4:
     """How fast (angle, angle, spin, spin) change."""
     first, second, spin, bend = state.x, state.y, state.z, state.w
     arm = masses.y * length * centres.y
     d1 = masses.x * centres.x**2 + masses.y * (length**2 + centres.y**2) + 2.0 * arm * cos(second) + 2.0 * moment
     d2 = masses.y * centres.y**2 + arm * cos(second) + moment
     phi2 = masses.y * centres.y * GRAVITY * sin(first + second)
-    phi1 = phi2 - arm * sin(second) * bend * (bend + 2.0 * spin) + (masses.x * centres.x + masses.y * length) * GRAVITY * sin(first)
+    phi1 = (
+        phi2
+        - arm * sin(second) * bend * (bend + 2.0 * spin)
+        + (masses.x * centres.x + masses.y * length) * GRAVITY * sin(first)
+    )
     drive = torque + d2 / d1 * phi1 - phi2
     if not nips:
         drive -= arm * spin**2 * sin(second)
@@ -108,4 +116,13 @@ def draw(sim: wl.Simulation, world: int) -> Image:
     return canvas.image()
 
 
-wl.register("Acrobot-v1", world=Acrobot, entities={Links: 1}, reset=[place], step=[swing, judge], observe=[look], max_steps=500, render=draw)
+wl.register(
+    "Acrobot-v1",
+    world=Acrobot,
+    entities={Links: 1},
+    reset=[place],
+    step=[swing, judge],
+    observe=[look],
+    max_steps=500,
+    render=draw,
+)

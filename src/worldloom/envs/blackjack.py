@@ -1,7 +1,7 @@
 """Blackjack: take cards, come closer to 21 than the dealer, and not beyond."""
 
 import worldloom as wl
-from worldloom.core.canvas import Canvas, Image, text_width
+from worldloom.core.model.canvas import Canvas, Image, text_width
 
 
 class Player(wl.Entity):
@@ -13,7 +13,9 @@ class Player(wl.Entity):
     dealer_ace: bool
     dealer_cards: int
     hit: wl.Action(wl.Discrete(2))  # 0 stick, 1 take a card
-    sight: wl.Observation(wl.MultiDiscrete(32, 11, 2))  # the player's sum, the dealer's open card, whether an ace counts as 11
+    sight: wl.Observation(
+        wl.MultiDiscrete(32, 11, 2)
+    )  # the player's sum, the dealer's open card, whether an ace counts as 11
     reward: wl.Reward
 
 
@@ -126,4 +128,6 @@ def _draw_suit(canvas: Canvas, x: float, y: float, suit: int, color: tuple[int, 
         canvas.polygon([(x, y - 4.0), (x + 9.0, y + 24.0), (x - 9.0, y + 24.0)], color)
 
 
-wl.register("Blackjack-v1", world=Table, entities={Player: 1}, reset=[deal], step=[hit, stick], observe=[look], render=draw)
+wl.register(
+    "Blackjack-v1", world=Table, entities={Player: 1}, reset=[deal], step=[hit, stick], observe=[look], render=draw
+)

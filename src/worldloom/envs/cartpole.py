@@ -4,7 +4,7 @@ from math import inf
 
 import worldloom as wl
 from worldloom import cos, radians, sin
-from worldloom.envs.cartpole_picture import draw
+from worldloom.envs.cartpole_rendering import draw
 
 
 class Cart(wl.Entity):
@@ -36,7 +36,9 @@ def swing(cart: Cart, world: CartPole):
     moment = world.pole_mass * world.half_length
     sine, cosine = sin(cart.angle), cos(cart.angle)
     inertia = (force + moment * cart.spin**2 * sine) / mass
-    turn = (world.gravity * sine - cosine * inertia) / (world.half_length * (4.0 / 3.0 - world.pole_mass * cosine**2 / mass))
+    turn = (world.gravity * sine - cosine * inertia) / (
+        world.half_length * (4.0 / 3.0 - world.pole_mass * cosine**2 / mass)
+    )
     pull = inertia - moment * turn * cosine / mass
     cart.x += world.tau * cart.velocity
     cart.velocity += world.tau * pull
@@ -68,4 +70,13 @@ def look(cart: Cart):
 
 
 for version, limit in (("CartPole-v0", 200), ("CartPole-v1", 500)):
-    wl.register(version, world=CartPole, entities={Cart: 1}, reset=[place], step=[swing, judge], observe=[look], max_steps=limit, render=draw)
+    wl.register(
+        version,
+        world=CartPole,
+        entities={Cart: 1},
+        reset=[place],
+        step=[swing, judge],
+        observe=[look],
+        max_steps=limit,
+        render=draw,
+    )

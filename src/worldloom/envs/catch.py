@@ -2,7 +2,7 @@
 
 import worldloom as wl
 from worldloom import clamp
-from worldloom.core.canvas import Canvas, Image
+from worldloom.core.model.canvas import Canvas, Image
 
 
 def board(height: int = 10, width: int = 5, id: str = "CatchOf-v0") -> wl.Definition:

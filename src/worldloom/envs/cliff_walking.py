@@ -2,7 +2,7 @@
 
 import worldloom as wl
 from worldloom import clamp
-from worldloom.core.canvas import Canvas, Image
+from worldloom.core.model.canvas import Canvas, Image
 
 ROWS, COLUMNS = 4, 12
 START, GOAL = 36, 47  # cells, row * COLUMNS + column; the cliff lies between them
@@ -72,13 +72,24 @@ def draw(sim: wl.Simulation, world: int) -> Image:
         left, top = cell % COLUMNS * size, cell // COLUMNS * size
         if START < cell < GOAL:
             canvas.rectangle(left, top, size, size, (60, 66, 84))
-            canvas.polygon([(left, top), (left + size, top), (left + size, top + 14), (left + size / 2, top + 24), (left, top + 14)], (120, 96, 66))
+            canvas.polygon(
+                [
+                    (left, top),
+                    (left + size, top),
+                    (left + size, top + 14),
+                    (left + size / 2, top + 24),
+                    (left, top + 14),
+                ],
+                (120, 96, 66),
+            )
         else:
             canvas.rectangle(left + 0.5, top + 0.5, size - 1.0, size - 1.0, (150, 190, 110))
     canvas.text(8.0, 3 * size + 8.0, "S", (70, 100, 50), 3.0)
     canvas.text(11 * size + 8.0, 3 * size + 8.0, "G", (70, 100, 50), 3.0)
     canvas.line([(11.5 * size, 3.85 * size), (11.5 * size, 3.25 * size)], (90, 70, 50), 4.0)
-    canvas.polygon([(11.53 * size, 3.25 * size), (11.85 * size, 3.38 * size), (11.53 * size, 3.5 * size)], (220, 60, 60))
+    canvas.polygon(
+        [(11.53 * size, 3.25 * size), (11.85 * size, 3.38 * size), (11.53 * size, 3.5 * size)], (220, 60, 60)
+    )
     cell = int(sim["Walker"].cell.numpy()[world, 0])
     x, y = (cell % COLUMNS + 0.5) * size, (cell // COLUMNS + 0.5) * size
     canvas.polygon([(x - 13.0, y + 24.0), (x, y - 6.0), (x + 13.0, y + 24.0)], (60, 90, 180))
@@ -86,7 +97,9 @@ def draw(sim: wl.Simulation, world: int) -> Image:
     return canvas.image()
 
 
-wl.register("CliffWalking-v1", world=Cliff, entities={Walker: 1}, reset=[place], step=[walk, judge], observe=[look], render=draw)
+wl.register(
+    "CliffWalking-v1", world=Cliff, entities={Walker: 1}, reset=[place], step=[walk, judge], observe=[look], render=draw
+)
 wl.register(
     "CliffWalkingSlippery-v1",
     world=SlipperyCliff,

@@ -6,7 +6,7 @@ import numpy as np
 
 import worldloom as wl
 from worldloom import clamp
-from worldloom.core.canvas import Canvas, Image, text_width
+from worldloom.core.model.canvas import Canvas, Image, text_width
 
 MAPS = {
     "4x4": ("SFFF", "FHFH", "FFFH", "HFFG"),
@@ -29,9 +29,11 @@ def lake(desc: Sequence[str] = MAPS["4x4"], id: str = "FrozenLakeOf-v1", max_ste
     """
     letters = "".join(desc)
     if len({len(row) for row in desc}) != 1 or not set(letters) <= set(LETTERS) or "S" not in letters:
-        raise wl.InputError(f"a lake is made of rows of equal length of the letters {LETTERS} with at least one S, not of {list(desc)}")
+        raise wl.InputError(
+            f"a lake is made of rows of equal length of the letters {LETTERS} with at least one S, not of {list(desc)}"
+        )
     rows, columns, cells = len(desc), len(desc[0]), len(letters)
-    Tiles = wl.vec(cells, wl.int8)  # noqa: N806 - a type
+    Tiles = wl.vec(cells, wl.int8)
 
     class Walker(wl.Entity):
         cell: wl.Between(int, 0, cells - 1)  # row * columns + column
@@ -43,7 +45,9 @@ def lake(desc: Sequence[str] = MAPS["4x4"], id: str = "FrozenLakeOf-v1", max_ste
     class Lake(wl.World):
         tiles: wl.Config = Tiles(*(LETTERS.index(letter) for letter in letters))
         is_slippery: wl.Config = True
-        success_rate: wl.Config = 1.0 / 3.0  # how often a slippery move goes where it should, and not to its left or right
+        success_rate: wl.Config = (
+            1.0 / 3.0
+        )  # how often a slippery move goes where it should, and not to its left or right
         reward_schedule: wl.Config = wl.vec3(1.0, 0.0, 0.0)  # at the goal, in a hole, on the ice
 
     @wl.function
@@ -73,7 +77,13 @@ def lake(desc: Sequence[str] = MAPS["4x4"], id: str = "FrozenLakeOf-v1", max_ste
         tile = tile_at(world.tiles, walker.cell)
         if tile >= HOLE:
             world.terminate()
-        walker.reward = world.reward_schedule.x if tile == GOAL else world.reward_schedule.y if tile == HOLE else world.reward_schedule.z
+        walker.reward = (
+            world.reward_schedule.x
+            if tile == GOAL
+            else world.reward_schedule.y
+            if tile == HOLE
+            else world.reward_schedule.z
+        )
 
     @wl.system
     def place(walker: Walker, world: Lake):
@@ -93,7 +103,16 @@ def lake(desc: Sequence[str] = MAPS["4x4"], id: str = "FrozenLakeOf-v1", max_ste
         tiles = sim.world.tiles.numpy()
         return picture(tiles[world % len(tiles)].reshape(rows, columns), int(sim["Walker"].cell.numpy()[world, 0]))
 
-    return wl.register(id, world=Lake, entities={Walker: 1}, reset=[place], step=[slide], observe=[look], max_steps=max_steps, render=draw)
+    return wl.register(
+        id,
+        world=Lake,
+        entities={Walker: 1},
+        reset=[place],
+        step=[slide],
+        observe=[look],
+        max_steps=max_steps,
+        render=draw,
+    )
 
 
 def generate(size: int = 8, p: float = 0.8, seed: int | None = None) -> tuple[str, ...]:
@@ -132,9 +151,14 @@ def picture(tiles: np.ndarray, cell: int) -> Image:
     row, column = divmod(cell, columns)
     if tiles[row, column] != HOLE:
         x, y, unit = (column + 0.5) * size, (row + 0.5) * size, size / 64.0
-        canvas.polygon([(x - 14 * unit, y + 22 * unit), (x, y - 8 * unit), (x + 14 * unit, y + 22 * unit)], (46, 139, 87))
+        canvas.polygon(
+            [(x - 14 * unit, y + 22 * unit), (x, y - 8 * unit), (x + 14 * unit, y + 22 * unit)], (46, 139, 87)
+        )
         canvas.circle(x, y - 8 * unit, 9 * unit, (244, 204, 166))
-        canvas.polygon([(x - 10 * unit, y - 11 * unit), (x + 3 * unit, y - 28 * unit), (x + 10 * unit, y - 11 * unit)], (200, 60, 60))
+        canvas.polygon(
+            [(x - 10 * unit, y - 11 * unit), (x + 3 * unit, y - 28 * unit), (x + 10 * unit, y - 11 * unit)],
+            (200, 60, 60),
+        )
     return canvas.image()
 
 
@@ -148,8 +172,17 @@ def _draw_tile(canvas: Canvas, tile: int, left: float, top: float, size: float) 
         letter = LETTERS[tile]
         canvas.text(left + size - text_width(letter, dot) - 2.0 * dot, top + 2.0 * dot, letter, (90, 120, 160), dot)
     if tile == GOAL:
-        canvas.line([(left + 0.3 * size, top + 0.85 * size), (left + 0.3 * size, top + 0.15 * size)], (90, 70, 50), 2.0 * dot)
-        canvas.polygon([(left + 0.33 * size, top + 0.15 * size), (left + 0.7 * size, top + 0.3 * size), (left + 0.33 * size, top + 0.45 * size)], (220, 60, 60))
+        canvas.line(
+            [(left + 0.3 * size, top + 0.85 * size), (left + 0.3 * size, top + 0.15 * size)], (90, 70, 50), 2.0 * dot
+        )
+        canvas.polygon(
+            [
+                (left + 0.33 * size, top + 0.15 * size),
+                (left + 0.7 * size, top + 0.3 * size),
+                (left + 0.33 * size, top + 0.45 * size),
+            ],
+            (220, 60, 60),
+        )
 
 
 lake(MAPS["4x4"], "FrozenLake-v1", max_steps=100)

@@ -4,7 +4,7 @@ import numpy as np
 
 import worldloom as wl
 from worldloom import clamp, cos
-from worldloom.core.canvas import Canvas, Image, rotated
+from worldloom.core.model.canvas import Canvas, Image, rotated
 
 LEFT, RIGHT = -1.2, 0.6  # the ends of the road
 MAX_SPEED = 0.07  # per step
@@ -97,13 +97,24 @@ def draw(sim: wl.Simulation, world: int) -> Image:
     canvas.polygon([(flag_x, flag_y - 50.0), (flag_x, flag_y - 40.0), (flag_x + 25.0, flag_y - 45.0)], (204, 204, 0))
     slope = -float(np.cos(3.0 * x))
     middle, ground = road(x)
-    canvas.polygon(rotated([(-20.0, 0.0), (-20.0, -20.0), (20.0, -20.0), (20.0, 0.0)], slope, middle, ground - 10.0), (0, 0, 0))
+    canvas.polygon(
+        rotated([(-20.0, 0.0), (-20.0, -20.0), (20.0, -20.0), (20.0, 0.0)], slope, middle, ground - 10.0), (0, 0, 0)
+    )
     for wheel_x, wheel_y in rotated([(-10.0, 0.0), (10.0, 0.0)], slope, middle, ground - 10.0):
         canvas.circle(wheel_x, wheel_y, 8.0, (128, 128, 128))
     return canvas.image()
 
 
-wl.register("MountainCar-v0", world=Valley, entities={GearCar: 1}, reset=[place], step=[shift, judge], observe=[look], max_steps=200, render=draw)
+wl.register(
+    "MountainCar-v0",
+    world=Valley,
+    entities={GearCar: 1},
+    reset=[place],
+    step=[shift, judge],
+    observe=[look],
+    max_steps=200,
+    render=draw,
+)
 wl.register(
     "MountainCarContinuous-v0",
     world=ThrottleValley,

@@ -1,7 +1,7 @@
 """NChain: walk along a chain to the large reward at its end, while a small one tempts back to its start."""
 
 import worldloom as wl
-from worldloom.core.canvas import Canvas, Image, text_width
+from worldloom.core.model.canvas import Canvas, Image, text_width
 
 LENGTH = 5
 

@@ -6,7 +6,7 @@ import numpy as np
 
 import worldloom as wl
 from worldloom import clamp, cos, floor, sin
-from worldloom.core.canvas import Canvas, Image, rotated
+from worldloom.core.model.canvas import Canvas, Image, rotated
 
 MAX_SPIN = 8.0  # rad/s
 MAX_TORQUE = 2.0  # N m
@@ -81,4 +81,13 @@ def _draw_torque(canvas: Canvas, middle: float, torque: float, length: float) ->
     canvas.polygon(rotated(head, float(turns[-1]) + (0.0 if way > 0.0 else pi), *arc[-1]), (0, 0, 0))
 
 
-wl.register("Pendulum-v1", world=Pendulum, entities={Rod: 1}, reset=[place], step=[swing], observe=[look], max_steps=200, render=draw)
+wl.register(
+    "Pendulum-v1",
+    world=Pendulum,
+    entities={Rod: 1},
+    reset=[place],
+    step=[swing],
+    observe=[look],
+    max_steps=200,
+    render=draw,
+)

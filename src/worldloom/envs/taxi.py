@@ -1,7 +1,7 @@
 """Taxi: fetch a passenger in a small town and bring them where they want to go."""
 
 import worldloom as wl
-from worldloom.core.canvas import Canvas, Image
+from worldloom.core.model.canvas import Canvas, Image
 
 TOWN = (
     "|R: | : :G|",
@@ -12,9 +12,16 @@ TOWN = (
 )
 """Five rows of five cells; walls stand where there is no colon between two cells."""
 SIZE = 5
-EAST_WALLS = sum(1 << (row * SIZE + column) for row in range(SIZE) for column in range(SIZE) if TOWN[row][2 * column + 2] == "|")
+EAST_WALLS = sum(
+    1 << (row * SIZE + column) for row in range(SIZE) for column in range(SIZE) if TOWN[row][2 * column + 2] == "|"
+)
 """One bit per cell: whether a wall stands east of it."""
-PADS = wl.vec4i(*(next(row * SIZE + line.index(letter) // 2 for row, line in enumerate(TOWN) if letter in line) for letter in "RGYB"))
+PADS = wl.vec4i(
+    *(
+        next(row * SIZE + line.index(letter) // 2 for row, line in enumerate(TOWN) if letter in line)
+        for letter in "RGYB"
+    )
+)
 """The cells where passengers wait and go to: red, green, yellow, blue."""
 COLORS = ((230, 70, 70), (80, 180, 90), (240, 200, 60), (80, 110, 220))
 ABOARD = 4
@@ -35,7 +42,9 @@ class Cab(wl.Entity):
 
 class Town(wl.World):
     is_rainy: wl.Config = False  # whether moves go astray
-    rainy_probability: wl.Config = 0.8  # how often a move in the rain goes where it should, and not to its left or right
+    rainy_probability: wl.Config = (
+        0.8  # how often a move in the rain goes where it should, and not to its left or right
+    )
     fickle_passenger: wl.Config = False  # whether passengers may change their mind
     fickle_probability: wl.Config = 0.3  # how often they do
 
@@ -121,7 +130,9 @@ def look(cab: Cab):
 
 def draw(sim: wl.Simulation, world: int) -> Image:
     cab = sim["Cab"]
-    cell, passenger, destination = (int(column.numpy()[world, 0]) for column in (cab.cell, cab.passenger, cab.destination))
+    cell, passenger, destination = (
+        int(column.numpy()[world, 0]) for column in (cab.cell, cab.passenger, cab.destination)
+    )
     size = 80.0
     canvas = Canvas(440, 440, (96, 96, 104))
     canvas.rectangle(20.0, 20.0, 400.0, 400.0, (196, 196, 200))
@@ -135,7 +146,10 @@ def draw(sim: wl.Simulation, world: int) -> Image:
         canvas.text(left + 10.0, top + 10.0, "RGYB"[pad], (255, 255, 255), 2.0)
         if pad == destination:
             canvas.rectangle(left + 16.0, top + 26.0, size - 32.0, size - 42.0, (120, 70, 50))
-            canvas.polygon([(left + 10.0, top + 28.0), (left + size / 2, top + 8.0), (left + size - 10.0, top + 28.0)], (150, 40, 40))
+            canvas.polygon(
+                [(left + 10.0, top + 28.0), (left + size / 2, top + 8.0), (left + size - 10.0, top + 28.0)],
+                (150, 40, 40),
+            )
     for place in range(SIZE * SIZE):
         left, top = corner(place)
         if EAST_WALLS >> place & 1 and place % SIZE < SIZE - 1:
@@ -160,4 +174,13 @@ def _draw_passenger(canvas: Canvas, x: float, y: float) -> None:
 
 
 for version in ("Taxi-v3", "Taxi-v4"):
-    wl.register(version, world=Town, entities={Cab: 1}, reset=[place], step=[drive, serve], observe=[look], max_steps=200, render=draw)
+    wl.register(
+        version,
+        world=Town,
+        entities={Cab: 1},
+        reset=[place],
+        step=[drive, serve],
+        observe=[look],
+        max_steps=200,
+        render=draw,
+    )

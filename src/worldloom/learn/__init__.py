@@ -4,20 +4,20 @@
 actions, :func:`gae`, :func:`n_step_returns` and :func:`vtrace` say how good they were, and :class:`Storage` keeps them.
 """
 
-from worldloom.learn.a2c import A2C, A2CConfig
-from worldloom.learn.advantages import gae, n_step_returns
-from worldloom.learn.callbacks import Callback, StopAfter, StopAt
-from worldloom.learn.dqn import DQN, DQNConfig
-from worldloom.learn.learner import Team
-from worldloom.learn.policy import Policy
-from worldloom.learn.policy_config import PolicyConfig
-from worldloom.learn.ppo import PPO, PPOConfig
-from worldloom.learn.progress import Progress
-from worldloom.learn.sampler import Sampler
-from worldloom.learn.spec import ActionSpec, ObservationSpec, PolicySpec
-from worldloom.learn.storage import Storage
-from worldloom.learn.vtrace import VTrace, VTraceConfig
-from worldloom.learn.vtrace_targets import vtrace
+from worldloom.learn.actions.sampler import Sampler
+from worldloom.learn.agents.specs import ActionSpec, ObservationSpec, PolicySpec
+from worldloom.learn.algorithms.a2c import A2C, A2CConfig
+from worldloom.learn.algorithms.dqn import DQN, DQNConfig
+from worldloom.learn.algorithms.learner import PolicyGroup
+from worldloom.learn.algorithms.ppo import PPO, PPOConfig
+from worldloom.learn.algorithms.vtrace import VTrace, VTraceConfig
+from worldloom.learn.config.policy_config import PolicyConfig
+from worldloom.learn.losses.advantages import gae, n_step_returns
+from worldloom.learn.losses.vtrace_targets import vtrace
+from worldloom.learn.networks.policy import Policy
+from worldloom.learn.rollout.storage import Storage
+from worldloom.learn.training.callbacks import Callback, StopAfter, StopAt
+from worldloom.learn.training.progress import Progress
 
 __all__ = [
     "A2C",
@@ -31,13 +31,13 @@ __all__ = [
     "PPOConfig",
     "Policy",
     "PolicyConfig",
+    "PolicyGroup",
     "PolicySpec",
     "Progress",
     "Sampler",
     "StopAfter",
     "StopAt",
     "Storage",
-    "Team",
     "VTrace",
     "VTraceConfig",
     "gae",

@@ -6,19 +6,19 @@ from collections.abc import Callable, Mapping
 
 from worldloom.core.simulation import Simulation
 from worldloom.envs.covid.data import Parameters
-from worldloom.envs.covid.history import History
-from worldloom.envs.covid.recording import Recording
-from worldloom.learn.evaluate import Acts, Match
-from worldloom.learn.seats import Seats
+from worldloom.envs.covid.history import EpisodeHistory
+from worldloom.envs.covid.recording import EpisodeRecording
+from worldloom.learn.agents.agent_group import AgentGroup
+from worldloom.learn.play.evaluation import Actor, Evaluation
 
 
 def play_policies(
     simulation: Simulation,
-    players: Mapping[str, tuple[Seats, Acts]],
+    actors: Mapping[str, tuple[AgentGroup, Actor]],
     parameters: Parameters,
     label: str,
-    tell: Callable[[int], None] | None = None,
-) -> History:
+    on_day: Callable[[int], None] | None = None,
+) -> EpisodeHistory:
     """One episode of world 0.
 
     Args:
@@ -28,12 +28,12 @@ def play_policies(
         label: What the history is called.
         tell: Called with the number of days done.
     """
-    match, recording = Match(simulation, players), Recording(simulation, parameters)
+    match, recording = Evaluation(simulation, actors), EpisodeRecording(simulation, parameters)
     for day in range(simulation.definition.max_steps):
         ended = bool(match.step()[0][0])
-        recording.note()
-        if tell is not None:
-            tell(day + 1)
+        recording.record_day()
+        if on_day is not None:
+            on_day(day + 1)
         if ended:
             break
     return recording.history(label)

@@ -20,7 +20,17 @@ from worldloom.testing.coverage import by_system, coverage
 from worldloom.testing.generate import generate
 from worldloom.testing.shrink import Shrinker, unschedule
 
-_INVALID = (KeyError, AssertionError, AttributeError, TypeError, ValueError, StopIteration, IndexError, NameError, ZeroDivisionError)
+_INVALID = (
+    KeyError,
+    AssertionError,
+    AttributeError,
+    TypeError,
+    ValueError,
+    StopIteration,
+    IndexError,
+    NameError,
+    ZeroDivisionError,
+)
 """What the reference or the checker says of a shrunk text that is no world any more."""
 
 
@@ -77,7 +87,7 @@ def scratch() -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def accepted(text: str, folder: Path) -> tuple[str, Any, list[str]]:
+def drop_refused(text: str, folder: Path) -> tuple[str, Any, list[str]]:
     """A world without the systems that are refused: its text, its module, and why they were."""
     import worldloom as wl
 
@@ -85,12 +95,16 @@ def accepted(text: str, folder: Path) -> tuple[str, Any, list[str]]:
     while True:
         try:
             module = load(text, folder)
-            module.DEFINITION.checked  # noqa: B018 - raises where the parts do not fit
+            module.DEFINITION.checked
             return text, module, refused
         except wl.DefinitionError as error:
             tree = ast.parse(text)
             line = int(match.group(1)) if (match := re.search(r"\.py:(\d+)", str(error))) else 0
-            bad = [f.name for f in tree.body if isinstance(f, ast.FunctionDef) and f.lineno - len(f.decorator_list) <= line <= (f.end_lineno or 0)]
+            bad = [
+                f.name
+                for f in tree.body
+                if isinstance(f, ast.FunctionDef) and f.lineno - len(f.decorator_list) <= line <= (f.end_lineno or 0)
+            ]
             if not bad:
                 raise
             refused.append(f"{error} [{text.splitlines()[line - 1].strip()}]")
@@ -103,7 +117,9 @@ def accepted(text: str, folder: Path) -> tuple[str, Any, list[str]]:
                     for f in tree.body
                     if isinstance(f, ast.FunctionDef)
                 }
-                gone = {f for f, used in calls.items() if any(re.fullmatch(r"h\d+", u) and u not in names for u in used)}
+                gone = {
+                    f for f, used in calls.items() if any(re.fullmatch(r"h\d+", u) and u not in names for u in used)
+                }
             text = ast.unparse(ast.fix_missing_locations(tree))
 
 
@@ -127,10 +143,12 @@ def chosen_variants(variants: Sequence[str], mode: str) -> list[str]:
     return [v for v in variants if not (v.startswith("cuda") and "exact" not in v and mode == "any")]
 
 
-def fuzz_world(seed: int, systems: int, variants: Sequence[str], folder: Path, avoid: Sequence[str] = ()) -> WorldReport:
+def fuzz_world(
+    seed: int, systems: int, variants: Sequence[str], folder: Path, avoid: Sequence[str] = ()
+) -> WorldReport:
     """Generate a world and compare it on all ``variants``; systems with one of the constructs to ``avoid`` are left out."""
     report, start = WorldReport(seed), time.perf_counter()
-    report.text, module, report.refused = accepted(without(generate(seed, systems), avoid), folder)
+    report.text, module, report.refused = drop_refused(without(generate(seed, systems), avoid), folder)
     report.constructs = coverage(report.text)
     report.systems = sum(report.constructs[f"{what} system"] for what in ("entity", "world", "pair"))
     report.seconds["load"] = time.perf_counter() - start
@@ -167,7 +185,7 @@ def differences(text: str, variants: Sequence[str], folder: Path) -> list[str]:
     return [str(found) for variant in variants if (found := attempt(module.DEFINITION, trace, variant)) is not None]
 
 
-def shrunk(text: str, variant: str, folder: Path, seconds: float) -> str:
+def shrink_world(text: str, variant: str, folder: Path, seconds: float) -> str:
     """The smallest world that still fails on a variant, in the same way: by a difference, or by an error."""
     import worldloom as wl
 
@@ -202,5 +220,9 @@ def runnable(text: str, differences: Sequence[str]) -> str:
     named = dict.fromkeys(match.group(1) for d in differences if (match := re.match(r"[\w-]+: (\w+\.\w+)[ \[]", d)))
     known = [c for c in named if tuple(c.split(".")) in trace.states[-1]]
     expected = f"\n\nEXPECTED = { {column: expected_values(trace, column) for column in known}!r}" if known else ""
-    words = "\n".join(("A world that does not run the same everywhere; run this file to see it.", "", *differences)).replace('"""', "'''").replace("\\", "/")
+    words = (
+        "\n".join(("A world that does not run the same everywhere; run this file to see it.", "", *differences))
+        .replace('"""', "'''")
+        .replace("\\", "/")
+    )
     return f'"""{words}\n"""\n\n' + ast.unparse(tree) + expected + RUNNABLE

@@ -126,7 +126,9 @@ class Trace:
             for kind in reference.kinds.values():
                 for component in kind.fields.values():
                     if component.role in ("state", "persistent", "config"):
-                        values = column_values(kind, component, settings.num_worlds, settings.fill, settings.mode, reference.kinds)
+                        values = column_values(
+                            kind, component, settings.num_worlds, settings.fill, settings.mode, reference.kinds
+                        )
                         self.filled[kind.name, component.name] = values
                         reference.tables[kind.name][component.name][...] = values
         for step in range(settings.steps):
@@ -149,7 +151,9 @@ class Trace:
 
     def _columns(self) -> dict[tuple[str, str], Any]:
         state = self.reference.state
-        found = {(kind, name): values.copy() for kind, columns in state.tables.items() for name, values in columns.items()}
+        found = {
+            (kind, name): values.copy() for kind, columns in state.tables.items() for name, values in columns.items()
+        }
         found.update({("World", name): state.flags[name][:, None].copy() for name in ("terminated", "truncated")})
         found.update({("World", f"{kind}__count"): counts[:, None].copy() for kind, counts in state.counts.items()})
         found.update({("World", f"{kind}__dropped"): counts[:, None].copy() for kind, counts in state.dropped.items()})
@@ -160,14 +164,23 @@ class Trace:
 
     def fitted(self, step: int) -> Any:
         """The worlds in which everybody that was spawned so far found room, shape (num_worlds,)."""
-        lost = [values[:, 0] > 0 for state in self.states[: step + 1] for (_, name), values in state.items() if name.endswith("__dropped")]
+        lost = [
+            values[:, 0] > 0
+            for state in self.states[: step + 1]
+            for (_, name), values in state.items()
+            if name.endswith("__dropped")
+        ]
         return ~np.any(lost, axis=0) if lost else np.ones(self.settings.num_worlds, bool)
 
     def held(self, kind: str, step: int) -> Any:
         """Which rows of a table hold an entity after a step, shape (num_worlds, rows)."""
         known = self.reference.kinds[kind]
         rows = np.arange(known.rows)[None, :]
-        return rows < self.states[step]["World", f"{kind}__count"] if known.varies else np.ones((self.settings.num_worlds, known.rows), bool)
+        return (
+            rows < self.states[step]["World", f"{kind}__count"]
+            if known.varies
+            else np.ones((self.settings.num_worlds, known.rows), bool)
+        )
 
 
 def expected_values(trace: Trace, column: str) -> Any:
@@ -187,7 +200,9 @@ def run(definition: Any, trace: Trace, variant: str) -> Difference | None:
     import worldloom as wl
 
     settings = trace.settings
-    with wl.Simulation(definition, settings.num_worlds, seed=settings.seed, autoreset=settings.autoreset, **VARIANTS[variant]) as simulation:  # type: ignore[arg-type]
+    with wl.Simulation(
+        definition, settings.num_worlds, seed=settings.seed, autoreset=settings.autoreset, **VARIANTS[variant]
+    ) as simulation:  # type: ignore[arg-type]
         for (kind, name), values in trace.filled.items():
             component = trace.component(kind, name)
             if component is not None and component.role == "config":
@@ -203,7 +218,7 @@ def run(definition: Any, trace: Trace, variant: str) -> Difference | None:
                 simulation.step(actions or None)
                 if simulation.device.is_cuda:  # it is known when the step is over
                     wp.synchronize_device(simulation.device)
-                    simulation.check_room()
+                    simulation.check_capacity()
             found = compare_state(simulation, trace, step, variant)
             if found is not None:
                 return found

@@ -41,10 +41,18 @@ def by_system(text: str) -> dict[str, set[str]]:
         if isinstance(k, ast.keyword) and k.arg in ("reset", "observe")
         for item in getattr(k.value, "elts", [])
     }
-    helpers = {f.name: f for f in tree.body if isinstance(f, ast.FunctionDef) and ast.unparse(f.decorator_list[0]) == "wl.function"}
+    helpers = {
+        f.name: f
+        for f in tree.body
+        if isinstance(f, ast.FunctionDef) and ast.unparse(f.decorator_list[0]) == "wl.function"
+    }
     kinds = {c.name: c for c in tree.body if isinstance(c, ast.ClassDef)}
     varying = {
-        ast.unparse(k) for d in ast.walk(tree) if isinstance(d, ast.Dict) for k, v in zip(d.keys, d.values, strict=True) if k and "UpTo" in ast.unparse(v)
+        ast.unparse(k)
+        for d in ast.walk(tree)
+        if isinstance(d, ast.Dict)
+        for k, v in zip(d.keys, d.values, strict=True)
+        if k and "UpTo" in ast.unparse(v)
     }
     for function in tree.body:
         if not isinstance(function, ast.FunctionDef) or function.name in helpers:
@@ -52,7 +60,9 @@ def by_system(text: str) -> dict[str, set[str]]:
         constructs = set(_of_system(function, helpers))
         if function.name in phases:
             constructs.add(f"{phases[function.name]} system")
-        named = {ast.unparse(a.annotation) for a in function.args.args if a.annotation} | {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
+        named = {ast.unparse(a.annotation) for a in function.args.args if a.annotation} | {
+            n.id for n in ast.walk(function) if isinstance(n, ast.Name)
+        }
         if any("wl.Event" in ast.unparse(kinds[n].bases[0]) for n in named if n in kinds):
             constructs.add("event")
         if named & varying:
@@ -64,7 +74,11 @@ def by_system(text: str) -> dict[str, set[str]]:
 def _of_system(function: ast.FunctionDef, helpers: dict[str, ast.FunctionDef]) -> Iterator[str]:
     entities = [a.arg for a in function.args.args if a.arg != "world"]
     yield ("world system", "entity system", "pair system")[len(entities)]
-    called = {n.func.id for n in ast.walk(function) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id in helpers}
+    called = {
+        n.func.id
+        for n in ast.walk(function)
+        if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id in helpers
+    }
     for name in called:
         yield "helper call"
         yield from _of_helper(helpers[name], helpers)
@@ -114,7 +128,11 @@ def _of_node(node: ast.AST, own: str) -> Iterator[str]:
     elif isinstance(node, ast.Assign):
         if isinstance(node.targets[0], ast.Tuple):
             yield "several assignments at once"
-        if isinstance(node.value, ast.Call) and ast.unparse(node.value.func) in ("min", "max") and _shared(node.targets[0], own):
+        if (
+            isinstance(node.value, ast.Call)
+            and ast.unparse(node.value.func) in ("min", "max")
+            and _shared(node.targets[0], own)
+        ):
             yield "accumulation min or max"
     elif isinstance(node, ast.Subscript):
         yield "array element"

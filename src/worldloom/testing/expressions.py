@@ -11,7 +11,19 @@ import numpy as np
 
 from worldloom.testing import arithmetic as m
 from worldloom.testing.functions import mathematics, operation
-from worldloom.testing.types import BOOL, FLOAT, INT, NAMED, Component, RefType, RowType, TupleType, Type, common, widens
+from worldloom.testing.types import (
+    BOOL,
+    FLOAT,
+    INT,
+    NAMED,
+    Component,
+    RefType,
+    RowType,
+    TupleType,
+    Type,
+    common,
+    widens,
+)
 
 if TYPE_CHECKING:
     from worldloom.testing.tables import Run
@@ -265,7 +277,10 @@ class Expressions:
     def compare(self, left_node: ast.expr, operator: ast.cmpop, right_node: ast.expr) -> Eval:
         if isinstance(operator, (ast.In, ast.NotIn)):
             assert isinstance(right_node, ast.Tuple)
-            same, wanted = [self.compare(left_node, ast.Eq(), item) for item in right_node.elts], isinstance(operator, ast.In)
+            same, wanted = (
+                [self.compare(left_node, ast.Eq(), item) for item in right_node.elts],
+                isinstance(operator, ast.In),
+            )
             return lambda e: any(test(e) for test in same) == wanted
         left, right = self.expression(left_node), self.expression(right_node)
         if not isinstance(left.type, Type) or not isinstance(right.type, Type):
@@ -273,7 +288,14 @@ class Expressions:
             return lambda e: (a(e) == b(e)) == equal
         kind = BOOL if left.type == right.type == BOOL else common(left.type, left.bare, right.type, right.bare)
         a, b = (left.run, right.run) if kind == BOOL else (self.convert(left, kind), self.convert(right, kind))
-        order = {"Eq": np.equal, "NotEq": np.not_equal, "Lt": np.less, "LtE": np.less_equal, "Gt": np.greater, "GtE": np.greater_equal}
+        order = {
+            "Eq": np.equal,
+            "NotEq": np.not_equal,
+            "Lt": np.less,
+            "LtE": np.less_equal,
+            "Gt": np.greater,
+            "GtE": np.greater_equal,
+        }
         test = order[type(operator).__name__]
         return lambda e: test(a(e), b(e))
 
@@ -318,7 +340,10 @@ class Expressions:
 
     def helper_call(self, name: str, node: ast.Call) -> Typed:
         helper = self.world.helpers[name]
-        runs = [self.convert(self.expression(a), kind) if not kind.shape else self.expression(a).run for a, kind in zip(node.args, helper.kinds, strict=True)]
+        runs = [
+            self.convert(self.expression(a), kind) if not kind.shape else self.expression(a).run
+            for a, kind in zip(node.args, helper.kinds, strict=True)
+        ]
         return Typed(helper.returns, lambda e: helper.call(e, [run(e) for run in runs]))
 
     def made(self, kind: Type, node: ast.Call) -> Typed:
@@ -329,7 +354,11 @@ class Expressions:
         values = [self.expression(a) for a in node.args]
         if not kind.shape:
             value, target = values[0], kind.scalar
-            if value.bare is not None and not isinstance(value.bare, bool) and (kind.is_float or isinstance(value.bare, int)):
+            if (
+                value.bare is not None
+                and not isinstance(value.bare, bool)
+                and (kind.is_float or isinstance(value.bare, int))
+            ):
                 return Typed(kind, self.convert(value, kind))
             run, source = value.run, value.type.scalar
             return Typed(kind, lambda e: m.cast(run(e), source, target))
@@ -363,7 +392,10 @@ class Expressions:
             if value.array is not None:
                 (component, row), columns = value.array, self.world.tables[self.kind_of(node.args[0])]
                 size, column = component.shape[0], component.name
-                return Typed(component.type, lambda e: columns[column][e.world, row(e), m.integer(e.word(place), np.int32(0), np.int32(size))])
+                return Typed(
+                    component.type,
+                    lambda e: columns[column][e.world, row(e), m.integer(e.word(place), np.int32(0), np.int32(size))],
+                )
             size = value.type.shape[0]
             return Typed(value.type.element, lambda e: run(e)[m.integer(e.word(place), np.int32(0), np.int32(size))])
         kind = INT if name == "integer" else FLOAT

@@ -16,7 +16,26 @@ if TYPE_CHECKING:
 _KEEP_WHOLE = ("abs", "min", "max", "clamp", "sign", "nonzero")
 """The functions that whole numbers stay whole in; in all others they become floats."""
 
-ROUGH = ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "exp", "log", "log2", "log10", "pow", "cbrt", "degrees", "radians")
+ROUGH = (
+    "sin",
+    "cos",
+    "tan",
+    "asin",
+    "acos",
+    "atan",
+    "atan2",
+    "sinh",
+    "cosh",
+    "tanh",
+    "exp",
+    "log",
+    "log2",
+    "log10",
+    "pow",
+    "cbrt",
+    "degrees",
+    "radians",
+)
 """Functions that devices round in their own ways: the reference knows their results up to a tolerance."""
 
 _NUMPY_NAMES = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "pow": "power"}
@@ -44,7 +63,9 @@ def mathematics(flow: Expressions, name: str, arguments: list[Typed]) -> Typed:
     return Typed(result, lambda e: function(*[run(e) for run in runs]))
 
 
-def _function(name: str, kind: Type, first: Type, shapes: tuple[tuple[int, ...], ...]) -> tuple[Callable[..., Any], Any]:
+def _function(
+    name: str, kind: Type, first: Type, shapes: tuple[tuple[int, ...], ...]
+) -> tuple[Callable[..., Any], Any]:
     """The function for arguments of these shapes, and the type that it gives."""
     if first.shape:
         return _of_vectors(name, kind, first, len(shapes))

@@ -79,14 +79,25 @@ class Fuzz:
 
     def run(self) -> int:
         first = int(time.time()) % 10**9 if self.seed is None else self.seed
-        chosen = tuple(self.variants.split(",")) if self.variants else tuple(v for d in self.devices.split(",") for v in DEVICES[d])
+        chosen = (
+            tuple(self.variants.split(","))
+            if self.variants
+            else tuple(v for d in self.devices.split(",") for v in DEVICES[d])
+        )
         campaign = Campaign(self, first, chosen)
         start = time.monotonic()
-        with tempfile.TemporaryDirectory(prefix="worldloom-fuzz-") as folder, Console(stderr=True).status("fuzzing") as status:
-            os.environ["WARP_CACHE_PATH"] = folder  # the processes that compare inherit it, so that nothing stays behind in the user's cache
+        with (
+            tempfile.TemporaryDirectory(prefix="worldloom-fuzz-") as folder,
+            Console(stderr=True).status("fuzzing") as status,
+        ):
+            os.environ["WARP_CACHE_PATH"] = (
+                folder  # the processes that compare inherit it, so that nothing stays behind in the user's cache
+            )
             for report in campaign.reports():
                 campaign.add(report)
-                status.update(f"{campaign.worlds} worlds, {campaign.systems:,} systems, {len(campaign.found)} finds, {time.monotonic() - start:.0f} s")
+                status.update(
+                    f"{campaign.worlds} worlds, {campaign.systems:,} systems, {len(campaign.found)} finds, {time.monotonic() - start:.0f} s"
+                )
         campaign.seconds = time.monotonic() - start
         campaign.print(self.json)
         return 1 if campaign.found else 0
@@ -115,9 +126,16 @@ class Campaign:
             while True:
                 done = self.settings.worlds is not None and seed - self.first >= self.settings.worlds
                 enough = bool(self.settings.finds) and len(self.found) >= self.settings.finds
-                while not done and not enough and len(waiting) < self.settings.processes and time.monotonic() < deadline:
-                    settings, variants = self.settings, rotated(self.variants, seed) if self.settings.rotate else self.variants
-                    made = pool.submit(one_world, seed, settings.systems_per_world, variants, settings.shrink_seconds, settings.avoid)
+                while (
+                    not done and not enough and len(waiting) < self.settings.processes and time.monotonic() < deadline
+                ):
+                    settings, variants = (
+                        self.settings,
+                        rotated(self.variants, seed) if self.settings.rotate else self.variants,
+                    )
+                    made = pool.submit(
+                        one_world, seed, settings.systems_per_world, variants, settings.shrink_seconds, settings.avoid
+                    )
                     waiting[made] = seed
                     seed += 1
                     done = self.settings.worlds is not None and seed - self.first >= self.settings.worlds
@@ -145,7 +163,14 @@ class Campaign:
         for name, seconds in report.seconds.items():
             self.spent[name] += seconds
         if report.differences:
-            self.found.append({"seed": report.seed, "systems_before": self.systems, "differences": report.differences, "world": report.text})
+            self.found.append(
+                {
+                    "seed": report.seed,
+                    "systems_before": self.systems,
+                    "differences": report.differences,
+                    "world": report.text,
+                }
+            )
             if self.settings.output is not None:
                 self.settings.output.mkdir(parents=True, exist_ok=True)
                 (self.settings.output / f"seed_{report.seed}.py").write_text(report.text)
@@ -169,7 +194,9 @@ class Campaign:
             print(json.dumps(summary, indent=2, default=str))
             return
         out = Console(highlight=False)
-        table = Table("construct", "systems", title=f"{self.systems:,} systems of {self.worlds} worlds, seeds from {self.first}")
+        table = Table(
+            "construct", "systems", title=f"{self.systems:,} systems of {self.worlds} worlds, seeds from {self.first}"
+        )
         for name in CONSTRUCTS:
             table.add_row(name, f"{self.constructs[name]:,}", style="red" if not self.constructs[name] else "")
         out.print(table)
@@ -178,19 +205,28 @@ class Campaign:
         for reason in self.refused[:5]:
             out.print(f"  refused: {reason}", markup=False, soft_wrap=True)
         for find in self.found:
-            out.print(f"seed {find['seed']}, within {find['systems_before']:,} systems: {find['differences'][0]}", style="red", markup=False, soft_wrap=True)
+            out.print(
+                f"seed {find['seed']}, within {find['systems_before']:,} systems: {find['differences'][0]}",
+                style="red",
+                markup=False,
+                soft_wrap=True,
+            )
         if not self.found:
             out.print("nothing differed", style="green")
 
 
-def one_world(seed: int, systems: int, variants: tuple[str, ...], shrink_seconds: float, avoid: tuple[str, ...] = ()) -> Any:
+def one_world(
+    seed: int, systems: int, variants: tuple[str, ...], shrink_seconds: float, avoid: tuple[str, ...] = ()
+) -> Any:
     """Compare one world in this process; a failing one comes back shrunk, as a file that runs by itself."""
-    from worldloom.testing.campaign import differences, fuzz_world, runnable, scratch, shrunk
+    from worldloom.testing.campaign import differences, fuzz_world, runnable, scratch, shrink_world
 
     with scratch() as folder:
         report = fuzz_world(seed, systems, variants, folder, avoid)
         if report.differences:
-            text = shrunk(report.text, report.variants[0], folder, shrink_seconds) if shrink_seconds else report.text
+            text = (
+                shrink_world(report.text, report.variants[0], folder, shrink_seconds) if shrink_seconds else report.text
+            )
             report.text = runnable(text, [*differences(text, report.variants, folder), *report.differences])
     return report
 
@@ -209,7 +245,9 @@ def _alone(seed: int, systems: int, variants: tuple[str, ...]) -> Any:
             return pool.submit(one_world, seed, systems, variants, 0.0).result()
         except BrokenProcessPool:
             text = generate(seed, systems)
-            return WorldReport(seed, systems, differences=["the process crashed"], text=runnable(text, ["the process crashed"]))
+            return WorldReport(
+                seed, systems, differences=["the process crashed"], text=runnable(text, ["the process crashed"])
+            )
 
 
 if __name__ == "__main__":

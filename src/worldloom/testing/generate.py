@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 
 from worldloom.testing.generate_statements import StatementGenerator, indented
-from worldloom.testing.generate_systems import KindShape, SystemGenerator
-from worldloom.testing.scope import HelperShape
+from worldloom.testing.generate_systems import KindSpec, SystemGenerator
+from worldloom.testing.scope import HelperSpec
 from worldloom.testing.types import BOOL, FLOAT, INT, NAMED, RefType, Type, spelled
 from worldloom.testing.values import MODES
 
@@ -42,27 +42,34 @@ class WorldGenerator:
     """
 
     def __init__(self, seed: int, systems: int) -> None:
-        self.dice = random.Random(seed)  # noqa: S311 - worlds, not secrets
+        self.rng = random.Random(seed)
         self.seed, self.count = seed, systems
         self.mode = MODES[seed % 4] if seed % 4 < 3 else "any"
-        self.helpers: list[HelperShape] = []
-        self.kinds: list[KindShape] = []
+        self.helpers: list[HelperSpec] = []
+        self.kinds: list[KindSpec] = []
         self.fields: list[tuple[str, Type]] = []
         self.arrays: list[tuple[str, Type, tuple[int, ...]]] = []
         self.config: list[tuple[str, Type, tuple[int, ...]]] = []
 
-    def kind(self, name: str) -> KindShape:
+    def kind(self, name: str) -> KindSpec:
         return next(k for k in self.kinds if k.name == name)
 
     def text(self) -> str:
         """The whole file."""
-        parts = [f'"""World {self.seed} of the fuzzer: {self.count} systems."""', "import numpy as np\n\nimport worldloom as wl", self._run(), _CONSTANTS]
-        self._deal_kinds()
+        parts = [
+            f'"""World {self.seed} of the fuzzer: {self.count} systems."""',
+            "import numpy as np\n\nimport worldloom as wl",
+            self._run(),
+            _CONSTANTS,
+        ]
+        self._choose_kinds()
         parts += [self._class(kind) for kind in self.kinds]
         parts.append(self._world())
         if self.mode == "dyadic":
-            parts.append("@wl.function\ndef keep(x: float) -> float:\n    return 0.5 * wl.rint(wl.clamp(x, -32.0, 32.0))")
-        parts += [self._helper(n) for n in range(self.dice.randint(4, 8))]
+            parts.append(
+                "@wl.function\ndef keep(x: float) -> float:\n    return 0.5 * wl.rint(wl.clamp(x, -32.0, 32.0))"
+            )
+        parts += [self._helper(n) for n in range(self.rng.randint(4, 8))]
         phases: dict[str, list[str]] = {"reset": [], "step": [], "observe": []}
         for number in range(self.count):
             phase, text = self._system(f"s{number}")
@@ -70,73 +77,105 @@ class WorldGenerator:
             parts.append(text)
         entities = ", ".join(f"{k.name}: {k.count}" for k in self.kinds)
         lists = ", ".join(f"{phase}=({''.join(f'{n}, ' for n in names)})" for phase, names in phases.items())
-        limit = self.dice.choice(("", "", ", max_steps=2"))
-        parts.append(f'DEFINITION = wl.Definition(id="fuzzed-{self.seed}", world=Field, entities={{{entities}}}, {lists}{limit})')
+        limit = self.rng.choice(("", "", ", max_steps=2"))
+        parts.append(
+            f'DEFINITION = wl.Definition(id="fuzzed-{self.seed}", world=Field, entities={{{entities}}}, {lists}{limit})'
+        )
         return "\n\n\n".join(parts) + "\n"
 
     def _run(self) -> str:
-        autoreset = self.dice.choices(("disabled", "same_step", "next_step"), (6, 2, 2))[0]
+        autoreset = self.rng.choices(("disabled", "same_step", "next_step"), (6, 2, 2))[0]
         resets = (2,) if self.chance(0.3) else ()
-        run = {"num_worlds": 4, "steps": 4, "seed": self.seed, "autoreset": autoreset, "fill": self.seed, "mode": self.mode, "resets": resets}
+        run = {
+            "num_worlds": 4,
+            "steps": 4,
+            "seed": self.seed,
+            "autoreset": autoreset,
+            "fill": self.seed,
+            "mode": self.mode,
+            "resets": resets,
+        }
         return f"RUN = {run!r}"
 
     def chance(self, share: float) -> bool:
-        return self.dice.random() < share
+        return self.rng.random() < share
 
     # -- declarations ------------------------------------------------------------------------------------------------
 
-    def _deal_kinds(self) -> None:
+    def _choose_kinds(self) -> None:
         number = max(2, min(8, self.count // 8))
         names = [chr(ord("A") + k) for k in range(number)]
         for name in names:
-            kind = KindShape(name, list(_ALWAYS), count=str(self.dice.randint(1, 4)))
-            kind.fields += [("narrow", Type(self.dice.choice(("int8", "uint8", "int16", "uint16")))), ("tiny", Type("int8"))]
-            for k in range(self.dice.randint(3, 7)):
-                kind.fields.append((f"c{k}", self.dice.choice(_PLAIN)))
-            for k in range(self.dice.randint(0, 2)):
-                text, shape = self.dice.choice(_ARRAYS)
+            kind = KindSpec(name, list(_ALWAYS), count=str(self.rng.randint(1, 4)))
+            kind.fields += [
+                ("narrow", Type(self.rng.choice(("int8", "uint8", "int16", "uint16")))),
+                ("tiny", Type("int8")),
+            ]
+            for k in range(self.rng.randint(3, 7)):
+                kind.fields.append((f"c{k}", self.rng.choice(_PLAIN)))
+            for k in range(self.rng.randint(0, 2)):
+                text, shape = self.rng.choice(_ARRAYS)
                 kind.arrays.append((f"a{k}", NAMED[text], shape))
-            for k in range(self.dice.randint(0, 2)):
-                kind.refs.append((f"r{k}", self.dice.choice(names)))
+            for k in range(self.rng.randint(0, 2)):
+                kind.refs.append((f"r{k}", self.rng.choice(names)))
             if self.chance(0.4):
-                kind.position = NAMED[self.dice.choice(("wl.vec2", "wl.vec3"))]
+                kind.position = NAMED[self.rng.choice(("wl.vec2", "wl.vec3"))]
                 kind.fields.append(("position", kind.position))
             self.kinds.append(kind)
         for place, kind in enumerate(self.kinds):
             if place % 3 == 2:
                 kind.varies, kind.event = True, place == 5
-                room, overflow = self.dice.choice((4, 6, 16, 40)), self.dice.choice(("error", "reset", "drop", "drop"))
+                room, overflow = self.rng.choice((4, 6, 16, 40)), self.rng.choice(("error", "reset", "drop", "drop"))
                 batch = ", batch=2000" if self.chance(0.3) else ""  # enough for all that may be spawned at once
                 kind.count = f'wl.UpTo({room}, overflow="{overflow}"{batch})'
             elif place == 1:
                 kind.agent = True
-                kind.fields += [("act", INT), ("view", Type("float32", (4,), "vec")), ("reward", FLOAT), ("lasting", INT), ("finite", FLOAT)]
+                kind.fields += [
+                    ("act", INT),
+                    ("view", Type("float32", (4,), "vec")),
+                    ("reward", FLOAT),
+                    ("lasting", INT),
+                    ("finite", FLOAT),
+                ]
             elif place == 3:
                 kind.base = self.kinds[0].name
                 taken = {name for name, *_ in (*self.kinds[0].fields, *self.kinds[0].arrays, *self.kinds[0].refs)}
-                kind.fields = [*self.kinds[0].fields, *((f"d{n}", t) for n, t in kind.fields if n not in taken or n.startswith("c"))]
+                kind.fields = [
+                    *self.kinds[0].fields,
+                    *((f"d{n}", t) for n, t in kind.fields if n not in taken or n.startswith("c")),
+                ]
                 kind.arrays, kind.refs, kind.position = self.kinds[0].arrays, self.kinds[0].refs, self.kinds[0].position
             elif place == 4:
-                kind.count = str(self.dice.randint(9, 13))
+                kind.count = str(self.rng.randint(9, 13))
 
-    def _class(self, kind: KindShape) -> str:
+    def _class(self, kind: KindSpec) -> str:
         base = next((k for k in self.kinds if k.name == kind.base), None)
         inherited = {n for n, *_ in (*base.fields, *base.arrays, *base.refs)} if base is not None else set()
-        lines = [f"{n}: {_ROLES.get(n, spelled(t))}{'' if n in _ROLES else self._default(t)}" for n, t in kind.fields if n not in inherited]
-        lines += [f"{n}: wl.Array({spelled(t)}, {', '.join(map(str, shape))})" for n, t, shape in kind.arrays if n not in inherited]
+        lines = [
+            f"{n}: {_ROLES.get(n, spelled(t))}{'' if n in _ROLES else self._default(t)}"
+            for n, t in kind.fields
+            if n not in inherited
+        ]
+        lines += [
+            f"{n}: wl.Array({spelled(t)}, {', '.join(map(str, shape))})"
+            for n, t, shape in kind.arrays
+            if n not in inherited
+        ]
         lines += [f"{n}: {spelled(RefType(k))}" for n, k in kind.refs if n not in inherited]
-        return f"class {kind.name}({kind.base or ('wl.Event' if kind.event else 'wl.Entity')}):\n" + "\n".join(indented(lines))
+        return f"class {kind.name}({kind.base or ('wl.Event' if kind.event else 'wl.Entity')}):\n" + "\n".join(
+            indented(lines)
+        )
 
     def _default(self, kind: Type) -> str:
         if kind.shape or self.chance(0.6):
             return ""
         if kind == BOOL:
             return " = True"
-        return f" = {self.dice.choice((0.5, 1.5, 2.0))}" if kind.is_float else f" = {self.dice.randint(1, 9)}"
+        return f" = {self.rng.choice((0.5, 1.5, 2.0))}" if kind.is_float else f" = {self.rng.randint(1, 9)}"
 
     def _world(self) -> str:
         for k in range(8):
-            self.fields.append((f"w{k}", self.dice.choice(_PLAIN) if k > 3 else (INT, FLOAT, BOOL, Type("int64"))[k]))
+            self.fields.append((f"w{k}", self.rng.choice(_PLAIN) if k > 3 else (INT, FLOAT, BOOL, Type("int64"))[k]))
         self.arrays = [("wa0", INT, (4,)), ("wa1", FLOAT, (3, 2)), ("wa2", INT, (2, 3, 2))]
         self.config = [("cf", FLOAT, ()), ("ci", INT, ()), ("cb", BOOL, ()), ("ca", FLOAT, (4,)), ("cm", INT, (2, 3))]
         lines = [f"{n}: {spelled(t)}" for n, t in self.fields]
@@ -149,13 +188,13 @@ class WorldGenerator:
 
     def _helper(self, number: int) -> str:
         """A helper of numbers and vectors that may change its parameters."""
-        maker = StatementGenerator(self.dice, self.mode, list(self.helpers))
-        maker.in_helper, maker.left = True, self.dice.randint(2, 7)
+        maker = StatementGenerator(self.rng, self.mode, list(self.helpers))
+        maker.in_helper, maker.left = True, self.rng.randint(2, 7)
         plain = [BOOL, INT, FLOAT, *(t for t in _PLAIN if t.scalar != "float16")]
-        takes = [BOOL, *(self.dice.choice(plain) for _ in range(self.dice.randint(1, 3)))]
+        takes = [BOOL, *(self.rng.choice(plain) for _ in range(self.rng.randint(1, 3)))]
         if self.chance(0.4):
             takes.append(FLOAT)
-        gives = [self.dice.choice([FLOAT, INT, BOOL, *takes]) for _ in range(self.dice.choice((1, 1, 1, 2, 3)))]
+        gives = [self.rng.choice([FLOAT, INT, BOOL, *takes]) for _ in range(self.rng.choice((1, 1, 1, 2, 3)))]
         names = [f"p{k}" for k in range(len(takes))]
         for name, kind in zip(names, takes, strict=True):
             maker.scope.read(kind, name)
@@ -163,20 +202,20 @@ class WorldGenerator:
         result = ", ".join(maker.kept(t, maker.value(t, 1)) for t in gives)
         maker.leaving = f"return {result}"
         lines: list[str] = []
-        for _ in range(self.dice.randint(1, 4)):
+        for _ in range(self.rng.randint(1, 4)):
             lines += maker.statement(2)
         lines.append(f"return {', '.join(maker.kept(t, maker.value(t, 2)) for t in gives)}")
         head = ", ".join(f"{n}: {t}" for n, t in zip(names, takes, strict=True))
-        shape = HelperShape(f"h{number}", takes, gives)
+        shape = HelperSpec(f"h{number}", takes, gives)
         self.helpers.append(shape)
         arrow = f" -> {gives[0]}" if len(gives) == 1 and self.chance(0.5) else ""
         return f"@wl.function\ndef {shape.name}({head}){arrow}:\n" + "\n".join(indented(lines))
 
     def _system(self, name: str) -> tuple[str, str]:
         """The phase and the text of one system."""
-        sort = self.dice.choices(("entity", "world", "pair", "share", "reset", "observe"), (60, 12, 12, 8, 6, 2))[0]
-        own = None if sort == "world" or (sort == "reset" and self.chance(0.5)) else self.dice.choice(self.kinds)
-        maker = SystemGenerator(self.dice, self, own, "world" if own is None else sort)
+        sort = self.rng.choices(("entity", "world", "pair", "share", "reset", "observe"), (60, 12, 12, 8, 6, 2))[0]
+        own = None if sort == "world" or (sort == "reset" and self.chance(0.5)) else self.rng.choice(self.kinds)
+        maker = SystemGenerator(self.rng, self, own, "world" if own is None else sort)
         maker.enter_world()
         phase = sort if sort in ("reset", "observe") else "step"
         if sort == "pair":
@@ -186,22 +225,22 @@ class WorldGenerator:
         lines: list[str] = []
         decorator = "@wl.system"
         if sort == "share":
-            decorator = f"@wl.system(threads={self.dice.choice((32, 64))})"
+            decorator = f"@wl.system(threads={self.rng.choice((32, 64))})"
             lines += self._shared_loop(maker)
-        for _ in range(self.dice.randint(1, 4)):
+        for _ in range(self.rng.randint(1, 4)):
             lines += maker.statement(2)
         head = "world: Field" if own is None else f"e: {own.name}, world: Field"
         return phase, f"{decorator}\ndef {name}({head}):\n" + "\n".join(indented(lines))
 
     def _pair(self, name: str, maker: SystemGenerator) -> str:
         assert maker.own is not None
-        one, two = maker.own, self.dice.choice((maker.own, self.dice.choice(self.kinds)))
+        one, two = maker.own, self.rng.choice((maker.own, self.rng.choice(self.kinds)))
         maker.own = None
         maker.sort = "pair"
         maker.enter("a", one, own=False)
         maker.enter("b", two, own=False)
         lines: list[str] = []
-        for _ in range(self.dice.randint(1, 2)):
+        for _ in range(self.rng.randint(1, 2)):
             lines += maker.accumulate() or []
             lines += maker.statement(1)
         return f"@wl.system\ndef {name}(a: {one.name}, b: {two.name}, world: Field):\n" + "\n".join(indented(lines))
@@ -216,13 +255,19 @@ class WorldGenerator:
         written = {a.text for a in arrays}
         maker.scope.arrays = [a for a in maker.scope.arrays if a.text not in written]
         maker.frozen |= {n for n, _ in maker.scope.locals}
-        gathered = [(t, k) for t, k in maker.scope.writes if t.startswith("e.") and k.scalar in ("int32", "int64", "bool") and not k.shape]
-        gathered = self.dice.sample(gathered, min(2, len(gathered)))
+        gathered = [
+            (t, k)
+            for t, k in maker.scope.writes
+            if t.startswith("e.") and k.scalar in ("int32", "int64", "bool") and not k.shape
+        ]
+        gathered = self.rng.sample(gathered, min(2, len(gathered)))
         taken = {t for t, _ in gathered}
         for texts in maker.scope.reads.values():
             texts[:] = [t for t in texts if t not in taken]
         maker.scope.writes, maker.scope.array_writes, maker.scope.ref_writes, maker.leaving = [], [], [], ""
-        maker.scope.adds += [(t, k, self.dice.choice(("|", "&") if k == BOOL else ("add", "min", "max"))) for t, k in gathered]
+        maker.scope.adds += [
+            (t, k, self.rng.choice(("|", "&") if k == BOOL else ("add", "min", "max"))) for t, k in gathered
+        ]
         turn = maker.fresh("t")
         maker.scope.read(INT, turn)
         maker.scope.bounded.append((turn, turns))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from worldloom.testing.scope import HelperShape, Scope
+from worldloom.testing.scope import HelperSpec, Scope
 from worldloom.testing.types import BOOL, FLOAT, FLOATS, INT, INTEGERS, SCALARS, RefType, Type, widens
 
 VEC2, VEC3, VEC4 = (Type("float32", (n,), "vec") for n in (2, 3, 4))
@@ -27,13 +27,13 @@ class ExpressionGenerator:
         helpers: The helpers that may be called.
     """
 
-    def __init__(self, dice: random.Random, mode: str, helpers: list[HelperShape]) -> None:
-        self.dice, self.mode, self.helpers = dice, mode, helpers
+    def __init__(self, rng: random.Random, mode: str, helpers: list[HelperSpec]) -> None:
+        self.rng, self.mode, self.helpers = rng, mode, helpers
         self.scope = Scope()
         self.in_helper = False
 
     def chance(self, share: float) -> bool:
-        return self.dice.random() < share
+        return self.rng.random() < share
 
     # -- any type ----------------------------------------------------------------------------------------------------
 
@@ -52,7 +52,7 @@ class ExpressionGenerator:
     def known(self, kind: Any) -> str | None:
         """Something of a type that can be read."""
         texts = self.scope.reads.get(kind)
-        return self.dice.choice(texts) if texts else None
+        return self.rng.choice(texts) if texts else None
 
     def leaf(self, kind: Type, typed: bool) -> str:
         if not typed and self.chance(0.3):
@@ -68,43 +68,50 @@ class ExpressionGenerator:
     def element(self, kind: Type) -> str | None:
         """An element of an array, or a number of a vector."""
         arrays = [a for a in self.scope.arrays if a.type == kind]
-        vectors = [(k, t) for k, texts in self.scope.reads.items() if isinstance(k, Type) and k.shape and k.element == kind for t in texts]
+        vectors = [
+            (k, t)
+            for k, texts in self.scope.reads.items()
+            if isinstance(k, Type) and k.shape and k.element == kind
+            for t in texts
+        ]
         if arrays and (not vectors or self.chance(0.6)):
-            array = self.dice.choice(arrays)
+            array = self.rng.choice(arrays)
             return f"{array.text}[{', '.join(self.index(size) for size in array.shape)}]"
         if not vectors:
             return None
-        holder, text = self.dice.choice(vectors)
+        holder, text = self.rng.choice(vectors)
         if len(holder.shape) == 1 and self.chance(0.6):
-            return f"{text}.{self.dice.choice(LETTERS[: holder.shape[0]])}"
+            return f"{text}.{self.rng.choice(LETTERS[: holder.shape[0]])}"
         return f"{text}[{', '.join(self.index(size) for size in holder.shape)}]"
 
     def index(self, size: int) -> str:
         """An index of ``size`` elements; rarely one that may not exist."""
-        chosen = self.dice.random()
+        chosen = self.rng.random()
         counters = [name for name, bound in self.scope.bounded if bound <= size]
         if counters and chosen < 0.4:
-            return self.dice.choice(counters)
+            return self.rng.choice(counters)
         if chosen < 0.5:
-            return str(self.dice.randrange(-size, size))
+            return str(self.rng.randrange(-size, size))
         if chosen < 0.75:
             return f"{self.whole(INT, 1)} % {size}"
         if chosen < 0.97:
             return f"wl.clamp({self.whole(INT, 1)}, 0, {size - 1})"
         free = self.whole(INT, 1)
-        return f"{free} % {size}" if free == "LIMIT" or free.startswith("len(") else free  # known beforehand, it would be refused
+        return (
+            f"{free} % {size}" if free == "LIMIT" or free.startswith("len(") else free
+        )  # known beforehand, it would be refused
 
     def literal(self, kind: Type) -> str:
         if kind.is_float:
             return self.real_literal()
         info = np.iinfo(kind.scalar)
-        chosen = self.dice.random()
+        chosen = self.rng.random()
         if chosen < 0.75:
-            number = self.dice.randint(max(info.min, -4), 9)
+            number = self.rng.randint(max(info.min, -4), 9)
         elif chosen < 0.9:
-            number = self.dice.choice((info.min, info.max, info.max - 1, info.max // 2))
+            number = self.rng.choice((info.min, info.max, info.max - 1, info.max // 2))
         else:
-            number = self.dice.randint(info.min, info.max)
+            number = self.rng.randint(info.min, info.max)
         number = min(max(number, -(2**31)), 2**31 - 1)
         return f"({number})" if number < 0 else str(number)
 
@@ -118,11 +125,21 @@ class ExpressionGenerator:
             (2, lambda: self.arithmetic(kind, depth, ("//", "%"))),
             (2, lambda: self.arithmetic(kind, depth, ("&", "|", "^"))),
             (1, lambda: self.arithmetic(kind, depth, ("<<", ">>"))),
-            (1, lambda: f"(-{self.whole(kind, depth - 1)})" if self.chance(0.6) else f"(~{self.whole(kind, depth - 1)})"),
-            (1.5, lambda: f"({self.value(kind, depth - 1)} if {self.truth(depth - 1)} else {self.value(kind, depth - 1, typed=False)})"),
+            (
+                1,
+                lambda: (
+                    f"(-{self.whole(kind, depth - 1)})" if self.chance(0.6) else f"(~{self.whole(kind, depth - 1)})"
+                ),
+            ),
+            (
+                1.5,
+                lambda: (
+                    f"({self.value(kind, depth - 1)} if {self.truth(depth - 1)} else {self.value(kind, depth - 1, typed=False)})"
+                ),
+            ),
             (1.5, lambda: self.function(kind, depth)),
             (3 if kind == INT else 5, lambda: self.converted(kind, depth)),
-            (0.5, lambda: f"({self.whole(kind, depth - 1)} ** {self.dice.choice((2, 3))})"),
+            (0.5, lambda: f"({self.whole(kind, depth - 1)} ** {self.rng.choice((2, 3))})"),
             (1, lambda: self.called(kind, depth) or self.leaf(kind, typed)),
         ]
         if kind == INT:
@@ -130,40 +147,42 @@ class ExpressionGenerator:
         return self.pick(makers)
 
     def pick(self, makers: list[tuple[float, Callable[[], str]]]) -> str:
-        return self.dice.choices([make for _, make in makers], [weight for weight, _ in makers])[0]()
+        return self.rng.choices([make for _, make in makers], [weight for weight, _ in makers])[0]()
 
     def arithmetic(self, kind: Type, depth: int, operators: tuple[str, ...]) -> str:
         sides = [self.value(kind, depth - 1), self.other_side(kind, depth - 1)]
         if self.chance(0.5):
             sides.reverse()
-        return f"({sides[0]} {self.dice.choice(operators)} {sides[1]})"
+        return f"({sides[0]} {self.rng.choice(operators)} {sides[1]})"
 
     def other_side(self, kind: Type, depth: int) -> str:
         """The other side of an operation: of the same type, a bare number, or of a narrower type."""
         if self.chance(0.15) and kind.is_integer:
-            narrower = [s for s in INTEGERS if s != kind.scalar and widens(s, kind.scalar) and Type(s) in self.scope.reads]
+            narrower = [
+                s for s in INTEGERS if s != kind.scalar and widens(s, kind.scalar) and Type(s) in self.scope.reads
+            ]
             if narrower:
-                return self.value(Type(self.dice.choice(narrower)), depth - 1)
+                return self.value(Type(self.rng.choice(narrower)), depth - 1)
         return self.value(kind, depth, typed=False)
 
     def function(self, kind: Type, depth: int) -> str:
         a = self.value(kind, depth - 1)
-        chosen = self.dice.randrange(5)
+        chosen = self.rng.randrange(5)
         if chosen == 0:
             return f"abs({a})"
         if chosen == 1:
-            return f"{self.dice.choice(('min', 'max', 'wl.min', 'wl.max'))}({a}, {self.value(kind, depth - 1, typed=False)})"
+            return f"{self.rng.choice(('min', 'max', 'wl.min', 'wl.max'))}({a}, {self.value(kind, depth - 1, typed=False)})"
         if chosen == 2:
-            return f"{self.dice.choice(('min', 'max'))}({a}, {self.value(kind, depth - 2, typed=False)}, {self.value(kind, depth - 2)})"
+            return f"{self.rng.choice(('min', 'max'))}({a}, {self.value(kind, depth - 2, typed=False)}, {self.value(kind, depth - 2)})"
         if chosen == 3:
             return f"wl.clamp({a}, {self.literal(kind)}, {self.literal(kind)})"
-        return f"wl.{self.dice.choice(('sign', 'nonzero'))}({a})"
+        return f"wl.{self.rng.choice(('sign', 'nonzero'))}({a})"
 
     def converted(self, kind: Type, depth: int) -> str:
         """A number of another type, converted."""
         sources = [s for s in SCALARS if s != kind.scalar and (self.mode != "smooth" or s not in FLOATS)]
         present = [s for s in sources if Type(s) in self.scope.reads]
-        source = Type(self.dice.choice(present or sources))
+        source = Type(self.rng.choice(present or sources))
         return self.cast(kind, self.value(source, depth - 1))
 
     def called(self, kind: Type, depth: int) -> str | None:
@@ -171,27 +190,48 @@ class ExpressionGenerator:
         fitting = [h for h in self.helpers if h.gives == [kind]]
         if not fitting:
             return None
-        helper = self.dice.choice(fitting)
+        helper = self.rng.choice(fitting)
         return f"{helper.name}({', '.join(self.value(t, min(depth - 1, 1)) for t in helper.takes)})"
 
     def special_int(self, depth: int) -> str:
         arrays = [a for a in self.scope.arrays if len(a.shape) == 1]
         if arrays and self.chance(0.3):
-            return f"len({self.dice.choice(arrays).text})"
+            return f"len({self.rng.choice(arrays).text})"
         if self.mode != "smooth" and self.chance(0.5):
             return f"round({self.real(FLOAT, depth - 1)})"
         vector = self.known(VEC3) if self.mode != "smooth" else None
-        return f"wl.{self.dice.choice(('argmin', 'argmax'))}({vector})" if vector and self.mode != "any" else self.leaf(INT, True)
+        return (
+            f"wl.{self.rng.choice(('argmin', 'argmax'))}({vector})"
+            if vector and self.mode != "any"
+            else self.leaf(INT, True)
+        )
 
     # -- real numbers ------------------------------------------------------------------------------------------------
 
     def real_literal(self) -> str:
         if self.mode == "smooth":
-            return self.dice.choice(("0.5", "1.5", "0.3", "1.25", "2.0"))
+            return self.rng.choice(("0.5", "1.5", "0.3", "1.25", "2.0"))
         if self.mode == "dyadic":
-            number = self.dice.randint(-6, 6) / 2
+            number = self.rng.randint(-6, 6) / 2
         else:
-            number = self.dice.choice((0.0, 0.5, 1.0, -1.0, 2.0, 0.1, -0.3, 3.14, 1e6, 1e-6, 1e30, -2.5, 65504.0, round(self.dice.gauss(0, 10), 3)))
+            number = self.rng.choice(
+                (
+                    0.0,
+                    0.5,
+                    1.0,
+                    -1.0,
+                    2.0,
+                    0.1,
+                    -0.3,
+                    3.14,
+                    1e6,
+                    1e-6,
+                    1e30,
+                    -2.5,
+                    65504.0,
+                    round(self.rng.gauss(0, 10), 3),
+                )
+            )
         return f"({number})" if number < 0 else str(number)
 
     def real(self, kind: Type, depth: int = 2, typed: bool = True) -> str:
@@ -202,22 +242,44 @@ class ExpressionGenerator:
         operators = ("+", "*", "/") if self.mode == "smooth" else ("+", "-", "*", "/")
         makers: list[tuple[float, Callable[[], str]]] = [
             (6, lambda: self.arithmetic(kind, depth, operators)),
-            (1.5, lambda: f"({self.value(kind, depth - 1)} if {self.truth(depth - 1)} else {self.value(kind, depth - 1, typed=False)})"),
+            (
+                1.5,
+                lambda: (
+                    f"({self.value(kind, depth - 1)} if {self.truth(depth - 1)} else {self.value(kind, depth - 1, typed=False)})"
+                ),
+            ),
             (1.5, lambda: self.extreme_real(kind, depth)),
             (0.7, lambda: f"wl.sqrt({'' if self.mode == 'smooth' else 'abs'}({self.real(kind, depth - 1)}))"),
-            (0.5, lambda: f"({self.real(kind, depth - 1)} ** {self.dice.choice((2, 3))})"),
+            (0.5, lambda: f"({self.real(kind, depth - 1)} ** {self.rng.choice((2, 3))})"),
             (1, lambda: self.called(kind, depth) or self.leaf(kind, typed)),
             (1, lambda: self.from_vector(depth) if kind == FLOAT else self.leaf(kind, typed)),
         ]
         if self.mode == "any":
             makers += [
                 (0.7, lambda: self.arithmetic(kind, depth, ("//", "%"))),
-                (1, lambda: f"wl.{self.dice.choice(('floor', 'ceil', 'trunc', 'rint', 'sign', 'frac'))}({self.real(kind, depth - 1)})"),
+                (
+                    1,
+                    lambda: (
+                        f"wl.{self.rng.choice(('floor', 'ceil', 'trunc', 'rint', 'sign', 'frac'))}({self.real(kind, depth - 1)})"
+                    ),
+                ),
                 (0.7, lambda: f"(-{self.real(kind, depth - 1)})"),
                 (0.7, lambda: f"abs({self.real(kind, depth - 1)})"),
                 (1.5, lambda: self.converted(kind, depth)),
-                (0.5, lambda: f"({self.whole(INT, depth - 1)} / {self.whole(INT, depth - 1)})" if kind == FLOAT else self.leaf(kind, typed)),
-                (0.5, lambda: f"wl.lerp({self.real(kind, depth - 2)}, {self.real(kind, depth - 2)}, {self.real(kind, depth - 2)})"),
+                (
+                    0.5,
+                    lambda: (
+                        f"({self.whole(INT, depth - 1)} / {self.whole(INT, depth - 1)})"
+                        if kind == FLOAT
+                        else self.leaf(kind, typed)
+                    ),
+                ),
+                (
+                    0.5,
+                    lambda: (
+                        f"wl.lerp({self.real(kind, depth - 2)}, {self.real(kind, depth - 2)}, {self.real(kind, depth - 2)})"
+                    ),
+                ),
             ]
         else:
             makers.append((1, lambda: self.cast(kind, f"{self.whole(INT, 1)} % 5 + 1")))
@@ -226,12 +288,12 @@ class ExpressionGenerator:
     def extreme_real(self, kind: Type, depth: int) -> str:
         """The smaller or the larger of two; 0 is added since devices may choose either of 0.0 and -0.0 in fast mode."""
         a, b = self.real(kind, depth - 1), self.real(kind, depth - 1)
-        return f"({self.dice.choice(('min', 'max'))}({a}, {b}) + 0.0)"
+        return f"({self.rng.choice(('min', 'max'))}({a}, {b}) + 0.0)"
 
     def from_vector(self, depth: int) -> str:
-        kind = self.dice.choice((VEC2, VEC3, VEC4))
+        kind = self.rng.choice((VEC2, VEC3, VEC4))
         a, b = self.composite(kind, min(depth - 1, 1)), self.composite(kind, min(depth - 1, 1))
-        return self.dice.choice((f"wl.dot({a}, {b})", f"wl.length_sq({a})", f"wl.length({a})"))
+        return self.rng.choice((f"wl.dot({a}, {b})", f"wl.length_sq({a})", f"wl.length({a})"))
 
     def factor(self, kind: Type) -> str:
         """A small multiple of a half."""
@@ -243,13 +305,28 @@ class ExpressionGenerator:
         if kind != FLOAT:
             return self.leaf(kind, True)
         makers: list[tuple[float, Callable[[], str]]] = [
-            (4, lambda: f"({self.real(kind, depth - 1)} {self.dice.choice('+-')} {self.real(kind, depth - 1, typed=False)})"),
+            (
+                4,
+                lambda: (
+                    f"({self.real(kind, depth - 1)} {self.rng.choice('+-')} {self.real(kind, depth - 1, typed=False)})"
+                ),
+            ),
             (4, lambda: f"({self.factor(kind)} * {self.factor(kind)})"),
-            (2, lambda: f"({self.real(kind, depth - 1)} if {self.truth(depth - 1)} else {self.real(kind, depth - 1, typed=False)})"),
-            (1, lambda: f"{self.dice.choice(('min', 'max'))}({self.real(kind, depth - 1)}, {self.real(kind, depth - 1)})"),
+            (
+                2,
+                lambda: (
+                    f"({self.real(kind, depth - 1)} if {self.truth(depth - 1)} else {self.real(kind, depth - 1, typed=False)})"
+                ),
+            ),
+            (
+                1,
+                lambda: (
+                    f"{self.rng.choice(('min', 'max'))}({self.real(kind, depth - 1)}, {self.real(kind, depth - 1)})"
+                ),
+            ),
             (1, lambda: f"(-{self.real(kind, depth - 1)})"),
             (1, lambda: f"abs({self.real(kind, depth - 1)})"),
-            (1, lambda: f"wl.{self.dice.choice(('floor', 'ceil', 'rint'))}({self.real(kind, depth - 1)})"),
+            (1, lambda: f"wl.{self.rng.choice(('floor', 'ceil', 'rint'))}({self.real(kind, depth - 1)})"),
             (1, lambda: f"float({self.whole(INT, 1)} % 8)"),
             (1, lambda: self.called(kind, depth) or self.leaf(kind, True)),
         ]
@@ -265,18 +342,36 @@ class ExpressionGenerator:
             return self.built(kind, 0)
         makers: list[tuple[float, Callable[[], str]]] = [
             (3, lambda: self.built(kind, depth - 1)),
-            (1, lambda: f"({self.composite(kind, depth - 1)} if {self.truth(depth - 1)} else {self.composite(kind, depth - 1)})"),
+            (
+                1,
+                lambda: (
+                    f"({self.composite(kind, depth - 1)} if {self.truth(depth - 1)} else {self.composite(kind, depth - 1)})"
+                ),
+            ),
             (0.7, lambda: self.called(kind, depth) or self.built(kind, 0)),
         ]
         if kind.scalar == "int32" or self.mode != "dyadic":
             signs = ("+",) if self.mode == "smooth" and kind.is_float else ("+", "-")
             makers += [
-                (3, lambda: f"({self.composite(kind, depth - 1)} {self.dice.choice(signs)} {self.composite(kind, depth - 1)})"),
-                (2, lambda: f"({self.composite(kind, depth - 1)} * {self.value(kind.element, depth - 1, typed=False)})"),
-                (1, lambda: f"({self.value(kind.element, depth - 1, typed=False)} * {self.composite(kind, depth - 1)})"),
+                (
+                    3,
+                    lambda: (
+                        f"({self.composite(kind, depth - 1)} {self.rng.choice(signs)} {self.composite(kind, depth - 1)})"
+                    ),
+                ),
+                (
+                    2,
+                    lambda: f"({self.composite(kind, depth - 1)} * {self.value(kind.element, depth - 1, typed=False)})",
+                ),
+                (
+                    1,
+                    lambda: f"({self.value(kind.element, depth - 1, typed=False)} * {self.composite(kind, depth - 1)})",
+                ),
             ]
             if kind.family == "vec":
-                makers.append((1, lambda: f"wl.cw_mul({self.composite(kind, depth - 1)}, {self.composite(kind, depth - 1)})"))
+                makers.append(
+                    (1, lambda: f"wl.cw_mul({self.composite(kind, depth - 1)}, {self.composite(kind, depth - 1)})")
+                )
         if kind.family == "vec" and self.mode == "any":
             makers += [
                 (0.7, lambda: f"(-{self.composite(kind, depth - 1)})"),
@@ -285,8 +380,12 @@ class ExpressionGenerator:
             if kind.is_float:
                 makers.append((0.5, lambda: f"wl.normalize({self.composite(kind, depth - 1)})"))
         if kind == VEC3 and self.mode == "any":
-            makers.append((0.7, lambda: f"wl.cross({self.composite(VEC3, depth - 1)}, {self.composite(VEC3, depth - 1)})"))
-            makers.append((0.5, lambda: f"wl.quat_rotate({self.composite(QUAT, 0)}, {self.composite(VEC3, depth - 1)})"))
+            makers.append(
+                (0.7, lambda: f"wl.cross({self.composite(VEC3, depth - 1)}, {self.composite(VEC3, depth - 1)})")
+            )
+            makers.append(
+                (0.5, lambda: f"wl.quat_rotate({self.composite(QUAT, 0)}, {self.composite(VEC3, depth - 1)})")
+            )
         if kind.family == "mat" and self.mode == "any":
             vector, inner = Type("float32", kind.shape[:1], "vec"), depth - 1
             makers += [
@@ -315,42 +414,65 @@ class ExpressionGenerator:
 
     def truth(self, depth: int = 2) -> str:
         if depth <= 0 or self.chance(0.25):
-            return self.known(BOOL) or self.dice.choice(("True", "False"))
+            return self.known(BOOL) or self.rng.choice(("True", "False"))
         makers: list[tuple[float, Callable[[], str]]] = [
             (5, lambda: self.comparison(depth)),
-            (1.5, lambda: f"({self.truth(depth - 1)} {self.dice.choice(('and', 'or'))} {self.truth(depth - 1)})"),
+            (1.5, lambda: f"({self.truth(depth - 1)} {self.rng.choice(('and', 'or'))} {self.truth(depth - 1)})"),
             (1, lambda: f"(not {self.truth(depth - 1)})"),
-            (0.7, lambda: f"({self.truth(depth - 1)} {self.dice.choice('&|^')} {self.truth(depth - 1)})"),
+            (0.7, lambda: f"({self.truth(depth - 1)} {self.rng.choice('&|^')} {self.truth(depth - 1)})"),
             (1, lambda: self.chain(depth)),
-            (0.7, lambda: f"({self.whole(INT, depth - 1)} in ({self.literal(INT)}, {self.literal(INT)}, {self.whole(INT, 0)}))"),
+            (
+                0.7,
+                lambda: (
+                    f"({self.whole(INT, depth - 1)} in ({self.literal(INT)}, {self.literal(INT)}, {self.whole(INT, 0)}))"
+                ),
+            ),
             (0.5, lambda: f"bool({self.value(self.number_type(), depth - 1)})"),
             (0.7, lambda: f"({self.truth(depth - 1)} if {self.truth(depth - 1)} else {self.truth(depth - 1)})"),
         ]
         if self.scope.refs:
             makers.append((2, self.about_reference))
         if self.mode == "any":
-            makers.append((0.5, lambda: f"wl.{self.dice.choice(('isnan', 'isinf', 'isfinite'))}({self.real(FLOAT, depth - 1)})"))
+            makers.append(
+                (0.5, lambda: f"wl.{self.rng.choice(('isnan', 'isinf', 'isfinite'))}({self.real(FLOAT, depth - 1)})")
+            )
         return self.pick(makers)
 
     def number_type(self) -> Type:
         """A type of numbers of which there are some in scope."""
-        found = [k for k in self.scope.reads if isinstance(k, Type) and not k.shape and k != BOOL and (self.mode != "smooth" or not k.is_float)]
-        return self.dice.choice(found) if found else INT
+        found = [
+            k
+            for k in self.scope.reads
+            if isinstance(k, Type) and not k.shape and k != BOOL and (self.mode != "smooth" or not k.is_float)
+        ]
+        return self.rng.choice(found) if found else INT
 
     def comparison(self, depth: int) -> str:
         kind = self.number_type()
-        return f"({self.value(kind, depth - 1)} {self.dice.choice(_COMPARE)} {self.value(kind, depth - 1, typed=False)})"
+        return f"({self.value(kind, depth - 1)} {self.rng.choice(_COMPARE)} {self.value(kind, depth - 1, typed=False)})"
 
     def chain(self, depth: int) -> str:
         kind = self.number_type()
-        low, middle, high = self.value(kind, 0, typed=False), self.value(kind, depth - 1), self.value(kind, 0, typed=False)
-        return f"({low} {self.dice.choice(_COMPARE)} {middle} {self.dice.choice(_COMPARE)} {high})"
+        low, middle, high = (
+            self.value(kind, 0, typed=False),
+            self.value(kind, depth - 1),
+            self.value(kind, 0, typed=False),
+        )
+        return f"({low} {self.rng.choice(_COMPARE)} {middle} {self.rng.choice(_COMPARE)} {high})"
 
     def about_reference(self) -> str:
-        text, kind = self.dice.choice(self.scope.refs)
+        text, kind = self.rng.choice(self.scope.refs)
         others = [t for t, k in self.scope.refs if k == kind]
-        return self.dice.choice((f"{text}.alive", f"({text} is None)", f"({text} is not None)", f"({text} == {self.dice.choice(others)})", f"({text} != None)"))
+        return self.rng.choice(
+            (
+                f"{text}.alive",
+                f"({text} is None)",
+                f"({text} is not None)",
+                f"({text} == {self.rng.choice(others)})",
+                f"({text} != None)",
+            )
+        )
 
     def reference(self, kind: str) -> str:
         known = [t for t, k in self.scope.refs if k == kind] + [f"{t}.ref" for t, k in self.scope.rows if k == kind]
-        return self.dice.choice(known) if known and self.chance(0.8) else "None"
+        return self.rng.choice(known) if known and self.chance(0.8) else "None"

@@ -8,7 +8,7 @@ from typing import Any
 
 from worldloom.testing.functions import ROUGH
 from worldloom.testing.generate_expressions import ExpressionGenerator
-from worldloom.testing.scope import HelperShape
+from worldloom.testing.scope import HelperSpec
 from worldloom.testing.types import BOOL, FLOAT, INT, Type
 
 Maker = Callable[[int], list[str]]
@@ -24,8 +24,8 @@ class StatementGenerator(ExpressionGenerator):
     ``left`` is how many statements the system may still have, ``loops`` how many loops are around the one at hand.
     """
 
-    def __init__(self, dice: random.Random, mode: str, helpers: list[HelperShape]) -> None:
-        super().__init__(dice, mode, helpers)
+    def __init__(self, rng: random.Random, mode: str, helpers: list[HelperSpec]) -> None:
+        super().__init__(rng, mode, helpers)
         self.left = 12
         self.loops = 0
         self.names = 0
@@ -47,7 +47,7 @@ class StatementGenerator(ExpressionGenerator):
         """One to ``most`` statements in a scope of their own."""
         outer, self.scope = self.scope, self.scope.copy()
         lines: list[str] = []
-        for _ in range(self.dice.randint(1, most)):
+        for _ in range(self.rng.randint(1, most)):
             lines += self.statement(depth)
         self.scope = outer
         return lines or ["pass"]
@@ -65,7 +65,7 @@ class StatementGenerator(ExpressionGenerator):
             (2, self.over_rows),
             (0.8, self.leave),
         ]
-        return self.dice.choices([make for _, make in makers], [weight for weight, _ in makers])[0](depth)
+        return self.rng.choices([make for _, make in makers], [weight for weight, _ in makers])[0](depth)
 
     def simple(self) -> list[str]:
         """A statement without blocks."""
@@ -84,7 +84,7 @@ class StatementGenerator(ExpressionGenerator):
             (0.5, self.rough),
         ]
         for _ in range(6):
-            made = self.dice.choices([make for _, make in makers], [weight for weight, _ in makers])[0]()
+            made = self.rng.choices([make for _, make in makers], [weight for weight, _ in makers])[0]()
             if made:
                 return made
         return self.new_local()
@@ -102,7 +102,7 @@ class StatementGenerator(ExpressionGenerator):
 
     def some_type(self) -> Type:
         found = [k for k in self.scope.reads if isinstance(k, Type)]
-        return self.dice.choice([*found, BOOL, INT, FLOAT])
+        return self.rng.choice([*found, BOOL, INT, FLOAT])
 
     def new_local(self) -> list[str]:
         kind, name = self.some_type(), self.fresh()
@@ -115,7 +115,7 @@ class StatementGenerator(ExpressionGenerator):
         known = [(n, k) for n, k in self.scope.locals if n not in self.frozen]
         if not known:
             return None
-        name, kind = self.dice.choice(known)
+        name, kind = self.rng.choice(known)
         return self.assigned(name, kind)
 
     def assigned(self, name: str, kind: Type) -> list[str]:
@@ -127,36 +127,36 @@ class StatementGenerator(ExpressionGenerator):
     def augmented(self, kind: Type) -> str | None:
         """An operator and its right side that keep the type of the left one."""
         if kind == BOOL:
-            return f"{self.dice.choice('&|^')}= {self.truth()}"
+            return f"{self.rng.choice('&|^')}= {self.truth()}"
         if kind.is_integer and not kind.shape:
-            operator = self.dice.choice(("+", "-", "*", "//", "%", "&", "|", "^", "<<", ">>"))
+            operator = self.rng.choice(("+", "-", "*", "//", "%", "&", "|", "^", "<<", ">>"))
             return f"{operator}= {self.value(kind, 2, typed=False)}"
         if kind.is_float and self.mode == "any" and not kind.shape:
-            return f"{self.dice.choice(('+', '-', '*', '/'))}= {self.value(kind, 2, typed=False)}"
+            return f"{self.rng.choice(('+', '-', '*', '/'))}= {self.value(kind, 2, typed=False)}"
         if kind.is_float and self.mode == "any" and kind.family == "vec":
-            return f"{self.dice.choice(('+', '-'))}= {self.composite(kind, 1)}"
+            return f"{self.rng.choice(('+', '-'))}= {self.composite(kind, 1)}"
         return None
 
     def store(self) -> list[str] | None:
         if not self.scope.writes:
             return None
-        return self.assigned(*self.dice.choice(self.scope.writes))
+        return self.assigned(*self.rng.choice(self.scope.writes))
 
     def change(self) -> list[str] | None:
         """``x.n = x.n + ...``: what is stored depends on what was there."""
         if not self.scope.writes:
             return None
-        name, kind = self.dice.choice(self.scope.writes)
+        name, kind = self.rng.choice(self.scope.writes)
         if kind == BOOL:
             return [f"{name} = not {name}"]
         if kind.is_integer and not kind.shape:
-            return [f"{name} = {name} {self.dice.choice('+-*')} {self.value(kind, 1, typed=False)}"]
+            return [f"{name} = {name} {self.rng.choice('+-*')} {self.value(kind, 1, typed=False)}"]
         return self.assigned(name, kind)
 
     def store_element(self) -> list[str] | None:
         if not self.scope.array_writes:
             return None
-        array = self.dice.choice(self.scope.array_writes)
+        array = self.rng.choice(self.scope.array_writes)
         place = f"{array.text}[{', '.join(self.index(size) for size in array.shape)}]"
         return self.assigned(place, array.type)
 
@@ -165,34 +165,38 @@ class StatementGenerator(ExpressionGenerator):
         vectors = [(t, k) for t, k in (*self.scope.writes, *self.scope.locals) if k.shape and t not in self.frozen]
         if not vectors:
             return None
-        text, kind = self.dice.choice(vectors)
+        text, kind = self.rng.choice(vectors)
         letter = len(kind.shape) == 1 and self.chance(0.6)
-        place = f"{text}.{self.dice.choice('xyzw'[: kind.shape[0]])}" if letter else f"{text}[{', '.join(self.index(size) for size in kind.shape)}]"
+        place = (
+            f"{text}.{self.rng.choice('xyzw'[: kind.shape[0]])}"
+            if letter
+            else f"{text}[{', '.join(self.index(size) for size in kind.shape)}]"
+        )
         return [f"{place} = {self.kept(kind.element, self.value(kind.element, 2, typed=False))}"]
 
     def swap(self) -> list[str] | None:
         places = [(t, k) for t, k in (*self.scope.writes, *self.scope.locals) if t not in self.frozen]
         if not places:
             return None
-        one, kind = self.dice.choice(places)
-        two = self.dice.choice([t for t, k in places if k == kind])
+        one, kind = self.rng.choice(places)
+        two = self.rng.choice([t for t, k in places if k == kind])
         return [f"{one}, {two} = {two}, {self.kept(kind, self.value(kind, 1))}"]
 
     def accumulate(self) -> list[str] | None:
         if not self.scope.adds:
             return None
-        text, kind, way = self.dice.choice(self.scope.adds)
+        text, kind, way = self.rng.choice(self.scope.adds)
         if way in ("|", "&"):
             return [f"{text} {way}= {self.truth()}"]
         if way == "add":
-            sign = "+" if self.mode == "smooth" and kind.is_float else self.dice.choice("+-")
+            sign = "+" if self.mode == "smooth" and kind.is_float else self.rng.choice("+-")
             return [f"{text} {sign}= {self.kept(kind, self.value(kind, 2, typed=False))}"]
         return [f"{text} = {way}({text}, {self.kept(kind, self.value(kind, 2, typed=False))})"]
 
     def store_reference(self) -> list[str] | None:
         if not self.scope.ref_writes:
             return None
-        text, kind = self.dice.choice(self.scope.ref_writes)
+        text, kind = self.rng.choice(self.scope.ref_writes)
         return [f"{text} = {self.reference(kind)}"]
 
     def several(self) -> list[str] | None:
@@ -200,7 +204,7 @@ class StatementGenerator(ExpressionGenerator):
         fitting = [h for h in self.helpers if len(h.gives) > 1]
         if not fitting:
             return None
-        helper = self.dice.choice(fitting)
+        helper = self.rng.choice(fitting)
         call = f"{helper.name}({', '.join(self.value(t, 1) for t in helper.takes)})"
         names = [self.fresh() for _ in helper.gives]
         for name, kind in zip(names, helper.gives, strict=True):
@@ -221,22 +225,35 @@ class StatementGenerator(ExpressionGenerator):
 
     def random_number(self) -> tuple[Type, str]:
         arrays = [a for a in self.scope.arrays if len(a.shape) == 1 and not a.type.shape]
-        chosen = self.dice.random()
+        chosen = self.rng.random()
         if arrays and chosen < 0.2:
-            array = self.dice.choice(arrays)
+            array = self.rng.choice(arrays)
             return array.type, f"world.choice({array.text})"
         if chosen < 0.3:
-            return INT, f"world.weighted(wl.vec3({self.dice.choice(('0.5', '1.0', '2.0'))}, 0.25, {self.dice.choice(('0.25', '0.0', '1.0'))}))"
+            return (
+                INT,
+                f"world.weighted(wl.vec3({self.rng.choice(('0.5', '1.0', '2.0'))}, 0.25, {self.rng.choice(('0.25', '0.0', '1.0'))}))",
+            )
         if chosen < 0.6:
-            return INT, self.dice.choice((f"world.integer({self.dice.randint(1, 9)})", f"world.integer({self.whole(INT, 1)}, {self.whole(INT, 1)})"))
+            return INT, self.rng.choice(
+                (
+                    f"world.integer({self.rng.randint(1, 9)})",
+                    f"world.integer({self.whole(INT, 1)}, {self.whole(INT, 1)})",
+                )
+            )
         if chosen < 0.7:
-            return INT, f"(world.integer(9) if {self.truth(1)} else world.integer({self.dice.randint(1, 5)}, 20))"
+            return INT, f"(world.integer(9) if {self.truth(1)} else world.integer({self.rng.randint(1, 5)}, 20))"
         if self.mode == "dyadic":
             return FLOAT, "wl.floor(world.random() * 8.0)"
         if self.mode == "smooth":
             return FLOAT, "world.random(0.5, 2.0)"
-        return FLOAT, self.dice.choice(
-            ("world.random()", "world.random(3.0)", "world.random(-2.0, 5.0)", f"world.random({self.real(FLOAT, 1)}, {self.real(FLOAT, 1)})")
+        return FLOAT, self.rng.choice(
+            (
+                "world.random()",
+                "world.random(3.0)",
+                "world.random(-2.0, 5.0)",
+                f"world.random({self.real(FLOAT, 1)}, {self.real(FLOAT, 1)})",
+            )
         )
 
     def rough(self) -> list[str] | None:
@@ -247,18 +264,18 @@ class StatementGenerator(ExpressionGenerator):
         sink = sinks[0].removesuffix("n0") + "rough"
         if self.draws and self.mode != "smooth" and self.chance(0.2):
             return [f"{sink} = world.normal(1.0, 2.0)"]
-        name, argument = self.dice.choice(ROUGH), self.real(FLOAT, 1)
+        name, argument = self.rng.choice(ROUGH), self.real(FLOAT, 1)
         if name == "atan2":
             return [f"{sink} = wl.atan2({argument}, {self.real(FLOAT, 1)})"]
         if name == "pow":
             return [f"{sink} = wl.pow(wl.clamp({argument}, 0.25, 4.0), wl.clamp({self.real(FLOAT, 0)}, 0.0, 3.0))"]
-        return [f"{sink} = wl.{name}(wl.clamp({argument}, 0.125, {self.dice.choice(('0.75', '3.0'))}))"]
+        return [f"{sink} = wl.{name}(wl.clamp({argument}, 0.125, {self.rng.choice(('0.75', '3.0'))}))"]
 
     # -- flow --------------------------------------------------------------------------------------------------------
 
     def condition(self) -> str:
         if self.draws and self.chance(0.08):
-            return f"world.integer(8) < {self.dice.randint(1, 7)}"
+            return f"world.integer(8) < {self.rng.randint(1, 7)}"
         if self.chance(0.1):
             known = self.known(INT)
             return known or self.truth()
@@ -277,13 +294,15 @@ class StatementGenerator(ExpressionGenerator):
         places = [t for t, k in (*self.scope.writes, *self.scope.locals) if k == BOOL and t not in self.frozen]
         if not places:
             return self.branch(depth)
-        flag = self.dice.choice(places)
+        flag = self.rng.choice(places)
         outer, self.scope = self.scope, self.scope.copy()
         before = self.simple() if self.chance(0.5) else []
         change = (
-            [f"if {self.truth()}:", f"    {flag} = {self.dice.choice(('False', f'not {flag}', self.truth()))}"] if self.chance(0.5) else [f"{flag} = False"]
+            [f"if {self.truth()}:", f"    {flag} = {self.rng.choice(('False', f'not {flag}', self.truth()))}"]
+            if self.chance(0.5)
+            else [f"{flag} = False"]
         )
-        kind = self.dice.randrange(3)
+        kind = self.rng.randrange(3)
         if kind == 0:
             loop = self.counted(depth, extra=change)
         elif kind == 1:
@@ -306,7 +325,7 @@ class StatementGenerator(ExpressionGenerator):
         self.loops += 1
         lines = self.block(depth - 1)
         if self.chance(0.25):
-            lines += [f"if {self.truth()}:", f"    {self.dice.choice(('break', 'continue'))}"]
+            lines += [f"if {self.truth()}:", f"    {self.rng.choice(('break', 'continue'))}"]
             lines += self.block(0, 1)
         self.loops -= 1
         self.draws = kept
@@ -315,16 +334,18 @@ class StatementGenerator(ExpressionGenerator):
         return lines
 
     def counted(self, depth: int, extra: list[str] | None = None) -> list[str]:
-        again = [name for name in self.counters if self.chance(0.2)]  # an inner loop may count with the variable of an outer one
-        name, bound = again[0] if again else self.fresh("i"), self.dice.randint(1, 4)
-        chosen = self.dice.random()
+        again = [
+            name for name in self.counters if self.chance(0.2)
+        ]  # an inner loop may count with the variable of an outer one
+        name, bound = again[0] if again else self.fresh("i"), self.rng.randint(1, 4)
+        chosen = self.rng.random()
         outer, self.scope = self.scope, self.scope.copy()
         if chosen < 0.5:
             head = f"range({bound})"
         elif chosen < 0.65:
             head, bound = f"range({bound}, -1, -1)", bound + 1
         elif chosen < 0.8:
-            head = f"range({self.dice.choice((0, 1))}, {bound}, {self.dice.choice((1, 2))})"
+            head = f"range({self.rng.choice((0, 1))}, {bound}, {self.rng.choice((1, 2))})"
         elif chosen < 0.92:
             head = f"range({self.whole(INT, 1)} % {bound + 1})"
         else:
@@ -342,7 +363,7 @@ class StatementGenerator(ExpressionGenerator):
 
     def stepped_range(self) -> str:
         """A range of few turns with unknown ends and steps, some of them at the ends of what an int holds."""
-        step = self.dice.choice((-5, -3, -2, 2, 3, 5))
+        step = self.rng.choice((-5, -3, -2, 2, 3, 5))
         if self.chance(0.5):
             return f"range({self.whole(INT, 1)} % 7, {self.whole(INT, 1)} % 9, {step})"
         end = 2**31 - 1 if step > 0 else -(2**31)
@@ -352,9 +373,14 @@ class StatementGenerator(ExpressionGenerator):
         name = self.fresh("n")
         outer, self.scope = self.scope, self.scope.copy()
         self.scope.read(INT, name)
-        tests = [f"{name} < {self.dice.randint(1, 4)}", self.truth()]
-        self.dice.shuffle(tests)
-        lines = [f"{name} = 0", f"while {' and '.join(tests)}:", f"    {name} += 1", *indented(self.looped(depth, extra))]
+        tests = [f"{name} < {self.rng.randint(1, 4)}", self.truth()]
+        self.rng.shuffle(tests)
+        lines = [
+            f"{name} = 0",
+            f"while {' and '.join(tests)}:",
+            f"    {name} += 1",
+            *indented(self.looped(depth, extra)),
+        ]
         self.scope = outer
         return lines
 
@@ -365,7 +391,7 @@ class StatementGenerator(ExpressionGenerator):
     def leave(self, depth: int) -> list[str]:
         """Leave the loop, the turn or the whole system."""
         if self.loops and self.chance(0.7):
-            return [f"if {self.truth()}:", f"    {self.dice.choice(('break', 'continue'))}"]
+            return [f"if {self.truth()}:", f"    {self.rng.choice(('break', 'continue'))}"]
         if not self.leaving:
             return self.simple()
         return [f"if {self.truth()}:", *indented(self.block(0, 1)), f"    {self.leaving}"]

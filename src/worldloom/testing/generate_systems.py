@@ -18,7 +18,7 @@ _WIDE = ("int32", "uint32", "int64", "uint64", "float32", "float64")
 
 
 @dataclass
-class KindShape:
+class KindSpec:
     """A generated kind: its components, arrays and references, and how many there are."""
 
     name: str
@@ -41,12 +41,12 @@ class KindShape:
 class SystemGenerator(StatementGenerator):
     """Writes one system: what it may touch is dealt out first, so that the rules against races hold by construction."""
 
-    def __init__(self, dice: random.Random, world: WorldGenerator, own: KindShape | None, sort: str) -> None:
-        super().__init__(dice, world.mode, world.helpers)
+    def __init__(self, rng: random.Random, world: WorldGenerator, own: KindSpec | None, sort: str) -> None:
+        super().__init__(rng, world.mode, world.helpers)
         self.world, self.own, self.sort = world, own, sort
         self.plan: dict[tuple[str, str], str] = {}
         self.ways: dict[tuple[str, str], str] = {}
-        self.left = dice.randint(3, 8)
+        self.left = rng.randint(3, 8)
         self.draws = sort != "observe"
         self.queries = self.chance(0.5)
         """Whether it may look for neighbours; places then stay as they are."""
@@ -57,7 +57,7 @@ class SystemGenerator(StatementGenerator):
             return "read"
         if name == "view":
             return "own" if self.sort == "observe" else "read"
-        return self.plan.setdefault((kind, name), self.dice.choices(("own", "read", "add"), (5, 3, 2))[0])
+        return self.plan.setdefault((kind, name), self.rng.choices(("own", "read", "add"), (5, 3, 2))[0])
 
     def way(self, kind: str, name: str, of: Type) -> str | None:
         """How many at once may change a component; None where they may not."""
@@ -69,9 +69,9 @@ class SystemGenerator(StatementGenerator):
             ways = ["add", "min", "max"] if of.scalar in _WIDE else []
         if of.is_float and self.mode == "any":
             ways = [w for w in ways if w == "add"]
-        return self.ways.setdefault((kind, name), self.dice.choice(ways)) if ways else None
+        return self.ways.setdefault((kind, name), self.rng.choice(ways)) if ways else None
 
-    def enter(self, name: str, kind: KindShape, own: bool) -> None:
+    def enter(self, name: str, kind: KindSpec, own: bool) -> None:
         """Let an entity into scope under a name; the own one may be changed, others accumulated into."""
         free, scope = own or self.sort == "world", self.scope
         for component, of in kind.fields:
@@ -110,7 +110,9 @@ class SystemGenerator(StatementGenerator):
         scope.read(INT, f"{name}.id")
         if kind.agent:
             scope.read(BOOL, f"{name}.active") if own or self.sort in ("world", "pair") else None
-        if not (own and any(k.base == kind.name for k in self.world.kinds)):  # a reference to it is of another kind where it is a derived one
+        if not (
+            own and any(k.base == kind.name for k in self.world.kinds)
+        ):  # a reference to it is of another kind where it is a derived one
             scope.rows.append((name, kind.name))
 
     def enter_world(self) -> None:
@@ -141,13 +143,17 @@ class SystemGenerator(StatementGenerator):
             scope.read(of, text)
 
     def over_rows(self, depth: int, extra: list[str] | None = None) -> list[str]:
-        kind, name = self.dice.choice(self.world.kinds), self.fresh("o")
+        kind, name = self.rng.choice(self.world.kinds), self.fresh("o")
         outer, self.scope = self.scope, self.scope.copy()
         head = f"for {name} in world.all({kind.name}):"
         if kind.position is not None and self.queries and self.chance(0.7):
             point = self.composite(kind.position, 1)
-            radius = self.dice.choice(("1.5", "4.0", "100.0"))
-            query = f"world.near({kind.name}, {point}, {radius})" if self.chance(0.5) else f"world.nearest({kind.name}, {point}, {self.dice.randint(1, 3)})"
+            radius = self.rng.choice(("1.5", "4.0", "100.0"))
+            query = (
+                f"world.near({kind.name}, {point}, {radius})"
+                if self.chance(0.5)
+                else f"world.nearest({kind.name}, {point}, {self.rng.randint(1, 3)})"
+            )
             if self.mode != "smooth":
                 head = f"for {name} in {query}:"
         self.enter(name, kind, own=False)
@@ -157,7 +163,9 @@ class SystemGenerator(StatementGenerator):
 
     def simple(self) -> list[str]:
         if self.chance(0.12):
-            made = self.dice.choice((self.by_reference, self.by_place, self.ending, self.coming, self.going, self.shuffled))()
+            made = self.rng.choice(
+                (self.by_reference, self.by_place, self.ending, self.spawning, self.despawning, self.shuffled)
+            )()
             if made:
                 return made
         return super().simple()
@@ -166,7 +174,7 @@ class SystemGenerator(StatementGenerator):
         """Follow a reference, mostly after asking whether it leads somewhere."""
         if not self.scope.refs:
             return None
-        text, kind = self.dice.choice(self.scope.refs)
+        text, kind = self.rng.choice(self.scope.refs)
         outer, self.scope = self.scope, self.scope.copy()
         name = self.fresh("o")
         self.enter(name, self.world.kind(kind), own=False)
@@ -176,7 +184,7 @@ class SystemGenerator(StatementGenerator):
         return [f"if {text}.alive:" if varies or self.chance(0.9) else "if True:", *indented(body)]
 
     def by_place(self) -> list[str] | None:
-        kind = self.dice.choice([k for k in self.world.kinds if not k.varies])
+        kind = self.rng.choice([k for k in self.world.kinds if not k.varies])
         outer, self.scope = self.scope, self.scope.copy()
         name = self.fresh("o")
         place = f"{self.whole(INT, 1)} % world.count({kind.name})" if self.chance(0.95) else self.whole(INT, 1)
@@ -193,32 +201,40 @@ class SystemGenerator(StatementGenerator):
         if self.sort == "observe" or self.chance(0.8):
             return None
         who = "e" if self.own is not None and self.own.agent and self.sort == "entity" and self.chance(0.7) else "world"
-        call = f"{who}.{self.dice.choice(('terminate', 'truncate'))}()"
+        call = f"{who}.{self.rng.choice(('terminate', 'truncate'))}()"
         if self.chance(0.2):
             call = f'world.fail("value {{value}}", {self.whole(INT, 1)})'
         return [f"if {self.truth()}:", f"    {call}"]
 
     def shuffled(self) -> list[str] | None:
         arrays = [a for a in self.scope.array_writes if len(a.shape) == 1 and a in self.scope.arrays]
-        return [f"world.shuffle({self.dice.choice(arrays).text})"] if arrays and self.draws and self.sort != "share" else None
+        return (
+            [f"world.shuffle({self.rng.choice(arrays).text})"]
+            if arrays and self.draws and self.sort != "share"
+            else None
+        )
 
-    def coming(self) -> list[str] | None:
+    def spawning(self) -> list[str] | None:
         """Spawn an entity."""
         kinds = [k for k in self.world.kinds if k.varies]
         if not kinds or self.sort in ("observe", "share") or self.loops > 1:
             return None
-        kind = self.dice.choice(kinds)
+        kind = self.rng.choice(kinds)
         given = [f"{n}={self.kept(t, self.value(t, 1, typed=False))}" for n, t in kind.fields if self.chance(0.4)]
         given += [f"{n}={self.reference(k)}" for n, k in kind.refs if self.chance(0.5)]
         call = f"world.spawn({', '.join([kind.name, *given])})"
         places = [t for t, k in self.scope.ref_writes if k == kind.name]
         if places and self.chance(0.5):
-            call = f"{self.dice.choice(places)} = {call}"
+            call = f"{self.rng.choice(places)} = {call}"
         return [call] if self.chance(0.3) else [f"if {self.truth()}:", f"    {call}"]
 
-    def going(self) -> list[str] | None:
+    def despawning(self) -> list[str] | None:
         """Despawn an entity."""
         if self.sort == "observe":
             return None
-        rows = [name for name, kind in self.scope.rows if self.world.kind(kind).varies and (self.sort != "share" or name != "e")]
-        return [f"if {self.truth()}:", f"    {self.dice.choice(rows)}.despawn()"] if rows else None
+        rows = [
+            name
+            for name, kind in self.scope.rows
+            if self.world.kind(kind).varies and (self.sort != "share" or name != "e")
+        ]
+        return [f"if {self.truth()}:", f"    {self.rng.choice(rows)}.despawn()"] if rows else None

@@ -62,12 +62,21 @@ class Reference:
         config: Values of the configuration, for all worlds or with a first axis of worlds.
     """
 
-    def __init__(self, text: str, num_worlds: int, seed: int = 0, autoreset: str = "same_step", config: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        text: str,
+        num_worlds: int,
+        seed: int = 0,
+        autoreset: str = "same_step",
+        config: dict[str, Any] | None = None,
+    ) -> None:
         self.autoreset = autoreset
         tree = ast.parse(text)
         classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
         self.constants = _constants(tree)
-        call = next(n.value for n in tree.body if isinstance(n, ast.Assign) and ast.unparse(n.targets[0]) == "DEFINITION")
+        call = next(
+            n.value for n in tree.body if isinstance(n, ast.Assign) and ast.unparse(n.targets[0]) == "DEFINITION"
+        )
         assert isinstance(call, ast.Call)
         arguments = {k.arg: k.value for k in call.keywords}
         self.max_steps = ast.literal_eval(arguments["max_steps"]) if "max_steps" in arguments else 0
@@ -81,7 +90,9 @@ class Reference:
         self.tables: dict[str, dict[str, Any]] = {name: {} for name in self.kinds}
         self.state = State(self.kinds, num_worlds, [seed] * num_worlds, self.tables)
         for name, value in (config or {}).items():
-            self.tables["World"][name][...] = np.asarray(value) if np.shape(value)[:1] != (num_worlds,) else np.asarray(value)[:, None]
+            self.tables["World"][name][...] = (
+                np.asarray(value) if np.shape(value)[:1] != (num_worlds,) else np.asarray(value)[:, None]
+            )
         self.helpers: dict[str, Helper] = {}
         systems: dict[str, ast.FunctionDef] = {}
         for node in tree.body:
@@ -143,7 +154,11 @@ class Reference:
                 continue
             kinds = {a.arg: ast.unparse(a.annotation) for a in function.args.args if a.annotation is not None}
             for node in ast.walk(function):
-                if isinstance(node, ast.For) and isinstance(node.iter, ast.Call) and ast.unparse(node.iter.func).startswith("world."):
+                if (
+                    isinstance(node, ast.For)
+                    and isinstance(node.iter, ast.Call)
+                    and ast.unparse(node.iter.func).startswith("world.")
+                ):
                     kinds[ast.unparse(node.target)] = ast.unparse(node.iter.args[0])
             for node in ast.walk(function):
                 if isinstance(node, ast.Attribute) and node.attr in ("terminate", "truncate", "active"):
@@ -199,7 +214,9 @@ class Reference:
                 for c in kind.fields.values():
                     if c.role == "observation":
                         table = self.tables[kind.name]
-                        table.setdefault(f"final_{c.name}", np.zeros_like(table[c.name]))[finished] = table[c.name][finished]
+                        table.setdefault(f"final_{c.name}", np.zeros_like(table[c.name]))[finished] = table[c.name][
+                            finished
+                        ]
             self._begin(finished)
             self._run("observe", finished)
 
@@ -267,8 +284,14 @@ class Reference:
             return [({names[0]: slot}, slot, rooms[0]) for slot in range(counts[0])]
         if kinds[0] == kinds[1]:
             most = max(1, rooms[0] * (rooms[0] - 1) // 2)
-            return [({names[0]: i, names[1]: j}, j * (j - 1) // 2 + i, most) for j in range(counts[0]) for i in range(j)]
-        return [({names[0]: i, names[1]: j}, i * rooms[1] + j, max(1, rooms[0] * rooms[1])) for i in range(counts[0]) for j in range(counts[1])]
+            return [
+                ({names[0]: i, names[1]: j}, j * (j - 1) // 2 + i, most) for j in range(counts[0]) for i in range(j)
+            ]
+        return [
+            ({names[0]: i, names[1]: j}, i * rooms[1] + j, max(1, rooms[0] * rooms[1]))
+            for i in range(counts[0])
+            for j in range(counts[1])
+        ]
 
 
 def _decorated(node: ast.FunctionDef, name: str) -> bool:

@@ -18,7 +18,7 @@ class Array:
 
 
 @dataclass
-class HelperShape:
+class HelperSpec:
     """What a helper takes and gives."""
 
     name: str

@@ -39,18 +39,18 @@ class Shrinker:
             self._simpler_expressions,
         )
         before = ""
-        while before != self.text and not self._late():
+        while before != self.text and not self._out_of_time():
             before = self.text
             for one in passes:
                 one()
         return self.text
 
-    def _late(self) -> bool:
+    def _out_of_time(self) -> bool:
         return time.monotonic() > self.deadline
 
     def _try(self, tree: ast.Module) -> bool:
         """Take a smaller world if it still fails."""
-        if self._late():
+        if self._out_of_time():
             return False
         text = ast.unparse(ast.fix_missing_locations(tree))
         if text in self.tried:
@@ -92,7 +92,13 @@ class Shrinker:
 
     def _simpler_run(self) -> None:
         """Fewer worlds and steps, and no resets."""
-        for name, values in (("steps", (1, 2, 3)), ("num_worlds", (1, 2)), ("autoreset", ("disabled",)), ("resets", ((),)), ("fill", (None, 0, 1, 2))):
+        for name, values in (
+            ("steps", (1, 2, 3)),
+            ("num_worlds", (1, 2)),
+            ("autoreset", ("disabled",)),
+            ("resets", ((),)),
+            ("fill", (None, 0, 1, 2)),
+        ):
             for value in values:
                 tree = ast.parse(self.text)
                 for node in tree.body:
@@ -115,7 +121,7 @@ class Shrinker:
     def _drop_statements(self) -> None:
         """Leave out statements, or put the body of a branch or a loop in its place."""
         place = 0
-        while not self._late():
+        while not self._out_of_time():
             tree = ast.parse(self.text)
             blocks = list(_blocks(tree))
             flat = [(block, index) for block in blocks for index in range(len(block))]
@@ -127,7 +133,9 @@ class Shrinker:
                 continue
             place += 1
 
-    def _without(self, tree: ast.Module, flat: list[tuple[list[ast.stmt], int]], place: int, statement: ast.stmt) -> Iterator[ast.Module]:
+    def _without(
+        self, tree: ast.Module, flat: list[tuple[list[ast.stmt], int]], place: int, statement: ast.stmt
+    ) -> Iterator[ast.Module]:
         replacements: list[list[ast.stmt]] = [[]]
         for part in ("body", "orelse"):
             inner = getattr(statement, part, None)
@@ -148,7 +156,7 @@ class Shrinker:
     def _simpler_expressions(self) -> None:
         """Put a part of an expression, or a number, in the place of the whole."""
         place = 0
-        while not self._late():
+        while not self._out_of_time():
             tree = ast.parse(self.text)
             sites = list(_expressions(tree))
             if place >= len(sites):
@@ -175,23 +183,31 @@ class Shrinker:
     def _drop_declarations(self) -> None:
         """Leave out components that nothing uses, and kinds of which nothing is left."""
         tree = ast.parse(self.text)
-        used = {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute)} | {k.arg for n in ast.walk(tree) if isinstance(n, ast.Call) for k in n.keywords}
+        used = {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute)} | {
+            k.arg for n in ast.walk(tree) if isinstance(n, ast.Call) for k in n.keywords
+        }
         for node in tree.body:
             if isinstance(node, ast.ClassDef):
-                node.body = [i for i in node.body if not isinstance(i, ast.AnnAssign) or ast.unparse(i.target) in used] or [ast.Pass()]
+                node.body = [
+                    i for i in node.body if not isinstance(i, ast.AnnAssign) or ast.unparse(i.target) in used
+                ] or [ast.Pass()]
         if not self._try(tree):
             self._drop_components_singly()
         for name in [n.name for n in ast.parse(self.text).body if isinstance(n, ast.ClassDef)]:
             tree = ast.parse(self.text)
             tree.body = [n for n in tree.body if not (isinstance(n, ast.ClassDef) and n.name == name)]
             for counts in [n for n in ast.walk(tree) if isinstance(n, ast.Dict)]:
-                kept = [(k, v) for k, v in zip(counts.keys, counts.values, strict=True) if not (isinstance(k, ast.Name) and k.id == name)]
+                kept = [
+                    (k, v)
+                    for k, v in zip(counts.keys, counts.values, strict=True)
+                    if not (isinstance(k, ast.Name) and k.id == name)
+                ]
                 counts.keys, counts.values = [k for k, _ in kept], [v for _, v in kept]
             self._try(tree)
 
     def _drop_components_singly(self) -> None:
         place = 0
-        while not self._late():
+        while not self._out_of_time():
             tree = ast.parse(self.text)
             sites = [(c, i) for c in tree.body if isinstance(c, ast.ClassDef) for i in range(len(c.body))]
             if place >= len(sites):
@@ -205,7 +221,12 @@ class Shrinker:
 
 def _scheduled(tree: ast.Module) -> list[str]:
     """The systems of the definition."""
-    return [ast.unparse(item) for node in ast.walk(tree) if isinstance(node, ast.keyword) and node.arg in _PHASES for item in getattr(node.value, "elts", [])]
+    return [
+        ast.unparse(item)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.keyword) and node.arg in _PHASES
+        for item in getattr(node.value, "elts", [])
+    ]
 
 
 def unschedule(tree: ast.Module, names: set[str]) -> None:
@@ -239,7 +260,9 @@ def _expressions(tree: ast.Module) -> Iterator[tuple[ast.AST, str, int | None]]:
                     yield node, name, None
                 elif isinstance(value, list):
                     yield from (
-                        (node, name, i) for i, item in enumerate(value) if isinstance(item, ast.expr) and not isinstance(item, (ast.Name, ast.Constant))
+                        (node, name, i)
+                        for i, item in enumerate(value)
+                        if isinstance(item, ast.expr) and not isinstance(item, (ast.Name, ast.Constant))
                     )
 
 

@@ -297,7 +297,10 @@ class Statements(Expressions):
 
     def spawn(self, call: ast.Call) -> Typed:
         kind = ast.unparse(call.args[0])
-        values = {k.arg or "": self.value_for(self.world.field(kind, k.arg).type, self.expression(k.value)) for k in call.keywords}
+        values = {
+            k.arg or "": self.value_for(self.world.field(kind, k.arg).type, self.expression(k.value))
+            for k in call.keywords
+        }
         return Typed(RefType(kind), lambda e: e.spawn(kind, {name: run(e) for name, run in values.items()}))
 
     def shuffle(self, call: ast.Call) -> Do:

@@ -71,7 +71,10 @@ class State:
                 for name in ("active", "terminated", "truncated"):
                     self.tables[kind.name][name] = np.zeros((self.num_worlds, kind.rows), bool)
             if kind.varies:
-                self.counts[kind.name], self.dropped[kind.name] = np.zeros(self.num_worlds, np.int32), np.zeros(self.num_worlds, np.int32)
+                self.counts[kind.name], self.dropped[kind.name] = (
+                    np.zeros(self.num_worlds, np.int32),
+                    np.zeros(self.num_worlds, np.int32),
+                )
                 self.serials[kind.name] = np.full((self.num_worlds, kind.rows), -1, np.int64)
                 self.leaving[kind.name] = np.zeros((self.num_worlds, kind.rows), bool)
                 self.born[kind.name] = [[] for _ in range(self.num_worlds)]
@@ -124,10 +127,30 @@ class State:
 class Run:
     """One run of one system: for one world, and for one entity or one pair of entities of it."""
 
-    __slots__ = ("base", "births", "draw", "locals", "number", "ordinal", "parts", "places", "result", "rows", "state", "world")
+    __slots__ = (
+        "base",
+        "births",
+        "draw",
+        "locals",
+        "number",
+        "ordinal",
+        "parts",
+        "places",
+        "result",
+        "rows",
+        "state",
+        "world",
+    )
 
     def __init__(self, state: State, world: int, rows: dict[str, int], ordinal: int, number: int, places: int) -> None:
-        self.state, self.world, self.rows, self.ordinal, self.number, self.places = state, world, rows, ordinal, number, places
+        self.state, self.world, self.rows, self.ordinal, self.number, self.places = (
+            state,
+            world,
+            rows,
+            ordinal,
+            number,
+            places,
+        )
         self.locals: dict[str, Any] = {}
         self.draw = self.base = self.births = 0
         self.parts: Any = None

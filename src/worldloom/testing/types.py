@@ -11,7 +11,20 @@ from typing import Any
 
 import numpy as np
 
-SCALARS = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64")
+SCALARS = (
+    "bool",
+    "int8",
+    "uint8",
+    "int16",
+    "uint16",
+    "int32",
+    "uint32",
+    "int64",
+    "uint64",
+    "float16",
+    "float32",
+    "float64",
+)
 """Every scalar type, from the narrowest to the widest: two numbers meet in the later one."""
 
 FLOATS = ("float16", "float32", "float64")
@@ -134,18 +147,37 @@ def component(name: str, annotation: ast.expr, default: ast.expr | None) -> Comp
         return Component(name, FLOAT, role="reward", finite=True)
     if text == "wl.Config":
         array = isinstance(value, np.ndarray)
-        kind = Type(str(value.dtype)) if array else BOOL if isinstance(value, bool) else FLOAT if isinstance(value, float) else INT
+        kind = (
+            Type(str(value.dtype))
+            if array
+            else BOOL
+            if isinstance(value, bool)
+            else FLOAT
+            if isinstance(value, float)
+            else INT
+        )
         return Component(name, kind, value.shape if array else (), "config", value)
     assert isinstance(annotation, ast.Call), text
     head, arguments = ast.unparse(annotation.func), annotation.args
     if head == "wl.Ref":
         named = arguments[0]
-        return Component(name, RefType(str(named.value) if isinstance(named, ast.Constant) else ast.unparse(named)), default=-1)
+        return Component(
+            name, RefType(str(named.value) if isinstance(named, ast.Constant) else ast.unparse(named)), default=-1
+        )
     if head == "wl.Array":
-        return Component(name, NAMED[ast.unparse(arguments[0])], tuple(ast.literal_eval(a) for a in arguments[1:]), default=value)
+        return Component(
+            name, NAMED[ast.unparse(arguments[0])], tuple(ast.literal_eval(a) for a in arguments[1:]), default=value
+        )
     if head in ("wl.Persistent", "wl.Finite"):
         inner = component(name, arguments[0], default)
-        return Component(name, inner.type, inner.shape, "persistent" if head == "wl.Persistent" else "state", inner.default, finite=head == "wl.Finite")
+        return Component(
+            name,
+            inner.type,
+            inner.shape,
+            "persistent" if head == "wl.Persistent" else "state",
+            inner.default,
+            finite=head == "wl.Finite",
+        )
     if head == "wl.Observation":
         size = ast.literal_eval(arguments[0])
         return Component(name, Type("float32", (size,), "vec"), role="observation")
@@ -158,7 +190,7 @@ def component(name: str, annotation: ast.expr, default: ast.expr | None) -> Comp
 def _default(node: ast.expr) -> Any:
     text = ast.unparse(node)
     if text.startswith("np."):
-        return eval(text, {"np": np})  # noqa: S307 - an array of a generated world
+        return eval(text, {"np": np})
     if text.startswith("wl."):
         assert isinstance(node, ast.Call)
         return np.array([ast.literal_eval(a) for a in node.args])

@@ -20,7 +20,9 @@ products are exact. ``smooth``: positive numbers without differences, so that er
 Generator = np.random.Generator
 
 
-def column_values(kind: Kind, component: Component, num_worlds: int, seed: int, mode: str, kinds: dict[str, Kind]) -> Any:
+def column_values(
+    kind: Kind, component: Component, num_worlds: int, seed: int, mode: str, kinds: dict[str, Kind]
+) -> Any:
     """Values for all rows of all worlds, shape (num_worlds, rows, ...)."""
     generator = np.random.default_rng([seed, zlib.crc32(f"{kind.name}.{component.name}".encode())])
     shape = (num_worlds, kind.rows, *component.value_shape)
@@ -66,4 +68,6 @@ def _reals(scalar: str, shape: tuple[int, ...], generator: Generator, mode: str)
     chosen = generator.random(shape)
     with np.errstate(over="ignore"):
         edges = np.array(special).astype(scalar)
-        return np.where(chosen < 0.4, small, np.where(chosen < 0.85, wide, generator.choice(edges, shape))).astype(scalar)
+        return np.where(chosen < 0.4, small, np.where(chosen < 0.85, wide, generator.choice(edges, shape))).astype(
+            scalar
+        )

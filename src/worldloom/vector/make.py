@@ -10,16 +10,16 @@ from typing import Any, Literal
 
 import gymnasium
 
-from worldloom.core.arrays import whole_number
-from worldloom.core.errors import InputError
-from worldloom.core.families import check_settings, family_ids, family_of, split
-from worldloom.core.fields import Role
-from worldloom.core.registry import Definition, definition, registered
-from worldloom.core.schedule import Autoreset
-from worldloom.vector.layout import layout
+from worldloom.core.base.arrays import checked_int
+from worldloom.core.base.errors import InputError
+from worldloom.core.model.families import check_settings, family_ids, family_of, split
+from worldloom.core.model.fields import Role
+from worldloom.core.registry.registry import Definition, definition, registered
+from worldloom.core.schedule.schedule import Autoreset
+from worldloom.vector.env_layout import make_layout
 
 EnvType = Literal["gymnasium", "torch", "dm"]
-FOREIGN = "gymnasium:"
+GYMNASIUM_PREFIX = "gymnasium:"
 """Ids that start with this are Gymnasium's own environments, run in worker processes."""
 
 
@@ -70,13 +70,15 @@ def make(
     """
     if env_type not in ("gymnasium", "torch", "dm"):
         raise InputError(f"env_type must be 'gymnasium', 'torch' or 'dm', not {env_type!r}")
-    num_envs = whole_number("num_envs", num_envs, 1)
+    num_envs = checked_int("num_envs", num_envs, 1)
     if batch_size is not None and not (isinstance(batch_size, int) and 1 <= batch_size <= num_envs):
         raise InputError(f"batch_size must be from 1 to num_envs ({num_envs}), not {batch_size!r}")
     id = os.fspath(id) if isinstance(id, os.PathLike) else id
     if not isinstance(id, (str, Definition, Sequence)) and not callable(id):
-        raise InputError(f"make takes the id of a world, its definition, or a function that makes a Gymnasium environment, not {id!r}")
-    if (isinstance(id, str) and id.startswith(FOREIGN)) or not isinstance(id, (str, Definition)):
+        raise InputError(
+            f"make takes the id of a world, its definition, or a function that makes a Gymnasium environment, not {id!r}"
+        )
+    if (isinstance(id, str) and id.startswith(GYMNASIUM_PREFIX)) or not isinstance(id, (str, Definition)):
         if device not in ("cpu", "auto"):
             raise InputError(f"Gymnasium's environments run on the CPU, not on {device!r}")
         if exact:
@@ -85,7 +87,7 @@ def make(
             if not isinstance(id, str):
                 raise InputError("a factory makes its own renderer: give render_mode to gymnasium.make inside it")
             config["render_mode"] = render_mode
-        return _make_foreign(id, num_envs, env_type, batch_size, num_threads, seed, autoreset, copy, config)
+        return _make_gymnasium_pool(id, num_envs, env_type, batch_size, num_threads, seed, autoreset, copy, config)
     if isinstance(id, str):
         settings, config = split(id, config)
         check_settings(id, config)
@@ -93,18 +95,28 @@ def make(
         if id.notice and family_of(id.id) is not None:  # such as that a ROM has no rules
             print(f"worldloom: {id.notice}", file=sys.stderr)
     if batch_size is not None and batch_size < num_envs:
-        from worldloom.vector.pool import WorldPool
+        from worldloom.vector.world_pool import WorldPool
 
         if env_type != "gymnasium" or render_mode is not None:
             raise InputError("a pool (batch_size below num_envs) speaks env_type='gymnasium' only, without render_mode")
-        return WorldPool(id, num_envs, batch_size, device=device, seed=seed, threads=num_threads, autoreset=autoreset, config=config, exact=exact)
+        return WorldPool(
+            id,
+            num_envs,
+            batch_size,
+            device=device,
+            seed=seed,
+            threads=num_threads,
+            autoreset=autoreset,
+            config=config,
+            exact=exact,
+        )
     if env_type == "dm":
         if autoreset == "disabled" or render_mode is not None:
             raise InputError("env_type='dm' has no render_mode, and worlds that ended start anew in the next step")
-        from worldloom.vector.dm import DmVectorEnv
+        from worldloom.vector.adapters.dm_env import DmVectorEnv
 
         return DmVectorEnv(id, num_envs, device=device, seed=seed, threads=num_threads, config=config, exact=exact)
-    from worldloom.vector.gymnasium import WorldVectorEnv
+    from worldloom.vector.adapters.gymnasium import WorldVectorEnv
 
     backend: Literal["numpy", "torch"] = "torch" if env_type == "torch" else "numpy"
     return WorldVectorEnv(
@@ -122,23 +134,44 @@ def make(
     )
 
 
-def _make_foreign(
-    id: Any, num_envs: int, env_type: str, batch_size: int | None, workers: int | None, seed: Any, autoreset: Autoreset, copy: bool, config: dict[str, Any]
+def _make_gymnasium_pool(
+    id: Any,
+    num_envs: int,
+    env_type: str,
+    batch_size: int | None,
+    workers: int | None,
+    seed: Any,
+    autoreset: Autoreset,
+    copy: bool,
+    config: dict[str, Any],
 ) -> Any:
-    from worldloom.vector.process_pool import ProcessPool
+    from worldloom.vector.process_pool.pool import ProcessPool
 
     if env_type != "gymnasium":
-        raise InputError(f"Gymnasium's environments run in worker processes and speak env_type='gymnasium' only, not {env_type!r}")
-    made = id.removeprefix(FOREIGN) if isinstance(id, str) else id
-    return ProcessPool(made, num_envs, batch_size=batch_size, num_workers=workers, seed=seed, autoreset=autoreset, copy=copy, env_kwargs=config or None)
+        raise InputError(
+            f"Gymnasium's environments run in worker processes and speak env_type='gymnasium' only, not {env_type!r}"
+        )
+    made = id.removeprefix(GYMNASIUM_PREFIX) if isinstance(id, str) else id
+    return ProcessPool(
+        made,
+        num_envs,
+        batch_size=batch_size,
+        num_workers=workers,
+        seed=seed,
+        autoreset=autoreset,
+        copy=copy,
+        env_kwargs=config or None,
+    )
 
 
 def make_spec(id: str | Definition, **settings: Any) -> EnvSpec:
     """The spaces, the episode limit and the configuration of a world, without making one; ``settings`` for worlds that have some."""
     made = id if isinstance(id, Definition) else definition(id, **settings)
-    outside = layout(made)
+    outside = make_layout(made)
     config = {
-        f.name: f.default.item() if f.default.shape == () else f.default for f in made.world.fields.values() if f.role is Role.CONFIG and f.name != "max_steps"
+        f.name: f.default.item() if f.default.shape == () else f.default
+        for f in made.world.fields.values()
+        if f.role is Role.CONFIG and f.name != "max_steps"
     }
     return EnvSpec(made.id, made.doc, outside.observation_space, outside.action_space, made.max_steps, config)
 

@@ -7,14 +7,14 @@ from typing import Any
 import gymnasium
 from gymnasium.envs.registration import registry
 
-from worldloom.core.families import on_family, split
-from worldloom.core.registry import definition, on_register
-from worldloom.core.schedule import Autoreset
+from worldloom.core.model.families import on_family, split
+from worldloom.core.registry.registry import definition, on_register
+from worldloom.core.schedule.schedule import Autoreset
 
 NAMESPACE = "worldloom"
 
 
-def announce(id: str) -> None:
+def register_with_gymnasium(id: str) -> None:
     """Let Gymnasium know a world."""
     name = f"{NAMESPACE}/{id}"
     try:
@@ -32,13 +32,19 @@ def announce(id: str) -> None:
 
 
 def make_one(world: str, **arguments: Any) -> Any:
-    from worldloom.vector.gymnasium import WorldEnv
+    from worldloom.vector.adapters.gymnasium import WorldEnv
 
     settings, rest = split(world, arguments)
     return WorldEnv(definition(world, **settings), **rest)
 
 
-def make_many(world: str, num_envs: int = 1, max_episode_steps: int | None = None, autoreset: Autoreset = "next_step", **arguments: Any) -> Any:
+def make_many(
+    world: str,
+    num_envs: int = 1,
+    max_episode_steps: int | None = None,
+    autoreset: Autoreset = "next_step",
+    **arguments: Any,
+) -> Any:
     """A batch of worlds with Gymnasium's own default of autoreset, which most of its wrappers ask for."""
     from worldloom.vector.make import make
 
@@ -47,5 +53,5 @@ def make_many(world: str, num_envs: int = 1, max_episode_steps: int | None = Non
     return make(world, num_envs, autoreset=autoreset, **arguments)
 
 
-on_register(announce)
-on_family(announce)
+on_register(register_with_gymnasium)
+on_family(register_with_gymnasium)

@@ -9,7 +9,7 @@ from typing import Any
 from worldloom.view.figure import new_figure, save_figure
 
 RETURN, LENGTH = "episode/return", "episode/length"
-SMOOTHED_OVER = 0.02
+SMOOTHING_FRACTION = 0.02
 """The bold line is a running mean over this share of the points; the points themselves are faint."""
 
 Points = tuple[list[float], list[float]]
@@ -39,7 +39,9 @@ def draw_curve(rows: list[dict[str, Any]], target: Path, title: str, threshold: 
     panels[1, 1].set(xlabel="seconds of training")
     if threshold is not None:
         for panel in panels[0]:
-            panel.axhline(threshold, color="black", linestyle="--", linewidth=1.0, alpha=0.6, label=f"solved at {threshold:g}")
+            panel.axhline(
+                threshold, color="black", linestyle="--", linewidth=1.0, alpha=0.6, label=f"solved at {threshold:g}"
+            )
     handles, _ = panels[0, 0].get_legend_handles_labels()
     if len(handles) > 1:
         panels[0, 0].legend(loc="best")
@@ -70,10 +72,17 @@ def running_mean(values: list[float], window: int) -> list[float]:
 def _draw_lines(axes: Any, rows: list[dict[str, Any]], name: str, over: str) -> None:
     lines = series(rows, name, over)
     for i, (policy, (across, up)) in enumerate(sorted(lines.items())):
-        window = max(1, round(len(up) * SMOOTHED_OVER))
+        window = max(1, round(len(up) * SMOOTHING_FRACTION))
         if window > 1:
             axes.plot(across, up, color=f"C{i}", linewidth=0.8, alpha=0.3)
-        axes.plot(across, running_mean(up, window), color=f"C{i}", linewidth=1.8, label=policy or "return", marker="o" if len(up) == 1 else None)
+        axes.plot(
+            across,
+            running_mean(up, window),
+            color=f"C{i}",
+            linewidth=1.8,
+            label=policy or "return",
+            marker="o" if len(up) == 1 else None,
+        )
     if not lines:
         axes.text(0.5, 0.7, "no episode has ended", transform=axes.transAxes, ha="center", va="center", alpha=0.6)
     axes.grid(which="major", alpha=0.3)

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from worldloom.core.errors import InputError
-from worldloom.envs.covid.history import Array, History
+from worldloom.core.base.errors import InputError
+from worldloom.envs.covid.history import Array, EpisodeHistory
 from worldloom.view.figure import new_figure, save_figure
 
 NOTICE = "A simulation, not a tool for policy making."
@@ -33,12 +33,12 @@ class Quantity:
     """
 
     title: str
-    country: Callable[[History], Array]
-    states: Callable[[History], Array] | None
+    country: Callable[[EpisodeHistory], Array]
+    states: Callable[[EpisodeHistory], Array] | None
     limits: tuple[float, float] | None = None
 
 
-def _mean_level(history: History) -> Array:
+def _mean_level(history: EpisodeHistory) -> Array:
     return np.asarray(history.level @ history.population / history.population.sum())
 
 
@@ -49,19 +49,27 @@ QUANTITIES: dict[str, Quantity] = {
         lambda h: h.infected.sum(1) / h.population.sum() * 100.0,
         lambda h: h.infected / h.population * 100.0,
     ),
-    "deaths": Quantity("deaths so far, per 100,000 people", lambda h: h.deaths.sum(1) / h.population.sum() * 1e5, lambda h: h.deaths / h.population * 1e5),
+    "deaths": Quantity(
+        "deaths so far, per 100,000 people",
+        lambda h: h.deaths.sum(1) / h.population.sum() * 1e5,
+        lambda h: h.deaths / h.population * 1e5,
+    ),
     "unemployment": Quantity(
         "unemployed, % of the people",
         lambda h: h.unemployed.sum(1) / h.population.sum() * 100.0,
         lambda h: h.unemployed / h.population * 100.0,
     ),
-    "productivity": Quantity("product without subsidies, $ per head a day", lambda h: h.earned.sum(1) / h.population.sum(), lambda h: h.earned / h.population),
+    "productivity": Quantity(
+        "product without subsidies, $ per head a day",
+        lambda h: h.earned.sum(1) / h.population.sum(),
+        lambda h: h.earned / h.population,
+    ),
     "subsidies": Quantity("subsidies so far, billion $", lambda h: np.cumsum(h.subsidy) / 1e9, None),
 }
 """By the name that a figure's file gets. The country's stringency is the mean over its people."""
 
 
-def draw_country(histories: Sequence[History], target: Path, title: str = "") -> None:
+def draw_country(histories: Sequence[EpisodeHistory], target: Path, title: str = "") -> None:
     """Draw the country: a panel for every quantity, a line for every history.
 
     Args:
@@ -82,7 +90,7 @@ def draw_country(histories: Sequence[History], target: Path, title: str = "") ->
     _finish(figure, panels[0, 0], title, target)
 
 
-def draw_states(histories: Sequence[History], name: str, target: Path, title: str = "") -> None:
+def draw_states(histories: Sequence[EpisodeHistory], name: str, target: Path, title: str = "") -> None:
     """Draw one quantity in every state of the histories, a small panel each, all on one scale; for some states alone give ``history.of_states(...)``.
 
     Args:
@@ -111,7 +119,9 @@ def draw_states(histories: Sequence[History], name: str, target: Path, title: st
             panel.set_axis_off()
             continue
         for i, history in enumerate(histories):
-            panel.plot(history.dates, courses[i][:, place], color=f"C{i}", linewidth=1.5 if few else 1.0, label=history.label)
+            panel.plot(
+                history.dates, courses[i][:, place], color=f"C{i}", linewidth=1.5 if few else 1.0, label=history.label
+            )
         panel.set_title(names[place] if few else postal[place], fontsize=10 if few else 8, pad=3)
         panel.tick_params(labelsize=8 if few else 6)
         panel.set_ylim(quantity.limits)
@@ -120,7 +130,7 @@ def draw_states(histories: Sequence[History], name: str, target: Path, title: st
     _finish(figure, panels[0, 0], f"{title}: {quantity.title}" if title else quantity.title, target)
 
 
-def _require(histories: Sequence[History]) -> None:
+def _require(histories: Sequence[EpisodeHistory]) -> None:
     if not histories:
         raise InputError("there is nothing to draw: give one history or more")
 

@@ -6,8 +6,8 @@ import importlib.util
 from pathlib import Path
 from typing import Any
 
-from worldloom.core.errors import InputError
-from worldloom.core.files import replacing
+from worldloom.core.base.errors import InputError
+from worldloom.core.base.files import atomic_write
 
 
 def new_figure(what: str, width: float, height: float) -> Any:
@@ -27,7 +27,7 @@ def save_figure(figure: Any, target: Path) -> None:
     target = Path(target).expanduser()
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(target) as part:
+        with atomic_write(target) as part:
             figure.savefig(part, dpi=150)
     except InputError:
         raise

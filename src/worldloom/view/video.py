@@ -9,14 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from worldloom.core.errors import InputError
-from worldloom.core.files import replacing
+from worldloom.core.base.errors import InputError
+from worldloom.core.base.files import atomic_write
 
 Frame = np.ndarray[Any, np.dtype[np.uint8]]
 
 _OPTIONS: dict[str, dict[str, Any]] = {
     ".mp4": {"codec": "libx264", "pix_fmt_out": "yuv420p", "quality": 7, "output_params": ["-movflags", "+faststart"]},
-    ".gif": {"codec": "gif", "pix_fmt_out": "pal8", "quality": None, "output_params": ["-vf", "split[a][b];[a]palettegen[p];[b][p]paletteuse"]},
+    ".gif": {
+        "codec": "gif",
+        "pix_fmt_out": "pal8",
+        "quality": None,
+        "output_params": ["-vf", "split[a][b];[a]palettegen[p];[b][p]paletteuse"],
+    },
 }
 """What each format asks of ffmpeg: what every browser plays, and for GIF colours chosen from the pictures themselves."""
 
@@ -31,10 +36,10 @@ def write_video(frames: Iterable[Frame], target: Path, frames_per_second: int) -
         frames_per_second: How fast they are shown.
     """
     target = Path(target).expanduser()
-    _check(target, frames_per_second)
+    _check_arguments(target, frames_per_second)
     import imageio_ffmpeg  # type: ignore[import-untyped, import-not-found]
 
-    even = _even(frames)
+    even = _pad_to_even(frames)
     first = next(even, None)
     if first is None:
         raise InputError(f"there are no pictures for {target}: at least one is needed")
@@ -42,8 +47,10 @@ def write_video(frames: Iterable[Frame], target: Path, frames_per_second: int) -
     size = (first.shape[1], first.shape[0])
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(target) as part:  # with the same ending, from which ffmpeg takes the format
-            writer = imageio_ffmpeg.write_frames(str(part), size, fps=frames_per_second, macro_block_size=2, ffmpeg_log_level="error", **options)
+        with atomic_write(target) as part:  # with the same ending, from which ffmpeg takes the format
+            writer = imageio_ffmpeg.write_frames(
+                str(part), size, fps=frames_per_second, macro_block_size=2, ffmpeg_log_level="error", **options
+            )
             try:
                 writer.send(None)
                 writer.send(first)
@@ -55,7 +62,7 @@ def write_video(frames: Iterable[Frame], target: Path, frames_per_second: int) -
         raise InputError(f"cannot write the video {target}: {error}") from None
 
 
-def _check(target: Path, frames_per_second: int) -> None:
+def _check_arguments(target: Path, frames_per_second: int) -> None:
     if importlib.util.find_spec("imageio_ffmpeg") is None:
         raise InputError("a video needs imageio-ffmpeg: pip install 'worldloom[view]' adds it")
     if target.suffix.lower() not in _OPTIONS:
@@ -64,15 +71,19 @@ def _check(target: Path, frames_per_second: int) -> None:
         raise InputError(f"a video needs more than 0 frames per second, not {frames_per_second}")
 
 
-def _even(frames: Iterable[Frame]) -> Iterator[Frame]:
+def _pad_to_even(frames: Iterable[Frame]) -> Iterator[Frame]:
     """The frames with even heights and widths, in contiguous memory, checked."""
     expected: tuple[int, ...] | None = None
     for i, frame in enumerate(frames):
         array = np.asarray(frame)
         if array.dtype != np.uint8 or array.ndim != 3 or array.shape[2] != 3 or 0 in array.shape:
-            raise InputError(f"picture {i} of a video must be uint8 (height, width, 3), not {array.dtype} {array.shape}")
+            raise InputError(
+                f"picture {i} of a video must be uint8 (height, width, 3), not {array.dtype} {array.shape}"
+            )
         if expected is not None and array.shape != expected:
-            raise InputError(f"all pictures of a video must have one size: picture {i} is {array.shape}, the first is {expected}")
+            raise InputError(
+                f"all pictures of a video must have one size: picture {i} is {array.shape}, the first is {expected}"
+            )
         expected = array.shape
         height, width = array.shape[:2]
         yield np.ascontiguousarray(np.pad(array, ((0, height % 2), (0, width % 2), (0, 0)), mode="edge"))

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from worldloom.core.fields import FLOATS, SCALARS, canonical, is_composite, scalar_of, shape_of, vec
-from worldloom.core.math import NAMES, OPERATORS, NoOverloadError, result_type
+from worldloom.core.arithmetic.functions import NAMES, OPERATORS, NoOverloadError, result_type
+from worldloom.core.model.fields import FLOATS, SCALARS, canonical, is_composite, scalar_of, shape_of, vec
 
 SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 WHOLE = [kind for kind in SCALARS if kind not in FLOATS and kind is not wp.bool]
@@ -22,7 +22,7 @@ HEAD = """
 import warp as wp
 
 import worldloom as wl
-from worldloom.core.fields import vec, canonical
+from worldloom.core.model.fields import vec, canonical
 
 
 {types}
@@ -67,7 +67,10 @@ def calls(scalar: Any) -> list[Call]:
     names = {kind: name for name, kind in types.items()}
     found = []
     if scalar is wp.float32:
-        found = [Call(f"{what}_identity", f"wl.{what}_identity()", canonical(getattr(wp, what))) for what in ("quat", "transform")]
+        found = [
+            Call(f"{what}_identity", f"wl.{what}_identity()", canonical(getattr(wp, what)))
+            for what in ("quat", "transform")
+        ]
     for name in sorted(NAMES | OPERATORS):
         if name.endswith("_identity"):
             continue
@@ -96,7 +99,9 @@ def _written(name: str, given: list[str]) -> str:
 def _operators(scalar: Any) -> list[Call]:
     """Python's operators and conversions that are no functions of Warp's."""
     a, b = "case.S_0", "case.S_1"
-    found = [Call(sign, f"{a} {sign} {b}", scalar) for sign in ("//", "%")] + [Call("**", f"{a} ** {n}", scalar) for n in (2, 3)]
+    found = [Call(sign, f"{a} {sign} {b}", scalar) for sign in ("//", "%")] + [
+        Call("**", f"{a} ** {n}", scalar) for n in (2, 3)
+    ]
     found += [Call(sign, f"{a} {sign} {b}", wp.bool) for sign in ("<", "<=", "==", "!=", ">", ">=")]
     if scalar in FLOATS:
         found += [Call("pow", f"{a} ** {b}", scalar), Call("sqrt", f"{a} ** 0.5", scalar)]
@@ -119,12 +124,16 @@ def source(scalar: Any, keep: Callable[[Call], bool] = lambda call: True) -> str
             declared[places[call.result]] = call.result
         components.append(f"    out{number}: {places[call.result]}")
     for start in range(0, len(kept), PER_SYSTEM):
-        body = "\n".join(f"    case.out{start + k} = {call.text}" for k, call in enumerate(kept[start : start + PER_SYSTEM]))
+        body = "\n".join(
+            f"    case.out{start + k} = {call.text}" for k, call in enumerate(kept[start : start + PER_SYSTEM])
+        )
         systems.append(f"@wl.system\ndef calls{start}(case: Case, world: Cases):\n{body}\n\n")
     steps = ", ".join(f"calls{start}" for start in range(0, len(kept), PER_SYSTEM))
     spelled = "\n".join(f"{name} = {_spelled(kind)}" for name, kind in declared.items())
     name = f"Overloads-{scalar.__name__}-test"
-    return HEAD.format(types=spelled, components="\n".join(components), systems="\n".join(systems), steps=steps, name=name)
+    return HEAD.format(
+        types=spelled, components="\n".join(components), systems="\n".join(systems), steps=steps, name=name
+    )
 
 
 def _spelled(kind: Any) -> str:
@@ -133,7 +142,11 @@ def _spelled(kind: Any) -> str:
     if canonical(getattr(wp, kind.__name__, None)) is kind:
         return f"canonical(wp.{kind.__name__})"
     shape, scalar = shape_of(kind), scalar_of(kind).__name__
-    return f"vec({shape[0]}, wp.{scalar})" if len(shape) == 1 else f"canonical(wp.types.matrix(shape={shape}, dtype=wp.{scalar}))"
+    return (
+        f"vec({shape[0]}, wp.{scalar})"
+        if len(shape) == 1
+        else f"canonical(wp.types.matrix(shape={shape}, dtype=wp.{scalar}))"
+    )
 
 
 def inputs(scalar: Any, shape: tuple[int, ...], random: np.random.Generator) -> np.ndarray:
@@ -142,12 +155,44 @@ def inputs(scalar: Any, shape: tuple[int, ...], random: np.random.Generator) -> 
     with np.errstate(all="ignore"):
         if scalar in FLOATS:
             info = np.finfo(number)
-            edges = [0.0, -0.0, 1.0, -1.0, 0.5, np.nan, np.inf, -np.inf, info.max, -info.max, info.tiny, info.smallest_subnormal, 3.0, -2.5, 1.5, 1e-3, 2.5]
+            edges = [
+                0.0,
+                -0.0,
+                1.0,
+                -1.0,
+                0.5,
+                np.nan,
+                np.inf,
+                -np.inf,
+                info.max,
+                -info.max,
+                info.tiny,
+                info.smallest_subnormal,
+                3.0,
+                -2.5,
+                1.5,
+                1e-3,
+                2.5,
+            ]
             plain = random.normal(size=shape) * np.exp2(random.integers(-4, 5, shape))
         else:
             whole = np.iinfo(number)
-            edges = [0, 1, 2, 3, 7, whole.max, whole.max - 1, whole.min, whole.min + 1, whole.max // 2, -1 if whole.min else 255]
+            edges = [
+                0,
+                1,
+                2,
+                3,
+                7,
+                whole.max,
+                whole.max - 1,
+                whole.min,
+                whole.min + 1,
+                whole.max // 2,
+                -1 if whole.min else 255,
+            ]
             plain = random.integers(-20 if whole.min else 0, 100, shape)
-        mixed = np.where(random.random(shape) < 0.5, random.choice(np.array(edges, dtype=number), shape), plain.astype(number))
+        mixed = np.where(
+            random.random(shape) < 0.5, random.choice(np.array(edges, dtype=number), shape), plain.astype(number)
+        )
         ordinary = np.arange(shape[0]).reshape(-1, *[1] * (len(shape) - 1)) < shape[0] // 2
         return np.where(ordinary, plain.astype(number), mixed).astype(number)

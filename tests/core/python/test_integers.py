@@ -17,9 +17,9 @@ from overloads import WHOLE
 from test_overloads import load
 
 import worldloom as wl
-from worldloom.core.fields import SCALARS
-from worldloom.core.operators import HELPERS
-from worldloom.core.python import scalars
+from worldloom.core.arithmetic import scalars
+from worldloom.core.kernels.operators import HELPERS
+from worldloom.core.model.fields import SCALARS
 
 TEXT = """
 import warp as wp
@@ -83,7 +83,22 @@ def wrapped(value: int, kind: type) -> int:
 
 def edges(kind: type) -> list[int]:
     info = np.iinfo(SCALARS[kind])
-    near = [int(info.min), int(info.min) + 1, int(info.max), int(info.max) - 1, int(info.max) // 2, info.bits, info.bits - 1, info.bits + 1, 0, 1, 2, 3, 7, 100]
+    near = [
+        int(info.min),
+        int(info.min) + 1,
+        int(info.max),
+        int(info.max) - 1,
+        int(info.max) // 2,
+        info.bits,
+        info.bits - 1,
+        info.bits + 1,
+        0,
+        1,
+        2,
+        3,
+        7,
+        100,
+    ]
     return sorted({*near, *([-1, -2, -3, -7, -100, -info.bits] if info.min else [])})
 
 
@@ -92,7 +107,9 @@ def test_every_operator_wraps(kind: type, tmp_path: Path) -> None:
     components = "\n".join(f"    out{n}: K" for n in range(len(EXPRESSIONS)))
     body = "\n".join(f"    case.out{n} = {text}" for n, text in enumerate(EXPRESSIONS))
     body = "    a = case.a\n    b = case.b\n" + body
-    module = load(TEXT.format(kind=kind.__name__, components=components, body=body), tmp_path, f"integers_{kind.__name__}")
+    module = load(
+        TEXT.format(kind=kind.__name__, components=components, body=body), tmp_path, f"integers_{kind.__name__}"
+    )
     pairs = list(itertools.product(edges(kind), repeat=2))
     sim = wl.Simulation(module.DEFINITION, len(pairs), "python", seed=0)
     for place, name in enumerate("ab"):
@@ -165,7 +182,26 @@ def test_real_numbers_out_of_range_become_the_nearest_whole_one(real: str, tmp_p
     number = np.dtype(real).type
     with np.errstate(all="ignore"):
         powers = [sign * 2.0**n for n in (31, 32, 63, 64) for sign in (1, -1)]
-        edges = [0.0, -0.0, 0.9, -0.9, 1.5, -1.5, 127.5, 128.0, -128.5, -129.0, 255.9, 256.0, 65504.0, 1e300, -1e300, np.inf, -np.inf, np.nan]
+        edges = [
+            0.0,
+            -0.0,
+            0.9,
+            -0.9,
+            1.5,
+            -1.5,
+            127.5,
+            128.0,
+            -128.5,
+            -129.0,
+            255.9,
+            256.0,
+            65504.0,
+            1e300,
+            -1e300,
+            np.inf,
+            -np.inf,
+            np.nan,
+        ]
         given = np.array([*edges, *powers]).astype(number)
     runs = [wl.Simulation(module.DEFINITION, len(given), device, seed=0) for device in ("python", "cpu")]
     for sim in runs:

@@ -10,7 +10,7 @@ import pytest
 import warp as wp
 
 import worldloom as wl
-from worldloom.core.python import libm
+from worldloom.core.arithmetic import libm
 
 WORLDS = 3000
 
@@ -85,7 +85,9 @@ def test_many_numbers_give_the_bits_of_compiled_code() -> None:
         np.testing.assert_array_equal(interpreted, compiled)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not look up symbols through the libraries that a library uses")
+@pytest.mark.skipif(
+    sys.platform == "win32", reason="Windows does not look up symbols through the libraries that a library uses"
+)
 @pytest.mark.parametrize("width", [32, 64])
 def test_warps_compiler_finds_the_same_functions(width: int) -> None:
     """The compiler library takes the functions from the C library of the process, not from a copy of its own."""

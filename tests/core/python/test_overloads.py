@@ -13,7 +13,7 @@ import warp as wp
 from overloads import WHOLE, Call, calls, inputs, source, types_of
 
 import worldloom as wl
-from worldloom.core.fields import FLOATS
+from worldloom.core.model.fields import FLOATS
 
 WORLDS = 48
 
@@ -53,7 +53,9 @@ def compare(scalar: type, folder: Path, keep: Callable[[Call], bool] = lambda ca
         differs = (bits(interpreted) != bits(compiled)).reshape(WORLDS, -1).any(axis=1)
         if differs.any():
             world = int(differs.argmax())
-            wrong.append(f"{call.text}: {interpreted[world].tolist()} interpreted, {compiled[world].tolist()} compiled, in {differs.sum()} of {WORLDS} worlds")
+            wrong.append(
+                f"{call.text}: {interpreted[world].tolist()} interpreted, {compiled[world].tolist()} compiled, in {differs.sum()} of {WORLDS} worlds"
+            )
     assert not wrong, "\n".join(wrong)
 
 

@@ -20,8 +20,8 @@ from test_overloads import load
 from warp._src import context
 
 import worldloom as wl
-from worldloom.core.fields import FLOATS
-from worldloom.core.math import NAMES, call
+from worldloom.core.arithmetic.functions import NAMES, call
+from worldloom.core.model.fields import FLOATS
 
 
 @pytest.fixture
@@ -59,8 +59,19 @@ def test_no_function_of_warps_library_is_called(scalar: type, exact: bool, tmp_p
 
 
 def test_functions_outside_of_systems_do_not_call_it_either(forbidden: None) -> None:
-    quat, vec3, mat33 = wl.quat(0.1, 0.2, 0.3, 0.9), wl.vec3(1.0, 2.0, 3.0), wl.mat33(2.0, 0.0, 1.0, 0.0, 1.0, 0.0, 1.0, 0.0, 3.0)
-    wl.dot(vec3, vec3), wl.cross(vec3, vec3), wl.inverse(mat33), wl.quat_rotate(quat, vec3), wl.transform_identity(), wl.sin(0.5)
+    quat, vec3, mat33 = (
+        wl.quat(0.1, 0.2, 0.3, 0.9),
+        wl.vec3(1.0, 2.0, 3.0),
+        wl.mat33(2.0, 0.0, 1.0, 0.0, 1.0, 0.0, 1.0, 0.0, 3.0),
+    )
+    (
+        wl.dot(vec3, vec3),
+        wl.cross(vec3, vec3),
+        wl.inverse(mat33),
+        wl.quat_rotate(quat, vec3),
+        wl.transform_identity(),
+        wl.sin(0.5),
+    )
     assert isinstance(wl.normalize(vec3), wp.vec3)
     assert "dot" in NAMES
 
@@ -128,13 +139,27 @@ def test_length_and_normalize_are_made_of_such_a_dot() -> None:
 @pytest.mark.parametrize(
     ("name", "made", "expected"),
     [
-        ("cross", lambda a, b: wl.cross(wl.vec3(*a), wl.vec3(*b))[2], lambda a, b: rounded(rounded(a[0] * b[1]) - rounded(a[1] * b[0]))),
-        ("determinant", lambda a, b: wl.determinant(wl.mat22(*a[:2], *b[:2])), lambda a, b: rounded(rounded(a[0] * b[1]) - rounded(b[0] * a[1]))),
-        ("lerp", lambda a, b: wl.lerp(a[0], b[0], 0.3), lambda a, b: lerp(a[0], b[0], Fraction(float(np.float32(0.3))))),
+        (
+            "cross",
+            lambda a, b: wl.cross(wl.vec3(*a), wl.vec3(*b))[2],
+            lambda a, b: rounded(rounded(a[0] * b[1]) - rounded(a[1] * b[0])),
+        ),
+        (
+            "determinant",
+            lambda a, b: wl.determinant(wl.mat22(*a[:2], *b[:2])),
+            lambda a, b: rounded(rounded(a[0] * b[1]) - rounded(b[0] * a[1])),
+        ),
+        (
+            "lerp",
+            lambda a, b: wl.lerp(a[0], b[0], 0.3),
+            lambda a, b: lerp(a[0], b[0], Fraction(float(np.float32(0.3)))),
+        ),
         ("mul", lambda a, b: (call("mul", wl.mat33(*a, *a, *a), wl.vec3(*b)))[1], stepwise),
     ],
 )
-def test_other_functions_round_every_step(name: str, made: Callable[..., Any], expected: Callable[..., Fraction]) -> None:
+def test_other_functions_round_every_step(
+    name: str, made: Callable[..., Any], expected: Callable[..., Fraction]
+) -> None:
     for a, b in rows(3):
         assert Fraction(float(made(a, b))) == expected(fractions(a), fractions(b)), name
 
@@ -147,4 +172,6 @@ def test_products_of_matrices_are_fused_as_in_warps_headers() -> None:
     """The one place where Warp writes the fused operation out, for every processor."""
     for a, b in rows(2):
         found = call("mul", wl.mat22(*a, *a), wl.mat22(b[0], 0.0, b[1], 0.0))
-        assert Fraction(float(found[0, 0])) == rounded(rounded(Fraction(a[0]) * Fraction(b[0])) + Fraction(a[1]) * Fraction(b[1]))
+        assert Fraction(float(found[0, 0])) == rounded(
+            rounded(Fraction(a[0]) * Fraction(b[0])) + Fraction(a[1]) * Fraction(b[1])
+        )

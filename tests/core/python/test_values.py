@@ -9,9 +9,9 @@ import pytest
 import warp as wp
 
 import worldloom as wl
-from worldloom.core.fields import canonical, is_composite, scalar_of, shape_of
-from worldloom.core.math import type_of, wrap
-from worldloom.core.python.values import as_interpreted, as_warp, interpreted, made, replaced
+from worldloom.core.arithmetic.functions import to_interpreted, type_of
+from worldloom.core.arithmetic.values import as_interpreted, as_warp, interpreted, made, with_component
+from worldloom.core.model.fields import canonical, is_composite, scalar_of, shape_of
 
 
 def test_a_vector_has_letters_places_and_a_length() -> None:
@@ -66,15 +66,18 @@ def test_to_warp_and_back() -> None:
 
 def test_one_number_is_replaced_in_a_copy() -> None:
     v, m = made(wl.vec3, (1.0, 2.0, 3.0)), made(wl.mat22, (1.0, 2.0, 3.0, 4.0))
-    assert replaced(v, np.float32(9.0), np.int32(1)) == (1.0, 9.0, 3.0) and v == (1.0, 2.0, 3.0)
-    assert replaced(m, np.float32(9.0), 1, 0) == wl.mat22(1.0, 2.0, 9.0, 4.0)
+    assert with_component(v, np.float32(9.0), np.int32(1)) == (1.0, 9.0, 3.0) and v == (1.0, 2.0, 3.0)
+    assert with_component(m, np.float32(9.0), 1, 0) == wl.mat22(1.0, 2.0, 9.0, 4.0)
 
 
 def test_wrap_takes_what_people_write() -> None:
-    assert wrap(wp.vec2, (1.0, 2.0)) == (1.0, 2.0) and wrap(wp.vec2, wl.vec2(1.0, 2.0)) == (1.0, 2.0)
-    assert type(wrap(wp.vec2, [1, 2])) is interpreted(wp.vec2)
+    assert to_interpreted(wp.vec2, (1.0, 2.0)) == (1.0, 2.0) and to_interpreted(wp.vec2, wl.vec2(1.0, 2.0)) == (
+        1.0,
+        2.0,
+    )
+    assert type(to_interpreted(wp.vec2, [1, 2])) is interpreted(wp.vec2)
     with pytest.raises(TypeError, match="vec2 takes 2 numbers, not 3"):
-        wrap(wp.vec2, (1.0, 2.0, 3.0))
+        to_interpreted(wp.vec2, (1.0, 2.0, 3.0))
 
 
 @wl.function

@@ -27,7 +27,10 @@ def agree(definition: wl.Definition, steps: int) -> list[dict[str, np.ndarray]]:
                     f"{name} differs after step {step} ({how}):\n{expected.tolist()}\n{other[name].tolist()}"
                 )
         history.append(seen[0])
-        actions = {name: random.integers(0, 2, size=runs[0].tables[t][f.name].shape) for name, (t, f) in definition.actions().items()}
+        actions = {
+            name: random.integers(0, 2, size=runs[0].tables[t][f.name].shape)
+            for name, (t, f) in definition.actions().items()
+        }
         for sim in runs:
             sim.step(actions or None)
     assert all(sim.errors() == [] for sim in runs)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import worldloom as wl
-from worldloom.core.program import generate
-from worldloom.core.rewrite.bounds import bounds_of, range_bounds
+from worldloom.core.codegen.program import generate
+from worldloom.core.frontend.bounds import bounds_of, range_bounds
 
 SEVEN = 7
 NAMES = {"SEVEN": SEVEN, "min": min, "max": max, "clamp": wl.clamp, "TRUE": True, "REAL": 2.5, "NARROW": np.int8(100)}
@@ -103,7 +103,7 @@ def test_only_what_may_go_wrong_is_checked() -> None:
             shelf.total += shelf.books[i + 1]
 
     @wl.system
-    def replaced(shelf: Shelf):
+    def reassigned(shelf: Shelf):
         for i in range(6):
             i = i + shelf.total
             shelf.total += shelf.books[i]
@@ -113,8 +113,13 @@ def test_only_what_may_go_wrong_is_checked() -> None:
         for i in range(3):
             shelf.total += world.at(Shelf, i).books[0]
 
-    assert [may_fault(system) for system in (count, beyond, replaced, nobody)] == [False, True, True, True]
-    sim = wl.Simulation(wl.register("LibraryOfBounds-v0", world=Library, entities={Shelf: 2}, step=[beyond]), 1, "python", autoreset="disabled")
+    assert [may_fault(system) for system in (count, beyond, reassigned, nobody)] == [False, True, True, True]
+    sim = wl.Simulation(
+        wl.register("LibraryOfBounds-v0", world=Library, entities={Shelf: 2}, step=[beyond]),
+        1,
+        "python",
+        autoreset="disabled",
+    )
     sim[Shelf].books.numpy()[:] = np.arange(6)
     sim.step()
     assert "index of shelf.books (size 6) 6 is out of range" in str(sim.errors()[0])

@@ -140,7 +140,10 @@ def of_constant_choice(ball: Ball):
     ball.score = moved
 
 
-RULES = {rule.name: rule for rule in (over_all, over_range, over_while, over_near, over_nearest, in_elif, of_local, of_helper)}
+RULES = {
+    rule.name: rule
+    for rule in (over_all, over_range, over_while, over_near, over_nearest, in_elif, of_local, of_helper)
+}
 
 
 def run(rule: object) -> list[dict[str, np.ndarray]]:

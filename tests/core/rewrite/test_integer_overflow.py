@@ -95,7 +95,9 @@ CASES = [
 WHOLE = [7, 2147483520, SMALLEST, 0, 2147483520, SMALLEST, 2147483520, 0]
 
 
-@pytest.mark.parametrize("how", [{"device": "python"}, {}, {"fuse": False}, {"exact": True}], ids=["python", "fused", "unfused", "exact"])
+@pytest.mark.parametrize(
+    "how", [{"device": "python"}, {}, {"fuse": False}, {"exact": True}], ids=["python", "fused", "unfused", "exact"]
+)
 def test_every_operation_has_one_result(how: dict):
     check_every_operation({"device": "cpu", **how})
 
@@ -105,7 +107,14 @@ def check_every_operation(how: dict) -> None:
     definition = wl.Definition("Overflow-v0", world=Numbers, entities={Number: len(CASES)}, step=[compute])
     sim = wl.Simulation(definition, 1, seed=3, **how)
     n, m, wide, narrow, real = zip(*CASES, strict=True)
-    start = {"n": n, "m": m, "wide": wide, "narrow": narrow, "real": real, "v": [(case[0], case[1], 46341) for case in CASES]}
+    start = {
+        "n": n,
+        "m": m,
+        "wide": wide,
+        "narrow": narrow,
+        "real": real,
+        "v": [(case[0], case[1], 46341) for case in CASES],
+    }
     for name, values in start.items():
         column = sim.tables["Number"][name]
         column.assign(np.array(values, column.numpy().dtype).reshape(column.numpy().shape))

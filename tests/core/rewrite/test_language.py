@@ -206,7 +206,7 @@ def loops(s: Step):
 
 @wl.system
 def branches(s: Step):
-    s.p = 0 < s.n < 1000 and not s.p or s.x > 3.0  # noqa: RUF021
+    s.p = 0 < s.n < 1000 and not s.p or s.x > 3.0
     if s.id in (0, 2):
         s.x += 1.0
     elif s.id not in (1, 5):
@@ -262,7 +262,9 @@ def adder(amount: int):
     return add
 
 
-FLOW = wl.Definition("Flow-test", Flow, {Step: 3}, step=(loops, branches, tuples, helpers, constants, adder(3), adder(40)))
+FLOW = wl.Definition(
+    "Flow-test", Flow, {Step: 3}, step=(loops, branches, tuples, helpers, constants, adder(3), adder(40))
+)
 
 
 # -- vectors, matrices, arrays ---------------------------------------------------------------------------------------
@@ -393,4 +395,7 @@ def test_loops_mean_what_python_means() -> None:
         expected.append((n, m))
     only_loops = wl.Simulation(wl.Definition("Loops-test", Flow, {Step: 3}, step=(loops,)), 1, "python", seed=0)
     only_loops.step()
-    assert list(zip(only_loops[Step].n.numpy()[0].tolist(), only_loops[Step].m.numpy()[0].tolist(), strict=True)) == expected
+    assert (
+        list(zip(only_loops[Step].n.numpy()[0].tolist(), only_loops[Step].m.numpy()[0].tolist(), strict=True))
+        == expected
+    )

@@ -146,7 +146,9 @@ def visit(e: Edge, world: Rim):
     world.visits += 10
 
 
-EDGES = wl.Definition("Edges-test", Rim, {Edge: 3}, step=(divide, cut_off, names, tuples, read_then_change, lead, visit))
+EDGES = wl.Definition(
+    "Edges-test", Rim, {Edge: 3}, step=(divide, cut_off, names, tuples, read_then_change, lead, visit)
+)
 
 
 def test_edges_agree() -> None:

@@ -77,8 +77,12 @@ reals = st.sampled_from(["0.0", "0.5", "-1.25", "2.0", "3.75", "0.1"])
 
 def whole(inner: st.SearchStrategy[tuple[str, str, str]]) -> st.SearchStrategy[str]:
     """An expression of type int, from smaller ones (whole, real, truth)."""
-    binary = st.tuples(inner, st.sampled_from(["+", "-", "*", "//", "%", "&", "|", "^"]), inner).map(lambda t: f"({t[0][0]} {t[1]} {t[2][0]})")
-    shift = st.tuples(inner, st.sampled_from(["<<", ">>"]), st.integers(0, 5)).map(lambda t: f"({t[0][0]} {t[1]} {t[2]})")
+    binary = st.tuples(inner, st.sampled_from(["+", "-", "*", "//", "%", "&", "|", "^"]), inner).map(
+        lambda t: f"({t[0][0]} {t[1]} {t[2][0]})"
+    )
+    shift = st.tuples(inner, st.sampled_from(["<<", ">>"]), st.integers(0, 5)).map(
+        lambda t: f"({t[0][0]} {t[1]} {t[2]})"
+    )
     return st.one_of(
         binary,
         shift,
@@ -95,7 +99,9 @@ def whole(inner: st.SearchStrategy[tuple[str, str, str]]) -> st.SearchStrategy[s
 
 
 def real(inner: st.SearchStrategy[tuple[str, str, str]]) -> st.SearchStrategy[str]:
-    binary = st.tuples(inner, st.sampled_from(["+", "-", "*", "/", "//", "%"]), inner).map(lambda t: f"({t[0][1]} {t[1]} {t[2][1]})")
+    binary = st.tuples(inner, st.sampled_from(["+", "-", "*", "/", "//", "%"]), inner).map(
+        lambda t: f"({t[0][1]} {t[1]} {t[2][1]})"
+    )
     return st.one_of(
         binary,
         inner.map(lambda t: f"(-{t[1]})"),
@@ -186,10 +192,19 @@ def statements(draw: st.DrawFn, depth: int = 2, loop: bool = False) -> list[str]
         elif choice == "for":
             bounds = draw(st.sampled_from([f"({i}) % 4", f"-1, ({i}) % 4", f"4, ({i}) % 5 - 3, -2"]))
             name = f"c{depth}"
-            lines += [f"for {name} in range({bounds}):", f"    cell.j += {name}", *indent(draw(statements(depth - 1, True)))]
+            lines += [
+                f"for {name} in range({bounds}):",
+                f"    cell.j += {name}",
+                *indent(draw(statements(depth - 1, True))),
+            ]
         elif choice == "while":
             name = f"w{depth}"
-            lines += [f"{name} = 0", f"while {name} < 3 and ({name} * 2 != n or cell.p):", f"    {name} += 1", *indent(draw(statements(depth - 1, True)))]
+            lines += [
+                f"{name} = 0",
+                f"while {name} < 3 and ({name} * 2 != n or cell.p):",
+                f"    {name} += 1",
+                *indent(draw(statements(depth - 1, True))),
+            ]
         else:
             word = draw(st.sampled_from(["break", "continue", "return"])) if loop else "return"
             lines += [f"if {p}:", f"    {word}"]
@@ -233,6 +248,8 @@ def test_random_programs_agree(folder: Path, first: list[str], second: list[str]
             for column in table:
                 a, b = column.numpy(), compiled.tables[table.name][column.field.name].numpy()
                 same = np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
-                assert same, f"{column.name} differs in step {step}: {a.tolist()} and {b.tolist()} in {Path(definition.systems[0].source.file).read_text()}"
+                assert same, (
+                    f"{column.name} differs in step {step}: {a.tolist()} and {b.tolist()} in {Path(definition.systems[0].source.file).read_text()}"
+                )
     assert [str(e) for e in interpreted.errors()] == [str(e) for e in compiled.errors()]
     compiled.close()

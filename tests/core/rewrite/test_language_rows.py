@@ -110,7 +110,7 @@ def account(ball: Ball, world: Hall):
 
 @wl.system
 def pair_up(ball: Ball, world: Hall):
-    if ball.mate == None and not ball.mate.alive:  # noqa: E711
+    if ball.mate == None and not ball.mate.alive:
         ball.seen += 1
     nearest: wl.Ref(Wall) = None
     found = ball
@@ -159,7 +159,12 @@ def open_doors(door: Door, world: Hall):
         world.truncate()
 
 
-MEETING = wl.Definition("Meeting-test", Hall, {Ball: 3, Wall: 2, Door: 1}, step=(move, rename, press, meet, account, pair_up, follow, govern, open_doors))
+MEETING = wl.Definition(
+    "Meeting-test",
+    Hall,
+    {Ball: 3, Wall: 2, Door: 1},
+    step=(move, rename, press, meet, account, pair_up, follow, govern, open_doors),
+)
 
 
 class Player(wl.Entity):

@@ -1,7 +1,5 @@
 """``world.nearest`` by both ways of searching, all entities and the cells of a grid: the same, and what sorting all distances gives."""
 
-# ruff: noqa: SIM113 - systems have no enumerate
-
 from __future__ import annotations
 
 from dataclasses import replace
@@ -10,10 +8,10 @@ import numpy as np
 import pytest
 
 import worldloom as wl
-from worldloom.core import grid
-from worldloom.core.grid import Grid
-from worldloom.core.rewrite.nearest_text import first_ring
-from worldloom.core.schedule import BuildGrid, plan
+from worldloom.core.frontend.targets.nearest_search import first_ring
+from worldloom.core.model import grid
+from worldloom.core.model.grid import Grid
+from worldloom.core.schedule.schedule import GridNode, plan
 
 DOTS, MOST_BUGS, BEST, DEEP_BEST, BUGS = 70, 90, 12, 5, 1
 
@@ -60,7 +58,9 @@ def look(dot: Dot, world: Field):
         dot.bug = bug.id
 
 
-MEADOW = wl.Definition("Nearest-v0", world=Field, entities={Dot: DOTS, Bug: wl.UpTo(MOST_BUGS)}, reset=(hatch,), step=(look,))
+MEADOW = wl.Definition(
+    "Nearest-v0", world=Field, entities={Dot: DOTS, Bug: wl.UpTo(MOST_BUGS)}, reset=(hatch,), step=(look,)
+)
 
 
 def crowds() -> dict[str, tuple[np.ndarray, np.ndarray, int]]:
@@ -85,15 +85,17 @@ def crowds() -> dict[str, tuple[np.ndarray, np.ndarray, int]]:
         "huge": (3e38 * spread, 2e38 * spread[:, :2], MOST_BUGS),
         "nobody": (np.full((DOTS, 3), np.nan), spread[:, :2], 0),
     }
-    return {name: (places.astype(np.float32), at.astype(np.float32), bugs) for name, (places, at, bugs) in found.items()}
+    return {
+        name: (places.astype(np.float32), at.astype(np.float32), bugs) for name, (places, at, bugs) in found.items()
+    }
 
 
 @np.errstate(all="ignore")
 def expected(places: np.ndarray, point: np.ndarray, k: int) -> list[int]:
     """The slots that a query gives, filled up with -1."""
-    squares = (places - point) ** 2
-    total = squares[:, 0] + squares[:, 1]
-    total = total if places.shape[1] == 2 else total + squares[:, 2]
+    squared_distances = (places - point) ** 2
+    total = squared_distances[:, 0] + squared_distances[:, 1]
+    total = total if places.shape[1] == 2 else total + squared_distances[:, 2]
     known = np.flatnonzero(~np.isnan(total))
     found = known[np.argsort(total[known], kind="stable")][:k].tolist()
     return found + [-1] * (k - len(found))
@@ -101,7 +103,7 @@ def expected(places: np.ndarray, point: np.ndarray, k: int) -> list[int]:
 
 @pytest.mark.parametrize("most", [0, 10**6], ids=["in cells", "of all"])
 def test_a_search_gives_what_sorting_all_distances_gives(most: int, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(grid, "FEW", most)
+    monkeypatch.setattr(grid, "BRUTE_FORCE_LIMIT", most)
     worlds = crowds()
     places, points = np.stack([p for p, _, _ in worlds.values()]), np.stack([at for _, at, _ in worlds.values()])
     counts = np.int32([bugs for _, _, bugs in worlds.values()])
@@ -122,8 +124,10 @@ def test_a_search_gives_what_sorting_all_distances_gives(most: int, monkeypatch:
 
 
 def grids_made(most: int, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    monkeypatch.setattr(grid, "FEW", most)
-    return [entry.label for entry in plan(replace(MEADOW), "same_step", checks=False).step if isinstance(entry, BuildGrid)]
+    monkeypatch.setattr(grid, "BRUTE_FORCE_LIMIT", most)
+    return [
+        entry.label for entry in plan(replace(MEADOW), "same_step", checks=False).step if isinstance(entry, GridNode)
+    ]
 
 
 def test_the_nearest_of_few_need_no_grid(monkeypatch: pytest.MonkeyPatch):

@@ -64,6 +64,13 @@ def test_loops_with_steps_inside_each_other_agree() -> None:
         for k in range(2):
             start = start * 5 + k
     wrapped = (same + 2**31) % 2**32 - 2**31
-    assert (seen["Walker.same"] == wrapped).all() and (seen["Walker.start"] == start).all() and (seen["Walker.turn"] == start).all()
-    far, down = (sum(i // 1000 for i in numbers) for numbers in (range(-(2**31), -(2**31) + 9, 2), range(2**31 - 1, 2**31 - 10, -2)))
+    assert (
+        (seen["Walker.same"] == wrapped).all()
+        and (seen["Walker.start"] == start).all()
+        and (seen["Walker.turn"] == start).all()
+    )
+    far, down = (
+        sum(i // 1000 for i in numbers)
+        for numbers in (range(-(2**31), -(2**31) + 9, 2), range(2**31 - 1, 2**31 - 10, -2))
+    )
     assert (seen["Walker.far"] == far).all() and (seen["Walker.down"] == down).all()

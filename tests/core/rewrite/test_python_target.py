@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import worldloom as wl
-from worldloom.core.fields import canonical
-from worldloom.core.rewrite import nodes
-from worldloom.core.rewrite.python_target import PythonTarget
+from worldloom.core.frontend import nodes
+from worldloom.core.frontend.targets.python_target import PythonTarget
+from worldloom.core.model.fields import canonical
 
 
 class Player(wl.Entity):
@@ -56,7 +56,9 @@ def most(player: Player, world: Room):
 
 
 @pytest.mark.parametrize(
-    ("system", "many"), [(give, 2), (give_vectors, 2), (deal, 2), (at_once, 4), (give_cards, 4)], ids=lambda given: getattr(given, "name", "")
+    ("system", "many"),
+    [(give, 2), (give_vectors, 2), (deal, 2), (at_once, 4), (give_cards, 4)],
+    ids=lambda given: getattr(given, "name", ""),
 )
 def test_a_fault_in_a_place_that_is_added_to_is_listed_once(system: wl.System, many: int) -> None:
     """Two players, each with one wrong place, or with two in the last case: as many faults as there are mistakes, on both devices."""

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import worldloom as wl
-from worldloom.core import registry
-from worldloom.core.compare import Comparison
+from worldloom.core.registry import registry
+from worldloom.core.tools.compare import Comparison
 from worldloom.envs.covid.data import Parameters, load_synthetic
 from worldloom.envs.covid.economy import Mode, economy, last_known_day, paid_levels
-from worldloom.learn.seats import Member, Seats
+from worldloom.learn.agents.agent_group import AgentGroup, AgentSlice
 
 ID = "CovidEconomySynthetic-v0"
 
@@ -23,7 +23,10 @@ def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def acts(worlds: int, level: int, subsidy: int) -> dict[str, np.ndarray]:
-    return {"Governor.stringency": np.full((worlds, 51), level, np.int32), "Planner.subsidy": np.full((worlds, 1), subsidy, np.int32)}
+    return {
+        "Governor.stringency": np.full((worlds, 51), level, np.int32),
+        "Planner.subsidy": np.full((worlds, 1), subsidy, np.int32),
+    }
 
 
 def three_states() -> Parameters:
@@ -52,10 +55,14 @@ def test_a_level_that_was_set_holds_for_the_cooldown() -> None:
     start = governors.level.numpy()[0].copy()
     assert governors.action_mask.numpy().all()
     sim.step(acts(2, 0, 0))
-    assert (governors.level.numpy() == start).all() and governors.action_mask.numpy().all(), "who keeps its level may set it the next day"
+    assert (governors.level.numpy() == start).all() and governors.action_mask.numpy().all(), (
+        "who keeps its level may set it the next day"
+    )
     sim.step(acts(2, 4, 0))
     for day in range(3, 31):
-        assert (governors.action_mask.numpy()[0] == [1] + [0] * 10).all() == (day < 30) and governors.action_mask.numpy()[1].all()
+        assert (governors.action_mask.numpy()[0] == [1] + [0] * 10).all() == (
+            day < 30
+        ) and governors.action_mask.numpy()[1].all()
         assert (governors.level.numpy()[0] == 4).all()
         sim.step(acts(2, 7, 0))  # counts for nothing while it is masked
         assert (governors.level.numpy()[1] == 7).all()
@@ -74,14 +81,23 @@ def test_subsidies_are_read_on_their_days_and_held() -> None:
 
 def test_the_past_is_played_again_as_far_as_it_is_known() -> None:
     country = load_synthetic()
-    sim = wl.Simulation(ID, 2, "cpu", seed=0, autoreset="disabled", config={"mode": np.array([Mode.REAL_POLICIES, Mode.REPLAY], np.int32)})
+    sim = wl.Simulation(
+        ID,
+        2,
+        "cpu",
+        seed=0,
+        autoreset="disabled",
+        config={"mode": np.array([Mode.REAL_POLICIES, Mode.REPLAY], np.int32)},
+    )
     governors, planner = sim["Governor"], sim["Planner"]
     last = {0: country.num_days - 1 - country.start_day, 1: last_known_day(country) - country.start_day}
     assert last[0] > last[1] > 300
     for day in range(1, last[1] + 1):
         sim.step(acts(2, 9, 20))
         row = country.start_day + day
-        assert (governors.level.numpy() == country.policy[row]).all() and (planner.level.numpy() == paid_levels(country)[row]).all()
+        assert (governors.level.numpy() == country.policy[row]).all() and (
+            planner.level.numpy() == paid_levels(country)[row]
+        ).all()
         assert governors.action_mask.numpy().all() and planner.action_mask.numpy().all()
         np.testing.assert_allclose(governors.infected.numpy()[1], country.infected[row], rtol=1e-6)
         np.testing.assert_allclose(governors.unemployed.numpy()[1], country.unemployed[row], rtol=1e-6)
@@ -101,13 +117,19 @@ def test_every_payment_becomes_the_nearest_level_for_ninety_days() -> None:
     subsidy = np.zeros(country.num_days)
     subsidy[[50, 100, 150]] = 9e12, 2.6 * of_a_level, 1.4 * of_a_level
     levels = paid_levels(replace(country, subsidy=subsidy))
-    assert levels[[99, 100, 149, 150, 189, 190, 239, 240]].tolist() == [0, 3, 3, 4, 4, 1, 1, 0], "what was paid before the start counts for nothing"
+    assert levels[[99, 100, 149, 150, 189, 190, 239, 240]].tolist() == [0, 3, 3, 4, 4, 1, 1, 0], (
+        "what was paid before the start counts for nothing"
+    )
 
 
 def test_a_country_of_any_size() -> None:
     made = economy(three_states(), "Islands-v0", mode=Mode.MODEL, episode_length=6, subsidy_levels=4)
     sim = wl.Simulation(made, 1, "python", seed=0)
-    assert sim["Governor"].sight.shape == (1, 3, 16) and sim["Planner"].sight.shape == (1, 1, 31) and sim["Planner"].action_mask.shape == (1, 1, 5)
+    assert (
+        sim["Governor"].sight.shape == (1, 3, 16)
+        and sim["Planner"].sight.shape == (1, 1, 31)
+        and sim["Planner"].action_mask.shape == (1, 1, 5)
+    )
     np.testing.assert_array_equal(sim["Governor"].sight.numpy()[0, :, :3], np.eye(3))
     for _ in range(6):
         sim.step({"Governor.stringency": np.array([[1, 5, 10]]), "Planner.subsidy": np.array([[4]])})
@@ -127,6 +149,6 @@ def test_policies_heed_the_masks_and_are_told_that_it_is_no_tool() -> None:
     sim = wl.Simulation(ID, 2, "cpu", seed=0)
     sim.step(acts(2, 3, 1))
     for table, open_choices in (("Governor", 1), ("Planner", 1)):
-        mask = Seats(sim, [Member(table)]).mask()
+        mask = AgentGroup(sim, [AgentSlice(table)]).mask()
         assert mask.sum(dim=1).tolist() == [open_choices] * len(mask)
     assert "no tool for policy making" in wl.definition(ID).doc and "synthetic" in wl.definition(ID).doc

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from worldloom.core.errors import InputError
+from worldloom.core.base.errors import InputError
 from worldloom.envs.covid.history import dollars_per_worker, real_history
 
 
@@ -48,7 +48,9 @@ def test_productivity_is_that_of_the_workers_and_the_payments():
     workers = 0.6 - (np.log(2.0) + 5.0) / 100.0  # per head, where nothing is closed and nobody ill
     assert wage == pytest.approx(100.0 / workers)
     able = 0.6 * 1e4 - (0.1 * 4.0 + 4.0) * 0.6 - 1000.0
-    np.testing.assert_allclose(history.productivity[1], [able * wage + 2e5, (0.6 * 2e4 - (0.1 * 8.0 + 8.0) * 0.6 - 1000.0) * wage + 4e5])
+    np.testing.assert_allclose(
+        history.productivity[1], [able * wage + 2e5, (0.6 * 2e4 - (0.1 * 8.0 + 8.0) * 0.6 - 1000.0) * wage + 4e5]
+    )
     np.testing.assert_allclose(history.earned[1, 0], able * wage)
     np.testing.assert_allclose(history.of_states(["TH"]).earned[1, 0], history.earned[1, 1])
 

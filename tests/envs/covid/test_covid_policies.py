@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from worldloom.core import registry
-from worldloom.core.errors import InputError
-from worldloom.core.registry import definition
+from worldloom.core.base.errors import InputError
+from worldloom.core.registry import registry
+from worldloom.core.registry.registry import definition
 from worldloom.core.simulation import Simulation
 from worldloom.envs.covid.data import load_synthetic
 from worldloom.envs.covid.economy import Mode, economy, parameters_of
@@ -23,16 +23,27 @@ def short():
 
 def test_every_constant_policy_is_played_once_and_the_best_stands_first(short):
     told = []
-    found = sweep_constant(short, DATA, tell=told.append)
+    found = sweep_constant(short, DATA, on_day=told.append)
     assert told == list(range(1, 31))
-    assert {(policy.level, policy.subsidy) for policy in found} == {(level, subsidy) for level in range(11) for subsidy in range(21)}
+    assert {(policy.level, policy.subsidy) for policy in found} == {
+        (level, subsidy) for level in range(11) for subsidy in range(21)
+    }
     welfare = [policy.totals["planner_welfare"] for policy in found]
     assert welfare == sorted(welfare, reverse=True)
-    strict, kept = (next(policy for policy in found if (policy.level, policy.subsidy) == pair) for pair in ((10, 3), (0, 0)))
+    strict, kept = (
+        next(policy for policy in found if (policy.level, policy.subsidy) == pair) for pair in ((10, 3), (0, 0))
+    )
     alone = play_constant(short, DATA, 10, 3)
-    assert (alone.label, alone.states, len(alone.days)) == (strict.label, DATA.states, 30) == ("level 10, subsidy 3", DATA.states, 30)
+    assert (
+        (alone.label, alone.states, len(alone.days))
+        == (strict.label, DATA.states, 30)
+        == ("level 10, subsidy 3", DATA.states, 30)
+    )
     assert alone.totals() == pytest.approx(strict.totals, rel=1e-6)
-    days = {name: np.diff(getattr(alone, name), axis=0) for name in ("susceptible", "infected", "recovered", "deaths", "unemployed", "productivity")}
+    days = {
+        name: np.diff(getattr(alone, name), axis=0)
+        for name in ("susceptible", "infected", "recovered", "deaths", "unemployed", "productivity")
+    }
     assert all((change != 0.0).any() for change in days.values()), "every day is kept as it was"
     assert (alone.level == 10.0).all() and alone.governor_rewards.shape == (30, 51)
     np.testing.assert_allclose(alone.subsidy, 3 / 20 * DATA.population.sum() * 20000 / 365, rtol=1e-6)
@@ -50,7 +61,9 @@ def test_a_picture_of_a_day(short):
         before = short.render(worlds, 1)
         worlds.step({"Governor.stringency": np.full((2, 51), 10), "Planner.subsidy": np.zeros((2, 1), int)})
         after = short.render(worlds, 1)
-    assert after.dtype == np.uint8 and after.shape == before.shape and after.mean() < before.mean(), "stricter is darker"
+    assert after.dtype == np.uint8 and after.shape == before.shape and after.mean() < before.mean(), (
+        "stricter is darker"
+    )
 
 
 def test_an_economy_of_few_subsidies_that_plays_the_past_by_default():

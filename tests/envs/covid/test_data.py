@@ -12,7 +12,7 @@ import pytest
 from covid_files import npz, published_files, write_wheel
 
 import worldloom as wl
-from worldloom.core import tensor_file
+from worldloom.core.base import tensor_file
 from worldloom.envs.covid import data, published
 from worldloom.envs.covid.published import CONSTANTS, FITTED, FOLDER, HISTORY, read_published
 
@@ -29,7 +29,10 @@ def files():
 
 def same(first, second) -> bool:
     values = [(getattr(first, f.name), getattr(second, f.name)) for f in fields(first)]
-    return all(np.array_equal(a, b, equal_nan=True) and a.dtype == b.dtype if isinstance(a, np.ndarray) else a == b for a, b in values)
+    return all(
+        np.array_equal(a, b, equal_nan=True) and a.dtype == b.dtype if isinstance(a, np.ndarray) else a == b
+        for a, b in values
+    )
 
 
 def test_the_made_up_country_is_the_same_everywhere(made_up):
@@ -61,7 +64,10 @@ def test_level_1_spreads_and_level_10_contains(made_up):
         ({"infected": np.full((518, 51), np.nan)}, "'infected' must be known and not negative on the start day 81"),
         ({"start_day": 518}, "'start_day' is 518"),
         ({"start_day": 27}, "'start_day' is 27"),
-        ({"filter_length": 81}, "'filter_length' is 81, but what happened up to the start day 81 must not be forgotten yet"),
+        (
+            {"filter_length": 81},
+            "'filter_length' is 81, but what happened up to the start day 81 must not be forgotten yet",
+        ),
         ({"alphas": [10**400] * 51}, "'alphas' must be an array of numbers"),
         ({"alphas": np.ones(51)}, "'alphas' must lie between 0 and 1"),
         ({"health_min": np.zeros(51)}, "'health_min' must be less than 'health_max' everywhere"),
@@ -121,11 +127,20 @@ def test_the_same_is_read_from_a_wheel_and_from_every_folder(files, made_up, tmp
     folder.mkdir(parents=True)
     for name, content in files.items():
         (folder / name).write_bytes(content)
-    places = [wheel, tmp_path, folder, folder.parent, tmp_path / "site-packages", tmp_path / "site-packages" / "ai_economist"]
+    places = [
+        wheel,
+        tmp_path,
+        folder,
+        folder.parent,
+        tmp_path / "site-packages",
+        tmp_path / "site-packages" / "ai_economist",
+    ]
     for place in places:
         read = read_published(place)
         assert read.postal[:2] == ("AL", "AK") and not read.synthetic
-        assert same(replace(read, states=made_up.states, postal=made_up.postal, synthetic=True, source=made_up.source), made_up), place
+        assert same(
+            replace(read, states=made_up.states, postal=made_up.postal, synthetic=True, source=made_up.source), made_up
+        ), place
 
 
 def changed(files, name, **values):
@@ -149,7 +164,10 @@ def changed(files, name, **values):
         (lambda f: {**f, HISTORY: npz(policy=np.array([{}], object))}, "holds no plain arrays of numbers"),
         (lambda f: {**f, HISTORY: npz(policy=np.zeros((33 << 20) // 8))}, "real_world_data.npz is larger than 32 MiB"),
         (lambda f: {**f, HISTORY: npz(policy=np.ones((2, 51)))}, "real_world_data.npz lacks an array"),
-        (lambda f: {**f, CONSTANTS: b'{"SIR_GAMMA": ' + b"1" * 5000 + b"}"}, "model_constants.json holds no JSON object"),
+        (
+            lambda f: {**f, CONSTANTS: b'{"SIR_GAMMA": ' + b"1" * 5000 + b"}"},
+            "model_constants.json holds no JSON object",
+        ),
     ],
 )
 def test_spoilt_files_are_refused_in_a_sentence(files, tmp_path, spoil, words):
@@ -189,8 +207,16 @@ def test_the_published_data_itself():
     if folder is None:
         pytest.skip("the published data is not here: pip install --no-deps ai-economist==1.7.1")
     read = read_published(folder)
-    assert (read.num_states, read.num_days, read.start_day, read.beta_delay, read.filter_length) == (51, 518, 81, 29, 600)
+    assert (read.num_states, read.num_days, read.start_day, read.beta_delay, read.filter_length) == (
+        51,
+        518,
+        81,
+        29,
+        600,
+    )
     assert read.population.sum() == 328_737_916
     assert read.planner_alpha == 0.757 and read.value_of_life == 1e7 and read.gdp_per_capita == 65_300
     assert np.nonzero(read.subsidy)[0].tolist() == [105, 361, 435]
-    np.testing.assert_allclose(read.deaths[81:486], read.mortality * (read.recovered - read.vaccinated)[81:486], rtol=1e-9)
+    np.testing.assert_allclose(
+        read.deaths[81:486], read.mortality * (read.recovered - read.vaccinated)[81:486], rtol=1e-9
+    )

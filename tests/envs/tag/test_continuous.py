@@ -13,7 +13,7 @@ from worldloom.envs.tag.continuous import continuous_tag
 @pytest.fixture(autouse=True)
 def registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Worlds of these tests are gone after them."""
-    from worldloom.core import registry
+    from worldloom.core.registry import registry
 
     monkeypatch.setattr(registry, "_REGISTRY", dict(registry._REGISTRY))
 
@@ -25,17 +25,24 @@ def small(taggers: int = 2, runners: int = 3, worlds: int = 1, device: str = "py
     return wl.Simulation(made, worlds, device, seed=5, autoreset="disabled", config=config)
 
 
-def put(sim: wl.Simulation, taggers: list[tuple[float, float]], runners: list[tuple[float, float]], world: int = 0) -> None:
+def put(
+    sim: wl.Simulation, taggers: list[tuple[float, float]], runners: list[tuple[float, float]], world: int = 0
+) -> None:
     sim["Tagger"].position.numpy()[world], sim["Runner"].position.numpy()[world] = taggers, runners
 
 
 def stay(sim: wl.Simulation) -> None:
-    sim.step({f"{kind}.steer": np.zeros((sim.num_worlds, sim[kind].count, 2), np.int32) for kind in ("Tagger", "Runner")})
+    sim.step(
+        {f"{kind}.steer": np.zeros((sim.num_worlds, sim[kind].count, 2), np.int32) for kind in ("Tagger", "Runner")}
+    )
 
 
 def start(sim: wl.Simulation) -> np.ndarray:
     """Places and directions of all agents, shape (worlds, agents, 3)."""
-    kinds = [np.concatenate([sim[k].position.numpy(), sim[k].direction.numpy()[..., None]], axis=2) for k in ("Tagger", "Runner")]
+    kinds = [
+        np.concatenate([sim[k].position.numpy(), sim[k].direction.numpy()[..., None]], axis=2)
+        for k in ("Tagger", "Runner")
+    ]
     return np.concatenate(kinds, axis=1).copy()
 
 
@@ -65,7 +72,16 @@ def test_a_fixed_start_is_the_same_everywhere_and_always() -> None:
 
 
 def test_several_tags_in_one_step_are_all_paid_to_the_nearest_tagger() -> None:
-    sim = small(2, 4, config={"tag_reward_for_tagger": 0.1, "tagging_distance": 0.1, "step_reward_for_runner": 0.5, "step_penalty_for_tagger": -0.25})
+    sim = small(
+        2,
+        4,
+        config={
+            "tag_reward_for_tagger": 0.1,
+            "tagging_distance": 0.1,
+            "step_reward_for_runner": 0.5,
+            "step_penalty_for_tagger": -0.25,
+        },
+    )
     put(sim, [(2.0, 2.0), (3.0, 2.0)], [(2.1, 2.0), (2.2, 2.0), (2.0, 2.5), (6.0, 6.0)])
     stay(sim)
     np.testing.assert_allclose(sim["Tagger"].reward.numpy(), [[-0.25 + 3 * 0.1, -0.25]], rtol=1e-6)
@@ -87,7 +103,11 @@ def test_runners_may_stay_after_a_tag() -> None:
         put(sim, [(2.0, 2.0)], [(2.1, 2.0), (2.2, 2.0)])
         stay(sim)
         np.testing.assert_array_equal(sim["Runner"].reward.numpy(), [[-1.0, -1.0]])
-        assert sim["Tagger"].reward.numpy() == [[2.0]] and sim["Runner"].active.numpy().all() and not sim.terminated.numpy()[0]
+        assert (
+            sim["Tagger"].reward.numpy() == [[2.0]]
+            and sim["Runner"].active.numpy().all()
+            and not sim.terminated.numpy()[0]
+        )
 
 
 def test_a_runner_tagged_in_the_last_step_gets_no_end_of_game_reward() -> None:
@@ -113,19 +133,30 @@ def test_what_is_seen_of_a_runner_who_leaves(neighbours: int) -> None:
     flags, types = slice(6 * others, 7 * others), slice(5 * others, 6 * others)
     np.testing.assert_array_equal(sim["Tagger"].sight.numpy()[0, 0, flags], np.ones(others))
     leaver = sim["Runner"].sight.numpy()[0, 0]
-    np.testing.assert_allclose(leaver[:2], np.array([-0.5, 1.5]) / np.sqrt(200.0), rtol=1e-5, err_msg="the tagger, then the next runner")
+    np.testing.assert_allclose(
+        leaver[:2], np.array([-0.5, 1.5]) / np.sqrt(200.0), rtol=1e-5, err_msg="the tagger, then the next runner"
+    )
     assert leaver[-1] == np.float32(0.01)
     stay(sim)
     leaver = sim["Runner"].sight.numpy()[0, 0]
     if neighbours:
         np.testing.assert_array_equal(leaver, np.zeros(7 * others + 1))
-        np.testing.assert_allclose(sim["Tagger"].sight.numpy()[0, 0, :others], np.array([2.0, 7.0]) / np.sqrt(200.0), rtol=1e-5)
-        np.testing.assert_allclose(sim["Runner"].sight.numpy()[0, 1, :others], np.array([-2.0, 5.0]) / np.sqrt(200.0), rtol=1e-5)
+        np.testing.assert_allclose(
+            sim["Tagger"].sight.numpy()[0, 0, :others], np.array([2.0, 7.0]) / np.sqrt(200.0), rtol=1e-5
+        )
+        np.testing.assert_allclose(
+            sim["Runner"].sight.numpy()[0, 1, :others], np.array([-2.0, 5.0]) / np.sqrt(200.0), rtol=1e-5
+        )
         put(sim, [(4.0, 2.2)], [(2.5, 2.0), (4.0, 2.0), (9.0, 9.0)])
         stay(sim)
         stay(sim)
         last = sim["Runner"].sight.numpy()[0, 2]
-        assert last[0] != 0.0 and last[1] == 0.0 and (last[types] == [1.0, 0.0]).all() and (last[flags] == [1.0, 0.0]).all(), "nobody else is left"
+        assert (
+            last[0] != 0.0
+            and last[1] == 0.0
+            and (last[types] == [1.0, 0.0]).all()
+            and (last[flags] == [1.0, 0.0]).all()
+        ), "nobody else is left"
     else:
         np.testing.assert_array_equal(leaver[: 5 * others], 0.0)
         np.testing.assert_array_equal(leaver[types], [1.0, 0.0, 0.0])
@@ -141,15 +172,22 @@ def test_a_query_finds_the_tagger_that_looking_at_everyone_finds(monkeypatch: py
     for many in (10**6, 1):
         monkeypatch.setattr(continuous, "MANY", many)
         made = continuous_tag(taggers=5, runners=7, neighbours=4)
-        assert sum(bool(system.access.nearest) for system in made.systems) == (3 if many == 1 else 2), "both kinds ask for those whom they see"
+        assert sum(bool(system.access.nearest) for system in made.systems) == (3 if many == 1 else 2), (
+            "both kinds ask for those whom they see"
+        )
         sim = wl.Simulation(made, 1, "python", seed=5, autoreset="disabled", config={"tagging_distance": 0.1})
         rng = np.random.default_rng(0)
         found = []
         for _ in range(4):
             for kind in ("Tagger", "Runner"):
-                sim[kind].position.numpy()[:] = np.minimum(rng.integers(0, 6, sim[kind].position.shape), 4).astype(np.float32)
+                sim[kind].position.numpy()[:] = np.minimum(rng.integers(0, 6, sim[kind].position.shape), 4).astype(
+                    np.float32
+                )
             stay(sim)
-            found += [np.concatenate([sim[k].nearest.numpy()[..., :4] for k in ("Tagger", "Runner")], axis=1).copy(), sim["Tagger"].tags.numpy().copy()]
+            found += [
+                np.concatenate([sim[k].nearest.numpy()[..., :4] for k in ("Tagger", "Runner")], axis=1).copy(),
+                sim["Tagger"].tags.numpy().copy(),
+            ]
             found += [sim[k].sight.numpy().copy() for k in ("Tagger", "Runner")]
         assert 1 <= sim.world.runners_left.numpy()[0] <= 5, "some have left"
         seen.append(found)
@@ -158,9 +196,27 @@ def test_a_query_finds_the_tagger_that_looking_at_everyone_finds(monkeypatch: py
 
 
 CONFIGURATIONS = {
-    "TagContinuous-v0": ((1, 10), (11, 11), 71, 100, {"grid_length": 10.0, "tagging_distance": 0.01, "max_turn": np.pi / 2.0, "max_acceleration": 1.0}),
-    "TagContinuousTraining-v0": ((10, 100), (21, 21), 71, 500, {"grid_length": 20.0, "tagging_distance": 0.02, "max_turn": 2.356, "max_acceleration": 0.1}),
-    "TagContinuousDemo-v0": ((5, 100), (11, 11), 71, 500, {"grid_length": 20.0, "tagging_distance": 0.02, "max_turn": 2.35, "max_acceleration": 0.1}),
+    "TagContinuous-v0": (
+        (1, 10),
+        (11, 11),
+        71,
+        100,
+        {"grid_length": 10.0, "tagging_distance": 0.01, "max_turn": np.pi / 2.0, "max_acceleration": 1.0},
+    ),
+    "TagContinuousTraining-v0": (
+        (10, 100),
+        (21, 21),
+        71,
+        500,
+        {"grid_length": 20.0, "tagging_distance": 0.02, "max_turn": 2.356, "max_acceleration": 0.1},
+    ),
+    "TagContinuousDemo-v0": (
+        (5, 100),
+        (11, 11),
+        71,
+        500,
+        {"grid_length": 20.0, "tagging_distance": 0.02, "max_turn": 2.35, "max_acceleration": 0.1},
+    ),
 }
 
 

@@ -5,11 +5,11 @@ import math
 import pytest
 import torch
 
-from worldloom.core.errors import InputError
+from worldloom.core.base.errors import InputError
+from worldloom.learn.agents.specs import ObservationSpec
+from worldloom.learn.config.policy_config import PolicyConfig
 from worldloom.learn.networks import MLP, ImpalaCNN, NatureCNN, TwoBranch, build_encoder
-from worldloom.learn.networks.build import chosen_network
-from worldloom.learn.policy_config import PolicyConfig
-from worldloom.learn.spec import ObservationSpec
+from worldloom.learn.networks.encoder import resolve_network
 
 BYTES = torch.uint8
 
@@ -57,10 +57,20 @@ def test_impala_takes_images_of_any_size(shape):
     ("observations", "branches"),
     [
         ({"screen": ObservationSpec((3, 40, 40), BYTES), "speed": ObservationSpec((2,))}, [512, 9]),
-        ({"map": ObservationSpec((1, 15, 11)), "speed": ObservationSpec(()), "gear": ObservationSpec((), torch.int32, (5,))}, [256, 9]),
+        (
+            {
+                "map": ObservationSpec((1, 15, 11)),
+                "speed": ObservationSpec(()),
+                "gear": ObservationSpec((), torch.int32, (5,)),
+            },
+            [256, 9],
+        ),
         ({"map": ObservationSpec((15, 11)), "speed": ObservationSpec((3,))}, [128, 9]),
         ({"left": ObservationSpec((3, 8, 8)), "right": ObservationSpec((36, 36, 3))}, [256, 512]),
-        ({"left": ObservationSpec((3, 8, 8)), "right": ObservationSpec((9, 8, 3)), "speed": ObservationSpec((2,))}, [256, 256, 9]),
+        (
+            {"left": ObservationSpec((3, 8, 8)), "right": ObservationSpec((9, 8, 3)), "speed": ObservationSpec((2,))},
+            [256, 256, 9],
+        ),
     ],
 )
 def test_two_branch_has_a_branch_for_each_image_and_one_for_the_rest(observations, branches):
@@ -83,7 +93,7 @@ def test_two_branch_has_a_branch_for_each_image_and_one_for_the_rest(observation
     ],
 )
 def test_auto(observations, kind):
-    assert chosen_network(observations, PolicyConfig()) == kind
+    assert resolve_network(observations, PolicyConfig()) == kind
     assert encoded(observations)[1].shape[0] == 3
 
 
@@ -93,9 +103,17 @@ def test_auto(observations, kind):
         ({"screen": ObservationSpec((3, 35, 84))}, "nature", "35 x 84 is too small.*'impala'"),
         ({"sight": ObservationSpec((4,))}, "nature", "'sight' of shape \\(4,\\) is no image"),
         ({"sight": ObservationSpec((4,))}, "impala", "'sight' of shape \\(4,\\) is no image"),
-        ({"screen": ObservationSpec((3, 84, 84)), "sight": ObservationSpec((4,))}, "nature", "takes one image.*screen, sight.*'two_branch'"),
+        (
+            {"screen": ObservationSpec((3, 84, 84)), "sight": ObservationSpec((4,))},
+            "nature",
+            "takes one image.*screen, sight.*'two_branch'",
+        ),
         ({"screen": ObservationSpec((3, 84, 84))}, "two_branch", "beside another observation.*only screen"),
-        ({"a": ObservationSpec((4,)), "b": ObservationSpec((4,))}, "two_branch", "beside another observation.*only a \\(4,\\), b"),
+        (
+            {"a": ObservationSpec((4,)), "b": ObservationSpec((4,))},
+            "two_branch",
+            "beside another observation.*only a \\(4,\\), b",
+        ),
         ({}, "auto", "needs an observation"),
     ],
 )
@@ -110,13 +128,17 @@ def count(module: torch.nn.Module) -> int:
 
 def test_numbers_of_parameters():
     assert count(MLP(4, (64, 32), "tanh")) == 4 * 64 + 64 + 64 * 32 + 32
-    assert count(NatureCNN((4, 84, 84))) == (4 * 64 * 32 + 32) + (32 * 16 * 64 + 64) + (64 * 9 * 64 + 64) + (64 * 7 * 7 * 512 + 512)
+    assert count(NatureCNN((4, 84, 84))) == (4 * 64 * 32 + 32) + (32 * 16 * 64 + 64) + (64 * 9 * 64 + 64) + (
+        64 * 7 * 7 * 512 + 512
+    )
     stages = [(3, 16), (16, 32), (32, 32)]
     convolutions = sum(9 * before * after + after + 4 * (9 * after * after + after) for before, after in stages)
     assert count(ImpalaCNN((3, 64, 64))) == convolutions + 32 * 8 * 8 * 256 + 256
 
 
-@pytest.mark.parametrize(("activation", "gain"), [("tanh", math.sqrt(2)), ("relu", math.sqrt(2)), ("elu", math.sqrt(2)), ("selu", 1.0)])
+@pytest.mark.parametrize(
+    ("activation", "gain"), [("tanh", math.sqrt(2)), ("relu", math.sqrt(2)), ("elu", math.sqrt(2)), ("selu", 1.0)]
+)
 def test_mlp_starts_with_orthogonal_weights(activation, gain):
     for parameter in MLP(6, (16, 5), activation).parameters():
         if parameter.ndim == 1:
@@ -129,7 +151,10 @@ def test_activations_are_those_asked_for():
     values = torch.randn(5, 3)
     for activation in ("tanh", "relu", "elu", "selu"):
         network = MLP(3, (4,), activation)
-        torch.testing.assert_close(network(values), getattr(torch, activation, getattr(torch.nn.functional, activation, None))(network.layers[0](values)))
+        torch.testing.assert_close(
+            network(values),
+            getattr(torch, activation, getattr(torch.nn.functional, activation, None))(network.layers[0](values)),
+        )
 
 
 def test_impala_keeps_the_size_of_its_signal():
@@ -139,7 +164,10 @@ def test_impala_keeps_the_size_of_its_signal():
 
 def test_two_branch_uses_all_it_sees():
     seen = {"map": torch.randn(2, 15, 11, requires_grad=True), "speed": torch.randn(2, 3, requires_grad=True)}
-    encoder = build_encoder({"map": ObservationSpec((15, 11)), "speed": ObservationSpec((3,))}, PolicyConfig(network="two_branch", activation="selu"))
+    encoder = build_encoder(
+        {"map": ObservationSpec((15, 11)), "speed": ObservationSpec((3,))},
+        PolicyConfig(network="two_branch", activation="selu"),
+    )
     assert isinstance(encoder, TwoBranch)
     encoder(seen).sum().backward()
     assert all(values.grad.abs().min() > 0 for values in seen.values())

@@ -2,8 +2,8 @@
 
 import torch
 
-from worldloom.learn.networks.layers import Image, OneHot, Vectors
-from worldloom.learn.spec import ObservationSpec
+from worldloom.learn.agents.specs import ObservationSpec
+from worldloom.learn.networks.layers import ImageInput, OneHot, VectorInput
 
 
 def test_one_hot_of_one_choice():
@@ -17,22 +17,32 @@ def test_one_hot_of_choices_of_different_sizes():
 
 
 def test_vectors_are_joined_in_the_order_of_their_names():
-    specs = {"b": ObservationSpec((2,)), "c": ObservationSpec((), torch.uint8), "a": ObservationSpec((), torch.int32, (3,))}
-    vectors = Vectors(specs)
-    joined = vectors({"c": torch.tensor([255], dtype=torch.uint8), "a": torch.tensor([1], dtype=torch.int32), "b": torch.tensor([[5.0, 6.0]])})
+    specs = {
+        "b": ObservationSpec((2,)),
+        "c": ObservationSpec((), torch.uint8),
+        "a": ObservationSpec((), torch.int32, (3,)),
+    }
+    vectors = VectorInput(specs)
+    joined = vectors(
+        {
+            "c": torch.tensor([255], dtype=torch.uint8),
+            "a": torch.tensor([1], dtype=torch.int32),
+            "b": torch.tensor([[5.0, 6.0]]),
+        }
+    )
     assert joined.tolist() == [[0, 1, 0, 5, 6, 1]]
     assert vectors.features == 6
 
 
 def test_one_vector_of_real_numbers_is_not_copied():
     values = torch.randn(4, 3)
-    assert Vectors({"sight": ObservationSpec((3,))})({"sight": values}).data_ptr() == values.data_ptr()
+    assert VectorInput({"sight": ObservationSpec((3,))})({"sight": values}).data_ptr() == values.data_ptr()
 
 
 def test_channels_come_first():
     first = torch.randint(0, 256, (2, 3, 8, 9), dtype=torch.uint8)
     last = first.permute(0, 2, 3, 1)
     for pictures in (first, last):
-        image = Image("screen", ObservationSpec(tuple(pictures.shape[1:]), torch.uint8))
+        image = ImageInput("screen", ObservationSpec(tuple(pictures.shape[1:]), torch.uint8))
         assert image.shape == (3, 8, 9)
         assert torch.equal(image({"screen": pictures}), first)

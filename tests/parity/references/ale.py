@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 ale_py = pytest.importorskip("ale_py")
-from ale_py import roms  # noqa: E402
+from ale_py import roms
 
 
 def console(name: str, mode: int | None = None, difficulty: int | None = None):

@@ -63,7 +63,9 @@ class Program:
     """
 
     def __init__(self) -> None:
-        self._code = bytearray((0x78, 0xD8, 0xA2, 0xFF, 0x9A, 0xA9, 0x00, 0x95, 0x00, 0xCA, 0xD0, 0xFB))  # SEI, CLD, the stack, zeros from $01 to $FF
+        self._code = bytearray(
+            (0x78, 0xD8, 0xA2, 0xFF, 0x9A, 0xA9, 0x00, 0x95, 0x00, 0xCA, 0xD0, 0xFB)
+        )  # SEI, CLD, the stack, zeros from $01 to $FF
         self._loop = ORIGIN + len(self._code)
         self.cycle = self.line = 0
 
@@ -115,7 +117,9 @@ class Program:
 
     def wait(self, lines: int) -> None:
         """Wait for the end of 1 to 255 lines."""
-        self._take(0, 0xA2, lines, 0x85, Register.WSYNC, 0xCA, 0xD0, 0xFB)  # LDX #lines, and until X is 0: STA WSYNC, DEX, BNE
+        self._take(
+            0, 0xA2, lines, 0x85, Register.WSYNC, 0xCA, 0xD0, 0xFB
+        )  # LDX #lines, and until X is 0: STA WSYNC, DEX, BNE
         self.line, self.cycle = self.line + lines, 4
 
     def stay(self) -> None:

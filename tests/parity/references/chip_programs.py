@@ -39,7 +39,16 @@ def random_writes(seed: int, pause: int, sync: float, writes: list[Register] | N
     _begin_frame(program)
     for register, value in _COLOURS.items():
         program.set(register, value)
-    for register in (Register.GRP0, Register.GRP1, Register.PF0, Register.PF1, Register.PF2, Register.NUSIZ0, Register.NUSIZ1, Register.CTRLPF):
+    for register in (
+        Register.GRP0,
+        Register.GRP1,
+        Register.PF0,
+        Register.PF1,
+        Register.PF2,
+        Register.NUSIZ0,
+        Register.NUSIZ1,
+        Register.CTRLPF,
+    ):
         program.set(register, int(rng.integers(1, 256)))
     for register in _SWITCHES:
         program.set(register, 2)
@@ -96,7 +105,16 @@ def random_frames(seed: int, lengths: list[int]) -> bytes:
             left -= lines
             program.pause(int(rng.integers(2, 40)))
             register = rng.choice(
-                [Register.VBLANK, Register.HMOVE, Register.RESP0, Register.RESM0, Register.CTRLPF, Register.HMP0, Register.NUSIZ0, Register.COLUBK]
+                [
+                    Register.VBLANK,
+                    Register.HMOVE,
+                    Register.RESP0,
+                    Register.RESM0,
+                    Register.CTRLPF,
+                    Register.HMP0,
+                    Register.NUSIZ0,
+                    Register.COLUBK,
+                ]
             )
             program.set(Register(register), int(rng.integers(256)) & (2 if register == Register.VBLANK else 255))
         _keep_latches(program)
@@ -106,7 +124,11 @@ def random_frames(seed: int, lengths: list[int]) -> bytes:
 def frames_cut_off() -> Iterator[bytes]:
     """A frame in one colour, and one in another that a last write ends: after it nothing is heard of the program, and the frame is cut off."""
     registers = [register for register in Register if register not in (Register.VSYNC, Register.WSYNC)]
-    for cycle, register in [*((38 + register % 4, register) for register in registers), (36, Register.PF1), (73, Register.RESP0)]:
+    for cycle, register in [
+        *((38 + register % 4, register) for register in registers),
+        (36, Register.PF1),
+        (73, Register.RESP0),
+    ]:
         program = Program()
         for colour in (0x1E, 0x8E):
             _begin_frame(program)
@@ -127,7 +149,14 @@ def moves_at_every_cycle() -> Iterator[bytes]:
     for first in range(0, len(cycles), 14):
         program = Program()
         _begin_frame(program)
-        for register, value in {**_COLOURS, Register.GRP0: 0x81, Register.GRP1: 0xA5, Register.ENAM0: 2, Register.ENAM1: 2, Register.ENABL: 2}.items():
+        for register, value in {
+            **_COLOURS,
+            Register.GRP0: 0x81,
+            Register.GRP1: 0xA5,
+            Register.ENAM0: 2,
+            Register.ENAM1: 2,
+            Register.ENABL: 2,
+        }.items():
             program.set(register, value)
         program.wait(30)
         for cycle in cycles[first : first + 14]:

@@ -92,14 +92,22 @@ class Economy:
         if s.mode == "real policies":
             self.last_step = min(self.last_step, p.num_days - 1 - p.start_day)
         elif s.mode == "replay":
-            known = np.all([np.isfinite(h).all(axis=1) for h in (p.susceptible, p.infected, p.recovered, p.vaccinated, p.deaths, p.unemployed)], axis=0)
+            known = np.all(
+                [
+                    np.isfinite(h).all(axis=1)
+                    for h in (p.susceptible, p.infected, p.recovered, p.vaccinated, p.deaths, p.unemployed)
+                ],
+                axis=0,
+            )
             self.last_step = min(self.last_step, int(np.argmin([*known[p.start_day :], False])) - 1)
 
         ages = np.arange(p.filter_length)[::-1]  # of the changes in memory, oldest first, days
         self.decays = np.exp(-ages / p.lambdas[:, None])
         unemployed_when_open = (np.log(2.0) + p.unemployment_bias) / 100.0 * p.population
         workers_when_open = s.working_share * p.population - unemployed_when_open
-        self.daily_product = p.gdp_per_capita / (workers_when_open.sum() / p.population.sum()) / YEAR  # c, dollars per worker
+        self.daily_product = (
+            p.gdp_per_capita / (workers_when_open.sum() / p.population.sum()) / YEAR
+        )  # c, dollars per worker
         self.full_product = workers_when_open * self.daily_product  # P*, dollars a day
         self.alphas = _weight(s.health_weight, p.alphas)
         self.planner_alpha = float(_weight(s.planner_health_weight, p.planner_alpha))
@@ -121,7 +129,9 @@ class Economy:
         self.until = np.zeros(self.n, int)
         self.levels = np.zeros((s.episode_length + 1, self.n), int)
         self.levels[0] = p.policy[day]
-        past = np.concatenate([np.ones((p.filter_length + 1, self.n), int), p.policy[: day + 1]])[-p.filter_length - 1 :]
+        past = np.concatenate([np.ones((p.filter_length + 1, self.n), int), p.policy[: day + 1]])[
+            -p.filter_length - 1 :
+        ]
         self.changes = np.zeros((p.filter_length + s.episode_length, self.n))
         self.changes[: p.filter_length] = np.diff(past, axis=0)
         return self._outcome(np.zeros(self.n), 0.0)
@@ -200,7 +210,9 @@ class Economy:
     def _replay(self) -> None:
         p = self.parameters
         day = p.start_day + self.t
-        self.susceptible, self.infected, self.recovered = (np.maximum(h[day], 0.0) for h in (p.susceptible, p.infected, p.recovered))
+        self.susceptible, self.infected, self.recovered = (
+            np.maximum(h[day], 0.0) for h in (p.susceptible, p.infected, p.recovered)
+        )
         self.vaccinated, self.deaths = np.maximum(p.vaccinated[day], 0.0), np.maximum(p.deaths[day], 0.0)
         self.unemployed = p.unemployed[day]
 
@@ -231,21 +243,32 @@ class Economy:
 
     def _outcome(self, governor_reward: np.ndarray, planner_reward: float) -> Outcome:
         p, s, t = self.parameters, self.settings, self.t
-        people = np.stack([self.susceptible, self.infected, self.recovered, self.deaths, self.vaccinated, self.unemployed]) / p.population
+        people = (
+            np.stack([self.susceptible, self.infected, self.recovered, self.deaths, self.vaccinated, self.unemployed])
+            / p.population
+        )
         product = self.product / self.full_product
         lagged, level = self._level(t + 1 - p.beta_delay) / LEVELS, self.levels[t] / LEVELS
         next_delivery = max(self.first_delivery, -(-(t + 1) // s.vaccine_interval) * s.vaccine_interval)
         to_vaccines = min(1.0, (next_delivery - (t + 1)) / s.vaccine_interval)  # 0 where the next step delivers
-        shared = [1.0 - (t % s.subsidy_interval) / s.subsidy_interval, self.subsidy_level / s.subsidy_levels, to_vaccines]
+        shared = [
+            1.0 - (t % s.subsidy_interval) / s.subsidy_interval,
+            self.subsidy_level / s.subsidy_levels,
+            to_vaccines,
+        ]
         time = t / s.episode_length
         every = np.ones((self.n, 1))
-        governors = np.hstack([np.eye(self.n), people.T, product[:, None], lagged[:, None], time * every, level[:, None], every * shared])
+        governors = np.hstack(
+            [np.eye(self.n), people.T, product[:, None], lagged[:, None], time * every, level[:, None], every * shared]
+        )
         planner = np.concatenate([people.ravel(), product, lagged, level, [time], shared])
         governor_mask = np.ones((self.n, LEVELS + 1), bool)
         governor_mask[:, 1:] = self._open(t)[:, None]
         planner_mask = np.ones(s.subsidy_levels + 1, bool)
         planner_mask[1:] = s.mode != "model" or t % s.subsidy_interval == 0
-        return Outcome(governors, planner, governor_mask, planner_mask, governor_reward, planner_reward, t >= self.last_step)
+        return Outcome(
+            governors, planner, governor_mask, planner_mask, governor_reward, planner_reward, t >= self.last_step
+        )
 
 
 def _weight(factor: float, alpha: np.ndarray | float) -> np.ndarray:

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from worldloom.atari.boot import boot
-from worldloom.atari.cartridge import Kind
-from worldloom.atari.console import RAM, RECORD, WARM_UP, Bench, Slot, outcome
-from worldloom.atari.lineup import DIFFICULTY, SWITCHES, Title, on_shelf, titles
-from worldloom.atari.power_on import memory_at_power_on, timer_at_power_on
-from worldloom.atari.settings import Settings
-from worldloom.core.launch import Shard
+from worldloom.atari.cartridges.cartridge import CartridgeKind
+from worldloom.atari.cartridges.power_on import memory_at_power_on, timer_at_power_on
+from worldloom.atari.emulator.console import RAM, RECORD, WARM_UP, EmulatorBatch, Slot, emulation_result
+from worldloom.atari.env.boot import boot
+from worldloom.atari.env.game_selection import DIFFICULTY_SHIFT, SWITCHES, GameSpec, game_specs, rom_bank_of
+from worldloom.atari.env.settings import Settings
+from worldloom.core.model.launch import Shard
 
 LONGEST_HOLD = 16
 """Frames that an action is held at most, in episodes that hold them."""
@@ -54,7 +54,7 @@ class Finding:
     unequal: int = 0
 
 
-def load_ale(title: Title) -> Any:
+def load_ale(title: GameSpec) -> Any:
     """ALE with the ROM of a game, one frame per action, nothing left to chance."""
     import ale_py
 
@@ -66,7 +66,7 @@ def load_ale(title: Title) -> Any:
     return ale
 
 
-def number_of(title: Title) -> int:
+def number_of(title: GameSpec) -> int:
     return -1 if title.game is None else title.game.number
 
 
@@ -99,36 +99,47 @@ class Lockstep:
     """
 
     def __init__(self, names: Sequence[str], frames: int, seed: int = 0, *, variants: bool = False) -> None:
-        self.titles = titles(names, Settings())
-        count = len(self.titles)
+        self.game_specs = game_specs(names, Settings())
+        count = len(self.game_specs)
         self._longest, self._variants = frames, variants
         self._rng = np.random.default_rng(seed)
-        self._shelf = on_shelf(self.titles)
+        self._shelf = rom_bank_of(self.game_specs)
         self._device = wp.get_device("cpu")
-        self._bench = Bench(self._shelf, count, self._device)
+        self._bench = EmulatorBatch(self._shelf, count, self._device)
         self._table = self._bench.table.numpy()
         self._machine = wp.array(self._shelf.power_on, dtype=wp.uint8, device=self._device)
         self._games = wp.array(np.arange(count, dtype=np.int32), device=self._device)
         self._pictures = wp.zeros((count, 2, self._shelf.height, 160), dtype=wp.uint8, device=self._device)
         self._pressed = wp.zeros((count, 1, 2), dtype=wp.uint8, device=self._device)
         self._one = wp.ones(count, dtype=wp.int32, device=self._device)
-        self._told = outcome(count, self._device)
+        self._told = emulation_result(count, self._device)
         self._everyone = Shard(0, count, None, True, self._device, None)
-        self._state, self._shown, self._held = self._machine.numpy(), self._pictures.numpy(), self._pressed.numpy()  # the same memory
-        self._earned, self._lives, self._over, self._newest = (getattr(self._told, what).numpy() for what in ("earned", "lives", "over", "newest"))
-        self._ales = [load_ale(title) for title in self.titles]
+        self._state, self._shown, self._held = (
+            self._machine.numpy(),
+            self._pictures.numpy(),
+            self._pressed.numpy(),
+        )  # the same memory
+        self._earned, self._lives, self._over, self._newest = (
+            getattr(self._told, what).numpy() for what in ("earned", "lives", "over", "newest")
+        )
+        self._ales = [load_ale(title) for title in self.game_specs]
         self._screens = [np.zeros(ale.getScreenDims(), np.uint8) for ale in self._ales]
-        self._players = [Player(ale, (seed, 1 + number_of(title))) for title, ale in zip(self.titles, self._ales, strict=True)]
+        self._players = [
+            Player(ale, (seed, 1 + number_of(title))) for title, ale in zip(self.game_specs, self._ales, strict=True)
+        ]
         self._frame, self._lost = [0] * count, [False] * count
-        self.findings = [Finding(title.rom.name, Kind(kind).label) for title, kind in zip(self.titles, self._table[:, Slot.KIND], strict=True)]
+        self.findings = [
+            Finding(title.rom.name, CartridgeKind(kind).label)
+            for title, kind in zip(self.game_specs, self._table[:, Slot.KIND], strict=True)
+        ]
 
     def run(self, frames: int, tell: Callable[[int], None] = lambda frames: None) -> list[Finding]:
         """Compare ``frames`` frames of every game, in as many episodes as that takes; ``tell`` is told after each frame of all games."""
-        for row in range(len(self.titles)):
+        for row in range(len(self.game_specs)):
             self._start(row)
         for _ in range(frames):
             self._step()
-            tell(len(self.titles))
+            tell(len(self.game_specs))
             if all(finding.unequal >= ENOUGH for finding in self.findings):
                 break
         return self.findings
@@ -139,7 +150,7 @@ class Lockstep:
         memory = memory_at_power_on(kind, finding.episodes)
         self._state[row, RECORD : RECORD + len(memory) - 128] = np.frombuffer(memory[128:], np.uint8)
         self._table[row, Slot.TIMER] = timer_at_power_on(kind, finding.episodes)
-        title = self.titles[row]
+        title = self.game_specs[row]
         mode, difficulty = self._choose_variant(row) if self._variants else (title.mode, title.difficulty)
         alone = Shard(row, 1, None, True, self._device, None)
         self._bench.power_on(self._machine[row : row + 1], self._games[row : row + 1])
@@ -153,15 +164,17 @@ class Lockstep:
         self._frame[row] = 0
 
     def _choose_variant(self, row: int) -> tuple[int, int]:
-        game, ale = self.titles[row].game, self._ales[row]
+        game, ale = self.game_specs[row].game, self._ales[row]
         mode, difficulty = int(self._rng.choice(game.modes)), int(self._rng.choice(ale.getAvailableDifficulties()))
         ale.setMode(mode)
         ale.setDifficulty(difficulty)
-        self._table[row, Slot.SWITCHES] = SWITCHES | difficulty << DIFFICULTY
+        self._table[row, Slot.SWITCHES] = SWITCHES | difficulty << DIFFICULTY_SHIFT
         return mode, difficulty
 
     def _step(self) -> None:
-        actions = [player.action(finding.episodes - 1) for player, finding in zip(self._players, self.findings, strict=True)]
+        actions = [
+            player.action(finding.episodes - 1) for player, finding in zip(self._players, self.findings, strict=True)
+        ]
         self._held[:, 0, 0] = actions
         self._held[:, 0, 1] = 0
         self._show(self._everyone)
@@ -170,7 +183,9 @@ class Lockstep:
                 self._compare(row, self._ales[row].act(action), int(self._earned[row]))
 
     def _show(self, shard: Shard) -> None:
-        self._bench.emulate(shard, self._machine, self._games, self._pressed, self._one, None, self._told, self._pictures, window=1)
+        self._bench.emulate(
+            shard, self._machine, self._games, self._pressed, self._one, None, self._told, self._pictures, window=1
+        )
         self._bench.draw(shard, self._games, self._pictures)
 
     def _compare(self, row: int, reward: int, earned: int) -> None:

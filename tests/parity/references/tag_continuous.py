@@ -93,10 +93,14 @@ class TagContinuous:
         s = self.settings
         fastest = s["max_speed"] * np.where(self.is_tagger, s["skill_level_tagger"], s["skill_level_runner"])
         self.acceleration = self.acceleration + self.chosen(actions[..., 0], self.levels[0], "acceleration")
-        self.direction = (self.direction + self.chosen(actions[..., 1], self.levels[1], "turn")) % (2.0 * np.pi) * self.in_game
+        self.direction = (
+            (self.direction + self.chosen(actions[..., 1], self.levels[1], "turn")) % (2.0 * np.pi) * self.in_game
+        )
         wanted = self.speed + self.acceleration
         self.speed = np.clip(wanted, 0.0, fastest) * self.in_game
-        self.margin["speed"] = np.where(self.in_game & (self.acceleration != 0.0), np.minimum(abs(wanted), abs(wanted - fastest)), np.inf)
+        self.margin["speed"] = np.where(
+            self.in_game & (self.acceleration != 0.0), np.minimum(abs(wanted), abs(wanted - fastest)), np.inf
+        )
         self.acceleration = np.where((self.speed <= 0.0) | (self.speed >= fastest), 0.0, self.acceleration)
         x, y = self.x + self.speed * np.cos(self.direction), self.y + self.speed * np.sin(self.direction)
         self.x, self.y = np.clip(x, 0.0, s["grid_length"]), np.clip(y, 0.0, s["grid_length"])
@@ -115,7 +119,10 @@ class TagContinuous:
     def reward(self, edge_hit: Array) -> Array:
         """Tags, and what they and the step are worth, shape (..., agents)."""
         s = self.settings
-        rewards = np.where(self.is_tagger, s["step_penalty_for_tagger"], s["step_reward_for_runner"]) + edge_hit * s["edge_hit_penalty"]
+        rewards = (
+            np.where(self.is_tagger, s["step_penalty_for_tagger"], s["step_reward_for_runner"])
+            + edge_hit * s["edge_hit_penalty"]
+        )
         rewards = np.where(self.in_game, rewards, 0.0)
         gaps = np.hypot(*(v[..., self.taggers :, None] - v[..., None, : self.taggers] for v in (self.x, self.y)))
         nearest, gap = gaps.argmin(axis=-1), gaps.min(axis=-1)
@@ -137,10 +144,17 @@ class TagContinuous:
         """What everyone sees, shape (..., agents, 7 * others + 1)."""
         s = self.settings
         scaled = [self.x / (np.sqrt(2.0) * s["grid_length"]), self.y / (np.sqrt(2.0) * s["grid_length"])]
-        scaled += [self.speed / (s["max_speed"] + 1e-10), self.acceleration / (s["max_speed"] + 1e-10), self.direction / (2.0 * np.pi)]
+        scaled += [
+            self.speed / (s["max_speed"] + 1e-10),
+            self.acceleration / (s["max_speed"] + 1e-10),
+            self.direction / (2.0 * np.pi),
+        ]
         pairs = (*self.x.shape, self.agents)
         features = [v[..., None, :] - v[..., :, None] for v in scaled]
-        features += [np.broadcast_to(self.is_tagger, pairs).astype(float), np.broadcast_to(self.in_game[..., None, :], pairs).astype(float)]
+        features += [
+            np.broadcast_to(self.is_tagger, pairs).astype(float),
+            np.broadcast_to(self.in_game[..., None, :], pairs).astype(float),
+        ]
         seen, there = self.seen(), self.in_game[..., :, None]
         blocks = [np.where(seen >= 0, np.take_along_axis(f, np.maximum(seen, 0), axis=-1), 0.0) for f in features]
         blind = range(7) if self.neighbours else range(5)

@@ -66,7 +66,12 @@ class TagGrid:
         count = tagged.sum(axis=-1, keepdims=True)
         cost, prize, fine, wall = (
             np.asarray(value)[..., None]
-            for value in (rules.step_cost_for_tagger, rules.tag_reward_for_tagger, rules.tag_penalty_for_runner, rules.wall_hit_penalty)
+            for value in (
+                rules.step_cost_for_tagger,
+                rules.tag_reward_for_tagger,
+                rules.tag_penalty_for_runner,
+                rules.wall_hit_penalty,
+            )
         )
         for_taggers = np.where(count > 0, prize * count, -cost) * np.ones(rules.taggers)
         for_runners = np.where(self.active & (count == 0), cost, 0.0) - np.where(tagged, fine, 0.0)
@@ -100,5 +105,9 @@ class TagGrid:
         of_taggers = np.where(seen[..., None, :], apart, np.iinfo(apart.dtype).max).argmin(axis=-1)
         of_runners = apart.argmin(axis=-2)
         return np.concatenate(
-            [np.take_along_axis(runners, of_taggers[..., None], axis=-2), np.take_along_axis(taggers, of_runners[..., None], axis=-2)], axis=-2
+            [
+                np.take_along_axis(runners, of_taggers[..., None], axis=-2),
+                np.take_along_axis(taggers, of_runners[..., None], axis=-2),
+            ],
+            axis=-2,
         )

@@ -8,12 +8,12 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 
-from worldloom.atari import deeds
+from worldloom.atari.native import opcode_table
 
 MEMBERS = (
-    "state", "dpc", "cartridge", "riot", "controls", "bus", "decimal", "undocumented", "polling",
-    "m6507", "m6507_cpu", "quick_cpu", "instructions_cpu", "careful_cpu", "instructions_cpu", "run_cpu", "m6507_cuda", "careful_cuda", "waiting_cuda",
-    "apart", "collisions", "orders", "tia", "frame", "confine", "record",
+    "machine/state", "cartridges/dpc", "cartridges/cartridge", "machine/riot", "machine/controls", "machine/bus", "m6507/decimal_mode", "m6507/undocumented_opcodes", "m6507/timer_polling",
+    "m6507/m6507", "m6507/m6507_cpu", "m6507/fast_path_cpu", "m6507/instructions_cpu", "m6507/slow_path_cpu", "m6507/instructions_cpu", "m6507/dispatch_cpu", "m6507/m6507_cuda", "m6507/slow_path_cuda", "tia/tia_write_queue_cuda",
+    "tia/player_overlap", "tia/collisions", "tia/tia_commands", "tia/tia", "machine/frame", "machine/clamp_state", "machine/state_record",
 )  # fmt: skip
 """The headers inside of the struct, in the order of the text; members may name those that come after them. The instructions come twice, quick and with care."""
 
@@ -24,10 +24,25 @@ def header(name: str) -> str:
 
 
 @cache
-def painter() -> str:
-    """The struct ``Painter``, which draws pictures of logs, as C++ text for the body of a function."""
-    ways = ["#if defined(__CUDA_ARCH__)", header("picture_cuda"), "#else", header("picture_cpu"), "#endif"]
-    return "\n".join([header("tables"), header("display"), "struct Painter {", header("picture"), *ways, "};"])
+def rasterizer() -> str:
+    """The struct ``Rasterizer``, which draws pictures of logs, as C++ text for the body of a function."""
+    ways = [
+        "#if defined(__CUDA_ARCH__)",
+        header("frames/rasterizer_cuda"),
+        "#else",
+        header("frames/rasterizer_cpu"),
+        "#endif",
+    ]
+    return "\n".join(
+        [
+            header("machine/common"),
+            header("tia/display"),
+            "struct Rasterizer {",
+            header("frames/rasterizer"),
+            *ways,
+            "};",
+        ]
+    )
 
 
 @cache
@@ -37,4 +52,6 @@ def machine(rules: str) -> str:
     Args:
         rules: The members ``begin_rules`` and ``judge``.
     """
-    return "\n".join([painter(), deeds.source(), "struct Machine {", *(header(name) for name in MEMBERS), rules, "};\n"])
+    return "\n".join(
+        [rasterizer(), opcode_table.source(), "struct Machine {", *(header(name) for name in MEMBERS), rules, "};\n"]
+    )

@@ -3,7 +3,7 @@
 ``CovidEconomy-v0`` runs on the published data, once it is fetched; ``CovidEconomySynthetic-v0`` on made-up data, always.
 """
 
-from worldloom.core.registry import Definition, announce
+from worldloom.core.registry.registry import Definition, register_lazily
 from worldloom.envs.covid.data import load_real, load_synthetic
 
 REAL, SYNTHETIC = "CovidEconomy-v0", "CovidEconomySynthetic-v0"
@@ -11,7 +11,7 @@ REAL, SYNTHETIC = "CovidEconomy-v0", "CovidEconomySynthetic-v0"
 
 def announce_real() -> None:
     """Have ``CovidEconomy-v0`` made of the data as it is fetched now, when it is next asked for."""
-    announce(REAL, _make_real)
+    register_lazily(REAL, _make_real)
 
 
 def _make_real() -> Definition:
@@ -28,4 +28,4 @@ def _make_synthetic() -> Definition:
 
 
 announce_real()
-announce(SYNTHETIC, _make_synthetic)
+register_lazily(SYNTHETIC, _make_synthetic)

@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from worldloom.core import tensor_file
-from worldloom.core.errors import InputError
-from worldloom.core.paths import home_expanded
+from worldloom.core.base import tensor_file
+from worldloom.core.base.errors import InputError
+from worldloom.core.base.paths import expand_home
 
-NOTICE = "This is a simulation for research on learning. It is no tool for policy making, and its outcomes are no forecasts."
+NOTICE = (
+    "This is a simulation for research on learning. It is no tool for policy making, and its outcomes are no forecasts."
+)
 MISSING = (
     "the data of the COVID-19 economy must be fetched first, with `pip download --no-deps ai-economist` and `worldloom fetch covid --from FILE`; "
     "CovidEconomySynthetic-v0 needs none"
@@ -127,35 +129,39 @@ def cache_path() -> Path:
     """The file that holds the published data once it is fetched: in ``$WORLDLOOM_DATA``, or in the user's folder of caches."""
     own = os.environ.get("WORLDLOOM_DATA")
     folder = Path(own) if own else Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "worldloom"
-    return home_expanded(folder) / "covid.safetensors"
+    return expand_home(folder) / "covid.safetensors"
 
 
 def save(parameters: Parameters, path: str | Path) -> Path:
     """Write ``parameters`` to ``path``, whole or not at all, and return the path. Folders are made where they lack."""
     import torch
 
-    target = home_expanded(path)
+    target = expand_home(path)
     values = {field.name: getattr(parameters, field.name) for field in fields(parameters)}
     tensors = {name: torch.tensor(value) for name, value in values.items() if isinstance(value, np.ndarray)}
     facts = {name: value for name, value in values.items() if name not in tensors}
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"the folder {target.parent} cannot be made ({error.strerror}): set WORLDLOOM_DATA to another") from None
+        raise InputError(
+            f"the folder {target.parent} cannot be made ({error.strerror}): set WORLDLOOM_DATA to another"
+        ) from None
     tensor_file.write(target, _KIND, _VERSION, tensors, facts)
     return target
 
 
 def load(path: str | Path) -> Parameters:
     """What :func:`save` wrote; InputError where the file is missing, altered or does not hold together."""
-    target = home_expanded(path)
+    target = expand_home(path)
     if target.is_file() and target.stat().st_size > _MOST_BYTES:
         raise InputError(f"{target} is too large for a {_KIND}: take another file")
     contents = tensor_file.read(target, _KIND, _VERSION)
     values = {**contents.facts, **{name: tensor.numpy() for name, tensor in contents.tensors.items()}}
     wanted = {field.name for field in fields(Parameters)}
     if set(values) != wanted:
-        raise InputError(f"{target} cannot be used, since it lacks or has too much of {', '.join(sorted(wanted ^ set(values)))}: take another file")
+        raise InputError(
+            f"{target} cannot be used, since it lacks or has too much of {', '.join(sorted(wanted ^ set(values)))}: take another file"
+        )
     try:
         return Parameters(**values)
     except (TypeError, ValueError, OverflowError, IndexError) as error:
@@ -174,7 +180,11 @@ def _typed(name: str, declared: Any, value: Any) -> Any:
         if type(value).__name__ != declared:
             raise InputError(f"'{name}' must be a {'text' if declared == 'str' else 'truth value'}, not {value!r}")
         return value
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)) or not np.isfinite(value):
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, float, np.integer, np.floating))
+        or not np.isfinite(value)
+    ):
         raise InputError(f"'{name}' must be a finite number, not {value!r}")
     if declared == "int" and value != int(value):
         raise InputError(f"'{name}' must be a whole number, not {value!r}")
@@ -194,7 +204,17 @@ def _array(name: str, value: Any) -> np.ndarray:
     return found
 
 
-_PER_STATE = ("population", "beta_slope", "beta_intercept", "unemployment_bias", "alphas", "health_min", "health_max", "economy_min", "economy_max")
+_PER_STATE = (
+    "population",
+    "beta_slope",
+    "beta_intercept",
+    "unemployment_bias",
+    "alphas",
+    "health_min",
+    "health_max",
+    "economy_min",
+    "economy_max",
+)
 _HISTORIES = ("susceptible", "infected", "recovered", "vaccinated", "deaths", "unemployed")
 
 
@@ -202,7 +222,9 @@ def _check(p: Parameters) -> None:
     """InputError where the parts do not fit together."""
     n, days, k = len(p.states), len(p.policy), len(np.atleast_1d(p.lambdas))
     if n == 0 or len(set(p.states)) != n or len(set(p.postal)) != n:
-        raise InputError(f"every state needs a name and a code of its own, but there are {n} names and {len(set(p.postal))} codes")
+        raise InputError(
+            f"every state needs a name and a code of its own, but there are {n} names and {len(set(p.postal))} codes"
+        )
     shapes = {**dict.fromkeys(_PER_STATE, (n,)), "lambdas": (k,), "filter_weights": (n, k), "subsidy": (days,)}
     shapes |= dict.fromkeys(("policy", *_HISTORIES), (days, n))
     for name, shape in shapes.items():
@@ -212,9 +234,13 @@ def _check(p: Parameters) -> None:
         if name not in _HISTORIES and not np.isfinite(found).all():
             raise InputError(f"'{name}' must hold finite numbers only")
     if not p.beta_delay >= 1 or not p.beta_delay - 1 <= p.start_day < days:
-        raise InputError(f"'start_day' is {p.start_day}, but must lie from day {p.beta_delay - 1}, when the first level acts, to day {days - 1}")
+        raise InputError(
+            f"'start_day' is {p.start_day}, but must lie from day {p.beta_delay - 1}, when the first level acts, to day {days - 1}"
+        )
     if p.start_day >= p.filter_length:
-        raise InputError(f"'filter_length' is {p.filter_length}, but what happened up to the start day {p.start_day} must not be forgotten yet: make it longer")
+        raise InputError(
+            f"'filter_length' is {p.filter_length}, but what happened up to the start day {p.start_day} must not be forgotten yet: make it longer"
+        )
     for name in _HISTORIES:
         row = getattr(p, name)[p.start_day]
         if not (np.isfinite(row) & (row >= 0.0)).all():

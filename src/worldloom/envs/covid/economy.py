@@ -14,24 +14,48 @@ import numpy as np
 import worldloom as wl
 from worldloom import cw_mul, exp, floor
 from worldloom.envs.covid.data import LEVELS, NOTICE, Parameters
-from worldloom.envs.covid.models import YEAR, decided, next_delivery, scaled, share_at_work, share_of_health, softplus, utility, workers
-from worldloom.envs.covid.picture import renderer
+from worldloom.envs.covid.formulas import (
+    YEAR,
+    decided,
+    next_delivery,
+    scaled,
+    share_at_work,
+    share_of_health,
+    softplus,
+    utility,
+    workers,
+)
+from worldloom.envs.covid.rendering import renderer
 
-EPISODE = 540  # days
+EPISODE_DAYS = 540  # days
 SUBSIDY_LEVELS = 20
 SUBSIDY_DAYS = 90
 SUBSIDY_PER_PERSON = 20_000.0  # dollars a year at the greatest level
-OWN = 13  # numbers that a governor sees of its own state and of the time, behind the one that says which state it is
+OWN_FEATURES = (
+    13  # numbers that a governor sees of its own state and of the time, behind the one that says which state it is
+)
 FRAMES_PER_SECOND = 15  # days, in a video
 
-_COUNTRIES: dict[str, Parameters] = {}
+_PARAMETERS_BY_ID: dict[str, Parameters] = {}
 """What worlds were made of, by id."""
 
 
 LIMITS = {
-    **{name: (0.0, 1.0) for name in ("gamma", "mortality", "too_sick_to_work", "working_share", "planner_alpha", "alphas")},
+    **{
+        name: (0.0, 1.0)
+        for name in ("gamma", "mortality", "too_sick_to_work", "working_share", "planner_alpha", "alphas")
+    },
     **{name: (1.0, inf) for name in ("subsidy_interval", "vaccine_interval", "filter_length", "population")},
-    **{name: (0.0, inf) for name in ("action_cooldown_period", "subsidy_per_person", "vaccines_per_million", "health_weight", "planner_health_weight")},
+    **{
+        name: (0.0, inf)
+        for name in (
+            "action_cooldown_period",
+            "subsidy_per_person",
+            "vaccines_per_million",
+            "health_weight",
+            "planner_health_weight",
+        )
+    },
     **{name: (1.0e-6, inf) for name in ("reward_scale", "gdp_per_capita", "value_of_life", "lambdas")},
     "mode": (0, 2),
     "policy": (1, LEVELS),
@@ -52,7 +76,7 @@ def economy(
     id: str = "CovidEconomyOf-v0",
     *,
     mode: Mode = Mode.MODEL,
-    episode_length: int = EPISODE,
+    episode_length: int = EPISODE_DAYS,
     subsidy_levels: int = SUBSIDY_LEVELS,
 ) -> wl.Definition:
     """Register the economy of a country as ``id`` and return its definition.
@@ -72,11 +96,13 @@ def economy(
             f"an episode of the economy has 1 to {parameters.filter_length} days, which is how long changes of level are felt, not {episode_length}"
         )
     if mode not in set(Mode):
-        raise wl.InputError(f"there is no mode {mode!r} of the economy: take one of {', '.join(f'Mode.{known.name}' for known in Mode)}")
+        raise wl.InputError(
+            f"there is no mode {mode!r} of the economy: take one of {', '.join(f'Mode.{known.name}' for known in Mode)}"
+        )
     if subsidy_levels < 1:
         raise wl.InputError(f"there must be at least one level of subsidies, not {subsidy_levels}")
     states, delay, filters = parameters.num_states, parameters.beta_delay, len(parameters.lambdas)
-    Filters = wl.vec(filters)  # noqa: N806 - a type
+    Filters = wl.vec(filters)
     ones = Filters(*[1.0] * filters)
     country_sight, played_again = 9 * states + 4, int(mode)
 
@@ -87,7 +113,9 @@ def economy(
         free: bool  # whether it may be set in the next step
         level: int  # of stringency, 1 to 10
         levels: wl.Array(wl.int8, delay)  # of the last days; that after step t lies at t % delay
-        susceptible: wl.float64  # people, as all that follow; double precision, since days add little to many and take the last of them away
+        susceptible: (
+            wl.float64
+        )  # people, as all that follow; double precision, since days add little to many and take the last of them away
         infected: wl.float64
         recovered: wl.float64  # or vaccinated, or dead
         vaccinated: float
@@ -96,7 +124,7 @@ def economy(
         unemployed: wl.Info(float)
         response: Filters  # changes of level, each fading at a pace of its own
         productivity: wl.Info(float)  # dollars a day, with subsidies
-        sight: wl.Observation(states + OWN)
+        sight: wl.Observation(states + OWN_FEATURES)
         reward: wl.Reward
 
     class Planner(wl.Entity):
@@ -110,7 +138,9 @@ def economy(
 
     class Country(wl.World):
         mode: wl.Config = played_again
-        action_cooldown_period: wl.Config = 28  # days after a change of level in which a governor can only keep it; 0 or 1 for none
+        action_cooldown_period: wl.Config = (
+            28  # days after a change of level in which a governor can only keep it; 0 or 1 for none
+        )
         subsidy_interval: wl.Config = SUBSIDY_DAYS  # days for which the planner's decision holds
         subsidy_per_person: wl.Config = SUBSIDY_PER_PERSON
         vaccine_start: wl.Config = 296  # the first step that may deliver vaccines
@@ -136,27 +166,29 @@ def economy(
         planner_health_max: wl.Config = parameters.planner_health_max
         planner_economy_min: wl.Config = parameters.planner_economy_min
         planner_economy_max: wl.Config = parameters.planner_economy_max
-        population: wl.Config = np.array(parameters.population)  # float64: whole people, and single precision ends at 16.8 million
-        beta_slope: wl.Config = _single(parameters.beta_slope)
-        beta_intercept: wl.Config = _single(parameters.beta_intercept)
-        lambdas: wl.Config = _single(parameters.lambdas)
-        filter_weights: wl.Config = _single(parameters.filter_weights)
-        unemployment_bias: wl.Config = _single(parameters.unemployment_bias)
-        alphas: wl.Config = _single(parameters.alphas)
-        health_min: wl.Config = _single(parameters.health_min)
-        health_max: wl.Config = _single(parameters.health_max)
-        economy_min: wl.Config = _single(parameters.economy_min)
-        economy_max: wl.Config = _single(parameters.economy_max)
+        population: wl.Config = np.array(
+            parameters.population
+        )  # float64: whole people, and single precision ends at 16.8 million
+        beta_slope: wl.Config = _float32(parameters.beta_slope)
+        beta_intercept: wl.Config = _float32(parameters.beta_intercept)
+        lambdas: wl.Config = _float32(parameters.lambdas)
+        filter_weights: wl.Config = _float32(parameters.filter_weights)
+        unemployment_bias: wl.Config = _float32(parameters.unemployment_bias)
+        alphas: wl.Config = _float32(parameters.alphas)
+        health_min: wl.Config = _float32(parameters.health_min)
+        health_max: wl.Config = _float32(parameters.health_max)
+        economy_min: wl.Config = _float32(parameters.economy_min)
+        economy_max: wl.Config = _float32(parameters.economy_max)
         start_day: wl.Config = parameters.start_day
         last_known_day: wl.Config = last_known_day(parameters)
         policy: wl.Config = np.array(parameters.policy)
         paid_level: wl.Config = paid_levels(parameters, subsidy_levels)
-        real_susceptible: wl.Config = _single(parameters.susceptible)
-        real_infected: wl.Config = _single(parameters.infected)
-        real_recovered: wl.Config = _single(parameters.recovered)
-        real_vaccinated: wl.Config = _single(parameters.vaccinated)
-        real_deaths: wl.Config = _single(parameters.deaths)
-        real_unemployed: wl.Config = _single(parameters.unemployed)
+        real_susceptible: wl.Config = _float32(parameters.susceptible)
+        real_infected: wl.Config = _float32(parameters.infected)
+        real_recovered: wl.Config = _float32(parameters.recovered)
+        real_vaccinated: wl.Config = _float32(parameters.vaccinated)
+        real_deaths: wl.Config = _float32(parameters.deaths)
+        real_unemployed: wl.Config = _float32(parameters.unemployed)
         people: float
         worker_product: float  # dollars that a worker earns in a day
         full_product: float  # dollars that the country earns in a day at level 1 without a disease
@@ -168,7 +200,9 @@ def economy(
         people, open_workers = wl.float64(0.0), wl.float64(0.0)
         for i in range(states):
             people += world.population[i]
-            open_workers += world.population[i] * wl.float64(share_at_work(world.unemployment_bias[i], world.working_share))
+            open_workers += world.population[i] * wl.float64(
+                share_at_work(world.unemployment_bias[i], world.working_share)
+            )
         world.people = float(people)
         world.worker_product = world.gdp_per_capita / float(open_workers / people) / YEAR
         world.full_product = float(open_workers) * world.worker_product
@@ -222,7 +256,9 @@ def economy(
             for action in range(1, LEVELS + 1):
                 governor.action_mask[action] = wl.int8(1 if free else 0)
         governor.response = cw_mul(governor.response, world.decay) + ones * float(level - governor.level)
-        forgotten = world.start_day + t - world.filter_length  # the day; it lies before the episode, which is no longer than the filters
+        forgotten = (
+            world.start_day + t - world.filter_length
+        )  # the day; it lies before the episode, which is no longer than the filters
         if forgotten >= 0:
             before = world.policy[forgotten - 1, governor.id] if forgotten > 0 else 1
             governor.response -= world.expiry * float(world.policy[forgotten, governor.id] - before)
@@ -279,9 +315,13 @@ def economy(
             level = world.paid_level[world.start_day + t]
         subsidy = float(level) / float(subsidy_levels) * people * world.subsidy_per_person / YEAR
         sick = world.too_sick_to_work * float(governor.infected) + governor.deaths
-        governor.productivity = workers(people, sick, governor.unemployed, world.working_share) * world.worker_product + subsidy
+        governor.productivity = (
+            workers(people, sick, governor.unemployed, world.working_share) * world.worker_product + subsidy
+        )
         full = share_at_work(world.unemployment_bias[i], world.working_share) * people * world.worker_product
-        health = scaled(-governor.new_deaths * world.value_of_life / (YEAR * full), world.health_min[i], world.health_max[i])
+        health = scaled(
+            -governor.new_deaths * world.value_of_life / (YEAR * full), world.health_min[i], world.health_max[i]
+        )
         wealth = scaled(utility(governor.productivity / full, world.eta), world.economy_min[i], world.economy_max[i])
         alpha = share_of_health(world.health_weight, world.alphas[i])
         governor.reward = (alpha * health + (1.0 - alpha) * wealth) / world.reward_scale
@@ -309,7 +349,9 @@ def economy(
             new_deaths += governor.new_deaths
             productivity += governor.productivity
         full = world.full_product
-        health = scaled(-new_deaths * world.value_of_life / (YEAR * full), world.planner_health_min, world.planner_health_max)
+        health = scaled(
+            -new_deaths * world.value_of_life / (YEAR * full), world.planner_health_min, world.planner_health_max
+        )
         kept = productivity - (1.0 + world.interest) * planner.spending
         wealth = scaled(utility(kept / full, world.eta), world.planner_economy_min, world.planner_economy_max)
         alpha = share_of_health(world.planner_health_weight, world.planner_alpha)
@@ -345,7 +387,7 @@ def economy(
                 part = place - 9 * states
                 planner.sight[place] = world.at(Governor, 0).sight[states + 8 + part + (1 if part > 0 else 0)]
 
-    _COUNTRIES[id] = parameters
+    _PARAMETERS_BY_ID[id] = parameters
     return wl.register(
         id,
         world=Country,
@@ -357,16 +399,20 @@ def economy(
         doc=f"{states} governors and a planner in a pandemic ({'synthetic data' if parameters.synthetic else 'real data'}); no tool for policy making.",
         render=renderer(parameters),
         notice=NOTICE,
-        limits=LIMITS | {"max_steps": (1, parameters.filter_length), "start_day": (delay - 1, min(parameters.num_days, parameters.filter_length) - 1)},
+        limits=LIMITS
+        | {
+            "max_steps": (1, parameters.filter_length),
+            "start_day": (delay - 1, min(parameters.num_days, parameters.filter_length) - 1),
+        },
         frames_per_second=FRAMES_PER_SECOND,
     )
 
 
 def parameters_of(made: wl.Definition) -> Parameters:
     """The country that :func:`economy` made a world of; InputError for a world of another kind."""
-    if made.id not in _COUNTRIES:
+    if made.id not in _PARAMETERS_BY_ID:
         raise wl.InputError(f"world '{made.id}' is no COVID-19 economy: name one, such as CovidEconomySynthetic-v0")
-    return _COUNTRIES[made.id]
+    return _PARAMETERS_BY_ID[made.id]
 
 
 def last_known_day(parameters: Parameters) -> int:
@@ -387,5 +433,5 @@ def paid_levels(parameters: Parameters, subsidy_levels: int = SUBSIDY_LEVELS) ->
     return np.minimum(levels, subsidy_levels).astype(np.int32)
 
 
-def _single(values: np.ndarray) -> np.ndarray:
+def _float32(values: np.ndarray) -> np.ndarray:
     return np.asarray(values, np.float32)

@@ -9,25 +9,35 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from worldloom.core.errors import InputError
+from worldloom.core.base.errors import InputError
 
 if TYPE_CHECKING:
     from worldloom.envs.covid.data import Parameters
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
-FIRST_ROW = datetime.date(2020, 1, 1)
+FIRST_DATE = datetime.date(2020, 1, 1)
 """The date of row 0 of the data."""
-UNABLE_SHARE = 0.1
+TOO_SICK_SHARE = 0.1
 """Of the infected, who cannot work."""
 WORKING_AGE_SHARE = 0.6
 """Of the people, who could work."""
-PER_STATE = ("level", "susceptible", "infected", "recovered", "vaccinated", "deaths", "unemployed", "productivity", "governor_rewards")
+PER_STATE = (
+    "level",
+    "susceptible",
+    "infected",
+    "recovered",
+    "vaccinated",
+    "deaths",
+    "unemployed",
+    "productivity",
+    "governor_rewards",
+)
 PER_COUNTRY = ("subsidy", "planner_rewards")
 
 
 @dataclass(frozen=True)
-class History:
+class EpisodeHistory:
     """An episode: T days of n states. What is not known is NaN.
 
     Attributes:
@@ -68,10 +78,16 @@ class History:
         n, length = len(self.states), len(self.days)
         if length < 1:
             raise InputError(f"the history '{self.label}' holds no day: record one at least")
-        expected = {"population": (n,), **dict.fromkeys(PER_STATE, (length, n)), **dict.fromkeys(PER_COUNTRY, (length,))}
+        expected = {
+            "population": (n,),
+            **dict.fromkeys(PER_STATE, (length, n)),
+            **dict.fromkeys(PER_COUNTRY, (length,)),
+        }
         for name, shape in expected.items():
             if getattr(self, name).shape != shape:
-                raise InputError(f"'{name}' of the history '{self.label}' must have the shape {shape}, not {getattr(self, name).shape}")
+                raise InputError(
+                    f"'{name}' of the history '{self.label}' must have the shape {shape}, not {getattr(self, name).shape}"
+                )
 
     @property
     def dates(self) -> list[datetime.date]:
@@ -102,18 +118,24 @@ class History:
             "level": float((self.level @ self.population).mean() / people),
         }
 
-    def of_states(self, chosen: list[str]) -> History:
+    def of_states(self, chosen: list[str]) -> EpisodeHistory:
         """The same with some of the states alone, named by their two letters or in full; InputError where one is not there.
 
         What the country gives, and the planner's reward, stay those of the whole country.
         """
-        places = places_of(chosen, self.states, self.postal)
+        places = state_indices(chosen, self.states, self.postal)
         parts: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
         parts |= {name: parts[name][:, places] for name in PER_STATE} | {"population": self.population[places]}
-        return History(**{**parts, "states": tuple(self.states[i] for i in places), "postal": tuple(self.postal[i] for i in places)})
+        return EpisodeHistory(
+            **{
+                **parts,
+                "states": tuple(self.states[i] for i in places),
+                "postal": tuple(self.postal[i] for i in places),
+            }
+        )
 
 
-def places_of(chosen: Sequence[str], states: Sequence[str], postal: Sequence[str]) -> list[int]:
+def state_indices(chosen: Sequence[str], states: Sequence[str], postal: Sequence[str]) -> list[int]:
     """Where the chosen states stand among all, by their two letters or in full; InputError where one is not there."""
     known = {name.upper(): i for i, name in enumerate(states)} | {code.upper(): i for i, code in enumerate(postal)}
     unknown = [name for name in chosen if name.upper() not in known]
@@ -124,30 +146,39 @@ def places_of(chosen: Sequence[str], states: Sequence[str], postal: Sequence[str
 
 def start_date(parameters: Parameters) -> datetime.date:
     """The date of day 0 of an episode."""
-    return FIRST_ROW + datetime.timedelta(int(parameters.start_day))
+    return FIRST_DATE + datetime.timedelta(int(parameters.start_day))
 
 
-def real_history(parameters: Parameters, label: str = "real") -> History:
+def real_history(parameters: Parameters, label: str = "real") -> EpisodeHistory:
     """What happened, from the first day of an episode to the last that the data know whole.
 
     Productivity is that of the model, from the people who could not work and from the payments, which are shared by population. Rewards are
     not known.
     """
     first = int(parameters.start_day)
-    kept = (parameters.policy, parameters.susceptible, parameters.infected, parameters.recovered, parameters.vaccinated, parameters.deaths)
+    kept = (
+        parameters.policy,
+        parameters.susceptible,
+        parameters.infected,
+        parameters.recovered,
+        parameters.vaccinated,
+        parameters.deaths,
+    )
     whole = np.all([np.isfinite(rows).all(axis=1) for rows in (*kept, parameters.unemployed)], axis=0)[first + 1 :]
     length = int(np.argmin(whole)) if not whole.all() else len(whole)
     if length < 1:
         raise InputError("the data hold no day after the first of an episode: there is no real history to compare with")
     rows = slice(first + 1, first + 1 + length)
-    level, susceptible, infected, recovered, vaccinated, deaths = (np.asarray(values[rows], np.float64) for values in kept)
+    level, susceptible, infected, recovered, vaccinated, deaths = (
+        np.asarray(values[rows], np.float64) for values in kept
+    )
     unemployed = np.asarray(parameters.unemployed[rows], np.float64)
     population = np.asarray(parameters.population, np.float64)
     subsidy = np.asarray(parameters.subsidy, np.float64).reshape(-1)[rows]
-    unable = (UNABLE_SHARE * infected + deaths) * WORKING_AGE_SHARE + unemployed
+    unable = (TOO_SICK_SHARE * infected + deaths) * WORKING_AGE_SHARE + unemployed
     earned = np.maximum(0.0, WORKING_AGE_SHARE * population - unable) * dollars_per_worker(parameters)
     unknown = np.full_like(level, np.nan)
-    return History(
+    return EpisodeHistory(
         label,
         tuple(parameters.states),
         tuple(parameters.postal),
@@ -172,6 +203,8 @@ def real_history(parameters: Parameters, label: str = "real") -> History:
 def dollars_per_worker(parameters: Parameters) -> float:
     """What a worker earns in a day: the country's product, shared by those who would work where every state had stringency 1."""
     population = np.asarray(parameters.population, np.float64)
-    rate = np.log(2.0) + np.asarray(parameters.unemployment_bias, np.float64)  # percent; the filters of a level that never changed give 0
+    rate = np.log(2.0) + np.asarray(
+        parameters.unemployment_bias, np.float64
+    )  # percent; the filters of a level that never changed give 0
     workers = (WORKING_AGE_SHARE - rate / 100.0) @ population
     return float(parameters.gdp_per_capita * population.sum() / workers / 365.0)

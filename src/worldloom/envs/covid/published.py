@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from worldloom.core.errors import InputError
-from worldloom.core.paths import home_expanded
+from worldloom.core.base.errors import InputError
+from worldloom.core.base.paths import expand_home
 from worldloom.envs.covid.data import LEVELS, Parameters
 
 PACKAGE = "ai-economist"
@@ -31,9 +31,28 @@ FOLDER = "ai_economist/datasets/covid19_datasets/data_and_fitted_params"
 
 _MOST_BYTES = {CONSTANTS: 1 << 20, FITTED: 1 << 20, HISTORY: 32 << 20}
 _MOST_ARCHIVE_BYTES = 64 << 20
-_HISTORIES = ("policy", "subsidy", "susceptible", "infected", "recovered", "vaccinated", "smoothed_deaths", "unemployed")
+_HISTORIES = (
+    "policy",
+    "subsidy",
+    "susceptible",
+    "infected",
+    "recovered",
+    "vaccinated",
+    "smoothed_deaths",
+    "unemployed",
+)
 """The arrays that are read; others of the file are left alone."""
-_DAMAGED = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, tokenize.TokenError, EOFError, RuntimeError, NotImplementedError, OSError, ValueError)
+_DAMAGED = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    tokenize.TokenError,
+    EOFError,
+    RuntimeError,
+    NotImplementedError,
+    OSError,
+    ValueError,
+)
 """What reading a spoilt, encrypted or odd archive may raise."""
 
 _CODES = (
@@ -52,7 +71,7 @@ Read = Callable[[str], bytes]
 
 def read_published(path: str | Path) -> Parameters:
     """The parameters in a wheel, a zip, the folder of the installed package, or a folder that holds the data files or the wheel."""
-    place = home_expanded(path)
+    place = expand_home(path)
     if place.is_dir():
         folder = _data_folder(place)
         if folder is not None:
@@ -65,7 +84,9 @@ def read_published(path: str | Path) -> Parameters:
         raise InputError(f"there is no file or folder {place}: {HOW}")
     try:
         if place.stat().st_size > _MOST_ARCHIVE_BYTES:
-            raise InputError(f"{place} is larger than {_MOST_ARCHIVE_BYTES >> 20} MiB, which the wheel of {PACKAGE} is not: {HOW}")
+            raise InputError(
+                f"{place} is larger than {_MOST_ARCHIVE_BYTES >> 20} MiB, which the wheel of {PACKAGE} is not: {HOW}"
+            )
         with zipfile.ZipFile(place) as archive:
             return _parameters(lambda name: _read_member(archive, name, place), place.name)
     except InputError:
@@ -126,12 +147,19 @@ def _parameters(read: Read, source: str) -> Parameters:
         raise InputError(f"the data in {source} has another form than the published one ({error}): {HOW}") from None
 
 
-def _assemble(constants: dict[str, Any], fitted: dict[str, Any], history: dict[str, np.ndarray], source: str) -> Parameters:
+def _assemble(
+    constants: dict[str, Any], fitted: dict[str, Any], history: dict[str, np.ndarray], source: str
+) -> Parameters:
     if constants["NUM_STRINGENCY_LEVELS"] != LEVELS:
-        raise InputError(f"the data in {source} has {constants['NUM_STRINGENCY_LEVELS']!r} levels of stringency, and not {LEVELS}")
+        raise InputError(
+            f"the data in {source} has {constants['NUM_STRINGENCY_LEVELS']!r} levels of stringency, and not {LEVELS}"
+        )
     named = constants["US_STATE_IDX_TO_STATE_NAME"]
     states = tuple(named[str(number)] for number in range(len(named)))
-    first, start = (datetime.date.fromisoformat(day) for day in (fitted["POLICY_START_DATE"], fitted["settings"]["env"]["start_date"]))
+    first, start = (
+        datetime.date.fromisoformat(day)
+        for day in (fitted["POLICY_START_DATE"], fitted["settings"]["env"]["start_date"])
+    )
     return Parameters(
         states=states,
         postal=tuple(POSTAL[name] for name in states),
@@ -142,7 +170,9 @@ def _assemble(constants: dict[str, Any], fitted: dict[str, Any], history: dict[s
         beta_delay=fitted["BETA_DELAY"],
         mortality=constants["SIR_MORTALITY"],
         lambdas=fitted["CONV_LAMBDAS"],
-        filter_weights=np.asarray(fitted["GROUPED_CONVOLUTIONAL_FILTER_WEIGHTS"], np.float64).reshape(len(states), len(fitted["CONV_LAMBDAS"])),
+        filter_weights=np.asarray(fitted["GROUPED_CONVOLUTIONAL_FILTER_WEIGHTS"], np.float64).reshape(
+            len(states), len(fitted["CONV_LAMBDAS"])
+        ),
         unemployment_bias=fitted["UNEMPLOYMENT_BIAS"],
         filter_length=fitted["FILTER_LEN"],
         gdp_per_capita=constants["GDP_PER_CAPITA"],
@@ -202,7 +232,9 @@ def _arrays(data: bytes) -> dict[str, np.ndarray]:
 def _array(data: bytes) -> np.ndarray:
     """One .npy file. Its header is looked at before NumPy sets memory aside for as much as it says."""
     file = io.BytesIO(data)
-    reader = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}.get(np.lib.format.read_magic(file))
+    reader = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}.get(
+        np.lib.format.read_magic(file)
+    )
     if reader is None:
         raise ValueError("an unknown version of .npy")
     shape, _, kind = reader(file)

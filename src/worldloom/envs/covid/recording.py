@@ -8,9 +8,9 @@ import numpy as np
 
 from worldloom.core.simulation import Simulation
 from worldloom.envs.covid.data import Parameters
-from worldloom.envs.covid.history import Array, History, start_date
+from worldloom.envs.covid.history import Array, EpisodeHistory, start_date
 
-GOVERNOR = {
+GOVERNOR_COLUMNS = {
     "level": "level",
     "susceptible": "susceptible",
     "infected": "infected",
@@ -28,7 +28,7 @@ def _read(simulation: Simulation, table: str, name: str, world: slice | int) -> 
     return np.array(simulation[table][name].numpy()[world], np.float64)  # a copy: the column itself goes on changing
 
 
-class Recording:
+class EpisodeRecording:
     """Keeps one world of a simulation, day by day.
 
     Args:
@@ -41,24 +41,36 @@ class Recording:
         self.simulation, self.parameters, self.world = simulation, parameters, world
         self._days: list[dict[str, Any]] = []
 
-    def note(self) -> None:
+    def record_day(self) -> None:
         """After a step: keep this day."""
-        day = {name: _read(self.simulation, "Governor", component, self.world) for name, component in GOVERNOR.items()}
+        day = {
+            name: _read(self.simulation, "Governor", component, self.world)
+            for name, component in GOVERNOR_COLUMNS.items()
+        }
         day["subsidy"] = _read(self.simulation, "Planner", "spending", self.world)[0]
         day["planner_rewards"] = _read(self.simulation, "Planner", "reward", self.world)[0]
         self._days.append(day)
 
-    def history(self, label: str) -> History:
+    def history(self, label: str) -> EpisodeHistory:
         """What was kept so far."""
         data = self.parameters
         kept = {name: np.stack([day[name] for day in self._days]) for name in self._days[0]} if self._days else {}
         population = np.asarray(data.population, np.float64)
         days = np.arange(1.0, len(self._days) + 1.0)
-        return History(label, tuple(data.states), tuple(data.postal), population, float(population.sum()), start_date(data), days, **kept)
+        return EpisodeHistory(
+            label,
+            tuple(data.states),
+            tuple(data.postal),
+            population,
+            float(population.sum()),
+            start_date(data),
+            days,
+            **kept,
+        )
 
 
-class Tally:
-    """Sums over the days of every world of a simulation, from which :meth:`totals` makes what ``History.totals`` gives for one.
+class BatchTotals:
+    """Sums over the days of every world of a simulation, from which :meth:`totals` makes what ``EpisodeHistory.totals`` gives for one.
 
     Args:
         simulation: Worlds of the economy made with ``autoreset="disabled"``.
@@ -71,10 +83,13 @@ class Tally:
         self.days = 0
         self._sums: dict[str, Array] = {}
 
-    def note(self) -> None:
+    def record_day(self) -> None:
         """After a step: add this day."""
         every, people = slice(None), self.population.sum()
-        governor = {name: _read(self.simulation, "Governor", name, every) for name in ("reward", "unemployed", "productivity", "level")}
+        governor = {
+            name: _read(self.simulation, "Governor", name, every)
+            for name in ("reward", "unemployed", "productivity", "level")
+        }
         today = {
             "planner_welfare": _read(self.simulation, "Planner", "reward", every)[:, 0],
             "governor_welfare": governor["reward"].mean(1),
@@ -87,11 +102,15 @@ class Tally:
         self.days += 1
 
     def totals(self) -> list[dict[str, float]]:
-        """For each world what ``History.totals`` gives, by the same names."""
+        """For each world what ``EpisodeHistory.totals`` gives, by the same names."""
         deaths = _read(self.simulation, "Governor", "deaths", slice(None)).sum(1)
         means = {"unemployment", "productivity", "level"}
         found = {name: value / self.days if name in means else value for name, value in self._sums.items()}
         return [
-            {"days": float(self.days), **{name: float(value[world]) for name, value in found.items()}, "deaths": float(deaths[world])}
+            {
+                "days": float(self.days),
+                **{name: float(value[world]) for name, value in found.items()},
+                "deaths": float(deaths[world]),
+            }
             for world in range(self.simulation.num_worlds)
         ]

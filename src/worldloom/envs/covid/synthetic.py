@@ -91,7 +91,9 @@ def _policy() -> np.ndarray:
     return np.maximum(rise - fall, np.minimum(rise, 2))
 
 
-def _disease(population: np.ndarray, slope: np.ndarray, intercept: np.ndarray, policy: np.ndarray) -> dict[str, np.ndarray]:
+def _disease(
+    population: np.ndarray, slope: np.ndarray, intercept: np.ndarray, policy: np.ndarray
+) -> dict[str, np.ndarray]:
     """Histories of (DAYS, STATES) people: the economy's model of infections from the first cases on, in whole people."""
     names = ("susceptible", "infected", "recovered", "vaccinated", "deaths")
     histories = {name: np.zeros((DAYS, STATES)) for name in names}
@@ -108,7 +110,9 @@ def _disease(population: np.ndarray, slope: np.ndarray, intercept: np.ndarray, p
         healed = np.round(GAMMA * infected)
         susceptible, infected = susceptible - caught - given, infected + caught - healed
         recovered, vaccinated = recovered + healed + given, vaccinated + given
-    return {name: history if name == "vaccinated" else _known(history, FIRST_KNOWN) for name, history in histories.items()}
+    return {
+        name: history if name == "vaccinated" else _known(history, FIRST_KNOWN) for name, history in histories.items()
+    }
 
 
 def _unemployed(policy: np.ndarray, weights: np.ndarray, bias: np.ndarray, population: np.ndarray) -> np.ndarray:

@@ -6,21 +6,21 @@ import numpy as np
 
 import worldloom as wl
 from worldloom import clamp, cos, length, length_sq, sin
-from worldloom.core.canvas import Image
-from worldloom.core.errors import InputError
-from worldloom.envs.tag.continuous_sight import (
+from worldloom.core.base.errors import InputError
+from worldloom.core.model.canvas import Image
+from worldloom.envs.tag.continuous_observations import (
     FEATURES,
     MANY,
-    MOST_NEIGHBOURS,
+    MAX_NEIGHBOURS,
     TURN,
     Sign,
-    choose_of,
-    introduce_of,
-    look_at_all_of,
-    look_at_nearest_of,
-    show_of,
+    nearest_system,
+    observe_all_system,
+    observe_nearest_system,
+    sign_system,
+    type_system,
 )
-from worldloom.envs.tag.picture import picture
+from worldloom.envs.tag.rendering import render_board
 
 
 class Field(wl.World):
@@ -46,7 +46,10 @@ class Field(wl.World):
     clock: int  # steps of the episode, this one included: looking need not wait until the engine has counted it
 
 
-LIMITS = {name: (0.0, inf) for name in ("max_speed", "skill_level_tagger", "skill_level_runner", "tagging_distance", "max_steps")}
+LIMITS = {
+    name: (0.0, inf)
+    for name in ("max_speed", "skill_level_tagger", "skill_level_runner", "tagging_distance", "max_steps")
+}
 LIMITS["grid_length"] = (1.0e-6, 1.0e6)
 
 
@@ -92,9 +95,9 @@ def continuous_tag(
         episode_length: Steps after which an episode is truncated, 0 for none; the configuration ``max_steps``.
         settings: First values of the configuration of :class:`Field`, such as ``grid_length=20.0``.
     """
-    _check_shapes(taggers, runners, neighbours, acceleration_levels, turn_levels, episode_length)
+    _check_arguments(taggers, runners, neighbours, acceleration_levels, turn_levels, episode_length)
     others = neighbours or taggers + runners - 1
-    Game = _field_with(settings)  # noqa: N806 - a class
+    Game = _configured_field(settings)
 
     class Player(wl.Entity):
         position: wl.vec2
@@ -102,7 +105,9 @@ def continuous_tag(
         direction: float  # rad, 0 to 2 pi
         acceleration: float  # what a step adds to the speed
         in_game: bool = True
-        nearest: wl.Array(int, neighbours + 1)  # the numbers of the agents it sees, if not all: taggers first, -1 for none
+        nearest: wl.Array(
+            int, neighbours + 1
+        )  # the numbers of the agents it sees, if not all: taggers first, -1 for none
         steer: wl.Action(wl.MultiDiscrete(acceleration_levels + 1, turn_levels + 1))
         sight: wl.Observation(FEATURES * others + 1)
         reward: wl.Reward
@@ -143,8 +148,12 @@ def continuous_tag(
                 player.acceleration = 0.0
                 return
             fastest = world.max_speed * (world.skill_level_tagger if is_tagger else world.skill_level_runner)
-            player.acceleration += level(player.steer[0], acceleration_levels, world.min_acceleration, world.max_acceleration)
-            player.direction = (player.direction + level(player.steer[1], turn_levels, world.min_turn, world.max_turn)) % TURN
+            player.acceleration += level(
+                player.steer[0], acceleration_levels, world.min_acceleration, world.max_acceleration
+            )
+            player.direction = (
+                player.direction + level(player.steer[1], turn_levels, world.min_turn, world.max_turn)
+            ) % TURN
             player.speed = clamp(player.speed + player.acceleration, 0.0, fastest)
             if player.speed <= 0.0 or player.speed >= fastest:
                 player.acceleration = 0.0
@@ -197,14 +206,14 @@ def continuous_tag(
     counts, firsts = {Tagger: taggers, Runner: runners}, {Tagger: 0, Runner: taggers}
     start, move = zip(*[moving(kind, firsts[kind], kind is Tagger) for kind in counts], strict=True)
     shape, agents = (taggers, runners), taggers + runners
-    show = show_of(tuple(counts), shape, Game)
+    show = sign_system(tuple(counts), shape, Game)
     if neighbours:
         introduce = []
-        observe = [choose_of(kind, firsts[kind], Game, neighbours) for kind in counts]
-        observe += [look_at_nearest_of(kind, firsts[kind], shape, Game, neighbours) for kind in counts]
+        observe = [nearest_system(kind, firsts[kind], Game, neighbours) for kind in counts]
+        observe += [observe_nearest_system(kind, firsts[kind], shape, Game, neighbours) for kind in counts]
     else:
-        introduce = [introduce_of(kind, kind is Tagger, shape) for kind in counts]
-        observe = [look_at_all_of(kind, firsts[kind], agents - 1, Game) for kind in counts]
+        introduce = [type_system(kind, kind is Tagger, shape) for kind in counts]
+        observe = [observe_all_system(kind, firsts[kind], agents - 1, Game) for kind in counts]
     return wl.register(
         id,
         world=Game,
@@ -218,7 +227,9 @@ def continuous_tag(
     )
 
 
-def _check_shapes(taggers: int, runners: int, neighbours: int, acceleration_levels: int, turn_levels: int, episode_length: int) -> None:
+def _check_arguments(
+    taggers: int, runners: int, neighbours: int, acceleration_levels: int, turn_levels: int, episode_length: int
+) -> None:
     given_by_name = {
         "taggers": taggers,
         "runners": runners,
@@ -231,11 +242,13 @@ def _check_shapes(taggers: int, runners: int, neighbours: int, acceleration_leve
         least = 0 if name in ("neighbours", "episode_length") else 1
         if isinstance(given, bool) or not isinstance(given, int) or given < least:
             raise InputError(f"{name} of continuous Tag is a whole number of {least} or more, not {given!r}")
-    if neighbours > MOST_NEIGHBOURS:
-        raise InputError(f"agents of continuous Tag see at most {MOST_NEIGHBOURS} neighbours, not {neighbours}: give fewer, or 0 for all agents")
+    if neighbours > MAX_NEIGHBOURS:
+        raise InputError(
+            f"agents of continuous Tag see at most {MAX_NEIGHBOURS} neighbours, not {neighbours}: give fewer, or 0 for all agents"
+        )
 
 
-def _field_with(settings: dict[str, float]) -> type[Field]:
+def _configured_field(settings: dict[str, float]) -> type[Field]:
     """The world with other first values of its configuration."""
     known = {name for name, annotation in Field.__annotations__.items() if annotation is wl.Config}
     wrong = next((name for name in settings if name not in known), None)
@@ -244,16 +257,24 @@ def _field_with(settings: dict[str, float]) -> type[Field]:
     values = {}
     for name, value in settings.items():
         kind = type(getattr(Field, name))
-        if isinstance(value, bool) != (kind is bool) or not isinstance(value, (int, float)) or (kind is int and value != int(value)):
-            raise InputError(f"{name} of continuous Tag is a {'truth value' if kind is bool else 'whole number' if kind is int else 'number'}, not {value!r}")
+        if (
+            isinstance(value, bool) != (kind is bool)
+            or not isinstance(value, (int, float))
+            or (kind is int and value != int(value))
+        ):
+            raise InputError(
+                f"{name} of continuous Tag is a {'truth value' if kind is bool else 'whole number' if kind is int else 'number'}, not {value!r}"
+            )
         values[name] = kind(value)
-    return type("Field", (Field,), {"__annotations__": dict.fromkeys(values, wl.Config), "__module__": __name__, **values})
+    return type(
+        "Field", (Field,), {"__annotations__": dict.fromkeys(values, wl.Config), "__module__": __name__, **values}
+    )
 
 
 def draw(sim: wl.Simulation, world: int) -> Image:
     tagger, runner = sim["Tagger"], sim["Runner"]
     sides = np.atleast_1d(sim.world.grid_length.numpy())
-    return picture(
+    return render_board(
         tagger.position.numpy()[world],
         runner.position.numpy()[world],
         float(sides[world % len(sides)]),
@@ -264,11 +285,26 @@ def draw(sim: wl.Simulation, world: int) -> Image:
     )
 
 
-TRAINED = {"grid_length": 20.0, "episode_length": 500, "max_acceleration": 0.1, "min_acceleration": -0.1, "tagging_distance": 0.02}
-PAID = {"tag_reward_for_tagger": 10.0, "tag_penalty_for_runner": -10.0}
+PUBLISHED_FIELD = {
+    "grid_length": 20.0,
+    "episode_length": 500,
+    "max_acceleration": 0.1,
+    "min_acceleration": -0.1,
+    "tagging_distance": 0.02,
+}
+PUBLISHED_REWARDS = {"tag_reward_for_tagger": 10.0, "tag_penalty_for_runner": -10.0}
 continuous_tag("TagContinuous-v0")
 continuous_tag(
     "TagContinuousTraining-v0",
-    taggers=10, runners=100, neighbours=10, acceleration_levels=20, turn_levels=20, max_turn=2.356, min_turn=-2.356, **TRAINED, **PAID,
+    taggers=10, runners=100, neighbours=10, acceleration_levels=20, turn_levels=20, max_turn=2.356, min_turn=-2.356, **PUBLISHED_FIELD, **PUBLISHED_REWARDS,
 )  # fmt: skip
-continuous_tag("TagContinuousDemo-v0", taggers=5, runners=100, neighbours=10, max_turn=2.35, min_turn=-2.35, **TRAINED, **PAID)
+continuous_tag(
+    "TagContinuousDemo-v0",
+    taggers=5,
+    runners=100,
+    neighbours=10,
+    max_turn=2.35,
+    min_turn=-2.35,
+    **PUBLISHED_FIELD,
+    **PUBLISHED_REWARDS,
+)

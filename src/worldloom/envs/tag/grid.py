@@ -7,13 +7,13 @@ import numpy as np
 
 import worldloom as wl
 from worldloom import clamp
-from worldloom.core.system import System
-from worldloom.envs.tag.picture import Image, picture
+from worldloom.core.frontend.system import System
+from worldloom.envs.tag.rendering import Image, render_board
 
 STAY, RIGHT, LEFT, UP, DOWN = range(5)
 OFF = -1
 """Both coordinates of a runner that has left."""
-MOST_LENGTH = 20_000
+MAX_GRID_LENGTH = 20_000
 NOBODY = 2**31 - 1
 FAR = 2**30
 """Added to the squared distance of a runner that was tagged in this step, so that it is looked at only where nobody else is in the game."""
@@ -68,13 +68,22 @@ def grid_tag(
         step_cost_for_tagger: What a step in which nobody is tagged costs each tagger, and brings each runner.
         start: Where an episode begins.
     """
-    for name, count, least in (("taggers", taggers, 1), ("runners", runners, 1), ("grid_length", grid_length, 1), ("episode_length", episode_length, 0)):
+    for name, count, least in (
+        ("taggers", taggers, 1),
+        ("runners", runners, 1),
+        ("grid_length", grid_length, 1),
+        ("episode_length", episode_length, 0),
+    ):
         if isinstance(count, bool) or not isinstance(count, int) or count < least:
             raise wl.InputError(f"Tag on a grid cannot have {name}={count!r}; give a whole number from {least}")
     if start not in list(Start):
-        raise wl.InputError(f"Tag on a grid cannot begin with start={start!r}; give one of {', '.join(f'Start.{one.name}' for one in Start)}")
-    if grid_length > MOST_LENGTH:
-        raise wl.InputError(f"Tag on a grid has coordinates up to {MOST_LENGTH:,}, not {grid_length:,}: squares of distances would not fit")
+        raise wl.InputError(
+            f"Tag on a grid cannot begin with start={start!r}; give one of {', '.join(f'Start.{one.name}' for one in Start)}"
+        )
+    if grid_length > MAX_GRID_LENGTH:
+        raise wl.InputError(
+            f"Tag on a grid has coordinates up to {MAX_GRID_LENGTH:,}, not {grid_length:,}: squares of distances would not fit"
+        )
     for name, value in (
         ("wall_hit_penalty", wall_hit_penalty),
         ("tag_reward_for_tagger", tag_reward_for_tagger),
@@ -85,7 +94,14 @@ def grid_tag(
             raise wl.InputError(f"{name} of Tag on a grid is a number, not {value!r}")
     players = taggers + runners
     length = 4 * players + 1 if full_observation else 6
-    side, bump, prize, fine, cost, first = grid_length, wall_hit_penalty, tag_reward_for_tagger, tag_penalty_for_runner, step_cost_for_tagger, int(start)
+    side, bump, prize, fine, cost, first = (
+        grid_length,
+        wall_hit_penalty,
+        tag_reward_for_tagger,
+        tag_penalty_for_runner,
+        step_cost_for_tagger,
+        int(start),
+    )
 
     class Player(wl.Entity):
         x: int  # 0 to grid_length, or OFF
@@ -146,7 +162,9 @@ def grid_tag(
 
     @wl.system
     def pay_taggers(tagger: Tagger, world: Grid):
-        tagger.reward += world.tag_reward_for_tagger * float(world.caught) if world.caught > 0 else -world.step_cost_for_tagger
+        tagger.reward += (
+            world.tag_reward_for_tagger * float(world.caught) if world.caught > 0 else -world.step_cost_for_tagger
+        )
 
     @wl.system
     def pay_runners(runner: Runner, world: Grid):
@@ -174,19 +192,28 @@ def grid_tag(
     introduce: list[System] = []
     seek: list[System] = []
     if full_observation:
-        both = [_look_at_all(kind, first, Board, Grid, taggers, runners) for kind, first in ((Tagger, 0), (Runner, taggers))]
-        introduce, observe = [one for one, _ in both], [_set_up(Board, Tagger, Runner, Grid, taggers, runners), *(look for _, look in both)]
+        both = [
+            _observe_all_systems(kind, first, Board, Grid, taggers, runners)
+            for kind, first in ((Tagger, 0), (Runner, taggers))
+        ]
+        introduce, observe = (
+            [one for one, _ in both],
+            [_board_system(Board, Tagger, Runner, Grid, taggers, runners), *(look for _, look in both)],
+        )
     else:
-        seek_runner, look_at_runner = _look_at_nearest(Tagger, Runner, Grid, 0.0, taggers, runners)
-        seek_tagger, look_at_tagger = _look_at_nearest(Runner, Tagger, Grid, 1.0, runners, taggers)
+        seek_runner, look_at_runner = _observe_nearest_systems(Tagger, Runner, Grid, 0.0, taggers, runners)
+        seek_tagger, look_at_tagger = _observe_nearest_systems(Runner, Tagger, Grid, 1.0, runners, taggers)
         seek, observe = [*seek_runner, *seek_tagger], [look_at_runner, look_at_tagger]
 
     def draw(sim: wl.Simulation, world: int) -> Image:
         lengths, limits = sim.world.grid_length.numpy(), sim.world.max_steps.numpy()
         cells = int(lengths[world % len(lengths)]) + 1
-        places = [np.stack([sim[kind].x.numpy()[world], sim[kind].y.numpy()[world]], axis=1) + 0.5 for kind in ("Tagger", "Runner")]
+        places = [
+            np.stack([sim[kind].x.numpy()[world], sim[kind].y.numpy()[world]], axis=1) + 0.5
+            for kind in ("Tagger", "Runner")
+        ]
         text = f"STEP {int(sim.world.step.numpy()[world])}/{int(limits[world % len(limits)])}"
-        return picture(*places, cells, out=~sim["Runner"].active.numpy()[world], text=text, cells=cells)
+        return render_board(*places, cells, out=~sim["Runner"].active.numpy()[world], text=text, cells=cells)
 
     return wl.register(
         id,
@@ -198,7 +225,7 @@ def grid_tag(
         max_steps=episode_length,
         render=draw,
         frames_per_second=10,
-        limits={"grid_length": (1, MOST_LENGTH), "start": (min(Start), max(Start)), "max_steps": (0, inf)},
+        limits={"grid_length": (1, MAX_GRID_LENGTH), "start": (min(Start), max(Start)), "max_steps": (0, inf)},
     )
 
 
@@ -240,10 +267,19 @@ def time_of(step: int, limit: int) -> float:
 def told(x: int, y: int, target_x: int, target_y: int, role: float, side: int, step: int, limit: int):
     """The observation of one player and its nearest opponent."""
     length = float(side)
-    return Six(float(x) / length, float(y) / length, float(target_x) / length, float(target_y) / length, role, time_of(step, limit))
+    return Six(
+        float(x) / length,
+        float(y) / length,
+        float(target_x) / length,
+        float(target_y) / length,
+        role,
+        time_of(step, limit),
+    )
 
 
-def _look_at_nearest(kind, opponent, grid, role: float, players: int, others: int) -> tuple[list[System], System]:
+def _observe_nearest_systems(
+    kind, opponent, grid, role: float, players: int, others: int
+) -> tuple[list[System], System]:
     """How the nearest opponent is observed; ``role`` is 0 for a tagger and 1 for a runner.
 
     Returns the systems that find it whenever somebody has moved, where the observation does not look for itself, and the one that writes the observation.
@@ -265,7 +301,9 @@ def _look_at_nearest(kind, opponent, grid, role: float, players: int, others: in
             other = world.at(opponent, place)
             if other.x != OFF:
                 distance = away(other.x - player.x, other.y - player.y, other.tagged)
-                player.nearest = min(player.nearest, wl.int64(distance) * others + place)  # the lowest id of those equally near
+                player.nearest = min(
+                    player.nearest, wl.int64(distance) * others + place
+                )  # the lowest id of those equally near
         x, y = OFF, OFF
         if player.nearest // others < NOBODY:
             other = world.at(opponent, int(player.nearest % others))
@@ -280,7 +318,9 @@ def _look_at_nearest(kind, opponent, grid, role: float, players: int, others: in
     def come_near(other: opponent, world: grid):
         for player in world.all(kind):
             distance = away(other.x - player.x, other.y - player.y, other.tagged) if other.x != OFF else NOBODY
-            player.nearest = min(player.nearest, wl.int64(distance) * others + other.id)  # the lowest id of those equally near
+            player.nearest = min(
+                player.nearest, wl.int64(distance) * others + other.id
+            )  # the lowest id of those equally near
 
     @wl.system
     def look_at_found(player: kind, world: grid):
@@ -295,7 +335,7 @@ def _look_at_nearest(kind, opponent, grid, role: float, players: int, others: in
     return ([look_around, come_near], look_at_found) if players <= SOUGHT else ([], look_together)
 
 
-def _set_up(board_kind, tagger_kind, runner_kind, grid, taggers: int, runners: int) -> System:
+def _board_system(board_kind, tagger_kind, runner_kind, grid, taggers: int, runners: int) -> System:
     """What is the same in all observations of a world is worked out once, and lies side by side, so that each is a copy of one piece."""
     players = taggers + runners
     wide = 2 * players > LONGEST_PLAIN
@@ -313,7 +353,7 @@ def _set_up(board_kind, tagger_kind, runner_kind, grid, taggers: int, runners: i
     return set_up
 
 
-def _look_at_all(kind, first: int, board_kind, grid, taggers: int, runners: int) -> tuple[System, System]:
+def _observe_all_systems(kind, first: int, board_kind, grid, taggers: int, runners: int) -> tuple[System, System]:
     """The observation of everybody: all x, all y, all roles, who one is, and the time; ``first`` is the place of the first of the kind.
 
     Returns the system that writes what stays the same all through an episode, and the one that writes the rest at every step.

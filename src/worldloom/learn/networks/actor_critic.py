@@ -7,13 +7,13 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
-from worldloom.core.errors import InputError
-from worldloom.learn.networks.build import build_encoder, chosen_network
-from worldloom.learn.networks.fused import FusedPair
+from worldloom.core.base.errors import InputError
+from worldloom.learn.agents.specs import PolicySpec
+from worldloom.learn.config.policy_config import PolicyConfig
+from worldloom.learn.networks.encoder import build_encoder, resolve_network
+from worldloom.learn.networks.fused_mlp import FusedActorCritic
 from worldloom.learn.networks.layers import ACTOR_GAIN, CRITIC_GAIN, Head, head, linear
-from worldloom.learn.networks.memory import Memory
-from worldloom.learn.policy_config import PolicyConfig
-from worldloom.learn.spec import PolicySpec
+from worldloom.learn.networks.recurrent import RecurrentCell
 
 Observations = Mapping[str, Tensor]
 
@@ -25,12 +25,12 @@ class ActorCritic(nn.Module):  # type: ignore[misc]
     """
 
     state_size = 0
-    _fused: FusedPair | None = None
+    _fused: FusedActorCritic | None = None
 
     def forward(self, observations: Observations, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         raise NotImplementedError
 
-    def _at_once(self, encoder: nn.Module, observations: Observations) -> tuple[Tensor, Tensor] | None:
+    def _fused_forward(self, encoder: nn.Module, observations: Observations) -> tuple[Tensor, Tensor] | None:
         """Parameters and value by one kernel; None where there is none for these networks, or not on this device."""
         if self._fused is None:
             return None
@@ -46,28 +46,30 @@ class ActorCritic(nn.Module):  # type: ignore[misc]
 
     def sequence(self, observations: Observations, state: Tensor, resets: Tensor) -> tuple[Tensor, Tensor]:
         """Observations [T, B, *shape] -> parameters [T, B, P] and values [T, B]."""
-        parameters, values, _ = self(flattened(observations), state)
+        parameters, values, _ = self(flatten_time(observations), state)
         return parameters.unflatten(0, resets.shape), values.unflatten(0, resets.shape)
 
 
-class SharedLayers(ActorCritic):
+class SharedActorCritic(ActorCritic):
     """An encoder, perhaps a memory, and on top of them one layer for the actor and one for the critic."""
 
     def __init__(self, spec: PolicySpec, config: PolicyConfig) -> None:
         super().__init__()
         self.encoder = build_encoder(spec.observations, config)
-        self.memory = None if config.memory == "none" else Memory(config.memory, self.encoder.features, config.memory_size)
+        self.memory = (
+            None if config.memory == "none" else RecurrentCell(config.memory, self.encoder.features, config.memory_size)
+        )
         last = self.memory or self.encoder
-        exact = chosen_network(spec.observations, config) != "mlp"
+        exact = resolve_network(spec.observations, config) != "mlp"
         self.actor = head(last.features, spec.action.parameters, ACTOR_GAIN, exact)
         self.critic = head(last.features, 1, CRITIC_GAIN, exact)
         if self.memory is not None:
             self.state_size = self.memory.state_size
-        elif FusedPair.fits(getattr(self.encoder, "network", None), self.actor):
-            self._fused = FusedPair(self.encoder.network, self.actor, self.encoder.network, self.critic)
+        elif FusedActorCritic.fits(getattr(self.encoder, "network", None), self.actor):
+            self._fused = FusedActorCritic(self.encoder.network, self.actor, self.encoder.network, self.critic)
 
     def forward(self, observations: Observations, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        found = self._at_once(self.encoder, observations)
+        found = self._fused_forward(self.encoder, observations)
         if found is not None:
             return *found, state
         features, state = self._features(observations, state)
@@ -78,7 +80,10 @@ class SharedLayers(ActorCritic):
         """Parameters and value from [N, features]. On a GPU both heads are one layer, since reading the features is most of their cost."""
         if not features.is_cuda:
             return self.actor(features), self.critic(features).squeeze(-1)
-        weight, bias = torch.cat([self.actor.weight, self.critic.weight]), torch.cat([self.actor.bias, self.critic.bias])
+        weight, bias = (
+            torch.cat([self.actor.weight, self.critic.weight]),
+            torch.cat([self.actor.bias, self.critic.bias]),
+        )
         exact = isinstance(self.actor, Head)
         with torch.autocast("cuda", enabled=torch.is_autocast_enabled("cuda") and not exact):
             both = nn.functional.linear(features.float() if exact else features, weight, bias)
@@ -91,7 +96,7 @@ class SharedLayers(ActorCritic):
     def sequence(self, observations: Observations, state: Tensor, resets: Tensor) -> tuple[Tensor, Tensor]:
         if self.memory is None:
             return super().sequence(observations, state, resets)
-        encoded = self.encoder(flattened(observations)).unflatten(0, resets.shape)
+        encoded = self.encoder(flatten_time(observations)).unflatten(0, resets.shape)
         features, _ = self.memory.scan(encoded, state, resets)
         return self._heads(features)
 
@@ -100,7 +105,7 @@ class SharedLayers(ActorCritic):
         return (features, state) if self.memory is None else self.memory(features, state)
 
 
-class OwnLayers(ActorCritic):
+class SeparateActorCritic(ActorCritic):
     """An actor and a critic that have nothing in common."""
 
     def __init__(self, spec: PolicySpec, config: PolicyConfig) -> None:
@@ -110,10 +115,14 @@ class OwnLayers(ActorCritic):
         self.critic_encoder = build_encoder(spec.observations, config)
         self.critic = linear(self.critic_encoder.features, 1, CRITIC_GAIN)
         actor, critic = self.actor_encoder.network, self.critic_encoder.network
-        self._fused = FusedPair(actor, self.actor, critic, self.critic) if FusedPair.fits(actor, self.actor) else None
+        self._fused = (
+            FusedActorCritic(actor, self.actor, critic, self.critic)
+            if FusedActorCritic.fits(actor, self.actor)
+            else None
+        )
 
     def forward(self, observations: Observations, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        found = self._at_once(self.actor_encoder, observations)
+        found = self._fused_forward(self.actor_encoder, observations)
         if found is not None:
             return *found, state
         return self.actor(self.actor_encoder(observations)), self.value(observations, state), state
@@ -122,7 +131,7 @@ class OwnLayers(ActorCritic):
         return self.critic(self.critic_encoder(observations)).squeeze(-1)
 
 
-class Custom(ActorCritic):
+class CustomActorCritic(ActorCritic):
     """A module from outside: ``module(observation) -> (parameters [N, P], value [N] or [N, 1])``.
 
     It is given the observation itself where there is one, else all of them by name.
@@ -133,9 +142,11 @@ class Custom(ActorCritic):
         self.module, self.width = module, spec.action.parameters
 
     def forward(self, observations: Observations, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        found = self.module(sole(observations))
+        found = self.module(unwrap_single(observations))
         if not isinstance(found, tuple) or len(found) != 2:
-            raise InputError(f"{type(self.module).__name__} must give a pair: {self.width} parameters of the action, and a value")
+            raise InputError(
+                f"{type(self.module).__name__} must give a pair: {self.width} parameters of the action, and a value"
+            )
         parameters, value = found
         rows = len(next(iter(observations.values())))
         if parameters.shape != (rows, self.width) or value.numel() != rows:
@@ -152,17 +163,19 @@ def build_actor_critic(spec: PolicySpec, config: PolicyConfig, network: nn.Modul
         if not isinstance(network, nn.Module):
             raise InputError(f"a network is an object of a class derived from torch.nn.Module, not {network!r}")
         if config.memory != "none":
-            raise InputError(f"memory '{config.memory}' belongs to worldloom's own networks: leave it 'none' beside a network of your own")
-        return Custom(network, spec)
-    together = config.shared or config.memory != "none" or chosen_network(spec.observations, config) != "mlp"
-    return SharedLayers(spec, config) if together else OwnLayers(spec, config)
+            raise InputError(
+                f"memory '{config.memory}' belongs to worldloom's own networks: leave it 'none' beside a network of your own"
+            )
+        return CustomActorCritic(network, spec)
+    together = config.shared or config.memory != "none" or resolve_network(spec.observations, config) != "mlp"
+    return SharedActorCritic(spec, config) if together else SeparateActorCritic(spec, config)
 
 
-def flattened(observations: Observations) -> dict[str, Tensor]:
+def flatten_time(observations: Observations) -> dict[str, Tensor]:
     """Observations [T, B, *shape] as [T * B, *shape]."""
     return {name: values.flatten(0, 1) for name, values in observations.items()}
 
 
-def sole(observations: Observations) -> Tensor | Observations:
+def unwrap_single(observations: Observations) -> Tensor | Observations:
     """The one observation there is, or all of them by name."""
     return next(iter(observations.values())) if len(observations) == 1 else observations

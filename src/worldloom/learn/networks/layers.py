@@ -8,9 +8,9 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
-from worldloom.core.errors import InputError
-from worldloom.learn.policy_config import Activation
-from worldloom.learn.spec import ObservationSpec
+from worldloom.core.base.errors import InputError
+from worldloom.learn.agents.specs import ObservationSpec
+from worldloom.learn.config.policy_config import Activation
 
 ACTOR_GAIN = 0.01
 """Small, so that the first policy hardly prefers any action."""
@@ -51,7 +51,9 @@ def head(inputs: int, outputs: int, gain: float, exact: bool) -> nn.Linear:
     return orthogonal((Head if exact else nn.Linear)(inputs, outputs), gain)
 
 
-def convolution(inputs: int, outputs: int, size: int, stride: int = 1, padding: int = 0, gain: float = RELU_GAIN) -> nn.Conv2d:
+def convolution(
+    inputs: int, outputs: int, size: int, stride: int = 1, padding: int = 0, gain: float = RELU_GAIN
+) -> nn.Conv2d:
     """A convolution [N, inputs, H, W] -> [N, outputs, H', W'] with orthogonal weights and no bias at first."""
     return orthogonal(nn.Conv2d(inputs, outputs, size, stride, padding), gain)
 
@@ -83,7 +85,7 @@ class OneHot(nn.Module):  # type: ignore[misc]
         return (spread == self.choice).float()
 
 
-class Vectors(nn.Module):  # type: ignore[misc]
+class VectorInput(nn.Module):  # type: ignore[misc]
     """Several observations as one vector [N, features], in the order of their names; images are flattened.
 
     Choices become one-hot, bytes are scaled to 0 .. 1, all else is taken as it is.
@@ -92,7 +94,9 @@ class Vectors(nn.Module):  # type: ignore[misc]
     def __init__(self, observations: Mapping[str, ObservationSpec]) -> None:
         super().__init__()
         self.observations = dict(sorted(observations.items()))
-        self.one_hot = nn.ModuleList(OneHot(spec.choices) if spec.choices else nn.Identity() for spec in self.observations.values())
+        self.one_hot = nn.ModuleList(
+            OneHot(spec.choices) if spec.choices else nn.Identity() for spec in self.observations.values()
+        )
         self.features = sum(spec.features for spec in self.observations.values())
 
     def forward(self, observations: Mapping[str, Tensor]) -> Tensor:
@@ -100,17 +104,19 @@ class Vectors(nn.Module):  # type: ignore[misc]
         parts = []
         for (name, spec), one_hot in zip(self.observations.items(), self.one_hot, strict=True):
             flat = observations[name].reshape(len(observations[name]), -1)
-            parts.append(one_hot(flat) if spec.choices else as_float(flat))
+            parts.append(one_hot(flat) if spec.choices else to_float32(flat))
         return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
 
 
-class Image(nn.Module):  # type: ignore[misc]
+class ImageInput(nn.Module):  # type: ignore[misc]
     """One picture as [N, channels, height, width]; the shorter of its first and last dimension is taken for the channels."""
 
     def __init__(self, name: str, spec: ObservationSpec) -> None:
         super().__init__()
         if not spec.is_image:
-            raise InputError(f"observation '{name}' of shape {spec.shape} is no image: convolutions take three dimensions, such as (84, 84, 3)")
+            raise InputError(
+                f"observation '{name}' of shape {spec.shape} is no image: convolutions take three dimensions, such as (84, 84, 3)"
+            )
         self.name = name
         first, middle, last = spec.shape
         self.channels_first = first <= last
@@ -122,6 +128,6 @@ class Image(nn.Module):  # type: ignore[misc]
         return picture if self.channels_first else picture.permute(0, 3, 1, 2)
 
 
-def as_float(values: Tensor) -> Tensor:
+def to_float32(values: Tensor) -> Tensor:
     """``values`` as float32; bytes are scaled to 0 .. 1. Those that are float32 are handed back without a copy."""
     return values * _BYTE if values.dtype == torch.uint8 else values.float()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
+from worldloom.learn.config.policy_config import Activation
 from worldloom.learn.networks.layers import activation_gain, activation_module, linear
-from worldloom.learn.networks.rectified import rectified, usable
-from worldloom.learn.policy_config import Activation
+from worldloom.learn.networks.linear_relu import linear_relu, usable
 
 
 class MLP(nn.Module):  # type: ignore[misc]
@@ -25,5 +25,5 @@ class MLP(nn.Module):  # type: ignore[misc]
         if self.activation != "relu" or not usable(values):
             return self.layers(values)
         for layer in self.layers[::2]:
-            values = rectified(layer, values)
+            values = linear_relu(layer, values)
         return values

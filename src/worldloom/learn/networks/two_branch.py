@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor, nn
 
+from worldloom.learn.config.policy_config import Activation
 from worldloom.learn.networks.layers import activation_gain, activation_module, linear
-from worldloom.learn.policy_config import Activation
 
 
 class TwoBranch(nn.Module):  # type: ignore[misc]
@@ -25,7 +25,9 @@ class TwoBranch(nn.Module):  # type: ignore[misc]
         super().__init__()
         self.branches = nn.ModuleList(branches)
         joined = sum(branch.features for branch in branches)
-        self.join = nn.Sequential(linear(joined, self.features, activation_gain(activation)), activation_module(activation))
+        self.join = nn.Sequential(
+            linear(joined, self.features, activation_gain(activation)), activation_module(activation)
+        )
 
     def forward(self, observations: Mapping[str, Tensor]) -> Tensor:
         """Observations [N, *shape] by name -> [N, 256]."""

@@ -1,0 +1,1 @@
+"""The reinforcement-learning world: settings, ids, game selection, boot and start states, episode rules, launches, definition. May import every other folder of atari; none imports it but atari/__init__.py."""

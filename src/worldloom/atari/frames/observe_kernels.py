@@ -1,0 +1,188 @@
+"""The kernel that shows pictures to agents; its C++ source is put together from two headers and the constants of a form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import warp as wp
+
+from worldloom.atari import native
+from worldloom.core.kernels.launch_kernels import picked
+
+WIDTH = 160
+"""Columns of a picture that the console makes."""
+LANES = 256
+"""About how many threads work on a console together on a GPU."""
+THREADS = 1536
+"""Threads that a multiprocessor of a GPU is to have at once."""
+
+VECTOR, WINDOWS = 16, (32, 64)
+"""Pixels that a CPU works on at once, and how many columns they may be made of."""
+
+_ACROSS = """
+struct Across {
+    typedef unsigned short Window __attribute__((vector_size(2 * %(window)d)));
+    typedef %(number)s Number;
+    typedef Number Sums __attribute__((vector_size(sizeof(Number) * %(vector)d)));
+    void add(const int* columns, const unsigned short* down, Number* sums) const {
+%(body)s    }
+};
+"""
+_ONE_BY_ONE = """
+#pragma clang loop vectorize(disable)
+        for (int x = 0; x < OUT_WIDTH; x++) {
+            sums[x] = 0;
+            for (int i = 0; i < ACROSS; i++) sums[x] += columns[(1 + i) * OUT_WIDTH + x] * down[columns[x] + i];
+        }
+"""
+
+
+@dataclass(frozen=True)
+class ObserveKernelSpec:
+    """What the source of the kernel depends on.
+
+    Attributes:
+        rows: Lines of the tallest picture.
+        out_height, out_width: Pixels of what is shown.
+        across, down: How many columns and lines of a picture a pixel is made of.
+        stack, channels: Pictures in a stack, and planes of a picture.
+        interleaved: Whether the planes of a picture lie side by side for each pixel.
+        zeros: Whether a stack begins with zeros.
+        has_linear: Whether pictures are interpolated.
+        narrow: Whether all sums of weighted pixels fit into 16 bits.
+        columns: For each pixel its first column, and the weights of this and the ones after it; empty where no picture takes means.
+    """
+
+    rows: int
+    out_height: int
+    out_width: int
+    across: int
+    down: int
+    stack: int
+    channels: int
+    interleaved: bool
+    zeros: bool
+    has_linear: bool
+    narrow: bool
+    columns: tuple[tuple[int, ...], ...]
+
+    @property
+    def lanes(self) -> int:
+        """Threads of a block on a GPU: whole warps for one column each, as far as they go."""
+        if self.out_width > 2 * LANES:
+            return LANES
+        return -(-self.out_width * max(1, round(LANES / self.out_width)) // 32) * 32
+
+    def source(self) -> str:
+        """The body of the native function, in C++."""
+        parts = [
+            self._constants(),
+            "#if !defined(__CUDA_ARCH__)",
+            self._across(),
+            "#endif",
+            native.header("frames/resize"),
+            native.header("frames/observe"),
+        ]
+        return "\n".join(
+            [
+                *parts,
+                "#if defined(__CUDA_ARCH__)",
+                native.header("frames/observe_cuda"),
+                "#else",
+                native.header("frames/observe_cpu"),
+                "#endif\n",
+            ]
+        )
+
+    def _constants(self) -> str:
+        constants = {
+            "WIDTH": WIDTH,
+            "LANES": self.lanes,
+            "ROWS": self.rows,
+            "OUT_HEIGHT": self.out_height,
+            "OUT_WIDTH": self.out_width,
+            "ACROSS": self.across,
+            "DOWN": self.down,
+            "STACK": self.stack,
+            "CHANNELS": self.channels,
+            "INTERLEAVED": int(self.interleaved),
+            "ZEROS": int(self.zeros),
+            "HAS_LINEAR": int(self.has_linear),
+            "NARROW": int(self.narrow),
+        }
+        plane = self.out_height * self.out_width * self.channels
+        unit = "uint4" if plane % 16 == 0 else "unsigned int" if plane % 4 == 0 else "unsigned char"
+        named = ", ".join(f"{name} = {value}" for name, value in constants.items())
+        return f"enum : int {{ {named} }};\n#if defined(__CUDA_ARCH__)\ntypedef {unit} Unit;\n#endif"
+
+    def _across(self) -> str:
+        """C++ that adds up columns on a CPU, many at a time: which of them belong to a pixel is known, so they can be brought into order by shuffles."""
+        blocks = [self.columns[n : n + VECTOR] for n in range(0, self.out_width, VECTOR)] if self.columns else []
+        widest = max((block[-1][0] + self.across - block[0][0] for block in blocks), default=0)
+        window = next((room for room in WINDOWS if 0 < widest <= room), 0)
+        body = "".join(self._block(VECTOR * n, block) for n, block in enumerate(blocks)) if window else _ONE_BY_ONE
+        return _ACROSS % {
+            "number": "unsigned short" if self.narrow else "int",
+            "vector": VECTOR,
+            "window": window or VECTOR,
+            "body": body,
+        }
+
+    def _block(self, place: int, columns: tuple[tuple[int, ...], ...]) -> str:
+        """The sums of up to 16 pixels."""
+        base = columns[0][0]
+        full = columns + ((base, *(0,) * self.across),) * (VECTOR - len(columns))
+        text = f"{{ Window window; __builtin_memcpy(&window, down + {base}, sizeof window); Sums made = {{}};\n"
+        for tap in range(self.across):
+            places, weights = (
+                ", ".join(map(str, numbers))
+                for numbers in ([c[0] - base + tap for c in full], [c[1 + tap] for c in full])
+            )
+            text += f"made += (Sums){{{weights}}} * __builtin_convertvector(__builtin_shufflevector(window, window, {places}), Sums);\n"
+        return f"{text}__builtin_memcpy(sums + {place}, &made, sizeof made); }}\n"
+
+
+def _observe_one(
+    k: int,
+    lane: int,
+    pictures: wp.array4d(dtype=wp.uint8),
+    game: wp.array(dtype=wp.int32),
+    show: wp.array(dtype=wp.int32),
+    fresh: wp.array(dtype=wp.bool),
+    palettes: wp.array3d(dtype=wp.uint8),
+    sizes: wp.array(dtype=wp.int32),
+    plans: wp.array2d(dtype=wp.int32),
+    shares: wp.array2d(dtype=wp.float32),
+    screen: wp.array2d(dtype=wp.uint8),
+): ...
+
+
+@cache
+def kernel(form: ObserveKernelSpec) -> wp.Kernel:
+    """The kernel for pictures of this form, made when it is first asked for."""
+    observe_one = wp.func_native(form.source())(_observe_one)
+
+    @wp.kernel(enable_backward=False, module="unique", launch_bounds=(form.lanes, THREADS // form.lanes))
+    def observe(
+        first: int,
+        lanes: int,
+        mask: wp.array(dtype=wp.bool),
+        value: bool,
+        pictures: wp.array4d(dtype=wp.uint8),
+        game: wp.array(dtype=wp.int32),
+        show: wp.array(dtype=wp.int32),
+        fresh: wp.array(dtype=wp.bool),
+        palettes: wp.array3d(dtype=wp.uint8),
+        sizes: wp.array(dtype=wp.int32),
+        plans: wp.array2d(dtype=wp.int32),
+        shares: wp.array2d(dtype=wp.float32),
+        screen: wp.array2d(dtype=wp.uint8),
+    ):
+        console = wp.tid() // lanes
+        lane = wp.tid() - console * lanes
+        k = first + console
+        if picked(mask, value, k):
+            observe_one(k, lane, pictures, game, show, fresh, palettes, sizes, plans, shares, screen)
+
+    return observe

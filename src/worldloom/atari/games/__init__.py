@@ -1,0 +1,1 @@
+"""What is known of each game, as text tables and their readers: ids, ROM digests, actions, modes, multiplayer variants, and the reward rules with their C++. Imports core.errors only; nothing else of atari."""

@@ -1,0 +1,1 @@
+"""Bank switching, cartridge RAM and the DPC chip."""

@@ -1,0 +1,1 @@
+"""From display events to pixels (rasterizer) and from pixels to observations (observe, resize)."""

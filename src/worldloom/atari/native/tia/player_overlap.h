@@ -1,0 +1,30 @@
+// Shapes of players change in every line of many games. Players that are apart do not meet, whatever their shapes. To know that pays on a CPU; on a GPU, whose
+// threads would find it out one after the other, it does not.
+
+#if defined(__CUDA_ARCH__)
+
+CUDA_CALLABLE bool players_disjoint() const { return false; }
+CUDA_CALLABLE void invalidate_player_overlap() {}
+
+#else
+
+enum : u32 { UNKNOWN, MAY_OVERLAP, DISJOINT };
+
+// Where a player and its copies may be, a bit for each eight pixels of a line.
+u32 player_extent(u32 which) const {
+    const u32 mode = view.now[NUSIZ0 + which] & 7, x = view.now[X_PLAYER0 + which], width = mode == 5 ? 17 : mode == 7 ? 33 : 8;
+    const unsigned long long first = (unsigned long long)((1u << ((x & 7) + width + 7 >> 3)) - 1) << (x >> 3), all = first * COPIES[mode];
+    return (u32)(all | all >> WIDTH / 8) & 0xFFFFF;
+}
+
+NOINLINE void find_player_overlap() { player_overlap = player_extent(0) & player_extent(1) ? MAY_OVERLAP : DISJOINT; }
+
+bool players_disjoint() {
+    if (player_overlap == UNKNOWN) find_player_overlap();
+    return player_overlap == DISJOINT;
+}
+
+// Before a player is placed anew.
+void invalidate_player_overlap() { player_overlap = UNKNOWN; }
+
+#endif

@@ -1,0 +1,183 @@
+"""``worldloom doctor``: what this machine has, and what it lacks."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.metadata
+import os
+import platform
+import re
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import warp as wp
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from worldloom.atari.roms_command import roms_status
+from worldloom.envs.covid.fetch_command import data_status
+from worldloom.terminal import console
+from worldloom.terminal.flags import Json
+
+PACKAGES = {"worldloom": "worldloom", "warp": "warp-lang", "torch": "torch", "gymnasium": "gymnasium", "numpy": "numpy"}
+"""What is shown, and the package that it is."""
+
+EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "jax": ("worlds inside JAX", ("jax",)),
+    "pettingzoo": ("PettingZoo's interface", ("pettingzoo",)),
+    "torchrl": ("training with TorchRL", ("torchrl",)),
+    "sb3": ("training with Stable-Baselines3", ("stable-baselines3",)),
+    "rsl-rl": ("training with rsl_rl", ("rsl-rl-lib",)),
+    "rl-games": ("training with rl_games", ("rl-games",)),
+    "skrl": ("training with skrl", ("skrl",)),
+    "compat": ("all of these trainers, dm_env, and EnvPool to compare with", ("dm-env", "envpool")),
+    "view": ("curves, plots and videos; a viewer to come", ("viser", "imageio-ffmpeg", "matplotlib")),
+    "atari": ("ROMs of the Atari games", ("ale-py",)),
+    "robots": ("robots in MuJoCo, to come", ("mujoco", "mujoco-warp")),
+    "cluster": ("training on a Ray cluster", ("ray",)),
+}
+"""What each extra adds, and the packages it installs."""
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """One GPU: its device name, what it is, and its memory in bytes."""
+
+    device: str
+    name: str
+    memory: int
+
+
+@dataclass(frozen=True)
+class Extra:
+    """One extra of the package, and which of its packages are missing."""
+
+    name: str
+    purpose: str
+    missing: tuple[str, ...]
+
+    @property
+    def command(self) -> str:
+        return f"pip install 'worldloom[{self.name}]'"
+
+
+@dataclass(frozen=True)
+class MachineReport:
+    """What :func:`examine` found.
+
+    Attributes:
+        versions: The version of each package; None where it is not installed.
+        cores: CPU cores that this process may use.
+        gpus: Every GPU.
+        driver: The driver, in words; what is wrong with it where there is no GPU.
+        cache: The folder of compiled kernels.
+        cache_bytes: Its size.
+        covid: Whether the data of the COVID-19 economy is fetched: where it lies, or how to get it.
+        roms: How many games of the Atari 2600 have their ROM here, or how to get them.
+        extras: Every extra.
+    """
+
+    versions: dict[str, str | None]
+    cores: int
+    gpus: tuple[Gpu, ...]
+    driver: str
+    cache: str
+    cache_bytes: int
+    covid: str
+    roms: str
+    extras: tuple[Extra, ...]
+
+
+@dataclass
+class Doctor:
+    """Show versions, devices, the cache of compiled kernels, the data and ROMs that are found, and which extras are missing."""
+
+    json: Json = False
+    """Print JSON."""
+
+    def run(self) -> int:
+        with console.keep_stdout_for_json(self.json):
+            found = inspect_machine()
+        if self.json:
+            console.print_json(_as_json(found))
+        else:
+            _show(found, console.out())
+        return 0
+
+
+def _folder_size(folder: Path) -> int:
+    """Bytes of all files in ``folder``; those that another process takes away meanwhile do not count."""
+    total = 0
+    for where, _, names in os.walk(folder, onerror=lambda _: None):
+        for name in names:
+            with contextlib.suppress(OSError):
+                total += os.stat(os.path.join(where, name)).st_size
+    return total
+
+
+def inspect_machine() -> MachineReport:
+    """Look at this machine."""
+    wp.init()
+    gpus = tuple(Gpu(d.alias, d.name, int(d.total_memory)) for d in wp.get_cuda_devices())
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cache = Path(wp.config.kernel_cache_dir)
+    size = _folder_size(cache)
+    versions = {"python": platform.python_version(), **{name: _version(package) for name, package in PACKAGES.items()}}
+    extras = tuple(
+        Extra(name, purpose, tuple(p for p in packages if _version(p) is None))
+        for name, (purpose, packages) in EXTRAS.items()
+    )
+    return MachineReport(
+        versions, cores, gpus, _driver(bool(gpus)), str(cache), size, data_status(), roms_status(), extras
+    )
+
+
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _driver(has_gpus: bool) -> str:
+    """The NVIDIA driver in words, or what to do about its absence."""
+    cuda = wp.get_cuda_driver_version()
+    if cuda is None:
+        return "no NVIDIA driver was found: worlds run on the CPU; install the driver from nvidia.com to use a GPU"
+    if not has_gpus:
+        return "an NVIDIA driver is installed but shows no GPU: see what nvidia-smi says, and whether CUDA_VISIBLE_DEVICES hides it"
+    version = Path("/proc/driver/nvidia/version")
+    number = re.search(r"\b(\d+\.\d+(?:\.\d+)?)\b", version.read_text()) if version.is_file() else None
+    return f"NVIDIA driver {number.group(1) if number else ''} for CUDA {cuda[0]}.{cuda[1]}".replace("  ", " ")
+
+
+def _as_json(found: MachineReport) -> dict[str, Any]:
+    extras = {
+        e.name: {"purpose": e.purpose, "missing": e.missing, "command": e.command if e.missing else None}
+        for e in found.extras
+    }
+    return {**asdict(found), "extras": extras}
+
+
+def _show(found: MachineReport, screen: Console) -> None:
+    table = Table(box=box.SIMPLE, show_header=False)
+    table.add_column(style="bold")
+    table.add_column(overflow="fold")
+    for package, version in found.versions.items():
+        table.add_row(package, version or "not installed")
+    table.add_row("", "")
+    table.add_row("cpu", f"{found.cores} cores")
+    for gpu in found.gpus:
+        table.add_row(gpu.device, f"{gpu.name}, {console.size(gpu.memory)}")
+    table.add_row("driver", found.driver)
+    table.add_row("kernel cache", f"{found.cache}, {console.size(found.cache_bytes)}")
+    table.add_row("covid data", escape(found.covid))
+    table.add_row("Atari ROMs", escape(found.roms))
+    table.add_row("", "")
+    for extra in found.extras:
+        state = f"missing {', '.join(extra.missing)}: {extra.command}" if extra.missing else "installed"
+        table.add_row(extra.name, escape(f"{extra.purpose}: {state}"))
+    screen.print(table)

@@ -1,0 +1,70 @@
+"""What the command line shows of a training: the console, fed by the trainer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import TracebackType
+
+import torch
+
+from worldloom.cli.training.live_console import TrainingConsole, open_console
+from worldloom.core.registry.world_files import file_and_id
+from worldloom.core.tools.compare import device_name
+from worldloom.learn.runs.training_run import TrainingRequest
+from worldloom.learn.training.callbacks import Callback
+from worldloom.learn.training.progress import Progress
+from worldloom.learn.training.trainer import Trainer
+from worldloom.terminal import console
+
+
+class ConsoleCallback(Callback):
+    """Shows a training on the console, in the process that leads."""
+
+    def __init__(self, request: TrainingRequest, quiet: bool) -> None:
+        self.request, self.quiet = request, quiet
+        self._folder: Path | None = None
+        self._console: TrainingConsole | None = None
+
+    def __enter__(self) -> ConsoleCallback:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._console is not None:
+            self._console.stop()
+            self._console = None
+
+    def set_folder(self, folder: Path) -> None:
+        """Take note of where the run is kept."""
+        self._folder = folder
+
+    def begin(self, worlds: int, details: dict[str, str], device: torch.device | None = None) -> None:
+        """Open the console."""
+        self._console = open_console(self.quiet, device)
+        _, world = file_and_id(self.request.env)
+        shown = {"worlds": f"{worlds:,}", "seed": str(self.request.config.seed), **details}
+        if self._folder is not None:
+            shown["folder"] = str(self._folder)
+        self._console.start(f"{world} with {self.request.algorithm}", shown)
+
+    def show(self, progress: Progress) -> None:
+        """Show one more iteration."""
+        if self._console is not None:
+            self._console.update(progress)
+
+    def on_start(self, trainer: Trainer) -> None:
+        if trainer.ranks.is_leader:
+            details = {"device": device_name(trainer.simulation)}
+            if not trainer.ranks.is_single:
+                details["processes"] = str(trainer.ranks.size)
+            if any(learner.agent_group.mask() is not None for learner in getattr(trainer, "learners", {}).values()):
+                details["actions"] = "masked by the world"
+            if trainer.steps:
+                details["from step"] = f"{trainer.steps:,}"
+            for notice in filter(None, (trainer.simulation.definition.notice, trainer.notice)):
+                console.err().print(notice, soft_wrap=True, markup=False)
+            self.begin(trainer.config.num_envs, details, trainer.device)
+
+    def on_iteration(self, trainer: Trainer, progress: Progress) -> None:
+        self.show(progress)

@@ -1,0 +1,28 @@
+"""Values from outside as arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from worldloom.core.base.errors import InputError
+
+
+def to_numpy(value: Any, what: str, dtype: np.dtype[Any] | None = None) -> np.ndarray[Any, Any]:
+    """``value``, from any device, as a NumPy array; InputError where it is none, such as rows of different lengths."""
+    if hasattr(value, "detach"):
+        value = value.detach().cpu().numpy()
+    try:
+        return np.asarray(value, dtype)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise InputError(f"{what} cannot be read as an array: {str(error).rstrip('.')}") from None
+
+
+def checked_int(name: str, value: Any, least: int, most: int = 2**31 - 1) -> int:
+    """``value`` as an int; InputError where it is no whole number from ``least`` to ``most``."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < least:
+        raise InputError(f"{name} must be a whole number of {least} or more, not {value!r}")
+    if value > most:
+        raise InputError(f"{name} must be at most {most:,}, not {value}")
+    return int(value)

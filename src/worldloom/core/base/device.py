@@ -1,0 +1,37 @@
+"""Devices by name: ``python``, ``cpu`` and ``cuda:N``."""
+
+from __future__ import annotations
+
+import warp as wp
+
+from worldloom.core.base.errors import DeviceError
+
+PYTHON = "python"
+
+
+def resolve(name: str) -> tuple[wp.Device, bool]:
+    """The Warp device of ``name``, and whether systems are interpreted instead of compiled; DeviceError where it cannot be used.
+
+    ``auto`` takes the first GPU, or the CPU where there is none.
+    """
+    if not isinstance(name, str):
+        raise DeviceError(f"a device is named by a string such as 'cpu' or 'cuda:0', not by {name!r}")
+    if name == "auto":
+        name = "cuda:0" if wp.is_cuda_available() else "cpu"
+    if name == PYTHON:
+        return wp.get_device("cpu"), True
+    if name == "cpu":
+        return wp.get_device("cpu"), False
+    family, _, number = name.partition(":")
+    if family != "cuda" or (number and not (number.isascii() and number.isdigit())):
+        raise DeviceError(f"there is no device '{name}': use 'python', 'cpu', 'cuda:0' or 'auto'")
+    if not wp.is_cuda_available():
+        raise DeviceError(
+            f"device '{name}' needs an NVIDIA GPU with its driver, and this machine shows none: use device='cpu'; `worldloom doctor` says more"
+        )
+    found = wp.get_cuda_device_count()
+    if int(number or 0) >= found:
+        raise DeviceError(
+            f"there is no device '{name}': this machine has {found} GPU{'s' if found > 1 else ''}, cuda:0 to cuda:{found - 1}"
+        )
+    return wp.get_device(f"cuda:{int(number or 0)}"), False

@@ -1,0 +1,100 @@
+"""Every error worldloom raises: one sentence on what is wrong, where it is, and how to mend it."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+from dataclasses import dataclass
+from types import FrameType
+
+_ENGINE = os.path.dirname(os.path.dirname(__file__)) + os.sep
+"""The folder of the engine's own code."""
+
+
+class WorldloomError(Exception):
+    """Base class of all errors raised by worldloom."""
+
+
+class DefinitionError(WorldloomError):
+    """A world, entity or system that cannot be run, found when it is defined or registered.
+
+    Attributes:
+        problem: What is wrong, in one sentence.
+        fix: How to mend it, in one sentence.
+        file: The user's own source file.
+        line: The line in that file, counted from 1.
+    """
+
+    def __init__(self, problem: str, fix: str, file: str, line: int) -> None:
+        self.problem, self.fix, self.file, self.line = problem, fix, file, line
+        text = linecache.getline(file, line).strip() if file else ""
+        shown = f"\n    {text}" if text else ""
+        where = f"{file}:{line}: " if file else ""
+        super().__init__(f"{where}{problem}{shown}\n  Fix: {fix}")
+
+
+def misuse(problem: str, fix: str) -> DefinitionError:
+    """A DefinitionError at the line of the user's code that is being executed."""
+    frame = user_frame()
+    return DefinitionError(problem, fix, frame.f_code.co_filename, frame.f_lineno)
+
+
+def user_frame() -> FrameType:
+    """The innermost frame that is not the engine's own."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and (
+        frame.f_code.co_filename.startswith(_ENGINE) or frame.f_code.co_filename == "<string>"
+    ):
+        frame = frame.f_back
+    return frame
+
+
+class DeviceError(WorldloomError):
+    """A device that does not exist, or cannot be used on this machine."""
+
+
+class InputError(WorldloomError, ValueError):
+    """A value handed in from outside with the wrong name, type, shape or range."""
+
+
+class CompileError(WorldloomError):
+    """Generated code that the compiler refused; never the user's fault alone, so it names the system and asks for a report."""
+
+
+class CapacityError(WorldloomError):
+    """Worlds spawned more entities than there is room for, where the rule for that is ``error``. Those worlds were reset.
+
+    Attributes:
+        faults: What happened, one for each of those worlds; none where too many other faults were waiting to be read.
+    """
+
+    def __init__(self, faults: list[WorldFault]) -> None:
+        self.faults = faults
+        more = f" (and {len(faults) - 1} more such faults)" if len(faults) > 1 else ""
+        named = (
+            f"{faults[0]}{more}"
+            if faults
+            else "worlds spawned more than there is room for; the columns 'dropped' say where"
+        )
+        super().__init__(f"{named}. Those worlds were reset; a program that catches this error can go on.")
+
+
+@dataclass(frozen=True)
+class WorldFault:
+    """Something that went wrong in one world of a running batch; that world is reset and the others go on.
+
+    Attributes:
+        message: What went wrong, naming the entity, the system and the line.
+        world: The world's id.
+        episode: The episode of that world, counted from 0.
+        step: The step of that episode, counted from 0.
+    """
+
+    message: str
+    world: int
+    episode: int
+    step: int
+
+    def __str__(self) -> str:
+        return f"world {self.world}, episode {self.episode}, step {self.step}: {self.message}"

@@ -1,0 +1,26 @@
+"""What cannot be copied: it owns memory of a device, threads, processes or file descriptors."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from worldloom.core.base.errors import InputError
+
+
+class NotCopyable:
+    """Refuses ``copy.copy``, ``copy.deepcopy`` and ``pickle``: a copy would share, and give back twice, what the original owns."""
+
+    def __copy__(self) -> NoReturn:
+        raise _refusal(self, "copied")
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> NoReturn:
+        raise _refusal(self, "copied")
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise _refusal(self, "pickled")
+
+
+def _refusal(owner: object, what: str) -> InputError:
+    return InputError(
+        f"a {type(owner).__name__} cannot be {what}: make another with the same arguments; a Snapshot carries the state of worldloom's worlds over"
+    )

@@ -1,0 +1,25 @@
+"""Paths as users write them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from worldloom.core.base.errors import InputError
+
+
+def expand_home(path: str | Path) -> Path:
+    """``path`` with ``~`` as the home it stands for; InputError where there is no such user."""
+    if "\0" in str(path):
+        raise InputError(f"the path {printable_path(path)} holds a null character, which no file name can")
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        raise InputError(
+            f"the path {printable_path(path)} begins with the home of a user who is not known here: write it out"
+        ) from None
+
+
+def printable_path(path: str | Path) -> str:
+    """``path`` on one line of text; characters that cannot be printed, of which file names may have any, are escaped."""
+    text = str(path)
+    return text if text.isprintable() else ascii(text)

@@ -1,0 +1,162 @@
+"""Files of tensors: safetensors with a digest over every byte, written whole or not at all, and refused where a byte has changed.
+
+The file is plain safetensors, which any program can read. Its metadata holds what kind of file it is, the version of that kind, and
+the SHA-256 of the whole file with 64 zeros in the place of the digest itself. Nothing in it is ever run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import json
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from worldloom.core.base.errors import InputError
+from worldloom.core.base.files import write_file
+from worldloom.core.base.paths import expand_home, printable_path
+
+_BLANK = "0" * 64
+_FIELD = b'"sha256":"'
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a file held: its tensors on the CPU by name, and its facts as JSON holds them."""
+
+    tensors: dict[str, Any]
+    facts: dict[str, Any]
+
+
+def write(path: str | Path, kind: str, version: int, tensors: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
+    """Write PyTorch tensors from any device to ``path``. A file that is there already stays until the new one is on the disk."""
+    import safetensors.torch
+
+    target = _path(path)
+    metadata = {
+        "kind": kind,
+        "version": str(version),
+        "worldloom": worldloom_version(),
+        "facts": json.dumps(facts),
+        "sha256": _BLANK,
+    }
+    plain = {name: _on_host(tensor.detach()) for name, tensor in tensors.items()}
+    data = bytearray(safetensors.torch.save(plain, metadata))
+    place = _place(data)
+    assert place is not None
+    data[place : place + 64] = hashlib.sha256(data).hexdigest().encode()
+    write_file(target, data)
+
+
+def read(path: str | Path, kind: str, version: int) -> Contents:
+    """What :func:`write` wrote to ``path``. InputError where the file is missing, of another kind, cut short or altered in any byte."""
+    import safetensors.torch
+
+    target = _path(path)
+    data = _bytes(target)
+    metadata, place = _metadata(data), _place(data)
+    if metadata is None or place is None:
+        raise _bad(target, kind, "it is no whole safetensors file with a digest")
+    said = bytes(data[place : place + 64])
+    data[place : place + 64] = _BLANK.encode()
+    if hashlib.sha256(data).hexdigest().encode() != said:
+        raise _bad(target, kind, "it was cut short or altered")
+    if metadata.get("kind") != kind:
+        raise InputError(f"{printable_path(target)} holds a {str(metadata.get('kind'))[:40]}, not a {kind}")
+    try:
+        if int(metadata["version"]) > version:
+            raise InputError(
+                f"{printable_path(target)} has version {metadata['version']}, and this worldloom reads up to {version}: use a later worldloom"
+            )
+        facts = json.loads(metadata["facts"])
+        tensors = safetensors.torch.load(bytes(data))
+    except InputError:
+        raise
+    except RecursionError:
+        raise _bad(target, kind, "its facts are nested too deeply") from None
+    except (
+        safetensors.SafetensorError,
+        LookupError,
+        TypeError,
+        ValueError,
+        ArithmeticError,
+        AttributeError,
+        RuntimeError,
+        MemoryError,
+    ) as error:
+        raise _bad(target, kind, f"it cannot be understood ({str(error)[:200]})") from None
+    if not isinstance(facts, dict):
+        raise _bad(target, kind, "its facts are not a JSON object")
+    return Contents(tensors, facts)
+
+
+def _on_host(tensor: Any) -> Any:
+    """A copy on the CPU with the same bytes; PyTorch's own would make every truth value 0 or 1."""
+    import torch
+
+    if tensor.dtype == torch.bool:
+        return tensor.view(torch.uint8).to("cpu", copy=True).contiguous().view(torch.bool)
+    return tensor.to("cpu", copy=True).contiguous()
+
+
+def is_int_in_range(value: Any, low: int, high: int) -> bool:
+    """Whether a value out of JSON is a whole number, no truth value, from ``low`` to ``high``."""
+    return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
+
+
+def _path(path: str | Path) -> Path:
+    """``path`` as one; InputError where it can be none."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise InputError(f"a path is a string or a pathlib.Path, not {type(path).__name__}")
+    if "\0" in os.fsdecode(path):
+        raise InputError(f"the path {printable_path(os.fsdecode(path))} holds a NUL character, which no file name has")
+    return expand_home(Path(os.fsdecode(path)))
+
+
+def _bytes(target: Path) -> bytearray:
+    """The contents of a plain file; nothing else is waited for, as a pipe would be."""
+    try:
+        if not stat.S_ISREG(os.stat(target).st_mode):
+            raise InputError(f"{printable_path(target)} cannot be read (it is no plain file)")
+        return bytearray(target.read_bytes())
+    except OSError as error:
+        raise InputError(f"{printable_path(target)} cannot be read ({error.strerror})") from None
+    except MemoryError:
+        raise InputError(f"{printable_path(target)} cannot be read (it is larger than the memory)") from None
+
+
+def worldloom_version() -> str:
+    """The version of the installed package; empty where it is not installed."""
+    try:
+        return importlib.metadata.version("worldloom")
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
+def _header(data: bytearray) -> bytes | None:
+    """The JSON at the head of a safetensors file, or None where it is not whole."""
+    size = int.from_bytes(data[:8], "little")
+    return bytes(data[8 : 8 + size]) if 8 < 8 + size <= len(data) else None
+
+
+def _metadata(data: bytearray) -> dict[str, str] | None:
+    try:
+        found = json.loads(_header(data) or b"")["__metadata__"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _place(data: bytearray) -> int | None:
+    """Where the digest stands. Other values in the header are escaped, so only the field itself looks like this."""
+    start = (_header(data) or b"").find(_FIELD)
+    end = 8 + start + len(_FIELD)
+    return end if start >= 0 and len(data) >= end + 64 else None
+
+
+def _bad(path: Path, kind: str, problem: str) -> InputError:
+    return InputError(f"{printable_path(path)} cannot be used as a {kind}, since {problem}: take another file")

@@ -1,0 +1,54 @@
+"""Short ways to build syntax trees."""
+
+from __future__ import annotations
+
+import ast
+
+BINARY: dict[type[ast.operator], str] = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.Div: "div",
+    ast.MatMult: "mul",
+}
+
+
+def name(identifier: str) -> ast.Name:
+    return ast.Name(identifier, ast.Load())
+
+
+def constant(value: object) -> ast.Constant:
+    return ast.Constant(value)  # type: ignore[arg-type]
+
+
+def attribute(value: ast.expr, attr: str) -> ast.Attribute:
+    return ast.Attribute(value, attr, ast.Load())
+
+
+def call(function: ast.expr | str, *arguments: ast.expr) -> ast.Call:
+    return ast.Call(name(function) if isinstance(function, str) else function, list(arguments), [])
+
+
+def warp(function: str, *arguments: ast.expr) -> ast.Call:
+    """A call of ``wp.function``."""
+    return call(attribute(name("wp"), function), *arguments)
+
+
+def index(value: ast.expr, *indices: ast.expr) -> ast.Subscript:
+    inner = indices[0] if len(indices) == 1 else ast.Tuple(list(indices), ast.Load())
+    return ast.Subscript(value, inner, ast.Load())
+
+
+def binary(left: ast.expr, operator: ast.operator, right: ast.expr) -> ast.BinOp:
+    return ast.BinOp(left, operator, right)
+
+
+def store(target: ast.expr, value: ast.expr) -> ast.Assign:
+    """``target = value``, whatever context ``target`` was built for."""
+    if isinstance(target, (ast.Name, ast.Attribute, ast.Subscript)):
+        target.ctx = ast.Store()
+    return ast.Assign([target], value, None)
+
+
+def assign(identifier: str, value: ast.expr) -> ast.Assign:
+    return ast.Assign([ast.Name(identifier, ast.Store())], value, None)

@@ -1,0 +1,116 @@
+"""Loops over neighbours in compiled systems: one flat loop over the rows of cells that a query touches, and one over the nearest that a search found."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from worldloom.core.frontend import nodes
+from worldloom.core.frontend.targets.nearest_search import first_ring, nearest_search
+from worldloom.core.frontend.values import this_world
+from worldloom.core.model.fields import Field
+from worldloom.core.model.grid import VECTORS, Grid, uses_brute_force
+
+if TYPE_CHECKING:
+    from worldloom.core.frontend.targets.kernel_target import KernelTarget
+
+
+class GridAccess:
+    """The parts of a grid as a system's code spells them. ``label`` tells the variables of one loop from those of others."""
+
+    def __init__(self, target: KernelTarget, kind: Any, field: Field, label: str) -> None:
+        self.target, self.kind, self.label = target, kind, label
+        population = target.counts.populations.get(kind.__name__)
+        room = target.counts[kind.__name__] if population is None else population.limit.per_world
+        self.grid = Grid(kind.__name__, field.name, VECTORS[field.dtype], room)
+        target.scalars.add("world")
+
+    def read(self, part: str) -> str:
+        """A part that is one value per world."""
+        return ast.unparse(self.target.read(this_world(), self.grid.field(part)))
+
+    def at(self, part: str, index: str) -> str:
+        """An element of a part that is an array."""
+        return f"{self.column(part)}[world, {index}]"
+
+    def column(self, part: str) -> str:
+        return self.target.world_column(self.grid.field(part))
+
+    def row(self, slot: str) -> str:
+        """The row of an entity."""
+        return f"{ast.unparse(self.target.first_row(self.kind))} + {slot}"
+
+
+def near_loop(access: GridAccess, name: str, point: ast.expr, radius: ast.expr, body: list[ast.stmt]) -> list[ast.stmt]:
+    """``body`` for every entity within ``radius`` of ``point``.
+
+    The cells of a query are some rows of cells; those of one row are one stretch in the order of the cells. The loop is a single one,
+    so that ``break`` leaves it, and it moves on before ``body``, so that ``continue`` may go straight back to its head.
+    """
+    grid, w, cells = access.grid, access.label, access.grid.cells
+    low, scale = access.read("low"), access.read("scale")
+    lines = [f"{w}_reach = largest_square({w}_radius)"]
+    for axis, letter in enumerate("xyz"[: grid.axes]):
+        around = f"cells_around({w}_point[{axis}], {w}_radius, {low}[{axis}], {scale}[{axis}], {cells})"
+        lines.append(f"{w}_{letter}0, {w}_{letter}1 = {around}")
+    wide = f"({w}_y1 - {w}_y0 + 1)"
+    lines.append(f"{w}_rows = {wide if grid.axes == 2 else f'{wide} * ({w}_z1 - {w}_z0 + 1)'}")
+    line = (
+        f"{w}_y0 + {w}_row" if grid.axes == 2 else f"({w}_z0 + {w}_row / {wide}) * {cells} + {w}_y0 + {w}_row % {wide}"
+    )
+    lines += [
+        f"if {w}_reach < 0.0: {w}_rows = wp.int32(0)",
+        f"{w}_row = wp.int32(0)",
+        f"{w}_at = wp.int32(0)",
+        f"{w}_end = wp.int32(0)",
+        f"while {w}_row < {w}_rows or {w}_at < {w}_end:",
+        f"    while {w}_row < {w}_rows and {w}_at >= {w}_end:",
+        f"        {w}_line = ({line}) * {cells}",
+        f"        {w}_at = {access.at('starts', f'{w}_line + {w}_x0')}",
+        f"        {w}_end = {access.at('starts', f'{w}_line + {w}_x1 + 1')}",
+        f"        {w}_row = {w}_row + 1",
+        f"    if {w}_at < {w}_end:",
+        f"        {w}_at = {w}_at + 1",
+        f"        if square_apart_{grid.axes}({access.at('places', f'{w}_at - 1')}, {w}_point) <= {w}_reach:",
+        f"            {name} = {access.row(access.at('slots', f'{w}_at - 1'))}",
+    ]
+    made = ast.parse("\n".join(lines)).body
+    loop = made[-1]
+    assert (
+        isinstance(loop, ast.While) and isinstance(loop.body[-1], ast.If) and isinstance(loop.body[-1].body[-1], ast.If)
+    )
+    loop.body[-1].body[-1].body += body
+    return [nodes.assign(f"{w}_point", point), nodes.assign(f"{w}_radius", radius), *made]
+
+
+def nearest_loop(
+    target: KernelTarget, label: str, name: str, kind: Any, field: Field, point: ast.expr, k: int, body: list[ast.stmt]
+) -> list[ast.stmt]:
+    """``body`` for the ``k`` entities nearest to ``point``."""
+    access = GridAccess(target, kind, field, label)
+    grid = access.grid
+    if uses_brute_force(grid.room):
+        search = nearest_search(grid.axes, k)
+        given = f"{target.other_rows_column(kind, field)}, {access.row('0')}, {ast.unparse(target.count(kind))}"
+    else:
+        search = nearest_search(grid.axes, k, grid.cells, first_ring(grid, k))
+        given = ", ".join(
+            [
+                access.read("low"),
+                access.read("scale"),
+                *(access.column(part) for part in ("starts", "slots", "places")),
+                "world",
+            ]
+        )
+    target.use_helper(search)
+    lines = [
+        f"{label}_found = {search.function}({label}_point, {given})",
+        f"for {label}_i in range({k}):",
+        f"    if {label}_found[{label}_i] < 0: break",
+        f"    {name} = {access.row(f'{label}_found[{label}_i]')}",
+    ]
+    made = ast.parse("\n".join(lines)).body
+    loop = made[-1]
+    assert isinstance(loop, ast.For)
+    loop.body += body
+    return [nodes.assign(f"{label}_point", point), *made]

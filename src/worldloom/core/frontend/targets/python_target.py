@@ -1,0 +1,198 @@
+"""The interpreted target: the user's own function with exact types put in, running on proxies of rows."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+from typing import Any
+
+import warp as wp
+
+from worldloom.core.arithmetic import scalars
+from worldloom.core.arithmetic.functions import resolved
+from worldloom.core.arithmetic.values import composite_maker, interpreted, size_of
+from worldloom.core.frontend import nodes
+from worldloom.core.frontend.bounds import Bounds
+from worldloom.core.frontend.targets.target import Target
+from worldloom.core.frontend.values import Value
+from worldloom.core.model.entity import Has
+from worldloom.core.model.fields import SCALARS, Field, canonical
+
+
+class PythonTarget(Target):
+    """Builds the body of one Python function. ``runtime`` in the generated code is the interpreter.
+
+    Attributes:
+        objects: What names of the generated code stand for: numbers written out, types, and functions whose argument types are known.
+    """
+
+    def __init__(self, place: str, engine: bool = False, exact: bool = False) -> None:
+        self.place, self.engine, self.exact = place, engine, exact
+        self.helpers: dict[str, Any] = {}
+        self.objects: dict[str, Any] = {}
+        self._names: dict[Any, str] = {}
+
+    def _object(self, key: tuple[Any, ...], made: Any) -> ast.Name:
+        """The name of an object in the generated code, one per ``key``."""
+        if key not in self._names:
+            self._names[key] = f"wl_{key[0]}_{len(self._names)}"
+            self.objects[self._names[key]] = made
+        return nodes.name(self._names[key])
+
+    def _runtime(self, method: str, *arguments: ast.expr) -> ast.expr:
+        return nodes.call(nodes.attribute(nodes.name("wl_runtime"), method), *arguments)
+
+    def local(self, name: str) -> str:
+        return f"{name}_" if name == "wp" or name.startswith("wl_") else name
+
+    def literal(self, value: Any, kind: Any) -> ast.expr:
+        if kind is wp.bool:
+            return nodes.constant(bool(value))
+        return self._object(("number", kind, repr(value)), SCALARS[kind](value))
+
+    def cast(self, node: ast.expr, kind: Any) -> ast.expr:
+        kind = canonical(kind)
+        return nodes.call(self._object((f"to_{kind.__name__}",), scalars.cast(kind)), node)
+
+    def function(self, name: str, types: tuple[Any, ...], arguments: list[ast.expr]) -> ast.expr:
+        return nodes.call(self._object((f"{name}", *types), resolved(name, types)), *arguments)
+
+    def construct(self, kind: Any, arguments: list[ast.expr]) -> ast.expr:
+        if len(arguments) == size_of(kind) > 1:  # numbers alone
+            return nodes.call(self._object(("new", kind), interpreted(kind)), ast.Tuple(arguments, ast.Load()))
+        return nodes.call(self._object(("make", kind), composite_maker(kind)), *arguments)
+
+    def component(self, node: ast.expr, kind: Any, indices: list[ast.expr]) -> ast.expr:
+        return nodes.index(node, *indices) if len(indices) == 1 else nodes.call("wl_component", node, *indices)
+
+    def set_component(self, name: str, kind: Any, indices: list[ast.expr], value: ast.expr) -> list[ast.stmt]:
+        return [nodes.assign(name, nodes.call("wl_replace", nodes.name(name), value, *indices))]
+
+    def _once(self, row: Value) -> tuple[list[ast.stmt], Value]:
+        """The row kept in a variable, for code that reads and writes it: a reference that leads nowhere is one fault, not two."""
+        if isinstance(row.node, ast.Name):
+            return [], row
+        return [nodes.assign("wl_row", row.node)], replace(row, node=nodes.name("wl_row"))
+
+    def _indices_once(self, indices: list[ast.expr]) -> tuple[list[ast.stmt], list[ast.expr]]:
+        """The indices kept in variables, for the same reason."""
+        kept = [
+            nodes.assign(f"wl_index{k}", index)
+            for k, index in enumerate(indices)
+            if not isinstance(index, ast.Constant)
+        ]
+        return list(kept), [
+            index if isinstance(index, ast.Constant) else nodes.name(f"wl_index{k}") for k, index in enumerate(indices)
+        ]
+
+    def read(self, row: Value, field: Field) -> ast.expr:
+        return nodes.attribute(row.node, field.name)
+
+    def raw(self, row: Value, field: Field) -> ast.expr:
+        return self._runtime("raw", row.node, nodes.constant(field.name))
+
+    def write(self, row: Value, field: Field, value: ast.expr) -> list[ast.stmt]:
+        return [nodes.store(nodes.attribute(row.node, field.name), value)]
+
+    def write_component(self, row: Value, field: Field, indices: list[ast.expr], value: ast.expr) -> list[ast.stmt]:
+        return self.write(row, field, nodes.call("wl_replace", self.read(row, field), value, *indices))
+
+    def accumulate(
+        self, row: Value, field: Field, operator: str, value: ast.expr, indices: list[ast.expr] | None
+    ) -> list[ast.stmt]:
+        start, row = self._once(row)
+        if indices is not None:
+            kept, indices = self._indices_once(indices)
+            start += kept
+        now = self.read(row, field) if indices is None else self.element(row, field, indices)
+        combined = self.combine(operator, now, value, field)
+        return [
+            *start,
+            *(self.write(row, field, combined) if indices is None else self.set_element(row, field, indices, combined)),
+        ]
+
+    def array(self, row: Value, field: Field) -> ast.expr:
+        return nodes.attribute(row.node, field.name)
+
+    def element(self, row: Value, field: Field, indices: list[ast.expr]) -> ast.expr:
+        return nodes.index(self.array(row, field), *indices)
+
+    def set_element(self, row: Value, field: Field, indices: list[ast.expr], value: ast.expr) -> list[ast.stmt]:
+        return [nodes.store(nodes.index(self.array(row, field), *indices), value)]
+
+    def check_index(self, node: ast.expr, size: int, what: str, line: int) -> ast.expr:
+        if not self.place:  # a helper, which knows no world
+            return nodes.call("wl_wrap_index", node, nodes.constant(size))
+        message = self.describe_site(f"{what} {{value}} is out of range", line)
+        return self._runtime("check_index", node, nodes.constant(size), nodes.constant(message))
+
+    def slot(self, row: Value) -> ast.expr:
+        return nodes.attribute(row.node, "id")
+
+    def follow(self, reference: ast.expr, kind: Any, line: int) -> ast.expr:
+        message = self.describe_site(f"an empty or stale reference to {kind.__name__} was followed", line)
+        return self._runtime("follow", nodes.constant(kind.__name__), reference, nodes.constant(message))
+
+    def at(self, place: ast.expr, kind: Any, line: int, known: Bounds | None) -> ast.expr:
+        message = self.describe_site(f"there is no {kind.__name__} {{value}}", line)
+        return self._runtime("at", nodes.constant(kind.__name__), place, nodes.constant(message))
+
+    def alive(self, reference: ast.expr, kind: Any) -> ast.expr:
+        return self._runtime("alive", nodes.constant(kind.__name__), reference)
+
+    def reference(self, row: Value) -> ast.expr:
+        return nodes.attribute(row.node, "ref")
+
+    def spawn(self, name: str, kind: Any, values: dict[str, ast.expr]) -> list[ast.stmt]:
+        spawned = ast.Call(
+            nodes.attribute(nodes.name("wl_runtime"), "spawn"),
+            [nodes.constant(kind.__name__)],
+            [ast.keyword(n, v) for n, v in values.items()],
+        )
+        return [nodes.assign(name, spawned)]
+
+    def despawn(self, row: Value) -> list[ast.stmt]:
+        return [ast.Expr(self._runtime("despawn", row.node))]
+
+    def world_id(self) -> ast.expr:
+        return nodes.attribute(nodes.name("wl_runtime"), "world_id")
+
+    def count(self, kind: Any) -> ast.expr:
+        assert not isinstance(kind, Has)
+        return self._runtime("count", nodes.constant(kind.__name__))
+
+    def loop_rows(self, name: str, kind: Any, body: list[ast.stmt]) -> list[ast.stmt]:
+        return [
+            ast.For(ast.Name(name, ast.Store()), self._runtime("rows", nodes.constant(kind.__name__)), body, [], None)
+        ]
+
+    def loop_near(
+        self, label: str, name: str, kind: Any, field: Field, point: ast.expr, radius: ast.expr, body: list[ast.stmt]
+    ) -> list[ast.stmt]:
+        found = self._runtime("near", nodes.constant(kind.__name__), nodes.constant(field.name), point, radius)
+        return [ast.For(ast.Name(name, ast.Store()), found, body, [], None)]
+
+    def loop_nearest(
+        self, label: str, name: str, kind: Any, field: Field, point: ast.expr, k: int, body: list[ast.stmt]
+    ) -> list[ast.stmt]:
+        found = self._runtime(
+            "nearest", nodes.constant(kind.__name__), nodes.constant(field.name), point, nodes.constant(k)
+        )
+        return [ast.For(ast.Name(name, ast.Store()), found, body, [], None)]
+
+    def random(self, function: str, draw: ast.expr, arguments: list[ast.expr]) -> ast.expr:
+        function = "exact_normal" if self.exact and function == "normal" else function
+        return self._runtime("random", nodes.constant(function), draw, *arguments)
+
+    def end(self, row: Value, what: str) -> list[ast.stmt]:
+        return [ast.Expr(self._runtime("end", row.node, nodes.constant(what)))]
+
+    def fault(self, what: str, line: int, value: ast.expr) -> list[ast.stmt]:
+        return [ast.Expr(self._runtime("fault", nodes.constant(self.describe_site(what, line)), value))]
+
+    def use_helper(self, helper: Any) -> None:
+        if self.helpers.setdefault(helper.name, helper) is not helper:
+            raise helper.source.error(f"another helper is called '{helper.name}' too", "give one of them another name")
+
+    def debug(self, statement: ast.Expr) -> list[ast.stmt]:
+        return [statement]

@@ -1,0 +1,233 @@
+"""What a target does: the few places where compiled and interpreted code differ."""
+
+from __future__ import annotations
+
+import ast
+from abc import ABC, abstractmethod
+from typing import Any
+
+import warp as wp
+
+from worldloom.core.frontend import nodes
+from worldloom.core.frontend.bounds import Bounds
+from worldloom.core.frontend.values import Value
+from worldloom.core.kernels import exact
+from worldloom.core.model.fields import Field
+
+BITWISE: dict[str, ast.operator] = {"or": ast.BitOr(), "and": ast.BitAnd(), "xor": ast.BitXor()}
+
+
+class Target(ABC):
+    """Turns accesses of rows, worlds and random numbers into code."""
+
+    engine: bool = False
+    """Whether the system is the engine's own, which may touch the engine's fields."""
+    place: str = ""
+    """The system and the file, for messages."""
+    exact: bool = False
+    """Whether functions must give the same bits on every device."""
+
+    def describe_site(self, message: str, line: int) -> str:
+        """What is said of a fault found at ``line``."""
+        return message if self.engine else f"{message} ({self.place}:{line})"
+
+    def math_call(self, name: str, types: tuple[Any, ...], arguments: list[ast.expr]) -> ast.expr:
+        """A call of one of Warp's functions, or of its exact version."""
+        found = exact.version(name, types) if self.exact else None
+        if found is None:
+            return self.function(name, types, arguments)
+        called, kind = found
+        if types[0] is wp.float16 and kind is not wp.float16:
+            return self.cast(nodes.call(called, *[self.cast(a, kind) for a in arguments]), wp.float16)
+        return nodes.call(called, *arguments)
+
+    def function(self, name: str, types: tuple[Any, ...], arguments: list[ast.expr]) -> ast.expr:
+        """A call of one of Warp's functions or operators for arguments of ``types``, in whatever version the device has."""
+        return nodes.warp(name, *arguments)
+
+    def integer(self, name: str, kind: Any, arguments: list[ast.expr]) -> ast.expr:
+        """A sum, difference, product, shift to the left or negative of integers of type ``kind``, which wraps in two's complement."""
+        if name == "neg":
+            return ast.UnaryOp(ast.USub(), arguments[0])
+        operator = {"add": ast.Add(), "sub": ast.Sub(), "mul": ast.Mult(), "lshift": ast.LShift()}[name]
+        return nodes.binary(arguments[0], operator, arguments[1])
+
+    def power(self, exponent: int, kind: Any, base: ast.expr) -> ast.expr:
+        """The square or the cube of a number of type ``kind``."""
+        return nodes.call("wl_square" if exponent == 2 else "wl_cube", base)
+
+    def condition(self, test: ast.expr) -> ast.expr:
+        """``test`` as the condition of an ``if`` whose branches may change the variables in it."""
+        return test
+
+    def loop_range(
+        self, counter: str, bounds: list[ast.expr], step: int, overflows: bool, body: list[ast.stmt]
+    ) -> list[ast.stmt]:
+        """Run ``body`` for the numbers of ``range(*bounds)``; ``overflows`` tells whether the last number plus ``step`` may leave int32."""
+        return [ast.For(ast.Name(counter, ast.Store()), nodes.call("range", *bounds), body, [], None)]
+
+    @abstractmethod
+    def local(self, name: str) -> str:
+        """How the user's local variable is called."""
+
+    @abstractmethod
+    def literal(self, value: Any, kind: Any) -> ast.expr:
+        """A number of type ``kind``."""
+
+    @abstractmethod
+    def cast(self, node: ast.expr, kind: Any) -> ast.expr:
+        """A number converted to type ``kind``."""
+
+    def as_variable(self, node: ast.expr, kind: Any) -> ast.expr:
+        """``node`` as a variable takes it."""
+        return node
+
+    @abstractmethod
+    def construct(self, kind: Any, arguments: list[ast.expr]) -> ast.expr:
+        """A vector, matrix or quaternion."""
+
+    @abstractmethod
+    def component(self, node: ast.expr, kind: Any, indices: list[ast.expr]) -> ast.expr:
+        """One number of a vector or matrix."""
+
+    @abstractmethod
+    def set_component(self, name: str, kind: Any, indices: list[ast.expr], value: ast.expr) -> list[ast.stmt]:
+        """Store one number of the vector that the local variable ``name`` holds."""
+
+    @abstractmethod
+    def write_component(self, row: Value, field: Field, indices: list[ast.expr], value: ast.expr) -> list[ast.stmt]:
+        """Store one number of a vector component of a row that nobody else touches."""
+
+    @abstractmethod
+    def read(self, row: Value, field: Field) -> ast.expr:
+        """A component of a row, or a field of the world."""
+
+    @abstractmethod
+    def raw(self, row: Value, field: Field) -> ast.expr:
+        """An action as it was handed in, in range or not."""
+
+    @abstractmethod
+    def write(self, row: Value, field: Field, value: ast.expr) -> list[ast.stmt]:
+        """Store a component of a row that nobody else touches."""
+
+    @abstractmethod
+    def accumulate(
+        self, row: Value, field: Field, operator: str, value: ast.expr, indices: list[ast.expr] | None
+    ) -> list[ast.stmt]:
+        """Add, subtract, or, and, xor, min or max into a component that others accumulate into at the same time."""
+
+    def combine(self, operator: str, now: ast.expr, value: ast.expr, field: Field) -> ast.expr:
+        """What a component becomes that is ``now`` and into which ``value`` is accumulated."""
+        if operator in ("or", "and") and field.dtype is wp.bool:
+            return ast.BoolOp(ast.Or() if operator == "or" else ast.And(), [now, value])
+        if operator in BITWISE:
+            return nodes.binary(now, BITWISE[operator], value)
+        return self.math_call(operator, (field.dtype, field.dtype), [now, value])
+
+    @abstractmethod
+    def array(self, row: Value, field: Field) -> ast.expr:
+        """The array component itself."""
+
+    @abstractmethod
+    def element(self, row: Value, field: Field, indices: list[ast.expr]) -> ast.expr:
+        """One element of an array component."""
+
+    @abstractmethod
+    def set_element(self, row: Value, field: Field, indices: list[ast.expr], value: ast.expr) -> list[ast.stmt]:
+        """Store one element of an array component that nobody else touches."""
+
+    @abstractmethod
+    def check_index(self, node: ast.expr, size: int, what: str, line: int) -> ast.expr:
+        """``node`` where it lies in 0 to ``size - 1``; 0 and a fault of this world where it does not."""
+
+    @abstractmethod
+    def slot(self, row: Value) -> ast.expr:
+        """The row's place among its kind in its world."""
+
+    def keep_row(self, row: Value) -> ast.expr:
+        """The row itself, to be kept in a variable."""
+        return row.node
+
+    @abstractmethod
+    def follow(self, reference: ast.expr, kind: Any, line: int) -> ast.expr:
+        """The row that a reference refers to."""
+
+    @abstractmethod
+    def at(self, place: ast.expr, kind: Any, line: int, known: Bounds | None) -> ast.expr:
+        """The row of the entity of ``kind`` whose id is ``place``; the first and a fault of this world where there is none.
+
+        ``known`` are the bounds of ``place``, where it has some.
+        """
+
+    @abstractmethod
+    def alive(self, reference: ast.expr, kind: Any) -> ast.expr:
+        """Whether a reference refers to an entity that is there."""
+
+    @abstractmethod
+    def reference(self, row: Value) -> ast.expr:
+        """What a reference to the row holds."""
+
+    @abstractmethod
+    def spawn(self, name: str, kind: Any, values: dict[str, ast.expr]) -> list[ast.stmt]:
+        """Spawn an entity of ``kind`` with ``values`` for some of its components; the variable ``name`` is its reference."""
+
+    @abstractmethod
+    def despawn(self, row: Value) -> list[ast.stmt]:
+        """Take an entity out of the world when the system is over."""
+
+    @abstractmethod
+    def world_id(self) -> ast.expr:
+        """The id of the world."""
+
+    @abstractmethod
+    def count(self, kind: Any) -> ast.expr:
+        """How many entities of ``kind`` a world has."""
+
+    @abstractmethod
+    def loop_rows(self, name: str, kind: Any, body: list[ast.stmt]) -> list[ast.stmt]:
+        """Run ``body`` for every entity of ``kind`` in this world."""
+
+    def share(
+        self, counter: str, turns: ast.expr, body: list[ast.stmt], reductions: list[tuple[Value, Field]]
+    ) -> list[ast.stmt]:
+        """Run ``body`` for the numbers below ``turns``, a variable or a number, which several threads may share.
+
+        ``reductions`` are the components of the own row that the turns accumulate into.
+        """
+        return [ast.For(ast.Name(counter, ast.Store()), nodes.call("range", turns), body, [], None)]
+
+    def prefetch(self, row: Value, array: Field, first: int, turns: int) -> list[ast.stmt]:
+        """Before a shared loop that stores ``turns`` elements of an array of the own row, from ``first`` on: ask early for the memory of the rows to come."""
+        return []
+
+    @abstractmethod
+    def loop_near(
+        self, label: str, name: str, kind: Any, field: Field, point: ast.expr, radius: ast.expr, body: list[ast.stmt]
+    ) -> list[ast.stmt]:
+        """Run ``body`` for every entity of ``kind`` whose ``field`` lies within ``radius`` of ``point``; variables of the loop begin with ``label``."""
+
+    @abstractmethod
+    def loop_nearest(
+        self, label: str, name: str, kind: Any, field: Field, point: ast.expr, k: int, body: list[ast.stmt]
+    ) -> list[ast.stmt]:
+        """Run ``body`` for the ``k`` entities of ``kind`` whose ``field`` lies nearest to ``point``."""
+
+    @abstractmethod
+    def random(self, function: str, draw: ast.expr, arguments: list[ast.expr]) -> ast.expr:
+        """Draw a random number."""
+
+    @abstractmethod
+    def end(self, row: Value, what: str) -> list[ast.stmt]:
+        """End the episode of the world or of one agent: ``what`` is ``terminated`` or ``truncated``."""
+
+    @abstractmethod
+    def fault(self, what: str, line: int, value: ast.expr) -> list[ast.stmt]:
+        """Report a fault of this world."""
+
+    @abstractmethod
+    def use_helper(self, helper: Any) -> None:
+        """Note that the code calls ``helper_NAME``."""
+
+    @abstractmethod
+    def debug(self, statement: ast.Expr) -> list[ast.stmt]:
+        """A ``print`` or ``breakpoint`` call."""

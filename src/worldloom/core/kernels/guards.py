@@ -1,0 +1,117 @@
+"""Faults inside a running batch: found in the kernels, counted, and put into words afterwards.
+
+A buffer of faults is an int32 array of shape (1 + CAPACITY, 5). Row 0 holds the number of faults seen so far; each other
+row holds the site, the world's id, its episode, its step, and the offending value.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import warp as wp
+
+CAPACITY = 256
+"""How many faults a buffer holds until they are read; later ones are only counted."""
+
+WIDTH = 5
+
+
+class Alarm:
+    """A word of memory that kernels ring and the host looks at without waiting: on CUDA it lies in the host's memory."""
+
+    def __init__(self, device: wp.Device) -> None:
+        self._kept = wp.zeros(1, dtype=wp.int32, device="cpu", pinned=device.is_cuda)
+        self._seen: np.ndarray = self._kept.numpy()
+        self.array = (
+            wp.array(ptr=self._kept.ptr, dtype=wp.int32, shape=(1,), device=device) if device.is_cuda else self._kept
+        )
+        """What a kernel takes."""
+
+    @property
+    def is_set(self) -> bool:
+        return bool(self._seen[0])
+
+    def set(self) -> None:
+        self._seen[0] = 1
+
+    def clear(self) -> None:
+        self._seen[0] = 0
+
+
+@wp.func_native(
+    snippet='int thread = blockDim.x * blockIdx.x + threadIdx.x; asm volatile("" : "+r"(thread)); return thread;'
+)
+def thread_number() -> wp.int32:
+    """The number of this thread on CUDA, for launches of one dimension: Warp's own divides by the launch's shape.
+
+    The assembler keeps the compiler from working out all addresses before the loop that Warp puts around a kernel, where they would
+    take up the registers.
+    """
+
+
+@wp.func
+def report_fault(
+    errors: wp.array2d(dtype=wp.int32),
+    broken: wp.array2d(dtype=wp.bool),
+    steps: wp.array(dtype=wp.int32),
+    episodes: wp.array(dtype=wp.int32),
+    world: wp.int32,
+    offset: wp.int32,
+    site: wp.int32,
+    value: wp.int32,
+):
+    """Mark the world as broken, and write the fault down where there is room; nothing for world -1, of which another thread tells."""
+    if world < 0:
+        return
+    broken[world, 0] = True
+    place = wp.atomic_add(errors, 0, 0, 1) + 1
+    if place < errors.shape[0]:
+        errors[place, 0] = site
+        errors[place, 1] = world + offset
+        errors[place, 2] = episodes[world]
+        errors[place, 3] = steps[world]
+        errors[place, 4] = value
+
+
+@wp.func
+def checked_slot(
+    slot: wp.int32,
+    size: wp.int32,
+    errors: wp.array2d(dtype=wp.int32),
+    broken: wp.array2d(dtype=wp.bool),
+    steps: wp.array(dtype=wp.int32),
+    episodes: wp.array(dtype=wp.int32),
+    world: wp.int32,
+    offset: wp.int32,
+    site: wp.int32,
+):
+    """The slot that a reference names; 0 and a fault where it names none."""
+    if slot < 0 or slot >= size:
+        report_fault(errors, broken, steps, episodes, world, offset, site, slot)
+        return wp.int32(0)
+    return slot
+
+
+@wp.func
+def checked_index(
+    index: wp.int32,
+    size: wp.int32,
+    errors: wp.array2d(dtype=wp.int32),
+    broken: wp.array2d(dtype=wp.bool),
+    steps: wp.array(dtype=wp.int32),
+    episodes: wp.array(dtype=wp.int32),
+    world: wp.int32,
+    offset: wp.int32,
+    site: wp.int32,
+):
+    """``index`` where it exists, counting from the end where it is negative; 0 and a fault where it does not."""
+    if index < 0 and index >= -size:
+        return index + size
+    return checked_slot(index, size, errors, broken, steps, episodes, world, offset, site)
+
+
+@wp.func
+def clean_choice(choice: wp.int32, count: wp.int32):
+    """A choice that exists: ``choice``, or 0 where there is no such choice."""
+    if choice < 0 or choice >= count:
+        return wp.int32(0)
+    return choice

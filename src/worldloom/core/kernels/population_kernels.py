@@ -1,0 +1,116 @@
+"""What compiled systems call to spawn entities and to find them again."""
+
+from __future__ import annotations
+
+import warp as wp
+
+from worldloom.core.model.population import SPAWN_INDEX_BITS, SYSTEM_BITS
+
+_SYSTEM = wp.constant(wp.int64(SYSTEM_BITS))
+_PLACE = wp.constant(wp.int64(SPAWN_INDEX_BITS))
+
+WARP_SIZE = 32
+"""Threads of a warp on CUDA, which vote and add up together."""
+
+
+@wp.func
+def serial_number(step: wp.int32, system: wp.int32, slot: wp.int32, share: wp.int32, nth: wp.int32):
+    """The serial number of the ``nth`` entity, from 1, that one run of a system spawns."""
+    return (((wp.int64(step) << _SYSTEM) | wp.int64(system)) << _PLACE) | (
+        wp.int64(slot) * wp.int64(share) + wp.int64(nth - 1)
+    )
+
+
+@wp.func
+def find_serial(serials: wp.array(dtype=wp.int64), first: wp.int32, count: wp.int32, serial: wp.int64):
+    """The place of ``serial`` among the ``count`` ascending numbers from ``first`` on; -1 where it is not among them."""
+    low = wp.int32(0)
+    high = count
+    while low < high:
+        middle = (low + high) / 2
+        if serials[first + middle] < serial:
+            low = middle + 1
+        else:
+            high = middle
+    if serial >= wp.int64(0) and low < count and serials[first + low] == serial:
+        return low
+    return wp.int32(-1)
+
+
+@wp.func
+def pooled_row(first: wp.int32, count: wp.int32, slot: wp.int32, batch: wp.int32):
+    """The row of a place of a world where all worlds share the rows; in an empty world the one behind all others, which is nobody's."""
+    if count == 0:
+        return batch
+    return first + slot
+
+
+@wp.func_native(snippet="return __ballot_sync(0xffffffffu, flag);")
+def warp_votes(flag: wp.bool) -> wp.uint32: ...
+
+
+@wp.func_native(snippet="return __popc(votes & ((1u << lane) - 1u));")
+def votes_before(votes: wp.uint32, lane: wp.int32) -> wp.int32: ...
+
+
+@wp.func_native(snippet="return __popc(votes);")
+def vote_count(votes: wp.uint32) -> wp.int32: ...
+
+
+@wp.func_native(snippet="__syncwarp();")
+def sync_warp(): ...
+
+
+@wp.func_native(
+    snippet="""
+    int sum = value;
+    for (int step = 1; step < 32; step *= 2) {
+        int other = __shfl_up_sync(0xffffffffu, sum, step);
+        if (lane >= step) sum += other;
+    }
+    return sum;
+    """
+)
+def sum_up_to(value: wp.int32, lane: wp.int32) -> wp.int32: ...
+
+
+@wp.func_native(snippet="return __shfl_sync(0xffffffffu, value, 31);")
+def of_last_lane(value: wp.int32) -> wp.int32: ...
+
+
+# The threads of a warp that spawn into the same world take their places with one addition.
+@wp.func_native(
+    snippet="""
+#if defined(__CUDA_ARCH__)
+    unsigned int same = __match_any_sync(__activemask(), world);
+    int lane = threadIdx.x & 31;
+    int leader = __ffs(same) - 1;
+    int first = 0;
+    if (lane == leader) first = atomicAdd(pending.data + world, __popc(same));
+    first = __shfl_sync(same, first, leader);
+    return first + __popc(same & ((1u << lane) - 1u));
+#else
+    return pending.data[world]++;
+#endif
+    """
+)
+def count_birth(pending: wp.array(dtype=wp.int32), world: wp.int32) -> wp.int32: ...
+
+
+# The threads of a warp that come here together take their places with one addition: a single number for the whole batch is in demand.
+@wp.func_native(
+    snippet="""
+#if defined(__CUDA_ARCH__)
+    unsigned int here = __activemask();
+    int lane = threadIdx.x & 31;
+    int leader = __ffs(here) - 1;
+    int first = 0;
+    if (lane == leader) first = atomicAdd(state.data, __popc(here));
+    first = __shfl_sync(here, first, leader);
+    return first + __popc(here & ((1u << lane) - 1u));
+#else
+    return state.data[0]++;
+#endif
+    """
+)
+def take_place(state: wp.array(dtype=wp.int32)) -> wp.int32: ...

@@ -1,0 +1,198 @@
+"""What became of the systems: which share a kernel, which do not and why, and the bytes that this saves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from worldloom.core.codegen.kernel_spec import KernelSpec
+from worldloom.core.codegen.program import Entry, Program, generate
+from worldloom.core.measure.report import Report, capacity_note
+from worldloom.core.model.columns import ColumnKey
+from worldloom.core.model.fields import Role
+from worldloom.core.model.launch import LaunchNode
+from worldloom.core.schedule.schedule import Entry as ScheduleEntry
+from worldloom.core.schedule.schedule import HostNode, Schedule, SystemNode
+
+if TYPE_CHECKING:
+    from worldloom.core.simulation import Simulation
+
+
+@dataclass(frozen=True)
+class ExplainedKernel:
+    """One kernel.
+
+    Attributes:
+        phase: ``step`` or ``reset``.
+        name: Its name in the generated code.
+        systems: The systems that it runs, in order.
+        threads_per_world: How many threads each world has in it.
+        loads, stores: The columns that every world loads and stores once, as ``Table.name``.
+        sometimes: The columns that only some worlds touch, such as those that begin a new episode.
+        bytes_read, bytes_written: Bytes per world and launch; what only some worlds move is left out.
+        reason: Why one of its systems did not join an earlier kernel.
+        threads: How many threads there are in all, where they are not counted by worlds.
+        stages: The same systems in the stages that the threads of a world run one after the other, waiting for each other in between.
+        waits: Why a system of each stage but the first waits.
+        whose: The system that ``reason`` is about.
+    """
+
+    phase: str
+    name: str
+    systems: tuple[str, ...]
+    threads_per_world: int
+    loads: tuple[str, ...]
+    stores: tuple[str, ...]
+    sometimes: tuple[str, ...]
+    bytes_read: int
+    bytes_written: int
+    reason: str
+    threads: int | None = None
+    stages: tuple[tuple[str, ...], ...] = ()
+    waits: tuple[str, ...] = ()
+    whose: str = ""
+
+
+@dataclass(frozen=True)
+class Explanation(Report):
+    """How the systems of a simulation became kernels.
+
+    Attributes:
+        env: The world's id.
+        kernels: The kernels of a step, then those of a reset, in the order they run in.
+        systems: How many systems a step runs, the engine's own included.
+        engine: The names of the engine's own systems.
+        callables: Python callables between the kernels of a step.
+        launches: Entries of a step that launch kernels of their own, whose bytes are not known.
+        bytes_unfused: Bytes that a world moves per step with a kernel for each system.
+        bytes_fused: Bytes that a world moves per step as it is.
+        separate: For every kernel of a step but the first, one sentence on why it is a kernel of its own.
+        populations: Kinds whose number varies; their bytes are counted as if every place were taken.
+    """
+
+    env: str
+    kernels: tuple[ExplainedKernel, ...]
+    systems: int
+    engine: tuple[str, ...]
+    callables: tuple[str, ...]
+    bytes_unfused: int
+    bytes_fused: int
+    separate: tuple[str, ...]
+    populations: tuple[str, ...] = ()
+    launches: tuple[str, ...] = ()
+
+    def __rich__(self) -> Any:
+        from rich.console import Group
+        from rich.text import Text
+
+        found = len([k for k in self.kernels if k.phase == "step"])
+        less = (
+            f" ({1 - self.bytes_fused / self.bytes_unfused:.0%} less)" if self.bytes_fused < self.bytes_unfused else ""
+        )
+        lines = [
+            Text(
+                f"{self.env}: the {self.systems} systems of a step run as {found} kernel{'' if found == 1 else 's'}.",
+                style="bold",
+            ),
+            Text(
+                f"Bytes per world and step: {self.bytes_unfused:,} with a kernel for each system, {self.bytes_fused:,} as it is{less}."
+            ),
+        ]
+        if self.populations:
+            lines.append(Text(capacity_note(self.populations)))
+        if self.callables:
+            lines.append(Text(f"Callables between the kernels of a step: {', '.join(self.callables)}."))
+        if self.launches:
+            lines.append(Text(f"Launches of kernels of their own in a step: {', '.join(self.launches)}."))
+        for kernel in self.kernels:
+            lines += [Text(""), *self._of(kernel)]
+        return Group(*lines)
+
+    def _of(self, kernel: ExplainedKernel) -> list[Any]:
+        from rich.padding import Padding
+        from rich.table import Table
+        from rich.text import Text
+
+        threads = (
+            "one thread per world" if kernel.threads_per_world == 1 else f"{kernel.threads_per_world} threads per world"
+        )
+        threads = threads if kernel.threads is None else f"{kernel.threads:,} threads in all"
+        head = f"{kernel.name} ({kernel.phase}): {threads}, {kernel.bytes_read:,} B read, {kernel.bytes_written:,} B written per world"
+        grid = Table.grid(padding=(0, 2))
+        grid.add_column(style="dim", no_wrap=True)
+        grid.add_column(overflow="fold")
+        for number, names in enumerate(kernel.stages):
+            systems = Text(", ").join(Text(name, style="dim" if name in self.engine else "") for name in names)
+            grid.add_row("then" if number else "systems", systems)
+            if number:
+                grid.add_row("", Text(f"after a barrier: {kernel.waits[number - 1]}", style="dim"))
+        for title, names in (("loads", kernel.loads), ("stores", kernel.stores), ("sometimes", kernel.sometimes)):
+            if names:
+                grid.add_row(title, Text(", ".join(names)))
+        grid.add_row("own kernel", Text(f"{kernel.whose}: {kernel.reason}"))
+        return [Text(head, style="bold"), Padding(grid, (0, 0, 0, 2))]
+
+
+def explain(simulation: Simulation) -> Explanation:
+    """Explain how the systems of ``simulation`` became kernels; an interpreted one is explained as it would be compiled."""
+    schedule, cuda = simulation.schedule, simulation.device.is_cuda
+    program = simulation.program or generate(schedule, True, cuda, simulation.exact)
+    kernels = [
+        _explained(schedule, phase, spec)
+        for phase, specs in (("step", program.step), ("reset", program.reset))
+        for spec in _kernels(specs)
+    ]
+    return Explanation(
+        env=simulation.definition.id,
+        kernels=tuple(kernels),
+        systems=sum(isinstance(entry, SystemNode) for entry in schedule.step),
+        engine=tuple(dict.fromkeys(e.label for e in (*schedule.step, *schedule.reset) if _is_engine(e))),
+        callables=tuple(entry.label for entry in schedule.step if isinstance(entry, HostNode)),
+        bytes_unfused=step_bytes(generate(schedule, False, cuda, simulation.exact)),
+        bytes_fused=step_bytes(program),
+        separate=tuple(f"{k.whose} starts a kernel of its own: {k.reason}" for k in kernels if k.phase == "step")[1:],
+        populations=tuple(simulation.definition.populations),
+        launches=tuple(entry.name for entry in schedule.step if isinstance(entry, LaunchNode)),
+    )
+
+
+def _is_engine(entry: ScheduleEntry) -> bool:
+    return entry.system.engine if isinstance(entry, SystemNode) else isinstance(entry, LaunchNode) and entry.engine
+
+
+def step_bytes(program: Program) -> int:
+    """Bytes that one world reads and writes in a step; what only some worlds move is left out."""
+    return sum(spec.bytes_read + spec.bytes_written for spec in _kernels(program.step))
+
+
+def _kernels(entries: Iterable[Entry]) -> list[KernelSpec]:
+    return [entry for entry in entries if isinstance(entry, KernelSpec)]
+
+
+def _explained(schedule: Schedule, phase: str, spec: KernelSpec) -> ExplainedKernel:
+    moved = {*spec.loads, *spec.stores}
+    shown = [c for c in spec.columns if c[0] not in schedule.scratch]
+    sometimes = [c for c in shown if c not in moved and schedule.field_of(c).role is not Role.CONFIG]
+    loads, stores, rare = (tuple(_name(c) for c in columns) for columns in (spec.loads, spec.stores, sometimes))
+    moved_bytes, parts = (spec.bytes_read, spec.bytes_written), spec.parts
+    stages, waits = tuple(part.labels for part in parts), tuple(f"{part.whose}: {part.reason}" for part in parts[1:])
+    return ExplainedKernel(
+        phase,
+        spec.name,
+        spec.labels,
+        spec.rows,
+        loads,
+        stores,
+        rare,
+        *moved_bytes,
+        spec.reason,
+        spec.total,
+        stages,
+        waits,
+        spec.whose,
+    )
+
+
+def _name(column: ColumnKey) -> str:
+    return ".".join(column)

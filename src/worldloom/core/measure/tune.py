@@ -1,0 +1,317 @@
+"""Tuning: the block size and the register limit of each kernel, chosen by measuring on the device at hand."""
+
+from __future__ import annotations
+
+import statistics
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import warp as wp
+
+from worldloom.core.base.errors import InputError
+from worldloom.core.codegen.kernel_spec import KernelSpec
+from worldloom.core.measure.kernel_timer import KernelTimer, PreservedState
+from worldloom.core.measure.report import Report, format_seconds
+from worldloom.core.measure.tune_search import BLOCKS, LIMITS, Choice, Samples, search
+from worldloom.core.model.columns import WORLD
+from worldloom.core.model.launch import LaunchNode
+from worldloom.core.runtime import tune_cache
+from worldloom.core.runtime.variants import (
+    KernelConfig,
+    LoadedKernel,
+    VariantModule,
+    default_config,
+    kernel_key,
+    load,
+    prepare,
+)
+from worldloom.core.schedule.schedule import HostNode
+
+if TYPE_CHECKING:
+    from worldloom.core.simulation import Simulation
+
+ROUNDS = 9
+PROGRESS_TOTAL = 2 * (ROUNDS + 1) + 1
+"""How much progress is told of: two searches, each compiled and then measured in rounds, and the whole step."""
+REGISTERS_PER_BLOCK = 65_536
+MIN_SAMPLE_S = 2e-3
+"""Steps are measured in rows that take about so long, so that starting them costs next to nothing."""
+
+
+@dataclass(frozen=True)
+class TunedKernel:
+    """What tuning found for one kernel.
+
+    Attributes:
+        phase: ``step`` or ``reset``.
+        name: Its name in the generated code.
+        systems: The systems that it runs.
+        seconds_before, seconds_after: A launch as everybody gets it, and as it is now.
+        gain: Part of the time saved, 0 where nothing beat the noise.
+        block, registers: The setting now; registers None leaves them to the compiler.
+    """
+
+    phase: str
+    name: str
+    systems: tuple[str, ...]
+    seconds_before: float
+    seconds_after: float
+    gain: float
+    block: int
+    registers: int | None
+
+
+@dataclass(frozen=True)
+class Tuning(Report):
+    """What tuning found.
+
+    Attributes:
+        env, device, num_worlds: What was tuned, where, and for how many worlds.
+        kernels: Each kernel, those of a step first.
+        seconds_before, seconds_after: All kernels of a step, measured by turns as everybody gets them and as they are now.
+            None where nothing was measured.
+        gain: Part of a step's time saved; None likewise.
+        note: Why nothing was done, or what was left as it was.
+    """
+
+    env: str
+    device: str
+    num_worlds: int
+    kernels: tuple[TunedKernel, ...]
+    seconds_before: float | None
+    seconds_after: float | None
+    gain: float | None
+    note: str = ""
+
+    def __rich__(self) -> Any:
+        from rich import box
+        from rich.console import Group
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(
+            title=f"{self.env}: {self.num_worlds:,} worlds on {self.device}", title_justify="left", box=box.SIMPLE_HEAD
+        )
+        table.add_column("kernel", no_wrap=True)
+        table.add_column("systems", overflow="fold")
+        for heading in ("before", "after", "gain", "block", "registers"):
+            table.add_column(heading, justify="right", no_wrap=True)
+        for k in self.kernels:
+            limit = "any" if k.registers is None else str(k.registers)
+            systems = ", ".join(k.systems[:3]) + (f" and {len(k.systems) - 3} more" if len(k.systems) > 3 else "")
+            style = None if k.gain > 0 else "dim"
+            table.add_row(
+                k.name,
+                systems,
+                format_seconds(k.seconds_before),
+                format_seconds(k.seconds_after),
+                f"{k.gain:.1%}",
+                str(k.block),
+                limit,
+                style=style,
+            )
+        parts: list[Any] = [table] if self.kernels else []
+        if self.seconds_before is not None and self.seconds_after is not None:
+            parts.append(
+                Text(
+                    f"A whole step: {format_seconds(self.seconds_before)} before, {format_seconds(self.seconds_after)} after, {self.gain or 0.0:.1%} less."
+                )
+            )
+        return Group(*parts, *([Text(self.note)] if self.note else []))
+
+
+class KernelBenchmark:
+    """Measures variants of the kernels of one simulation, by turns, from the state that it was made in."""
+
+    def __init__(self, simulation: Simulation, state: PreservedState, on_progress: Callable[[], None]) -> None:
+        assert simulation.program is not None
+        self.simulation, self.state, self.on_progress = simulation, state, on_progress
+        self.device, self.executor = simulation.device, simulation.executor
+        self.default = default_config(self.device)
+        entries = {"step": simulation.program.step, "reset": simulation.program.reset}
+        self.launchables = {
+            phase: [entry for entry in found if not isinstance(entry, HostNode)] for phase, found in entries.items()
+        }
+        self.specs = {
+            spec.name: spec
+            for phase in ("reset", "step")
+            for spec in self.launchables[phase]
+            if isinstance(spec, KernelSpec)
+        }
+        self.phases = {spec.name: phase for phase in ("reset", "step") for spec in self.launchables[phase]}
+        self.default_kernels = {
+            name: (self.executor.kernels[name], spec.block_dim(self.device)) for name, spec in self.specs.items()
+        }
+        self.registers: dict[tuple[str, int], int] = {}
+
+    @property
+    def tunable(self) -> list[str]:
+        """The kernels whose block size is free."""
+        return [name for name, spec in self.specs.items() if not spec.is_block]
+
+    def count_registers(self, name: str, block: int) -> int:
+        return self.registers.get((name, block), 0)
+
+    def measure(self, candidates: Mapping[str, Sequence[KernelConfig]]) -> Samples:
+        wanted: dict[KernelConfig, list[str]] = {}
+        for name, settings in candidates.items():
+            for setting in settings:
+                wanted.setdefault(setting, []).append(name)
+        wanted.pop(self.default, None)
+        built = {setting: VariantModule(self.executor.kernels, names, setting) for setting, names in wanted.items()}
+        load(list(built.values()), self.device, f"variants of {self.simulation.definition.id}")
+        self.on_progress()
+        ways: dict[str, dict[KernelConfig, LoadedKernel]] = {}
+        for name, settings in candidates.items():
+            ready = {
+                setting: built[setting].ready(name) if setting in built else self.default_kernels[name]
+                for setting in settings
+            }
+            ways[name] = {
+                setting: way
+                for setting, way in ready.items()
+                if self._fits(name, setting, way) or setting == self.default
+            }
+        found: Samples = {name: {setting: [] for setting in settings} for name, settings in ways.items()}
+        clock = KernelTimer(self.simulation, self.executor)
+        for _ in range(ROUNDS):
+            self.state.restore()
+            self._round(clock, ways, found)
+            self.on_progress()
+        for variants in built.values():
+            variants.unload()
+        return found
+
+    def _round(
+        self, clock: KernelTimer, ways: Mapping[str, Mapping[KernelConfig, LoadedKernel]], found: Samples
+    ) -> None:
+        """One sample of everything, each kernel at its first place: those of a step, then those of a reset of all worlds."""
+        left = dict(ways)
+        for phase, specs in self.launchables.items():
+            again = None if phase == "step" else self._select_all_worlds
+            for spec in specs:
+                if isinstance(
+                    spec, LaunchNode
+                ):  # it has nothing to choose, but the kernels behind it find what it leaves
+                    clock.kernel(spec, (), again)
+                    continue
+                mine = left.pop(spec.name, {}) if self.phases[spec.name] == phase else {}
+                for setting, seconds in zip(mine, clock.kernel(spec, list(mine.values()), again), strict=True):
+                    found[spec.name][setting].append(seconds)
+
+    def _select_all_worlds(self) -> None:
+        """Pick every world for a reset, since a reset unpicks those that it has done."""
+        self.simulation.tables[WORLD]["reset_mask"].array.fill_(True)
+
+    def _fits(self, name: str, setting: KernelConfig, way: LoadedKernel) -> bool:
+        """Whether a GPU has the registers for a whole block."""
+        if not self.device.is_cuda:
+            return True
+        taken = wp.get_cuda_kernel_properties(way[0], self.device, setting.block)["register_count"]
+        if setting.registers is None:
+            self.registers[name, setting.block] = taken
+        return bool(-(-taken // 8) * 8 * setting.block <= REGISTERS_PER_BLOCK)
+
+    def whole_step(self, tuned: dict[str, LoadedKernel]) -> tuple[float, float]:
+        """Seconds of all that is launched in a step as everybody gets it and as tuned, measured by turns; callables are left out."""
+        clock, specs = KernelTimer(self.simulation, self.executor), self.launchables["step"]
+        once = min(clock.steps(specs, self.default_kernels, 1) for _ in range(2))
+        steps = max(1, min(16, round(MIN_SAMPLE_S / once)))
+        samples: list[list[float]] = [[], []]
+        for _ in range(ROUNDS):
+            for times, ways in zip(samples, (self.default_kernels, {**self.default_kernels, **tuned}), strict=True):
+                self.state.restore()
+                times.append(clock.steps(specs, ways, steps))
+        before, after = (statistics.median(times) for times in samples)
+        return before, after
+
+
+def tune(simulation: Simulation, progress: Callable[[int, int], None] | None = None) -> Tuning:
+    """Tune the kernels of a simulation, use what was found, and keep it on disk."""
+    if not simulation.device.is_cuda:
+        return nothing_to_tune(
+            simulation.definition.id, "python" if simulation.interpreted else "cpu", simulation.num_worlds
+        )
+    return tune_with(simulation, BLOCKS, LIMITS, progress)
+
+
+def nothing_to_tune(env: str, where: str, num_worlds: int) -> Tuning:
+    """What tuning finds on a device other than a GPU."""
+    note = f"There is nothing to tune on {where}: every thread runs one loop over its worlds, and block sizes and register limits are a GPU's."
+    return Tuning(env, where, num_worlds, (), None, None, None, note)
+
+
+def tune_with(
+    simulation: Simulation,
+    blocks: Sequence[int],
+    limits: Sequence[int],
+    progress: Callable[[int, int], None] | None = None,
+) -> Tuning:
+    """Tune with other candidates than the usual ones."""
+    done = 0
+
+    def on_progress() -> None:
+        nonlocal done
+        done += 1
+        if progress is not None:
+            progress(done, PROGRESS_TOTAL)
+
+    device, executor, default = simulation.device, simulation.executor, default_config(simulation.device)
+    with PreservedState(simulation) as state:
+        bench = KernelBenchmark(simulation, state, on_progress)
+        choices = search(bench.tunable, default, bench.measure, bench.count_registers, blocks, limits)
+        tuned = prepare(executor.kernels, {name: choice.setting for name, choice in choices.items()}, device)
+        before, after = bench.whole_step(tuned)
+    note = ""
+    if tuned and after >= before:
+        note = (
+            "The settings that were faster one by one did not make a whole step faster: its kernels stay as they were."
+        )
+        steps = {name for name, phase in bench.phases.items() if phase == "step"}
+        choices = {name: Choice(default, c.before, c.before) if name in steps else c for name, c in choices.items()}
+        tuned = {name: ready for name, ready in tuned.items() if name not in steps}
+    if not any(bench.phases[name] == "step" for name in tuned):
+        after = before
+    executor.use(tuned)
+    on_progress()
+    try:
+        for name, choice in choices.items():
+            _store(simulation, bench.specs[name], choice)
+    except InputError as error:
+        warnings.warn(f"what was found serves this simulation only, since it cannot be kept: {error}", stacklevel=2)
+    kernels = [
+        TunedKernel(
+            phase, name, bench.specs[name].labels, c.before, c.after, c.gain, c.setting.block, c.setting.registers
+        )
+        for phase in ("step", "reset")
+        for name, c in choices.items()
+        if bench.phases[name] == phase
+    ]
+    return Tuning(
+        simulation.definition.id,
+        device.name,
+        simulation.num_worlds,
+        tuple(kernels),
+        before,
+        after,
+        Choice(default, before, after).gain,
+        note,
+    )
+
+
+def _store(simulation: Simulation, spec: KernelSpec, choice: Choice) -> None:
+    """Keep on disk what was found for a kernel, also where nothing was gained: it replaces what was found before."""
+    device, setting = simulation.device, choice.setting
+    entry = tune_cache.TunedConfig(
+        spec.active_threads(simulation.num_worlds), setting.block, setting.registers, choice.before, choice.after
+    )
+    about = {
+        "env": simulation.definition.id,
+        "kernel": spec.name,
+        "systems": list(spec.labels),
+        "gpu": device.name,
+        "warp": wp.config.version,
+    }
+    tune_cache.store(kernel_key(simulation.executor.kernels[spec.name], device), entry, about)

@@ -1,0 +1,221 @@
+"""Entities, groups of components and worlds: classes whose annotations are their columns."""
+
+from __future__ import annotations
+
+import inspect
+import keyword
+import sys
+from typing import Any, ClassVar
+
+import warp as wp
+
+from worldloom.core.base.errors import DefinitionError, misuse, user_frame
+from worldloom.core.base.source import class_line
+from worldloom.core.model.fields import Field, Role, canonical, declare
+
+_RESERVED_ENTITY = {"id", "ref", "terminate", "truncate", "active", "terminated", "truncated", "despawn"}
+_RESERVED_WORLD = {
+    "id",
+    "all",
+    "at",
+    "count",
+    "random",
+    "integer",
+    "normal",
+    "choice",
+    "weighted",
+    "shuffle",
+    "terminate",
+    "truncate",
+    "fail",
+    "spawn",
+    "near",
+    "nearest",
+}
+
+
+class Components:
+    """A group of components that entities share by inheriting it.
+
+    .. code-block:: python
+
+        class Moving(wl.Components):
+            position: wl.vec2
+            velocity: wl.vec2
+
+        class Ball(wl.Entity, Moving):
+            radius: float = 0.5
+    """
+
+    fields: ClassVar[dict[str, Field]] = {}
+    """Every component by name, those of the bases first."""
+    declared: ClassVar[dict[str, Field]] = {}
+    """Those that the class itself declares."""
+    file: ClassVar[str] = ""
+    line: ClassVar[int] = 0
+    reserved: ClassVar[set[str]] = _RESERVED_ENTITY
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        frame = user_frame()
+        cls.file, cls.line = frame.f_code.co_filename, frame.f_lineno
+        fields: dict[str, Field] = {}
+        for base in reversed(cls.__mro__[1:]):
+            if issubclass(base, Components):
+                fields.update(vars(base).get("declared", {}))
+        names = {**vars(sys.modules.get(cls.__module__, sys)), **frame.f_globals, **frame.f_locals, cls.__name__: cls}
+        for name, annotation in inspect.get_annotations(cls).items():
+            if isinstance(annotation, str):
+                try:
+                    annotation = eval(annotation, names)
+                except Exception as error:
+                    raise cls._error(
+                        f"the annotation of '{name}' cannot be evaluated ({error})",
+                        "import or define what it names",
+                        name,
+                    ) from None
+            if getattr(annotation, "__origin__", None) is ClassVar or annotation is ClassVar:
+                continue
+            if (
+                name in cls.reserved
+                or name.startswith(("_", "final_", "raw__", "wl_"))
+                or "__" in name
+                or keyword.iskeyword(name)
+            ):
+                raise cls._error(
+                    f"'{name}' is a name that the engine keeps for itself",
+                    "choose another name for the component",
+                    name,
+                )
+            try:
+                fields[name] = declare(name, annotation, vars(cls).get(name), name in vars(cls))
+            except TypeError as error:
+                raise cls._error(
+                    str(error), "give it a component type: bool, int, float, wl.vec2, wl.Array(int, 5), ...", name
+                ) from None
+            except ValueError as error:
+                raise cls._error(str(error), "give it a default that fits, or none", name) from None
+        written = inspect.get_annotations(cls)
+        for name, value in vars(cls).items():
+            if (
+                name not in written
+                and name not in ("file", "line", "reserved", "fields", "declared")
+                and not name.startswith("_")
+                and canonical(type(value)) is not None
+            ):
+                raise cls._error(
+                    f"'{name}' has a value and no type, so it is no component",
+                    f"write '{name}: {type(value).__name__} = {value!r}'",
+                )
+        cls.fields = fields
+        cls.declared = {name: fields[name] for name in written if name in fields}
+
+    @classmethod
+    def _error(cls, problem: str, fix: str, member: str | None = None) -> DefinitionError:
+        return DefinitionError(
+            f"in class '{cls.__name__}': {problem}", fix, cls.file, class_line(cls.file, cls.__name__, member, cls.line)
+        )
+
+
+class Entity(Components):
+    """A kind of thing in a world. Its annotations are its components; every world holds a fixed number of each kind, or a varying
+    one up to a capacity (:class:`~worldloom.core.model.population.UpTo`).
+
+    In systems an entity also has ``id`` (its place among its kind in its world, from 0), ``ref`` (a reference to it),
+    ``active`` (whether it is still in the episode), and ``terminate()`` and ``truncate()``, which end the episode for
+    this entity alone. Where their number varies, ``despawn()`` takes an entity out of its world.
+    """
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for field in cls.fields.values():
+            if field.role is Role.CONFIG:
+                raise cls._error(
+                    f"'{field.name}' is configuration, which belongs to the world",
+                    "declare it in the wl.World class",
+                    field.name,
+                )
+        if sum(field.role is Role.REWARD for field in cls.fields.values()) > 1:
+            raise cls._error("an entity has one reward at most", "add the terms into one wl.Reward component")
+
+
+class Event(Entity):
+    """Something that happens: an entity that lives until the next step begins, such as a hit or a collision.
+
+    Systems spawn events, later systems of the same step run over them or look for them, and the outside reads them after the
+    step. The engine clears them.
+    """
+
+
+class World(Components):
+    """What there is once per world: its own fields, and its configuration.
+
+    In systems a world also has ``id``, ``step`` (steps since the reset), ``episode`` (from 0), ``all(Kind)``, ``at(Kind, id)``,
+    ``near(Kind, position, radius)``, ``nearest(Kind, position, k)``, ``count(Kind)``, ``terminate()``, ``truncate()``, and random
+    numbers: ``random``, ``integer``, ``normal``, ``choice``, ``weighted`` and ``shuffle``.
+    """
+
+    reserved: ClassVar[set[str]] = _RESERVED_WORLD | {
+        "step",
+        "episode",
+        "seed",
+        "terminated",
+        "truncated",
+        "finished",
+        "reset_mask",
+        "resetting",
+        "faulty",
+        "broken",
+        "max_steps",
+    }
+
+
+def _engine(name: str, dtype: Any, default: Any = 0, transient: bool = False) -> Field:
+    return Field(name, dtype, role=Role.ENGINE, default=default, keep=True, transient=transient)
+
+
+ENGINE_FIELDS: dict[str, Field] = {
+    "step": _engine("step", wp.int32),
+    "episode": _engine("episode", wp.int32, -1),
+    "seed": _engine("seed", wp.uint32),
+    "terminated": _engine("terminated", wp.bool, False),
+    "truncated": _engine("truncated", wp.bool, False),
+    "finished": _engine("finished", wp.bool, False),
+    "reset_mask": _engine("reset_mask", wp.bool, False, transient=True),
+    "resetting": _engine("resetting", wp.bool, False, transient=True),
+    "faulty": _engine("faulty", wp.bool, False, transient=True),
+    "broken": Field("broken", wp.bool, (1,), Role.ENGINE, False, keep=True),
+    "max_steps": Field("max_steps", wp.int32, role=Role.CONFIG),
+}
+"""What the engine keeps per world. ``reset_mask`` are the worlds that a reset from outside is for. ``faulty`` is set by the engine's
+own checks, ``broken`` by any system that reports a fault: an array of one, so that it lives in memory, never in a register."""
+
+AGENT_FIELDS: dict[str, Field] = {
+    "active": _engine("active", wp.bool, True),
+    "terminated": _engine("terminated", wp.bool, False),
+    "truncated": _engine("truncated", wp.bool, False),
+}
+"""What the engine keeps per entity of a kind whose entities leave the episode one by one."""
+
+World.fields = World.declared = dict(ENGINE_FIELDS)
+
+
+class Has:
+    """The query for every kind of entity that has all of the given groups of components: ``body: wl.Has(Position, Velocity)``."""
+
+    def __init__(self, *groups: type[Components]) -> None:
+        if not groups or any(not (isinstance(g, type) and issubclass(g, Components)) for g in groups):
+            raise misuse(
+                "wl.Has takes classes derived from wl.Components",
+                "declare the group with 'class Moving(wl.Components): ...'",
+            )
+        self.groups = groups
+        self.reserved = _RESERVED_ENTITY
+        self.fields: dict[str, Field] = {}
+        for group in groups:
+            self.fields.update(group.fields)
+        self.__name__ = f"Has({', '.join(g.__name__ for g in groups)})"
+
+    def matches(self, kind: type[Components]) -> bool:
+        """Whether entities of ``kind`` have all the components."""
+        return issubclass(kind, Entity) and all(issubclass(kind, group) for group in self.groups)

@@ -1,0 +1,233 @@
+"""Fingerprints: one digest over everything that decides what a world does, so that saved states are put back only where they belong.
+
+The digest covers the entities and their numbers, every component, the systems and helpers as they are written and in their order,
+and the constants that these use. Comments, line numbers, docstrings, renderers and bounds of observations do not change it.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import copy
+import dataclasses
+import enum
+import hashlib
+import inspect
+import json
+import textwrap
+from collections.abc import Iterable
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from worldloom.core.arithmetic.functions import MathFunction
+from worldloom.core.base.source import Source
+from worldloom.core.frontend.system import Helper, System
+from worldloom.core.model.entity import Components, Has
+from worldloom.core.model.fields import SCALARS, Field, Role, is_composite, type_name
+from worldloom.core.model.launch import Launch
+from worldloom.core.model.spaces import Space
+
+if TYPE_CHECKING:
+    from worldloom.core.registry.registry import Definition
+
+FORMAT = 1
+"""Raised when the description below changes, since digests of before then mean nothing."""
+
+
+def fingerprint(definition: Definition) -> str:
+    """The SHA-256 of ``definition``, 64 hexadecimal digits; the same in every process and on every machine."""
+    return hashlib.sha256(json.dumps(_describe(definition), sort_keys=True).encode()).hexdigest()
+
+
+def _describe(definition: Definition) -> dict[str, Any]:
+    helpers: dict[str, Any] = {}
+    phases = {
+        phase: [_entry(entry, helpers) for entry in getattr(definition, phase)]
+        for phase in ("reset", "step", "observe")
+    }
+    return {
+        "format": FORMAT,
+        "id": definition.id,
+        "max_steps": definition.max_steps,
+        "world": _fields(definition.world.fields),
+        "entities": [
+            [kind.__name__, _value(count), _fields(kind.fields)] for kind, count in definition.entities.items()
+        ],
+        "phases": phases,
+        "helpers": helpers,
+    }
+
+
+def _entry(entry: Any, helpers: dict[str, Any]) -> dict[str, Any]:
+    if isinstance(entry, System):
+        return _system(entry, helpers)
+    return _launch(entry) if isinstance(entry, Launch) else _callable(entry)
+
+
+def _fields(fields: dict[str, Field]) -> list[Any]:
+    """The user's components, in order; what the engine adds to them follows from the rest."""
+    return [
+        [
+            f.name,
+            type_name(f.dtype),
+            list(f.shape),
+            f.role.value,
+            _value(f.default),
+            _value(f.space),
+            f.finite,
+            f.keep,
+            f.transient,
+            _kind(f.ref),
+        ]
+        for f in fields.values()
+        if f.role is not Role.ENGINE
+    ]
+
+
+def _system(system: System, helpers: dict[str, Any]) -> dict[str, Any]:
+    owner = None if system.over_world else _kind(system.owner)
+    partner = {} if system.pair is None else {"pair": list(system.pair.tables)}
+    return {"owner": owner, **partner, "world": system.world.__name__, **_function(system.source, helpers)}
+
+
+def _function(source: Source, helpers: dict[str, Any]) -> dict[str, Any]:
+    """A system or a helper: its text without comments, and what the names in it stand for."""
+    return {"text": ast.unparse(_bare(source.tree)), "names": dict(sorted(_constants(source, helpers)))}
+
+
+def _bare(tree: ast.FunctionDef) -> ast.FunctionDef:
+    """The function without its decorators, annotations and docstring, which the description holds in another way or not at all."""
+    arguments = ast.arguments([], [ast.arg(a.arg) for a in tree.args.args], None, [], [], None, [])
+    first = tree.body[0]
+    documented = (
+        isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
+    )
+    body = (tree.body[1:] if documented else tree.body) or [ast.Pass()]
+    bare: ast.FunctionDef = _Silent().visit(
+        ast.FunctionDef(tree.name, arguments, [copy.deepcopy(s) for s in body], [], None, None)
+    )
+    return ast.fix_missing_locations(bare)
+
+
+class _Silent(ast.NodeTransformer):
+    """Leaves out ``print`` and ``breakpoint``, which only interpreted systems heed, so that they can be put in to look at a recording."""
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+        called = node.value.func if isinstance(node.value, ast.Call) else None
+        return None if isinstance(called, ast.Name) and called.id in ("print", "breakpoint") else node
+
+    def visit_If(self, node: ast.If) -> ast.AST | None:
+        super().generic_visit(node)
+        node.body = node.body or [ast.Pass()]
+        return node if node.orelse or not all(isinstance(s, ast.Pass) for s in node.body) else None
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        super().generic_visit(node)
+        if isinstance(node, (ast.FunctionDef, ast.For, ast.While)) and not node.body:
+            node.body = [ast.Pass()]
+        return node
+
+
+def _constants(source: Source, helpers: dict[str, Any]) -> Iterable[tuple[str, Any]]:
+    """Every name, plain or dotted, that stands for a Python object, with the object in words. Helpers are described beside."""
+    own = {a.arg for a in source.tree.args.args} | {
+        n.id for n in ast.walk(source.tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    }
+    seen = source.names()
+    for node in ast.walk(_bare(source.tree)):
+        if not isinstance(node, ast.Name | ast.Attribute):
+            continue
+        found = _find(node, seen, own)
+        if isinstance(found, Helper) and found.name not in helpers:
+            helpers[found.name] = None  # it may come up again within itself
+            takes = [type_name(kind) for kind in (*found.parameters.values(), found.returns)]
+            helpers[found.name] = {"takes": takes, **_function(found.source, helpers)}
+        if found is not _MISSING and not isinstance(found, ModuleType):
+            yield ast.unparse(node), _value(found)
+
+
+_MISSING: Any = object()
+
+
+def _find(node: ast.expr, seen: dict[str, Any], own: set[str]) -> Any:
+    if isinstance(node, ast.Name):
+        return _MISSING if node.id in own else seen.get(node.id, getattr(builtins, node.id, _MISSING))
+    if isinstance(node, ast.Attribute):
+        holder = _find(node.value, seen, own)
+        return _MISSING if holder is _MISSING else getattr(holder, node.attr, _MISSING)
+    return _MISSING
+
+
+def _launch(entry: Launch) -> dict[str, Any]:
+    """A launch: the text of its class without comments, the columns that it names, and what it says of itself."""
+    named = [{_kind(kind): list(names) for kind, names in columns.items()} for columns in (entry.reads, entry.writes)]
+    return {
+        "launch": type(entry).__qualname__,
+        "text": _class_text(type(entry)),
+        "columns": named,
+        "digest": entry.digest(),
+    }
+
+
+def _class_text(kind: type) -> str:
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0]
+    except (OSError, TypeError, SyntaxError):
+        return ""
+    return ast.unparse(_Undocumented().visit(tree))
+
+
+class _Undocumented(ast.NodeTransformer):
+    """Leaves out docstrings."""
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        super().generic_visit(node)
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node, clean=False) is not None:
+            node.body = node.body[1:] or [ast.Pass()]
+        return node
+
+
+def _callable(entry: Any) -> dict[str, Any]:
+    """A callable of the schedule: its text where there is one, and its name; what it looks up when it runs is not covered."""
+    try:
+        text = textwrap.dedent(inspect.getsource(entry))
+    except (OSError, TypeError):
+        text = ""
+    return {"callable": getattr(entry, "__qualname__", type(entry).__qualname__), "text": text}
+
+
+def _kind(kind: Any) -> Any:
+    if isinstance(kind, Has):
+        return [group.__name__ for group in kind.groups]
+    return kind if kind is None or isinstance(kind, str) else kind.__name__
+
+
+def _value(value: Any) -> Any:
+    """A constant as JSON holds it, exactly; other objects by what they are called."""
+    if isinstance(value, enum.Enum):
+        return [type(value).__name__, _value(value.value)]
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value.hex()
+    if isinstance(value, np.ndarray | np.generic):
+        return [value.dtype.name, list(np.shape(value)), np.asarray(value).tobytes().hex()]
+    if type(value) in SCALARS:
+        return _value(SCALARS[type(value)](value.value))
+    if is_composite(type(value)):
+        return [type_name(type(value)), _value(np.asarray(value))]
+    if isinstance(value, list | tuple):
+        return [_value(item) for item in value]
+    if isinstance(value, type) and (value in SCALARS or is_composite(value)):
+        return type_name(value)
+    if isinstance(value, Has) or (isinstance(value, type) and issubclass(value, Components)):
+        return _kind(value)
+    if isinstance(value, Space):
+        return repr(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return [type(value).__name__, {f.name: _value(getattr(value, f.name)) for f in dataclasses.fields(value)}]
+    if isinstance(value, MathFunction | Helper):
+        return value.name
+    return getattr(value, "__qualname__", type(value).__qualname__)

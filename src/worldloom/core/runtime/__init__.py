@@ -1,0 +1,1 @@
+"""Memory and execution: tables, columns, scratch memory, recorded graphs. It imports codegen and what is below."""

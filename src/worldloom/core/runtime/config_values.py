@@ -1,0 +1,39 @@
+"""Which values a configuration may have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from worldloom.core.base.errors import InputError
+from worldloom.core.registry.registry import Definition
+from worldloom.core.runtime.table import Column
+
+
+def check_limits(definition: Definition, name: str, values: np.ndarray[Any, Any]) -> None:
+    """InputError where the world says that a configuration cannot be so."""
+    if name not in definition.limits:
+        return
+    low, high = definition.limits[name]
+    wrong = values[~((low <= values) & (values <= high))]
+    if wrong.size:
+        raise InputError(
+            f"configuration '{name}' of world '{definition.id}' lies between {low:g} and {high:g}, not at {wrong.flat[0]:g}"
+        )
+
+
+def check_range(column: Column, values: np.ndarray[Any, Any]) -> None:
+    """InputError where a configuration would not be finite, unless it is so by default, or does not fit its type."""
+    name, kind = column.field.name, column.dtype
+    if kind.kind == "f":
+        with np.errstate(over="ignore"):
+            fits = np.isfinite(values.astype(kind, copy=False))
+        if not fits.all() and np.isfinite(column.field.default).all():
+            raise InputError(f"configuration '{name}' is a finite {kind.name}, not {values[~fits].flat[0]}")
+    elif kind.kind in "iu" and values.size:
+        info = np.iinfo(kind)
+        low, high = 0 if name == "max_steps" else int(info.min), int(info.max)
+        wrong = next((bound for bound in (int(values.min()), int(values.max())) if not low <= bound <= high), None)
+        if wrong is not None:
+            raise InputError(f"configuration '{name}' is a whole number from {low:,} to {high:,}, not {wrong}")

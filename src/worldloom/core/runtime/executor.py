@@ -1,0 +1,209 @@
+"""Compiled execution: the whole step as one recorded graph, on CUDA or per CPU thread."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import weakref
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import warp as wp
+
+from worldloom.core.base.capture import capture
+from worldloom.core.base.console import compile_notice
+from worldloom.core.base.errors import InputError
+from worldloom.core.base.shards import WARP_LOCK, run_all
+from worldloom.core.codegen.kernel_spec import KernelSpec
+from worldloom.core.codegen.program import Entry, Program
+from worldloom.core.model.launch import LaunchNode
+from worldloom.core.runtime import scratch
+from worldloom.core.runtime.table import Table
+from worldloom.core.runtime.variants import LoadedKernel, load_tuned
+from worldloom.core.schedule.schedule import HostNode
+
+if TYPE_CHECKING:
+    from worldloom.core.simulation import Simulation
+
+Segment = Callable[[], None]
+Launchable = KernelSpec | LaunchNode
+"""What is recorded into graphs."""
+OutputCopy = tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
+"""The memory of a column, and an array of the same shape, (num_worlds, ...), that it is to be copied to."""
+
+
+class Executor:
+    """Records the kernels of a program and replays them. Callables in the schedule run between two recordings."""
+
+    def __init__(self, simulation: Simulation, program: Program, tuned: bool = True) -> None:
+        self.program = program
+        self.device, self.slices, self.threads = simulation.device, simulation.slices, simulation.threads
+        self.tables, self.offset = {**simulation.tables, **self._scratch(simulation)}, simulation.world_offset
+        self.errors, self.alarm = simulation._fault_buffers, simulation._alarm.array
+        self.prepared = simulation.prepared
+        self.output_copies: list[OutputCopy] = []
+        """What is copied of each slice of the worlds as soon as it has been stepped, if the step :attr:`copies_in_step` anything."""
+        self.copies_in_step = len(self.slices) > 1 and isinstance(next(reversed(program.step), None), Launchable)
+        self._simulation = weakref.ref(simulation)
+        for spec in (*program.step, *program.reset):
+            if isinstance(spec, KernelSpec) and spec.launch_size(simulation.num_worlds) >= 2**31:
+                raise InputError(
+                    f"{simulation.num_worlds} worlds need more than 2^31 threads for {spec.labels[0]}: use fewer worlds per simulation"
+                )
+        self.kernels = program.load(self.device, simulation.definition.id)
+        self.tuned = (
+            load_tuned(program, self.kernels, self.device, simulation.num_worlds)
+            if tuned
+            else dict[str, LoadedKernel]()
+        )
+        self._streams: dict[int, wp.Stream] = {}
+        with self._launch_notice(simulation.definition.id):
+            self._recorded: tuple[list[Segment], list[Segment]] | None = self._record_all()
+
+    def _launch_notice(self, name: str) -> AbstractContextManager[None]:
+        """Kernels of launches are compiled when they are first recorded."""
+        launches = any(isinstance(entry, LaunchNode) for entry in (*self.program.step, *self.program.reset))
+        return compile_notice(f"the launches of {name} for {self.device.alias}") if launches else nullcontext()
+
+    def _scratch(self, simulation: Simulation) -> dict[str, Table]:
+        """The memory that means nothing between two steps."""
+        used = {
+            c
+            for spec in (*self.program.step, *self.program.reset)
+            if isinstance(spec, KernelSpec)
+            for c in spec.columns
+        }
+        return scratch.allocate(
+            simulation.definition.populations.values(),
+            simulation.schedule.scratch,
+            used,
+            simulation.num_worlds,
+            self.device,
+        )
+
+    def invalidate(self) -> None:
+        """Forget what was recorded, since some memory has moved."""
+        self._recorded = None
+
+    @property
+    def segments(self) -> tuple[list[Segment], list[Segment]]:
+        if self._recorded is None:
+            self._recorded = self._record_all()
+        return self._recorded
+
+    def _record_all(self) -> tuple[list[Segment], list[Segment]]:
+        with WARP_LOCK:
+            return self._record(self.program.step, self.copies_in_step), self._record(self.program.reset)
+
+    def step(self) -> None:
+        for segment in (self._recorded or self.segments)[0]:
+            segment()
+
+    def reset(self) -> None:
+        for segment in (self._recorded or self.segments)[1]:
+            segment()
+
+    def enqueue_step(self) -> None:
+        """Launch the kernels of one step one by one, on the user's stream, for a graph that somebody else captures."""
+        for entry in self.program.step:
+            if not isinstance(entry, HostNode):
+                for shard in range(len(self.slices)):
+                    self.launch(entry, shard, self._stream() if self.device.is_cuda else None)
+            else:
+                self._call(entry)
+
+    def use(self, tuned: dict[str, LoadedKernel]) -> None:
+        """Launch these kernels, by name, instead of those that everybody gets."""
+        self.tuned = tuned
+        self.invalidate()
+
+    def launch(
+        self, entry: Launchable, shard: int = 0, stream: wp.Stream | None = None, ready: LoadedKernel | None = None
+    ) -> None:
+        """Launch one kernel, or an entry's own, for the worlds of one shard; on Warp's stream unless another is given, and as tuned unless told otherwise."""
+        if isinstance(entry, LaunchNode):
+            entry.start(self.prepared, self.tables, self.slices[shard], self.device, stream)
+        else:
+            self._launch_kernel(entry, shard, stream, ready)
+
+    def _launch_kernel(
+        self, spec: KernelSpec, shard: int, stream: wp.Stream | None, ready: LoadedKernel | None
+    ) -> None:
+        kernel, block = ready or self.tuned.get(spec.name) or (self.kernels[spec.name], spec.block_dim(self.device))
+        first, end = self.slices[shard]
+        width = block if self.device.is_cuda else None
+        rows = spec.active_threads(end - first, width)
+        inputs: list[Any] = [first, rows, self.offset, *[self.tables[t][f].array for t, f in spec.columns]]
+        if spec.takes_errors:
+            inputs.append(self.errors[shard])
+        if spec.takes_alarm:
+            inputs.append(self.alarm)
+        wp.launch(
+            kernel,
+            dim=spec.launch_size(end - first, width) if self.device.is_cuda else 1,
+            inputs=inputs,
+            device=self.device,
+            stream=stream,
+            record_tape=False,
+            block_dim=block,
+        )
+
+    def _record(self, entries: list[Entry], copies_in_step: bool = False) -> list[Segment]:
+        segments: list[Segment] = []
+        kernels: list[Launchable] = []
+        for entry in [*entries, None]:
+            if isinstance(entry, Launchable):
+                kernels.append(entry)
+                continue
+            if kernels:
+                segments.append(self._graph(kernels, copies_in_step and entry is None))
+                kernels = []
+            if entry is not None:
+                segments.append(functools.partial(self._call, entry))
+        return segments
+
+    def _graph(self, kernels: list[Launchable], copies_in_step: bool) -> Segment:
+        graphs = []
+        for shard in range(len(self.slices)):
+            with capture(self.device) as captured:
+                for spec in kernels:
+                    self.launch(spec, shard)
+            graphs.append(captured.graph)
+        if self.device.is_cuda:
+            return functools.partial(self._launch_graph, graphs[0])
+        if len(graphs) == 1:
+            return functools.partial(wp.capture_launch, graphs[0])
+        runs: list[Segment] = [functools.partial(wp.capture_launch, graph) for graph in graphs]
+        if copies_in_step:
+            runs = [
+                functools.partial(_step_and_copy, self.output_copies, run, *part)
+                for run, part in zip(runs, self.slices, strict=True)
+            ]
+        return functools.partial(run_all, runs, self.threads)
+
+    def _call(self, node: HostNode) -> None:
+        node.call(self._simulation())
+
+    def _launch_graph(self, graph: wp.Graph) -> None:
+        wp.capture_launch(graph, self._stream())
+
+    def _stream(self) -> wp.Stream:
+        """The stream that the user works on: PyTorch's current one where PyTorch is in use, Warp's otherwise."""
+        torch = sys.modules.get("torch")
+        if torch is None or not torch.cuda.is_initialized():
+            return self.device.stream
+        handle = torch._C._cuda_getCurrentRawStream(
+            self.device.ordinal
+        )  # a tenth of the time of torch.cuda.current_stream
+        if handle not in self._streams:
+            self._streams[handle] = wp.Stream(self.device, cuda_stream=handle) if handle else self.device.null_stream
+        return self._streams[handle]
+
+
+def _step_and_copy(output_copies: list[OutputCopy], run: Segment, first: int, end: int) -> None:
+    """Step some worlds, and copy what is asked for while it is still near. Not a method: what is recorded must not keep its executor."""
+    run()
+    for column, target in output_copies:
+        np.copyto(target[first:end], column[first:end])

@@ -1,0 +1,91 @@
+"""Memory: how much the worlds of a simulation need, and how much the device has, asked before anything is laid out."""
+
+from __future__ import annotations
+
+import gc
+import math
+import os
+from collections.abc import Collection
+from pathlib import Path
+
+import numpy as np
+import warp as wp
+
+from worldloom.core.base.errors import InputError
+from worldloom.core.model.fields import SCALARS, Field, Role, scalar_of
+from worldloom.core.schedule.schedule import Schedule
+
+_CGROUPS = (
+    ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
+    ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
+)
+
+
+def size_of(field: Field) -> int:
+    """Bytes of one row of a component."""
+    return math.prod(field.value_shape) * int(np.dtype(SCALARS[scalar_of(field.dtype)]).itemsize)
+
+
+def bytes_needed(schedule: Schedule, num_worlds: int, external: Collection[str] = ()) -> int:
+    """Bytes of all columns of ``num_worlds`` worlds, but for those whose memory is ``external``, as ``Table.name``."""
+    total = 0
+    for name, view in schedule.tables.items():
+        rows = schedule.counts.pooled(name) or num_worlds * schedule.counts[name]
+        for field in view.fields.values():
+            if (
+                field.role is not Role.CONFIG
+                and (name, field.name) not in schedule.aliases
+                and f"{name}.{field.name}" not in external
+            ):
+                total += rows * size_of(field)
+    return total
+
+
+def bytes_available(device: wp.Device) -> int | None:
+    """Free bytes of a device; None where they are not known."""
+    if device.is_cuda:
+        return int(device.free_memory)
+    found = [size for size in (_free_of_machine(), *(_free_of_group(*files) for files in _CGROUPS)) if size is not None]
+    return min(found, default=None)
+
+
+def _free_of_machine() -> int | None:
+    """What Linux could give to this process without others losing theirs, swap included; elsewhere all the memory there is."""
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        sizes = {name: int(rest.split()[0]) << 10 for name, _, rest in (line.partition(":") for line in lines)}
+        return sizes["MemAvailable"] + sizes["SwapFree"]
+    except (OSError, ValueError, KeyError, IndexError):
+        pass
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def _free_of_group(limit: str, used: str) -> int | None:
+    """What a container's control group leaves; None where there is none, or one without a limit. Its page cache counts as free."""
+    try:
+        most, now = int(Path(limit).read_text()), int(Path(used).read_text())
+        stat = dict(line.split() for line in (Path(used).parent / "memory.stat").read_text().splitlines())
+        return max(0, most - now + int(stat.get("file", stat.get("cache", 0))))
+    except (OSError, ValueError):
+        return None
+
+
+def require_bytes(size: int, device: wp.Device, what: str) -> None:
+    """InputError with both numbers where ``what`` needs more than a device has."""
+    there = bytes_available(device)
+    if there is not None and size > there and device.is_cuda:
+        gc.collect()
+        wp.synchronize_device(device)  # memory that was given up returns to the driver here
+        there = bytes_available(device)
+    if there is not None and size > there:
+        raise InputError(
+            f"{what} need {format_bytes(size)} of memory on {device.alias}, and {format_bytes(there)} are available: use fewer worlds"
+        )
+
+
+def format_bytes(size: int) -> str:
+    """Bytes for people: ``1.5 GiB``."""
+    return f"{size / 2**30:,.1f} GiB" if size >= 2**30 else f"{size / 2**20:,.1f} MiB"

@@ -1,0 +1,1 @@
+"""What runs in a step and in a reset, and in which order. It imports registry and what is below."""

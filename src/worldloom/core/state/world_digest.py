@@ -1,0 +1,66 @@
+"""A number per world that changes when anything in the world does, computed on the device."""
+
+from __future__ import annotations
+
+import zlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from worldloom.core.model.fields import Role
+from worldloom.core.runtime.table import Column, PopulationTable
+from worldloom.core.schedule.lifecycle import FINAL
+from worldloom.core.state.columns import int_view
+
+if TYPE_CHECKING:
+    from worldloom.core.simulation import Simulation
+
+
+class WorldDigest:
+    """Weighs the bits of everything that a step leaves behind in a world, but for actions, configuration and the last episode's end.
+
+    The weights are odd and drawn at random for every place of every column, so that two states of a world have the same digest
+    once in 2**31 times. Every NaN counts as the same.
+
+    Args:
+        simulation: The simulation.
+        rows: An index of the worlds on the device, or ``slice(None)`` for all.
+    """
+
+    def __init__(self, simulation: Simulation, rows: Any) -> None:
+        import torch
+
+        self.rows = rows
+        self.populations = {name: t for name, t in simulation.tables.items() if isinstance(t, PopulationTable)}
+        self.columns = [c for t in simulation.tables.values() for c in t if _is_digested(c)]
+        device = torch.device(str(simulation.device.alias))
+        self.weights = [torch.from_numpy(_weights(c)).to(device) for c in self.columns]
+
+    def __call__(self) -> Any:
+        """The digests now, int32 of shape (worlds,)."""
+        import torch
+
+        total: Any = 0
+        for column, weights in zip(self.columns, self.weights, strict=True):
+            tensor = column.torch()
+            values = int_view(tensor)[self.rows]
+            if tensor.is_floating_point():
+                numbers = values.view(tensor.dtype)
+                values = torch.where(numbers == numbers, numbers, torch.nan)
+            values = int_view(values)
+            if column.table in self.populations:  # places without an entity hold whatever was there before
+                there = self.populations[column.table].mask[self.rows]
+                values = values * there.reshape(*there.shape, *[1] * (values.ndim - 2))
+            total = total + (values.reshape(len(values), -1).to(torch.int64) * weights).sum(1)
+        return ((total ^ (total >> 32)) & 0x7FFFFFFF).to(torch.int32)
+
+
+def _is_digested(column: Column) -> bool:
+    return column.field.role not in (Role.ACTION, Role.CONFIG) and not column.field.name.startswith(FINAL)
+
+
+def _weights(column: Column) -> np.ndarray[Any, Any]:
+    """One odd number of 63 bits for each number that a world has in ``column``."""
+    size = int(np.prod(column.shape[1:], dtype=np.int64))
+    numbers = np.random.default_rng(zlib.crc32(column.name.encode())).integers(0, 2**62, size, dtype=np.int64)
+    return numbers * 2 + 1

@@ -1,0 +1,1 @@
+"""From network outputs to actions: distributions, the sampler and its kernels, epsilon-greedy. Imports device and agents."""

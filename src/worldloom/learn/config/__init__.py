@@ -1,0 +1,1 @@
+"""What is set before a training starts: the settings shared by all algorithms, those of networks, their validation, their JSON form, and tuned defaults per world. Imports core, atari and envs (data only); no other folder of learn."""

@@ -1,0 +1,1 @@
+"""Work on tensors with no notion of learning: Warp launches on PyTorch streams, CUDA graphs, gathers, PyTorch settings, tensor checks. Imports core only."""

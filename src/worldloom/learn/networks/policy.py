@@ -1,0 +1,87 @@
+"""Policies: from what an agent sees to the parameters of its action and the value of its place."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from worldloom.core.base.errors import InputError
+from worldloom.learn.agents.specs import PolicySpec
+from worldloom.learn.config.policy_config import PolicyConfig
+from worldloom.learn.networks.actor_critic import Observations, build_actor_critic
+from worldloom.learn.networks.normalization import ObservationNormalizer
+
+
+class Policy(nn.Module):  # type: ignore[misc]
+    """An actor and a critic for one kind of agent.
+
+    P is ``spec.action.parameters``: logits of a categorical action, part after part, or means of a gaussian one. All outputs are
+    contiguous and float32, whatever autocast does inside.
+
+    Args:
+        spec: What it sees and does.
+        config: What it is made of.
+        network: A module of one's own in place of the one of ``config``: ``network(observation) -> (parameters [N, P], value [N] or
+            [N, 1])``, with the observation itself where there is one component, else all of them by name.
+
+    Attributes:
+        log_std: Logarithm of the standard deviation of each number of a gaussian action, [width]; None for categorical ones.
+        normalizer: Running statistics of observations of real numbers; None without ``config.normalize_observations``, or where there
+            are none. Its ``update`` is the trainer's to call.
+        recurrent: Whether it remembers earlier steps.
+        state_size: How many numbers it remembers, S; 0 where it is not recurrent.
+    """
+
+    def __init__(self, spec: PolicySpec, config: PolicyConfig, network: nn.Module | None = None) -> None:
+        super().__init__()
+        if config.dueling:
+            raise InputError(
+                "dueling is for Q networks, and an actor with a critic has none: leave it off, or train with dqn"
+            )
+        self.spec, self.config = spec, config
+        self.network = build_actor_critic(spec, config, network)
+        self.log_std: nn.Parameter | None = None
+        if spec.action.kind == "gaussian":
+            self.log_std = nn.Parameter(torch.full((spec.action.width,), math.log(config.initial_std)))
+        self.normalizer = ObservationNormalizer.of(spec.observations) if config.normalize_observations else None
+        self.state_size: int = self.network.state_size
+        self.recurrent = self.state_size > 0
+
+    def initial_state(self, rows: int, device: torch.device | str) -> Tensor:
+        """The state in which episodes begin: zeros [rows, S]."""
+        return torch.zeros(rows, self.state_size, device=device)
+
+    @property
+    def width(self) -> int:
+        """Numbers of the widest layer, the observations among them, roughly."""
+        return max(sum(part.features for part in self.spec.observations.values()), *self.config.hidden)
+
+    def forward(self, observations: Observations, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Observations [N, *shape] by name, state [N, S] -> parameters [N, P], value [N], the next state [N, S].
+
+        Rows where an episode begins must be handed a state of zeros.
+        """
+        parameters, value, state = self.network(self._normalized(observations), state)
+        return _plain(parameters), _plain(value), state
+
+    def value(self, observations: Observations, state: Tensor) -> Tensor:
+        """The value alone, [N]; spares the actor where it has layers of its own."""
+        return _plain(self.network.value(self._normalized(observations), state))
+
+    def sequence(self, observations: Observations, state: Tensor, resets: Tensor) -> tuple[Tensor, Tensor]:
+        """Observations [T, B, *shape] by name, the state [B, S] before the first step -> parameters [T, B, P] and values [T, B].
+
+        ``resets`` [T, B] is True where an episode begins: the state is zeroed before that step.
+        """
+        parameters, values = self.network.sequence(self._normalized(observations), state, resets)
+        return _plain(parameters), _plain(values)
+
+    def _normalized(self, observations: Observations) -> Observations:
+        return observations if self.normalizer is None else self.normalizer(observations)
+
+
+def _plain(values: Tensor) -> Tensor:
+    """Contiguous float32: what kernels take. Costs nothing where it is so already."""
+    return values.float().contiguous()

@@ -1,0 +1,1 @@
+"""Trained policies without learning: actors, evaluation, frames for videos, and opening a saved run. The top folder; nothing in learn imports it."""

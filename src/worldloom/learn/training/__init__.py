@@ -1,0 +1,1 @@
+"""The loop that all algorithms run in: the Trainer base class, callbacks, progress, reports, the optimizer, the divergence check, and checked loading of saved tensors. Imports config, device and distributed."""

@@ -1,0 +1,314 @@
+"""The loop that all algorithms share: iterate, report, stop; and the state that a training goes on from."""
+
+from __future__ import annotations
+
+import math
+import time
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import torch
+
+from worldloom.core.base.errors import InputError
+from worldloom.core.registry.registry import Definition, definition
+from worldloom.core.runtime import fault_summary
+from worldloom.core.schedule.schedule import Autoreset
+from worldloom.core.simulation import Simulation
+from worldloom.core.state import snapshot
+from worldloom.learn.config.json_files import as_float, is_count
+from worldloom.learn.config.train_config import TrainConfig
+from worldloom.learn.device.torch_settings import use_torch_settings
+from worldloom.learn.distributed.ranks import Ranks
+from worldloom.learn.training.callbacks import Callback
+from worldloom.learn.training.iteration_reports import IterationReport, IterationReports
+from worldloom.learn.training.progress import Progress
+
+Tensors = dict[str, torch.Tensor]
+RECENT_EPISODES = 100
+"""The mean return is that of at least so many of the last episodes."""
+
+
+class Trainer(ABC):
+    """Trains policies in a batch of worlds.
+
+    Args:
+        env: A world's id or definition, of which ``config.num_envs`` are made; or a vector environment or a simulation, which is used as it is.
+        config: The settings.
+        ranks: This process among those that train together; None for one that trains alone.
+    """
+
+    autoreset: Autoreset = "same_step"
+    """How the worlds of this algorithm begin a new episode."""
+    settings: type[TrainConfig]
+    """The settings that this algorithm takes."""
+    metric_names: tuple[str, ...] = ()
+    """What an update tells of itself, in order."""
+
+    @property
+    def notice(self) -> str:
+        """What whoever starts it should know; empty where all is well."""
+        return ""
+
+    def __init__(self, env: Any, config: TrainConfig, ranks: Ranks | None = None) -> None:
+        self.ranks = ranks or Ranks()
+        self.simulation = self._make_simulation(env, config)
+        self.config = replace(
+            config, num_envs=self.simulation.num_worlds * self.ranks.size, device=self.simulation.device.alias
+        )
+        self.device = torch.device(str(self.simulation.terminated.torch().device))
+        self.iteration = 0
+        """Iterations done."""
+        self.steps = 0
+        """World steps done, in all processes."""
+        self.seconds = 0.0
+        """Time spent in :meth:`learn`."""
+        self.score = math.nan
+        """The mean return of recent episodes, over all policies that are trained."""
+        self._stopping = False
+        self._recent: dict[str, deque[tuple[float, float, float]]] = {}
+        self._finished: dict[str, float] = {}
+        self._faults = self._earlier_faults = 0.0
+        self._reports = IterationReports(self.device)
+
+    @classmethod
+    def resolve_config(cls, config: TrainConfig | None) -> Any:
+        """``config``, or the algorithm's own where there is none; InputError for settings of another algorithm."""
+        if config is None:
+            return cls.settings()
+        if not isinstance(config, cls.settings):
+            raise InputError(
+                f"{cls.__name__} takes settings of the class {cls.settings.__name__}, not {type(config).__name__}"
+            )
+        return config
+
+    def _make_simulation(self, env: Any, config: TrainConfig) -> Simulation:
+        found = getattr(env, "simulation", env)
+        found = getattr(getattr(found, "unwrapped", found), "simulation", found)
+        if isinstance(found, (str, Definition)):
+            first, count = self.ranks.share(config.num_envs)
+            made = definition(found) if isinstance(found, str) else found
+            found = Simulation(
+                made, count, config.device, seed=config.seed, autoreset=self.autoreset, world_offset=first
+            )
+        if not isinstance(found, Simulation):
+            wanted = f"{type(self).__name__} trains in a world's id or an environment of worldloom.make"
+            raise InputError(f"{wanted}, not in {type(env).__name__}; worlds of other libraries train with theirs")
+        if found.interpreted:
+            raise InputError("training needs compiled worlds: make them with device='cpu' or a GPU, not 'python'")
+        if found.autoreset != self.autoreset:
+            raise InputError(
+                f"{type(self).__name__} needs worlds made with autoreset='{self.autoreset}', not '{found.autoreset}'"
+            )
+        return found
+
+    # -- what an algorithm brings ------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def iterate(self) -> int:
+        """One iteration: act and learn. Returns the world steps that each world took. Nothing in it waits for the device."""
+
+    @abstractmethod
+    def summaries(self) -> Mapping[str, torch.Tensor]:
+        """For each policy, shape (4 + metrics,), float64: count, return and length summed over finished episodes, learning rate, and ``metric_names``."""
+
+    def is_trained(self, policy: str) -> bool:
+        """Whether a policy learns; one that does not has no part in the score."""
+        return True
+
+    @abstractmethod
+    def tensors(self) -> Tensors:
+        """Everything that the next iteration depends on, beside the worlds."""
+
+    @abstractmethod
+    def load_tensors(self, tensors: Tensors) -> None:
+        """Take back what :meth:`tensors` gave, from the CPU or elsewhere."""
+
+    @abstractmethod
+    def max_op_elements(self) -> int:
+        """How many numbers the largest operation of an iteration has, roughly."""
+
+    # -- the loop ----------------------------------------------------------------------------------------------------
+
+    def learn(self, total_steps: int | None = None, callbacks: Iterable[Callback] | Callback = ()) -> Trainer:
+        """Train until ``total_steps`` world steps are done in all (``config.total_steps`` if None), or until :meth:`stop` is called."""
+        if total_steps is not None:
+            self.config = replace(self.config, total_steps=total_steps)
+        called = _callbacks(callbacks)
+        self._stopping = False
+        started, earlier = time.perf_counter(), self.seconds
+        pace = deque([(started, self.steps)], maxlen=20)
+        with use_torch_settings(self.device, self.max_op_elements()):
+            for callback in called:
+                callback.on_start(self)
+            while self.steps < self.config.total_steps and not self._agreed_to_stop():
+                self.steps += self.iterate() * self.simulation.num_worlds * self.ranks.size
+                self.simulation.check_capacity()  # steps that a graph repeats do not look themselves
+                self.iteration += 1
+                self._reports.send(
+                    self.iteration, self.steps, torch.cat([*self.summaries().values(), self._fault_count()])
+                )
+                self.seconds = earlier + time.perf_counter() - started
+                self._report_progress(self._reports.arrived(), called, pace)
+            self._report_progress(self._reports.arrived(everything=True), called, pace)
+            self.seconds = earlier + time.perf_counter() - started
+            for callback in called:
+                callback.on_end(self)
+        return self
+
+    def stop(self) -> None:
+        """End the training after this iteration."""
+        self._stopping = True
+
+    def _agreed_to_stop(self) -> bool:
+        """Whether any process wants to stop; all must do so in the same iteration, or the others would wait for ever."""
+        return self.ranks.any(self._stopping)
+
+    def _report_progress(
+        self, reports: Sequence[IterationReport], callbacks: Sequence[Callback], pace: deque[tuple[float, int]]
+    ) -> None:
+        for report in reports:
+            now = time.perf_counter()
+            pace.append((now, report.steps))
+            spent = now - pace[0][0]
+            rate = (report.steps - pace[0][1]) / spent if spent > 0.0 else math.nan
+            metrics = self._metrics(report.numbers)
+            busy = sum(report.seconds.values())
+            shares = {k: v / busy for k, v in report.seconds.items()} if busy else {}
+            progress = Progress(
+                report.iteration, report.steps, self.config.total_steps, self.seconds, rate, metrics, shares
+            )
+            for callback in callbacks:
+                callback.on_iteration(self, progress)
+
+    def _fault_count(self) -> torch.Tensor:
+        """Faults of single worlds since this training began or went on, in all processes, shape (1,)."""
+        return self.ranks.sum_(fault_summary.fault_count(self.simulation))
+
+    def _metrics(self, numbers: Sequence[float]) -> dict[str, float]:
+        """The numbers of an iteration by name."""
+        *numbers, faults = numbers
+        self._faults = self._earlier_faults + faults
+        policies = list(self.summaries())
+        width = len(numbers) // len(policies)
+        metrics: dict[str, float] = {}
+        scores = []
+        for place, policy in enumerate(policies):
+            count, total, length, rate, *rest = numbers[place * width : (place + 1) * width]
+            recent = self._recent.setdefault(policy, deque())
+            self._finished[policy] = self._finished.get(policy, 0.0) + count
+            if count:
+                recent.append((count, total, length))
+            while len(recent) > 1 and sum(r[0] for r in recent) - recent[0][0] >= RECENT_EPISODES:
+                recent.popleft()
+            episodes = sum(r[0] for r in recent)
+            mean = sum(r[1] for r in recent) / episodes if episodes else math.nan
+            values = {
+                "episode/return": mean,
+                "episode/length": sum(r[2] for r in recent) / episodes if episodes else math.nan,
+                "episode/count": self._finished[policy],
+                "episode/faults": self._faults,
+                "update/learning_rate": rate,
+                **dict(zip(self.metric_names, rest, strict=True)),
+            }
+            if self.is_trained(policy):
+                scores.append(mean)
+            metrics.update({k if len(policies) == 1 else f"{k}/{policy}": v for k, v in values.items()})
+        self.score = sum(scores) / len(scores) if scores else math.nan
+        return metrics
+
+    # -- going on later ----------------------------------------------------------------------------------------------
+
+    def state(self) -> tuple[Tensors, dict[str, Any]]:
+        """Everything that the training goes on from: tensors, and plain values for JSON.
+
+        Tensors other than those of the worlds are the trainer's own: copy them before it goes on.
+        """
+        worlds = (
+            {f"worlds/{k}": v for k, v in snapshot.copy_columns(self.simulation).items()}
+            if self.ranks.is_single
+            else {}
+        )
+        plain = {
+            "iteration": self.iteration,
+            "steps": self.steps,
+            "seconds": self.seconds,
+            "recent": {k: [list(r) for r in v] for k, v in self._recent.items()},
+            "finished": dict(self._finished),
+            "faults": self._faults,
+        }
+        return {**worlds, **self.tensors()}, plain
+
+    def load_state(self, tensors: Tensors, plain: dict[str, Any]) -> None:
+        """Go on from what :meth:`state` gave. A training that is alone goes on bit for bit on the CPU; several processes start new episodes."""
+        known = _checked_state(plain)
+        worlds = {k.removeprefix("worlds/"): v for k, v in tensors.items() if k.startswith("worlds/")}
+        if worlds and self.ranks.is_single:
+            snapshot.restore(self.simulation, worlds)
+        else:  # other episodes than those that the seed began with
+            self.simulation.reset(seeds=(self.config.seed + (known.iteration << 32)) % 2**64)
+        self.load_tensors({k: v for k, v in tensors.items() if not k.startswith("worlds/")})
+        self.iteration, self.steps, self.seconds = known.iteration, known.steps, known.seconds
+        self._reports, self.score = IterationReports(self.device), math.nan
+        self._recent = {k: deque(v) for k, v in known.recent.items()}
+        self._finished = known.finished
+        self._faults = self._earlier_faults = known.faults
+
+
+class _State(NamedTuple):
+    """The plain values of a saved training, see :meth:`Trainer.state`."""
+
+    iteration: int
+    steps: int
+    seconds: float
+    recent: dict[str, list[tuple[float, float, float]]]
+    finished: dict[str, float]
+    faults: float
+
+
+def _checked_state(plain: Mapping[str, Any]) -> _State:
+    """The plain values of a saved training; InputError where they are none that a training saves."""
+    try:
+        iteration, steps, seconds, faults = (
+            plain["iteration"],
+            plain["steps"],
+            as_float(plain["seconds"]),
+            as_float(plain.get("faults", 0.0)),
+        )
+        if (
+            not is_count(iteration)
+            or not is_count(steps)
+            or not 0.0 <= seconds < math.inf
+            or not 0.0 <= faults < math.inf
+        ):
+            raise ValueError
+        recent = {str(name): [_episodes(entry) for entry in entries] for name, entries in plain["recent"].items()}
+        finished = {str(name): as_float(count) for name, count in plain["finished"].items()}
+        if not all(0.0 <= count < math.inf for count in finished.values()):
+            raise ValueError
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise InputError(
+            "the saved training lacks a value that every training saves, or has one that no training can have: take another checkpoint"
+        ) from None
+    return _State(iteration, steps, seconds, recent, finished, faults)
+
+
+def _episodes(entry: Any) -> tuple[float, float, float]:
+    """Episodes that ended in one iteration: their count, and the sums of their returns and lengths."""
+    count, total, length = map(as_float, entry)
+    if not 0.0 < count < math.inf:
+        raise ValueError
+    return count, total, length
+
+
+def _callbacks(given: Iterable[Callback] | Callback) -> list[Callback]:
+    """One callback or several, as a list."""
+    found = [given] if isinstance(given, Callback) or not isinstance(given, Iterable) else list(given)
+    for callback in found:
+        if not isinstance(callback, Callback):
+            raise InputError(
+                f"a callback is an object of a class derived from worldloom.learn.Callback, not {callback!r}"
+            )
+    return found

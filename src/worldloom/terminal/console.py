@@ -1,0 +1,72 @@
+"""What commands print: results on standard output, everything else on standard error."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+
+def out() -> Console:
+    """Standard output. Made anew each time, since tests and JSON output replace it."""
+    return Console(highlight=False)
+
+
+def err() -> Console:
+    """Standard error."""
+    return Console(stderr=True, highlight=False)
+
+
+def print_error(message: str) -> None:
+    """Say on standard error what is wrong; lines are not broken, so that file names can be copied."""
+    err().print(Text.assemble(("worldloom: ", "bold red"), message), soft_wrap=True)
+
+
+def print_warnings(messages: Iterable[str]) -> None:
+    """Say on standard error, a line each, what the user should know about a result."""
+    for message in messages:
+        err().print(Text.assemble(("worldloom: ", "bold yellow"), message), soft_wrap=True)
+
+
+@contextlib.contextmanager
+def keep_stdout_for_json(as_json: bool) -> Iterator[None]:
+    """With ``as_json``: whatever the worlds or other packages print goes to standard error, so that JSON stands alone."""
+    with contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext():
+        yield
+
+
+def print_json(data: Any) -> None:
+    """One JSON document on standard output."""
+    print(json.dumps(_json_safe(data), indent=2, allow_nan=False))
+
+
+def _json_safe(data: Any) -> Any:
+    """``data`` with numbers that JSON cannot hold written as text."""
+    if isinstance(data, dict):
+        return {key: _json_safe(value) for key, value in data.items()}
+    if isinstance(data, (list, tuple)):
+        return [_json_safe(value) for value in data]
+    return str(data) if isinstance(data, float) and not math.isfinite(data) else data
+
+
+def number(value: float) -> str:
+    """A rate or a count for people: ``41.2 million``, ``8,192``."""
+    for size, word in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million")):
+        if abs(value) >= size:
+            return f"{value / size:,.1f} {word}"
+    return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
+
+
+def size(count: float) -> str:
+    """Bytes for people: ``61 B``, ``1.5 MiB``."""
+    for unit in ("B", "KiB", "MiB"):
+        if count < 1024:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:.1f} GiB"

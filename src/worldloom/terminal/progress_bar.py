@@ -1,0 +1,50 @@
+"""A progress bar on standard error, shown only when the wait is long; a line now and then where there is no terminal."""
+
+from __future__ import annotations
+
+import time
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from worldloom.terminal import console
+
+PATIENCE_S = 2.0
+"""How long no progress bar is shown."""
+LINE_EVERY_S = 10.0
+"""Time between two lines where there is no terminal to draw a bar on."""
+
+
+class ProgressBar:
+    """Shows how much of ``total`` is done."""
+
+    def __init__(self, what: str, total: int) -> None:
+        self.progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            console=console.err(),
+            transient=True,
+        )
+        self.task = self.progress.add_task(what, total=total)
+        self.what, self.total = what, total
+        self.due = time.monotonic() + PATIENCE_S
+
+    def __enter__(self) -> ProgressBar:
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        if self.progress.live.is_started:
+            self.progress.stop()
+
+    def show(self, done: int) -> None:
+        self.progress.update(self.task, completed=done)
+        if self.progress.live.is_started or time.monotonic() < self.due:
+            return
+        if self.progress.console.is_terminal:
+            self.progress.start()
+        else:
+            self.due = time.monotonic() + LINE_EVERY_S
+            self.progress.console.print(
+                f"worldloom: {self.what}: {done:,} of {self.total:,}", soft_wrap=True, markup=False
+            )

@@ -1,0 +1,1 @@
+"""One module per library that worlds are adapted to (Gymnasium, JAX, dm_env, PettingZoo, and trainers), named after that library, plus the base class they share. Imports env_layout, world_batch, core and its own library; adapters import no pool and no other adapter but gymnasium."""

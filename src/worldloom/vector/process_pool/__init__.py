@@ -1,0 +1,1 @@
+"""Gymnasium environments in worker processes: the pool, its supervisor, worker start-up, shared memory, SPSC rings and wake-ups. Knows no worlds: imports only core's errors and array checks; what a worker loads (worker_process, shared_memory, spsc_ring, wakeup) imports nothing of worldloom."""

@@ -1,0 +1,229 @@
+"""Arrays that several processes see at once: one piece of memory without a name, cut into arrays.
+
+Worker processes load this file without the rest of worldloom, so it imports nothing of it.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from gymnasium import Space, spaces
+
+INFO_BYTES = 4096
+"""Room for one environment's pickled info; a longer one goes through its worker's socket."""
+INFO_TOO_LONG = -1
+"""The size of an info that did not find room."""
+CACHE_LINE = 64
+NO_SEED = -1
+
+
+def create_anonymous_memory() -> int:
+    """A file descriptor of empty memory. It has no name, so it vanishes with the last process that holds it, however that process ends."""
+    if hasattr(os, "memfd_create"):
+        return os.memfd_create("worldloom-pool", os.MFD_CLOEXEC)
+    with tempfile.TemporaryFile() as file:
+        return os.dup(file.fileno())
+
+
+@dataclass(frozen=True)
+class SpaceLeaf:
+    """One array of a nested space: the keys that lead to it, and its shape and type in a single environment."""
+
+    path: tuple[str | int, ...]
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+
+def space_leaves(space: Space[Any], path: tuple[str | int, ...] = ()) -> list[SpaceLeaf]:
+    """The arrays of ``space``, in a fixed order.
+
+    Raises:
+        TypeError: If a part of it has no fixed shape.
+    """
+    if isinstance(space, spaces.Dict):
+        return [leaf for key, part in space.spaces.items() for leaf in space_leaves(part, (*path, key))]
+    if isinstance(space, spaces.Tuple):
+        return [leaf for index, part in enumerate(space.spaces) for leaf in space_leaves(part, (*path, index))]
+    if isinstance(space, (spaces.Box, spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary)):
+        return [SpaceLeaf(path, tuple(space.shape or ()), np.dtype(space.dtype))]
+    raise TypeError(
+        f"{space} has no fixed shape, so it cannot lie in shared memory: use Box, Discrete, MultiDiscrete, MultiBinary, and Dict or Tuple of them"
+    )
+
+
+class SpaceArrays:
+    """The values of one space for every environment: one array (num_envs, ...) per leaf.
+
+    Args:
+        space: The space of a single environment.
+        arrays: One array per leaf, in the order of :func:`space_leaves`.
+    """
+
+    def __init__(self, space: Space[Any], arrays: Sequence[np.ndarray]) -> None:
+        self.space, self.arrays = space, list(arrays)
+        self.paths = [leaf.path for leaf in space_leaves(space)]
+        self.has_single_leaf = self.paths == [()]
+
+    def put(self, row: int, value: Any) -> None:
+        """Store the value of one environment."""
+        if self.has_single_leaf:
+            self.arrays[0][row] = value
+            return
+        for array, path in zip(self.arrays, self.paths, strict=True):
+            array[row] = value_at(value, path)
+
+    def get(self, row: int) -> Any:
+        """A copy of the value of one environment, as its space describes it."""
+        if self.has_single_leaf:
+            return self.arrays[0][row].copy()
+        return unflatten(self.space, (array[row].copy() for array in self.arrays))
+
+    def put_batch(self, rows: np.ndarray | slice, batch: Any) -> None:
+        """Store the values of several environments.
+
+        Args:
+            rows: Their ids, (n,), or all of them as a slice.
+            batch: The batched value: an array (n, ...) per leaf.
+
+        Raises:
+            ValueError: If a leaf has the wrong shape.
+            TypeError: If a leaf is missing, or of a kind that cannot be converted.
+        """
+        count = len(self.arrays[0]) if isinstance(rows, slice) else len(rows)
+        for array, path in zip(self.arrays, self.paths, strict=True):
+            values = np.asarray(value_at(batch, path))
+            expected = (count, *array.shape[1:])
+            if values.shape != expected:
+                raise ValueError(f"{describe_path(path)} must have shape {expected}, not {values.shape}")
+            if not np.can_cast(values.dtype, array.dtype, "same_kind") and not (
+                array.dtype.kind in "iu" and values.dtype.kind in "iub"
+            ):
+                raise TypeError(f"{describe_path(path)} must be {array.dtype}, not {values.dtype}")
+            array[rows] = values
+
+    def get_batch(self, rows: np.ndarray | None, copy: bool) -> Any:
+        """The batched value of the environments ``rows``, (n,), or of all of them; without ``copy`` all of them are the shared memory itself."""
+        if rows is not None:
+            return unflatten(self.space, (array[rows] for array in self.arrays))
+        return unflatten(self.space, (array.copy() if copy else array for array in self.arrays))
+
+    def copy_rows(self, rows: slice, source: SpaceArrays) -> None:
+        """Take over the values of ``source``."""
+        for array, other in zip(self.arrays, source.arrays, strict=True):
+            array[rows] = other[rows]
+
+
+def value_at(value: Any, path: tuple[str | int, ...]) -> Any:
+    """The part of a nested value that ``path`` leads to."""
+    for key in path:
+        try:
+            value = value[key]
+        except (KeyError, IndexError, TypeError):
+            raise TypeError(f"{describe_path(path)} is missing") from None
+    return value
+
+
+def describe_path(path: tuple[str | int, ...]) -> str:
+    return "it" if not path else "its part " + "".join(f"[{key!r}]" for key in path)
+
+
+def unflatten(space: Space[Any], values: Iterator[Any]) -> Any:
+    """Values of leaves, put together as ``space`` nests them."""
+    if isinstance(space, spaces.Dict):
+        return {key: unflatten(part, values) for key, part in space.spaces.items()}
+    if isinstance(space, spaces.Tuple):
+        return tuple(unflatten(part, values) for part in space.spaces)
+    return next(values)
+
+
+class PoolMemory:
+    """Everything that a pool and its workers share. The parent allocates it, workers attach to it; both cut it in the same way.
+
+    Args:
+        descriptor: The file descriptor of the memory.
+        num_envs: Number of environments.
+        starts: The first environment of every worker, and ``num_envs`` at the end.
+        observation_space: Of a single environment.
+        action_space: Of a single environment.
+        keep_final: Whether the last observations of episodes have a place of their own.
+        allocate: Whether the memory is still empty.
+    """
+
+    def __init__(
+        self,
+        descriptor: int,
+        num_envs: int,
+        starts: Sequence[int],
+        observation_space: Space[Any],
+        action_space: Space[Any],
+        keep_final: bool,
+        allocate: bool = False,
+    ) -> None:
+        workers, n = len(starts) - 1, num_envs
+        line = CACHE_LINE // 8
+        fields: dict[str, tuple[tuple[int, ...], Any]] = {
+            "rewards": ((n,), np.float64),
+            "terminated": ((n,), np.bool_),
+            "truncated": ((n,), np.bool_),
+            "kinds": ((n,), np.uint8),
+            "seeds": ((n,), np.int64),
+            "restarted": ((n,), np.bool_),
+            "info_sizes": ((n,), np.int32),
+            "infos": ((n, INFO_BYTES), np.uint8),
+            "request_slots": ((n,), np.int32),
+            "done_slots": ((n,), np.int32),
+            "request_tails": ((workers, line), np.int64),
+            "done_tails": ((workers, line), np.int64),
+            "target": ((line,), np.int64),
+            "busy_env": ((workers, line), np.int64),
+            "busy_since": ((workers, line), np.float64),
+            "asked": ((workers, line), np.int64),
+        }
+        nested = {
+            "observation": observation_space,
+            "action": action_space,
+            **({"final": observation_space} if keep_final else {}),
+        }
+        for name, space in nested.items():
+            fields.update({f"{name}{k}": ((n, *leaf.shape), leaf.dtype) for k, leaf in enumerate(space_leaves(space))})
+
+        places, size = {}, 0
+        for name, (shape, dtype) in fields.items():
+            places[name] = size
+            size += -(-max(int(np.prod(shape)) * np.dtype(dtype).itemsize, 1) // CACHE_LINE) * CACHE_LINE
+        if allocate:
+            os.ftruncate(descriptor, size)
+        memory = mmap.mmap(descriptor, size)
+        arrays = {name: np.ndarray(shape, dtype, memory, places[name]) for name, (shape, dtype) in fields.items()}
+
+        self.starts = tuple(starts)
+        self.rewards, self.terminated, self.truncated = arrays["rewards"], arrays["terminated"], arrays["truncated"]
+        self.request_kinds, self.seeds, self.restarted = arrays["kinds"], arrays["seeds"], arrays["restarted"]
+        self.info_sizes, self.infos = arrays["info_sizes"], arrays["infos"]
+        self.submission_slots, self.completion_slots = arrays["request_slots"], arrays["done_slots"]
+        self.submission_tails, self.completion_tails = arrays["request_tails"][:, 0], arrays["done_tails"][:, 0]
+        self.target = arrays["target"][:1]
+        self.busy_env, self.busy_since, self.requests_sent = (
+            arrays["busy_env"][:, 0],
+            arrays["busy_since"][:, 0],
+            arrays["asked"][:, 0],
+        )
+        parts = {
+            name: SpaceArrays(space, [arrays[f"{name}{k}"] for k in range(len(space_leaves(space)))])
+            for name, space in nested.items()
+        }
+        self.observations, self.actions, self.final_observations = (
+            parts["observation"],
+            parts["action"],
+            parts.get("final"),
+        )
+
+    def env_slice(self, worker: int) -> slice:
+        """The environments of one worker: neighbours."""
+        return slice(self.starts[worker], self.starts[worker + 1])

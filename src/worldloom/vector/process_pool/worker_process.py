@@ -1,0 +1,224 @@
+"""A worker: a process that owns some environments and answers requests for them, one after the other.
+
+It runs in an interpreter of its own, started by :mod:`worldloom.vector.process_pool.workers`, which loads this file and the two that it imports
+without the rest of worldloom: a worker needs neither Warp nor a GPU. Whatever crosses the socket is therefore made of plain types.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import select
+import signal
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from typing import Any
+
+import cloudpickle  # type: ignore[import-untyped]
+import gymnasium
+
+from .shared_memory import INFO_BYTES, INFO_TOO_LONG, NO_SEED, PoolMemory
+from .spsc_ring import SpscRing, Wakeup, scalar_view
+
+STEP, RESET, RESET_WITH_OPTIONS = 0, 1, 2
+"""What can be asked of an environment."""
+ORPHAN_TIMEOUT_S = 2.0
+"""How long a worker may take to close its environments once the parent has gone."""
+
+
+def main(index: int, control: int, memory: int, worker_wakeup: int, parent_wakeup: int) -> None:
+    """Serve until the parent has gone. The last four are file descriptors."""
+    for descriptor in (control, memory, worker_wakeup, parent_wakeup):
+        os.set_inheritable(descriptor, False)
+    threading.Thread(target=_exit_with_parent, args=(control,), daemon=True).start()
+    worker = WorkerProcess(index, Connection(control), Wakeup(worker_wakeup, None), Wakeup(None, parent_wakeup))
+    try:
+        if worker.set_up(memory):
+            worker.serve()
+    except (EOFError, BrokenPipeError, ConnectionResetError):
+        pass  # the parent has gone
+    finally:
+        worker.close()
+
+
+def _exit_with_parent(control: int) -> None:
+    """Once the parent has gone: if closing takes too long, as in a step that never ends, leave with everything that was started from here."""
+    poller = select.poll()
+    poller.register(control, 0)  # hang-ups only
+    poller.poll()
+    time.sleep(ORPHAN_TIMEOUT_S)
+    os.killpg(0, signal.SIGKILL)
+
+
+class WorkerProcess:
+    """The environments of one worker, and how they answer."""
+
+    def __init__(self, index: int, control: Connection, worker_wakeup: Wakeup, parent_wakeup: Wakeup) -> None:
+        self.index, self.control, self.worker_wakeup, self.parent_wakeup = index, control, worker_wakeup, parent_wakeup
+        self.envs: dict[int, gymnasium.Env[Any, Any]] = {}
+        self.options: dict[str, Any] | None = None
+
+    def set_up(self, descriptor: int) -> bool:
+        """Make the environments, tell their spaces, and attach to the memory; False if they cannot be made."""
+        factories, first, autoreset = cloudpickle.loads(self.control.recv_bytes())
+        current = first
+        try:
+            for current, factory in enumerate(factories, first):
+                self.envs[current] = _make(factory)
+            spaces = [(env.observation_space, env.action_space) for env in self.envs.values()]
+            env = self.envs[first]
+            self.send("made", spaces, dict(env.metadata), env.render_mode)
+        except BaseException:
+            self.send("raised", current, "was made", traceback.format_exc())
+            return False
+        self.same_step, self.next_step = autoreset == "same_step", autoreset == "next_step"
+        memory_layout, seeds = self.control.recv()
+        self.attach(PoolMemory(descriptor, **memory_layout))
+        if seeds is not None:  # in place of a worker that failed
+            for current, seed in zip(list(self.envs), seeds, strict=True):
+                try:
+                    observation, _ = self.envs[current].reset(seed=seed)
+                    self.memory.observations.put(current, observation)
+                except BaseException:
+                    self.send("raised", current, "was reset", traceback.format_exc())
+                    return False
+        self.send("ready")
+        return True
+
+    def attach(self, memory: PoolMemory) -> None:
+        """Take hold of what is shared."""
+        mine = memory.env_slice(self.index)
+        self.memory = memory
+        self.submissions = SpscRing(memory.submission_slots[mine], memory.submission_tails[self.index : self.index + 1])
+        self.completions = SpscRing(memory.completion_slots[mine], memory.completion_tails[self.index : self.index + 1])
+        self.completion_tails, self.target = scalar_view(memory.completion_tails), scalar_view(memory.target)
+        self.request_kinds, self.seeds = scalar_view(memory.request_kinds), scalar_view(memory.seeds)
+        self.rewards, self.terminated, self.truncated = (
+            scalar_view(memory.rewards),
+            scalar_view(memory.terminated),
+            scalar_view(memory.truncated),
+        )
+        self.restarted, self.info_sizes = scalar_view(memory.restarted), scalar_view(memory.info_sizes)
+        self.infos = scalar_view(memory.infos.reshape(-1))
+        self.busy_env, self.busy_since, self.requests_sent = (
+            scalar_view(memory.busy_env),
+            scalar_view(memory.busy_since),
+            scalar_view(memory.requests_sent),
+        )
+        self.requests_handled = self.requests_sent[self.index]
+
+    def serve(self) -> None:
+        """Answer requests until the parent has gone or an environment raises."""
+        while True:
+            current = self.submissions.pop()
+            if current is None:
+                if not self.worker_wakeup.wait():
+                    return
+                while self.requests_handled != self.requests_sent[self.index]:
+                    self.requests_handled += 1
+                    self.handle_request()
+                continue
+            self.busy_env[self.index] = current
+            self.busy_since[self.index] = time.monotonic()
+            try:
+                info = self.step_or_reset(current)
+                blob = _pickle(info) if info else b""
+            except BaseException:
+                doing = "was stepped" if self.request_kinds[current] == STEP else "was reset"
+                self.send("raised", current, doing, traceback.format_exc())
+                return
+            self.busy_since[self.index] = 0.0
+            self.write_info(current, blob)
+            self.completions.push(current)
+            if sum(self.completion_tails) >= self.target[0]:
+                self.parent_wakeup.notify()
+
+    def step_or_reset(self, current: int) -> dict[str, Any]:
+        """Step or reset one environment; everything but the info goes to the shared memory."""
+        env, kind = self.envs[current], self.request_kinds[current]
+        reward: Any = 0.0
+        terminated = truncated = False
+        restarted, self.restarted[current] = self.restarted[current], False
+        if kind != STEP:
+            seed = self.seeds[current]
+            observation, info = env.reset(
+                seed=None if seed == NO_SEED else seed, options=self.options if kind == RESET_WITH_OPTIONS else None
+            )
+        elif self.next_step and (self.terminated[current] or self.truncated[current]):
+            observation, info = env.reset()
+        elif restarted:  # its episode was lost with the last worker, and it is at the start of another
+            self.rewards[current], self.terminated[current], self.truncated[current] = 0.0, False, True
+            return {"restarted": True}
+        else:
+            observation, reward, terminated, truncated, info = env.step(self.memory.actions.get(current))
+            if self.same_step and (terminated or truncated):
+                self.memory.final_observations.put(current, observation)  # type: ignore[union-attr]
+                last = info
+                observation, info = env.reset()
+                if last:
+                    info = {**info, "final_info": last}
+        self.memory.observations.put(current, observation)
+        self.rewards[current], self.terminated[current], self.truncated[current] = reward, terminated, truncated
+        return info
+
+    def write_info(self, current: int, blob: bytes) -> None:
+        """Leave a pickled info where the parent finds it: in shared memory, or in the socket if it is too long."""
+        if len(blob) > INFO_BYTES:
+            self.send("info", current, blob)
+            self.info_sizes[current] = INFO_TOO_LONG
+            return
+        start = current * INFO_BYTES
+        self.infos[start : start + len(blob)] = blob
+        self.info_sizes[current] = len(blob)
+
+    def handle_request(self) -> None:
+        """Do what came through the socket: keep reset options, call a method of every environment, or set an attribute."""
+        serial, verb, name, payload = self.control.recv()
+        current = next(iter(self.envs))
+        results: list[Any] = []
+        try:
+            if verb == "options":
+                self.options = cloudpickle.loads(payload)
+            elif verb == "call":
+                arguments, keywords = cloudpickle.loads(payload)
+                for current in self.envs:
+                    found = self.envs[current].get_wrapper_attr(name)
+                    results.append(found(*arguments, **keywords) if callable(found) else found)
+            else:
+                for current, value in zip(self.envs, cloudpickle.loads(payload), strict=True):
+                    self.envs[current].set_wrapper_attr(name, value)
+            self.send("answer", serial, _pickle(results))
+        except Exception:
+            self.send("refusal", serial, current, traceback.format_exc())
+
+    def send(self, verb: str, *details: Any) -> None:
+        """Send a message to the parent; spaces may be of the user's own classes."""
+        self.control.send_bytes(_pickle((verb, *details)))
+
+    def close(self) -> None:
+        """Close the environments, whatever they say to it."""
+        for env in self.envs.values():
+            with contextlib.suppress(Exception):
+                env.close()
+
+
+def _make(
+    factory: Callable[[], gymnasium.Env[Any, Any]] | tuple[str | gymnasium.envs.registration.EnvSpec, dict[str, Any]],
+) -> gymnasium.Env[Any, Any]:
+    if isinstance(factory, tuple):
+        id_or_spec, arguments = factory
+        return gymnasium.make(id_or_spec, **arguments)
+    return factory()
+
+
+def _pickle(value: Any) -> bytes:
+    """``value`` as bytes; what the user's main program defines needs the slower pickler."""
+    try:
+        return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
+    except Exception:
+        blob: bytes = cloudpickle.dumps(value)
+        return blob

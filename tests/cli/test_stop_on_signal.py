@@ -1,0 +1,83 @@
+"""Ctrl-C and SIGTERM while a training runs: it saves, says how to go on, and leaves with the right code."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from runs_compared import FEW, SMALL, STEPS, assert_equal_runs, ended
+
+from worldloom.cli.training.stop_on_signal import StopOnSignal
+from worldloom.learn.runs.checkpoints import Checkpoints
+from worldloom.learn.runs.run_folder import read_metrics
+from worldloom.learn.runs.run_recorder import RunRecorder
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_in_good_order(worldloom, tmp_path, monkeypatch, number):
+    common = ("CartPole-v1", *FEW, *SMALL["ppo"], "--schedule", "linear", "--total-steps", str(6 * STEPS["ppo"]))
+    assert worldloom("train", *common, "--run-dir", tmp_path / "straight")[0] == 0
+    note = RunRecorder.on_iteration
+
+    def told(self, trainer, progress):
+        note(self, trainer, progress)
+        if progress.iteration == 3:
+            signal.raise_signal(number)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(RunRecorder, "on_iteration", told)
+        code, out, _ = worldloom("train", *common, "--run-dir", tmp_path / "parts")
+    assert code == 128 + number
+    assert f"worldloom train --resume --run-dir {tmp_path / 'parts'}" in out
+    assert (tmp_path / "parts" / "curve.png").exists()
+    assert read_metrics(tmp_path / "parts")[-1]["iteration"] == 3
+    assert worldloom("train", *common, "--resume", "auto", "--run-dir", tmp_path / "parts")[0] == 0
+    assert_equal_runs(tmp_path / "parts", tmp_path / "straight")
+
+
+def test_the_second_signal_leaves_at_once(monkeypatch, capfd):
+    left = []
+    monkeypatch.setattr(os, "_exit", left.append)
+    before = signal.getsignal(signal.SIGTERM)
+    with StopOnSignal() as stopping:
+        signal.raise_signal(signal.SIGTERM)
+        assert stopping.code == 143 and not left
+        signal.raise_signal(signal.SIGINT)
+    assert left == [130]
+    assert signal.getsignal(signal.SIGTERM) is before
+    assert "once more to leave at once" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_process_that_is_told_to_end_saves(tmp_path, number):
+    folder = tmp_path / "run"
+    command = [
+        sys.executable,
+        "-m",
+        "worldloom",
+        "train",
+        "CartPole-v1",
+        "--total-steps",
+        str(10**9),
+        *FEW,
+        *SMALL["ppo"],
+        "--run-dir",
+        str(folder),
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        for _ in range(1000):
+            if process.poll() is not None or ((folder / "metrics.jsonl").exists() and len(read_metrics(folder)) > 2):
+                break
+            time.sleep(0.1)
+        process.send_signal(number)
+        said, _ = process.communicate(timeout=120)
+    assert process.returncode == 128 + number, said
+    assert "--resume" in said
+    tensors, _, rows = ended(folder)
+    assert (
+        tensors
+        and rows[-1]["iteration"]
+        == Checkpoints(folder / "checkpoints").load(Checkpoints(folder / "checkpoints").latest()).iteration
+    )

@@ -1,0 +1,84 @@
+"""Tuned settings: they change what they say, and every entry is of a world and an algorithm that there are."""
+
+import pytest
+
+from worldloom.atari.games.game_table import GAMES as ALL_GAMES
+from worldloom.atari.training_defaults import GAMES, atari_defaults
+from worldloom.core.registry.registry import definition, registered, unavailable
+from worldloom.learn.agents.agent_group import agent_counts, parse_agents
+from worldloom.learn.algorithms.ppo import PPOConfig
+from worldloom.learn.algorithms.registry import ALGORITHMS
+from worldloom.learn.config import tuned_defaults as defaults
+from worldloom.learn.config.tuned_defaults import (
+    SHARED_POLICIES,
+    TUNED_SETTINGS,
+    build_config,
+    has_tuned_config,
+    tuned_config,
+)
+
+
+def test_settings_change_as_the_entry_says(monkeypatch):
+    monkeypatch.setitem(
+        defaults.TUNED_SETTINGS, ("Pond-v0", "ppo"), {"gamma": 0.9, "policy.hidden": (7,), "policy.shared": True}
+    )
+    config = tuned_config("Pond-v0", "ppo", PPOConfig)
+    assert isinstance(config, PPOConfig)
+    assert (config.gamma, config.policy.hidden, config.policy.shared) == (0.9, (7,), True)
+    assert (config.epochs, config.policy.activation) == (PPOConfig().epochs, PPOConfig().policy.activation)
+
+
+def test_worlds_without_an_entry_get_the_algorithms_own():
+    assert tuned_config("Nowhere-v0", "ppo", PPOConfig) == PPOConfig()
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_every_entry_can_be_used(algorithm):
+    for world, name in TUNED_SETTINGS:
+        assert world in {**registered(), **unavailable()} and name in ALGORITHMS
+        if name == algorithm:
+            tuned_config(world, algorithm, ALGORITHMS[algorithm][1])
+
+
+@pytest.mark.parametrize("gpu", [True, False])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_ataris_games_have_settings_on_every_device(algorithm, gpu):
+    for game in ("Pong", "Alien", *(name for name, _ in GAMES)):
+        config = build_config(ALGORITHMS[algorithm][1], atari_defaults(f"{game}-v5", algorithm, gpu))
+        assert config.clip_rewards and config.episodic_life and config.precision == ("bf16" if gpu else "fp32")
+        assert (config.num_envs >= 128) == gpu
+        if algorithm == "vtrace":
+            assert config.num_envs % config.batches == 0
+        if algorithm == "ppo":
+            assert config.num_steps % config.minibatches == 0 or config.num_envs % config.minibatches == 0
+
+
+def test_a_games_settings_are_found_however_it_is_named():
+    wanted = atari_defaults("Pong-v5", "ppo", True)
+    assert wanted != atari_defaults("Alien-v5", "ppo", True)
+    assert atari_defaults("ALE/Pong-v5", "ppo", True) == atari_defaults("Pong-v5:frame_skip=2", "ppo", True) == wanted
+    assert atari_defaults("Pong-v5+Breakout-v5", "ppo", True) == atari_defaults("Alien-v5", "ppo", True)
+    assert (
+        tuned_config("Pong-v5:noop_max=1", "ppo", PPOConfig, "cpu")
+        == tuned_config("Pong-v5", "ppo", PPOConfig, "cpu")
+        == build_config(PPOConfig, atari_defaults("Pong-v5", "ppo", False))
+    )
+    assert (
+        has_tuned_config("Pong-v5", "dqn")
+        and has_tuned_config("CartPole-v1", "ppo")
+        and not has_tuned_config("Nowhere-v0", "ppo")
+    )
+
+
+def test_every_game_with_settings_of_its_own_is_one():
+    assert {name for name, _ in GAMES} <= {game.id for game in ALL_GAMES} and {name for _, name in GAMES} <= set(
+        ALGORITHMS
+    )
+
+
+def test_whoever_shares_a_policy_is_there_and_everybody_has_one():
+    for world, policies in SHARED_POLICIES.items():
+        made = definition(world)
+        assert {member.table for agents in policies.values() for member in parse_agents(agents, made)} == set(
+            agent_counts(made)
+        )
