@@ -20,4 +20,4 @@ def push(ball: Ball):
 
 @wl.system
 def rule(ball: Ball, world: Table):
-    push(ball)  # WRONG: 'push' is a system, which the engine calls
+    push(ball)  # WRONG: 'push' is a system, which only the engine calls

@@ -20,6 +20,6 @@ class Space(wl.World):
 
 @wl.system
 def act(bullet: Bullet):
-    bullet.despawn()  # WRONG: it changes who there is, but it is in 'observe'
+    bullet.despawn()  # WRONG: it spawns or despawns entities, but it is in 'observe'
 
 wl.register("Wrong-v0", world=Space, entities={Ship: 2, Bullet: wl.UpTo(64)}, observe=[act])

@@ -20,6 +20,6 @@ class Space(wl.World):
 
 @wl.system
 def act(bullet: Bullet):
-    bullet.power = bullet.despawn()  # WRONG: 'despawn\(\)' gives no value
+    bullet.power = bullet.despawn()  # WRONG: 'despawn\(\)' returns no value
 
 wl.register("Wrong-v0", world=Space, entities={Ship: 2, Bullet: wl.UpTo(64)}, step=[act])

@@ -14,4 +14,4 @@ class Table(wl.World):
 
 @wl.system
 def rule(ball: Ball, world: Table):
-    ball.cards[world.integer(5)] += 1  # WRONG: a random number in the place that is changed would be drawn twice
+    ball.cards[world.integer(5)] += 1  # WRONG: a random number in the target of the assignment would be drawn twice

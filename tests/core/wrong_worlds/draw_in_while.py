@@ -15,5 +15,5 @@ class Table(wl.World):
 
 @wl.system
 def rule(ball: Ball, world: Table):
-    while world.random() < 0.5:  # WRONG: a random number cannot be drawn in a condition
+    while world.random() < 0.5:  # WRONG: a random number cannot be drawn in the condition of a loop
         ball.hits += 1

@@ -15,4 +15,4 @@ class Table(wl.World):
 
 @wl.system
 def rule(world: Table):
-    world.step = 0  # WRONG: 'step' is kept by the engine
+    world.step = 0  # WRONG: 'step' is written by the engine and cannot be changed

@@ -17,6 +17,6 @@ class Space(wl.World):
 
 @wl.system
 def act(ship: Ship, world: Space):
-    hit = Hit(ship.ref)  # WRONG: an entity is not made by calling its class
+    hit = Hit(ship.ref)  # WRONG: an entity is not created by calling its class
 
 wl.register("Wrong-v0", world=Space, entities={Ship: 2, Hit: wl.UpTo(64)}, step=[act])

@@ -15,5 +15,5 @@ class Table(wl.World):
 
 @wl.system
 def rule(ball: Ball, world: Table):
-    if ball.hits in ():  # WRONG: nothing is in an empty list
+    if ball.hits in ():  # WRONG: an empty list contains nothing
         ball.x = 1.0

@@ -14,5 +14,5 @@ class Table(wl.World):
 
 
 @wl.system
-def rule(wp: Ball):  # WRONG: 'wp' is a name that the engine keeps for itself
+def rule(wp: Ball):  # WRONG: 'wp' is a name reserved by the engine
     wp.x = 1.0

@@ -19,7 +19,7 @@ class Table(wl.World):
 def rule(world: Table):
     for ball in world.all(Ball):
         ball.position += wl.vec2(1.0, 0.0)
-    for other in world.near(Ball, wl.vec2(0.0, 0.0), 1.0):  # WRONG: it looks for neighbours by 'position' of Ball and changes it in the same system
+    for other in world.near(Ball, wl.vec2(0.0, 0.0), 1.0):  # WRONG: it searches Ball by 'position' and changes 'position' in the same system
         world.total += other.x
 
 

@@ -17,7 +17,7 @@ class Table(wl.World):
 
 @wl.system
 def rule(ball: Ball, world: Table):
-    for other in world.near(Ball, ball.position, 1.0, by="x"):  # WRONG: neighbours are found by a vec2 or a vec3, but 'x' of Ball is float
+    for other in world.near(Ball, ball.position, 1.0, by="x"):  # WRONG: wrong type: neighbours are searched by a vec2 or a vec3, but 'x' of Ball is float
         ball.hits += 1
 
 

@@ -17,7 +17,7 @@ class Table(wl.World):
 
 @wl.system
 def rule(ball: Ball, world: Table):
-    found = world.near(Ball, ball.position, 1.0)  # WRONG: world.near\(...\) is there to be looped over
+    found = world.near(Ball, ball.position, 1.0)  # WRONG: world.near\(...\) can only be looped over
     ball.hits = 1
 
 

@@ -17,7 +17,7 @@ class Table(wl.World):
 
 @wl.system
 def rule(ball: Ball, world: Table):
-    for other in world.near(Ball, wl.vec3(0.0, 0.0, 0.0), 1.0):  # WRONG: the position that world.near looks from is vec2, but the value is vec3
+    for other in world.near(Ball, wl.vec3(0.0, 0.0, 0.0), 1.0):  # WRONG: wrong type: the position given to world.near is vec2, but the value is vec3
         ball.hits += 1
 
 

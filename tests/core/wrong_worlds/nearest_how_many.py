@@ -17,7 +17,7 @@ class Table(wl.World):
 
 @wl.system
 def rule(ball: Ball, world: Table):
-    for other in world.nearest(Ball, ball.position, ball.hits):  # WRONG: how many world.nearest gives is a number written out, from 1 to 64
+    for other in world.nearest(Ball, ball.position, ball.hits):  # WRONG: the k of world.nearest is an integer literal from 1 to 64
         ball.x = other.x
 
 

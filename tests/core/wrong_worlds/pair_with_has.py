@@ -21,5 +21,5 @@ class Solid(wl.Components):
 
 
 @wl.system
-def rule(a: Ball, b: wl.Has(Solid)):  # WRONG: a pair is of two kinds of entity, not of what wl.Has finds
+def rule(a: Ball, b: wl.Has(Solid)):  # WRONG: a pair consists of two kinds of entity, not of wl.Has queries
     a.hits += 1

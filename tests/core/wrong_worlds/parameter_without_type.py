@@ -14,5 +14,5 @@ class Table(wl.World):
 
 
 @wl.system
-def rule(ball):  # WRONG: parameter 'ball' stands for no entity and no world
+def rule(ball):  # WRONG: parameter 'ball' is neither an entity nor a world
     ball.x = 1.0

@@ -15,4 +15,4 @@ class Table(wl.World):
 @wl.system
 def rule(ball: Ball, world: Table):
     for other in world.all(Ball):
-        other.small += 1  # WRONG: 'small' is uint8, too narrow to be added to by many at once
+        other.small += 1  # WRONG: 'small' is uint8, too narrow for accumulation by several entities

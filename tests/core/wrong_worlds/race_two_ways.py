@@ -17,4 +17,4 @@ class Table(wl.World):
 def rule(ball: Ball, world: Table):
     for other in world.all(Ball):
         other.hits += 1
-        other.hits = max(other.hits, 5)  # WRONG: race: 'hits' is changed in two ways whose order matters
+        other.hits = max(other.hits, 5)  # WRONG: race: 'hits' is accumulated with two operators whose order matters

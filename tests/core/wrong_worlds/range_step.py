@@ -15,5 +15,5 @@ class Table(wl.World):
 
 @wl.system
 def rule(ball: Ball, world: Table):
-    for i in range(0, 5, ball.hits):  # WRONG: the step of range\(\) is a number written out, and not 0
+    for i in range(0, 5, ball.hits):  # WRONG: the step of range\(\) is an integer literal other than 0
         ball.x += 1.0

@@ -15,5 +15,5 @@ class Table(wl.World):
 
 @wl.system
 def rule(ball: Ball, world: Table):
-    if ball.mate == None:  # WRONG: 'mate' refers to 'Nobody', which is no kind of entity
+    if ball.mate == None:  # WRONG: 'mate' refers to 'Nobody', which is not a kind of entity here
         ball.x = 1.0

@@ -4,4 +4,4 @@ import worldloom as wl
 
 
 class Ball(wl.Entity):
-    id: int  # WRONG: 'id' is a name that the engine keeps for itself
+    id: int  # WRONG: 'id' is a name reserved for the engine

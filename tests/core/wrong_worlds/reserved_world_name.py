@@ -4,4 +4,4 @@ import worldloom as wl
 
 
 class Table(wl.World):
-    step: int  # WRONG: 'step' is a name that the engine keeps for itself
+    step: int  # WRONG: 'step' is a name reserved for the engine

@@ -23,4 +23,4 @@ class Yard(wl.World):
 def rule(robot: Robot, world: Yard):
     for ray in wl.share(robot.hits):
         robot.ranges[ray] = 0.0
-        robot.ranges[ray + 4] = 1.0  # WRONG: race: a turn's element of 'ranges' is another turn's too, 4 places behind its own
+        robot.ranges[ray + 4] = 1.0  # WRONG: race: two iterations use the same element of 'ranges', at offsets 0 and 4

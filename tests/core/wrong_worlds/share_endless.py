@@ -22,5 +22,5 @@ class Yard(wl.World):
 @wl.system(threads=32)
 def rule(robot: Robot, world: Yard):
     for ray in wl.share(8):
-        while True:  # WRONG: a turn of a shared loop cannot leave it
+        while True:  # WRONG: an iteration of a shared loop cannot leave the loop, since the others run at the same time
             robot.hits += 1

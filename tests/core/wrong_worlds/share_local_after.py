@@ -23,4 +23,4 @@ class Yard(wl.World):
 def rule(robot: Robot, world: Yard):
     for ray in wl.share(8):
         found = float(ray)
-    robot.x = found  # WRONG: 'found' may have no value yet
+    robot.x = found  # WRONG: 'found' may be unassigned here

@@ -21,4 +21,4 @@ class Yard(wl.World):
 
 @wl.system(threads=32)
 def rule(robot: Robot, world: Yard):
-    robot.hits = wl.share(8)  # WRONG: is there to be looped over
+    robot.hits = wl.share(8)  # WRONG: wl.share\(...\) can only be looped over

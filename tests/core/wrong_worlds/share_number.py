@@ -22,4 +22,4 @@ class Yard(wl.World):
 @wl.system(threads=32)
 def rule(robot: Robot, world: Yard):
     for ray in wl.share(8):
-        ray = 2  # WRONG: 'ray' is the number of the turn
+        ray = 2  # WRONG: 'ray' is the loop variable of a shared loop and cannot be assigned

@@ -22,5 +22,5 @@ class Yard(wl.World):
 @wl.system(threads=32)
 def rule(robot: Robot, world: Yard):
     ray = 3
-    for ray in wl.share(8):  # WRONG: 'ray' has a value before the shared loop
+    for ray in wl.share(8):  # WRONG: 'ray' is assigned before the shared loop
         robot.hits += 1

@@ -21,5 +21,5 @@ class Yard(wl.World):
 
 @wl.system
 def rule(world: Yard):
-    for ray in wl.share(8):  # WRONG: a shared loop stands in a system over one entity
+    for ray in wl.share(8):  # WRONG: a shared loop needs a system over one entity, whose threads share it
         world.total += 1.0

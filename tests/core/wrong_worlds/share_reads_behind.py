@@ -22,4 +22,4 @@ class Yard(wl.World):
 @wl.system(threads=32)
 def rule(robot: Robot, world: Yard):
     for ray in wl.share(4):
-        robot.ranges[ray] = robot.ranges[ray + 1]  # WRONG: race: a turn's element of 'ranges' is another turn's too, 1 places behind its own
+        robot.ranges[ray] = robot.ranges[ray + 1]  # WRONG: race: two iterations use the same element of 'ranges', at offsets 0 and 1

@@ -22,4 +22,4 @@ class Yard(wl.World):
 @wl.system(threads=32)
 def rule(robot: Robot, world: Yard):
     for ray in wl.share(8):
-        robot.ranges[ray] = robot.ranges[7 - ray]  # WRONG: a turn reads 'ranges' while other turns
+        robot.ranges[ray] = robot.ranges[7 - ray]  # WRONG: race: an iteration reads 'ranges' while other iterations of the same loop write it

@@ -23,4 +23,4 @@ class Yard(wl.World):
 def rule(robot: Robot, world: Yard):
     for ray in wl.share(8):
         robot.hits += 1
-        robot.ranges[ray] = float(robot.hits)  # WRONG: a turn reads 'hits' while other turns
+        robot.ranges[ray] = float(robot.hits)  # WRONG: race: an iteration reads 'hits' while other iterations of the same loop write it

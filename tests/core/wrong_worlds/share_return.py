@@ -23,4 +23,4 @@ class Yard(wl.World):
 def rule(robot: Robot, world: Yard):
     for ray in wl.share(8):
         if ray > 3:
-            return  # WRONG: a turn of a shared loop cannot leave it
+            return  # WRONG: an iteration of a shared loop cannot leave the loop, since the others run at the same time

@@ -22,4 +22,4 @@ class Yard(wl.World):
 @wl.system(threads=32)
 def rule(robot: Robot, world: Yard):
     for ray in wl.share(8):
-        world.spawn(Spark)  # WRONG: a turn of a shared loop cannot spawn
+        world.spawn(Spark)  # WRONG: an iteration of a shared loop cannot spawn entities: their order would be that of the iterations

@@ -23,4 +23,4 @@ class Yard(wl.World):
 def rule(robot: Robot, world: Yard):
     for ray in wl.share(8):
         robot.counts[ray] = 1
-        robot.counts[(ray + 1) % 8] += 1  # WRONG: turns store their own elements of 'counts'
+        robot.counts[(ray + 1) % 8] += 1  # WRONG: race: iterations store their own elements of 'counts' and accumulate into others

@@ -22,4 +22,4 @@ class Yard(wl.World):
 @wl.system(threads=32)
 def rule(robot: Robot, world: Yard):
     for ray in wl.share(8):
-        robot.x += 0.1  # WRONG: the sum 'x' would depend on the order of the turns
+        robot.x += 0.1  # WRONG: the sum 'x' would depend on the order of the iterations, which run at the same time

@@ -22,4 +22,4 @@ class Yard(wl.World):
 @wl.system(threads=32)
 def rule(robot: Robot, world: Yard):
     for ray in wl.share(5):
-        robot.ranges[ray + 4] = 0.0  # WRONG: overflow: 5 turns from 4 on do not fit into 'ranges'
+        robot.ranges[ray + 4] = 0.0  # WRONG: overflow: 5 iterations from index 4 do not fit into 'ranges' of size 8

@@ -22,4 +22,4 @@ class Yard(wl.World):
 @wl.system(threads=32)
 def rule(robot: Robot, world: Yard):
     for ray in wl.share(9):
-        robot.ranges[ray] = 0.0  # WRONG: overflow: 9 turns do not fit into 'ranges'
+        robot.ranges[ray] = 0.0  # WRONG: overflow: 9 iterations do not fit into 'ranges' of size 8

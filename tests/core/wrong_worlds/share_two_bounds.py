@@ -21,5 +21,5 @@ class Yard(wl.World):
 
 @wl.system(threads=32)
 def rule(robot: Robot, world: Yard):
-    for ray in wl.share(2, 8):  # WRONG: wl.share takes the number of turns
+    for ray in wl.share(2, 8):  # WRONG: wl.share takes the number of iterations
         robot.hits += 1

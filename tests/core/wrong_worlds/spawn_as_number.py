@@ -20,6 +20,6 @@ class Space(wl.World):
 
 @wl.system
 def act(ship: Ship, world: Space):
-    ship.fuel = float(world.spawn(Bullet))  # WRONG: world.spawn\(...\) stands on a line of its own
+    ship.fuel = float(world.spawn(Bullet))  # WRONG: world.spawn\(...\) is a statement of its own, or the right side of '='
 
 wl.register("Wrong-v0", world=Space, entities={Ship: 2, Bullet: wl.UpTo(64)}, step=[act])

@@ -20,6 +20,6 @@ class Space(wl.World):
 
 @wl.system
 def act(ship: Ship, world: Space):
-    world.spawn(Bullet)  # WRONG: it changes who there is, but it is in 'observe'
+    world.spawn(Bullet)  # WRONG: it spawns or despawns entities, but it is in 'observe'
 
 wl.register("Wrong-v0", world=Space, entities={Ship: 2, Bullet: wl.UpTo(64)}, observe=[act])

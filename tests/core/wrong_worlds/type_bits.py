@@ -15,4 +15,4 @@ class Table(wl.World):
 
 @wl.system
 def rule(ball: Ball, world: Table):
-    ball.hits = ball.x & 3  # WRONG: wrong type: bits are taken of whole numbers only
+    ball.hits = ball.x & 3  # WRONG: wrong type: bit operators take integers only

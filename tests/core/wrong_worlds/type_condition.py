@@ -14,5 +14,5 @@ class Table(wl.World):
 
 @wl.system
 def rule(ball: Ball, world: Table):
-    if ball.place:  # WRONG: vec2 is no condition
+    if ball.place:  # WRONG: vec2 is not a condition
         ball.place = wl.vec2(0.0, 0.0)

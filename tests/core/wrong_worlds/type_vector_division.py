@@ -14,4 +14,4 @@ class Table(wl.World):
 
 @wl.system
 def rule(ball: Ball, world: Table):
-    ball.place = ball.place / 2  # WRONG: vectors of whole numbers are not divided
+    ball.place = ball.place / 2  # WRONG: vectors of integers cannot be divided

@@ -17,4 +17,4 @@ class Table(wl.World):
 def rule(ball: Ball, world: Table):
     for i in range(ball.hits):
         last = i
-    ball.hits = last  # WRONG: 'last' may have no value yet
+    ball.hits = last  # WRONG: 'last' may be unassigned here

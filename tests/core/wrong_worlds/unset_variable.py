@@ -17,4 +17,4 @@ class Table(wl.World):
 def rule(ball: Ball, world: Table):
     if ball.x > 0.0:
         sign = 1.0
-    ball.x = sign  # WRONG: 'sign' may have no value yet
+    ball.x = sign  # WRONG: 'sign' may be unassigned here

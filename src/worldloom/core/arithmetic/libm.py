@@ -1,8 +1,9 @@
-"""The elementary functions of the C library: the very functions that Warp's CPU compiler links kernels to.
+"""The elementary functions of the C library: the functions that Warp's CPU compiler links kernels to.
 
-Warp's compiler library (``warp-clang``) hands the addresses of its own ``sinf``, ``expf`` and so on to the kernels it compiles. It does
-not contain them: they are symbols of the C mathematics library of the process, of which there is one. Calling that library gives
-interpreted systems the bits of compiled ones on every processor; ``tests/core/python/test_libm.py`` compares the addresses.
+Warp's compiler library (``warp-clang``) passes the addresses of ``sinf``, ``expf`` and so on to the kernels that it
+compiles. It does not contain them: they are symbols of the C mathematics library of the process. Calling that library
+gives interpreted systems the bits of compiled ones on every processor; ``tests/core/arithmetic/test_libm.py`` compares
+the addresses.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ def function(name: str, width: int) -> Callable[..., float]:
     """The C function ``name`` for floats of ``width`` bits, 32 or 64; it takes numbers and returns a Python float."""
     if name not in (*UNARY, *BINARY, "fma"):
         raise KeyError(name)
-    found: Any = _library[symbol(name, width)]
+    function: Any = _library[symbol(name, width)]
     kind = ctypes.c_float if width == 32 else ctypes.c_double
-    found.restype = kind
-    found.argtypes = [kind] * (1 if name in UNARY else 2 if name in BINARY else 3)
-    made: Callable[..., float] = found
-    return made
+    function.restype = kind
+    function.argtypes = [kind] * (1 if name in UNARY else 2 if name in BINARY else 3)
+    typed: Callable[..., float] = function
+    return typed

@@ -1,4 +1,4 @@
-"""Functions of matrices, in the order of Warp's ``mat.h``. A matrix is the row of its numbers, row by row."""
+"""Functions of matrices, with the operations in the order of Warp's ``mat.h``. Numbers are in row-major order."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import warp as wp
 
-from worldloom.core.arithmetic.scalars import Function, ScalarMath, numbers
+from worldloom.core.arithmetic.scalars import Function, ScalarMath, scalar_math
 from worldloom.core.arithmetic.values import interpreted
 from worldloom.core.model.fields import canonical, scalar_of, shape_of
 
@@ -20,58 +20,58 @@ class Matrix:
     """Functions of matrices of one type."""
 
     def __init__(self, dtype: Any) -> None:
-        self.of: ScalarMath = numbers(scalar_of(dtype))
+        self.of: ScalarMath = scalar_math(scalar_of(dtype))
         self.rows, self.columns = shape_of(dtype)
-        self.made = interpreted(dtype)
+        self.create = interpreted(dtype)
 
     def times_vector(self, result: Any) -> Function:
-        """The columns, each times its number of the vector, added one after the other."""
-        columns, made = self.columns, interpreted(result)
+        """The sum of the columns, each times its number of the vector, in order."""
+        columns, create = self.columns, interpreted(result)
         starts = range(0, self.rows * columns, columns)
 
         def mul(m: Any, v: Any) -> Any:
             entries, factors = tuple(m), tuple(v)
-            found = []
+            values = []
             for start in starts:
                 total = entries[start] * factors[0]
                 for k in range(1, columns):
                     total = total + entries[start + k] * factors[k]
-                found.append(total)
-            return made(found)
+                values.append(total)
+            return create(values)
 
         return mul
 
     def vector_times(self, result: Any) -> Function:
-        """The rows, each times its number of the vector, added one after the other."""
-        rows, columns, made = self.rows, self.columns, interpreted(result)
+        """The sum of the rows, each times its number of the vector, in order."""
+        rows, columns, create = self.rows, self.columns, interpreted(result)
 
         def mul(v: Any, m: Any) -> Any:
             entries, factors = tuple(m), tuple(v)
-            found = []
+            values = []
             for k in range(columns):
                 total = entries[k] * factors[0]
                 for i in range(1, rows):
                     total = total + entries[i * columns + k] * factors[i]
-                found.append(total)
-            return made(found)
+                values.append(total)
+            return create(values)
 
         return mul
 
     def times_matrix(self, other: Any, result: Any) -> Function:
         """The product of two matrices; Warp fuses its products with its sums."""
-        rows, inner, columns, made = self.rows, self.columns, shape_of(other)[1], interpreted(result)
+        rows, inner, columns, create = self.rows, self.columns, shape_of(other)[1], interpreted(result)
         zero, fma = self.of.zero, self.of.fma
 
         def mul(a: Any, b: Any) -> Any:
             left, right = tuple(a), tuple(b)
-            found = []
+            values = []
             for i in range(rows):
                 for j in range(columns):
                     total = zero
                     for k in range(inner):
                         total = fma(left[i * inner + k], right[k * columns + j], total)
-                    found.append(total)
-            return made(found)
+                    values.append(total)
+            return create(values)
 
         return mul
 
@@ -87,12 +87,12 @@ class Matrix:
         return ddot
 
     def transpose(self, result: Any) -> Function:
-        places = [i * self.columns + j for j in range(self.columns) for i in range(self.rows)]
-        made = interpreted(result)
+        order = [i * self.columns + j for j in range(self.columns) for i in range(self.rows)]
+        create = interpreted(result)
 
         def transpose(m: Any) -> Any:
             entries = tuple(m)
-            return made([entries[place] for place in places])
+            return create([entries[index] for index in order])
 
         return transpose
 
@@ -108,55 +108,55 @@ class Matrix:
         return trace
 
     def get_diag(self, result: Any) -> Function:
-        step, made = self.columns + 1, interpreted(result)
-        return lambda m: made(tuple(m)[::step])
+        step, create = self.columns + 1, interpreted(result)
+        return lambda m: create(tuple(m)[::step])
 
     def determinant(self) -> Function:
         return (_determinant_2, _determinant_3, _determinant_4(self.of))[self.rows - 2]
 
     def inverse(self) -> Function:
-        of, made, determinant = self.of, self.made, self.determinant()
-        nothing = made([of.zero] * (self.rows * self.columns))
+        of, create, determinant = self.of, self.create, self.determinant()
+        zeros = create([of.zero] * (self.rows * self.columns))
         if self.rows == 4:
-            return _inverse_4(of, made, nothing)
+            return _inverse_4(of, create, zeros)
         adjugate = _adjugate_2 if self.rows == 2 else _adjugate_3
 
         def inverse(m: Any) -> Any:
-            found = determinant(m)
-            # a determinant that is not a number is different from 0, which only the larger matrices ask for
-            if (found == found if adjugate is _adjugate_2 else True) and found != of.zero:
-                factor = of.one / found
-                return made([number * factor for number in adjugate(*tuple(m))])
-            return nothing
+            value = determinant(m)
+            # NaN differs from 0; only the test for 2 x 2 matrices excludes it, as in Warp
+            if (value == value if adjugate is _adjugate_2 else True) and value != of.zero:
+                factor = of.one / value
+                return create([number * factor for number in adjugate(*tuple(m))])
+            return zeros
 
         return inverse
 
 
 def diagonal(result: Any) -> Function:
     """``diag``: the matrix with a vector on its diagonal."""
-    rows, made, zero = shape_of(result)[0], interpreted(result), numbers(scalar_of(result)).zero
+    rows, create, zero = shape_of(result)[0], interpreted(result), scalar_math(scalar_of(result)).zero
 
     def diag(v: Any) -> Any:
-        found = [zero] * (rows * rows)
-        found[:: rows + 1] = tuple(v)
-        return made(found)
+        values = [zero] * (rows * rows)
+        values[:: rows + 1] = tuple(v)
+        return create(values)
 
     return diag
 
 
 def outer(result: Any) -> Function:
-    """The products of all numbers of one vector with all of another."""
-    made = interpreted(result)
-    return lambda a, b: made([x * y for x in tuple(a) for y in tuple(b)])
+    """The outer product of two vectors."""
+    create = interpreted(result)
+    return lambda a, b: create([x * y for x in tuple(a) for y in tuple(b)])
 
 
 def skew(result: Any) -> Function:
     """The matrix whose product with a vector is the cross product with it."""
-    made, zero = interpreted(result), numbers(scalar_of(result)).zero
+    create, zero = interpreted(result), scalar_math(scalar_of(result)).zero
 
     def skew(v: Any) -> Any:
         x, y, z = v
-        return made((zero, -z, y, z, zero, -x, -y, x, zero))
+        return create((zero, -z, y, z, zero, -x, -y, x, zero))
 
     return skew
 
@@ -189,17 +189,17 @@ def _adjugate_3(a0: Any, a1: Any, a2: Any, b0: Any, b1: Any, b2: Any, c0: Any, c
     )
 
 
-# -- matrices of four rows: Warp takes the 2 x 2 determinants of two columns in 64 bits ---------------------------------
+# -- 4 x 4 matrices: Warp holds the 2 x 2 determinants of two columns in 64 bits ----------------------------------
 
 
 def _minors(left: tuple[Any, ...], right: tuple[Any, ...]) -> tuple[float, ...]:
-    """The 2 x 2 determinants of two columns, rounded to the type of the matrix and then held in 64 bits."""
+    """The 2 x 2 determinants of two columns, rounded to the type of the matrix and held in 64 bits."""
     pairs = ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))
     return tuple(float(left[i] * right[j] - left[j] * right[i]) for i, j in pairs)
 
 
 def _wide_product(of: ScalarMath) -> Function:
-    """A number of the matrix times one of 64 bits: in 64 bits, but for numbers of 16 bits, whose products have 16 bits."""
+    """A number of the matrix times one of 64 bits: computed in 64 bits, but in 16 bits for matrices of 16 bits."""
     if of.kind is wp.float16:
         return lambda x, y: of.cast(float(x) * y)
     return lambda x, y: float(x) * y
@@ -231,7 +231,7 @@ def _determinant_4(of: ScalarMath) -> Function:
     return determinant
 
 
-def _inverse_4(of: ScalarMath, made: Function, nothing: Any) -> Function:
+def _inverse_4(of: ScalarMath, create: Function, zeros: Any) -> Function:
     times, narrow = _wide_product(of), of.cast
 
     def inverse(m: Any) -> Any:
@@ -255,11 +255,11 @@ def _inverse_4(of: ScalarMath, made: Function, nothing: Any) -> Function:
         z21 = narrow(times(x10, y03) - times(x30, y01) - times(x00, y13))
         z11 = narrow(times(x00, y23) - times(x20, y03) + times(x30, y02))
         z01 = narrow(times(x20, y13) - times(x30, y12) - times(x10, y23))
-        found = float(x30 * z30 + x20 * z20 + x10 * z10 + x00 * z00)
-        if not abs(found) > 0.0:
-            return nothing
-        factor = 1.0 / found
+        determinant = float(x30 * z30 + x20 * z20 + x10 * z10 + x00 * z00)
+        if not abs(determinant) > 0.0:
+            return zeros
+        factor = 1.0 / determinant
         cofactors = (z00, z10, z20, z30, z01, z11, z21, z31, z02, z12, z22, z32, z03, z13, z23, z33)
-        return made([narrow(times(z, factor)) if k < 8 else narrow(z * factor) for k, z in enumerate(cofactors)])
+        return create([narrow(times(z, factor)) if k < 8 else narrow(z * factor) for k, z in enumerate(cofactors)])
 
     return inverse

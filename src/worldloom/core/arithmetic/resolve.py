@@ -1,4 +1,4 @@
-"""Which function a name stands for, given the types of its arguments: resolved once per call site, then called directly."""
+"""Overload resolution: the function for a name and argument types, found once per call site."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from worldloom.core.arithmetic import matrices
 from worldloom.core.arithmetic.matrices import Matrix
 from worldloom.core.arithmetic.rotations import Quaternion, Transform
-from worldloom.core.arithmetic.scalars import Function, numbers
+from worldloom.core.arithmetic.scalars import Function, scalar_math
 from worldloom.core.arithmetic.values import interpreted
 from worldloom.core.arithmetic.vectors import Elementwise, Vector, all_of, any_of
 from worldloom.core.model.fields import canonical, is_composite, scalar_of, shape_of, vec
@@ -29,17 +29,20 @@ def _family(dtype: Any) -> str:
 
 @functools.cache
 def resolve(name: str, types: tuple[Any, ...], result: Any) -> Function:
-    """The function ``name`` of arguments of ``types``, which gives a ``result``; all are component types. KeyError where there is none."""
+    """The function ``name`` for arguments of ``types``, which returns a ``result``; KeyError where there is none.
+
+    All types are component types.
+    """
     families = tuple(_family(t) for t in types)
     if not types or (name.endswith("_identity")):
         scalar = scalar_of(result)
-        found = Quaternion(scalar).identity() if name == "quat_identity" else Transform(scalar).identity()
-        return lambda *_: found
+        identity = Quaternion(scalar).identity() if name == "quat_identity" else Transform(scalar).identity()
+        return lambda *_: identity
     if all(f == "scalar" for f in families):
-        return Quaternion(types[0]).from_angles() if name == "quat_rpy" else numbers(types[0])[name]
+        return Quaternion(types[0]).from_angles() if name == "quat_rpy" else scalar_math(types[0])[name]
     first, scalar = types[0], scalar_of(types[0])
     if name in ("isnan", "isinf", "isfinite"):
-        return (all_of if name == "isfinite" else any_of)(numbers(scalar)[name])
+        return (all_of if name == "isfinite" else any_of)(scalar_math(scalar)[name])
     if name in _BY_ONE_NUMBER and "scalar" in families:
         operation = "mul" if name == "outer" else name
         return Elementwise(result).build(f"scalar_{operation}" if families[0] == "scalar" else f"{operation}_scalar")
@@ -59,14 +62,14 @@ def resolve(name: str, types: tuple[Any, ...], result: Any) -> Function:
 def _of_vectors(name: str, dtype: Any, result: Any) -> Function:
     of = Vector(dtype)
     if name in ("dot", "length", "length_sq", "normalize", "cross"):
-        found: Function = getattr(of, name)()
-        return found
+        function: Function = getattr(of, name)()
+        return function
     if name in ("min", "max"):
         return of.extreme(name)
     if name in ("argmin", "argmax"):
-        return of.place(name)
-    made: Function = {"diag": matrices.diagonal, "outer": matrices.outer, "skew": matrices.skew}[name](result)
-    return made
+        return of.arg_extreme(name)
+    constructor: Function = {"diag": matrices.diagonal, "outer": matrices.outer, "skew": matrices.skew}[name](result)
+    return constructor
 
 
 def _of_matrices(name: str, types: tuple[Any, ...], result: Any) -> Function:
@@ -79,17 +82,19 @@ def _of_matrices(name: str, types: tuple[Any, ...], result: Any) -> Function:
     if name in ("transform_point", "transform_vector"):
         return _moved_by_matrix(of, name == "transform_point", result)
     if name in ("transpose", "get_diag"):
-        made: Function = getattr(of, name)(result)
-        return made
-    found: Function = {"ddot": of.ddot, "trace": of.trace, "determinant": of.determinant, "inverse": of.inverse}[name]()
-    return found
+        transposed: Function = getattr(of, name)(result)
+        return transposed
+    function: Function = {"ddot": of.ddot, "trace": of.trace, "determinant": of.determinant, "inverse": of.inverse}[
+        name
+    ]()
+    return function
 
 
 def _moved_by_matrix(of: Matrix, is_point: bool, result: Any) -> Function:
-    """A point or a direction, moved by a matrix of 4 x 4 numbers."""
-    last, made = (of.of.one if is_point else of.of.zero), interpreted(result)
+    """A point or a direction, transformed by a 4 x 4 matrix."""
+    last, create = (of.of.one if is_point else of.of.zero), interpreted(result)
     mul = of.times_vector(vec(4, scalar_of(result)))
-    return lambda m, v: made(mul(m, (*v, last))[:3])
+    return lambda m, v: create(mul(m, (*v, last))[:3])
 
 
 def _of_quaternions(name: str, scalar: Any, first: Any) -> Function:
@@ -98,7 +103,7 @@ def _of_quaternions(name: str, scalar: Any, first: Any) -> Function:
         return of.from_matrix(shape_of(first)[1])
     if name in ("quat_rotate", "quat_rotate_inv"):
         return of.rotate(back=name == "quat_rotate_inv")
-    found: Function = {
+    function: Function = {
         "dot": of.dot,
         "length": of.length,
         "length_sq": of.length_sq,
@@ -109,12 +114,12 @@ def _of_quaternions(name: str, scalar: Any, first: Any) -> Function:
         "quat_slerp": of.slerp,
         "quat_to_matrix": of.to_matrix,
     }[name]()
-    return found
+    return function
 
 
 def _of_transforms(name: str, scalar: Any) -> Function:
     of = Transform(scalar)
-    found: Function = {
+    function: Function = {
         "mul": of.multiply,
         "transform_multiply": of.multiply,
         "transform_inverse": of.inverse,
@@ -123,4 +128,4 @@ def _of_transforms(name: str, scalar: Any) -> Function:
         "transform_point": of.point,
         "transform_vector": of.vector,
     }[name]()
-    return found
+    return function

@@ -1,4 +1,4 @@
-"""Functions of quaternions and transforms, in the order of Warp's ``quat.h`` and ``spatial.h``."""
+"""Functions of quaternions and transforms, with the operations in the order of Warp's ``quat.h`` and ``spatial.h``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import warp as wp
 
 from worldloom.core.arithmetic.matrices import matrix_type
-from worldloom.core.arithmetic.scalars import Function, ScalarMath, numbers
+from worldloom.core.arithmetic.scalars import Function, ScalarMath, scalar_math
 from worldloom.core.arithmetic.values import interpreted
 from worldloom.core.arithmetic.vectors import Vector
 from worldloom.core.model.fields import canonical, vec
@@ -24,7 +24,7 @@ def transform_type(scalar: Any) -> Any:
 
 
 class Quaternion(Vector):
-    """Functions of quaternions of one type, from the scalar type."""
+    """Functions of quaternions over one scalar type."""
 
     starts_at_zero = False
 
@@ -34,10 +34,10 @@ class Quaternion(Vector):
         self.half, self.two = self.of.number(0.5), self.of.number(2)
 
     def identity(self) -> Any:
-        return self.made((self.of.zero, self.of.zero, self.of.zero, self.of.one))
+        return self.create((self.of.zero, self.of.zero, self.of.zero, self.of.one))
 
     def normalize(self) -> Function:
-        length, zero, one, made, identity = self.length(), self.of.zero, self.of.one, self.made, self.identity()
+        length, zero, one, create, identity = self.length(), self.of.zero, self.of.one, self.create, self.identity()
 
         def normalize(q: Any) -> Any:
             size = length(q)
@@ -45,26 +45,26 @@ class Quaternion(Vector):
                 return identity
             factor = one / size
             x, y, z, w = q
-            return made((x * factor, y * factor, z * factor, w * factor))
+            return create((x * factor, y * factor, z * factor, w * factor))
 
         return normalize
 
     def inverse(self) -> Function:
-        made = self.made
+        create = self.create
 
         def inverse(q: Any) -> Any:
             x, y, z, w = q
-            return made((-x, -y, -z, w))
+            return create((-x, -y, -z, w))
 
         return inverse
 
     def multiply(self) -> Function:
-        made = self.made
+        create = self.create
 
         def mul(a: Any, b: Any) -> Any:
             ax, ay, az, aw = a
             bx, by, bz, bw = b
-            return made(
+            return create(
                 (
                     aw * bx + bw * ax + ay * bz - by * az,
                     aw * by + bw * ay + az * bx - bz * ax,
@@ -77,7 +77,7 @@ class Quaternion(Vector):
 
     def rotate(self, back: bool = False) -> Function:
         """The rotation of a vector, or with ``back`` its inverse."""
-        made, two, one = self.vector.made, self.two, self.of.one
+        create, two, one = self.vector.create, self.two, self.of.one
 
         def rotate(q: Any, v: Any) -> Any:
             x, y, z, w = q
@@ -88,70 +88,70 @@ class Quaternion(Vector):
             r = (z * a - x * c) * w * two
             t = (x * b - y * a) * w * two
             if back:
-                return made((a * s + x * d - p, b * s + y * d - r, c * s + z * d - t))
-            return made((a * s + x * d + p, b * s + y * d + r, c * s + z * d + t))
+                return create((a * s + x * d - p, b * s + y * d - r, c * s + z * d - t))
+            return create((a * s + x * d + p, b * s + y * d + r, c * s + z * d + t))
 
         return rotate
 
     def from_axis_angle(self) -> Function:
-        made, half, sin, cos = self.made, self.half, self.of["sin"], self.of["cos"]
+        create, half, sin, cos = self.create, self.half, self.of["sin"], self.of["cos"]
 
         def from_axis_angle(axis: Any, angle: Any) -> Any:
             x, y, z = axis
             middle = angle * half
             s = sin(middle)
-            return made((x * s, y * s, z * s, cos(middle)))
+            return create((x * s, y * s, z * s, cos(middle)))
 
         return from_axis_angle
 
     def from_angles(self) -> Function:
         """The rotation by roll, pitch and yaw."""
-        made, half, sin, cos = self.made, self.half, self.of["sin"], self.of["cos"]
+        create, half, sin, cos = self.create, self.half, self.of["sin"], self.of["cos"]
 
         def from_angles(roll: Any, pitch: Any, yaw: Any) -> Any:
             cy, sy, cr, sr, cp, sp = (f(angle * half) for angle in (yaw, roll, pitch) for f in (cos, sin))
             w = cy * cr * cp + sy * sr * sp
-            return made((cy * sr * cp - sy * cr * sp, cy * cr * sp + sy * sr * cp, sy * cr * cp - cy * sr * sp, w))
+            return create((cy * sr * cp - sy * cr * sp, cy * cr * sp + sy * sr * cp, sy * cr * cp - cy * sr * sp, w))
 
         return from_angles
 
     def slerp(self) -> Function:
         inverse, mul, from_axis_angle = self.inverse(), self.multiply(), self.from_axis_angle()
         normalize, length, neg = self.vector.normalize(), self.vector.length(), self.vector.build("neg")
-        made, atan2, zero, two = self.vector.made, self.of["atan2"], self.of.zero, self.two
+        create, atan2, zero, two = self.vector.create, self.of["atan2"], self.of.zero, self.two
 
         def slerp(a: Any, b: Any, t: Any) -> Any:
             x, y, z, w = mul(inverse(a), b)
-            turned = made((x, y, z))
+            turned = create((x, y, z))
             axis = neg(normalize(turned)) if w < zero else normalize(turned)
             return mul(a, from_axis_angle(axis, t * (two * atan2(length(turned), abs(w)))))
 
         return slerp
 
     def to_matrix(self) -> Function:
-        rotate, zero, one, vector = self.rotate(), self.of.zero, self.of.one, self.vector.made
-        made = interpreted(matrix_type(3, 3, self.of.kind))
+        rotate, zero, one, vector = self.rotate(), self.of.zero, self.of.one, self.vector.create
+        create = interpreted(matrix_type(3, 3, self.of.kind))
         axes = [vector([one if i == k else zero for i in range(3)]) for k in range(3)]
 
         def to_matrix(q: Any) -> Any:
             columns = [rotate(q, axis) for axis in axes]
-            return made([column[i] for i in range(3) for column in columns])
+            return create([column[i] for i in range(3) for column in columns])
 
         return to_matrix
 
     def from_matrix(self, columns: int) -> Function:
-        made, normalize = self.made, self.normalize()
+        create, normalize = self.create, self.normalize()
         components = _from_matrix(self.of)
 
         def from_matrix(m: Any) -> Any:
             entries = tuple(m)
-            return normalize(made(components(*[entries[i * columns + j] for i in range(3) for j in range(3)])))
+            return normalize(create(components(*[entries[i * columns + j] for i in range(3) for j in range(3)])))
 
         return from_matrix
 
 
 def _from_matrix(of: ScalarMath) -> Function:
-    """The quaternion of a rotation matrix of 3 x 3 numbers, before it is normalized."""
+    """The quaternion of a 3 x 3 rotation matrix, before normalization."""
     zero, one, half, root = of.zero, of.one, of.number(0.5), of["sqrt"]
 
     def components(
@@ -181,39 +181,44 @@ def _from_matrix(of: ScalarMath) -> Function:
 
 
 class Transform:
-    """Functions of transforms of one type, from the scalar type: three numbers of the translation, four of the rotation."""
+    """Functions of transforms over one scalar type: three numbers of translation, four of rotation."""
 
     def __init__(self, scalar: Any) -> None:
-        self.of, self.quaternion = numbers(scalar), Quaternion(scalar)
-        self.made, self.point_made = interpreted(transform_type(scalar)), interpreted(vec(3, scalar))
+        self.of, self.quaternion = scalar_math(scalar), Quaternion(scalar)
+        self.create, self.create_point = interpreted(transform_type(scalar)), interpreted(vec(3, scalar))
 
     def identity(self) -> Any:
-        return self.made([self.of.zero] * 6 + [self.of.one])
+        return self.create([self.of.zero] * 6 + [self.of.one])
 
     def translation(self) -> Function:
-        made = self.point_made
-        return lambda t: made(tuple(t)[:3])
+        create = self.create_point
+        return lambda t: create(tuple(t)[:3])
 
     def rotation(self) -> Function:
-        made = self.quaternion.made
-        return lambda t: made(tuple(t)[3:])
+        create = self.quaternion.create
+        return lambda t: create(tuple(t)[3:])
 
     def multiply(self) -> Function:
-        made, rotate, mul, rotation = self.made, self.quaternion.rotate(), self.quaternion.multiply(), self.rotation()
+        create, rotate, mul, rotation = (
+            self.create,
+            self.quaternion.rotate(),
+            self.quaternion.multiply(),
+            self.rotation(),
+        )
 
         def multiply(a: Any, b: Any) -> Any:
             turn = rotation(a)
             moved = [r + p for r, p in zip(rotate(turn, tuple(b)[:3]), tuple(a)[:3], strict=True)]
-            return made((*moved, *mul(turn, tuple(b)[3:])))
+            return create((*moved, *mul(turn, tuple(b)[3:])))
 
         return multiply
 
     def inverse(self) -> Function:
-        made, rotate, invert = self.made, self.quaternion.rotate(), self.quaternion.inverse()
+        create, rotate, invert = self.create, self.quaternion.rotate(), self.quaternion.inverse()
 
         def inverse(t: Any) -> Any:
             turn = invert(tuple(t)[3:])
-            return made((*[-n for n in rotate(turn, tuple(t)[:3])], *turn))
+            return create((*[-n for n in rotate(turn, tuple(t)[:3])], *turn))
 
         return inverse
 
@@ -222,5 +227,5 @@ class Transform:
         return lambda t, v: rotate(tuple(t)[3:], v)
 
     def point(self) -> Function:
-        rotate, made = self.quaternion.rotate(), self.point_made
-        return lambda t, v: made([p + r for p, r in zip(tuple(t)[:3], rotate(tuple(t)[3:], v), strict=True)])
+        rotate, create = self.quaternion.rotate(), self.create_point
+        return lambda t, v: create([p + r for p, r in zip(tuple(t)[:3], rotate(tuple(t)[3:], v), strict=True)])

@@ -1,8 +1,9 @@
-"""Functions of single numbers, one set per scalar type, on NumPy's numbers of exactly that type.
+"""Functions of single numbers, one set per scalar type, on NumPy scalars of exactly that type.
 
-NumPy's operators on such numbers round once to their type and wrap whole numbers in two's complement. Making a NumPy number by calling its
-type is several times slower than one operation, so results of the C library and of Python come into the type as ``one * value`` (real
-numbers) or ``zero + value`` (whole numbers), which NumPy rounds to the type of ``one`` first.
+NumPy's operators on such scalars round once to their type and wrap integers in two's complement. Creating a NumPy
+scalar by calling its type is several times slower than one operation. Results of the C library and of Python are
+therefore converted with ``one * value`` (floats) or ``zero + value`` (integers), which NumPy first rounds to the type
+of ``one``.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _ONE_32 = np.float32(1.0)
 
 
 class ScalarMath:
-    """One scalar type: its constants, and the functions of :data:`FUNCTIONS` by name in ``functions``."""
+    """One scalar type: its constants, and its functions by name in ``functions``."""
 
     def __init__(self, kind: Any) -> None:
         self.kind, self.number = kind, SCALARS[kind]
@@ -34,10 +35,10 @@ class ScalarMath:
         self.zero, self.one = self.number(0), self.number(1)
         with np.errstate(all="ignore"):
             self.minus_one = self.zero - self.one
-        self.cast: Function = _to_real(self) if self.real else _to_whole(self)
+        self.cast: Function = _to_float(self) if self.real else _to_integer(self)
         self.functions: dict[str, Function] = {
             **_common(self),
-            **(_real_functions(self) if self.real else _whole_functions(self)),
+            **(_float_functions(self) if self.real else _integer_functions(self)),
         }
         self.fma: Function = _fused(self)
 
@@ -46,30 +47,30 @@ class ScalarMath:
 
 
 @functools.cache
-def numbers(kind: Any) -> ScalarMath:
-    """The functions of a scalar type other than bool."""
+def scalar_math(kind: Any) -> ScalarMath:
+    """The constants and functions of a scalar type other than bool."""
     return ScalarMath(kind)
 
 
 # -- conversions -----------------------------------------------------------------------------------------------------
 
 
-def _to_real(of: ScalarMath) -> Function:
+def _to_float(of: ScalarMath) -> Function:
     one, number = of.one, of.number
     if of.kind is wp.float64:
         return lambda value: one * float(value)
-    if of.kind is wp.float16:  # compiled code goes over 32 bits
+    if of.kind is wp.float16:  # compiled code converts through 32 bits
         return lambda value: one * float(_ONE_32 * float(value))
 
     def cast(value: Any) -> Any:
-        if value.__class__ in _LONG:  # a Python float of 64 bits in between would round twice
+        if value.__class__ in _LONG:  # through a Python float of 64 bits it would round twice
             return number(value)
         return one * float(value)
 
     return cast
 
 
-def _to_whole(of: ScalarMath) -> Function:
+def _to_integer(of: ScalarMath) -> Function:
     info, zero = np.iinfo(of.number), of.zero
     low, high, span = int(info.min), int(info.max), 1 << info.bits
 
@@ -84,8 +85,8 @@ def _to_whole(of: ScalarMath) -> Function:
 
 @functools.cache
 def cast(kind: Any) -> Function:
-    """What converts a number to ``kind``: whole numbers lose their upper bits, real ones are rounded, or cut off to a whole number that fits."""
-    return bool if kind is wp.bool else numbers(kind).cast
+    """The conversion to ``kind``: integers wrap, floats are rounded, or truncated to integers."""
+    return bool if kind is wp.bool else scalar_math(kind).cast
 
 
 # -- functions of every type -----------------------------------------------------------------------------------------
@@ -105,37 +106,37 @@ def _common(of: ScalarMath) -> dict[str, Function]:
     }
 
 
-def _whole_functions(of: ScalarMath) -> dict[str, Function]:
+def _integer_functions(of: ScalarMath) -> dict[str, Function]:
     zero = of.zero
 
-    def least(a: Any, b: Any) -> Any:
+    def minimum(a: Any, b: Any) -> Any:
         return a if a < b else b
 
-    def most(a: Any, b: Any) -> Any:
+    def maximum(a: Any, b: Any) -> Any:
         return a if a > b else b
 
     def divide(a: Any, b: Any) -> Any:
-        """The quotient cut off to a whole number, as C's; 0 where ``b`` is 0."""
+        """The quotient truncated to an integer, as in C; 0 where ``b`` is 0."""
         quotient = a // b
         return quotient + of.one if b != zero and (a < zero) != (b < zero) and quotient * b != a else quotient
 
-    return {"min": least, "max": most, "clamp": lambda x, low, high: least(most(low, x), high), "div": divide}
+    return {"min": minimum, "max": maximum, "clamp": lambda x, low, high: minimum(maximum(low, x), high), "div": divide}
 
 
-# -- functions of real numbers ---------------------------------------------------------------------------------------
+# -- functions of floats ---------------------------------------------------------------------------------------------
 
 
 def min_real(a: Any, b: Any) -> Any:
-    """The smaller of two real numbers: the first where they are equal, the other where one is not a number."""
+    """The smaller of two floats: the first where they are equal, the other where one is NaN."""
     return a if a <= b else b if b == b else a
 
 
 def max_real(a: Any, b: Any) -> Any:
-    """The larger of two real numbers: the first where they are equal, the other where one is not a number."""
+    """The larger of two floats: the first where they are equal, the other where one is NaN."""
     return a if a >= b else b if b == b else a
 
 
-def _real_functions(of: ScalarMath) -> dict[str, Function]:
+def _float_functions(of: ScalarMath) -> dict[str, Function]:
     one = of.one
     two, three, zero = of.number(2), of.number(3), of.zero
 
@@ -169,12 +170,12 @@ def _real_functions(of: ScalarMath) -> dict[str, Function]:
 
 
 def _elementary(of: ScalarMath) -> dict[str, Function]:
-    """The functions of the C library; numbers of 16 bits take those of 32 bits and round again."""
+    """The functions of the C library; floats of 16 bits use those of 32 bits and round again."""
     width, one, minus_one = (64 if of.kind is wp.float64 else 32), of.one, of.minus_one
 
     def unary(name: str) -> Function:
         function = libm.function(name, width)
-        if name in ("asin", "acos"):  # outside of -1 to 1 the nearer of both counts, as in Warp
+        if name in ("asin", "acos"):  # arguments are clamped to [-1, 1], as in Warp
             return lambda x: one * function(min_real(max_real(x, minus_one), one))
         return lambda x: one * function(x)
 
@@ -186,19 +187,19 @@ def _elementary(of: ScalarMath) -> dict[str, Function]:
 
 
 def _root(of: ScalarMath) -> Function:
-    """The square root. Taken in 64 bits and rounded again it is the same as taken in 32 or 16 bits."""
-    one, nothing, root = of.one, of.number(np.nan), math.sqrt
-    return lambda x: one * root(x) if x >= 0.0 else nothing
+    """The square root. Computed in 64 bits and rounded, it equals the root computed in 32 or 16 bits."""
+    one, nan, root = of.one, of.number(np.nan), math.sqrt
+    return lambda x: one * root(x) if x >= 0.0 else nan
 
 
 def _scaled(of: ScalarMath, factor: float) -> Function:
-    """A product with a constant of 64 bits, taken in 64 bits."""
+    """A product with a constant, computed in 64 bits."""
     convert = of.cast
     return lambda x: convert(float(x) * factor)
 
 
 def _fused(of: ScalarMath) -> Function:
-    """``a * b + c``, which Warp's products of matrices fuse for numbers of 32 and 64 bits: rounded once."""
+    """``a * b + c``, rounded once: Warp's products of matrices fuse it for floats of 32 and 64 bits."""
     if of.kind not in (wp.float32, wp.float64):
         return lambda a, b, c: c + a * b
     one, fused = of.one, libm.function("fma", 32 if of.kind is wp.float32 else 64)

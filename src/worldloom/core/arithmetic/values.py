@@ -1,4 +1,4 @@
-"""Vectors, matrices, quaternions and transforms as interpreted systems hold them: immutable rows of NumPy numbers."""
+"""Vectors, matrices, quaternions and transforms of interpreted systems: immutable tuples of NumPy scalars."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from worldloom.core.model.fields import SCALARS, canonical, is_composite, scalar
 
 
 class Composite(tuple[Any, ...]):
-    """A vector, matrix, quaternion or transform: its numbers one after the other, row by row, each of the exact NumPy type.
+    """A vector, matrix, quaternion or transform: its numbers in row-major order, each of the exact NumPy type.
 
-    The subclasses carry the attributes by which :mod:`worldloom.core.model.fields` knows component types, so that ``canonical(type(value))`` is
-    the Warp type.
+    The subclasses carry the attributes by which :mod:`worldloom.core.model.fields` recognizes component types, so that
+    ``canonical(type(value))`` is the Warp type.
     """
 
     __slots__ = ()
@@ -22,7 +22,9 @@ class Composite(tuple[Any, ...]):
     _wp_generic_type_hint_: ClassVar[Any]
     _shape_: ClassVar[tuple[int, ...]]
     dtype: ClassVar[Any]
-    """The Warp type that it stands for."""
+    """The corresponding Warp type."""
+    operate: ClassVar[Callable[..., Any]]
+    """Calls an arithmetic function by name; set by :mod:`worldloom.core.arithmetic.functions`."""
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         return np.array(tuple(self), dtype=dtype or SCALARS[self._wp_scalar_type_]).reshape(self._shape_)
@@ -39,60 +41,54 @@ class Composite(tuple[Any, ...]):
         )
 
     def __ne__(self, other: object) -> bool:
-        found = self.__eq__(other)
-        return found if found is NotImplemented else not found
+        equal = self.__eq__(other)
+        return equal if equal is NotImplemented else not equal
 
     def __hash__(self) -> int:
         return hash((self.dtype, tuple(self)))
 
-    # What a debugger's user may type; generated code calls the functions behind these directly.
+    # Operators for use in a debugger; generated code calls the functions directly.
 
     def __add__(self, other: Any) -> Any:
-        return _calculate("add", self, other)
+        return Composite.operate("add", self, other)
 
     def __sub__(self, other: Any) -> Any:
-        return _calculate("sub", self, other)
+        return Composite.operate("sub", self, other)
 
     def __mul__(self, other: Any) -> Any:
-        return _calculate("mul", self, other)
+        return Composite.operate("mul", self, other)
 
     def __rmul__(self, other: Any) -> Any:
-        return _calculate("mul", other, self)
+        return Composite.operate("mul", other, self)
 
     def __matmul__(self, other: Any) -> Any:
-        return _calculate("mul", self, other)
+        return Composite.operate("mul", self, other)
 
     def __truediv__(self, other: Any) -> Any:
-        return _calculate("div", self, other)
+        return Composite.operate("div", self, other)
 
     def __neg__(self) -> Any:
-        return _calculate("neg", self)
+        return Composite.operate("neg", self)
 
 
 class _Matrix(Composite):
-    """A matrix: ``m[i, j]`` is a number, ``m[i]`` a row, and it is as long as it has rows."""
+    """A matrix: ``m[i, j]`` is a number, ``m[i]`` a row, ``len(m)`` the number of rows."""
 
     __slots__ = ()
 
-    def __getitem__(self, place: Any) -> Any:
+    def __getitem__(self, index: Any) -> Any:
         columns = self._shape_[1]
-        if isinstance(place, tuple):
-            return tuple.__getitem__(self, range(self._shape_[0])[place[0]] * columns + range(columns)[place[1]])
-        first = range(self._shape_[0])[place] * columns
+        if isinstance(index, tuple):
+            return tuple.__getitem__(self, range(self._shape_[0])[index[0]] * columns + range(columns)[index[1]])
+        first = range(self._shape_[0])[index] * columns
         return tuple(self)[first : first + columns]
 
     def __len__(self) -> int:
         return self._shape_[0]
 
 
-def _calculate(name: str, *arguments: Any) -> Any:
-    from worldloom.core.arithmetic.functions import interpret_call
-
-    return interpret_call(name, *arguments)
-
-
-def _letter(place: int) -> Any:
-    return property(lambda value: value[place])
+def _named_component(index: int) -> Any:
+    return property(lambda value: value[index])
 
 
 _CLASSES: dict[Any, type[Composite]] = {}
@@ -103,21 +99,21 @@ def interpreted(dtype: Any) -> type[Composite]:
     dtype = canonical(dtype)
     if dtype not in _CLASSES:
         shape = shape_of(dtype)
-        marks: dict[str, Any] = {
+        attributes: dict[str, Any] = {
             "__slots__": (),
             "_wp_scalar_type_": scalar_of(dtype),
             "_shape_": shape,
             "dtype": dtype,
         }
-        marks["_wp_generic_type_hint_"] = dtype._wp_generic_type_hint_
+        attributes["_wp_generic_type_hint_"] = dtype._wp_generic_type_hint_
         if len(shape) == 1:
-            marks.update({letter: _letter(place) for place, letter in enumerate("xyzw"[: shape[0]])})
-        _CLASSES[dtype] = type(dtype.__name__, (Composite if len(shape) == 1 else _Matrix,), marks)
+            attributes.update({name: _named_component(index) for index, name in enumerate("xyzw"[: shape[0]])})
+        _CLASSES[dtype] = type(dtype.__name__, (Composite if len(shape) == 1 else _Matrix,), attributes)
     return _CLASSES[dtype]
 
 
 def size_of(dtype: Any) -> int:
-    """How many numbers a value of a component type has."""
+    """The number of numbers in a value of a component type."""
     size = 1
     for n in shape_of(dtype):
         size *= n
@@ -125,7 +121,7 @@ def size_of(dtype: Any) -> int:
 
 
 def numbers_of(value: Any) -> list[Any]:
-    """The numbers of a vector or of an array of any form, as exact NumPy numbers where it has them."""
+    """The numbers of a vector or an array of any form, as NumPy scalars of the exact type where it has them."""
     if isinstance(value, Composite):
         return list(tuple(value))
     if is_composite(type(value)):
@@ -134,8 +130,8 @@ def numbers_of(value: Any) -> list[Any]:
     return list(np.asarray(value).ravel())
 
 
-def made(dtype: Any, arguments: Iterable[Any]) -> Composite:
-    """An interpreted value from its numbers, from vectors that hold them, from one number for all, or from nothing (zeros)."""
+def make_composite(dtype: Any, arguments: Iterable[Any]) -> Composite:
+    """An interpreted value from numbers or vectors, from one number for all, or from nothing (zeros)."""
     number, size = SCALARS[scalar_of(dtype)], size_of(dtype)
     numbers: list[Any] = []
     for argument in arguments:
@@ -150,19 +146,19 @@ def made(dtype: Any, arguments: Iterable[Any]) -> Composite:
 
 
 def composite_maker(dtype: Any) -> Callable[..., Composite]:
-    """:func:`made` for one type, taking the numbers as arguments."""
-    return lambda *arguments: made(dtype, arguments)
+    """:func:`make_composite` for one type, with the numbers as arguments."""
+    return lambda *arguments: make_composite(dtype, arguments)
 
 
 def as_interpreted(value: Any) -> Any:
-    """A Warp vector as its interpreted form; anything else as it is."""
+    """A Warp vector as an interpreted one; other values unchanged."""
     if isinstance(value, Composite) or not is_composite(type(value)):
         return value
-    return made(canonical(type(value)), [value])
+    return make_composite(canonical(type(value)), [value])
 
 
 def as_warp(value: Any) -> Any:
-    """An interpreted vector, or several in a tuple, as Warp's; anything else as it is."""
+    """An interpreted vector, or a tuple of them, as Warp vectors; other values unchanged."""
     if isinstance(value, Composite):
         return value.dtype(*[n.item() for n in tuple(value)])
     if type(value) is tuple:

@@ -1,6 +1,6 @@
-"""Functions of vectors, and everything that goes number by number, in the order of Warp's ``vec.h``.
+"""Functions of vectors, and element-wise functions of all composites, in the order of Warp's ``vec.h``.
 
-Each function is made for one type, from text with every number written out: that is what interpreted systems spend their time in.
+Each function is generated for one type, as source with unrolled loops: interpreted systems spend most time here.
 """
 
 from __future__ import annotations
@@ -9,18 +9,18 @@ from typing import Any
 
 import warp as wp
 
-from worldloom.core.arithmetic.scalars import Function, ScalarMath, numbers
+from worldloom.core.arithmetic.scalars import Function, ScalarMath, scalar_math
 from worldloom.core.arithmetic.values import interpreted, size_of
 from worldloom.core.model.fields import scalar_of
 
 
 def _listed(pattern: str, size: int, joint: str = ", ") -> str:
-    """``pattern`` for every number of a vector, with ``{i}`` standing for its place."""
+    """``pattern`` for every number of a vector; ``{i}`` is its index."""
     return joint.join(pattern.format(i=i) for i in range(size))
 
 
 def _unpack(letter: str, size: int) -> str:
-    """The statement that takes the vector ``a`` apart into ``a0, a1, ...``."""
+    """The statement that unpacks the vector ``a`` into ``a0, a1, ...``."""
     return f"{_listed(letter + '{i}', size)}, = {letter}"
 
 
@@ -28,30 +28,30 @@ def _compile(name: str, parameters: str, lines: list[str], space: dict[str, Any]
     """The function ``name`` of these lines."""
     text = "\n".join([f"def function({parameters}):", *(f"    {line}" for line in lines)])
     space = dict(space)
-    exec(text, space)
-    found: Function = space["function"]
-    found.__name__ = name
-    return found
+    exec(text, space)  # noqa: S102
+    function: Function = space["function"]
+    function.__name__ = name
+    return function
 
 
 class Elementwise:
-    """Functions that treat every number of a vector, matrix, quaternion or transform alike."""
+    """Element-wise functions of vectors, matrices, quaternions and transforms."""
 
     def __init__(self, dtype: Any) -> None:
-        self.of: ScalarMath = numbers(scalar_of(dtype))
-        self.size, self.made = size_of(dtype), interpreted(dtype)
-        self._space: dict[str, Any] = {"made": self.made, "one": self.of.one, "zero": self.of.zero}
+        self.of: ScalarMath = scalar_math(scalar_of(dtype))
+        self.size, self.create = size_of(dtype), interpreted(dtype)
+        self._space: dict[str, Any] = {"create": self.create, "one": self.of.one, "zero": self.of.zero}
 
     def _result(self, pattern: str) -> str:
-        return f"return made(({_listed(pattern, self.size)},))"
+        return f"return create(({_listed(pattern, self.size)},))"
 
     def write(self, name: str, parameters: str, pattern: str, *before: str, **space: Any) -> Function:
-        """The function whose result has ``pattern`` at every place; parameters in capitals are vectors."""
-        taken = [_unpack(p.lower(), self.size) for p in parameters.split(", ") if p.isupper()]
-        return _compile(name, parameters.lower(), [*taken, *before, self._result(pattern)], {**self._space, **space})
+        """The function whose result has ``pattern`` at every index; parameters in capitals are vectors."""
+        unpacked = [_unpack(p.lower(), self.size) for p in parameters.split(", ") if p.isupper()]
+        return _compile(name, parameters.lower(), [*unpacked, *before, self._result(pattern)], {**self._space, **space})
 
     def build(self, name: str) -> Function:
-        """The function ``name`` of values of this type; with ``_scalar`` or ``scalar_`` where the right or left one is a number."""
+        """The function ``name`` for this type; ``mul_scalar`` and ``scalar_mul`` have a number on the right or left."""
         forms: dict[str, tuple[str, ...]] = {
             "add": ("A, B", "a{i} + b{i}"),
             "sub": ("A, B", "a{i} - b{i}"),
@@ -80,10 +80,10 @@ class Elementwise:
 
 
 class Vector(Elementwise):
-    """Functions of vectors of one type, those of quaternions included that differ in nothing."""
+    """Functions of vectors of one type, which quaternions share."""
 
     starts_at_zero = True
-    """Whether longer sums begin with 0, which turns -0.0 into 0.0: those of vectors do, those of quaternions do not."""
+    """Whether longer sums start with 0, which turns -0.0 into 0.0: true for vectors, false for quaternions."""
 
     def _dot(self, left: str, right: str) -> str:
         products = _listed(f"{left}{{i}} * {right}{{i}}", self.size, " + ")
@@ -109,19 +109,19 @@ class Vector(Elementwise):
             _unpack("a", self.size),
             f"size = root({self._dot('a', 'a')})",
             "if not size > zero:",
-            "    return nothing",
+            "    return zeros",
             self._result("a{i} / size"),
         ]
-        nothing = self.made([self.of.zero] * self.size)
-        return _compile("normalize", "a", lines, {**self._space, "root": self.of["sqrt"], "nothing": nothing})
+        zeros = self.create([self.of.zero] * self.size)
+        return _compile("normalize", "a", lines, {**self._space, "root": self.of["sqrt"], "zeros": zeros})
 
     def cross(self) -> Function:
-        made = self.made
+        create = self.create
 
         def cross(a: Any, b: Any) -> Any:
             a0, a1, a2 = a
             b0, b1, b2 = b
-            return made((a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0))
+            return create((a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0))
 
         return cross
 
@@ -130,26 +130,26 @@ class Vector(Elementwise):
         choose = self.of[name]
 
         def extreme(a: Any) -> Any:
-            found, *rest = a
+            best, *rest = a
             for number in rest:
-                found = choose(found, number)
-            return found
+                best = choose(best, number)
+            return best
 
         return extreme
 
-    def place(self, name: str) -> Function:
-        """The place of the first smallest or largest number, those left out that are not a number."""
-        index = numbers(wp.uint32).cast
+    def arg_extreme(self, name: str) -> Function:
+        """The index of the first smallest or largest number; NaN is skipped."""
+        index = scalar_math(wp.uint32).cast
         better = (lambda a, b: a < b) if name == "argmin" else (lambda a, b: a > b)
 
-        def place(a: Any) -> Any:
-            found = -1
+        def arg_extreme(a: Any) -> Any:
+            best = -1
             for i, number in enumerate(a):
-                if number == number and (found < 0 or better(number, a[found])):
-                    found = i
-            return index(max(found, 0))
+                if number == number and (best < 0 or better(number, a[best])):
+                    best = i
+            return index(max(best, 0))
 
-        return place
+        return arg_extreme
 
 
 def any_of(test: Function) -> Function:

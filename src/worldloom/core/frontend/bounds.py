@@ -1,4 +1,4 @@
-"""Between which numbers an index lies, where that is known beforehand, so that nothing has to be checked when it is used."""
+"""Bounds of integers that are known when a system is translated, so that indices need no check at run time."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ import warp as wp
 from worldloom.core.arithmetic.functions import MathFunction
 
 if TYPE_CHECKING:
-    from worldloom.core.frontend.expressions import Expressions
+    from worldloom.core.frontend.conversions import Conversions
 
 Bounds = tuple[int, int]
-"""The least and the greatest number that something may be."""
+"""The smallest and the largest value of an integer expression."""
 
-_LEAST, _MOST = -(2**31), 2**31 - 1
-
-
-def bounds_of(flow: Expressions, node: ast.expr) -> Bounds | None:
-    """The bounds of a whole number: of one written out, of the counter of a loop over such numbers, and of their sums, products and parts."""
-    found = _bounds(flow, node)
-    return found if found is not None and found[0] >= _LEAST and found[1] <= _MOST else None
+_MIN, _MAX = -(2**31), 2**31 - 1
 
 
-def range_bounds(flow: Expressions, arguments: list[ast.expr]) -> Bounds | None:
-    """The bounds of the numbers of ``range(*arguments)``; None where they are unknown, and where there is no such number."""
+def bounds_of(flow: Conversions, node: ast.expr) -> Bounds | None:
+    """The bounds of an integer expression: literals, loop counters, and arithmetic on them. None where unknown."""
+    bounds = _bounds(flow, node)
+    return bounds if bounds is not None and bounds[0] >= _MIN and bounds[1] <= _MAX else None
+
+
+def range_bounds(flow: Conversions, arguments: list[ast.expr]) -> Bounds | None:
+    """The bounds of the numbers of ``range(*arguments)``; None where they are unknown and for an empty range."""
     known = [bounds_of(flow, argument) for argument in arguments]
     ends = [b for b in known if b is not None]
     if len(ends) < len(known):
@@ -44,11 +44,11 @@ def range_bounds(flow: Expressions, arguments: list[ast.expr]) -> Bounds | None:
 
 def stays_in_range(stop: Bounds | None, step: int) -> bool:
     """Whether a number before ``stop`` plus ``step`` is an int32."""
-    return stop is not None and stop[0] + step >= _LEAST and stop[1] + step <= _MOST
+    return stop is not None and stop[0] + step >= _MIN and stop[1] + step <= _MAX
 
 
 def reassigned(body: list[ast.stmt], name: str) -> bool:
-    """Whether something in ``body`` gives the variable ``name`` another value."""
+    """Whether ``body`` assigns to the variable ``name``."""
     return any(
         isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store)
         for statement in body
@@ -56,13 +56,11 @@ def reassigned(body: list[ast.stmt], name: str) -> bool:
     )
 
 
-def _bounds(flow: Expressions, node: ast.expr) -> Bounds | None:
+def _bounds(flow: Conversions, node: ast.expr) -> Bounds | None:
     if isinstance(node, ast.Name) and node.id in flow.counters:
         return flow.counters[node.id]
     constant = node.value if isinstance(node, ast.Constant) else flow.static(node)
-    if isinstance(constant, (int, np.int32, np.int64)) and not isinstance(
-        constant, bool
-    ):  # narrower ones wrap round earlier
+    if isinstance(constant, (int, np.int32, np.int64)) and not isinstance(constant, bool):  # narrower types wrap
         return int(constant), int(constant)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         inner = bounds_of(flow, node.operand)
@@ -73,7 +71,7 @@ def _bounds(flow: Expressions, node: ast.expr) -> Bounds | None:
             return None
         return _combined(node.op, left, right)
     if isinstance(node, ast.Call) and flow.static(node.func) is len:
-        size: int = flow.expression(node).const  # of arrays and vectors, whose length never changes
+        size: int = flow.expression(node).const  # lengths of arrays and vectors are constant
         return size, size
     if (
         isinstance(node, ast.Call)
@@ -87,11 +85,11 @@ def _bounds(flow: Expressions, node: ast.expr) -> Bounds | None:
     return None
 
 
-def _counts_as_int32(flow: Expressions, node: ast.expr) -> bool:
-    """Whether a number of unknown size has 32 or 64 bits and a sign: what is computed with others wraps earlier than these bounds tell."""
-    draws, drawn = list(flow.draws), flow.draw_count
+def _counts_as_int32(flow: Conversions, node: ast.expr) -> bool:
+    """Whether an integer without known bounds is an int32 or an int64; arithmetic on other types wraps earlier."""
+    draws, draw_count = list(flow.draws), flow.draw_count
     kind = flow.expression(node).type
-    flow.draws[:], flow.draw_count = draws, drawn  # it was only looked at
+    flow.draws[:], flow.draw_count = draws, draw_count  # the code is discarded, and so are its draws
     return kind in (wp.int32, wp.int64)
 
 
@@ -112,8 +110,8 @@ def _combined(operator: ast.operator, left: Bounds | None, right: Bounds) -> Bou
     return None
 
 
-def _limited(flow: Expressions, node: ast.Call) -> Bounds | None:
-    """The bounds of ``min``, ``max`` and ``clamp``; what is clamped need have none."""
+def _limited(flow: Conversions, node: ast.Call) -> Bounds | None:
+    """The bounds of ``min``, ``max`` and ``clamp``; the first argument of ``clamp`` may be unbounded."""
     function = flow.static(node.func)
     name = (
         function.name

@@ -1,8 +1,9 @@
-"""Short ways to build syntax trees."""
+"""Constructors for syntax trees."""
 
 from __future__ import annotations
 
 import ast
+import copy
 
 BINARY: dict[type[ast.operator], str] = {
     ast.Add: "add",
@@ -44,7 +45,7 @@ def binary(left: ast.expr, operator: ast.operator, right: ast.expr) -> ast.BinOp
 
 
 def store(target: ast.expr, value: ast.expr) -> ast.Assign:
-    """``target = value``, whatever context ``target`` was built for."""
+    """``target = value``; the context of ``target`` is set to Store."""
     if isinstance(target, (ast.Name, ast.Attribute, ast.Subscript)):
         target.ctx = ast.Store()
     return ast.Assign([target], value, None)
@@ -52,3 +53,11 @@ def store(target: ast.expr, value: ast.expr) -> ast.Assign:
 
 def assign(identifier: str, value: ast.expr) -> ast.Assign:
     return ast.Assign([ast.Name(identifier, ast.Store())], value, None)
+
+
+def as_load(target: ast.expr) -> ast.expr:
+    """The same target in a Load context."""
+    if isinstance(getattr(target, "ctx", None), ast.Store):
+        target = copy.copy(target)
+        target.ctx = ast.Load()  # type: ignore[attr-defined]
+    return target

@@ -1,4 +1,4 @@
-"""What an expression in a system can be: numbers, vectors, rows of tables, the world, references."""
+"""Types of expressions in systems: numbers, vectors, rows of tables, the world, references."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from worldloom.core.model.entity import Components, Has, World
 from worldloom.core.model.fields import FLOATS, SCALARS, Field, is_composite, type_name
 
 Owner = type[Components] | Has
-"""What a system's parameter stands for: a kind of entity, a world class, or a query."""
+"""What the parameter of a system refers to: a kind of entity, a world class, or a query."""
 
 INTEGERS = tuple(t for t in SCALARS if t not in FLOATS and t is not wp.bool)
 UNSIGNED_INTEGERS = (wp.uint8, wp.uint16, wp.uint32, wp.uint64)
@@ -21,7 +21,7 @@ _RANK = {t: rank for rank, t in enumerate(SCALARS)}
 
 @dataclass(frozen=True)
 class RowType:
-    """An entity: the one the system runs for (``own``), or another of the same world."""
+    """An entity: the one that the system runs for (``own``), or another one of the same world."""
 
     owner: Owner
     own: bool
@@ -36,7 +36,7 @@ class WorldType:
 
 @dataclass(frozen=True)
 class ArrayType:
-    """An array component of a row, good only for indexing."""
+    """An array component of a row, which can only be indexed."""
 
     field: Field
 
@@ -50,16 +50,21 @@ class RefType:
 
 @dataclass(frozen=True)
 class TupleType:
-    """Several values at once: what a helper function returns, or both sides of ``a, b = b, a``."""
+    """Several values: the result of a helper, or a side of ``a, b = b, a``."""
 
     items: tuple[Any, ...]
 
 
 @dataclass
 class Value:
-    """An expression that was understood: its code, its type, and its number where it is known already.
+    """A translated expression.
 
-    ``base`` is the row of an array component.
+    Attributes:
+        node: Its code.
+        type: Its type.
+        const: Its number, where it is a literal.
+        base: The row of an array component.
+        parts: The values of a tuple.
     """
 
     node: ast.expr
@@ -70,12 +75,12 @@ class Value:
 
     @property
     def weak(self) -> bool:
-        """Whether it is a bare number, which takes the type of what it meets."""
+        """Whether it is a literal, which takes the type of the other operand."""
         return self.const is not None and not isinstance(self.const, bool)
 
 
 def this_world() -> Value:
-    """The world of the thread that a kernel runs in, for accesses that the engine adds; they ask for no field of the user's class."""
+    """The world of the current thread, for accesses that the engine adds; they use no field of the user's class."""
     return Value(ast.Name("world", ast.Load()), WorldType(World))
 
 
@@ -88,19 +93,19 @@ def is_number(kind: Any) -> bool:
 
 
 def is_plain(kind: Any) -> bool:
-    """Whether a local variable can hold it as a value of its own."""
+    """Whether a local variable can hold it as a value."""
     return is_scalar(kind) or is_composite(kind)
 
 
 def promoted_type(a: Value, b: Value) -> Any:
-    """The scalar type in which two numbers meet; bare numbers give way, whole numbers become real ones."""
+    """The common scalar type of two numbers: literals take the other type, integers become floats."""
     if a.type is b.type:
         return wp.int32 if a.type is wp.bool else a.type
     if a.weak != b.weak:
-        bare, typed = (a, b) if a.weak else (b, a)
+        literal, typed = (a, b) if a.weak else (b, a)
         if typed.type is wp.bool:
-            return bare.type
-        if isinstance(bare.const, float) and typed.type not in FLOATS:
+            return literal.type
+        if isinstance(literal.const, float) and typed.type not in FLOATS:
             return wp.float32
         return typed.type
     floats = [t for t in (a.type, b.type) if t in FLOATS]
@@ -110,7 +115,7 @@ def promoted_type(a: Value, b: Value) -> Any:
 
 
 def widens(source: Any, target: Any) -> bool:
-    """Whether a number of type ``source`` fits into ``target`` without losing anything but precision a float never had."""
+    """Whether ``source`` converts to ``target`` implicitly: to a wider type, or from an integer to a float."""
     if source is target or source is wp.bool:
         return True
     if target is wp.bool:

@@ -1,1 +1,1 @@
-"""Functions and kernels for Warp, called by generated code. They import base, model and arithmetic."""
+"""All Warp functions and kernels of the engine, which generated code calls. It imports arithmetic, model and base."""

@@ -1,9 +1,9 @@
-"""Exact mode: the functions whose bits depend on the device, in versions whose bits do not.
+"""Exact mode: versions of the functions whose bits depend on the device, with the same bits on every device.
 
-With contraction off, everything else that systems may call is the same on every device already: sums, products, quotients and
-square roots round in one way only, and Warp's vectors, matrices and quaternions are made of these, in one order. What is left
-are the elementary functions, which every device has its own of; the rotations made with them; and ``min``, ``max`` and
-``clamp``, which tell -0.0 from 0.0 on the GPU and not on the CPU.
+With contraction off, everything else that systems may call has the same bits on every device: sums, products,
+quotients and square roots round in one way only, and Warp computes vectors, matrices and quaternions with these, in
+one order. The exceptions are the elementary functions, which differ between devices; the rotations computed with them;
+and ``min``, ``max`` and ``clamp``, which distinguish -0.0 from 0.0 on the GPU but not on the CPU.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from worldloom.core.arithmetic.scalars import numbers
-from worldloom.core.arithmetic.values import made
+from worldloom.core.arithmetic.scalars import scalar_math
+from worldloom.core.arithmetic.values import make_composite
 from worldloom.core.kernels import exact_exponential, exact_trigonometry
 from worldloom.core.model.fields import FLOATS, SCALARS, canonical, is_composite, scalar_of
 
 PREFIX = "wl_exact_"
-"""What exact versions are called in generated code, before the function's own name."""
+"""Prefix of the names of exact versions in generated code."""
 
 
 class NoExactVersionError(TypeError):
@@ -30,7 +30,7 @@ class NoExactVersionError(TypeError):
 
 @wp.func
 def minimum(a: Any, b: Any):
-    """The smaller of two real numbers: the first where they are equal, the other where one is not a number."""
+    """The smaller of two floats: the first where they are equal, the other where one is NaN."""
     if a <= b or b != b:
         return a
     return b
@@ -38,7 +38,7 @@ def minimum(a: Any, b: Any):
 
 @wp.func
 def maximum(a: Any, b: Any):
-    """The larger of two real numbers: the first where they are equal, the other where one is not a number."""
+    """The larger of two floats: the first where they are equal, the other where one is NaN."""
     if a >= b or b != b:
         return a
     return b
@@ -52,38 +52,38 @@ def clamp(x: Any, low: Any, high: Any):
 
 @wp.func
 def min_vectors(a: Any, b: Any):
-    """The smaller numbers of two vectors."""
-    made = wp.min(a, b)
+    """The element-wise minimum of two vectors."""
+    result = wp.min(a, b)
     for i in range(wp.static(len(a))):
-        made[i] = minimum(a[i], b[i])
-    return made
+        result[i] = minimum(a[i], b[i])
+    return result
 
 
 @wp.func
 def max_vectors(a: Any, b: Any):
-    """The larger numbers of two vectors."""
-    made = wp.max(a, b)
+    """The element-wise maximum of two vectors."""
+    result = wp.max(a, b)
     for i in range(wp.static(len(a))):
-        made[i] = maximum(a[i], b[i])
-    return made
+        result[i] = maximum(a[i], b[i])
+    return result
 
 
 @wp.func
 def min_of(a: Any):
     """The smallest number of a vector."""
-    found = a[0]
+    result = a[0]
     for i in range(1, wp.static(len(a))):
-        found = minimum(found, a[i])
-    return found
+        result = minimum(result, a[i])
+    return result
 
 
 @wp.func
 def max_of(a: Any):
     """The largest number of a vector."""
-    found = a[0]
+    result = a[0]
     for i in range(1, wp.static(len(a))):
-        found = maximum(found, a[i])
-    return found
+        result = maximum(result, a[i])
+    return result
 
 
 _TRIGONOMETRY = ("sin", "cos", "tan", "asin", "acos", "atan", "atan2")
@@ -98,13 +98,13 @@ COMPILED: dict[str, Any] = {
     **_ORDER,
     **{function.key: function for function in _ORDER_OF_VECTORS.values()},
 }
-"""The exact versions, as Warp compiles them, by name."""
+"""The exact versions as Warp functions, by name."""
 
 
 def version(name: str, argument_types: tuple[Any, ...]) -> tuple[str, Any] | None:
-    """The exact version of a function of Warp's for arguments of these types: its name in generated code, and the type that its numbers must have.
+    """The exact version of a Warp function for arguments of these types: its name in generated code, its scalar type.
 
-    None where the function needs none; NoExactVersionError where it would need one and has none.
+    None where the function needs none; NoExactVersionError where it needs one that does not exist.
     """
     kinds = {scalar_of(t) if is_composite(t) else t for t in argument_types}
     if not kinds & set(FLOATS):
@@ -125,36 +125,36 @@ def version(name: str, argument_types: tuple[Any, ...]) -> tuple[str, Any] | Non
 
 
 class _Numpy:
-    """Stands in for the module ``warp`` in the twins: the same operations on NumPy's numbers."""
+    """Replaces the module ``warp`` in NumPy equivalents: the same operations on NumPy scalars."""
 
     inf, nan = np.inf, np.nan
     abs, rint, floor = abs, np.rint, np.floor
-    min = max = staticmethod(lambda a, b: list(a))  # only the type counts, every number is set afterwards
+    min = max = staticmethod(lambda a, b: list(a))  # only the length is used; every number is set afterwards
     static = staticmethod(lambda value: value)
 
     @staticmethod
     def sqrt(value: Any) -> Any:
-        return numbers(_KINDS[type(value)])["sqrt"](value)
+        return scalar_math(_KINDS[type(value)])["sqrt"](value)
 
     @staticmethod
     def cast(value: Any, convert: Any) -> Any:
-        """The same bits as a number of the type that ``convert`` converts to."""
+        """The same bits as a number of the target type of ``convert``."""
         return value.view(_TYPES[convert])
 
     @staticmethod
     def quat(*parts: Any) -> Any:
-        return made(canonical(wp.quat), parts)
+        return make_composite(canonical(wp.quat), parts)
 
 
 _TYPES: dict[Callable[..., Any], Any] = {}
 _KINDS = {SCALARS[kind]: kind for kind in FLOATS}
 for _kind in (wp.int32, wp.uint32, wp.int64, wp.uint64, wp.float32, wp.float64):
-    _TYPES[numbers(_kind).cast] = SCALARS[_kind]
-    setattr(_Numpy, _kind.__name__, staticmethod(numbers(_kind).cast))
+    _TYPES[scalar_math(_kind).cast] = SCALARS[_kind]
+    setattr(_Numpy, _kind.__name__, staticmethod(scalar_math(_kind).cast))
 
 
 def numpy_equivalent(function: Any) -> Callable[..., Any]:
-    """A function of this mode in plain Python: its own lines, run with NumPy's numbers, which round as the compiled ones do."""
+    """A Warp function in Python: the same code, run on NumPy scalars, which round as compiled code does."""
     if function not in _NUMPY_EQUIVALENTS:
         source = function.func
         space = {
@@ -165,7 +165,7 @@ def numpy_equivalent(function: Any) -> Callable[..., Any]:
 
 
 def _numpy_value(value: Any) -> Any:
-    """What a name of a compiled function stands for in its twin."""
+    """A global of a Warp function in its NumPy equivalent."""
     if isinstance(value, wp.Function):
         return numpy_equivalent(value)
     if type(value) in SCALARS:
@@ -179,12 +179,12 @@ _NUMPY_EQUIVALENTS: dict[Any, Callable[..., Any]] = {}
 
 
 def _interpreted(function: Any) -> Callable[..., Any]:
-    """A twin that takes and gives what interpreted systems use."""
+    """The NumPy equivalent of a function, with arguments and results of interpreted systems."""
     run = numpy_equivalent(function)
 
     def call(*arguments: Any) -> Any:
-        found = run(*arguments)
-        return arguments[0].__class__(found) if found.__class__ is list else found
+        result = run(*arguments)
+        return arguments[0].__class__(result) if result.__class__ is list else result
 
     return call if function in _ORDER_OF_VECTORS.values() else run
 

@@ -1,6 +1,7 @@
-"""Powers and logarithms with the same bits everywhere; see :mod:`worldloom.core.kernels.exact_trigonometry` for how and why.
+"""Powers and logarithms with the same bits on every device.
 
-The exponential works in 32 bits; the others work in 64 bits inside and round once at the end.
+:mod:`worldloom.core.kernels.exact_trigonometry` describes the method. The exponential is computed in 32 bits, the
+others in 64 bits, rounded once at the end.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ SQRT_2 = wp.constant(wp.float64(1.4142135623730951))
 ONE, TWO, HALF = wp.constant(wp.float64(1.0)), wp.constant(wp.float64(2.0)), wp.constant(wp.float64(0.5))
 THIRD = wp.constant(wp.float64(0.3333333333333333))
 LARGEST = wp.constant(wp.float64(400.0))
-"""An exponent of two beyond all floats of 32 bits, and well inside those of 64."""
+"""An exponent of two out of range of 32-bit floats, and well in range of 64-bit floats."""
 MANTISSA = wp.constant(wp.int64(2**52 - 1))
 EXPONENT_0 = wp.constant(wp.int64(1023 << 52))
 TINY = wp.constant(wp.float32(2.0**-12))
@@ -59,7 +60,7 @@ def _power_of_two(n: wp.int32):
 
 @wp.func
 def exp(x: wp.float32):
-    """The power ``x`` of the number e."""
+    """The exponential of ``x``."""
     if x != x:
         return x
     if x > 89.0:
@@ -70,7 +71,7 @@ def exp(x: wp.float32):
     r = (x - n * LN2_A) - n * LN2_B
     value = 1.0 + (r + r * r * (P2 + r * (P3 + r * (P4 + r * (P5 + r * P6)))))
     k = wp.int32(n)
-    first = k >> 1  # two factors, since one can be too large or too small for a float although the result is not
+    first = k >> 1  # two factors: one can overflow or underflow although the result does not
     return value * _power_of_two(first) * _power_of_two(k - first)
 
 
@@ -105,7 +106,7 @@ def _split(x: wp.float32):
 
 @wp.func
 def _log_edge(x: wp.float32):
-    """The logarithm of what has no finite one: not a number, less than zero, zero, infinity."""
+    """The logarithm of NaN, negative numbers, zero and infinity."""
     if x == 0.0:
         return wp.float32(-wp.inf)
     if x < 0.0:
@@ -142,7 +143,7 @@ def log10(x: wp.float32):
 
 @wp.func
 def pow(x: wp.float32, y: wp.float32):
-    """``x`` to the power of ``y``; the edges are those of C: 1 where ``y`` is 0, not a number for a root of a negative number."""
+    """``x`` to the power of ``y``, with the edge cases of C: 1 where ``y`` is 0, NaN for roots of negative numbers."""
     if y == 0.0 or x == 1.0:
         return wp.float32(1.0)
     if x != x or y != y:

@@ -1,12 +1,13 @@
-"""Trigonometry with the same bits everywhere: additions, products, quotients, square roots and whole numbers alone.
+"""Trigonometry with the same bits on every device, from sums, products, quotients, square roots and integers only.
 
-Every step is one that IEEE 754 rounds in one way only, so that it does not matter who compiles it. Each function stands here
-once: Warp compiles it, and :func:`worldloom.core.kernels.exact.twin` runs the same lines with NumPy's numbers. Hence the style:
-no unary minus on values (Warp takes it from zero, which loses the sign of zero), constants of 64 bits by name, and bits taken with ``wp.cast``.
+IEEE 754 defines the rounding of every step, so the result does not depend on the compiler. Each function is defined
+once: Warp compiles it, and :func:`worldloom.core.kernels.exact.numpy_equivalent` runs the same code on NumPy scalars.
+Hence the style: no unary minus on values (Warp computes 0 - x, which loses the sign of zero), named constants of 64
+bits, and bits with ``wp.cast``.
 
-The polynomials are minimax fits made for this file: the Remez exchange with 50 decimal digits, the coefficients rounded to
-their width one after the other, the rest fitted again after each. What is said of their error is relative to the function.
-Sine and cosine work in 32 bits; the others work in 64 bits inside and round once at the end.
+The polynomials are minimax fits computed for this file with the Remez exchange in 50 decimal digits. The coefficients
+are rounded to their width one after the other, and the rest is fitted again after each. Errors are relative to the
+function. Sine and cosine are computed in 32 bits, the others in 64 bits, rounded once at the end.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ TINY = wp.constant(wp.float32(2.0**-12))
 """Below this x - x**3 / 6 rounds to x."""
 NEAR = wp.constant(wp.float32(0.7853981852531433))
 FAR = wp.constant(wp.float32(100.0))
-"""Up to here x has at most 64 quarter turns, and their product with PI_2_A and PI_2_B has 24 bits at most."""
+"""Up to this value x has at most 64 quarter turns, and products with PI_2_A and PI_2_B have at most 24 bits."""
 PI_2_A = wp.constant(wp.float32(1.57080078125))
 PI_2_B = wp.constant(wp.float32(-4.45445766672492e-06))
 PI_2_C = wp.constant(wp.float32(2.5633440682570896e-12))
@@ -38,7 +39,7 @@ TWO_OVER_PI = wp.constant(
         0, 0xA2F9836E, 0x4E441529, 0xFC2757D1, 0xF534DDC0, 0xDB629599, 0x3C439041, 0xFE5163AB
     )
 )
-"""The first 224 bits of 2 / pi behind 32 zeros: enough for the largest float, with 70 bits to spare."""
+"""The first 224 bits of 2 / pi after 32 zero bits: enough for the largest float, with 70 bits to spare."""
 LOW_32 = wp.constant(wp.uint64(0xFFFFFFFF))
 QUARTER_UNIT = wp.constant(wp.float64(3.4061215800865545e-19))
 """2**-62 of a quarter turn, in radians."""
@@ -85,14 +86,15 @@ def _cos_near(r: wp.float32):
     z = r * r
     half = z * 0.5
     most = 1.0 - half
-    return most + ((1.0 - most - half) + z * z * (C2 + z * (C3 + z * C4)))  # what the first difference lost is put back
+    # the second term adds back the rounding error of the first difference
+    return most + ((1.0 - most - half) + z * z * (C2 + z * (C3 + z * C4)))
 
 
 @wp.func
 def _turn_far(x: wp.float32):
-    """The nearest quarter turn of a large number and what is left, in radians: x times 2 / pi in whole numbers, modulo 4.
+    """The nearest quarter turn of a large number, and the remainder in radians: x times 2 / pi in integers, modulo 4.
 
-    Of 2 / pi the 96 bits count that the exponent of x brings to the point; those before are multiples of whole turns.
+    The exponent of x selects 96 bits of 2 / pi; the bits before them contribute multiples of whole turns.
     """
     bits = wp.cast(x, wp.uint32)
     place = wp.int32((bits >> wp.uint32(23)) & wp.uint32(255)) - 120
@@ -117,7 +119,7 @@ def _turn_far(x: wp.float32):
 
 @wp.func
 def _turn(x: wp.float32):
-    """The nearest quarter turn of a finite number, and what is left, in radians."""
+    """The nearest quarter turn of a finite number, and the remainder in radians."""
     if wp.abs(x) <= FAR:
         n = wp.rint(x * QUARTERS)
         return wp.int32(n), ((x - n * PI_2_A) - n * PI_2_B) - n * PI_2_C
@@ -191,7 +193,7 @@ def tan(x: wp.float32):
 
 @wp.func
 def _angle(y: wp.float64, x: wp.float64):
-    """The angle of a point in the first quarter, which is not the origin."""
+    """The angle of a point in the first quadrant other than the origin."""
     start = ZERO
     a = ZERO
     if y <= x * EIGHTH:
@@ -208,7 +210,7 @@ def _angle(y: wp.float64, x: wp.float64):
 
 @wp.func
 def _negative(x: wp.float32):
-    """Whether the sign of ``x`` is minus, that of zero included."""
+    """Whether the sign bit of ``x`` is set."""
     return (wp.cast(x, wp.uint32) >> wp.uint32(31)) == wp.uint32(1)
 
 
@@ -247,7 +249,7 @@ def atan(x: wp.float32):
 
 @wp.func
 def asin(x: wp.float32):
-    """The angle whose sine is ``x``, in radians; numbers outside -1 to 1 count as the nearer of the two."""
+    """The angle whose sine is ``x``, in radians; ``x`` is clamped to [-1, 1]."""
     if x != x or wp.abs(x) < TINY:
         return x
     size = wp.float64(wp.abs(x))
@@ -262,7 +264,7 @@ def asin(x: wp.float32):
 
 @wp.func
 def acos(x: wp.float32):
-    """The angle whose cosine is ``x``, in radians; numbers outside -1 to 1 count as the nearer of the two."""
+    """The angle whose cosine is ``x``, in radians; ``x`` is clamped to [-1, 1]."""
     if x != x:
         return x
     size = wp.float64(wp.abs(x))
@@ -295,7 +297,7 @@ def quat_rpy(roll: wp.float32, pitch: wp.float32, yaw: wp.float32):
 
 @wp.func
 def quat_slerp(q0: wp.quat, q1: wp.quat, t: wp.float32):
-    """The rotation that lies the part ``t`` of the way from ``q0`` to ``q1``."""
+    """The spherical interpolation from ``q0`` to ``q1`` at ``t``."""
     ax, ay, az, aw = q0[0], q0[1], q0[2], q0[3]
     bx, by, bz, bw = q1[0], q1[1], q1[2], q1[3]
     x = aw * bx - bw * ax - ay * bz + by * az

@@ -1,7 +1,8 @@
-"""What compiled systems call to look into a grid.
+"""Grid functions of compiled systems.
 
-Which cells are looked at only has to be wide enough. Whether an entity is near, and which of two is nearer, must come out alike
-everywhere: squares of distances are therefore added without the fused multiplication that a GPU would put in.
+The set of cells that a query visits only has to be large enough. Which entities are near, and which of two is nearer,
+must be the same on every device: squared distances are therefore added without fused multiplication, which a GPU would
+use.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ SQUARE_APART = {
 #endif
 """,
 }
-"""The body of the native function that gives the square of the distance between ``a`` and ``b``, by the number of axes."""
+"""Native code of the squared distance between ``a`` and ``b``, by the number of axes."""
 
 
 @wp.func_native(snippet=SQUARE_APART[2])
@@ -63,7 +64,7 @@ def square_apart_3(a: wp.vec3f, b: wp.vec3f) -> wp.float32: ...
 """
 )
 def largest_square(radius: wp.float32) -> wp.float32:
-    """The largest number whose root is no more than ``radius``, so that no root is taken per entity; -1 where there is none."""
+    """The largest number whose square root is at most ``radius``, so that entities need no root; -1 where none is."""
     ...
 
 
@@ -73,7 +74,7 @@ def block_threads() -> wp.int32: ...
 
 @wp.func
 def first_cell(place: wp.float32, low: wp.float32, scale: wp.float32, cells: wp.int32):
-    """The cell along one axis; the first for what is no number."""
+    """The cell along one axis; the first one for NaN."""
     along = (place - low) * scale
     if along > 0.0:
         return wp.int32(wp.min(along, wp.float32(cells - 1)))
@@ -82,7 +83,7 @@ def first_cell(place: wp.float32, low: wp.float32, scale: wp.float32, cells: wp.
 
 @wp.func
 def last_cell(place: wp.float32, low: wp.float32, scale: wp.float32, cells: wp.int32):
-    """The cell along one axis; the last for what is no number."""
+    """The cell along one axis; the last one for NaN."""
     along = (place - low) * scale
     if along < wp.float32(cells - 1):
         return wp.int32(wp.max(along, 0.0))
@@ -91,20 +92,20 @@ def last_cell(place: wp.float32, low: wp.float32, scale: wp.float32, cells: wp.i
 
 @wp.func
 def cell_2(place: wp.vec2f, low: wp.vec2f, scale: wp.vec2f, cells: wp.int32):
-    """The number of the cell of a place."""
+    """The index of the cell of a position."""
     return first_cell(place[1], low[1], scale[1], cells) * cells + first_cell(place[0], low[0], scale[0], cells)
 
 
 @wp.func
 def cell_3(place: wp.vec3f, low: wp.vec3f, scale: wp.vec3f, cells: wp.int32):
-    """The number of the cell of a place."""
+    """The index of the cell of a position."""
     row = first_cell(place[2], low[2], scale[2], cells) * cells + first_cell(place[1], low[1], scale[1], cells)
     return row * cells + first_cell(place[0], low[0], scale[0], cells)
 
 
 @wp.func
 def cells_around(place: wp.float32, radius: wp.float32, low: wp.float32, scale: wp.float32, cells: wp.int32):
-    """The first and the last cell along one axis that something within ``radius`` of ``place`` can be in, rounding and all."""
+    """The first and the last cell along one axis within ``radius`` of ``place``, with a margin for rounding."""
     reach = radius * 1.00001 + wp.abs(place) * 1.0e-6 + 1.0e-18
     return first_cell(place - reach, low, scale, cells), last_cell(place + reach, low, scale, cells)
 
@@ -119,4 +120,4 @@ FUNCTIONS: dict[str, Any] = {
     "cell_3": cell_3,
     "cells_around": cells_around,
 }
-"""What generated code finds by name."""
+"""The functions by their names in generated code."""

@@ -1,7 +1,7 @@
-"""Faults inside a running batch: found in the kernels, counted, and put into words afterwards.
+"""Faults in a running batch: detected and counted in kernels, described on the host.
 
-A buffer of faults is an int32 array of shape (1 + CAPACITY, 5). Row 0 holds the number of faults seen so far; each other
-row holds the site, the world's id, its episode, its step, and the offending value.
+A fault buffer is an int32 array of shape (1 + CAPACITY, WIDTH). Row 0 holds the number of faults so far; each other row
+holds the site, the world's id, its episode, its step, and the offending value.
 """
 
 from __future__ import annotations
@@ -10,41 +10,41 @@ import numpy as np
 import warp as wp
 
 CAPACITY = 256
-"""How many faults a buffer holds until they are read; later ones are only counted."""
+"""Faults that a buffer holds until they are read; later ones are only counted."""
 
 WIDTH = 5
 
 
 class Alarm:
-    """A word of memory that kernels ring and the host looks at without waiting: on CUDA it lies in the host's memory."""
+    """A flag that kernels set and the host reads without a device synchronization: on CUDA it is pinned host memory."""
 
     def __init__(self, device: wp.Device) -> None:
-        self._kept = wp.zeros(1, dtype=wp.int32, device="cpu", pinned=device.is_cuda)
-        self._seen: np.ndarray = self._kept.numpy()
+        self._host = wp.zeros(1, dtype=wp.int32, device="cpu", pinned=device.is_cuda)
+        self._view: np.ndarray = self._host.numpy()
         self.array = (
-            wp.array(ptr=self._kept.ptr, dtype=wp.int32, shape=(1,), device=device) if device.is_cuda else self._kept
+            wp.array(ptr=self._host.ptr, dtype=wp.int32, shape=(1,), device=device) if device.is_cuda else self._host
         )
-        """What a kernel takes."""
+        """The kernel argument."""
 
     @property
     def is_set(self) -> bool:
-        return bool(self._seen[0])
+        return bool(self._view[0])
 
     def set(self) -> None:
-        self._seen[0] = 1
+        self._view[0] = 1
 
     def clear(self) -> None:
-        self._seen[0] = 0
+        self._view[0] = 0
 
 
 @wp.func_native(
     snippet='int thread = blockDim.x * blockIdx.x + threadIdx.x; asm volatile("" : "+r"(thread)); return thread;'
 )
 def thread_number() -> wp.int32:
-    """The number of this thread on CUDA, for launches of one dimension: Warp's own divides by the launch's shape.
+    """The index of this thread on CUDA, for launches of one dimension: Warp's own divides by the launch's shape.
 
-    The assembler keeps the compiler from working out all addresses before the loop that Warp puts around a kernel, where they would
-    take up the registers.
+    The inline assembly keeps the compiler from computing all addresses before the loop that Warp puts around a kernel,
+    where they would occupy registers.
     """
 
 
@@ -59,7 +59,7 @@ def report_fault(
     site: wp.int32,
     value: wp.int32,
 ):
-    """Mark the world as broken, and write the fault down where there is room; nothing for world -1, of which another thread tells."""
+    """Mark the world as broken and record the fault if there is room; world -1: another thread reports it."""
     if world < 0:
         return
     broken[world, 0] = True
@@ -84,7 +84,7 @@ def checked_slot(
     offset: wp.int32,
     site: wp.int32,
 ):
-    """The slot that a reference names; 0 and a fault where it names none."""
+    """``slot`` where it is below ``size``; otherwise 0, and a fault."""
     if slot < 0 or slot >= size:
         report_fault(errors, broken, steps, episodes, world, offset, site, slot)
         return wp.int32(0)
@@ -103,7 +103,7 @@ def checked_index(
     offset: wp.int32,
     site: wp.int32,
 ):
-    """``index`` where it exists, counting from the end where it is negative; 0 and a fault where it does not."""
+    """``index`` in range, from the end where it is negative; otherwise 0, and a fault."""
     if index < 0 and index >= -size:
         return index + size
     return checked_slot(index, size, errors, broken, steps, episodes, world, offset, site)
@@ -111,7 +111,7 @@ def checked_index(
 
 @wp.func
 def clean_choice(choice: wp.int32, count: wp.int32):
-    """A choice that exists: ``choice``, or 0 where there is no such choice."""
+    """``choice``, or 0 where it is out of range."""
     if choice < 0 or choice >= count:
         return wp.int32(0)
     return choice

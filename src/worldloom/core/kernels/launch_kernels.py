@@ -1,4 +1,4 @@
-"""What the kernels of launches call, and the kernel that copies whole rows of a column, many bytes at a time."""
+"""Functions for the kernels of launches, and the kernel that copies whole rows of a column."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import warp as wp
 
 @wp.func
 def picked(mask: wp.array(dtype=wp.bool), value: wp.bool, world: wp.int32):
-    """Whether a kernel is launched for ``world``, given the mask of its shard, which may be None, and the value that counts."""
+    """Whether a launch includes ``world``: its entry of ``mask`` equals ``value``, or there is no mask."""
     if mask:
         return mask[world] == value
     return True
@@ -19,10 +19,12 @@ unsigned char* to = target.data + (size_t)row * size;
 #if defined(__CUDA_ARCH__)
     if (width == 16) {
         #pragma unroll 4
-        for (int i = lane; i < size / 16; i += 32) reinterpret_cast<uint4*>(to)[i] = reinterpret_cast<const uint4*>(from)[i];
+        for (int i = lane; i < size / 16; i += 32)
+            reinterpret_cast<uint4*>(to)[i] = reinterpret_cast<const uint4*>(from)[i];
     } else if (width == 4) {
         #pragma unroll 4
-        for (int i = lane; i < size / 4; i += 32) reinterpret_cast<unsigned int*>(to)[i] = reinterpret_cast<const unsigned int*>(from)[i];
+        for (int i = lane; i < size / 4; i += 32)
+            reinterpret_cast<unsigned int*>(to)[i] = reinterpret_cast<const unsigned int*>(from)[i];
     } else {
         for (int i = lane; i < size; i += 32) to[i] = from[i];
     }
@@ -42,7 +44,7 @@ def copy_row(
     width: wp.int32,
     lane: wp.int32,
 ):
-    """Copy ``size`` bytes of a row: on CUDA ``width`` at a time by the 32 threads of a warp, of which this is ``lane``."""
+    """Copy ``size`` bytes of a row; on CUDA the 32 threads of a warp copy ``width`` bytes each at a time."""
 
 
 @wp.kernel(enable_backward=False)
@@ -55,7 +57,7 @@ def copy_rows(
     source: wp.array2d(dtype=wp.uint8),
     width: wp.int32,
 ):
-    """Fill the rows of the worlds from ``first`` on that ``mask`` picks, ``rows`` of each, with those of ``source``, or with its only one."""
+    """Fill the ``rows`` of each picked world, from ``first`` on, with those of ``source`` or with its only row."""
     number, lane = wp.tid()  # type: ignore[misc]
     if picked(mask, value, first + number / rows):
         row = first * rows + number

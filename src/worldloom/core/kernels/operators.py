@@ -1,6 +1,6 @@
-"""Functions of generated code: Python's operators where Warp's differ, and the small steps that systems are made of.
+"""Functions of generated code: Python's operators where Warp's differ, and other basic operations of systems.
 
-Each stands here twice, for Warp and for plain Python, and gives the same bits in both.
+Each is defined twice, for Warp and for Python, with the same bits in both.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from worldloom.core.kernels import wrapping
 
 @wp.func
 def float_modulo(a: Any, b: Any):
-    """The remainder ``a - floor(a / b) * b`` of real numbers."""
+    """The remainder ``a - floor(a / b) * b`` of floats."""
     return a - wp.floor(a / b) * b
 
 
 @wp.func
 def clamp_finite(a: Any, low: Any, high: Any):
-    """``a`` between ``low`` and ``high``; 0 where it is not a number."""
+    """``a`` clamped to ``low`` and ``high``; 0 for NaN."""
     if a != a:
         return low - low
     return wp.clamp(a, low, high)
@@ -31,7 +31,7 @@ def clamp_finite(a: Any, low: Any, high: Any):
 
 @wp.func
 def wrap_index(index: wp.int32, size: wp.int32):
-    """An index of ``size`` elements, counting from the end where it is negative, and never outside."""
+    """An index into ``size`` elements, from the end where it is negative, clamped to the range."""
     place = index
     if place < 0:
         place = place + size
@@ -40,14 +40,14 @@ def wrap_index(index: wp.int32, size: wp.int32):
 
 @wp.func
 def is_finite(a: Any):
-    """Whether ``a`` is a finite number: only then is ``a - a`` equal to itself. Warp's own test is a call, which costs more than the rest of a check."""
+    """Whether ``a`` is finite: only then ``a - a`` equals itself. Warp's own test is a slower function call."""
     zero = a - a
     return zero == zero
 
 
 @wp.func
 def is_finite_vector(a: Any):
-    """Whether all components of ``a`` are finite numbers."""
+    """Whether all components of ``a`` are finite."""
     zero = a - a
     return is_finite(wp.dot(zero, zero))
 
@@ -65,7 +65,7 @@ def cube(a: Any):
 
 
 def _python_floor_divide(a: Any, b: Any) -> Any:
-    """NumPy's quotient of whole numbers: it rounds down, is 0 where ``b`` is 0, and wraps where it overflows."""
+    """NumPy's quotient of integers: it rounds down, is 0 where ``b`` is 0, and wraps where it overflows."""
     return a // b
 
 
@@ -82,8 +82,8 @@ def _python_is_finite_vector(a: Any) -> bool:
 
 
 def _python_wrap_index(index: Any, size: Any) -> int:
-    place = int(index) + int(size) if index < 0 else int(index)
-    return min(max(place, 0), int(size) - 1)
+    position = int(index) + int(size) if index < 0 else int(index)
+    return min(max(position, 0), int(size) - 1)
 
 
 @wp.func
@@ -109,10 +109,10 @@ def _python_weighted_index(weights: Any, number: Any) -> Any:
     for weight in weights:
         total = total + weight
     left, chosen = number * total, -1
-    for place, weight in enumerate(weights):
+    for index, weight in enumerate(weights):
         left = left - weight
         if chosen < 0 and left < 0:
-            chosen = place
+            chosen = index
     return np.int32(len(weights) - 1 if chosen < 0 else chosen)
 
 

@@ -1,4 +1,4 @@
-"""What compiled systems call to spawn entities and to find them again."""
+"""Functions of compiled systems that spawn entities and look them up."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _SYSTEM = wp.constant(wp.int64(SYSTEM_BITS))
 _PLACE = wp.constant(wp.int64(SPAWN_INDEX_BITS))
 
 WARP_SIZE = 32
-"""Threads of a warp on CUDA, which vote and add up together."""
+"""Threads of a warp on CUDA."""
 
 
 @wp.func
@@ -23,7 +23,7 @@ def serial_number(step: wp.int32, system: wp.int32, slot: wp.int32, share: wp.in
 
 @wp.func
 def find_serial(serials: wp.array(dtype=wp.int64), first: wp.int32, count: wp.int32, serial: wp.int64):
-    """The place of ``serial`` among the ``count`` ascending numbers from ``first`` on; -1 where it is not among them."""
+    """The index of ``serial`` among ``count`` ascending numbers from row ``first``; -1 where it is missing."""
     low = wp.int32(0)
     high = count
     while low < high:
@@ -39,7 +39,7 @@ def find_serial(serials: wp.array(dtype=wp.int64), first: wp.int32, count: wp.in
 
 @wp.func
 def pooled_row(first: wp.int32, count: wp.int32, slot: wp.int32, batch: wp.int32):
-    """The row of a place of a world where all worlds share the rows; in an empty world the one behind all others, which is nobody's."""
+    """The row of a slot where all worlds share the rows; for an empty world, the unused row after all others."""
     if count == 0:
         return batch
     return first + slot
@@ -78,7 +78,7 @@ def sum_up_to(value: wp.int32, lane: wp.int32) -> wp.int32: ...
 def of_last_lane(value: wp.int32) -> wp.int32: ...
 
 
-# The threads of a warp that spawn into the same world take their places with one addition.
+# The threads of a warp that spawn into the same world reserve their slots with one atomic addition.
 @wp.func_native(
     snippet="""
 #if defined(__CUDA_ARCH__)
@@ -97,7 +97,7 @@ def of_last_lane(value: wp.int32) -> wp.int32: ...
 def count_birth(pending: wp.array(dtype=wp.int32), world: wp.int32) -> wp.int32: ...
 
 
-# The threads of a warp that come here together take their places with one addition: a single number for the whole batch is in demand.
+# The active threads of a warp reserve their slots with one atomic addition: the whole batch shares one counter.
 @wp.func_native(
     snippet="""
 #if defined(__CUDA_ARCH__)

@@ -1,10 +1,10 @@
-"""Random numbers without state: Philox4x32-10 over (seed, world, episode, step, stream, draw).
+"""Counter-based random numbers: Philox4x32-10 over (seed, world, episode, step, stream, draw).
 
-The same key gives the same number on every device, whatever the batch size, the shards and the threads. ``stream``
-tells systems and entities apart, ``draw`` counts the draws of one system run. Four draws share one Philox block, which
-compilers then compute once.
+The same key gives the same number on every device, for any batch size, shards and threads. ``stream`` distinguishes
+systems and entities, ``draw`` counts the draws of one system run. Four draws share one Philox block, which compilers
+then compute once.
 
-Each function stands here twice, for Warp and for plain Python, and the tests hold both to published vectors.
+Each function is defined twice, for Warp and for Python; tests compare both with published vectors.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import warp as wp
 
-from worldloom.core.arithmetic.scalars import numbers
+from worldloom.core.arithmetic.scalars import scalar_math
 from worldloom.core.kernels import exact_exponential, exact_trigonometry
 from worldloom.core.kernels.exact import numpy_equivalent
 
@@ -44,7 +44,7 @@ def _round(a: wp.uint32, b: wp.uint32, c: wp.uint32, d: wp.uint32, k0: wp.uint32
 
 @wp.func
 def philox(c0: wp.uint32, c1: wp.uint32, c2: wp.uint32, c3: wp.uint32, key0: wp.uint32, key1: wp.uint32):
-    """Four random words of 32 bits from a counter of four words and a key of two."""
+    """Four random words of 32 bits from a counter of four words and a key of two words."""
     a, b, c, d = _round(c0, c1, c2, c3, key0, key1)
     k0, k1 = key0 + W0, key1 + W1
     a, b, c, d = _round(a, b, c, d, k0, k1)
@@ -85,7 +85,7 @@ def uniform(
     low: wp.float32,
     high: wp.float32,
 ):
-    """A real number, ``low <= x < high`` up to rounding; 24 random bits."""
+    """A float, ``low <= x < high`` up to rounding, from 24 random bits."""
     return low + wp.float32(bits(seed, world, episode, step, stream, draw) >> wp.uint32(8)) * 5.9604644775390625e-08 * (
         high - low
     )
@@ -102,10 +102,10 @@ def integer(
     low: wp.int32,
     high: wp.int32,
 ):
-    """A whole number, ``low <= k < high``; ``low`` where the range is empty. The bias is at most (high - low) / 2**32."""
+    """An integer, ``low <= k < high``; ``low`` where the range is empty. The bias is at most (high - low) / 2**32."""
     if high <= low:
         return low
-    span = wp.uint32(high) - wp.uint32(low)  # of two int32 that lie farther apart than the largest
+    span = wp.uint32(high) - wp.uint32(low)  # the difference of two int32 may exceed int32
     return wp.int32(wp.uint32(low) + _high(bits(seed, world, episode, step, stream, draw), span))
 
 
@@ -120,7 +120,7 @@ def normal(
     mean: wp.float32,
     spread: wp.float32,
 ):
-    """A normally distributed number, by Box and Muller from the draws ``draw`` and ``draw + 1``."""
+    """A normally distributed number, by the Box-Muller transform of the draws ``draw`` and ``draw + 1``."""
     u = (
         wp.float32((bits(seed, world, episode, step, stream, draw) >> wp.uint32(8)) + wp.uint32(1))
         * 5.9604644775390625e-08
@@ -150,13 +150,13 @@ def exact_normal(
 
 
 _ONE, _STEP, _MINUS_TWO, _TURN = np.float32(1.0), np.float32(2**-24), np.float32(-2.0), np.float32(TWO_PI)
-_sqrt, _log, _cos = (numbers(wp.float32)[name] for name in ("sqrt", "log", "cos"))
+_sqrt, _log, _cos = (scalar_math(wp.float32)[name] for name in ("sqrt", "log", "cos"))
 _exact_log, _exact_cos = numpy_equivalent(exact_exponential.log), numpy_equivalent(exact_trigonometry.cos)
 
 
 @functools.lru_cache(maxsize=256)  # four draws share a block
 def philox_python(counter: tuple[int, int, int, int], key: tuple[int, int]) -> tuple[int, int, int, int]:
-    """:func:`philox` in plain Python."""
+    """:func:`philox` in Python."""
     (a, b, c, d), (k0, k1) = counter, key
     for _ in range(10):
         p0, p1 = _M0 * a, _M1 * c
@@ -167,7 +167,7 @@ def philox_python(counter: tuple[int, int, int, int], key: tuple[int, int]) -> t
 
 @dataclass(slots=True)
 class Key:
-    """What a system run draws its random numbers from, in plain Python."""
+    """The key of the random numbers of one system run, in Python."""
 
     seed: int
     world: int
@@ -185,22 +185,22 @@ class Key:
     def integer(self, draw: int, low: np.int32, high: np.int32) -> np.int32:
         return np.int32(low) if high <= low else np.int32(int(low) + (self.bits(draw) * (int(high) - int(low)) >> 32))
 
-    def _two(self, draw: int) -> tuple[np.float32, np.float32]:
-        """Two numbers between 0 and 1, the first without 0, from which a normally distributed one is made."""
+    def _uniform_pair(self, draw: int) -> tuple[np.float32, np.float32]:
+        """Two numbers between 0 and 1 for the Box-Muller transform; the first excludes 0."""
         return _ONE * ((self.bits(draw) >> 8) + 1) * _STEP, _ONE * (self.bits(draw + 1) >> 8) * _STEP
 
     def normal(self, draw: int, mean: np.float32, spread: np.float32) -> np.float32:
-        u, v = self._two(draw)
-        found: np.float32 = mean + spread * (_sqrt(_MINUS_TWO * _log(u)) * _cos(_TURN * v))
-        return found
+        u, v = self._uniform_pair(draw)
+        number: np.float32 = mean + spread * (_sqrt(_MINUS_TWO * _log(u)) * _cos(_TURN * v))
+        return number
 
     def exact_normal(self, draw: int, mean: np.float32, spread: np.float32) -> np.float32:
-        u, v = self._two(draw)
-        found: np.float32 = mean + spread * (_sqrt(_MINUS_TWO * _exact_log(u)) * _exact_cos(_TURN * v))
-        return found
+        u, v = self._uniform_pair(draw)
+        number: np.float32 = mean + spread * (_sqrt(_MINUS_TWO * _exact_log(u)) * _exact_cos(_TURN * v))
+        return number
 
 
 def fold_seed(seeds: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
-    """Seeds of 64 bits as the 32 bits of the key: those below 2**32 stay as they are, larger ones are mixed."""
+    """Seeds of 64 bits as the 32 bits of the key: those below 2**32 are unchanged, larger ones are hashed."""
     mixed = seeds * np.uint64(0x9E3779B97F4A7C15)
     return np.where(seeds >> np.uint64(32), mixed >> np.uint64(32), seeds).astype(np.uint32)

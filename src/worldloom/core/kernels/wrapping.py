@@ -1,9 +1,10 @@
 """Integer arithmetic that wraps in two's complement.
 
-Signed overflow is undefined in the C++ that Warp compiles, on the CPU and on CUDA alike: a compiler may assume that ``n + 1 > n`` and drop
-branches that only overflow reaches. Unsigned arithmetic is defined modulo 2**bits, so sums, differences and products of integers are computed
-with the unsigned type of the same width and converted back, which costs no instruction. Integers of 8 and 16 bits are computed with 32 bits by
-the C++ rules of promotion; of these only the product of two uint16 leaves the range of int32.
+Signed overflow is undefined in the C++ that Warp compiles, on the CPU and on CUDA: a compiler may assume ``n + 1 > n``
+and drop branches that only overflow reaches. Unsigned arithmetic is defined modulo 2**bits, so sums, differences and
+products of integers are computed with the unsigned type of the same width and converted back, which costs no
+instruction. Integers of 8 and 16 bits are promoted to 32 bits in C++; of these only the product of two uint16 exceeds
+int32.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from typing import Any
 import warp as wp
 
 UNSIGNED: dict[Any, Any] = {wp.int32: wp.uint32, wp.int64: wp.uint64, wp.uint16: wp.uint32}
-"""The integer types whose arithmetic is undefined where it overflows, and the types that compute the same bits with defined overflow."""
+"""Integer types with undefined overflow, and the types that compute the same bits with defined overflow."""
 
 RING = frozenset(
     {"add", "sub", "mul", "neg", "dot", "length_sq", "cross", "cw_mul", "outer", "ddot", "trace", "determinant", "skew"}
 )
-"""Functions made of sums, differences and products alone: computed modulo 2**bits, they give the same bits for signed and unsigned numbers."""
+"""Functions of sums, differences and products only: modulo 2**bits, signed and unsigned results have the same bits."""
 
 
 @wp.func
@@ -111,13 +112,13 @@ def absolute_of_vector(a: Any):
 
 @wp.func
 def floor_divide(a: Any, b: Any):
-    """Signed division that rounds down, as Python's; 0 where ``b`` is 0; the smallest integer divided by -1 is itself."""
+    """Signed division that rounds down, as in Python; 0 where ``b`` is 0; the smallest integer by -1 is itself."""
     zero = b - b
     if b == zero:
         return zero
     one = b / b
     if b == zero - one:
-        return neg(a)  # the one quotient that overflows, and traps on some processors
+        return neg(a)  # the only quotient that overflows, which traps on some processors
     quotient = a / b
     if quotient * b != a and ((a < zero) != (b < zero)):
         quotient = quotient - one
@@ -126,12 +127,12 @@ def floor_divide(a: Any, b: Any):
 
 @wp.func
 def floor_modulo(a: Any, b: Any):
-    """The signed remainder with the sign of the divisor, as Python's; ``a`` where ``b`` is 0."""
+    """The signed remainder with the sign of the divisor, as in Python; ``a`` where ``b`` is 0."""
     zero = b - b
     if b == zero:
         return a
     if b == zero - b / b:
-        return zero  # also of the smallest integer, whose quotient overflows
+        return zero  # also for the smallest integer, whose quotient overflows
     rest = wp.mod(a, b)
     if rest != zero and ((rest < zero) != (b < zero)):
         rest = rest + b
@@ -157,7 +158,7 @@ def unsigned_modulo(a: Any, b: Any):
 
 @wp.func
 def range_turns(start: wp.int32, stop: wp.int32, step: wp.int32):
-    """How many numbers ``range(start, stop, step)`` has, for steps other than 0, 1 and -1; 2**31 - 1 where it has 2**31."""
+    """The length of ``range(start, stop, step)`` for steps other than 0, 1 and -1; 2**31 - 1 where it is 2**31."""
     span = wp.int64(stop) - wp.int64(start)
     if (span > wp.int64(0)) != (step > 0):
         return wp.int32(0)
@@ -177,7 +178,7 @@ def shift_left(a: wp.int64, count: wp.int64):
 
 
 PREFIX = "wl_wrapping_"
-"""What these functions are called in generated code, before their own name."""
+"""Prefix of the names of these functions in generated code."""
 
 SCALAR: dict[str, tuple[str, tuple[Any, ...]]] = {
     "add": ("add", (wp.int32, wp.int64)),
@@ -187,7 +188,7 @@ SCALAR: dict[str, tuple[str, tuple[Any, ...]]] = {
     "abs": ("absolute", (wp.int32, wp.int64)),
     "lshift": ("shift_left", (wp.int32, wp.int64)),
 }
-"""The function of this file that stands for one of Warp's, and the types for which it does."""
+"""The function of this file that replaces a Warp function, and the types for which it does."""
 
 SPACE: dict[str, Any] = {
     PREFIX + function.key: function

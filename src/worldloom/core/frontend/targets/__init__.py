@@ -1,1 +1,4 @@
-"""What checked code is written as: kernel text for Warp, or Python for the interpreter."""
+"""The forms of translated code: kernel text for Warp, or Python for the interpreter.
+
+It imports syntax-tree helpers, values and bounds of the frontend, and the packages below.
+"""

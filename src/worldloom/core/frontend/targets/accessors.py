@@ -1,7 +1,7 @@
-"""How compiled code reaches into a column: by its plain address.
+"""Access to columns in kernels by plain address.
 
-Columns are contiguous, and indices were checked before. Warp's own indexing asks for signs and strides at every access, which cost
-CartPole two thirds of its instructions on an H200.
+Columns are contiguous, and indices are checked before. Warp's own indexing handles signs and strides at every access,
+which cost CartPole two thirds of its instructions on an H200.
 """
 
 from __future__ import annotations
@@ -17,24 +17,25 @@ from worldloom.core.model.fields import Field, canonical, scalar_of, shape_of
 
 _STREAMED = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "float2", 16: "float4"}
 _WIDE = {8: "float2", 16: "float4"}
-"""Vectors of these sizes in bytes are moved in one piece on CUDA."""
+"""Vectors of these sizes in bytes are moved by one instruction on CUDA."""
 _MAX_PIECES = 8
-"""Longer vectors of real numbers are moved in up to so many such pieces."""
+"""Longer vectors of floats are moved in at most this many such pieces."""
 _LINE = 64
-"""Bytes of a line of a CPU's cache."""
+"""Bytes of a cache line of a CPU."""
 _PREFETCH_BYTES = range(4 * _LINE, 2**14)
-"""Bytes of a row: more would drive out of the nearest cache what is needed sooner."""
+"""Bytes of a row that are worth prefetching: more would evict data that is needed sooner."""
 _PREFETCH_ROWS = 2
-"""A CPU is asked this many rows ahead for what will be stored: a core waits for few lines at once of its own accord, and for more when asked."""
+"""Rows by which stores are prefetched on a CPU: a core keeps few misses in flight without explicit prefetches."""
 _PREFETCH = (
-    f"auto from = (const char*)((size_t)column.data + ((size_t)(row + {_PREFETCH_ROWS}) * size + place) * sizeof(*column.data));"
+    "auto from = (const char*)((size_t)column.data"
+    f" + ((size_t)(row + {_PREFETCH_ROWS}) * size + place) * sizeof(*column.data));"
     f" for (int i = 0; i < bytes; i += {_LINE}) __builtin_prefetch(from + i, 1);"
 )
-_NOTHING = ";"
+_NO_OPERATION = ";"
 
 
 def type_code(kind: Any, types: dict[str, Any]) -> str:
-    """How generated code spells a component type; types without a name in Warp are added to ``types``."""
+    """A component type in generated code; types without a name in Warp are added to ``types``."""
     if canonical(getattr(wp, kind.__name__, None)) is kind:
         return f"wp.{kind.__name__}"
     code = f"vec{'x'.join(map(str, shape_of(kind)))}_{scalar_of(kind).__name__}"
@@ -49,7 +50,7 @@ def array_code(field: Field, types: dict[str, Any]) -> str:
 
 
 def row_size(field: Field) -> int:
-    """How many values of its type one row of an array component holds."""
+    """The number of values in one row of an array component."""
     size = 1
     for n in field.shape:
         size *= n
@@ -74,12 +75,12 @@ def put(
 
 
 def is_worth_prefetching(array: Field, elements: int) -> bool:
-    """Whether so many elements of an array are many bytes, and not too many."""
+    """Whether the size of this many elements of an array is in the range worth prefetching."""
     return elements * _element_bytes(array) in _PREFETCH_BYTES
 
 
 def prefetch(column: ast.expr, array: Field, row: ast.expr, first: int, elements: int) -> ast.stmt:
-    """Ask for the memory of some elements of the rows after ``row``, which are about to be stored; on CUDA nothing is done."""
+    """Prefetch some elements of the rows after ``row``, which will be stored soon; no operation on CUDA."""
     start, size = row_size(array) // array.shape[0] * first, elements * _element_bytes(array)
     return ast.Expr(
         nodes.call(_name("ahead", array), column, row, *map(nodes.constant, (row_size(array), start, size)))
@@ -87,12 +88,12 @@ def prefetch(column: ast.expr, array: Field, row: ast.expr, first: int, elements
 
 
 def _element_bytes(array: Field) -> int:
-    """Bytes of what one index of the first axis stands for."""
+    """Bytes of one element along the first axis."""
     return row_size(array) // array.shape[0] * int(wp.types.type_size_in_bytes(array.dtype))
 
 
 def stream_text(column: str, field: Field, row: str, value: str) -> str:
-    """:func:`put` as text, for a value that no kernel reads soon: it leaves the cache to those that are."""
+    """:func:`put` as text, with a streaming store for a value that no kernel reads soon."""
     return ast.unparse(ast.Expr(nodes.call(_name("stream", field), nodes.name(column), _parse(row), _parse(value))))
 
 
@@ -106,7 +107,7 @@ def put_part_text(column: str, field: Field, row: str, place: int, value: str) -
 
 
 def get_once(column: ast.expr, field: Field, row: ast.expr) -> ast.expr:
-    """:func:`get` for a value that no kernel reads soon again, such as an action: it leaves the cache to those that are."""
+    """:func:`get` with a streaming load, for a value that no kernel reads again soon, such as an action."""
     return nodes.call(_name("once" if streams(field) else "get", field), column, row)
 
 
@@ -129,22 +130,22 @@ def _parse_all(text: str) -> list[ast.expr]:
 
 
 def _inner(field: Field, indices: list[ast.expr] | None) -> list[ast.expr]:
-    """The size of a row and the place in it, for array components."""
+    """The size of a row and the index in it, for array components."""
     if not field.shape:
         return []
-    place: ast.expr | None = None
+    position: ast.expr | None = None
     for index, size in zip(indices or [], field.shape, strict=True):
-        place = (
+        position = (
             index
-            if place is None
-            else nodes.binary(nodes.binary(place, ast.Mult(), nodes.constant(size)), ast.Add(), index)
+            if position is None
+            else nodes.binary(nodes.binary(position, ast.Mult(), nodes.constant(size)), ast.Add(), index)
         )
-    assert place is not None
-    return [nodes.constant(row_size(field)), place]
+    assert position is not None
+    return [nodes.constant(row_size(field)), position]
 
 
 def definitions(fields: Iterable[Field], types: dict[str, Any], cuda: bool) -> str:
-    """The functions that :func:`get` and :func:`put` call, for columns of ``fields``."""
+    """The definitions of the functions that :func:`get` and :func:`put` call, for columns of ``fields``."""
     texts: dict[str, str] = {}
     for field in fields:
         kind, column = type_code(field.dtype, types), array_code(field, types)
@@ -153,39 +154,31 @@ def definitions(fields: Iterable[Field], types: dict[str, Any], cuda: bool) -> s
             ("row: wp.int32, size: wp.int32, place: wp.int32", "(size_t)row * size + place"),
         )[bool(field.shape)]
         load, store = _native(field, place, cuda)
-        texts.setdefault(
-            _name("get", field),
-            f'@wp.func_native(snippet="{load}")\ndef {_name("get", field)}(column: {column}, {head}) -> {kind}: ...\n',
-        )
-        texts.setdefault(
-            _name("put", field),
-            f'@wp.func_native(snippet="{store}")\ndef {_name("put", field)}(column: {column}, {head}, value: {kind}): ...\n',
-        )
+        _define(texts, _name("get", field), load, f"column: {column}, {head}", kind)
+        _define(texts, _name("put", field), store, f"column: {column}, {head}, value: {kind}")
         if field.shape:
-            ahead, taken = _name("ahead", field), f"column: {column}, {head}, bytes: wp.int32"
-            texts.setdefault(
-                ahead, f'@wp.func_native(snippet="{_NOTHING if cuda else _PREFETCH}")\ndef {ahead}({taken}): ...\n'
-            )
+            snippet = _NO_OPERATION if cuda else _PREFETCH
+            _define(texts, _name("ahead", field), snippet, f"column: {column}, {head}, bytes: wp.int32")
         if not field.shape and len(shape_of(field.dtype)) == 1 and scalar_of(field.dtype) is wp.float32:
-            part, size = _name("part", field), shape_of(field.dtype)[0]
-            one = f"reinterpret_cast<float*>(column.data)[(size_t)row * {size} + place] = value;"
-            taken = f"column: {column}, row: wp.int32, place: wp.int32, value: wp.float32"
-            texts.setdefault(part, f'@wp.func_native(snippet="{one}")\ndef {part}({taken}): ...\n')
+            size = shape_of(field.dtype)[0]
+            snippet = f"reinterpret_cast<float*>(column.data)[(size_t)row * {size} + place] = value;"
+            parameters = f"column: {column}, row: wp.int32, place: wp.int32, value: wp.float32"
+            _define(texts, _name("part", field), snippet, parameters)
         if streams(field):
             load, store = _streaming(field) if cuda else (load, store)
-            once, stream = _name("once", field), _name("stream", field)
-            texts.setdefault(
-                once, f'@wp.func_native(snippet="{load}")\ndef {once}(column: {column}, row: wp.int32) -> {kind}: ...\n'
-            )
-            texts.setdefault(
-                stream,
-                f'@wp.func_native(snippet="{store}")\ndef {stream}(column: {column}, row: wp.int32, value: {kind}): ...\n',
-            )
+            _define(texts, _name("once", field), load, f"column: {column}, row: wp.int32", kind)
+            _define(texts, _name("stream", field), store, f"column: {column}, row: wp.int32, value: {kind}")
     return "\n".join(texts.values())
 
 
+def _define(texts: dict[str, str], name: str, snippet: str, parameters: str, returns: str = "") -> None:
+    """Add the definition of a native function, unless it is there."""
+    arrow = f" -> {returns}" if returns else ""
+    texts.setdefault(name, f'@wp.func_native(snippet="{snippet}")\ndef {name}({parameters}){arrow}: ...\n')
+
+
 def streams(field: Field) -> bool:
-    """Whether :func:`stream_text` and :func:`get_once` know how to move ``field``."""
+    """Whether :func:`stream_text` and :func:`get_once` support ``field``."""
     return not field.shape and (wp.types.type_size_in_bytes(field.dtype) in _STREAMED or alignment(field.dtype) > 1)
 
 
@@ -195,12 +188,15 @@ def _streaming(field: Field) -> tuple[str, str]:
         width = alignment(field.dtype)
         return _in_pieces(_WIDE[width], width // 4, size // width, "row", ("__ldcs(from + {})", "__stcs(to + {}, {});"))
     kind = _STREAMED[size]
-    load = f"auto held = __ldcs(reinterpret_cast<const {kind}*>(column.data) + row); return *reinterpret_cast<decltype(column.data)>(&held);"
+    load = (
+        f"auto held = __ldcs(reinterpret_cast<const {kind}*>(column.data) + row);"
+        " return *reinterpret_cast<decltype(column.data)>(&held);"
+    )
     return load, f"__stcs(reinterpret_cast<{kind}*>(column.data) + row, reinterpret_cast<const {kind}&>(value));"
 
 
 def alignment(kind: Any) -> int:
-    """The bytes of the pieces in which CUDA moves vectors of a type; 1 where their address does not matter."""
+    """The bytes of the pieces in which CUDA moves vectors of a type; 1 where alignment does not matter."""
     size: int = wp.types.type_size_in_bytes(kind)
     if not shape_of(kind):
         return 1
@@ -218,20 +214,27 @@ def _native(field: Field, place: str, cuda: bool) -> tuple[str, str]:
     wide = _WIDE[width]
     if size > width:
         return _in_pieces(wide, width // 4, size // width, place)
-    load = f"auto held = reinterpret_cast<const {wide}*>(column.data)[{place}]; return *reinterpret_cast<decltype(column.data)>(&held);"
+    load = (
+        f"auto held = reinterpret_cast<const {wide}*>(column.data)[{place}];"
+        " return *reinterpret_cast<decltype(column.data)>(&held);"
+    )
     return load, f"reinterpret_cast<{wide}*>(column.data)[{place}] = reinterpret_cast<const {wide}&>(value);"
 
 
 def _in_pieces(
     kind: str, numbers: int, pieces: int, place: str, moves: tuple[str, str] = ("from[{}]", "to[{}] = {};")
 ) -> tuple[str, str]:
-    """How a vector of ``pieces`` times ``numbers`` real numbers is moved: the fewer stores, since those of a warp lie a whole vector apart.
+    """The load and the store of a vector of ``pieces`` times ``numbers`` floats.
 
-    ``moves`` loads the piece of a number, and stores a piece there.
+    Fewer and wider stores are faster, since the addresses of a warp are a whole vector apart. ``moves`` are the
+    templates of the load and of the store of one piece.
     """
     start = f"reinterpret_cast<{{}}{kind}*>(column.data) + (size_t)({place}) * {pieces};"
     loads = " ".join(f"held[{k}] = {moves[0].format(k)};" for k in range(pieces))
-    given = [", ".join(f"from[{numbers * k + i}]" for i in range(numbers)) for k in range(pieces)]
-    stores = " ".join(moves[1].format(k, f"make_{kind}({given[k]})") for k in range(pieces))
-    load = f"auto from = {start.format('const ')} {kind} held[{pieces}]; {loads} return *reinterpret_cast<decltype(column.data)>(held);"
+    floats = [", ".join(f"from[{numbers * k + i}]" for i in range(numbers)) for k in range(pieces)]
+    stores = " ".join(moves[1].format(k, f"make_{kind}({floats[k]})") for k in range(pieces))
+    load = (
+        f"auto from = {start.format('const ')} {kind} held[{pieces}]; {loads}"
+        " return *reinterpret_cast<decltype(column.data)>(held);"
+    )
     return load, f"auto to = {start.format('')} auto from = reinterpret_cast<const float*>(&value); {stores}"

@@ -6,13 +6,13 @@ from worldloom.core.kernels.population_kernels import WARP_SIZE
 from worldloom.core.model.columns import ColumnKey
 
 RAW_PREFIX = "raw__"
-"""Before the name of an action: its value as it was handed in, which kernels load once for the check and for the systems."""
+"""Prefix of the unchecked value of an action, which kernels load once for the check and for the systems."""
 
 SCALAR_PARAMETERS = ("row", "row_a", "row_b", "world", "slot", "lane", "offset", "system")
 
 
 def barrier(threads: int) -> str:
-    """What waits until all ``threads`` of a row are there, and sees what they wrote."""
+    """The barrier of the ``threads`` of a row, which also makes their writes visible."""
     return "sync_warp" if threads == WARP_SIZE else "sync_block"
 
 
@@ -22,7 +22,7 @@ def register_name(column: ColumnKey) -> str:
 
 
 def column_in_memory(column: ColumnKey) -> ColumnKey:
-    """The column in memory behind one that kernels hold in registers: that of the action for a raw one."""
+    """The column in memory of a column in registers: for an unchecked action, that of the action."""
     return column[0], column[1].removeprefix(RAW_PREFIX)
 
 

@@ -1,4 +1,4 @@
-"""Loops over neighbours in compiled systems: one flat loop over the rows of cells that a query touches, and one over the nearest that a search found."""
+"""Loops over neighbours in kernels: over the cells within a radius, and over the result of a nearest search."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class GridAccess:
-    """The parts of a grid as a system's code spells them. ``label`` tells the variables of one loop from those of others."""
+    """The parts of a grid as expressions of a system's code. ``label`` prefixes the variables of one loop."""
 
     def __init__(self, target: KernelTarget, kind: Any, field: Field, label: str) -> None:
         self.target, self.kind, self.label = target, kind, label
@@ -44,8 +44,8 @@ class GridAccess:
 def near_loop(access: GridAccess, name: str, point: ast.expr, radius: ast.expr, body: list[ast.stmt]) -> list[ast.stmt]:
     """``body`` for every entity within ``radius`` of ``point``.
 
-    The cells of a query are some rows of cells; those of one row are one stretch in the order of the cells. The loop is a single one,
-    so that ``break`` leaves it, and it moves on before ``body``, so that ``continue`` may go straight back to its head.
+    A query covers some rows of cells; the entities of one row of cells are contiguous. A single loop runs over all of
+    them, so that ``break`` leaves it. It advances before ``body``, so that ``continue`` works.
     """
     grid, w, cells = access.grid, access.label, access.grid.cells
     low, scale = access.read("low"), access.read("scale")
@@ -53,10 +53,12 @@ def near_loop(access: GridAccess, name: str, point: ast.expr, radius: ast.expr, 
     for axis, letter in enumerate("xyz"[: grid.axes]):
         around = f"cells_around({w}_point[{axis}], {w}_radius, {low}[{axis}], {scale}[{axis}], {cells})"
         lines.append(f"{w}_{letter}0, {w}_{letter}1 = {around}")
-    wide = f"({w}_y1 - {w}_y0 + 1)"
-    lines.append(f"{w}_rows = {wide if grid.axes == 2 else f'{wide} * ({w}_z1 - {w}_z0 + 1)'}")
+    height = f"({w}_y1 - {w}_y0 + 1)"
+    lines.append(f"{w}_rows = {height if grid.axes == 2 else f'{height} * ({w}_z1 - {w}_z0 + 1)'}")
     line = (
-        f"{w}_y0 + {w}_row" if grid.axes == 2 else f"({w}_z0 + {w}_row / {wide}) * {cells} + {w}_y0 + {w}_row % {wide}"
+        f"{w}_y0 + {w}_row"
+        if grid.axes == 2
+        else f"({w}_z0 + {w}_row / {height}) * {cells} + {w}_y0 + {w}_row % {height}"
     )
     lines += [
         f"if {w}_reach < 0.0: {w}_rows = wp.int32(0)",
@@ -74,13 +76,13 @@ def near_loop(access: GridAccess, name: str, point: ast.expr, radius: ast.expr, 
         f"        if square_apart_{grid.axes}({access.at('places', f'{w}_at - 1')}, {w}_point) <= {w}_reach:",
         f"            {name} = {access.row(access.at('slots', f'{w}_at - 1'))}",
     ]
-    made = ast.parse("\n".join(lines)).body
-    loop = made[-1]
+    code = ast.parse("\n".join(lines)).body
+    loop = code[-1]
     assert (
         isinstance(loop, ast.While) and isinstance(loop.body[-1], ast.If) and isinstance(loop.body[-1].body[-1], ast.If)
     )
     loop.body[-1].body[-1].body += body
-    return [nodes.assign(f"{w}_point", point), nodes.assign(f"{w}_radius", radius), *made]
+    return [nodes.assign(f"{w}_point", point), nodes.assign(f"{w}_radius", radius), *code]
 
 
 def nearest_loop(
@@ -91,10 +93,10 @@ def nearest_loop(
     grid = access.grid
     if uses_brute_force(grid.room):
         search = nearest_search(grid.axes, k)
-        given = f"{target.other_rows_column(kind, field)}, {access.row('0')}, {ast.unparse(target.count(kind))}"
+        arguments = f"{target.other_rows_column(kind, field)}, {access.row('0')}, {ast.unparse(target.count(kind))}"
     else:
         search = nearest_search(grid.axes, k, grid.cells, first_ring(grid, k))
-        given = ", ".join(
+        arguments = ", ".join(
             [
                 access.read("low"),
                 access.read("scale"),
@@ -104,13 +106,13 @@ def nearest_loop(
         )
     target.use_helper(search)
     lines = [
-        f"{label}_found = {search.function}({label}_point, {given})",
+        f"{label}_found = {search.function}({label}_point, {arguments})",
         f"for {label}_i in range({k}):",
         f"    if {label}_found[{label}_i] < 0: break",
         f"    {name} = {access.row(f'{label}_found[{label}_i]')}",
     ]
-    made = ast.parse("\n".join(lines)).body
-    loop = made[-1]
+    code = ast.parse("\n".join(lines)).body
+    loop = code[-1]
     assert isinstance(loop, ast.For)
     loop.body += body
-    return [nodes.assign(f"{label}_point", point), *made]
+    return [nodes.assign(f"{label}_point", point), *code]

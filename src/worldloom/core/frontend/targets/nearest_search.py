@@ -1,7 +1,7 @@
-"""The native functions that find the ``k`` nearest: among all entities of a world, or in the cells of a grid.
+"""Native functions that find the ``k`` nearest entities: among all entities of a world, or in the cells of a grid.
 
-The best so far stay in registers: every index into them is known when the code is compiled. A distance is the square, its bits taken for a whole
-number, which is in the same order; numbers that are none are farther than all others.
+The best candidates stay in registers: every index into them is a compile-time constant. Distances are squared, and
+their bits are compared as integers, which gives the same order; NaN is farther than all numbers.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _DISTANCE = """
     };
 """
 
-# Nobody is farther than infinity. A CPU compares distance and slot in one, as a number of 64 bits; a GPU would do so in two steps, and where slots
-# come in order it need not compare them at all.
+# No entity is farther than infinity. A CPU compares distance and slot as one integer of 64 bits. A GPU would need two
+# steps for that, and where slots are in order it need not compare them at all.
 _BEST = """
     const unsigned int beyond = 0x7f800001u, nobody = 0xffffffffu;
 #if defined(__CUDA_ARCH__)
@@ -71,8 +71,8 @@ _BEST = """
 #endif
 """
 
-# Entities come by 32. First it is noted which of them may be near enough, without a branch; then these are inserted. So the threads of a
-# warp insert together, each its own, instead of waiting for one of them at nearly every entity.
+# Entities are processed in groups of 32. A mask of those that may be near enough is computed without a branch; then
+# these are inserted. So the threads of a warp insert at the same time, instead of diverging at nearly every entity.
 _LOOK = """
     auto look_through = [&](const auto* from, int begin, int end, auto slot_at) {
         for (int start = begin; start < end; start += 32) {
@@ -111,7 +111,8 @@ _OF_ALL = """
     look_through(places.data + first, 0, count, [](int at) { return at; });
 """
 
-# A box of cells around the point grows until it holds k entities. Where the last of them is tells which cells can hold a nearer one.
+# A box of cells around the point grows until it holds k entities. The farthest of them bounds the cells that can hold
+# a nearer one.
 _IN_CELLS = """
     const int* begins = starts.data + (size_t)world * starts.shape[1];
     const int* order = slots.data + (size_t)world * slots.shape[1];
@@ -177,9 +178,10 @@ _IN_CELLS = """
 
 @dataclass(frozen=True)
 class NearestSearch:
-    """The native function that finds the ``k`` nearest in a world: by ``cells`` along each axis of a grid, or among all where that is 0.
+    """The native function that finds the ``k`` nearest entities of a world.
 
-    It gives their slots, nearest first, and -1 behind the last. In a grid it begins with the cells no more than ``ring`` from that of the point.
+    It searches a grid of ``cells`` along each axis, or all entities where ``cells`` is 0. It returns their slots,
+    nearest first, padded with -1. In a grid it starts with the cells at most ``ring`` away from the cell of the point.
     """
 
     axes: int
@@ -189,7 +191,7 @@ class NearestSearch:
 
     @property
     def name(self) -> str:
-        """A name that no helper of a user's has."""
+        """A name that no helper of a user can have."""
         return f"nearest({self.axes}, {self.k}, {self.cells}, {self.ring})"
 
     @property
@@ -205,28 +207,33 @@ class NearestSearch:
             head += f", places: wp.array2d(dtype={vector}), world: wp.int32"
         else:
             head = f"point: {vector}, places: wp.array(dtype={vector}), first: wp.int32, count: wp.int32"
-        found = type_code(vec(self.k, wp.int32), types)
-        return f"@wp.func_native(snippet={self._snippet!r})\ndef {self.function}({head}) -> {found}: ...\n", {}
+        result = type_code(vec(self.k, wp.int32), types)
+        return f"@wp.func_native(snippet={self._snippet!r})\ndef {self.function}({head}) -> {result}: ...\n", {}
 
     @property
     def _snippet(self) -> str:
         text = _DISTANCE + _BEST + _LOOK + (_IN_CELLS if self.cells else _OF_ALL) + _FOUND
         text = text.replace("{ SQUARE_APART }", "{" + SQUARE_APART[self.axes] + "}")
-        named = {"[K]": f"[{self.k}]", "K - 1": str(self.k - 1), "i < K": f"i < {self.k}", "<K,": f"<{self.k},"}
-        named |= {"AXES": str(self.axes), "CELLS": str(self.cells), "LAST": str(self.cells - 1), "RING": str(self.ring)}
-        for name, value in named.items():
+        constants = {"[K]": f"[{self.k}]", "K - 1": str(self.k - 1), "i < K": f"i < {self.k}", "<K,": f"<{self.k},"}
+        constants |= {
+            "AXES": str(self.axes),
+            "CELLS": str(self.cells),
+            "LAST": str(self.cells - 1),
+            "RING": str(self.ring),
+        }
+        for name, value in constants.items():
             text = text.replace(name, value)
         return text
 
 
 @functools.cache
 def nearest_search(axes: int, k: int, cells: int = 0, ring: int = 0) -> NearestSearch:
-    """The one search for these numbers: programs tell functions of one name apart by identity."""
+    """The only search with these numbers: programs compare functions of one name by identity."""
     return NearestSearch(axes, k, cells, ring)
 
 
 def first_ring(grid: Grid, k: int) -> int:
-    """The least that holds half as many entities again as are wanted, where there are as many as there may be, evenly spread."""
+    """The smallest ring that holds 1.5 times ``k`` entities, at full capacity and uniform density."""
     ring = 1
     while 2 * (2 * ring + 1) ** grid.axes * grid.room < 3 * k * grid.size:
         ring += 1

@@ -1,4 +1,4 @@
-"""The interpreted target: the user's own function with exact types put in, running on proxies of rows."""
+"""The interpreted target: the user's own function with explicit types, on proxies of rows."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ class PythonTarget(Target):
     """Builds the body of one Python function. ``runtime`` in the generated code is the interpreter.
 
     Attributes:
-        objects: What names of the generated code stand for: numbers written out, types, and functions whose argument types are known.
+        objects: The objects that the generated code names: literals, types, and functions resolved by argument types.
     """
 
-    def __init__(self, place: str, engine: bool = False, exact: bool = False) -> None:
-        self.place, self.engine, self.exact = place, engine, exact
+    def __init__(self, location: str, engine: bool = False, exact: bool = False) -> None:
+        self.location, self.engine, self.exact = location, engine, exact
         self.helpers: dict[str, Any] = {}
         self.objects: dict[str, Any] = {}
         self._names: dict[Any, str] = {}
 
-    def _object(self, key: tuple[Any, ...], made: Any) -> ast.Name:
+    def _object(self, key: tuple[Any, ...], value: Any) -> ast.Name:
         """The name of an object in the generated code, one per ``key``."""
         if key not in self._names:
             self._names[key] = f"wl_{key[0]}_{len(self._names)}"
-            self.objects[self._names[key]] = made
+            self.objects[self._names[key]] = value
         return nodes.name(self._names[key])
 
     def _runtime(self, method: str, *arguments: ast.expr) -> ast.expr:
@@ -69,19 +69,19 @@ class PythonTarget(Target):
         return [nodes.assign(name, nodes.call("wl_replace", nodes.name(name), value, *indices))]
 
     def _once(self, row: Value) -> tuple[list[ast.stmt], Value]:
-        """The row kept in a variable, for code that reads and writes it: a reference that leads nowhere is one fault, not two."""
+        """The row in a variable, for code that reads and writes it: a stale reference is one fault, not two."""
         if isinstance(row.node, ast.Name):
             return [], row
         return [nodes.assign("wl_row", row.node)], replace(row, node=nodes.name("wl_row"))
 
     def _indices_once(self, indices: list[ast.expr]) -> tuple[list[ast.stmt], list[ast.expr]]:
-        """The indices kept in variables, for the same reason."""
-        kept = [
+        """The indices in variables, for the same reason."""
+        assignments = [
             nodes.assign(f"wl_index{k}", index)
             for k, index in enumerate(indices)
             if not isinstance(index, ast.Constant)
         ]
-        return list(kept), [
+        return list(assignments), [
             index if isinstance(index, ast.Constant) else nodes.name(f"wl_index{k}") for k, index in enumerate(indices)
         ]
 
@@ -102,8 +102,8 @@ class PythonTarget(Target):
     ) -> list[ast.stmt]:
         start, row = self._once(row)
         if indices is not None:
-            kept, indices = self._indices_once(indices)
-            start += kept
+            assignments, indices = self._indices_once(indices)
+            start += assignments
         now = self.read(row, field) if indices is None else self.element(row, field, indices)
         combined = self.combine(operator, now, value, field)
         return [
@@ -121,7 +121,7 @@ class PythonTarget(Target):
         return [nodes.store(nodes.index(self.array(row, field), *indices), value)]
 
     def check_index(self, node: ast.expr, size: int, what: str, line: int) -> ast.expr:
-        if not self.place:  # a helper, which knows no world
+        if not self.location:  # a helper, which has no world
             return nodes.call("wl_wrap_index", node, nodes.constant(size))
         message = self.describe_site(f"{what} {{value}} is out of range", line)
         return self._runtime("check_index", node, nodes.constant(size), nodes.constant(message))
@@ -133,9 +133,9 @@ class PythonTarget(Target):
         message = self.describe_site(f"an empty or stale reference to {kind.__name__} was followed", line)
         return self._runtime("follow", nodes.constant(kind.__name__), reference, nodes.constant(message))
 
-    def at(self, place: ast.expr, kind: Any, line: int, known: Bounds | None) -> ast.expr:
+    def at(self, slot: ast.expr, kind: Any, line: int, known: Bounds | None) -> ast.expr:
         message = self.describe_site(f"there is no {kind.__name__} {{value}}", line)
-        return self._runtime("at", nodes.constant(kind.__name__), place, nodes.constant(message))
+        return self._runtime("at", nodes.constant(kind.__name__), slot, nodes.constant(message))
 
     def alive(self, reference: ast.expr, kind: Any) -> ast.expr:
         return self._runtime("alive", nodes.constant(kind.__name__), reference)
@@ -169,16 +169,16 @@ class PythonTarget(Target):
     def loop_near(
         self, label: str, name: str, kind: Any, field: Field, point: ast.expr, radius: ast.expr, body: list[ast.stmt]
     ) -> list[ast.stmt]:
-        found = self._runtime("near", nodes.constant(kind.__name__), nodes.constant(field.name), point, radius)
-        return [ast.For(ast.Name(name, ast.Store()), found, body, [], None)]
+        rows = self._runtime("near", nodes.constant(kind.__name__), nodes.constant(field.name), point, radius)
+        return [ast.For(ast.Name(name, ast.Store()), rows, body, [], None)]
 
     def loop_nearest(
         self, label: str, name: str, kind: Any, field: Field, point: ast.expr, k: int, body: list[ast.stmt]
     ) -> list[ast.stmt]:
-        found = self._runtime(
+        rows = self._runtime(
             "nearest", nodes.constant(kind.__name__), nodes.constant(field.name), point, nodes.constant(k)
         )
-        return [ast.For(ast.Name(name, ast.Store()), found, body, [], None)]
+        return [ast.For(ast.Name(name, ast.Store()), rows, body, [], None)]
 
     def random(self, function: str, draw: ast.expr, arguments: list[ast.expr]) -> ast.expr:
         function = "exact_normal" if self.exact and function == "normal" else function

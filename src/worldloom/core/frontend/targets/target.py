@@ -1,4 +1,4 @@
-"""What a target does: the few places where compiled and interpreted code differ."""
+"""The interface of a target: the operations for which compiled and interpreted code differ."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ BITWISE: dict[str, ast.operator] = {"or": ast.BitOr(), "and": ast.BitAnd(), "xor
 
 
 class Target(ABC):
-    """Turns accesses of rows, worlds and random numbers into code."""
+    """Emits the code for numbers, rows, worlds and random numbers."""
 
     engine: bool = False
-    """Whether the system is the engine's own, which may touch the engine's fields."""
-    place: str = ""
-    """The system and the file, for messages."""
+    """Whether the system belongs to the engine and may access the engine's fields."""
+    location: str = ""
+    """The system and the file, for messages; empty for a helper."""
     exact: bool = False
     """Whether functions must give the same bits on every device."""
 
     def describe_site(self, message: str, line: int) -> str:
-        """What is said of a fault found at ``line``."""
-        return message if self.engine else f"{message} ({self.place}:{line})"
+        """The message of a fault at ``line``."""
+        return message if self.engine else f"{message} ({self.location}:{line})"
 
     def math_call(self, name: str, types: tuple[Any, ...], arguments: list[ast.expr]) -> ast.expr:
-        """A call of one of Warp's functions, or of its exact version."""
-        found = exact.version(name, types) if self.exact else None
-        if found is None:
+        """A call of a Warp function, or of its exact version."""
+        version = exact.version(name, types) if self.exact else None
+        if version is None:
             return self.function(name, types, arguments)
-        called, kind = found
+        called, kind = version
         if types[0] is wp.float16 and kind is not wp.float16:
             return self.cast(nodes.call(called, *[self.cast(a, kind) for a in arguments]), wp.float16)
         return nodes.call(called, *arguments)
 
     def function(self, name: str, types: tuple[Any, ...], arguments: list[ast.expr]) -> ast.expr:
-        """A call of one of Warp's functions or operators for arguments of ``types``, in whatever version the device has."""
+        """A call of a Warp function or operator for arguments of ``types``, in the device's own version."""
         return nodes.warp(name, *arguments)
 
     def integer(self, name: str, kind: Any, arguments: list[ast.expr]) -> ast.expr:
-        """A sum, difference, product, shift to the left or negative of integers of type ``kind``, which wraps in two's complement."""
+        """``add``, ``sub``, ``mul``, ``lshift`` or ``neg`` of integers of type ``kind``; wraps in two's complement."""
         if name == "neg":
             return ast.UnaryOp(ast.USub(), arguments[0])
         operator = {"add": ast.Add(), "sub": ast.Sub(), "mul": ast.Mult(), "lshift": ast.LShift()}[name]
@@ -63,12 +63,12 @@ class Target(ABC):
     def loop_range(
         self, counter: str, bounds: list[ast.expr], step: int, overflows: bool, body: list[ast.stmt]
     ) -> list[ast.stmt]:
-        """Run ``body`` for the numbers of ``range(*bounds)``; ``overflows`` tells whether the last number plus ``step`` may leave int32."""
+        """Run ``body`` for ``range(*bounds)``; ``overflows``: whether the last number plus ``step`` may leave int32."""
         return [ast.For(ast.Name(counter, ast.Store()), nodes.call("range", *bounds), body, [], None)]
 
     @abstractmethod
     def local(self, name: str) -> str:
-        """How the user's local variable is called."""
+        """The name of the user's local variable in generated code."""
 
     @abstractmethod
     def literal(self, value: Any, kind: Any) -> ast.expr:
@@ -79,7 +79,7 @@ class Target(ABC):
         """A number converted to type ``kind``."""
 
     def as_variable(self, node: ast.expr, kind: Any) -> ast.expr:
-        """``node`` as a variable takes it."""
+        """``node`` in the form in which a variable is initialized."""
         return node
 
     @abstractmethod
@@ -96,7 +96,7 @@ class Target(ABC):
 
     @abstractmethod
     def write_component(self, row: Value, field: Field, indices: list[ast.expr], value: ast.expr) -> list[ast.stmt]:
-        """Store one number of a vector component of a row that nobody else touches."""
+        """Store one number of a vector component of a row that no other thread accesses."""
 
     @abstractmethod
     def read(self, row: Value, field: Field) -> ast.expr:
@@ -104,20 +104,20 @@ class Target(ABC):
 
     @abstractmethod
     def raw(self, row: Value, field: Field) -> ast.expr:
-        """An action as it was handed in, in range or not."""
+        """An action as it was passed in, without the range check."""
 
     @abstractmethod
     def write(self, row: Value, field: Field, value: ast.expr) -> list[ast.stmt]:
-        """Store a component of a row that nobody else touches."""
+        """Store a component of a row that no other thread accesses."""
 
     @abstractmethod
     def accumulate(
         self, row: Value, field: Field, operator: str, value: ast.expr, indices: list[ast.expr] | None
     ) -> list[ast.stmt]:
-        """Add, subtract, or, and, xor, min or max into a component that others accumulate into at the same time."""
+        """Accumulate (add, sub, or, and, xor, min, max) into a component that other threads accumulate into too."""
 
     def combine(self, operator: str, now: ast.expr, value: ast.expr, field: Field) -> ast.expr:
-        """What a component becomes that is ``now`` and into which ``value`` is accumulated."""
+        """The value ``now`` of a component after ``value`` is accumulated into it."""
         if operator in ("or", "and") and field.dtype is wp.bool:
             return ast.BoolOp(ast.Or() if operator == "or" else ast.And(), [now, value])
         if operator in BITWISE:
@@ -134,18 +134,18 @@ class Target(ABC):
 
     @abstractmethod
     def set_element(self, row: Value, field: Field, indices: list[ast.expr], value: ast.expr) -> list[ast.stmt]:
-        """Store one element of an array component that nobody else touches."""
+        """Store one element of an array component that no other thread accesses."""
 
     @abstractmethod
     def check_index(self, node: ast.expr, size: int, what: str, line: int) -> ast.expr:
-        """``node`` where it lies in 0 to ``size - 1``; 0 and a fault of this world where it does not."""
+        """``node`` where it is in 0 to ``size - 1``; otherwise 0, and a fault of this world."""
 
     @abstractmethod
     def slot(self, row: Value) -> ast.expr:
-        """The row's place among its kind in its world."""
+        """The row's slot: its index among its kind in its world."""
 
     def keep_row(self, row: Value) -> ast.expr:
-        """The row itself, to be kept in a variable."""
+        """The row index, for a variable."""
         return row.node
 
     @abstractmethod
@@ -153,27 +153,27 @@ class Target(ABC):
         """The row that a reference refers to."""
 
     @abstractmethod
-    def at(self, place: ast.expr, kind: Any, line: int, known: Bounds | None) -> ast.expr:
-        """The row of the entity of ``kind`` whose id is ``place``; the first and a fault of this world where there is none.
+    def at(self, slot: ast.expr, kind: Any, line: int, known: Bounds | None) -> ast.expr:
+        """The row of the entity of ``kind`` in ``slot``; the first row, and a fault of this world, where there is none.
 
-        ``known`` are the bounds of ``place``, where it has some.
+        ``known`` are the bounds of ``slot``, where they are known.
         """
 
     @abstractmethod
     def alive(self, reference: ast.expr, kind: Any) -> ast.expr:
-        """Whether a reference refers to an entity that is there."""
+        """Whether a reference refers to a living entity."""
 
     @abstractmethod
     def reference(self, row: Value) -> ast.expr:
-        """What a reference to the row holds."""
+        """The value of a reference to the row."""
 
     @abstractmethod
     def spawn(self, name: str, kind: Any, values: dict[str, ast.expr]) -> list[ast.stmt]:
-        """Spawn an entity of ``kind`` with ``values`` for some of its components; the variable ``name`` is its reference."""
+        """Spawn an entity of ``kind`` with ``values`` of components; the variable ``name`` gets its reference."""
 
     @abstractmethod
     def despawn(self, row: Value) -> list[ast.stmt]:
-        """Take an entity out of the world when the system is over."""
+        """Remove an entity from the world after the system."""
 
     @abstractmethod
     def world_id(self) -> ast.expr:
@@ -181,36 +181,39 @@ class Target(ABC):
 
     @abstractmethod
     def count(self, kind: Any) -> ast.expr:
-        """How many entities of ``kind`` a world has."""
+        """The number of entities of ``kind`` in the world."""
 
     @abstractmethod
     def loop_rows(self, name: str, kind: Any, body: list[ast.stmt]) -> list[ast.stmt]:
         """Run ``body`` for every entity of ``kind`` in this world."""
 
-    def share(
-        self, counter: str, turns: ast.expr, body: list[ast.stmt], reductions: list[tuple[Value, Field]]
+    def loop_shared(
+        self, counter: str, iterations: ast.expr, body: list[ast.stmt], reductions: list[tuple[Value, Field]]
     ) -> list[ast.stmt]:
-        """Run ``body`` for the numbers below ``turns``, a variable or a number, which several threads may share.
+        """Run ``body`` for the numbers below ``iterations``, a variable or a literal; several threads may share them.
 
-        ``reductions`` are the components of the own row that the turns accumulate into.
+        ``reductions`` are the components of the own row that the iterations accumulate into.
         """
-        return [ast.For(ast.Name(counter, ast.Store()), nodes.call("range", turns), body, [], None)]
+        return [ast.For(ast.Name(counter, ast.Store()), nodes.call("range", iterations), body, [], None)]
 
-    def prefetch(self, row: Value, array: Field, first: int, turns: int) -> list[ast.stmt]:
-        """Before a shared loop that stores ``turns`` elements of an array of the own row, from ``first`` on: ask early for the memory of the rows to come."""
+    def prefetch(self, row: Value, array: Field, first: int, elements: int) -> list[ast.stmt]:
+        """Prefetch the next rows, before a shared loop that stores ``elements`` of an array from index ``first``."""
         return []
 
     @abstractmethod
     def loop_near(
         self, label: str, name: str, kind: Any, field: Field, point: ast.expr, radius: ast.expr, body: list[ast.stmt]
     ) -> list[ast.stmt]:
-        """Run ``body`` for every entity of ``kind`` whose ``field`` lies within ``radius`` of ``point``; variables of the loop begin with ``label``."""
+        """Run ``body`` for every entity of ``kind`` whose ``field`` is within ``radius`` of ``point``.
+
+        Names of the loop's variables begin with ``label``.
+        """
 
     @abstractmethod
     def loop_nearest(
         self, label: str, name: str, kind: Any, field: Field, point: ast.expr, k: int, body: list[ast.stmt]
     ) -> list[ast.stmt]:
-        """Run ``body`` for the ``k`` entities of ``kind`` whose ``field`` lies nearest to ``point``."""
+        """Run ``body`` for the ``k`` entities of ``kind`` whose ``field`` is nearest to ``point``."""
 
     @abstractmethod
     def random(self, function: str, draw: ast.expr, arguments: list[ast.expr]) -> ast.expr:
@@ -226,7 +229,7 @@ class Target(ABC):
 
     @abstractmethod
     def use_helper(self, helper: Any) -> None:
-        """Note that the code calls ``helper_NAME``."""
+        """Record that the code calls ``helper``."""
 
     @abstractmethod
     def debug(self, statement: ast.Expr) -> list[ast.stmt]:

@@ -1,6 +1,6 @@
-"""Whole numbers on the interpreter: two's complement of every width, and one result for what other languages leave open.
+"""Integers in the interpreter: two's complement of every width, and one result where C leaves it undefined.
 
-The expected results are calculated with Python's own unbounded numbers.
+The expected results are computed with Python's unbounded integers.
 """
 
 from __future__ import annotations
@@ -83,22 +83,8 @@ def wrapped(value: int, kind: type) -> int:
 
 def edges(kind: type) -> list[int]:
     info = np.iinfo(SCALARS[kind])
-    near = [
-        int(info.min),
-        int(info.min) + 1,
-        int(info.max),
-        int(info.max) - 1,
-        int(info.max) // 2,
-        info.bits,
-        info.bits - 1,
-        info.bits + 1,
-        0,
-        1,
-        2,
-        3,
-        7,
-        100,
-    ]
+    low, high, bits = int(info.min), int(info.max), info.bits
+    near = [low, low + 1, high, high - 1, high // 2, bits, bits - 1, bits + 1, 0, 1, 2, 3, 7, 100]
     return sorted({*near, *([-1, -2, -3, -7, -100, -info.bits] if info.min else [])})
 
 
@@ -126,7 +112,7 @@ def test_every_operator_wraps(kind: type, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", WHOLE, ids=lambda kind: kind.__name__)
 def test_division_of_every_width(kind: type) -> None:
-    """uint64 beyond 2**63 and the smallest number by -1 among them."""
+    """Includes uint64 beyond 2**63, and the smallest number by -1."""
     divide, modulo = HELPERS["wl_floor_divide"][1], HELPERS["wl_floor_modulo"][1]
     number = SCALARS[kind]
     with np.errstate(all="ignore"):
@@ -144,8 +130,8 @@ def test_conversions_keep_the_lower_bits(source: type, target: type) -> None:
         assert type(found) is SCALARS[target] and int(found) == wrapped(value, target)
 
 
-def test_long_numbers_are_rounded_once_to_real_ones() -> None:
-    """Over a float of 64 bits they would be rounded twice."""
+def test_long_integers_are_rounded_once_to_floats() -> None:
+    """Through a float of 64 bits they would be rounded twice."""
     for value in (2**60 + 2**36 + 1, 2**60 + 2**36, -(2**60) - 2**36 - 1, 2**63 - 1, 2**53 + 1):
         assert scalars.cast(wp.float32)(np.int64(value)) == np.array(value, np.int64).astype(np.float32)
     assert scalars.cast(wp.float32)(np.uint64(2**64 - 1)) == np.float32(2.0**64)
@@ -175,47 +161,29 @@ DEFINITION = wl.Definition("Saturation-{real}-test", Cases, {{Case: 1}}, step=(c
 
 
 @pytest.mark.parametrize("real", ["float16", "float32", "float64"])
-def test_real_numbers_out_of_range_become_the_nearest_whole_one(real: str, tmp_path: Path) -> None:
+def test_floats_out_of_range_saturate(real: str, tmp_path: Path) -> None:
     components = "\n".join(f"    {kind.__name__}_out: wl.{kind.__name__}" for kind in WHOLE)
     body = "\n".join(f"    case.{kind.__name__}_out = wl.{kind.__name__}(case.x)" for kind in WHOLE)
     module = load(REAL_TO_WHOLE.format(real=real, components=components, body=body), tmp_path, f"saturation_{real}")
     number = np.dtype(real).type
     with np.errstate(all="ignore"):
         powers = [sign * 2.0**n for n in (31, 32, 63, 64) for sign in (1, -1)]
-        edges = [
-            0.0,
-            -0.0,
-            0.9,
-            -0.9,
-            1.5,
-            -1.5,
-            127.5,
-            128.0,
-            -128.5,
-            -129.0,
-            255.9,
-            256.0,
-            65504.0,
-            1e300,
-            -1e300,
-            np.inf,
-            -np.inf,
-            np.nan,
-        ]
-        given = np.array([*edges, *powers]).astype(number)
-    runs = [wl.Simulation(module.DEFINITION, len(given), device, seed=0) for device in ("python", "cpu")]
+        edges = [0.0, -0.0, 0.9, -0.9, 1.5, -1.5, 127.5, 128.0, -128.5, -129.0, 255.9, 256.0, 65504.0]
+        edges += [1e300, -1e300, np.inf, -np.inf, np.nan]
+        values = np.array([*edges, *powers]).astype(number)
+    runs = [wl.Simulation(module.DEFINITION, len(values), device, seed=0) for device in ("python", "cpu")]
     for sim in runs:
-        sim.tables["Case"]["x"].assign(given[:, None])
+        sim.tables["Case"]["x"].assign(values[:, None])
         sim.step()
     for kind in WHOLE:
-        found, compiled = (sim.tables["Case"][f"{kind.__name__}_out"].numpy().ravel() for sim in runs)
-        np.testing.assert_array_equal(found, compiled, err_msg=kind.__name__)
-        for x, value in zip(given.tolist(), found.tolist(), strict=True):
+        interpreted, compiled = (sim.tables["Case"][f"{kind.__name__}_out"].numpy().ravel() for sim in runs)
+        np.testing.assert_array_equal(interpreted, compiled, err_msg=kind.__name__)
+        for x, value in zip(values.tolist(), interpreted.tolist(), strict=True):
             assert value == saturated(x, kind, number), f"{kind.__name__}({x})"
 
 
 def saturated(x: float, kind: type, number: type) -> int:
-    """The whole number below ``x`` in size, or the closest one in range that a float of the type has."""
+    """``x`` truncated, or the closest integer in range that a float of the type represents."""
     info = np.iinfo(SCALARS[kind])
     if x != x:
         return 0

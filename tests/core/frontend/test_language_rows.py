@@ -1,4 +1,4 @@
-"""Entities that meet: other rows, references, the world, queries, random numbers and agents, interpreted and compiled alike."""
+"""Other rows, references, the world, queries, random numbers and agents: interpreted and compiled systems agree."""
 
 import pytest
 from agreement import agree
@@ -70,7 +70,7 @@ def rename(body: wl.Has(Moving, Named)):
 
 @wl.system
 def press(wall: Wall, world: Hall):
-    """Runs for walls and for doors, which are walls too."""
+    """Runs for walls and for doors, a subclass of walls."""
     wall.load += world.random()
     if wall.id == 0:
         wall.load += 100.0
@@ -78,7 +78,7 @@ def press(wall: Wall, world: Hall):
 
 @wl.system
 def meet(ball: Ball, world: Hall):
-    """Accumulates into other rows of its own kind and of another, in every way there is."""
+    """Accumulates into other rows of its own kind and of another, with every operator."""
     for other in world.all(Ball):
         if other.id == ball.id:
             continue
@@ -97,7 +97,7 @@ def meet(ball: Ball, world: Hall):
 
 @wl.system
 def account(ball: Ball, world: Hall):
-    """Accumulates into the world, in every way there is."""
+    """Accumulates into the world, with every operator."""
     world.total += ball.heat * float(ball.id)
     world.highest = max(world.highest, ball.hits)
     world.lowest = min(world.lowest, ball.place.y)
@@ -110,7 +110,7 @@ def account(ball: Ball, world: Hall):
 
 @wl.system
 def pair_up(ball: Ball, world: Hall):
-    if ball.mate == None and not ball.mate.alive:
+    if ball.mate == None and not ball.mate.alive:  # noqa: E711
         ball.seen += 1
     nearest: wl.Ref(Wall) = None
     found = ball
@@ -137,7 +137,7 @@ def follow(ball: Ball):
 
 @wl.system
 def govern(world: Hall):
-    """A system over the world alone writes where it likes."""
+    """A system over the world alone may write everywhere."""
     total = 0
     for ball in world.all(Ball):
         total += ball.hits

@@ -1,4 +1,4 @@
-"""What many entities may change at once: sums, extremes and bits of other rows and of the world."""
+"""Accumulation by several entities: sums, extremes and bits of other rows and of the world."""
 
 import pytest
 from agreement import agree

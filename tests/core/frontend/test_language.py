@@ -1,4 +1,4 @@
-"""The Python of systems, construct by construct: interpreted and compiled, fused and not, every column is equal bit for bit."""
+"""The Python of systems, construct by construct: all columns are equal, interpreted and compiled, fused and unfused."""
 
 import enum
 import math
@@ -198,7 +198,7 @@ def loops(s: Step):
             s.m += i
         s.m += 10 * i
     i = 0
-    while i < 4 and s.cards[i] == 0:  # the second half is not looked at where the first is false
+    while i < 4 and s.cards[i] == 0:  # the second operand is not evaluated where the first is false
         s.cards[i] += i % 3
         i += 1
     pass
@@ -206,7 +206,7 @@ def loops(s: Step):
 
 @wl.system
 def branches(s: Step):
-    s.p = 0 < s.n < 1000 and not s.p or s.x > 3.0
+    s.p = 0 < s.n < 1000 and not s.p or s.x > 3.0  # noqa: RUF021
     if s.id in (0, 2):
         s.x += 1.0
     elif s.id not in (1, 5):
@@ -371,7 +371,7 @@ def test_interpreted_and_compiled_agree(definition: wl.Definition) -> None:
 
 
 def test_loops_mean_what_python_means() -> None:
-    """The loops, worked out by Python itself."""
+    """The loops, computed by Python itself."""
     expected = []
     for entity in range(3):
         n = m = 0
@@ -395,7 +395,5 @@ def test_loops_mean_what_python_means() -> None:
         expected.append((n, m))
     only_loops = wl.Simulation(wl.Definition("Loops-test", Flow, {Step: 3}, step=(loops,)), 1, "python", seed=0)
     only_loops.step()
-    assert (
-        list(zip(only_loops[Step].n.numpy()[0].tolist(), only_loops[Step].m.numpy()[0].tolist(), strict=True))
-        == expected
-    )
+    n, m = only_loops[Step].n.numpy()[0].tolist(), only_loops[Step].m.numpy()[0].tolist()
+    assert list(zip(n, m, strict=True)) == expected

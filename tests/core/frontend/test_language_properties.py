@@ -1,6 +1,6 @@
-"""Random programs mean the same whether they are interpreted or compiled: every column is equal bit for bit.
+"""Random programs have the same meaning interpreted and compiled: every column is equal bit for bit.
 
-``WORLDLOOM_EXAMPLES=300 pytest tests/core/rewrite/test_language_properties.py`` tries more of them; each is compiled anew.
+``WORLDLOOM_EXAMPLES=300 pytest tests/core/frontend/test_language_properties.py`` tries more programs; each is compiled.
 """
 
 import functools
@@ -212,7 +212,7 @@ def statements(draw: st.DrawFn, depth: int = 2, loop: bool = False) -> list[str]
 
 
 def elsewhere(lines: list[str]) -> list[str]:
-    """The same statements, adding to the places that the first system does not add to."""
+    """The same statements, accumulating into components that the first system does not use."""
     moved = {"world.total": "world.second_total", "world.weight": "world.second_weight", "other.seen": "other.noted"}
     return [functools.reduce(lambda line, place: line.replace(*place), moved.items(), line) for line in lines]
 
@@ -232,10 +232,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("random_worlds")
 
 
+PHASES = [Phase.generate, Phase.shrink] if "WORLDLOOM_SHRINK" in os.environ else [Phase.generate]
+
+
 @settings(
-    max_examples=EXAMPLES, deadline=None, derandomize="WORLDLOOM_EXAMPLES" not in os.environ, database=None,
-    suppress_health_check=list(HealthCheck), phases=[Phase.generate, Phase.shrink] if "WORLDLOOM_SHRINK" in os.environ else [Phase.generate],
-)  # fmt: skip
+    max_examples=EXAMPLES,
+    deadline=None,
+    derandomize="WORLDLOOM_EXAMPLES" not in os.environ,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+    phases=PHASES,
+)
 @given(first=statements(), second=statements(depth=1))
 def test_random_programs_agree(folder: Path, first: list[str], second: list[str]) -> None:
     definition = load(folder, first, second)
@@ -248,8 +255,8 @@ def test_random_programs_agree(folder: Path, first: list[str], second: list[str]
             for column in table:
                 a, b = column.numpy(), compiled.tables[table.name][column.field.name].numpy()
                 same = np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
-                assert same, (
-                    f"{column.name} differs in step {step}: {a.tolist()} and {b.tolist()} in {Path(definition.systems[0].source.file).read_text()}"
-                )
+                source = Path(definition.systems[0].source.file)
+                difference = f"{a.tolist()} and {b.tolist()}"
+                assert same, f"{column.name} differs in step {step}: {difference} in {source.read_text()}"
     assert [str(e) for e in interpreted.errors()] == [str(e) for e in compiled.errors()]
     compiled.close()

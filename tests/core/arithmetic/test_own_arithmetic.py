@@ -1,7 +1,7 @@
-"""The interpreter's arithmetic is its own: it never calls Warp's prebuilt library, and every operation is rounded once.
+"""The interpreter never calls Warp's prebuilt library, and every operation is rounded once.
 
-Warp's library fuses products with sums on aarch64. These tests need no such processor: they forbid the library, and hold results to
-rational arithmetic in which every step is rounded by itself.
+Warp's library fuses products with sums on aarch64. These tests need no such processor: they forbid the library, and
+compare results with rational arithmetic in which every step is rounded separately.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from worldloom.core.model.fields import FLOATS
 
 @pytest.fixture
 def forbidden(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every call of a function of Warp's from Python raises."""
+    """Every call of a Warp function from Python raises."""
 
     def refuse(function: Any, *arguments: Any, **keywords: Any) -> Any:
         raise AssertionError(f"Warp's own '{function.key}' was called")
@@ -47,7 +47,7 @@ def test_the_guard_works(forbidden: None) -> None:
     ids=lambda given: getattr(given, "__name__", "exact" if given else "fast"),
 )
 def test_no_function_of_warps_library_is_called(scalar: type, exact: bool, tmp_path: Path, forbidden: None) -> None:
-    """A world that calls everything, interpreted; exact mode has fewer functions for 16 and 64 bits."""
+    """An interpreted world that calls everything; exact mode has fewer functions for 16 and 64 bits."""
     module = load(source(scalar), tmp_path, f"own_{scalar.__name__}_{exact}")
     sim = wl.Simulation(module.DEFINITION, 2, "python", seed=1, exact=exact)
     random = np.random.default_rng(1)
@@ -76,7 +76,7 @@ def test_functions_outside_of_systems_do_not_call_it_either(forbidden: None) -> 
     assert "dot" in NAMES
 
 
-# -- every step rounded by itself -----------------------------------------------------------------------------------------
+# -- every step rounded separately -----------------------------------------------------------------------------------
 
 
 def rounded(value: Fraction) -> Fraction:
@@ -110,8 +110,8 @@ def fused(a: list[Fraction], b: list[Fraction]) -> Fraction:
 
 def rows(size: int, count: int = 200) -> list[tuple[list[float], list[float]]]:
     random = np.random.default_rng(size)
-    made = random.normal(size=(count, 2, size)).astype(np.float32)
-    return [(a.tolist(), b.tolist()) for a, b in made]
+    numbers = random.normal(size=(count, 2, size)).astype(np.float32)
+    return [(a.tolist(), b.tolist()) for a, b in numbers]
 
 
 def fractions(numbers: list[float]) -> list[Fraction]:
@@ -121,12 +121,12 @@ def fractions(numbers: list[float]) -> list[Fraction]:
 @pytest.mark.parametrize("size", [2, 3, 4, 7])
 def test_dot_rounds_every_step(size: int) -> None:
     kind = wl.vec(size)
-    told_apart = 0
+    distinguished = 0
     for a, b in rows(size):
         expected = stepwise(fractions(a), fractions(b))
         assert Fraction(float(call("dot", kind(*a), kind(*b)))) == expected
-        told_apart += expected != fused(fractions(a), fractions(b))
-    assert told_apart > 20  # numbers on which a fused version would be found out
+        distinguished += expected != fused(fractions(a), fractions(b))
+    assert distinguished > 20  # numbers for which a fused version would differ
 
 
 def test_length_and_normalize_are_made_of_such_a_dot() -> None:
@@ -169,7 +169,7 @@ def lerp(a: Fraction, b: Fraction, t: Fraction) -> Fraction:
 
 
 def test_products_of_matrices_are_fused_as_in_warps_headers() -> None:
-    """The one place where Warp writes the fused operation out, for every processor."""
+    """The only function in which Warp uses the fused operation explicitly, on every processor."""
     for a, b in rows(2):
         found = call("mul", wl.mat22(*a, *a), wl.mat22(b[0], 0.0, b[1], 0.0))
         assert Fraction(float(found[0, 0])) == rounded(

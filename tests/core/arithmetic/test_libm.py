@@ -1,4 +1,4 @@
-"""Elementary functions: the interpreter calls the functions that compiled code is linked to."""
+"""Elementary functions: the interpreter calls the functions to which compiled code is linked."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_many_numbers_give_the_bits_of_compiled_code() -> None:
 )
 @pytest.mark.parametrize("width", [32, 64])
 def test_warps_compiler_finds_the_same_functions(width: int) -> None:
-    """The compiler library takes the functions from the C library of the process, not from a copy of its own."""
+    """The compiler library uses the C library of the process, not a copy of its own."""
     wp.init()
     from warp._src.context import runtime as started
 

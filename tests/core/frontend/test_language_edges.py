@@ -1,4 +1,4 @@
-"""The edges of the language, where Python, C and NumPy part ways: one meaning for all ways to run."""
+"""Edge cases in which Python, C and NumPy differ: one meaning on all devices."""
 
 import math
 
@@ -85,7 +85,7 @@ def cut_off(e: Edge):
 
 @wl.system
 def names(e: Edge, world: Rim):
-    """Names that generated code uses too."""
+    """Names that generated code also uses."""
     square = e.x**2
     cube = square**3
     row, slot, errors = 1, 2, 3
@@ -106,7 +106,7 @@ def tuples(e: Edge):
 
 @wl.system
 def read_then_change(e: Edge):
-    """A condition or a value that was read stays what it was when its place is changed."""
+    """A condition or a value that was read does not change with its component."""
     e.flag[0] = True
     if e.flag[0]:
         e.n += 1
@@ -138,7 +138,7 @@ def lead(world: Rim):
 
 @wl.system
 def visit(e: Edge, world: Rim):
-    """Follows references to references, and adds to what it finds."""
+    """Follows references to references, and accumulates into their rows."""
     e.mate.get().mate.get().n += 1
     world.visits += 1
     if world.step == 1:
@@ -165,7 +165,7 @@ def test_edges_agree() -> None:
 
 @pytest.mark.parametrize("device", ["python", "cpu"])
 def test_one_entity_per_world_keeps_the_worlds_fields_too(device: str) -> None:
-    """With one entity per world the world's fields stay in registers; a return on the way must not lose them."""
+    """With one entity per world the world's fields stay in registers; an early return must not lose them."""
     sim = wl.Simulation(EDGES, 2, device, seed=0, counts={Edge: 1}, checks=False)
     for _ in range(3):
         sim.step()
@@ -211,8 +211,8 @@ LATER = 1
 
 
 def makers() -> list[wl.Definition]:
-    """Systems made in a loop, each with its own value of the loop's variable."""
-    made = []
+    """Systems defined in a loop, each with its own value of the loop variable."""
+    definitions = []
     for amount in (1, 2):
 
         @wl.system
@@ -220,8 +220,8 @@ def makers() -> list[wl.Definition]:
             spinner.turns += amount
             spinner.left += LATER
 
-        made.append(wl.Definition(f"Grow{amount}-test", Wheel, {Spinner: 1}, step=(grow,)))
-    return made
+        definitions.append(wl.Definition(f"Grow{amount}-test", Wheel, {Spinner: 1}, step=(grow,)))
+    return definitions
 
 
 @pytest.mark.parametrize("device", ["python", "cpu"])

@@ -1,4 +1,4 @@
-"""Indices whose bounds are known beforehand are used as they are; all others are checked."""
+"""Indices with known bounds are used without a check; all others are checked."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FLOW = SimpleNamespace(
     static=lambda node: NAMES.get(getattr(node, "id", None), object()),
     draws=[],
     draw_count=0,
-    expression=lambda node: SimpleNamespace(type=wl.int32),  # what is unknown is an int
+    expression=lambda node: SimpleNamespace(type=wl.int32),  # everything unknown is an int
 )
 
 
@@ -125,36 +125,63 @@ def test_only_what_may_go_wrong_is_checked() -> None:
     assert "index of shelf.books (size 6) 6 is out of range" in str(sim.errors()[0])
 
 
-class Box(wl.Entity):
-    k: wl.int8 = 99
-    u: wl.uint8 = 0
-    many: wl.Array(int, 500)
-    few: wl.Array(int, 3)
-    read: int
-
-
-class Room(wl.World):
-    n: int
-
-
-@wl.system
-def look(box: Box):
-    box.read = box.many[(box.k % 100) * 5]  # 495 wraps to -17
+class NarrowShelf(wl.Entity):
+    small: wl.int8
+    byte: wl.uint8
+    books: wl.Array(int, 500)
+    pair: wl.Array(int, 3)
+    negative: wl.Array(int, 3)
+    sum: wl.Array(int, 6)
+    found: int
 
 
 @wl.system
-def store(box: Box):
-    box.few[((box.u % 5) - 3) // 2 + 2] = 7  # 253 // 2 + 2
+def wraps(shelf: NarrowShelf):
+    shelf.found = shelf.books[(shelf.small % 100) * 5]  # 60 * 5 is 44, 99 * 5 is -17
 
 
 @wl.system
-def clamp(box: Box):
-    box.few[wl.clamp(box.u, 0, 2) - 1] = 7
+def leaves(shelf: NarrowShelf):
+    shelf.pair[(shelf.byte % 5 - 3) // 2 + 2] = 7  # 0 - 3 is 253, so the place is 128
+
+
+@wl.system
+def turns_round(shelf: NarrowShelf):
+    shelf.negative[-(shelf.byte % 2) // 100] = 7  # -1 is 255, so the place is 2
+
+
+@wl.system
+def clamps(shelf: NarrowShelf):
+    shelf.pair[wl.clamp(shelf.byte, 0, 2) - 1] = 7  # 0 - 1 is 255
+
+
+@wl.system
+def fits(shelf: NarrowShelf):
+    shelf.sum[shelf.small % 5 + 1] += 1
 
 
 @pytest.mark.parametrize("device", ["python", "cpu"])
-def test_narrow_integers_wrap_before_their_bounds_end(device: str):
-    for rule, faults in ((look, 0), (store, 1), (clamp, 1)):
-        sim = wl.Simulation(wl.Definition("Narrow-v0", world=Room, entities={Box: 1}, step=[rule]), 1, device)
-        sim.step()
-        assert len(sim.errors()) == faults, rule.name
+def test_narrow_indices_are_checked_where_they_wrap(device: str) -> None:
+    library = wl.Definition(
+        "NarrowLibrary-v0", world=Library, entities={NarrowShelf: 4}, step=[wraps, turns_round, fits]
+    )
+    sim = wl.Simulation(library, 1, device)
+    shelf = sim[NarrowShelf]
+    shelf.small.assign(np.array([[99, 60, -3, 127]], np.int8))
+    shelf.byte.assign(np.array([[0, 1, 2, 3]], np.uint8))
+    shelf.books.assign(np.arange(2000, dtype=np.int32).reshape(1, 4, 500))
+    sim.step()
+    assert sim.errors() == []
+    assert shelf.found.numpy()[0].tolist() == [483, 544, 1485 - 256 + 244, 1635 + 244]
+    assert shelf.negative.numpy()[0, :2].tolist() == [[7, 0, 0], [0, 0, 7]]
+    assert shelf.sum.numpy()[0, 0].tolist() == [0, 0, 0, 0, 0, 1]
+
+
+@pytest.mark.parametrize("device", ["python", "cpu"])
+@pytest.mark.parametrize(("rule", "index"), [(leaves, 128), (clamps, 255)], ids=["leaves", "clamps"])
+def test_a_narrow_index_out_of_range_is_a_fault(rule: wl.System, index: int, device: str) -> None:
+    library = wl.Definition("Leaving-v0", world=Library, entities={NarrowShelf: 4}, step=[rule])
+    sim = wl.Simulation(library, 1, device)
+    sim.step()
+    (fault, *_) = sim.errors()
+    assert f"index of shelf.pair (size 3) {index} is out of range" in str(fault)

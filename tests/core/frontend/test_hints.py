@@ -1,4 +1,4 @@
-"""What a definition error suggests is what was meant."""
+"""The fix of a definition error is the one that helps."""
 
 import numpy as np
 import pytest
@@ -8,11 +8,14 @@ import worldloom as wl
 TABLE = [1.0, 2.0, 3.0]
 PAIR = (1.0, 2.0)
 ARRAY = np.array([1.0, 2.0])
+WIDE = 1099511628211
+FIXED = wl.uint64(1099511628211)
 
 
 class Ball(wl.Entity):
     place: wl.vec2
     speed: float
+    hash: wl.uint64
 
 
 class Room(wl.World):
@@ -67,6 +70,26 @@ def by_nonsense(ball: Ball, world: Room):
     ball.speed = wl.frobnicate(1.0)
 
 
+def with_wide_constant(ball: Ball, world: Room):
+    ball.hash = ball.hash * wl.uint64(14695981039346656037)
+
+
+def with_wide_literal(ball: Ball, world: Room):
+    ball.hash = ball.hash * 1099511628211
+
+
+def with_named_literal(ball: Ball, world: Room):
+    ball.hash ^= WIDE
+
+
+def without_other_side(ball: Ball, world: Room):
+    ball.hash = 1099511628211
+
+
+def with_wide_float(ball: Ball, world: Room):
+    ball.speed = ball.speed * 5000000000
+
+
 @pytest.mark.parametrize(
     ("rule", "hint"),
     [
@@ -82,6 +105,11 @@ def by_nonsense(ball: Ball, world: Room):
         (by_called_list, "use worldloom's mathematics"),
         (by_arctan2, "did you mean 'wl.atan2'?"),
         (by_nonsense, "correct the name"),
+        (with_wide_constant, "such as NUMBER = wl.uint64(14695981039346656037), and use it"),
+        (with_wide_literal, "such as NUMBER = wl.uint64(1099511628211), and use it"),
+        (with_named_literal, "such as NUMBER = wl.uint64(1099511628211), and use it"),
+        (without_other_side, "NUMBER = wl.int64(1099511628211), and use it; NUMBER = wl.uint64(1099511628211)"),
+        (with_wide_float, "write it as a real number, with a decimal point"),
     ],
 )
 def test_hints(rule, hint):
@@ -89,3 +117,14 @@ def test_hints(rule, hint):
         wl.system(rule)
     assert hint in raised.value.fix
     assert "transform" not in raised.value.fix
+
+
+def test_the_constant_that_the_fix_names_works():
+    @wl.system
+    def mix(ball: Ball, world: Room):
+        ball.hash = (ball.hash + 1) * FIXED
+
+    for device in ("python", "cpu"):
+        sim = wl.Simulation(wl.Definition("Hash-v0", world=Room, entities={Ball: 1}, step=[mix]), 1, device)
+        sim.step()
+        assert int(sim[Ball].hash.numpy().item()) == WIDE

@@ -1,4 +1,4 @@
-"""The three ways to run one world, side by side: interpreted, compiled, and compiled without fusion."""
+"""One world in three modes, compared: interpreted, compiled, and compiled without fusion."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ def columns(sim: wl.Simulation) -> dict[str, np.ndarray]:
 
 
 def agree(definition: wl.Definition, steps: int) -> list[dict[str, np.ndarray]]:
-    """Step three worlds with random actions; every column must agree bit for bit after every step. Returns what the interpreter had."""
+    """Step three worlds with random actions and compare all columns bit for bit; returns the interpreter's columns."""
     runs = [
         wl.Simulation(definition, 3, "python", seed=5),
         wl.Simulation(definition, 3, "cpu", seed=5, fuse=True),
@@ -20,13 +20,13 @@ def agree(definition: wl.Definition, steps: int) -> list[dict[str, np.ndarray]]:
     random = np.random.default_rng(0)
     history = []
     for step in range(steps + 1):
-        seen = [columns(sim) for sim in runs]
-        for name, expected in seen[0].items():
-            for how, other in zip(("fused", "unfused"), seen[1:], strict=True):
+        current = [columns(sim) for sim in runs]
+        for name, expected in current[0].items():
+            for mode, other in zip(("fused", "unfused"), current[1:], strict=True):
                 assert np.array_equal(expected, other[name], equal_nan=expected.dtype.kind == "f"), (
-                    f"{name} differs after step {step} ({how}):\n{expected.tolist()}\n{other[name].tolist()}"
+                    f"{name} differs after step {step} ({mode}):\n{expected.tolist()}\n{other[name].tolist()}"
                 )
-        history.append(seen[0])
+        history.append(current[0])
         actions = {
             name: random.integers(0, 2, size=runs[0].tables[t][f.name].shape)
             for name, (t, f) in definition.actions().items()

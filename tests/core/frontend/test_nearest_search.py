@@ -1,4 +1,4 @@
-"""``world.nearest`` by both ways of searching, all entities and the cells of a grid: the same, and what sorting all distances gives."""
+"""``world.nearest`` by brute force and in a grid: both return what sorting all distances returns."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DOTS, MOST_BUGS, BEST, DEEP_BEST, BUGS = 70, 90, 12, 5, 1
 class Dot(wl.Entity):
     position: wl.vec2
     deep: wl.vec3
-    point: wl.vec2  # where it looks from
+    point: wl.vec2  # the position that it searches from
     best: wl.Array(int, BEST)
     deep_best: wl.Array(int, DEEP_BEST)
     bug: int
@@ -46,13 +46,13 @@ def look(dot: Dot, world: Field):
     n = 0
     for other in world.nearest(Dot, dot.point, BEST):
         dot.best[n] = other.id
-        n += 1
+        n += 1  # noqa: SIM113
     for i in range(DEEP_BEST):
         dot.deep_best[i] = -1
     n = 0
     for other in world.nearest(Dot, dot.deep, DEEP_BEST, by="deep"):
         dot.deep_best[n] = other.id
-        n += 1
+        n += 1  # noqa: SIM113
     dot.bug = -1
     for bug in world.nearest(Bug, dot.point, BUGS):
         dot.bug = bug.id
@@ -64,7 +64,7 @@ MEADOW = wl.Definition(
 
 
 def crowds() -> dict[str, tuple[np.ndarray, np.ndarray, int]]:
-    """A world each: places of the dots, shape (DOTS, 3), where they look from, shape (DOTS, 2), and how many bugs there are."""
+    """One world each: positions of the dots (DOTS, 3), points to search from (DOTS, 2), and the number of bugs."""
     generator = np.random.default_rng(11)
     spread = generator.uniform(-1.0, 1.0, (DOTS, 3)).astype(np.float32)
     heap = np.where(np.arange(DOTS)[:, None] % 10 > 0, 0.001 * spread, 50.0 * spread).astype(np.float32)
@@ -92,7 +92,7 @@ def crowds() -> dict[str, tuple[np.ndarray, np.ndarray, int]]:
 
 @np.errstate(all="ignore")
 def expected(places: np.ndarray, point: np.ndarray, k: int) -> list[int]:
-    """The slots that a query gives, filled up with -1."""
+    """The slots that a query returns, padded with -1."""
     squared_distances = (places - point) ** 2
     total = squared_distances[:, 0] + squared_distances[:, 1]
     total = total if places.shape[1] == 2 else total + squared_distances[:, 2]

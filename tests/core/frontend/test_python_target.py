@@ -1,4 +1,4 @@
-"""The interpreted form of systems: places are looked up once, and numbers and functions are resolved before the first run."""
+"""The interpreted target: targets are evaluated once, and literals and functions are resolved before the first run."""
 
 from __future__ import annotations
 
@@ -61,16 +61,16 @@ def most(player: Player, world: Room):
     ids=lambda given: getattr(given, "name", ""),
 )
 def test_a_fault_in_a_place_that_is_added_to_is_listed_once(system: wl.System, many: int) -> None:
-    """Two players, each with one wrong place, or with two in the last case: as many faults as there are mistakes, on both devices."""
+    """Two players with one wrong target each, or with two in the last cases: one fault per error, on both devices."""
     definition = wl.Definition(f"Once-{system.name}-test", Room, {Player: 2}, step=(system,))
-    told = []
+    messages = []
     for device in ("python", "cpu"):
         sim = wl.Simulation(definition, 1, device, seed=0)
         sim.step()
-        told.append(sorted(str(fault) for fault in sim.errors()))
-    assert len(told[0]) == many
-    assert told[0] == told[1]
-    assert not any("wl_" in text for text in told[0]), "a fault names a place as the user wrote it"
+        messages.append(sorted(str(fault) for fault in sim.errors()))
+    assert len(messages[0]) == many
+    assert messages[0] == messages[1]
+    assert not any("wl_" in text for text in messages[0]), "a fault quotes the user's code"
 
 
 def test_what_is_added_arrives() -> None:

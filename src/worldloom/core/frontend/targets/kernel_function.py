@@ -1,0 +1,58 @@
+"""The Warp function of a system."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from worldloom.core.frontend.targets.accessors import array_code
+from worldloom.core.frontend.targets.kernel_names import SCALAR_PARAMETERS, column_argument, register_name
+from worldloom.core.frontend.targets.kernel_target import KernelTarget
+from worldloom.core.model.columns import FAULT_COLUMNS, ColumnKey
+from worldloom.core.model.entity import ENGINE_FIELDS
+from worldloom.core.model.fields import Field
+
+if TYPE_CHECKING:
+    from worldloom.core.frontend.system import System
+
+
+@dataclass
+class KernelFunction:
+    """The Warp function of one system and kind: its parameters, its body and how kernels call it."""
+
+    name: str
+    system: System
+    target: KernelTarget
+    value_parameters: list[str]
+    body: str
+
+    @property
+    def scalars(self) -> list[str]:
+        return [s for s in SCALAR_PARAMETERS if s in self.target.scalars]
+
+    @property
+    def arrays(self) -> dict[ColumnKey, Field]:
+        """The columns that it takes as arrays."""
+        columns = dict(self.target.columns)
+        if self.target.faults:
+            columns.update({c: ENGINE_FIELDS[c[1]] for c in FAULT_COLUMNS})
+        return columns
+
+    def code(self, types: dict[str, Any]) -> str:
+        head = list(self.value_parameters)
+        head += [f"{s}: wp.int32" for s in self.scalars]
+        head += [f"{column_argument(c)}: {array_code(f, types)}" for c, f in self.arrays.items()]
+        if self.target.faults:
+            head.append("errors: wp.array2d(dtype=wp.int32)")
+        return f"@wp.func\ndef {self.name}({', '.join(head)}):\n{self.body}\n"
+
+    def call(self, ordinal: int) -> str:
+        """The call in a kernel whose local variables have the canonical names."""
+        arguments = [register_name(c) for c in self.target.inputs]
+        arguments += [str(ordinal) if s == "system" else s for s in self.scalars]
+        arguments += [column_argument(c) for c in self.arrays]
+        if self.target.faults:
+            arguments.append("errors")
+        call = f"{self.name}({', '.join(arguments)})"
+        outputs = ", ".join(register_name(c) for c in self.target.outputs)
+        return f"{outputs} = {call}" if outputs else call
