@@ -1,4 +1,4 @@
-"""Values from outside as arrays."""
+"""Conversion and checks of arguments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from worldloom.core.base.errors import InputError
 
 
 def to_numpy(value: Any, what: str, dtype: np.dtype[Any] | None = None) -> np.ndarray[Any, Any]:
-    """``value``, from any device, as a NumPy array; InputError where it is none, such as rows of different lengths."""
+    """``value``, from any device, as a NumPy array.
+
+    Raises InputError if it is none, such as rows of different lengths.
+    """
     if hasattr(value, "detach"):
         value = value.detach().cpu().numpy()
     try:
@@ -20,7 +23,7 @@ def to_numpy(value: Any, what: str, dtype: np.dtype[Any] | None = None) -> np.nd
 
 
 def checked_int(name: str, value: Any, least: int, most: int = 2**31 - 1) -> int:
-    """``value`` as an int; InputError where it is no whole number from ``least`` to ``most``."""
+    """``value`` as an int. Raises InputError if it is no whole number from ``least`` to ``most``."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < least:
         raise InputError(f"{name} must be a whole number of {least} or more, not {value!r}")
     if value > most:

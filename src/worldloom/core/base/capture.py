@@ -1,4 +1,4 @@
-"""Capture of CUDA graphs while the garbage collector stands still."""
+"""Capture of CUDA graphs with the garbage collector disabled."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ import warp as wp
 
 @contextmanager
 def gc_disabled() -> Iterator[None]:
-    """Switch the garbage collector off: a graph or an array on the GPU that it frees ends a capture, or the process.
+    """Disable the garbage collector: if it frees a graph or an array on the GPU, it ends the capture or the process.
 
-    It is not run beforehand: one full collection takes 0.2 s in a process with PyTorch and Warp, as long as CartPole takes to learn.
+    It is not run beforehand: a full collection takes 0.2 s in a process with PyTorch and Warp.
     """
-    collecting = gc.isenabled()
+    was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        if collecting:
+        if was_enabled:
             gc.enable()
 
 
 @contextmanager
 def capture(device: wp.Device) -> Iterator[wp.ScopedCapture]:
-    """Record the launches of the block; the graph is ``.graph`` of what this yields. Kernels must be loaded already."""
-    with gc_disabled(), wp.ScopedCapture(device=device, force_module_load=False) as recorded:
-        yield recorded
+    """Record the launches of the block. The graph is the attribute ``graph`` of the result. Kernels must be loaded."""
+    with gc_disabled(), wp.ScopedCapture(device=device, force_module_load=False) as recording:
+        yield recording

@@ -1,4 +1,4 @@
-"""What the engine says while a person waits: one line on standard error, and only when the wait is long."""
+"""A notice on standard error while kernels are compiled, if the compilation takes long."""
 
 from __future__ import annotations
 
@@ -9,35 +9,32 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 NOTICE_DELAY_S = 0.5
-"""How long nothing is said."""
-
+"""Seconds before the notice is printed."""
 
 MAX_LABEL_LENGTH = 120
-"""Letters of what is said to be compiled: the id of many games at once has thousands."""
+"""Characters of the name in the notice: the id of a selection of games can have thousands."""
 
 
 def shortened(what: str) -> str:
-    """Not more than so many letters of ``what``: its beginning and its end."""
-    return (
-        what
-        if len(what) <= MAX_LABEL_LENGTH
-        else f"{what[: MAX_LABEL_LENGTH // 2]} ... {what[-MAX_LABEL_LENGTH // 3 :]}"
-    )
+    """``what``, or its beginning and its end if it is longer than :data:`MAX_LABEL_LENGTH`."""
+    if len(what) <= MAX_LABEL_LENGTH:
+        return what
+    return f"{what[: MAX_LABEL_LENGTH // 2]} ... {what[-MAX_LABEL_LENGTH // 3 :]}"
 
 
 @contextmanager
 def compile_notice(what: str) -> Iterator[None]:
-    """Say that ``what`` is being compiled, if it takes long; done once, the result is cached on disk. Long ids are cut short."""
+    """Print that ``what`` is being compiled, if the block takes long. Long names are shortened."""
     start = time.perf_counter()
-    said = threading.Event()
+    printed = threading.Event()
 
-    def say() -> None:
-        said.set()
+    def print_notice() -> None:
+        printed.set()
         print(
             f"worldloom: compiling {shortened(what)} (once; cached afterwards) ...", end="", file=sys.stderr, flush=True
         )
 
-    timer = threading.Timer(NOTICE_DELAY_S, say)
+    timer = threading.Timer(NOTICE_DELAY_S, print_notice)
     timer.daemon = True
     timer.start()
     try:
@@ -45,5 +42,5 @@ def compile_notice(what: str) -> Iterator[None]:
     finally:
         timer.cancel()
         timer.join()
-        if said.is_set():
+        if printed.is_set():
             print(f" {time.perf_counter() - start:.1f} s", file=sys.stderr, flush=True)

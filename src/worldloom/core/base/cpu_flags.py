@@ -1,33 +1,25 @@
-"""Flags for the compiler of CPU kernels, the same for all modules: for each set of flags a process compiles Warp's headers once more, which takes seconds."""
+"""Compiler flags of CPU kernels.
+
+All modules use the same flags: a process compiles Warp's headers once per set of flags, which takes seconds.
+"""
 
 from __future__ import annotations
 
+# fmt: off
 _LIBM = (
-    "sin",
-    "cos",
-    "tan",
-    "asin",
-    "acos",
-    "atan",
-    "atan2",
-    "sinh",
-    "cosh",
-    "tanh",
-    "exp",
-    "log",
-    "log2",
-    "log10",
-    "pow",
-    "cbrt",
+    "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh",
+    "exp", "log", "log2", "log10", "pow", "cbrt",
 )
+# fmt: on
 
 FLAGS = ("-w", "-fwrapv", *(f"-fno-builtin-{name}{width}" for name in _LIBM for width in ("", "f")))
-"""Warnings about generated code are of no use to anybody; errors are still shown. Generated code wraps by itself; ``-fwrapv`` covers Warp's own
-functions, such as sums into other rows. Of elementary functions clang would compute those of constants itself, with other last bits than the
-library that is called for the rest and by the interpreter."""
+"""``-w`` hides warnings about generated code; errors are still shown. ``-fwrapv`` makes integers wrap in Warp's own
+functions, such as sums into other rows; generated code wraps without it. ``-fno-builtin`` keeps clang from
+evaluating elementary functions of constants, with other last bits than the library that kernels and the interpreter
+call."""
 
 
-def complete(given: str | None) -> str:
-    """The flags ``given``, None for Warp's default, with those of :data:`FLAGS` that it lacks."""
-    flags = "-march=native" if given is None else given
+def complete(configured: str | None) -> str:
+    """The ``configured`` flags, None for Warp's default, with those of :data:`FLAGS` that they lack."""
+    flags = "-march=native" if configured is None else configured
     return " ".join([*flags.split(), *(flag for flag in FLAGS if flag not in flags.split())])

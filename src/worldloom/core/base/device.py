@@ -10,9 +10,9 @@ PYTHON = "python"
 
 
 def resolve(name: str) -> tuple[wp.Device, bool]:
-    """The Warp device of ``name``, and whether systems are interpreted instead of compiled; DeviceError where it cannot be used.
+    """The Warp device of ``name``, and whether systems are interpreted instead of compiled.
 
-    ``auto`` takes the first GPU, or the CPU where there is none.
+    ``auto`` selects the first GPU, or the CPU where there is none. Raises DeviceError if the device cannot be used.
     """
     if not isinstance(name, str):
         raise DeviceError(f"a device is named by a string such as 'cpu' or 'cuda:0', not by {name!r}")
@@ -27,11 +27,13 @@ def resolve(name: str) -> tuple[wp.Device, bool]:
         raise DeviceError(f"there is no device '{name}': use 'python', 'cpu', 'cuda:0' or 'auto'")
     if not wp.is_cuda_available():
         raise DeviceError(
-            f"device '{name}' needs an NVIDIA GPU with its driver, and this machine shows none: use device='cpu'; `worldloom doctor` says more"
+            f"device '{name}' needs an NVIDIA GPU with its driver, and this machine shows none: use device='cpu'; "
+            "`worldloom doctor` says more"
         )
-    found = wp.get_cuda_device_count()
-    if int(number or 0) >= found:
+    count = wp.get_cuda_device_count()
+    if int(number or 0) >= count:
         raise DeviceError(
-            f"there is no device '{name}': this machine has {found} GPU{'s' if found > 1 else ''}, cuda:0 to cuda:{found - 1}"
+            f"there is no device '{name}': this machine has {count} GPU{'s' if count > 1 else ''}, "
+            f"cuda:0 to cuda:{count - 1}"
         )
     return wp.get_device(f"cuda:{int(number or 0)}"), False

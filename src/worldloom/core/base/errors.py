@@ -1,4 +1,4 @@
-"""Every error worldloom raises: one sentence on what is wrong, where it is, and how to mend it."""
+"""The errors of worldloom: each states what is wrong, where it is, and how to fix it."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ class WorldloomError(Exception):
 
 
 class DefinitionError(WorldloomError):
-    """A world, entity or system that cannot be run, found when it is defined or registered.
+    """A world, entity or system that cannot run, detected when it is defined or registered.
 
     Attributes:
         problem: What is wrong, in one sentence.
-        fix: How to mend it, in one sentence.
+        fix: How to fix it, in one sentence.
         file: The user's own source file.
         line: The line in that file, counted from 1.
     """
 
     def __init__(self, problem: str, fix: str, file: str, line: int) -> None:
         self.problem, self.fix, self.file, self.line = problem, fix, file, line
-        text = linecache.getline(file, line).strip() if file else ""
-        shown = f"\n    {text}" if text else ""
-        where = f"{file}:{line}: " if file else ""
-        super().__init__(f"{where}{problem}{shown}\n  Fix: {fix}")
+        source = linecache.getline(file, line).strip() if file else ""
+        source_line = f"\n    {source}" if source else ""
+        location = f"{file}:{line}: " if file else ""
+        super().__init__(f"{location}{problem}{source_line}\n  Fix: {fix}")
 
 
 def misuse(problem: str, fix: str) -> DefinitionError:
@@ -41,7 +41,7 @@ def misuse(problem: str, fix: str) -> DefinitionError:
 
 
 def user_frame() -> FrameType:
-    """The innermost frame that is not the engine's own."""
+    """The innermost frame outside of the engine."""
     frame = sys._getframe(1)
     while frame.f_back is not None and (
         frame.f_code.co_filename.startswith(_ENGINE) or frame.f_code.co_filename == "<string>"
@@ -51,41 +51,39 @@ def user_frame() -> FrameType:
 
 
 class DeviceError(WorldloomError):
-    """A device that does not exist, or cannot be used on this machine."""
+    """A device that does not exist or cannot be used on this machine."""
 
 
 class InputError(WorldloomError, ValueError):
-    """A value handed in from outside with the wrong name, type, shape or range."""
+    """An argument with the wrong name, type, shape or range."""
 
 
 class CompileError(WorldloomError):
-    """Generated code that the compiler refused; never the user's fault alone, so it names the system and asks for a report."""
+    """Generated code that does not compile, which is an error of worldloom, or a kernel cache that cannot be used."""
 
 
 class CapacityError(WorldloomError):
-    """Worlds spawned more entities than there is room for, where the rule for that is ``error``. Those worlds were reset.
+    """Worlds spawned more entities than their capacity, with ``overflow="error"``. Those worlds were reset.
 
     Attributes:
-        faults: What happened, one for each of those worlds; none where too many other faults were waiting to be read.
+        faults: One fault for each of those worlds; empty where the buffer of faults was full.
     """
 
     def __init__(self, faults: list[WorldFault]) -> None:
         self.faults = faults
         more = f" (and {len(faults) - 1} more such faults)" if len(faults) > 1 else ""
-        named = (
-            f"{faults[0]}{more}"
-            if faults
-            else "worlds spawned more than there is room for; the columns 'dropped' say where"
-        )
-        super().__init__(f"{named}. Those worlds were reset; a program that catches this error can go on.")
+        problem = "worlds spawned more than there is room for; the columns 'dropped' say where"
+        if faults:
+            problem = f"{faults[0]}{more}"
+        super().__init__(f"{problem}. Those worlds were reset; a program that catches this error can go on.")
 
 
 @dataclass(frozen=True)
 class WorldFault:
-    """Something that went wrong in one world of a running batch; that world is reset and the others go on.
+    """A fault in one world of a running batch. That world is reset; the others continue.
 
     Attributes:
-        message: What went wrong, naming the entity, the system and the line.
+        message: What is wrong, with the entity, the system and the line.
         world: The world's id.
         episode: The episode of that world, counted from 0.
         step: The step of that episode, counted from 0.

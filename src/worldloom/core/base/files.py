@@ -1,7 +1,7 @@
-"""Files that are replaced whole or stay as they were, and files that are opened without following symbolic links.
+"""Atomic writes, and files that are opened without following symbolic links.
 
-A folder may come from somebody else, so nothing in it may redirect a write: temporary files have random names and are created exclusively
-(``O_EXCL``), and a symbolic link in the place of a file is refused instead of followed.
+A folder may come from an untrusted source, so nothing in it may redirect a write. Temporary files have random names and
+are created exclusively (``O_EXCL``), and a symbolic link in place of a file is refused.
 """
 
 from __future__ import annotations
@@ -30,17 +30,20 @@ _TEMPORARY = re.compile(r"\..*\.[0-9a-f]{16}\.writing(\..*)?", re.DOTALL)
 
 @contextmanager
 def atomic_write(target: Path, needed: int | None = None) -> Iterator[Path]:
-    """A new, empty file beside ``target`` with the same ending; it takes the place of ``target`` at the end of the block.
+    """A new, empty file in the folder of ``target`` with the same suffix.
 
-    ``target`` is always the old file or the new one, also after a power failure. After an error the new file is removed.
+    It replaces ``target`` at the end of the block.
+
+    ``target`` is always the old file or the new one, also after a power failure. After an error the new file is
+    removed. Raises InputError if ``target`` is a symbolic link or no regular file, or cannot be written.
 
     Args:
-        target: The file to write. InputError where it is a symbolic link or no regular file, or where it cannot be written.
+        target: The file to write.
         needed: Size of the new file in bytes, for the message about a full disk.
     """
     reject_symlink(target)
-    ending = target.suffix if len(target.suffix) <= 16 else ""
-    writing = target.with_name(f".{target.stem[:40]}.{secrets.token_hex(8)}.writing{ending}")
+    suffix = target.suffix if len(target.suffix) <= 16 else ""
+    writing = target.with_name(f".{target.stem[:40]}.{secrets.token_hex(8)}.writing{suffix}")
     try:
         os.close(os.open(writing, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW, 0o666))
         try:
@@ -55,14 +58,17 @@ def atomic_write(target: Path, needed: int | None = None) -> Iterator[Path]:
 
 
 def write_file(target: Path, data: bytes | bytearray | str) -> None:
-    """Replace ``target`` by ``data``, text as UTF-8; see :func:`atomic_write`."""
+    """Replace ``target`` with ``data``, text as UTF-8; see :func:`atomic_write`."""
     content = data.encode() if isinstance(data, str) else data
     with atomic_write(target, len(content)) as writing, open(writing, "r+b") as file:
         file.write(content)
 
 
 def read_file(path: Path, most: int | None = None) -> bytes:
-    """The content of a regular file; OSError for a symbolic link, another kind of file, or more than ``most`` bytes."""
+    """The content of a regular file.
+
+    Raises OSError for a symbolic link, another kind of file, or more than ``most`` bytes.
+    """
     with os.fdopen(open_regular(path, os.O_RDONLY), "rb") as file:
         size = os.fstat(file.fileno()).st_size
         if most is not None and size > most:
@@ -71,7 +77,10 @@ def read_file(path: Path, most: int | None = None) -> bytes:
 
 
 def open_regular(path: Path, flags: int) -> int:
-    """A descriptor of a regular file, created where ``flags`` have ``O_CREAT``; OSError for a symbolic link or another kind of file."""
+    """A descriptor of a regular file. Raises OSError for a symbolic link or another kind of file.
+
+    The file is created where ``flags`` contain ``O_CREAT``.
+    """
     if "\0" in str(path):
         raise OSError(errno.EINVAL, "its name has a NUL character")
     try:
@@ -81,7 +90,7 @@ def open_regular(path: Path, flags: int) -> int:
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise OSError(errno.ELOOP, "it is a symbolic link") from None
-        if error.errno == errno.ENXIO:  # a socket, or a pipe that nobody reads
+        if error.errno == errno.ENXIO:  # a socket, or a pipe without a reader
             raise OSError(errno.EINVAL, "it is no regular file") from None
         raise
     if not stat.S_ISREG(os.fstat(handle).st_mode):
@@ -91,12 +100,12 @@ def open_regular(path: Path, flags: int) -> int:
 
 
 def reject_symlink(target: Path) -> None:
-    """InputError where ``target`` exists and is a symbolic link, or anything else than a regular file."""
+    """Raise InputError if ``target`` exists and is a symbolic link, or anything else than a regular file."""
     if "\0" in str(target):
         raise InputError(f"the path {str(target)!a} has a NUL character: choose another name")
     try:
         mode = os.lstat(target).st_mode
-    except OSError:  # missing, or told by the write that follows
+    except OSError:  # missing, or reported by the write that follows
         return
     if stat.S_ISLNK(mode):
         raise InputError(
@@ -109,34 +118,35 @@ def reject_symlink(target: Path) -> None:
 
 
 def write_error(target: Path, error: OSError, needed: int | None = None) -> InputError:
-    """The InputError that says why ``target`` cannot be written; with the ``needed`` and free bytes where the disk is full."""
+    """An InputError with the reason why ``target`` cannot be written, and the free bytes if the disk is full."""
     reason = error.strerror or str(error)
     if error.errno not in _FULL:
         return InputError(f"{target} cannot be written ({reason}): choose another place")
     return InputError(
-        f"{target} cannot be written ({reason}): {disk_space_text(target.parent, needed)}; make room there, or choose another place"
+        f"{target} cannot be written ({reason}): {disk_space_text(target.parent, needed)}; "
+        "make room there, or choose another place"
     )
 
 
 def disk_space_text(folder: Path, needed: int | None) -> str:
-    """How many bytes are needed and free where ``folder`` is, as a part of a sentence about a full disk."""
+    """The bytes that are needed, and free on the disk of ``folder``, as a part of a sentence."""
     try:
         free = f"{shutil.disk_usage(folder).free:,} bytes are free"
     except OSError:
         free = "it is unknown how many bytes are free"
-    wanted = "" if needed is None else f"{needed:,} bytes are needed and "
-    return f"{wanted}{free} on the disk of {folder}"
+    need = "" if needed is None else f"{needed:,} bytes are needed and "
+    return f"{need}{free} on the disk of {folder}"
 
 
 def is_temporary(name: str) -> bool:
-    """Whether ``name`` is one that :func:`atomic_write` gives to a file before it is whole; a killed process leaves it behind."""
+    """Whether ``name`` is a temporary name of :func:`atomic_write`. A killed process leaves such files behind."""
     return _TEMPORARY.fullmatch(name) is not None
 
 
 def fsync_path(path: Path) -> None:
-    """Wait until a file, or the names in a folder, would survive a power failure."""
+    """Flush a file, or the entries of a folder, to the disk."""
     if path.is_dir() and os.name == "nt":
-        return  # Windows opens no folders
+        return  # folders cannot be opened on Windows
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -1,8 +1,8 @@
-"""The cache of compiled kernels on disk: damaged entries are rebuilt, and a folder that cannot be used is replaced by a temporary one.
+"""The cache of compiled kernels on disk, with checksums. An unusable folder is replaced by a temporary one.
 
-Warp keeps the source, the binary and the metadata of each module in a folder of its cache and takes whatever it finds there. This module adds a file
-of checksums to each of these folders, written before the folder appears in the cache, and compares it before the files are loaded. All modules
-of the process go through it, since Warp loads a module from inside ``wp.launch`` too.
+Warp stores the source, the binary and the metadata of each module in a folder of its cache, and loads them without a
+check. This module adds a file of checksums to each folder, written before the folder appears in the cache, and compares
+it before the files are loaded. It applies to all modules of the process, since ``wp.launch`` loads modules too.
 """
 
 from __future__ import annotations
@@ -26,23 +26,22 @@ from pathlib import Path
 from typing import Any
 
 import warp as wp
-from warp._src import build
-from warp._src.context import Module
 
 from worldloom.core.base.errors import CompileError
 from worldloom.core.base.paths import printable_path
+from worldloom.core.base.warp_private import Module, build, meta_file_name, output_file_name
 
 CHECKSUM_FILE = "worldloom_sums.json"
 """The checksums of the files of a module's folder, by name."""
 
 CACHE_VARIABLE = "WARP_CACHE_PATH"
-"""The environment variable that moves the cache."""
+"""The environment variable with the path of the cache."""
 
 MIN_FREE_BYTES = 16 << 20
-"""Free bytes below which nothing is compiled into a folder: LLVM ends the process where it cannot write its output."""
+"""Free bytes that a compilation needs: LLVM ends the process if it cannot write its output."""
 
 STALE_AFTER_S = 600.0
-"""Seconds after which a folder that a process was compiling in counts as left behind."""
+"""Seconds after which a build folder is stale."""
 
 _UNUSABLE = {
     getattr(errno, name)
@@ -62,7 +61,7 @@ _UNUSABLE = {
     if hasattr(errno, name)
 }
 _BUILD_FOLDER = re.compile(r"_p(\d+)_t\d+$")
-"""How Warp names the folder that a thread of a process compiles in."""
+"""The end of the name of a build folder, with the ids of the process and the thread."""
 
 _LOCK = threading.RLock()
 _temporary: Path | None = None
@@ -72,7 +71,10 @@ _rename: Callable[..., None] = build.safe_rename
 
 
 def install() -> None:
-    """Check the modules that this process loads from now on, and take away what killed compilations left; for before Warp is initialised."""
+    """Verify the modules that this process loads from now on, and remove stale folders.
+
+    Call it before Warp is initialised.
+    """
     if getattr(Module.load, "checked", False):
         return
     Module.load = load_verified
@@ -80,8 +82,8 @@ def install() -> None:
     try:
         build.init_kernel_cache(wp.config.kernel_cache_dir)
     except (OSError, ValueError) as error:
-        given = wp.config.kernel_cache_dir or os.environ.get(CACHE_VARIABLE, "")
-        use_temporary(given, error.strerror or str(error) if isinstance(error, OSError) else str(error))
+        cache = wp.config.kernel_cache_dir or os.environ.get(CACHE_VARIABLE, "")
+        use_temporary(cache, error.strerror or str(error) if isinstance(error, OSError) else str(error))
     remove_stale(Path(wp.config.kernel_cache_dir))
 
 
@@ -90,8 +92,11 @@ def install() -> None:
 
 @functools.wraps(_load)
 def load_verified(module: Any, device: Any, block_dim: int | None = None, *rest: Any, **named: Any) -> Any:
-    """Warp's ``Module.load``, which compiles what is missing; what is damaged is compiled anew."""
-    if rest or named or module.options["strip_hash"]:  # a file that the caller names
+    """Warp's ``Module.load``, which compiles what is missing, with a check of the cached files.
+
+    Damaged files are recompiled.
+    """
+    if rest or named or module.options["strip_hash"]:  # a file named by the caller
         return _load(module, device, block_dim, *rest, **named)
     device = wp.get_device(device)
     block = module.options["block_dim"] if block_dim is None else block_dim
@@ -100,10 +105,10 @@ def load_verified(module: Any, device: Any, block_dim: int | None = None, *rest:
         return ready
     while True:
         folder = Path(wp.config.kernel_cache_dir) / module.get_module_identifier(block)
-        binary = folder / module._get_compile_output_name(device, block_dim=block)
+        binary = folder / output_file_name(module, device, block)
         cached = False
         try:
-            if is_corrupt(folder, (binary.name, module._get_meta_name(block_dim=block))):
+            if is_corrupt(folder, (binary.name, meta_file_name(module, block))):
                 evict(folder)
             cached = binary.exists()
             if not cached:
@@ -111,24 +116,24 @@ def load_verified(module: Any, device: Any, block_dim: int | None = None, *rest:
             return _load(module, device, block)
         except Exception as error:
             _prepare_retry(error, folder, cached)
-            module.mark_modified()  # forgets the failure, which Warp would raise again
+            module.mark_modified()  # clears the failure, which Warp would raise again
 
 
 load_verified.checked = True  # type: ignore[attr-defined]
 
 
 def _prepare_retry(error: Exception, folder: Path, cached: bool) -> None:
-    """Put right what made a load fail, or raise ``error`` where that is not the cache."""
-    _remove(folder.with_name(f"{folder.name}_p{os.getpid()}_t{threading.get_ident()}"))  # where Warp was compiling
+    """Remove the cause of a failed load, or raise ``error`` if the cause is not the cache."""
+    _remove(folder.with_name(f"{folder.name}_p{os.getpid()}_t{threading.get_ident()}"))  # the build folder
     reason = unusable_reason(error, folder.parent)
     if reason is not None:
         use_temporary(str(folder.parent), reason, error)
     elif cached:
         try:
-            evict(folder)  # intact, as its checksums say, and yet it does not load
+            evict(folder)  # it does not load although its checksums are correct
         except OSError as unusable:
             use_temporary(str(folder.parent), unusable.strerror or str(unusable), error)
-    elif not isinstance(error, FileNotFoundError) or not _once(folder):  # another process may have taken a folder away
+    elif not isinstance(error, FileNotFoundError) or not _once(folder):  # another process may have removed the folder
         raise error
 
 
@@ -136,27 +141,27 @@ _RETRIED: set[Path] = set()
 
 
 def _once(folder: Path) -> bool:
-    """Whether this is the first time that it is asked about ``folder``."""
+    """Whether this is the first call for ``folder``."""
     first = folder not in _RETRIED
     _RETRIED.add(folder)
     return first
 
 
 def unusable_reason(error: BaseException, cache: Path) -> str | None:
-    """Why the cache cannot be written to, where that is what ``error`` comes from; None otherwise."""
+    """Why the cache cannot be written, if that is the cause of ``error``; None otherwise."""
     if isinstance(error, OSError) and error.errno in _UNUSABLE:
         return error.strerror or str(error)
     if isinstance(error, ValueError) and "null" in str(error):
         return str(error)
     try:
-        _require_space(cache)  # a compiler that could not write its output says only that it failed
+        _require_space(cache)  # a compiler without space for its output reports no reason
     except OSError as unusable:
         return None if unusable.errno == errno.ENOENT else unusable.strerror
     return None
 
 
 def _require_space(cache: Path) -> None:
-    """OSError where there is too little space in the cache for what a compilation writes."""
+    """Raise OSError if the disk of the cache is too full to compile."""
     os.makedirs(cache, exist_ok=True)
     if shutil.disk_usage(cache).free < MIN_FREE_BYTES:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -166,7 +171,7 @@ def _require_space(cache: Path) -> None:
 
 
 def is_corrupt(folder: Path, needed: Iterable[str]) -> bool:
-    """Whether a file of ``folder`` is not as it was compiled, or one of those ``needed`` is there without a checksum."""
+    """Whether a file of ``folder`` differs from its checksum, or one of the ``needed`` files has none."""
     if not os.path.lexists(folder):
         return False
     sums = read_checksums(folder)
@@ -184,7 +189,7 @@ def is_corrupt(folder: Path, needed: Iterable[str]) -> bool:
 
 
 def read_checksums(folder: Path) -> dict[str, str] | None:
-    """The checksums of ``folder``; None where there are none that can be read."""
+    """The checksums of ``folder``; None if they are missing or invalid."""
     try:
         sums = json.loads((folder / CHECKSUM_FILE).read_bytes())
     except (FileNotFoundError, NotADirectoryError, ValueError, RecursionError):
@@ -200,19 +205,17 @@ def _sum(file: Path) -> str:
 
 
 def rename_with_checksums(source: str, target: str, *rest: Any, **named: Any) -> None:
-    """Warp's ``safe_rename``, which moves what was compiled into the cache: with its checksums, so that no folder appears without."""
+    """Warp's ``safe_rename``, which moves a compiled module into the cache, with the checksums of its files."""
     if os.path.basename(target) == "lto" or os.path.dirname(os.path.normpath(target)) != os.path.normpath(
         wp.config.kernel_cache_dir
     ):
         _rename(source, target, *rest, **named)
         return
-    made = {file.name: _sum(file) for file in Path(source).iterdir() if file.is_file() and file.name != CHECKSUM_FILE}
-    _write(Path(source), made)
+    sums = {file.name: _sum(file) for file in Path(source).iterdir() if file.is_file() and file.name != CHECKSUM_FILE}
+    _write(Path(source), sums)
     _rename(source, target, *rest, **named)
-    if os.path.isdir(
-        source
-    ):  # the folder was there already: for another device, or from another process. Warp adds what it lacks
-        added = {name: value for name, value in made.items() if not os.path.lexists(os.path.join(target, name))}
+    if os.path.isdir(source):  # the folder exists, for another device or from another process: Warp adds missing files
+        added = {name: value for name, value in sums.items() if not os.path.lexists(os.path.join(target, name))}
         if added:
             _write(Path(target), {**(read_checksums(Path(target)) or {}), **added})
 
@@ -229,11 +232,11 @@ def _write(folder: Path, sums: dict[str, str]) -> None:
 
 
 def evict(folder: Path) -> None:
-    """Take a module out of the cache in one move; programs that have loaded it keep it. OSError where that is not allowed."""
+    """Remove a module from the cache in one rename. Processes that have loaded it are not affected."""
     away = folder.with_name(f"{folder.name}_{secrets.token_hex(8)}_p{os.getpid()}_t{threading.get_ident()}")
     try:
         os.rename(folder, away)
-    except FileNotFoundError:  # another process has done so
+    except FileNotFoundError:  # removed by another process
         return
     _remove(away)
 
@@ -250,19 +253,22 @@ def _remove(path: Path) -> None:
 
 
 def remove_stale(cache: Path) -> None:
-    """Remove the folders in which processes that no longer exist compiled something."""
+    """Remove the build folders of processes that no longer exist."""
     try:
         names = [entry.name for entry in os.scandir(cache)]
     except (OSError, ValueError):
         return
     for name in names:
-        found = _BUILD_FOLDER.search(name)
-        if found and not _is_alive(int(found[1])) and _is_old(cache / name):
+        build_folder = _BUILD_FOLDER.search(name)
+        if build_folder and not _is_alive(int(build_folder[1])) and _is_old(cache / name):
             _remove(cache / name)
 
 
 def _is_old(folder: Path) -> bool:
-    """Whether nothing was written into a folder for a while: the number of a process says nothing of other machines that share the cache."""
+    """Whether a folder was not written to for a while.
+
+    Process ids of other machines that share the cache are unknown.
+    """
     try:
         return time.time() - folder.stat().st_mtime > STALE_AFTER_S
     except OSError:
@@ -274,33 +280,33 @@ def _is_alive(process: int) -> bool:
         os.kill(process, 0)
     except (ProcessLookupError, OverflowError):
         return False
-    except OSError:  # it is another user's
+    except OSError:  # a process of another user
         return True
     return True
 
 
 def use_temporary(cache: str, reason: str, error: Exception | None = None) -> None:
-    """Compile into a folder that is gone when the process ends, and say so once; CompileError where there is no room for one either."""
+    """Use a temporary folder as the cache, with one message. Raises CompileError if there is no space for one."""
     global _temporary
     with _LOCK:
         if _temporary is not None and Path(cache) not in (_temporary, _temporary / wp.config.version):
-            wp.config.kernel_cache_dir = str(_temporary)  # another thread has found out before
+            wp.config.kernel_cache_dir = str(_temporary)  # another thread has switched already
             return
-        found = None if _temporary is not None else _temporary_folder()
+        folder = None if _temporary is not None else _temporary_folder()
         what = f"the kernel cache {printable_path(cache)} cannot be used ({reason})"
-        if found is None:
+        if folder is None:
             raise CompileError(
                 f"{what}, and neither can a temporary folder: set {CACHE_VARIABLE} to a writable folder"
             ) from error
-        _temporary = found
-        wp.config.kernel_cache_dir = str(found)
+        _temporary = folder
+        wp.config.kernel_cache_dir = str(folder)
         fix = f"Set {CACHE_VARIABLE} to a writable folder to keep them"
         print(f"worldloom: {what}; kernels go to a temporary folder for this run. {fix}.", file=sys.stderr, flush=True)
 
 
 def _temporary_folder() -> Path | None:
-    """A new folder with room for kernels, removed when this process ends; None where there is none."""
-    for parent in (None, "/dev/shm"):
+    """A new folder with enough free space, removed when this process ends; None if there is none."""
+    for parent in (None, "/dev/shm"):  # noqa: S108 - mkdtemp creates a folder of its own
         try:
             folder = Path(tempfile.mkdtemp(prefix="worldloom_kernels_", dir=parent))
         except OSError:
@@ -313,5 +319,5 @@ def _temporary_folder() -> Path | None:
 
 
 def _remove_own(folder: Path, process: int) -> None:
-    if os.getpid() == process:  # not where it was inherited by a fork
+    if os.getpid() == process:  # not in a forked process
         _remove(folder)

@@ -1,4 +1,4 @@
-"""What cannot be copied: it owns memory of a device, threads, processes or file descriptors."""
+"""Base class of objects that cannot be copied: they own device memory, threads, processes or file descriptors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from worldloom.core.base.errors import InputError
 
 
 class NotCopyable:
-    """Refuses ``copy.copy``, ``copy.deepcopy`` and ``pickle``: a copy would share, and give back twice, what the original owns."""
+    """Refuses ``copy.copy``, ``copy.deepcopy`` and ``pickle``: a copy would release the original's resources twice."""
 
     def __copy__(self) -> NoReturn:
         raise _refusal(self, "copied")
@@ -22,5 +22,6 @@ class NotCopyable:
 
 def _refusal(owner: object, what: str) -> InputError:
     return InputError(
-        f"a {type(owner).__name__} cannot be {what}: make another with the same arguments; a Snapshot carries the state of worldloom's worlds over"
+        f"a {type(owner).__name__} cannot be {what}: make another with the same arguments; "
+        "a Snapshot carries the state of worldloom's worlds over"
     )

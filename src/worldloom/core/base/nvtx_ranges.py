@@ -1,4 +1,4 @@
-"""NVTX ranges: names for what runs, for NVIDIA's profilers. They cost nothing where no profiler listens."""
+"""NVTX ranges: names in the timelines of NVIDIA's profilers. They cost nothing without a profiler."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 NVTX_VARIABLE = "WORLDLOOM_NVTX"
-"""This environment variable, set to 1 or 0, decides where it is set."""
+"""Environment variable that switches ranges on (1) or off (0); unset, they are on under a profiler."""
 
 _INJECTED = ("NVTX_INJECTION64_PATH", "NVTX_INJECTION32_PATH")
-"""NVIDIA's profilers set one of these for the programs that they start."""
+"""NVIDIA's profilers set one of these variables for the programs that they start."""
 
 
 def profiler_attached() -> bool:
-    """Whether a profiler wants ranges, and PyTorch can send them."""
-    wanted = (
+    """Whether ranges are switched on, and PyTorch can emit them."""
+    enabled = (
         os.environ[NVTX_VARIABLE] == "1"
         if NVTX_VARIABLE in os.environ
         else any(name in os.environ for name in _INJECTED)
     )
-    return wanted and _nvtx_available()
+    return enabled and _nvtx_available()
 
 
 @functools.cache
@@ -38,7 +38,7 @@ def _nvtx_available() -> bool:
 
 @contextmanager
 def nvtx_range(name: str) -> Iterator[None]:
-    """A range around what is done inside."""
+    """A range around the block."""
     from torch.cuda import nvtx
 
     nvtx.range_push(name)
@@ -49,7 +49,7 @@ def nvtx_range(name: str) -> Iterator[None]:
 
 
 def with_nvtx_range(name: str, run: Callable[[], None]) -> Callable[[], None]:
-    """``run`` with a range around each call where a profiler listens now, and ``run`` itself otherwise."""
+    """``run`` with a range around each call where ranges are on now, and ``run`` itself otherwise."""
     if not profiler_attached():
         return run
 

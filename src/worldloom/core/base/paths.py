@@ -1,4 +1,4 @@
-"""Paths as users write them."""
+"""Paths given by users."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from worldloom.core.base.errors import InputError
 
 
 def expand_home(path: str | Path) -> Path:
-    """``path`` with ``~`` as the home it stands for; InputError where there is no such user."""
+    """``path`` with ``~`` expanded. Raises InputError if there is no such user."""
     if "\0" in str(path):
         raise InputError(f"the path {printable_path(path)} holds a null character, which no file name can")
     try:
@@ -20,6 +20,6 @@ def expand_home(path: str | Path) -> Path:
 
 
 def printable_path(path: str | Path) -> str:
-    """``path`` on one line of text; characters that cannot be printed, of which file names may have any, are escaped."""
+    """``path`` on one line of text, with unprintable characters escaped."""
     text = str(path)
     return text if text.isprintable() else ascii(text)

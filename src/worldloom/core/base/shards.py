@@ -1,4 +1,4 @@
-"""CPU threads: each runs slices of the worlds. They are shared by all simulations of the process and sleep in between."""
+"""CPU threads that run slices of the worlds. All simulations of the process share them."""
 
 from __future__ import annotations
 
@@ -12,26 +12,30 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 WARP_LOCK = threading.RLock()
-"""Held while memory is laid out and graphs are recorded: Warp records whatever any thread launches on the CPU meanwhile."""
+"""Held while memory is allocated and graphs are recorded: Warp records the CPU launches of all threads meanwhile."""
 
 MIN_WORLDS = 1024
-"""Slices are no smaller than this many worlds, unless these are said to be heavy: waking a thread costs about as much as stepping them."""
-
+"""Smallest number of worlds per slice by default: waking a thread costs about as much as stepping them."""
 
 SLICE_FACTOR, MAX_SLICES_PER_THREAD = 2, 16
-"""Heavy worlds are dealt out in slices of so many times the least number that is worth a thread, but in no more of them per thread than this."""
+"""Slices of slow worlds hold ``SLICE_FACTOR`` times the smallest number of worlds per thread, with an upper bound
+per thread."""
 
 
 def thread_count(num_worlds: int, threads: int | None, least: int = MIN_WORLDS) -> int:
-    """How many threads step so many worlds. ``threads=None`` takes every core that has ``least`` worlds or more to step."""
+    """The number of threads that step ``num_worlds`` worlds.
+
+    ``threads=None`` gives each core at least ``least`` worlds.
+    """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(cores, max(1, num_worlds // least)) if threads is None else min(threads, num_worlds)
 
 
 def slices(num_worlds: int, threads: int | None, least: int = MIN_WORLDS) -> list[tuple[int, int]]:
-    """The worlds that are stepped together, as (first, end): one slice per thread, or several of heavy worlds.
+    """The slices of worlds, as (first, end): one per thread, or several for slow worlds.
 
-    Whichever thread is free takes the next slice, so that none waits long for another, and what one kernel leaves is still near when the next one comes.
+    A free thread takes the next slice, so that no thread waits long. The data of a small slice stays in the cache from
+    one kernel to the next.
     """
     parts = thread_count(num_worlds, threads, least)
     if least < MIN_WORLDS:
@@ -48,7 +52,7 @@ class _Job:
 
 
 class _Workers:
-    """Threads that wait for jobs; made when first needed, and anew in a forked process."""
+    """Threads that wait for jobs, created on first use, and again in a forked process."""
 
     def __init__(self) -> None:
         self.queues: list[queue.SimpleQueue[_Job]] = []
@@ -83,7 +87,7 @@ _WORKERS = _Workers()
 
 
 def run_all(runs: list[Callable[[], None]], threads: int | None = None) -> None:
-    """Run all in this thread and others, ``threads`` together or one for each, and wait for them; where there are more runs than threads, they take turns."""
+    """Run all in this thread and others and wait for them, with ``threads`` threads, or one for each of ``runs``."""
     if threads is not None and threads < len(runs):
         waiting = deque(runs)
         runs = [functools.partial(_drain, waiting)] * threads
@@ -110,6 +114,6 @@ def _drain(waiting: deque[Callable[[], None]]) -> None:
     while waiting:
         try:
             run = waiting.popleft()
-        except IndexError:  # another thread has taken the last
+        except IndexError:  # another thread has taken the last one
             return
         run()

@@ -1,4 +1,4 @@
-"""Where the user wrote something: the file, the line and the syntax tree of a function or a class."""
+"""Source of the user's functions and classes: the file, the line and the syntax tree."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from worldloom.core.base.errors import DefinitionError, misuse
 class Source:
     """A user's function with its syntax tree, whose line numbers are those of its file.
 
-    What it can see from outside is taken once, when it is defined: later changes do not reach it.
+    The names that it uses from outside are read once, when it is defined. Later changes have no effect.
     """
 
     function: FunctionType
@@ -40,7 +40,7 @@ class Source:
         return DefinitionError(f"in '{self.name}': {problem}", fix, self.file, line)
 
     def names(self) -> dict[str, Any]:
-        """Every name the function can see from outside: its globals and its closure, as they were when it was defined."""
+        """The function's globals and closure, as they were when it was defined."""
         return self.seen
 
     @cached_property
@@ -59,26 +59,26 @@ class Source:
         return seen
 
     def annotations(self) -> dict[str, Any]:
-        """The annotations of the parameters, evaluated, whether they were written as strings or not."""
+        """The annotations of the parameters, evaluated where they are strings."""
         seen = self.names()
-        found = {}
+        evaluated = {}
         for name, annotation in self.function.__annotations__.items():
             if isinstance(annotation, str):
                 parameter = next((a for a in self.tree.args.args if a.arg == name), self.tree)
                 try:
-                    annotation = eval(annotation, dict(seen))
+                    annotation = eval(annotation, dict(seen))  # noqa: S307 - the user's own annotation
                 except Exception as error:
                     raise self.error(
                         f"the annotation of '{name}' cannot be evaluated ({error})",
                         "import or define what it names",
                         parameter,
                     ) from None
-            found[name] = annotation
-        return found
+            evaluated[name] = annotation
+        return evaluated
 
 
 def read(function: Callable[..., Any]) -> Source:
-    """The source of a user's function; DefinitionError where it is not a plain function in a file."""
+    """The source of a user's function. Raises DefinitionError if it is not a plain function in a file."""
     if not isinstance(function, FunctionType):
         raise misuse("only a plain Python function can become part of a world", "write it with 'def'")
     file, line = function.__code__.co_filename, function.__code__.co_firstlineno

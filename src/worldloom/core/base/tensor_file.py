@@ -1,7 +1,7 @@
-"""Files of tensors: safetensors with a digest over every byte, written whole or not at all, and refused where a byte has changed.
+"""Files of tensors: safetensors with a digest of every byte, written atomically, and refused if a byte has changed.
 
-The file is plain safetensors, which any program can read. Its metadata holds what kind of file it is, the version of that kind, and
-the SHA-256 of the whole file with 64 zeros in the place of the digest itself. Nothing in it is ever run.
+The file is plain safetensors, which any program can read. Its metadata holds the kind of file, the version of that
+kind, and the SHA-256 of the whole file with 64 zeros in place of the digest. Nothing in it is executed.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _FIELD = b'"sha256":"'
 
 @dataclass(frozen=True)
 class Contents:
-    """What a file held: its tensors on the CPU by name, and its facts as JSON holds them."""
+    """The content of a file: its tensors on the CPU by name, and its facts, which are JSON values."""
 
     tensors: dict[str, Any]
     facts: dict[str, Any]
 
 
 def write(path: str | Path, kind: str, version: int, tensors: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
-    """Write PyTorch tensors from any device to ``path``. A file that is there already stays until the new one is on the disk."""
+    """Write PyTorch tensors from any device to ``path``. An existing file is replaced when the new one is complete."""
     import safetensors.torch
 
     target = _path(path)
@@ -46,31 +46,35 @@ def write(path: str | Path, kind: str, version: int, tensors: Mapping[str, Any],
     }
     plain = {name: _on_host(tensor.detach()) for name, tensor in tensors.items()}
     data = bytearray(safetensors.torch.save(plain, metadata))
-    place = _place(data)
-    assert place is not None
-    data[place : place + 64] = hashlib.sha256(data).hexdigest().encode()
+    offset = _digest_offset(data)
+    assert offset is not None
+    data[offset : offset + 64] = hashlib.sha256(data).hexdigest().encode()
     write_file(target, data)
 
 
 def read(path: str | Path, kind: str, version: int) -> Contents:
-    """What :func:`write` wrote to ``path``. InputError where the file is missing, of another kind, cut short or altered in any byte."""
+    """The content that :func:`write` wrote to ``path``.
+
+    Raises InputError if the file is missing, of another kind, truncated or altered in any byte.
+    """
     import safetensors.torch
 
     target = _path(path)
     data = _bytes(target)
-    metadata, place = _metadata(data), _place(data)
-    if metadata is None or place is None:
+    metadata, offset = _metadata(data), _digest_offset(data)
+    if metadata is None or offset is None:
         raise _bad(target, kind, "it is no whole safetensors file with a digest")
-    said = bytes(data[place : place + 64])
-    data[place : place + 64] = _BLANK.encode()
-    if hashlib.sha256(data).hexdigest().encode() != said:
+    digest = bytes(data[offset : offset + 64])
+    data[offset : offset + 64] = _BLANK.encode()
+    if hashlib.sha256(data).hexdigest().encode() != digest:
         raise _bad(target, kind, "it was cut short or altered")
     if metadata.get("kind") != kind:
         raise InputError(f"{printable_path(target)} holds a {str(metadata.get('kind'))[:40]}, not a {kind}")
     try:
         if int(metadata["version"]) > version:
             raise InputError(
-                f"{printable_path(target)} has version {metadata['version']}, and this worldloom reads up to {version}: use a later worldloom"
+                f"{printable_path(target)} has version {metadata['version']}, "
+                f"and this worldloom reads up to {version}: use a later worldloom"
             )
         facts = json.loads(metadata["facts"])
         tensors = safetensors.torch.load(bytes(data))
@@ -95,7 +99,7 @@ def read(path: str | Path, kind: str, version: int) -> Contents:
 
 
 def _on_host(tensor: Any) -> Any:
-    """A copy on the CPU with the same bytes; PyTorch's own would make every truth value 0 or 1."""
+    """A copy on the CPU with the same bytes. PyTorch's own copy would turn every boolean into 0 or 1."""
     import torch
 
     if tensor.dtype == torch.bool:
@@ -104,12 +108,12 @@ def _on_host(tensor: Any) -> Any:
 
 
 def is_int_in_range(value: Any, low: int, high: int) -> bool:
-    """Whether a value out of JSON is a whole number, no truth value, from ``low`` to ``high``."""
+    """Whether a JSON value is a whole number, not a boolean, from ``low`` to ``high``."""
     return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
 
 
 def _path(path: str | Path) -> Path:
-    """``path`` as one; InputError where it can be none."""
+    """``path`` as a Path. Raises InputError if it cannot be one."""
     if not isinstance(path, (str, os.PathLike)):
         raise InputError(f"a path is a string or a pathlib.Path, not {type(path).__name__}")
     if "\0" in os.fsdecode(path):
@@ -118,7 +122,7 @@ def _path(path: str | Path) -> Path:
 
 
 def _bytes(target: Path) -> bytearray:
-    """The contents of a plain file; nothing else is waited for, as a pipe would be."""
+    """The content of a regular file. Pipes and devices are refused, since a read of them can block."""
     try:
         if not stat.S_ISREG(os.stat(target).st_mode):
             raise InputError(f"{printable_path(target)} cannot be read (it is no plain file)")
@@ -130,7 +134,7 @@ def _bytes(target: Path) -> bytearray:
 
 
 def worldloom_version() -> str:
-    """The version of the installed package; empty where it is not installed."""
+    """The version of the installed package; empty if it is not installed."""
     try:
         return importlib.metadata.version("worldloom")
     except importlib.metadata.PackageNotFoundError:
@@ -138,21 +142,21 @@ def worldloom_version() -> str:
 
 
 def _header(data: bytearray) -> bytes | None:
-    """The JSON at the head of a safetensors file, or None where it is not whole."""
+    """The JSON header of a safetensors file; None if it is incomplete."""
     size = int.from_bytes(data[:8], "little")
     return bytes(data[8 : 8 + size]) if 8 < 8 + size <= len(data) else None
 
 
 def _metadata(data: bytearray) -> dict[str, str] | None:
     try:
-        found = json.loads(_header(data) or b"")["__metadata__"]
+        metadata = json.loads(_header(data) or b"")["__metadata__"]
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return metadata if isinstance(metadata, dict) else None
 
 
-def _place(data: bytearray) -> int | None:
-    """Where the digest stands. Other values in the header are escaped, so only the field itself looks like this."""
+def _digest_offset(data: bytearray) -> int | None:
+    """The offset of the digest. Other values in the header are escaped, so only the field itself matches."""
     start = (_header(data) or b"").find(_FIELD)
     end = 8 + start + len(_FIELD)
     return end if start >= 0 and len(data) >= end + 64 else None

@@ -1,7 +1,7 @@
-"""The text of the kernels that settle a population: those that leave make room, and the new ones follow in spawn order.
+"""The text of the kernels that compact a population: survivors are placed first, then spawned entities in spawn order.
 
-On the CPU a loop walks through the rows of each world. On CUDA the 32 threads of a warp share a world: they look at 32 rows at a
-time, and each finds its new place by counting the votes of the threads before it.
+On the CPU a loop goes over the rows of each world. On CUDA the 32 threads of a warp share a world: they read 32 rows at
+a time, and each computes its new row from the votes of the threads before it.
 """
 
 from __future__ import annotations
@@ -9,34 +9,34 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from worldloom.core.codegen.column_access import ColumnParameters
 from worldloom.core.frontend.targets import accessors
-from worldloom.core.frontend.targets.kernel_names import column_argument
 from worldloom.core.frontend.targets.kernel_target import KernelTarget
 from worldloom.core.kernels.population_kernels import WARP_SIZE
-from worldloom.core.model.columns import FAULT_COLUMNS, WORLD, ColumnKey, FaultSites, RowCounts
+from worldloom.core.model.columns import FAULT_COLUMNS, WORLD, FaultSites, RowCounts
 from worldloom.core.model.fields import Field
 from worldloom.core.model.population import DESPAWNED, ROW_WORLD, SERIAL, Population
 
 WORLDS_PER_WARP = 4
-"""Worlds that a warp looks after on CUDA: most often there is nothing to do in any of them."""
+"""Worlds per warp on CUDA: most often none of them has changed."""
 _UNLESS_ALL_STAY = ("if not changed: kept = count", "else:")
 _COUNTERS = ("wl_e0", "wl_e1", "wl_e2")
 
 
-class CompactionWriter:
-    """Writes the body of one settlement, and keeps the columns that it takes."""
+class CompactionWriter(ColumnParameters):
+    """Writes the body of the kernel of a compaction."""
 
     def __init__(
         self, population: Population, fields: dict[str, Field], sites: FaultSites, types: dict[str, Any]
     ) -> None:
+        super().__init__()
         self.population, self.fields = population, fields
-        self.columns: list[ColumnKey] = []
         self.target = KernelTarget("", RowCounts({}), False, "", sites, types)
         self.site = sites.add(population.overflow_message)
         self.faults = population.limit.overflow != "drop"
 
     def body(self, cuda: bool, spawned_in_order: bool) -> list[str]:
-        """The lines for one world; on CUDA for one of the threads of a warp, which looks after several worlds, unless there are ``few``."""
+        """The lines for one world; on CUDA for a thread of a warp with several worlds, unless ``spawned_in_order``."""
         if not cuda or spawned_in_order:
             idle = (
                 f"if {self._world('pending')} == 0 and not {self._world('changed')}: {'return' if cuda else 'continue'}"
@@ -56,12 +56,13 @@ class CompactionWriter:
             *self._look_ahead(),
         ]
         busy += [*_UNLESS_ALL_STAY, *self._compact_rows_cuda(), *self._append_spawned_cuda()]
+        num_worlds = f"{self._argument(WORLD, f'{self.population.table}__count')}.shape[0]"
         return [
             f"lane = thread % {WARP_SIZE}",
             f"start = first + thread / {WARP_SIZE} * {WORLDS_PER_WARP}",
             "world = start + lane",
             "waits = wp.bool(False)",
-            f"if lane < {WORLDS_PER_WARP} and world < {self._argument(WORLD, f'{self.population.table}__count')}.shape[0]:",
+            f"if lane < {WORLDS_PER_WARP} and world < {num_worlds}:",
             f"    waits = {self._world('pending')} > 0 or {self._world('changed')}",
             "waiting = warp_votes(waits)",
             f"for turn_of_world in range({WORLDS_PER_WARP}):",
@@ -98,11 +99,11 @@ class CompactionWriter:
         ]
 
     def _forget_first(self) -> str:
-        """Clear the mark of the first place: where nobody is there, a stale reference that was followed may have set it."""
+        """Clear the mark of the first row: in an empty world a stale reference may have set it."""
         return self._put(DESPAWNED, "base", "False")
 
     def _compact_rows_cuda(self) -> list[str]:
-        # All threads read before any of them writes, since a row's new place is another thread's old one.
+        # All threads read before any of them writes: the new row of one is the old row of another.
         reads = {n: f"held_{n} = {self._get(n, 'base + wp.min(slot, count - 1)')}" for n, _ in self._moving()}
         writes = {n: self._put(n, "base + place", f"held_{n}") for n, _ in self._moving()}
         plain = [n for n, field in self._moving() if not field.shape]
@@ -164,7 +165,7 @@ class CompactionWriter:
         ]
 
     def _look_ahead(self) -> list[str]:
-        """Load the new entity of this thread, and the serial number before it, long before they are needed."""
+        """Load the spawned entity of this thread, and the serial number before it, long before they are needed."""
         lines = [
             "at = stage + wp.max(wp.min(k, taken - 1), 0)",
             f"before = {self._new(SERIAL, 'wp.max(at - 1, stage)')}",
@@ -172,7 +173,7 @@ class CompactionWriter:
         return lines + [f"new_{name} = {self._new(name, 'at')}" for name in (SERIAL, *self.population.spawn_fields)]
 
     def _fill(self, row: str, new: str | None) -> list[str]:
-        """A new entity: what its system gave it, which lies in the row ``new`` or was loaded already, and defaults for the rest."""
+        """Write a spawned entity: the values of its system, from the row ``new`` or loaded already, and defaults."""
         lines: list[str] = []
         for name, field in self._moving():
             if name in (SERIAL, *self.population.spawn_fields):
@@ -182,7 +183,7 @@ class CompactionWriter:
         return lines
 
     def _finish_world(self, count: str, lost: str) -> list[str]:
-        """Note how many there are, and those that did not fit."""
+        """Store the number of entities, and report those that did not fit."""
         lines = [
             self._put_world("count", count),
             self._put_world("pending", "0"),
@@ -200,14 +201,8 @@ class CompactionWriter:
 
     # -- columns -----------------------------------------------------------------------------------------------------
 
-    def _argument(self, table: str, name: str) -> str:
-        column = (table, name)
-        if column not in self.columns:
-            self.columns.append(column)
-        return column_argument(column)
-
     def _get(self, name: str, row: str) -> str:
-        """A value of the population's own table; of an array component the element that :func:`element_loops` is at."""
+        """A value of the population's table; of an array component the element of :func:`element_loops`."""
         return accessors.get_text(
             self._argument(self.population.table, name), self.fields[name], row, element_index(self.fields[name])
         )
@@ -236,7 +231,7 @@ class CompactionWriter:
 
 
 def element_index(field: Field) -> str:
-    """The element of an array component that :func:`element_loops` is at."""
+    """The index of the element in the loops of :func:`element_loops`."""
     return ", ".join(_COUNTERS[: len(field.shape)])
 
 

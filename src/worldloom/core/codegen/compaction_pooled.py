@@ -1,12 +1,13 @@
-"""The text of the kernels that settle a population whose rows are those of the whole batch.
+"""The text of the kernels that compact a pooled population, whose worlds share one pool of rows.
 
-Who stays is never in doubt: all who stay get rows first, then the new ones of world 0, of world 1, and so on, as long as there are
-rows. The worlds lie side by side, so that one world's change moves the rows of all behind it.
+Survivors are placed first, then the spawned entities of world 0, of world 1, and so on, while rows are free. The rows
+of the worlds are contiguous, so a change in one world moves the rows of all worlds after it.
 
-On the CPU one kernel does it in place: it moves everybody to the front, and then, from the last to the first, to their new rows.
-On CUDA there are five. ``count`` looks at every world and adds up 32 of them at a time; ``carry`` adds up the sums; ``move``, a warp
-for each world, writes those who stay into spare columns; ``sort`` files the new ones by their worlds; ``finish``, a thread for each
-row, brings back those who stay and lets in the new ones, each at its rank among the serial numbers of its world. Where nothing has
+On the CPU one kernel works in place: it moves all survivors to the front, and then, from the last to the first, to
+their new rows. On CUDA there are five kernels. ``count`` counts the entities of every world and sums over the worlds of
+a warp. ``scan_sums`` computes the prefix sums of these sums. ``move``, with a warp for each world, writes the survivors
+into spare columns. ``sort`` groups the spawned entities by world. ``finish``, with a thread for each row, moves the
+survivors back and adds the spawned entities, each at its rank among the serial numbers of its world. If nothing has
 changed in the whole batch, the last three return at once.
 """
 
@@ -26,20 +27,20 @@ from worldloom.core.model.population import DESPAWNED, ROW_WORLD, SERIAL, Popula
 from worldloom.core.model.scratch_columns import ACTIVE, CURSOR, MOVING, ROOM, STAGED, STATE, spare
 
 ITEMS = 16
-"""Sums that one thread of ``carry`` adds up by itself."""
+"""Sums per thread of ``scan_sums``."""
 
 
 @dataclass(frozen=True)
 class CompactionKernel:
-    """One of the kernels of a settlement, before it has a name.
+    """A kernel of a compaction, without a name.
 
     Attributes:
         lines: Its body.
         columns: The columns that it takes.
-        rows: Threads for each world.
-        total: Threads in all, where they are not counted by worlds.
-        whole_warps: Whether the threads of a warp count together.
-        closes: Whether it notes what did not fit, and so takes the buffer of faults and the alarm.
+        rows: Threads per world.
+        total: Threads in total, where they are not per world.
+        whole_warps: Whether the threads of a warp cooperate.
+        closes: Whether it reports entities that did not fit, and so takes the buffer of faults and the alarm.
     """
 
     lines: list[str]
@@ -53,27 +54,27 @@ class CompactionKernel:
 def compaction_kernels(
     population: Population, fields: dict[str, Field], sites: FaultSites, types: dict[str, Any], cuda: bool
 ) -> list[CompactionKernel]:
-    """The kernels of a settlement, in order."""
+    """The kernels of a compaction, in order."""
 
-    def made(body: Callable[[PooledCompactionWriter], list[str]], **facts: Any) -> CompactionKernel:
-        text = PooledCompactionWriter(population, fields, sites, types)
-        lines = body(text)
-        return CompactionKernel(lines, tuple(text.columns), **facts)
+    def kernel(body: Callable[[PooledCompactionWriter], list[str]], **options: Any) -> CompactionKernel:
+        writer = PooledCompactionWriter(population, fields, sites, types)
+        lines = body(writer)
+        return CompactionKernel(lines, tuple(writer.columns), **options)
 
     if not cuda:
-        return [made(PooledCompactionWriter.compact_cpu, closes=True)]
+        return [kernel(PooledCompactionWriter.compact_cpu, closes=True)]
     batch = population.limit.batch
     return [
-        made(PooledCompactionWriter.count, whole_warps=True),
-        made(PooledCompactionWriter.scan_sums, total=WARP_SIZE),
-        made(PooledCompactionWriter.move, rows=WARP_SIZE, closes=True),
-        made(PooledCompactionWriter.sort, total=batch),
-        made(PooledCompactionWriter.finish, total=batch),
+        kernel(PooledCompactionWriter.count, whole_warps=True),
+        kernel(PooledCompactionWriter.scan_sums, total=WARP_SIZE),
+        kernel(PooledCompactionWriter.move, rows=WARP_SIZE, closes=True),
+        kernel(PooledCompactionWriter.sort, total=batch),
+        kernel(PooledCompactionWriter.finish, total=batch),
     ]
 
 
 class PooledCompactionWriter(CompactionWriter):
-    """Writes the body of one of the kernels, and keeps the columns that it takes."""
+    """Writes the body of one of the kernels."""
 
     def __init__(
         self, population: Population, fields: dict[str, Field], sites: FaultSites, types: dict[str, Any]
@@ -88,7 +89,10 @@ class PooledCompactionWriter(CompactionWriter):
     # -- the CPU -----------------------------------------------------------------------------------------------------
 
     def compact_cpu(self) -> list[str]:
-        """The whole settlement. ``kept`` and ``filed`` count by world, and the rows in ``room`` are for new ones."""
+        """The whole compaction.
+
+        ``kept`` and ``filed`` are counts per world, and ``room`` is the number of free rows.
+        """
         return [
             f"staged = {self._state(CURSOR)}",
             self._put_state(CURSOR, "0"),
@@ -147,7 +151,9 @@ class PooledCompactionWriter(CompactionWriter):
     # -- CUDA --------------------------------------------------------------------------------------------------------
 
     def count(self) -> list[str]:
-        """A thread per world: how many stay, want in and were born; added up over the worlds of the warp."""
+        """A thread per world: counts of survivors and of spawned entities, and their sums over the warp."""
+        before = "wp.vec3i(kept_here - kept, wanted_here - wanted, born_here - born)"
+        sums = "wp.vec3i(kept_here, wanted_here, born_here)"
         return [
             "world = thread",
             f"lane = thread - thread / {WARP_SIZE} * {WARP_SIZE}",
@@ -172,12 +178,12 @@ class PooledCompactionWriter(CompactionWriter):
             "kept_here = sum_up_to(kept, lane)",
             "wanted_here = sum_up_to(wanted, lane)",
             "born_here = sum_up_to(born, lane)",
-            f"if world < rows: {self._put_scratch('before', 'wp.vec3i(kept_here - kept, wanted_here - wanted, born_here - born)')}",
-            f"if lane == {WARP_SIZE - 1}: {self._put_scratch('sums', 'wp.vec3i(kept_here, wanted_here, born_here)', f'thread / {WARP_SIZE}')}",
+            f"if world < rows: {self._put_scratch('before', before)}",
+            f"if lane == {WARP_SIZE - 1}: {self._put_scratch('sums', sums, f'thread / {WARP_SIZE}')}",
         ]
 
     def scan_sums(self) -> list[str]:
-        """One warp: the sums of all worlds before each 32, and how many rows that leaves for new ones."""
+        """One warp: the prefix sums over the warps of worlds, and the number of free rows."""
         size, names = WARP_SIZE * ITEMS, ("kept", "wanted", "born")
         return [
             "lane = thread",
@@ -214,7 +220,8 @@ class PooledCompactionWriter(CompactionWriter):
         ]
 
     def move(self) -> list[str]:
-        """A warp per world: those who stay go into the spare columns, at their new rows, and the world is closed."""
+        """A warp per world: survivors go to their new rows in the spare columns; the world's counts are stored."""
+        capacity = self.population.limit.per_world
         return [
             f"if {self._state(ACTIVE)} == 0: return",
             f"world = thread / {WARP_SIZE}",
@@ -224,7 +231,7 @@ class PooledCompactionWriter(CompactionWriter):
             f"room = {self._state(ROOM)}",
             f"born = {self._world('pending')}",
             f"kept = {self._scratch('kept')}",
-            f"granted = wp.max(wp.min(room - wanted_before, wp.min(born, {self.population.limit.per_world} - kept)), 0)",
+            f"granted = wp.max(wp.min(room - wanted_before, wp.min(born, {capacity} - kept)), 0)",
             f"leave = {self._world('changed')}",
             f"old = {self._world('first')}",
             "new = near[0] + far[0] + wp.min(wanted_before, room)",
@@ -252,18 +259,23 @@ class PooledCompactionWriter(CompactionWriter):
         ]
 
     def sort(self) -> list[str]:
-        """A thread per new entity: it enters itself on the list of its world."""
-        return [
+        """A thread per spawned entity: it adds itself to the list of its world."""
+        lines = [
             f"if {self._state(ACTIVE)} == 0: return",
             f"if thread >= {self._state(STAGED)}: return",
             f"world = {self._new(ROW_WORLD, 'thread')}",
             *self._sums_before(),
-            f"place = near[2] + far[2] + wp.atomic_add({self._argument(self.population.scratch_table, 'filed')}, world, 1)",
-            f"if place < {self.batch}: {self._put_scratch('order', 'thread', 'place')}",  # it always is, but where this kernel is run over and over to time it
+        ]
+        filed = self._argument(self.population.scratch_table, "filed")
+        return [
+            *lines,
+            f"place = near[2] + far[2] + wp.atomic_add({filed}, world, 1)",
+            # The condition is false only if the kernel runs repeatedly, to be timed.
+            f"if place < {self.batch}: {self._put_scratch('order', 'thread', 'place')}",
         ]
 
     def finish(self) -> list[str]:
-        """A thread per row: who stays comes back from the spare columns, and the new entity of that number enters."""
+        """A thread per row: survivors move back from the spare columns, and spawned entities are added."""
         return [
             f"if {self._state(ACTIVE)} == 0: return",
             f"home = {self._get(ROW_WORLD, 'thread')}",
@@ -289,11 +301,11 @@ class PooledCompactionWriter(CompactionWriter):
     # -- parts -------------------------------------------------------------------------------------------------------
 
     def _sums_before(self) -> list[str]:
-        """Who stays, wants in and was born in the worlds before ``world``: among the 32 of its warp, and before those."""
+        """The sums over the worlds before ``world``: those of its warp (``near``), and those before (``far``)."""
         return [f"near = {self._scratch('before')}", f"far = {self._scratch('sums', f'world / {WARP_SIZE}')}"]
 
     def _moves(self, target: str, source: str, into_spare: bool = False, out_of_spare: bool = False) -> list[str]:
-        """Every component of one row becomes that of another."""
+        """Copy every component of a row to another row."""
         lines: list[str] = []
         for name, field in self._moving():
             value = self._scratch(spare(name), source) if out_of_spare else self._get(name, source)
@@ -304,7 +316,7 @@ class PooledCompactionWriter(CompactionWriter):
         return lines
 
     def _place_spawned(self, slot: str, new: str) -> list[str]:
-        """A new entity takes its row."""
+        """Write a spawned entity to its row."""
         return [
             f"entered = {self._world('first')} + {slot}",
             self._put(ROW_WORLD, "entered", "world"),
@@ -312,7 +324,7 @@ class PooledCompactionWriter(CompactionWriter):
         ]
 
     def _scratch(self, name: str, row: str = "world") -> str:
-        """A value of the scratch memory; of an array component the element that :func:`element_loops` is at."""
+        """A value of the scratch memory; of an array component the element of :func:`element_loops`."""
         field = self.scratch_fields[name]
         return accessors.get_text(self._argument(self.population.scratch_table, name), field, row, element_index(field))
 
@@ -322,11 +334,11 @@ class PooledCompactionWriter(CompactionWriter):
             self._argument(self.population.scratch_table, name), field, row, value, element_index(field)
         )
 
-    def _state(self, place: int) -> str:
-        return self._scratch(STATE.name, str(place))
+    def _state(self, element: int) -> str:
+        return self._scratch(STATE.name, str(element))
 
-    def _put_state(self, place: int, value: str) -> str:
-        return self._put_scratch(STATE.name, value, str(place))
+    def _put_state(self, element: int, value: str) -> str:
+        return self._put_scratch(STATE.name, value, str(element))
 
 
 def _indented(depth: int, lines: list[str]) -> list[str]:

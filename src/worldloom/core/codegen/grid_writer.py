@@ -1,16 +1,16 @@
 """The text of the kernels that sort the entities of a world into the cells of a grid.
 
-On the CPU a loop counts the entities of each cell and puts them in their places. On CUDA the threads of a block share a world: they
-count in the block's own memory, and the warps take turns in slot order, so that the order within a cell is that of the slots.
+On the CPU a loop counts the entities of each cell and sorts them (counting sort). On CUDA the threads of a block share
+a world: they count in shared memory, and the warps run in slot order, so that entities within a cell are in slot order.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from worldloom.core.codegen.column_access import ColumnParameters
 from worldloom.core.frontend.targets.accessors import type_code
-from worldloom.core.frontend.targets.kernel_names import column_argument
-from worldloom.core.model.columns import WORLD, ColumnKey
+from worldloom.core.model.columns import WORLD
 from worldloom.core.model.grid import PARTS, Grid
 from worldloom.core.model.population import Population
 
@@ -97,26 +97,26 @@ _SHARED_BUILD = """
         }
         if (cell >= 0) { to_slots[at] = slot; to_places[at] = from[slot]; }
     }
-"""
+"""  # noqa: E501 - a change of this text changes compiled kernels
 
 
-class GridKernelWriter:
-    """Writes the body of the kernel that makes one grid, and keeps the columns that it takes."""
+class GridKernelWriter(ColumnParameters):
+    """Writes the body of the kernel that builds one grid."""
 
     def __init__(
         self, grid: Grid, population: Population | None, mask: tuple[str, bool] | None, types: dict[str, Any]
     ) -> None:
+        super().__init__()
         self.grid, self.population, self.mask = grid, population, mask
         self.vector = type_code(grid.vector, types)
-        self.columns: list[ColumnKey] = []
 
     def body(self, cuda: bool) -> list[str]:
         """The lines for one world; on CUDA for one of the threads of a block."""
         head = ["world = first + thread / block_threads()" if cuda else "world = first + thread"]
         if self.mask is not None:
-            name, wanted = self.mask
+            name, value = self.mask
             head.append(
-                f"if {'not ' if wanted else ''}{self._argument(WORLD, name)}[world]: {'return' if cuda else 'continue'}"
+                f"if {'not ' if value else ''}{self._argument(WORLD, name)}[world]: {'return' if cuda else 'continue'}"
             )
         head += [f"base = {self._base()}", f"count = {self._count()}"]
         if not cuda:
@@ -159,7 +159,7 @@ class GridKernelWriter:
         return lines + [f"{self._part(name)}[world] = {name}" for name in ("low", "scale")]
 
     def _sort(self) -> list[str]:
-        """Count, add up, and put each entity into its place: a cell's beginning runs to its end meanwhile, and is put back."""
+        """Counting sort. The start of a cell is incremented to its end meanwhile, and restored."""
         starts, size = self._part("starts"), self.grid.size
         source = f"{self._argument(self.grid.table, self.grid.by)}[base + slot]"
         cell = f"cell_{self.grid.axes}({source}, low, scale, {self.grid.cells})"
@@ -184,12 +184,6 @@ class GridKernelWriter:
     @property
     def _function(self) -> str:
         return f"build_grid_{self.grid.axes}_{self.grid.cells}"
-
-    def _argument(self, table: str, name: str) -> str:
-        column = (table, name)
-        if column not in self.columns:
-            self.columns.append(column)
-        return column_argument(column)
 
     def _part(self, part: str) -> str:
         return self._argument(WORLD, self.grid.column(part))

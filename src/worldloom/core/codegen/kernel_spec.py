@@ -1,4 +1,4 @@
-"""What is known of one kernel beside its text: its columns, its threads, and why it is one of its own."""
+"""Descriptions of kernels: their columns, their threads, and why they were not fused with another."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from worldloom.core.model.columns import ColumnKey
 
 
 def block_dim(device: wp.Device) -> int:
-    """Threads per block. 128 was the fastest for CartPole on an H200, and it is what the kernels are compiled for."""
+    """Threads per block that kernels are compiled for. 128 was the fastest for CartPole on an H200."""
     return 128 if device.is_cuda else 1
 
 
@@ -21,16 +21,16 @@ class KernelSpec:
 
     Attributes:
         labels: The systems it runs, in order.
-        bytes_read, bytes_written: Bytes of columns per world and launch, masked parts left out.
-        loads, stores: The columns that these bytes are of.
-        reason: Why one of its systems did not join an earlier kernel.
-        whole_block: Whether on CUDA a block of threads shares a world, whatever its size.
+        bytes_read, bytes_written: Bytes of columns per world and launch, without masked parts.
+        loads, stores: The columns that these bytes belong to.
+        reason: Why one of its systems was not fused into an earlier kernel.
+        whole_block: Whether on CUDA a block of any size shares a world.
         threads: Threads that share one row; more than a warp of them are a block.
-        total: Threads in all, where they are not counted by worlds.
-        whole_warps: Whether its last threads have nothing to do but to make up a warp, whose threads count together.
-        begins: Whether it is the first kernel of its part of the schedule: a settlement may take several.
+        total: Threads in total, where they are not per world.
+        whole_warps: Whether the number of threads is rounded up to whole warps, whose threads cooperate.
+        first_of_entry: Whether it is the first kernel of its entry of the schedule: a compaction may have several.
         whose: The system that ``reason`` is about.
-        stages: What its threads run one after the other, waiting for each other in between, where it is several kernels in one.
+        stages: The stages of a kernel that joins several, which its threads run in order with barriers in between.
     """
 
     name: str
@@ -59,20 +59,20 @@ class KernelSpec:
 
     @property
     def is_block(self) -> bool:
-        """Whether the threads of one row are a block, whose size is then no matter of taste."""
+        """Whether the threads of one row are a block, which fixes the size of blocks."""
         return self.threads > WARP_SIZE
 
     def block_dim(self, device: wp.Device) -> int:
-        """Threads per block for this kernel, where nobody has tuned it."""
+        """Threads per block of this kernel without tuning."""
         return self.threads if self.is_block else block_dim(device)
 
     def active_threads(self, num_worlds: int, block: int | None = None) -> int:
-        """How many threads have something to do, in blocks of ``block`` on CUDA."""
+        """The number of threads with work, in blocks of ``block`` on CUDA."""
         if self.total is not None:
             return self.total
         return num_worlds * (block if self.whole_block and block is not None else self.rows)
 
     def launch_size(self, num_worlds: int, block: int | None = None) -> int:
-        """How many threads CUDA starts."""
+        """The number of threads that CUDA starts."""
         threads = self.active_threads(num_worlds, block)
         return -(-threads // WARP_SIZE) * WARP_SIZE if self.whole_warps else threads

@@ -1,4 +1,4 @@
-"""From a schedule to kernels: the text of one Warp module, compiled once and shared by all simulations that need it."""
+"""Programs: the text of one Warp module for a schedule, compiled once and shared by all simulations that need it."""
 
 from __future__ import annotations
 
@@ -11,21 +11,22 @@ from pathlib import Path
 from typing import Any
 
 import warp as wp
-from warp._src.context import get_module
 
 from worldloom.core.base import cpu_flags
 from worldloom.core.base.console import compile_notice
 from worldloom.core.base.errors import CompileError
-from worldloom.core.codegen.fusion import KernelFunctions, KernelGroup, group
+from worldloom.core.base.warp_private import get_module
+from worldloom.core.codegen.blocks import register_only
+from worldloom.core.codegen.fusion import KernelFunctions, KernelGroup, fuse_systems
 from worldloom.core.codegen.kernel_spec import KernelSpec
-from worldloom.core.codegen.kernel_writer import KernelWriter, register_only
+from worldloom.core.codegen.kernel_writer import KernelWriter
+from worldloom.core.frontend.system import KernelFunction
 from worldloom.core.frontend.targets import accessors
-from worldloom.core.kernels import exact, grid_kernels, guards, population_kernels, random, wrapping
-from worldloom.core.kernels import warp_reductions as wide_kernels
+from worldloom.core.kernels import exact, grid_kernels, guards, population_kernels, random, warp_reductions, wrapping
 from worldloom.core.kernels.operators import HELPERS
 from worldloom.core.model.columns import FaultSites
 from worldloom.core.model.launch import LaunchNode
-from worldloom.core.schedule.schedule import HostNode, Schedule
+from worldloom.core.schedule.entries import HostNode, Schedule
 
 _NAMESPACE: dict[str, Any] = {
     "wp": wp,
@@ -46,8 +47,8 @@ _NAMESPACE: dict[str, Any] = {
     "votes_before": population_kernels.votes_before,
     "vote_count": population_kernels.vote_count,
     "sync_warp": population_kernels.sync_warp,
-    "sync_block": wide_kernels.sync_block,
-    "later_of_pair": wide_kernels.later_of_pair,
+    "sync_block": warp_reductions.sync_block,
+    "later_of_pair": warp_reductions.later_of_pair,
     **grid_kernels.FUNCTIONS,
     "sum_up_to": population_kernels.sum_up_to,
     "of_last_lane": population_kernels.of_last_lane,
@@ -61,7 +62,7 @@ _LOCK = threading.Lock()
 
 
 Entry = KernelSpec | LaunchNode | HostNode
-"""What a schedule has become: kernels, what launches kernels of its own, and callables."""
+"""An entry of a program: a kernel, a launch of Warp kernels, or a callable."""
 
 
 @dataclass
@@ -76,7 +77,7 @@ class Program:
     exact: bool = False
 
     def load(self, device: wp.Device, name: str) -> dict[str, Any]:
-        """Every kernel by name, compiled for ``device``; from the cache where the same text was compiled before."""
+        """Every kernel by name, compiled for ``device``, or from the cache."""
         cuda = device.is_cuda
         key = (hashlib.sha256(self.text.encode()).hexdigest()[:16], cuda, self.exact)
         with _LOCK:
@@ -91,14 +92,14 @@ class Program:
         file = f"<{title}>"
         linecache.cache[file] = (len(self.text), None, self.text.splitlines(keepends=True), file)
         module = get_module(title)
-        # Fused multiply-add only on the GPU: on the CPU it gains nothing here, and without it interpreted runs agree bit for bit.
+        # No fused multiply-add on the CPU: it gains nothing, and interpreted runs agree bit for bit without it.
         module.options.update({"enable_backward": False, "fuse_fp": cuda and not self.exact, "max_unroll": 0})
         module.options["cpu_compiler_flags"] = cpu_flags.complete(wp.config.cpu_compiler_flags)
-        made = python_types.ModuleType(title)
-        made.__dict__.update(_NAMESPACE, module=module, **self.types)
-        exec(compile(self.text, file, "exec"), made.__dict__)
+        namespace = python_types.ModuleType(title).__dict__
+        namespace.update(_NAMESPACE, module=module, **self.types)
+        exec(compile(self.text, file, "exec"), namespace)  # noqa: S102 - generated above from checked systems
         names = [spec.name for spec in (*self.step, *self.reset) if isinstance(spec, KernelSpec)]
-        return {n: made.__dict__[n] for n in names}
+        return {name: namespace[name] for name in names}
 
     def _compile(self, module: Any, device: wp.Device, name: str) -> None:
         try:
@@ -108,64 +109,64 @@ class Program:
                 }:
                     module.load(device, threads)
         except Exception as error:
-            if isinstance(error, CompileError):  # the cache, which says itself what is wrong
+            if isinstance(error, CompileError):  # the kernel cache cannot be used
                 raise
-            kept = Path(wp.config.kernel_cache_dir or ".") / f"{module.name}.py"
+            source_file = Path(wp.config.kernel_cache_dir or ".") / f"{module.name}.py"
             try:
-                kept.write_text(self.text)
-                report = f"please report it with {kept}"
-            except OSError as unwritten:
-                report = f"please report it (its text cannot be written to {kept}: {unwritten.strerror})"
+                source_file.write_text(self.text)
+                report = f"please report it with {source_file}"
+            except OSError as write_error:
+                report = f"please report it (its text cannot be written to {source_file}: {write_error.strerror})"
             raise CompileError(
-                f"the generated code of '{name}' does not compile for {device.alias}: {error}. This is a fault of worldloom; {report}."
+                f"the generated code of '{name}' does not compile for {device.alias}: {error}. "
+                f"This is a fault of worldloom; {report}."
             ) from error
 
 
 def generate(schedule: Schedule, fuse: bool, cuda: bool, exact: bool = False) -> Program:
     """Write the module for a schedule: a thread per row on CUDA, a loop over all rows of a shard on the CPU.
 
-    ``exact`` calls the functions of :mod:`worldloom.core.kernels.exact`, and lets a thread of CUDA run all rows of its world one after the
-    other where they add real numbers into the same rows, in the order of the CPU.
+    ``exact`` calls the functions of :mod:`worldloom.core.kernels.exact`. A CUDA thread then runs all rows of its world
+    in the order of the CPU, where these add real numbers into the same rows.
     """
     sites, types = FaultSites(), dict[str, Any]()
     functions = KernelFunctions(schedule, sites, types, exact, cuda)
-    groups = {
-        phase: group(entries, schedule, functions, fuse)
-        for phase, entries in (("step", schedule.step), ("reset", schedule.reset))
-    }
-    writer = KernelWriter(
-        schedule, types, cuda, sites, register_only([part for found in groups.values() for part in found], schedule)
-    )
-    for part in groups["step"]:
+    step_parts = fuse_systems(schedule.step, schedule, functions, fuse)
+    reset_parts = fuse_systems(schedule.reset, schedule, functions, fuse)
+    writer = KernelWriter(schedule, types, cuda, sites, register_only([*step_parts, *reset_parts], schedule))
+    for part in step_parts:
         if isinstance(part, KernelGroup):
             writer.note_reads(part)
-    step, reset = (writer.parts(phase, found, fuse) for phase, found in groups.items())
-    helpers: dict[str, Any] = {}
-    texts: list[str] = []
+    step = writer.parts("step", step_parts, fuse)
+    reset = writer.parts("reset", reset_parts, fuse)
+    texts = _function_texts(list(functions.by_system.values()), types, exact)
+    tables = [*(view.fields for view in schedule.tables.values()), *schedule.scratch.values()]
+    fields = [field for table in tables for field in table.values()]
+    text = "\n".join([accessors.definitions(fields, types, cuda), *texts, *writer.texts])
+    return Program(text, types, step, reset, sites, exact)
 
-    def add(found: dict[str, Any]) -> None:
-        for name, helper in found.items():
+
+def _function_texts(functions: list[KernelFunction], types: dict[str, Any], exact: bool) -> list[str]:
+    """The texts of systems, each after the helpers that it calls, and of the reductions that they use."""
+    helpers: dict[str, Any] = {}
+    written: set[Any] = set()
+
+    def helper_texts(used: dict[str, Any]) -> list[str]:
+        texts: list[str] = []
+        for name, helper in used.items():
             if helpers.setdefault(name, helper) is not helper:
                 raise helper.source.error(f"another helper is called '{name}' too", "give one of them another name")
-            if helper in done:
+            if helper in written:
                 continue
-            done.add(helper)
+            written.add(helper)
             text, inner = helper.kernel_code(types, exact)
-            add(inner)
-            texts.append(text)
+            texts += [*helper_texts(inner), text]
+        return texts
 
-    done: set[Any] = set()
-    warp_reductions = dict.fromkeys(
-        gathered for function in functions.by_system.values() for gathered in function.target.warp_reductions
-    )
-    texts += [wide_kernels.warp_reduce_text(*gathered) for gathered in warp_reductions]
-    atomic_extremes = dict.fromkeys(
-        extreme for function in functions.by_system.values() for extreme in function.target.atomic_extremes
-    )
-    texts += [wide_kernels.atomic_extreme_text(*extreme) for extreme in atomic_extremes]
-    for function in functions.by_system.values():
-        add(function.target.helpers)
-        texts.append(function.code(types))
-    known = [*(view.fields for view in schedule.tables.values()), *schedule.scratch.values()]
-    reached = accessors.definitions([f for fields in known for f in fields.values()], types, cuda)
-    return Program("\n".join([reached, *texts, *writer.texts]), types, step, reset, sites, exact)
+    reductions = dict.fromkeys(reduction for f in functions for reduction in f.target.warp_reductions)
+    extremes = dict.fromkeys(extreme for f in functions for extreme in f.target.atomic_extremes)
+    texts = [warp_reductions.warp_reduce_text(*reduction) for reduction in reductions]
+    texts += [warp_reductions.atomic_extreme_text(*extreme) for extreme in extremes]
+    for function in functions:
+        texts += [*helper_texts(function.target.helpers), function.code(types)]
+    return texts

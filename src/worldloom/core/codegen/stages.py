@@ -1,8 +1,8 @@
-"""Kernels that become one: the threads of a world run one after the other, and wait for each other in between.
+"""Stages: several kernels joined into one, with barriers among the threads of a world in between.
 
-On a GPU every kernel of a graph costs about two microseconds, however little it does, and what it stores is fetched again by the next. All
-that systems touch lies in their own world. So where the threads of a world fit into a warp or a block, they need not wait for those of
-other worlds, which the end of a kernel makes them do: a barrier among themselves will do.
+On a GPU every kernel of a graph costs about two microseconds, and each loads again what the one before has stored.
+Systems access only their own world. If the threads of a world fit into a warp or a block, a barrier among them replaces
+the end of a kernel, which waits for the threads of all worlds.
 """
 
 from __future__ import annotations
@@ -16,57 +16,59 @@ from worldloom.core.frontend.targets.kernel_names import barrier, column_argumen
 from worldloom.core.kernels.population_kernels import WARP_SIZE
 
 MAX_THREADS_PER_WORLD = 256
-"""The most that a world may need for a kernel that is joined with others: more rows do better with all threads of the device."""
+"""Largest number of threads per world of a joined kernel. Worlds with more rows are faster in separate kernels."""
 MAX_SHARED_THREADS = 2 * WARP_SIZE
-"""The same where several threads share a row: the other kernels would leave most of more than these idle."""
+"""The same where several threads share a row. With more, most threads would be idle in the other stages."""
 
 
 def fuse_stages(parts: Iterable[FusedEntry], threads_of: Callable[[KernelGroup], int]) -> list[list[FusedEntry]]:
-    """The parts of a schedule, neighbours that can be one kernel together. ``threads_of`` gives the threads per world of a kernel."""
-    found: list[list[FusedEntry]] = []
+    """The parts of a schedule, in lists of adjacent ones that one kernel can run.
+
+    ``threads_of`` gives the threads per world of a kernel.
+    """
+    kernels: list[list[FusedEntry]] = []
     for part in parts:
-        if found and _fits(part, threads_of) and _fits(found[-1][-1], threads_of):
-            found[-1].append(part)
+        if kernels and _fits(part, threads_of) and _fits(kernels[-1][-1], threads_of):
+            kernels[-1].append(part)
         else:
-            found.append([part])
-    return found
+            kernels.append([part])
+    return kernels
 
 
 def _fits(part: FusedEntry, threads_of: Callable[[KernelGroup], int]) -> bool:
     if not isinstance(part, KernelGroup) or (part.population is not None and part.population.pooled):
         return False
-    return part.threads in (1, WARP_SIZE) and threads_of(part) <= (
-        MAX_THREADS_PER_WORLD if part.threads == 1 else MAX_SHARED_THREADS
-    )
+    limit = MAX_THREADS_PER_WORLD if part.threads == 1 else MAX_SHARED_THREADS
+    return part.threads in (1, WARP_SIZE) and threads_of(part) <= limit
 
 
-def width(stages: list[KernelSpec]) -> int:
-    """Threads per world of a joined kernel: a power of two that holds those of every stage, so that worlds lie evenly in warps."""
+def stage_width(stages: list[KernelSpec]) -> int:
+    """Threads per world of a joined kernel: a power of two that covers every stage, so that worlds align with warps."""
     return 1 << (max(stage.rows for stage in stages) - 1).bit_length()
 
 
-def lines(stages: list[KernelSpec], threads: int) -> list[str]:
-    """The body of a joined kernel, whose stages are functions of a thread's number and of all that a kernel takes."""
-    found = [f"lane = thread % {threads}", f"place = thread / {threads}"]
+def stage_lines(stages: list[KernelSpec], threads: int) -> list[str]:
+    """The body of a joined kernel. Its stages are functions of the thread's index and of the parameters of a kernel."""
+    lines = [f"lane = thread % {threads}", f"place = thread / {threads}"]
     for number, stage in enumerate(stages):
-        given = [
+        arguments = [
             "first",
             "rows",
             "offset",
             *(column_argument(c) for c in stage.columns),
             *(["errors"] if stage.takes_errors else []),
         ]
-        whose = "place" if stage.rows == 1 else f"place * {stage.rows} + lane"
+        index = "place" if stage.rows == 1 else f"place * {stage.rows} + lane"
         if number:
-            found.append(f"{barrier(max(threads, WARP_SIZE))}()")
-        found.append(f"if thread < rows and lane < {stage.rows}:")
-        found.append(f"    {stage.name}({', '.join([whose, *given])})")
-    return found
+            lines.append(f"{barrier(max(threads, WARP_SIZE))}()")
+        lines.append(f"if thread < rows and lane < {stage.rows}:")
+        lines.append(f"    {stage.name}({', '.join([index, *arguments])})")
+    return lines
 
 
 def stage_kernel(name: str, stages: list[KernelSpec], threads: int) -> KernelSpec:
-    """The kernel of some stages."""
-    together = replace(
+    """The description of the kernel of some stages."""
+    spec = replace(
         stages[0],
         name=name,
         rows=threads,
@@ -79,4 +81,4 @@ def stage_kernel(name: str, stages: list[KernelSpec], threads: int) -> KernelSpe
         stores=tuple(dict.fromkeys(c for stage in stages for c in stage.stores)),
         stages=tuple(stages),
     )
-    return replace(together, threads=threads if threads > WARP_SIZE else 1, whole_warps=threads <= WARP_SIZE)
+    return replace(spec, threads=threads if threads > WARP_SIZE else 1, whole_warps=threads <= WARP_SIZE)

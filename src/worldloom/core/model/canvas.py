@@ -1,4 +1,4 @@
-"""A small canvas: filled shapes, lines and text drawn with NumPy alone, smoothed at the edges.
+"""A small canvas: anti-aliased filled shapes, lines and text, drawn with NumPy alone.
 
 Coordinates are pixels, x to the right and y down, from the upper left corner of the image. They may be fractions.
 """
@@ -77,7 +77,7 @@ _GLYPHS: dict[str, str] = {
     ")": "08040202020408",
     " ": "00000000000000",
 }
-"""Seven rows of five dots per character, a byte each, the leftmost dot highest."""
+"""Seven rows of five dots per character, a byte per row, the leftmost dot in the highest bit."""
 
 
 class Canvas:
@@ -86,17 +86,17 @@ class Canvas:
     Args:
         width: Of the image, in pixels.
         height: Of the image, in pixels.
-        background: What it is filled with at first, red, green and blue from 0 to 255.
+        background: The color of the empty image, red, green and blue from 0 to 255.
     """
 
     def __init__(self, width: int, height: int, background: Color = WHITE) -> None:
         self.width, self.height = width, height
         self._samples = np.full(
             (height * SAMPLES, width * SAMPLES), _packed(background), np.uint32
-        )  # one word each, which is faster to fill than three bytes
+        )  # one word per sample is faster to fill than three bytes
 
     def image(self) -> Image:
-        """What was drawn, uint8 of shape (height, width, 3); each pixel is the mean of its samples."""
+        """The image, uint8 of shape (height, width, 3); each pixel is the mean of its samples."""
         image = np.empty((self.height, self.width, 3), np.uint8)
         for shift, channels in ((0, (0, 2)), (8, (1,))):  # red and blue are summed in the two halves of one word
             total = np.full((self.height, self.width), SAMPLES**2 // 2 * 0x00010001, np.uint32)
@@ -114,7 +114,7 @@ class Canvas:
         self._samples[rows, columns] = _packed(color)
 
     def polygon(self, points: Iterable[Point], color: Color) -> None:
-        """A filled polygon; where its outline crosses itself, what lies inside twice stays empty."""
+        """A filled polygon, by the even-odd rule."""
         corners = [(float(x), float(y)) for x, y in points]
         across, down = zip(*corners, strict=True)
         rows, columns = self._window(min(across), min(down), max(across), max(down))
@@ -142,23 +142,24 @@ class Canvas:
             self.circle(x, y, width / 2.0, color)
 
     def text(self, x: float, y: float, text: str, color: Color = BLACK, dot: float = 2.0) -> None:
-        """Capital letters, digits and a few signs from the upper left corner (x, y) on; ``dot`` is the size of a dot in pixels.
+        """Text with its upper left corner at (x, y); ``dot`` is the size of a dot of the font in pixels.
 
-        Small letters become capitals, and characters that the font lacks become question marks.
+        The font has capital letters, digits and a few signs. Lower-case letters become capitals, and characters that it
+        lacks become question marks.
         """
-        for place, character in enumerate(text.upper()):
-            left = x + place * (GLYPH_WIDTH + 1) * dot
+        for index, character in enumerate(text.upper()):
+            left = x + index * (GLYPH_WIDTH + 1) * dot
             for row, first, count in _runs(character):
                 self.rectangle(left + first * dot, y + row * dot, count * dot, dot, color)
 
     def _window(self, left: float, top: float, right: float, bottom: float) -> tuple[slice, slice]:
-        """The rows and columns of samples that may lie inside these bounds, cut at the edges of the image."""
+        """The rows and columns of samples inside these bounds, clipped to the image."""
         rows = slice(_first(top, self.height), _first(bottom, self.height) + 1)
         columns = slice(_first(left, self.width), _first(right, self.width) + 1)
         return rows, columns
 
     def _centres(self, rows: slice, columns: slice) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-        """Where the samples of a window lie: x of shape (1, columns), y of shape (rows, 1), in pixels."""
+        """The positions of the samples of a window: x of shape (1, columns), y of shape (rows, 1), in pixels."""
         height, width = self._samples.shape[:2]
         x = (np.arange(*columns.indices(width)) + 0.5) / SAMPLES
         y = (np.arange(*rows.indices(height)) + 0.5) / SAMPLES
@@ -170,27 +171,25 @@ class Canvas:
 
 @functools.cache
 def _runs(character: str) -> tuple[tuple[int, int, int], ...]:
-    """The dots of a character as rows of neighbours: the row, the first dot and how many."""
+    """The dots of a character as horizontal runs: the row, the first dot and the length."""
     rows = (f"{bits:0{GLYPH_WIDTH}b}" for bits in bytes.fromhex(_GLYPHS.get(character, _GLYPHS["?"])))
-    return tuple(
-        (row, found.start(), len(found[0])) for row, dots in enumerate(rows) for found in re.finditer("1+", dots)
-    )
+    return tuple((row, run.start(), len(run[0])) for row, dots in enumerate(rows) for run in re.finditer("1+", dots))
 
 
 def text_width(text: str, dot: float = 2.0) -> float:
-    """How wide :meth:`Canvas.text` writes ``text``, in pixels."""
+    """The width of ``text`` as :meth:`Canvas.text` draws it, in pixels."""
     return max(0.0, (len(text) * (GLYPH_WIDTH + 1) - 1) * dot)
 
 
 def rotated(points: Iterable[Point], angle: float, x: float = 0.0, y: float = 0.0) -> list[Point]:
-    """``points`` turned about the origin by ``angle`` radians, clockwise as seen in the image, and then moved by (x, y)."""
+    """``points`` rotated about the origin by ``angle`` radians, clockwise in the image, then translated by (x, y)."""
     cosine, sine = float(np.cos(angle)), float(np.sin(angle))
     return [(x + px * cosine - py * sine, y + px * sine + py * cosine) for px, py in points]
 
 
-def _first(place: float, size: int) -> int:
-    """The first sample whose centre does not lie before ``place``, along an axis of ``size`` pixels; 0 to ``size * SAMPLES``."""
-    return min(max(ceil(min(max(place, -1.0), size + 1.0) * SAMPLES - 0.5), 0), size * SAMPLES)
+def _first(position: float, size: int) -> int:
+    """The first sample at or after ``position`` on an axis of ``size`` pixels, from 0 to ``size * SAMPLES``."""
+    return min(max(ceil(min(max(position, -1.0), size + 1.0) * SAMPLES - 0.5), 0), size * SAMPLES)
 
 
 def _packed(color: Color) -> int:

@@ -14,24 +14,12 @@ from worldloom.core.base.source import class_line
 from worldloom.core.model.fields import Field, Role, canonical, declare
 
 _RESERVED_ENTITY = {"id", "ref", "terminate", "truncate", "active", "terminated", "truncated", "despawn"}
+# fmt: off
 _RESERVED_WORLD = {
-    "id",
-    "all",
-    "at",
-    "count",
-    "random",
-    "integer",
-    "normal",
-    "choice",
-    "weighted",
-    "shuffle",
-    "terminate",
-    "truncate",
-    "fail",
-    "spawn",
-    "near",
-    "nearest",
+    "id", "all", "at", "count", "near", "nearest", "spawn", "terminate", "truncate", "fail",
+    "random", "integer", "normal", "choice", "weighted", "shuffle",
 }
+# fmt: on
 
 
 class Components:
@@ -50,7 +38,7 @@ class Components:
     fields: ClassVar[dict[str, Field]] = {}
     """Every component by name, those of the bases first."""
     declared: ClassVar[dict[str, Field]] = {}
-    """Those that the class itself declares."""
+    """The components that the class itself declares."""
     file: ClassVar[str] = ""
     line: ClassVar[int] = 0
     reserved: ClassVar[set[str]] = _RESERVED_ENTITY
@@ -67,7 +55,7 @@ class Components:
         for name, annotation in inspect.get_annotations(cls).items():
             if isinstance(annotation, str):
                 try:
-                    annotation = eval(annotation, names)
+                    annotation = eval(annotation, names)  # noqa: S307 - the user's own annotation
                 except Exception as error:
                     raise cls._error(
                         f"the annotation of '{name}' cannot be evaluated ({error})",
@@ -83,7 +71,7 @@ class Components:
                 or keyword.iskeyword(name)
             ):
                 raise cls._error(
-                    f"'{name}' is a name that the engine keeps for itself",
+                    f"'{name}' is a name reserved for the engine",
                     "choose another name for the component",
                     name,
                 )
@@ -95,10 +83,10 @@ class Components:
                 ) from None
             except ValueError as error:
                 raise cls._error(str(error), "give it a default that fits, or none", name) from None
-        written = inspect.get_annotations(cls)
+        annotated = inspect.get_annotations(cls)
         for name, value in vars(cls).items():
             if (
-                name not in written
+                name not in annotated
                 and name not in ("file", "line", "reserved", "fields", "declared")
                 and not name.startswith("_")
                 and canonical(type(value)) is not None
@@ -108,7 +96,7 @@ class Components:
                     f"write '{name}: {type(value).__name__} = {value!r}'",
                 )
         cls.fields = fields
-        cls.declared = {name: fields[name] for name in written if name in fields}
+        cls.declared = {name: fields[name] for name in annotated if name in fields}
 
     @classmethod
     def _error(cls, problem: str, fix: str, member: str | None = None) -> DefinitionError:
@@ -118,12 +106,13 @@ class Components:
 
 
 class Entity(Components):
-    """A kind of thing in a world. Its annotations are its components; every world holds a fixed number of each kind, or a varying
-    one up to a capacity (:class:`~worldloom.core.model.population.UpTo`).
+    """A kind of entity. Its annotations are its components.
 
-    In systems an entity also has ``id`` (its place among its kind in its world, from 0), ``ref`` (a reference to it),
-    ``active`` (whether it is still in the episode), and ``terminate()`` and ``truncate()``, which end the episode for
-    this entity alone. Where their number varies, ``despawn()`` takes an entity out of its world.
+    Every world has a fixed number of entities of each kind, or a varying number up to a capacity
+    (:class:`~worldloom.core.model.population.UpTo`). In systems an entity also has ``id`` (its slot in its world, from
+    0), ``ref`` (a reference to it), ``active`` (whether it is still in the episode), and ``terminate()`` and
+    ``truncate()``, which end the episode for this entity alone. Where the number varies, ``despawn()`` removes an
+    entity from its world.
     """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -140,19 +129,20 @@ class Entity(Components):
 
 
 class Event(Entity):
-    """Something that happens: an entity that lives until the next step begins, such as a hit or a collision.
+    """An entity that exists until the next step begins, such as a hit or a collision.
 
-    Systems spawn events, later systems of the same step run over them or look for them, and the outside reads them after the
-    step. The engine clears them.
+    Systems spawn events. Later systems of the same step run over them or search for them, and the caller reads them
+    after the step. The engine clears them.
     """
 
 
 class World(Components):
-    """What there is once per world: its own fields, and its configuration.
+    """The components that exist once per world, and its configuration.
 
-    In systems a world also has ``id``, ``step`` (steps since the reset), ``episode`` (from 0), ``all(Kind)``, ``at(Kind, id)``,
-    ``near(Kind, position, radius)``, ``nearest(Kind, position, k)``, ``count(Kind)``, ``terminate()``, ``truncate()``, and random
-    numbers: ``random``, ``integer``, ``normal``, ``choice``, ``weighted`` and ``shuffle``.
+    In systems a world also has ``id``, ``step`` (steps since the reset), ``episode`` (from 0), ``all(Kind)``,
+    ``at(Kind, id)``, ``near(Kind, position, radius)``, ``nearest(Kind, position, k)``, ``count(Kind)``,
+    ``terminate()``, ``truncate()``, and random numbers: ``random``, ``integer``, ``normal``, ``choice``, ``weighted``
+    and ``shuffle``.
     """
 
     reserved: ClassVar[set[str]] = _RESERVED_WORLD | {
@@ -187,21 +177,22 @@ ENGINE_FIELDS: dict[str, Field] = {
     "broken": Field("broken", wp.bool, (1,), Role.ENGINE, False, keep=True),
     "max_steps": Field("max_steps", wp.int32, role=Role.CONFIG),
 }
-"""What the engine keeps per world. ``reset_mask`` are the worlds that a reset from outside is for. ``faulty`` is set by the engine's
-own checks, ``broken`` by any system that reports a fault: an array of one, so that it lives in memory, never in a register."""
+"""The engine's fields of a world. ``reset_mask`` selects the worlds of a reset from outside. ``faulty`` is set by
+the engine's checks, ``broken`` by any system that reports a fault. ``broken`` is an array of one element, so it is
+in memory and never in a register."""
 
 AGENT_FIELDS: dict[str, Field] = {
     "active": _engine("active", wp.bool, True),
     "terminated": _engine("terminated", wp.bool, False),
     "truncated": _engine("truncated", wp.bool, False),
 }
-"""What the engine keeps per entity of a kind whose entities leave the episode one by one."""
+"""The engine's fields of a kind whose entities end their episodes individually."""
 
 World.fields = World.declared = dict(ENGINE_FIELDS)
 
 
 class Has:
-    """The query for every kind of entity that has all of the given groups of components: ``body: wl.Has(Position, Velocity)``."""
+    """A query for all kinds of entity with the given groups of components: ``body: wl.Has(Position, Velocity)``."""
 
     def __init__(self, *groups: type[Components]) -> None:
         if not groups or any(not (isinstance(g, type) and issubclass(g, Components)) for g in groups):

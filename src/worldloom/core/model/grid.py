@@ -1,9 +1,9 @@
-"""Grids: where the entities of a kind are, so that a system finds the near ones without asking all of them.
+"""Grids: uniform grids over the positions of a kind of entity, for the search of neighbours.
 
-A grid covers the box around all entities of a kind in one world with about as many cells as there may be entities. It holds their
-places in the order of the cells (row after row along x, then y, then z), within a cell in the order of the entities, so that the
-cells beside each other in a row are one stretch of memory. The cell of a place is found with a subtraction, a product and a cut, which
-round alike on every device, and never falls as the place grows.
+A grid covers the bounding box of all entities of a kind in one world, with about as many cells as the kind's capacity.
+It holds the positions sorted by cell (row by row along x, then y, then z), within a cell in the order of the entities,
+so that adjacent cells of a row are contiguous in memory. The cell of a position is computed with a subtraction, a
+product and a truncation. These round alike on every device, and the cell index is monotonic in the position.
 """
 
 from __future__ import annotations
@@ -19,25 +19,26 @@ import warp as wp
 from worldloom.core.model.fields import Field, Role
 
 MAX_CELLS = {2: 64, 3: 16}
-"""Cells along one axis at most, by the number of axes: all of them fit into the memory that the threads of a GPU block share."""
+"""Largest number of cells along one axis, by the number of axes: all cells fit into the shared memory of a GPU
+block."""
 
 PARTS = ("low", "scale", "starts", "slots", "places")
-"""What a world keeps of a grid: the lower corner of the box, cells per unit of length, where each cell begins in the order of the
-cells (and where the last one ends), the entities in that order, and their places."""
+"""The columns of a grid: the lower corner of the box, cells per unit of length, the index of the first entity of
+each cell (and the end of the last cell), the entities sorted by cell, and their positions."""
 
 BRUTE_FORCE_LIMIT = 256
-"""Of kinds with up to so many entities per world the nearest are found by asking every one of them: that needs no grid, and threads that ask the
-same entities in the same order stay together."""
+"""Capacity of a kind up to which ``world.nearest`` compares all entities. That needs no grid, and threads that read
+the same entities in the same order do not diverge."""
 
 VECTORS: dict[Any, int] = {wp.vec2f: 2, wp.vec3f: 3}
-"""The types of component that a grid can be made of, with their number of axes."""
+"""The component types that a grid can be built over, with their number of axes."""
 
 Array = np.ndarray[Any, Any]
 
 
-def uses_brute_force(room: int) -> bool:
-    """Whether ``world.nearest`` asks all of up to ``room`` entities instead of looking into a grid."""
-    return room <= BRUTE_FORCE_LIMIT
+def uses_brute_force(capacity: int) -> bool:
+    """Whether ``world.nearest`` compares all of up to ``capacity`` entities instead of searching a grid."""
+    return capacity <= BRUTE_FORCE_LIMIT
 
 
 @dataclass(frozen=True)
@@ -46,9 +47,9 @@ class Grid:
 
     Attributes:
         table: The kind's name.
-        by: The component that holds the places.
+        by: The component that holds the positions.
         axes: 2 or 3.
-        room: How many entities of the kind one world may hold.
+        room: The capacity of the kind per world.
     """
 
     table: str
@@ -59,14 +60,14 @@ class Grid:
     @functools.cached_property
     def cells(self) -> int:
         """Cells along each axis."""
-        found = 1
-        while found < MAX_CELLS[self.axes] and (found + 1) ** self.axes <= self.room:
-            found += 1
-        return found
+        cells = 1
+        while cells < MAX_CELLS[self.axes] and (cells + 1) ** self.axes <= self.room:
+            cells += 1
+        return cells
 
     @property
     def size(self) -> int:
-        """All cells of one world."""
+        """The number of cells of one world."""
         return int(self.cells**self.axes)
 
     @property
@@ -75,7 +76,7 @@ class Grid:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What tells it from the other grids of a world."""
+        """Its key among the grids of a world."""
         return self.table, self.by
 
     @property
@@ -87,7 +88,7 @@ class Grid:
         return f"{self.table}__{self.by}__{part}"
 
     def field(self, part: str) -> Field:
-        """Engine fields that mean something only within one step: a grid is made anew in every step that asks for it."""
+        """The field of one of :data:`PARTS`. It is transient: a grid is built anew in every step that uses it."""
         dtype = wp.int32 if part in ("starts", "slots") else self.vector
         shape = {"starts": (self.size + 1,), "slots": (self.room,), "places": (self.room,)}.get(part, ())
         return Field(self.column(part), dtype, shape, Role.ENGINE, keep=True, transient=True)
@@ -98,17 +99,15 @@ class Grid:
 
 
 def grid_fields(grids: Iterable[Grid]) -> dict[str, Field]:
-    """Every field that the world keeps for ``grids``."""
+    """The fields that the engine adds to the world for ``grids``."""
     return {name: field for grid in grids for name, field in grid.fields.items()}
 
 
 @np.errstate(all="ignore")
 def sort_into_cells(grid: Grid, places: Array) -> dict[str, Array]:
-    """What a world keeps of the grid over ``places``, float32 of shape (count, axes), by :data:`PARTS`: the interpreter's twin of the kernels."""
+    """The columns of the grid over ``places``, float32 of shape (count, axes), by :data:`PARTS`, as in the kernels."""
     edge = np.full((1, grid.axes), np.inf, np.float32)
-    low = np.fmin.reduce(np.concatenate([edge, places])) + np.float32(
-        0
-    )  # fmin passes over what is no number; and 0.0 for -0.0
+    low = np.fmin.reduce(np.concatenate([edge, places])) + np.float32(0)  # fmin ignores NaN; + 0 makes 0.0 of -0.0
     high = np.fmax.reduce(np.concatenate([-edge, places]))
     scale = np.where(high > low, np.float32(grid.cells) / (high - low), np.float32(0))
     along = (places - low) * scale
@@ -121,24 +120,23 @@ def sort_into_cells(grid: Grid, places: Array) -> dict[str, Array]:
 
 @np.errstate(all="ignore")
 def squared_distances(places: Array, point: Array) -> Array:
-    """The squares of the distances of ``places`` from ``point``, float32, added axis by axis as the kernels add them."""
-    apart = places - point
-    total = apart[:, 0] * apart[:, 0]
+    """The squared distances of ``places`` from ``point``, float32, summed axis by axis as in the kernels."""
+    difference = places - point
+    total: Array = difference[:, 0] * difference[:, 0]
     for axis in range(1, places.shape[1]):
-        total = total + apart[:, axis] * apart[:, axis]
-    found: Array = total
-    return found
+        total = total + difference[:, axis] * difference[:, axis]
+    return total
 
 
 def slots_within(slots: Array, places: Array, point: Array, radius: np.float32) -> list[int]:
     """The entities no farther than ``radius`` from ``point``, in the order of the cells."""
-    found: list[int] = slots[np.sqrt(squared_distances(places, point)) <= radius].tolist()
-    return found
+    within: list[int] = slots[np.sqrt(squared_distances(places, point)) <= radius].tolist()
+    return within
 
 
 def nearest_slots(places: Array, point: Array, k: int) -> list[int]:
-    """The ``k`` of ``places`` nearest to ``point``, nearest first, and by their slot where two are equally near."""
-    apart = squared_distances(places, point)
-    known = np.flatnonzero(apart == apart)
-    found: list[int] = known[np.argsort(apart[known], kind="stable")][:k].tolist()
-    return found
+    """The ``k`` of ``places`` nearest to ``point``, nearest first; of equally near ones the lower slot first."""
+    distances = squared_distances(places, point)
+    not_nan = np.flatnonzero(distances == distances)
+    nearest: list[int] = not_nan[np.argsort(distances[not_nan], kind="stable")][:k].tolist()
+    return nearest

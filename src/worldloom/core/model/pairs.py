@@ -1,8 +1,8 @@
 """Pairs: systems over two entities of one world, run once for every pair of them.
 
-Every possible pair has a number, which its random numbers and what it spawns are known by. Of one kind it is
-``j * (j - 1) / 2 + i`` for the entities ``i < j``, so that the pairs of the first n entities are the first numbers; of two kinds it is
-``i * rows + j``, with as many ``rows`` as there may be of the second kind.
+Every possible pair has an index, which seeds its random numbers and identifies its spawns. For one kind it is
+``j * (j - 1) / 2 + i`` for the entities ``i < j``, so that the pairs of the first n entities have the lowest indices.
+For two kinds it is ``i * rows + j``, where ``rows`` is the capacity of the second kind.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from worldloom.core.model.columns import RowCounts
 from worldloom.core.model.population import Population
 
 MAX_PAIRS = 2**30
-"""More pairs than this in one world are not counted with 32 bits."""
+"""Largest number of pairs in one world: indices have 32 bits."""
 
 
 class Pair:
-    """What a pair system runs over: two kinds of entity, or two times the same; or the tables of them."""
+    """What a pair system runs over: two kinds of entity, which may be the same, or their tables."""
 
     def __init__(self, first: Any, second: Any) -> None:
         self.first, self.second = first, second
@@ -27,51 +27,51 @@ class Pair:
 
     @property
     def same(self) -> bool:
-        """Whether both are of one kind, so that a pair has no order."""
+        """Whether both are of one kind, so that a pair is unordered."""
         return self.tables[0] == self.tables[1]
 
     @property
     def label(self) -> str:
         return ", ".join(self.tables)
 
-    def most(self, rows: Mapping[str, int]) -> int:
-        """How many pairs one world may have; at least 1, so that there is something to launch."""
+    def max_pairs(self, rows: Mapping[str, int]) -> int:
+        """The largest number of pairs in one world; at least 1, so that a kernel has a thread."""
         one, two = (rows[table] for table in self.tables)
         return max(1, one * (one - 1) // 2 if self.same else one * two)
 
     def places(self, one: int, two: int, rows: int) -> Iterator[tuple[int, int, int]]:
-        """The number of every pair of ``one`` and ``two`` entities with the places of both, in order; ``rows`` is as above."""
+        """The index and the slots of every pair of ``one`` and ``two`` entities, in order; ``rows`` is as above."""
         if self.same:
             return ((j * (j - 1) // 2 + i, i, j) for j in range(one) for i in range(j))
         return ((i * rows + j, i, j) for i in range(one) for j in range(two))
 
 
 class PairLoopWriter:
-    """Writes the first lines of a kernel over pairs: which world, which two rows, and what number the pair has.
+    """Writes the first lines of a kernel over pairs: the world, the two rows, and the index of the pair.
 
     Args:
         pair: The tables.
-        rows: How many rows each table has per world.
-        world: Gives the code of a field of the world.
+        rows: Rows per world of each table.
+        world: Returns the code that loads a field of the world.
     """
 
     def __init__(self, pair: Pair, rows: RowCounts, world: Callable[[str], str]) -> None:
         self.pair, self.rows, self.world = pair, rows, world
 
     def threads(self) -> list[str]:
-        """A thread for every pair that there may be."""
-        most, beyond = self.pair.most(self.rows), self.rows[self.pair.tables[1]]
-        lines = [f"world = first + thread / {most}", f"slot = thread - (world - first) * {most}"]
+        """A thread for every possible pair."""
+        pairs, second_rows = self.pair.max_pairs(self.rows), self.rows[self.pair.tables[1]]
+        lines = [f"world = first + thread / {pairs}", f"slot = thread - (world - first) * {pairs}"]
         if self.pair.same:
             lines += ["place_b = later_of_pair(slot)", "place_a = slot - place_b * (place_b - 1) / 2"]
             lines.append(f"if place_b >= {self._count(1)}: return")
         else:
-            lines += [f"place_a = slot / {beyond}", f"place_b = slot - place_a * {beyond}"]
+            lines += [f"place_a = slot / {second_rows}", f"place_b = slot - place_a * {second_rows}"]
             lines += [f"if place_{side} >= {self._count(n)}: return" for n, side in enumerate("ab") if self._varies(n)]
         return lines + self._rows()
 
     def loops(self, one_world: bool) -> tuple[list[str], list[str]]:
-        """Loops over the pairs that there are, of all worlds or of the one of a thread: the lines inside them, and the loops."""
+        """The lines inside the loops over the pairs, and the loops, over all worlds or in the world of a thread."""
         if self.pair.same:
             loops = [f"for place_b in range({self._count(1)}):", "    for place_a in range(place_b):"]
             number = "place_b * (place_b - 1) / 2 + place_a"

@@ -1,9 +1,9 @@
-"""Populations: kinds of entity whose number varies, and what the engine keeps of them.
+"""Populations: kinds of entity whose number varies, and the columns that the engine adds for them.
 
-The rows of a world lie side by side in the order in which they were spawned, in the first places of a stretch of memory. A system
-that spawns writes into a second table beside (``Bullet__new``), one that despawns marks rows; both take effect when the engine
-*settles* the table, before the next system that looks at it. An entity is known by its serial number, which grows in the order of
-spawning, so that a reference finds its row by bisection.
+The rows of a world are contiguous, in spawn order, at the start of its memory. A system that spawns writes into a
+second table (``Bullet__new``), and one that despawns marks rows. Both take effect at the next *compaction* of the
+table, which the engine runs before the next system that uses the population. An entity is identified by its serial
+number. Serial numbers grow in spawn order, so a reference finds its row by bisection.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ Overflow = Literal["error", "reset", "drop"]
 OVERFLOWS: tuple[str, ...] = get_args(Overflow)
 
 SERIAL, DESPAWNED, ROW_WORLD = "wl_serial", "wl_dead", "wl_world"
-"""The columns that the engine adds to a population: the serial number of each entity, whether it is about to leave, and, where the
-rows are those of the whole batch, its world."""
+"""The columns that the engine adds to a population: the serial number of each entity, whether it is despawned at the
+next compaction, and, where all worlds share one pool of rows, its world."""
 
 STEP_BITS, SYSTEM_BITS, SPAWN_INDEX_BITS = 27, 11, 25
-"""A serial number is the step, the system and the spawning entity's place, so that it is known before anything is counted."""
+"""Bits of the parts of a serial number: the step, the system, and the index of the spawn. No counter is needed."""
 
 
 @dataclass(frozen=True)
 class UpTo:
-    """How many entities of a kind there may be: ``entities={Bullet: wl.UpTo(64)}``.
+    """The capacity of a kind of entity whose number varies: ``entities={Bullet: wl.UpTo(64)}``.
 
     Attributes:
-        per_world: The most that one world holds at once.
-        batch: Rows for all worlds together, where few worlds are ever full; None gives every world memory for ``per_world``. Where more
-            are spawned than there are rows left, those of the last worlds do not fit; where more are spawned at once than there are
-            rows at all, none of them does.
-        overflow: What follows when a world spawns more. ``error``: a fault of that world, which is reset, and the step raises
-            :class:`~worldloom.core.base.errors.CapacityError`. ``reset``: the fault and the reset, and the run goes on. ``drop``: what does
-            not fit is not spawned, and counted.
+        per_world: The capacity of one world.
+        batch: Rows of a pool that all worlds share, for worlds that are rarely full; None gives every world memory for
+            ``per_world``. If more entities are spawned than rows are free, those of the last worlds do not fit. If more
+            are spawned at once than the pool has rows, none of them fits.
+        overflow: What happens when a world spawns more. ``error``: a fault of that world, which is reset, and the step
+            raises :class:`~worldloom.core.base.errors.CapacityError`. ``reset``: the fault and the reset, and the run
+            continues. ``drop``: entities that do not fit are not spawned, and counted.
     """
 
     per_world: int
@@ -50,14 +50,11 @@ class UpTo:
 
     @property
     def problem(self) -> str | None:
-        """What is wrong with it, in words that follow the kind's name."""
-        for name, value in (("per_world", self.per_world), ("batch", 1 if self.batch is None else self.batch)):
-            if (
-                isinstance(value, bool)
-                or not isinstance(value, int)
-                or not 1 <= value < (2**20 if name == "per_world" else 2**30)
-            ):
-                return f"has {name}={value!r}, which is no whole number from 1 to {'1,048,575' if name == 'per_world' else '1,073,741,823'}"
+        """The problem with its values, in words that follow the kind's name; None if they are valid."""
+        batch = 1 if self.batch is None else self.batch
+        for name, value, end in (("per_world", self.per_world, 2**20), ("batch", batch, 2**30)):
+            if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < end:
+                return f"has {name}={value!r}, which is no whole number from 1 to {end - 1:,}"
         if self.overflow not in OVERFLOWS:
             return f"has overflow={self.overflow!r}, which is none of {', '.join(OVERFLOWS)}"
         return None
@@ -69,9 +66,9 @@ class Population:
 
     Attributes:
         table: The name of its table.
-        limit: How many there may be.
-        stage: How many may be spawned in one world between two settlements.
-        staged: The components that some system sets when it spawns one.
+        limit: Its capacity.
+        spawn_capacity: How many entities one world can spawn between two compactions.
+        spawn_fields: The components that a system sets when it spawns an entity.
         event: Whether the engine clears it at every step.
     """
 
@@ -83,16 +80,17 @@ class Population:
 
     @property
     def pooled(self) -> bool:
-        """Whether its rows are those of the whole batch, and not of each world."""
+        """Whether all worlds share one pool of rows."""
         return self.limit.batch is not None
 
     @property
     def new_table(self) -> str:
+        """The table that spawned entities are written to."""
         return f"{self.table}__new"
 
     @property
     def scratch_table(self) -> str:
-        """Where its settlements note what one kernel tells the next, if its rows are those of the whole batch."""
+        """The table of the memory that the kernels of a compaction share, if the population is pooled."""
         return f"{self.table}__scratch"
 
     @property
@@ -102,33 +100,36 @@ class Population:
 
     @property
     def overflow_message(self) -> str:
-        """What is said of a world that spawned too many; ``{value}`` is how many did not fit."""
-        room = f"{self.limit.per_world:,} in a world" + (
-            f" and {self.limit.batch:,} in the batch" if self.limit.batch is not None else ""
+        """The fault of a world that spawned too many; ``{value}`` is how many did not fit."""
+        capacity = f"{self.limit.per_world:,} in a world"
+        if self.limit.batch is not None:
+            capacity += f" and {self.limit.batch:,} in the batch"
+        return (
+            f"{{value}} more {self.table} were spawned than there is room for ({capacity}); "
+            f"raise the numbers of wl.UpTo for {self.table}"
         )
-        return f"{{value}} more {self.table} were spawned than there is room for ({room}); raise the numbers of wl.UpTo for {self.table}"
 
     def field(self, name: str) -> Field:
-        """One of the fields of the world that the engine keeps for it."""
+        """A field that the engine adds to the world for it."""
         return world_fields(self.table, self.pooled)[f"{self.table}__{name}"]
 
 
 def world_fields(table: str, pooled: bool) -> dict[str, Field]:
-    """What a world keeps of a population: how many there are, how many are new, whether some leave, how many did not fit.
+    """The fields of the world for a population: counts of entities, spawned and dropped ones, and a flag of despawns.
 
-    Where the rows are those of the whole batch, also the row where those of the world begin.
+    For a pooled population also the first row of the world.
     """
 
     def field(name: str, dtype: type, transient: bool = False) -> Field:
         return Field(f"{table}__{name}", dtype, role=Role.ENGINE, default=0, keep=True, transient=transient)
 
-    made = [
+    fields = [
         field("count", wp.int32),
         field("pending", wp.int32, True),
         field("changed", wp.bool, True),
         field("dropped", wp.int32),
     ]
-    return {f.name: f for f in (*made, *([field("first", wp.int32)] if pooled else []))}
+    return {f.name: f for f in (*fields, *([field("first", wp.int32)] if pooled else []))}
 
 
 ROW_FIELDS: dict[str, Field] = {

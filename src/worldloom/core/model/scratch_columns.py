@@ -1,7 +1,7 @@
-"""Scratch memory of a population whose rows are those of the whole batch: what the kernels of a settlement tell one another.
+"""Scratch memory of a pooled population, which the kernels of a compaction share.
 
-It means nothing between two steps, so that it is no part of a simulation's tables and of its snapshots, and only the columns that
-some kernel of the device takes are there.
+It has no meaning between two steps, so it is no part of a simulation's tables and snapshots. Only the columns that the
+kernels of the device take are allocated.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from worldloom.core.model.fields import Field, Role
 from worldloom.core.model.population import DESPAWNED, ROW_WORLD, Population
 
 CURSOR, MOVING, ACTIVE, STAGED, ROOM = range(5)
-"""What the elements of ``state`` are: places taken among the new ones, whether some world has changed, whether the settlement has
-anything to do, how many new ones there are, and how many of them there is room for."""
+"""The elements of ``state``: staging rows taken, whether a world has changed, whether there is something to compact,
+the number of spawned entities, and the number of free rows."""
 
 
 def _field(name: str, dtype: type = wp.int32) -> Field:
@@ -26,27 +26,27 @@ def _field(name: str, dtype: type = wp.int32) -> Field:
 STATE = _field("state")
 
 PER_WORLD = ("kept", "filed", "copied", "before")
-"""How many stay, how many new ones have been put in order, how many have moved; and how many stay, want in and were born in the
-worlds before it, of the 32 that a warp scans."""
+"""Columns with a row per world: survivors, spawned entities sorted so far, rows moved; and the sums of survivors, of
+spawned entities that fit into their world and of all spawned entities over the worlds before it in its warp."""
 
 
 def spare(name: str) -> str:
-    """Where a component waits while the rows are in motion."""
+    """The column that holds a component while rows are moved."""
     return f"spare_{name}"
 
 
 def fields(population: Population, own: Mapping[str, Field]) -> dict[str, Field]:
     """Every column of a population's scratch memory; ``own`` are those of its table."""
-    made = [
+    columns = [
         STATE,
         *[_field(n) for n in PER_WORLD[:-1]],
         _field("before", wp.vec3i),
         _field("sums", wp.vec3i),
         _field("order"),
     ]
-    made += [
+    columns += [
         replace(f, name=spare(n), role=Role.ENGINE, transient=True)
         for n, f in own.items()
         if n not in (DESPAWNED, ROW_WORLD)
     ]
-    return {f.name: f for f in made}
+    return {f.name: f for f in columns}

@@ -1,4 +1,4 @@
-"""What an action may be: the few spaces that a component can hold."""
+"""Spaces of actions and observations."""
 
 from __future__ import annotations
 
@@ -47,8 +47,9 @@ class MultiDiscrete:
 class Box:
     """Real numbers between ``low`` and ``high``: one (``shape=()``) or a vector of ``shape=(n,)``.
 
-    Bounds are one for all numbers, or for a vector one each: ``wl.Box((0.0, -1.0), (1.0, 1.0), (2,))``. They describe the space. A world
-    that needs its actions inside them clips them itself; the engine refuses only numbers that are not finite.
+    Bounds are one for all numbers, or for a vector one each: ``wl.Box((0.0, -1.0), (1.0, 1.0), (2,))``. They describe
+    the space. A world that needs its actions inside them clips them itself; the engine refuses only numbers that are
+    not finite.
     """
 
     low: float | tuple[float, ...] = -math.inf

@@ -1,7 +1,9 @@
-"""Fingerprints: one digest over everything that decides what a world does, so that saved states are put back only where they belong.
+"""Fingerprints: a digest of everything that determines a world's behaviour.
 
-The digest covers the entities and their numbers, every component, the systems and helpers as they are written and in their order,
-and the constants that these use. Comments, line numbers, docstrings, renderers and bounds of observations do not change it.
+Saved states are restored only where it is equal.
+
+The digest covers the entities and their numbers, every component, the text and the order of systems and helpers, and
+the constants that these use. Comments, line numbers, docstrings, renderers and bounds of observations do not change it.
 """
 
 from __future__ import annotations
@@ -30,14 +32,14 @@ from worldloom.core.model.launch import Launch
 from worldloom.core.model.spaces import Space
 
 if TYPE_CHECKING:
-    from worldloom.core.registry.registry import Definition
+    from worldloom.core.registry.definition import Definition
 
 FORMAT = 1
-"""Raised when the description below changes, since digests of before then mean nothing."""
+"""Version of the description below. A new version invalidates all older digests."""
 
 
 def fingerprint(definition: Definition) -> str:
-    """The SHA-256 of ``definition``, 64 hexadecimal digits; the same in every process and on every machine."""
+    """The SHA-256 of ``definition``, 64 hexadecimal digits, equal in every process and on every machine."""
     return hashlib.sha256(json.dumps(_describe(definition), sort_keys=True).encode()).hexdigest()
 
 
@@ -67,7 +69,7 @@ def _entry(entry: Any, helpers: dict[str, Any]) -> dict[str, Any]:
 
 
 def _fields(fields: dict[str, Field]) -> list[Any]:
-    """The user's components, in order; what the engine adds to them follows from the rest."""
+    """The user's components, in order. The engine's follow from the rest."""
     return [
         [
             f.name,
@@ -93,12 +95,12 @@ def _system(system: System, helpers: dict[str, Any]) -> dict[str, Any]:
 
 
 def _function(source: Source, helpers: dict[str, Any]) -> dict[str, Any]:
-    """A system or a helper: its text without comments, and what the names in it stand for."""
+    """A system or a helper: its text without comments, and the values of the names in it."""
     return {"text": ast.unparse(_bare(source.tree)), "names": dict(sorted(_constants(source, helpers)))}
 
 
 def _bare(tree: ast.FunctionDef) -> ast.FunctionDef:
-    """The function without its decorators, annotations and docstring, which the description holds in another way or not at all."""
+    """The function without its decorators, annotations and docstring."""
     arguments = ast.arguments([], [ast.arg(a.arg) for a in tree.args.args], None, [], [], None, [])
     first = tree.body[0]
     documented = (
@@ -112,7 +114,7 @@ def _bare(tree: ast.FunctionDef) -> ast.FunctionDef:
 
 
 class _Silent(ast.NodeTransformer):
-    """Leaves out ``print`` and ``breakpoint``, which only interpreted systems heed, so that they can be put in to look at a recording."""
+    """Removes ``print`` and ``breakpoint``, which only interpreted systems execute. They may be added for debugging."""
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
         called = node.value.func if isinstance(node.value, ast.Call) else None
@@ -131,7 +133,7 @@ class _Silent(ast.NodeTransformer):
 
 
 def _constants(source: Source, helpers: dict[str, Any]) -> Iterable[tuple[str, Any]]:
-    """Every name, plain or dotted, that stands for a Python object, with the object in words. Helpers are described beside."""
+    """Every name, plain or dotted, of a Python object, with a description of the object. Helpers go to ``helpers``."""
     own = {a.arg for a in source.tree.args.args} | {
         n.id for n in ast.walk(source.tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
     }
@@ -139,13 +141,13 @@ def _constants(source: Source, helpers: dict[str, Any]) -> Iterable[tuple[str, A
     for node in ast.walk(_bare(source.tree)):
         if not isinstance(node, ast.Name | ast.Attribute):
             continue
-        found = _find(node, seen, own)
-        if isinstance(found, Helper) and found.name not in helpers:
-            helpers[found.name] = None  # it may come up again within itself
-            takes = [type_name(kind) for kind in (*found.parameters.values(), found.returns)]
-            helpers[found.name] = {"takes": takes, **_function(found.source, helpers)}
-        if found is not _MISSING and not isinstance(found, ModuleType):
-            yield ast.unparse(node), _value(found)
+        value = _find(node, seen, own)
+        if isinstance(value, Helper) and value.name not in helpers:
+            helpers[value.name] = None  # a helper may call itself
+            takes = [type_name(kind) for kind in (*value.parameters.values(), value.returns)]
+            helpers[value.name] = {"takes": takes, **_function(value.source, helpers)}
+        if value is not _MISSING and not isinstance(value, ModuleType):
+            yield ast.unparse(node), _value(value)
 
 
 _MISSING: Any = object()
@@ -155,32 +157,38 @@ def _find(node: ast.expr, seen: dict[str, Any], own: set[str]) -> Any:
     if isinstance(node, ast.Name):
         return _MISSING if node.id in own else seen.get(node.id, getattr(builtins, node.id, _MISSING))
     if isinstance(node, ast.Attribute):
-        holder = _find(node.value, seen, own)
-        return _MISSING if holder is _MISSING else getattr(holder, node.attr, _MISSING)
+        owner = _find(node.value, seen, own)
+        return _MISSING if owner is _MISSING else getattr(owner, node.attr, _MISSING)
     return _MISSING
 
 
 def _launch(entry: Launch) -> dict[str, Any]:
-    """A launch: the text of its class without comments, the columns that it names, and what it says of itself."""
-    named = [{_kind(kind): list(names) for kind, names in columns.items()} for columns in (entry.reads, entry.writes)]
+    """A launch: the text of its class without comments, its columns, and its own digest."""
+    columns = [{_kind(kind): list(names) for kind, names in access.items()} for access in (entry.reads, entry.writes)]
     return {
         "launch": type(entry).__qualname__,
         "text": _class_text(type(entry)),
-        "columns": named,
+        "columns": columns,
         "digest": entry.digest(),
     }
 
 
 def _class_text(kind: type) -> str:
+    """The source of a launch class without comments and docstrings, or that of its ``fingerprint_source``.
+
+    A class may declare ``fingerprint_source`` to keep its hash when its source is edited without a change in behaviour.
+    Subclasses do not inherit it.
+    """
+    source = vars(kind).get("fingerprint_source")
     try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0]
+        tree = ast.parse(textwrap.dedent(source or inspect.getsource(kind))).body[0]
     except (OSError, TypeError, SyntaxError):
         return ""
     return ast.unparse(_Undocumented().visit(tree))
 
 
 class _Undocumented(ast.NodeTransformer):
-    """Leaves out docstrings."""
+    """Removes docstrings."""
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
         super().generic_visit(node)
@@ -190,7 +198,7 @@ class _Undocumented(ast.NodeTransformer):
 
 
 def _callable(entry: Any) -> dict[str, Any]:
-    """A callable of the schedule: its text where there is one, and its name; what it looks up when it runs is not covered."""
+    """A callable of the schedule: its name, and its text where there is one. Values that it reads are not covered."""
     try:
         text = textwrap.dedent(inspect.getsource(entry))
     except (OSError, TypeError):
@@ -205,7 +213,7 @@ def _kind(kind: Any) -> Any:
 
 
 def _value(value: Any) -> Any:
-    """A constant as JSON holds it, exactly; other objects by what they are called."""
+    """A constant as JSON, exactly; other objects by their names."""
     if isinstance(value, enum.Enum):
         return [type(value).__name__, _value(value.value)]
     if value is None or isinstance(value, bool | int | str):

@@ -1,4 +1,4 @@
-"""Finding the world that a command is about: by its registered id, or in a file that registers it."""
+"""Lookup of the world that a command names: by its registered id, or in a file that registers it."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from pathlib import Path
 
 from worldloom.core.base.errors import InputError, WorldloomError
 from worldloom.core.base.paths import expand_home
-from worldloom.core.registry.registry import Definition, definition, registered
+from worldloom.core.registry.definition import Definition
+from worldloom.core.registry.registry import definition, registered
 
 _LOADED: dict[Path, tuple[int, int, dict[str, Definition]]] = {}
-"""Files that were run: when they were changed last (ns), their size, and what they registered."""
+"""Files that were executed: time of the last change (ns), size, and the worlds that they registered."""
 
 
 def file_and_id(env: str) -> tuple[str, str]:
-    """The file and the id in what names a world; each empty where it has none."""
+    """The file and the id in the name of a world; each is empty where the name has none."""
     head, colon, tail = env.rpartition(":")
     if colon and head.endswith(".py"):
         return head, tail
@@ -28,26 +29,27 @@ def find(env: str) -> Definition:
     file, wanted = file_and_id(env)
     if not file:
         return definition(wanted)
-    found = load(Path(file))
+    worlds = load(Path(file))
     if wanted:
-        if wanted not in found:
-            raise InputError(f"{file} registers no world '{wanted}': it registers {', '.join(found)}")
-        return found[wanted]
-    if len(found) > 1:
+        if wanted not in worlds:
+            raise InputError(f"{file} registers no world '{wanted}': it registers {', '.join(worlds)}")
+        return worlds[wanted]
+    if len(worlds) > 1:
         raise InputError(
-            f"{file} registers {len(found)} worlds: say which, as in {file}:{next(iter(found))}; there are {', '.join(found)}"
+            f"{file} registers {len(worlds)} worlds: say which, as in {file}:{next(iter(worlds))}; "
+            f"there are {', '.join(worlds)}"
         )
-    return next(iter(found.values()))
+    return next(iter(worlds.values()))
 
 
-def reference(env: str, made: Definition) -> str:
-    """What finds the world ``made``, which ``env`` named, from any folder: its id, or with the whole path of its file."""
+def reference(env: str, world: Definition) -> str:
+    """A name of ``world``, which ``env`` names, that is valid in any folder: its id, and the path of its file."""
     file, _ = file_and_id(env)
-    return f"{expand_home(file).resolve()}:{made.id}" if file else made.id
+    return f"{expand_home(file).resolve()}:{world.id}" if file else world.id
 
 
 def load(file: Path) -> dict[str, Definition]:
-    """Run ``file``, once while it stays as it is, and return the worlds that it registered, by id; its own where it imports others."""
+    """Execute ``file``, again only after a change, and return the worlds that it registered, by id."""
     path = expand_home(file).resolve()
     if not path.is_file():
         raise InputError(f"there is no file {file}")
@@ -74,15 +76,15 @@ def _run(path: Path, file: Path) -> dict[str, Definition]:
         raise
     except Exception as error:
         raise InputError(_explain(path, error)) from error
-    new = {id_: made for id_, made in registered().items() if before.get(id_) is not made}
-    own = {id_: made for id_, made in new.items() if made.file == str(path)}
+    new = {id_: world for id_, world in registered().items() if before.get(id_) is not world}
+    own = {id_: world for id_, world in new.items() if world.file == str(path)}  # without those of files it imports
     if not new:
         raise InputError(f"{file} registers no world: end it with wl.register(...)")
     return own or new
 
 
 def _explain(path: Path, error: Exception) -> str:
-    """What went wrong in the user's file, with the line in it."""
+    """The error in the user's file, with its line."""
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
     line = error.lineno if isinstance(error, SyntaxError) else lines[-1] if lines else None
     text = error.msg if isinstance(error, SyntaxError) else str(error)

@@ -1,6 +1,7 @@
-"""Observations that only repeat components: on a GPU both lie in the same memory, so that a step moves it once.
+"""Observations that only repeat components: on a GPU both share memory, so that a step transfers it once.
 
-CartPole's observation is its position, velocity, angle and spin. Kept apart, a step reads four numbers and writes eight.
+CartPole's observation is its position, velocity, angle and spin. Stored separately, a step reads four numbers and
+writes eight.
 """
 
 from __future__ import annotations
@@ -16,33 +17,34 @@ from worldloom.core.model.columns import ColumnKey
 from worldloom.core.model.entity import Entity
 from worldloom.core.model.fields import Field, Role, canonical, scalar_of, shape_of
 from worldloom.core.model.population import UpTo
-from worldloom.core.registry.registry import Definition
+from worldloom.core.registry.definition import Definition
 
 ColumnAliases = dict[ColumnKey, tuple[ColumnKey, int]]
-"""A component, the observation that repeats it, and the place in it."""
+"""By component: the observation that repeats it, and the index in it."""
 
 
 def aliased_components(definition: Definition) -> ColumnAliases:
-    """The components whose values may lie in the observation that repeats them.
+    """The components whose values can be stored in the observation that repeats them.
 
-    Nothing may tell them apart: one system alone writes the observation, as a vector of components, nobody reads it, nothing reaches
-    the components from other rows, and no callable looks at them in the middle of a step.
+    The result must be the same as with separate memory. So a single system writes the observation, as a vector of
+    components, no system reads it, no system accesses the components from other rows, and no callable reads them within
+    a step.
     """
     if any(not isinstance(entry, System) for entry in (*definition.reset, *definition.step, *definition.observe)):
         return {}
-    found: ColumnAliases = {}
+    aliases: ColumnAliases = {}
     for kind, count in definition.entities.items():
         for seen in kind.fields.values() if not isinstance(count, UpTo) else ():
             parts = _parts(definition, kind, seen)
-            if parts is not None and not any((kind.__name__, name) in found for name in parts):
-                found.update(
-                    {(kind.__name__, name): ((kind.__name__, seen.name), place) for place, name in enumerate(parts)}
+            if parts is not None and not any((kind.__name__, name) in aliases for name in parts):
+                aliases.update(
+                    {(kind.__name__, name): ((kind.__name__, seen.name), index) for index, name in enumerate(parts)}
                 )
-    return found
+    return aliases
 
 
 def _parts(definition: Definition, kind: type[Entity], seen: Field) -> list[str] | None:
-    """The components that an observation repeats; None where it is anything else, or where they may not share memory."""
+    """The components that an observation repeats; None if it does not, or if they cannot share memory."""
     if (
         seen.role is not Role.OBSERVATION
         or seen.is_array
@@ -51,7 +53,7 @@ def _parts(definition: Definition, kind: type[Entity], seen: Field) -> list[str]
     ):
         return None
     over = [s for s in definition.systems if not s.over_world and kind in definition.kinds_of(s)]
-    if any(s.threads > 1 or _shares_loops(s) for s in over):  # they gather into components by the address of the column
+    if any(s.threads > 1 or _shares_loops(s) for s in over):  # they reduce into the address of the column
         return None
     writers = [s for s in over if seen.name in s.access.own_write]
     if len(writers) != 1 or writers[0] in (*definition.reset, *definition.step):
@@ -84,7 +86,7 @@ def _is_plain(field: Field) -> bool:
 
 
 def _copied_components(system: System, seen: Field) -> list[str] | None:
-    """The components in ``thing.seen = wl.vec4(thing.a, thing.b, ...)``, where a system consists of nothing else."""
+    """The components in ``thing.seen = wl.vec4(thing.a, thing.b, ...)``, if that is the whole system."""
     body = [s for s in system.source.tree.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
     if (
         len(body) != 1
@@ -105,7 +107,7 @@ def _copied_components(system: System, seen: Field) -> list[str] | None:
 
 
 def _named(node: ast.expr, names: Any) -> Any:
-    """The object that a name or ``module.name`` stands for; None where it is neither."""
+    """The object that a name or ``module.name`` refers to; None if it is neither."""
     if isinstance(node, ast.Name):
         return names.get(node.id)
     return (

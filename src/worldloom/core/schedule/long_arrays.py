@@ -1,7 +1,7 @@
-"""Long array components, kept and cleared by kernels that move many bytes at a time, in the worlds that begin an episode.
+"""Long array components: kernels that copy and clear them with wide accesses, in the worlds that begin an episode.
 
-A picture of 84 by 84 points copied number by number takes a thread of a GPU milliseconds. Here 32 threads share a row and move 16 bytes each,
-and a thread of the CPU copies a row in one piece.
+A picture of 84 by 84 points copied number by number takes a thread of a GPU milliseconds. Here 32 threads share a row
+and move 16 bytes each, and a thread of the CPU copies a row in one piece.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from worldloom.core.simulation import Simulation
 
 LONG = 1024
-"""Numbers of an array that one thread copies or clears; longer ones are moved here."""
+"""Numbers of an array up to which a generated system copies or clears it. Longer arrays are handled here."""
 
 
 def is_long(field: Field) -> bool:
@@ -33,7 +33,7 @@ def is_long(field: Field) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class ArrayCopy(Launch):
-    """Fills columns of one table, each from another column or from the value that a reset puts into it.
+    """Fills columns of one table, each from another column or from its default.
 
     Attributes:
         targets: Names of the columns to fill.
@@ -46,24 +46,24 @@ class ArrayCopy(Launch):
 
     def prepare(self, simulation: Simulation) -> Any:
         table, device = simulation.tables[self.table], simulation.device
-        found = []
-        for place, name in enumerate(self.targets):
+        copies = []
+        for index, name in enumerate(self.targets):
             column = table[name]
             target = _rows(column.array, device)
             source = (
                 _default_row(column.field, device)
                 if self.sources is None
-                else _rows(table[self.sources[place]].array, device)
+                else _rows(table[self.sources[index]].array, device)
             )
             width = next(
                 n for n in (16, 4, 1) if all(number % n == 0 for number in (target.ptr, source.ptr, target.shape[1]))
             )
-            found.append((target, source, width))
-        return simulation.schedule.counts[self.table], found
+            copies.append((target, source, width))
+        return simulation.schedule.counts[self.table], copies
 
     def launch(self, prepared: Any, shard: Shard) -> None:
-        rows, found = prepared
-        for target, source, width in found:
+        rows, copies = prepared
+        for target, source, width in copies:
             wp.launch(
                 copy_rows,
                 dim=(shard.count * rows, WARP_SIZE if shard.device.is_cuda else 1),
@@ -78,10 +78,10 @@ def array_copy_node(
     label: str, mask: Mask, table: str, targets: Iterable[str], sources: Iterable[str] | None
 ) -> LaunchNode:
     """The entry of a schedule that fills ``targets`` of a table from ``sources``, or from defaults."""
-    move = ArrayCopy(table, tuple(targets), None if sources is None else tuple(sources))
-    reads: set[ColumnKey] = {(WORLD, mask[0]), *((table, name) for name in move.sources or ())}
+    copy = ArrayCopy(table, tuple(targets), None if sources is None else tuple(sources))
+    reads: set[ColumnKey] = {(WORLD, mask[0]), *((table, name) for name in copy.sources or ())}
     return LaunchNode(
-        move, label, mask, frozenset(reads), frozenset((table, name) for name in move.targets), engine=True
+        copy, label, mask, frozenset(reads), frozenset((table, name) for name in copy.targets), engine=True
     )
 
 
@@ -92,7 +92,7 @@ def _rows(array: wp.array, device: wp.Device) -> wp.array:
 
 
 def _default_row(field: Field, device: wp.Device) -> wp.array:
-    """One row of a column as a reset leaves it, as bytes, shape (1, bytes of a row)."""
+    """One row of a column with its default, as bytes, shape (1, bytes of a row)."""
     row: np.ndarray[Any, Any] = np.empty(field.value_shape, SCALARS[scalar_of(field.dtype)])
     row[...] = field.default
     return wp.array(row.reshape(-1).view(np.uint8).reshape(1, -1), dtype=wp.uint8, device=device)

@@ -1,0 +1,71 @@
+"""Warp's private names. Every one that worldloom uses is imported or read here, and nowhere else.
+
+They may change in any minor release of Warp. They are checked with Warp 1.19, so the requirement of the package is
+``warp-lang>=1.19,<1.20``; raise :data:`WARP_BELOW` after the tests have passed with a later release.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import warp as wp
+from warp._src import build
+from warp._src.codegen import func_match_args
+from warp._src.context import Module, builtin_functions, get_module
+
+__all__ = [
+    "WARP_BELOW",
+    "Module",
+    "build",
+    "builtin_functions",
+    "composite_scalar",
+    "composite_shape",
+    "composite_type_name",
+    "func_match_args",
+    "get_module",
+    "is_composite",
+    "meta_file_name",
+    "output_file_name",
+]
+
+WARP_BELOW = "1.20"
+"""The first release of Warp for which the names below are not checked."""
+
+
+# -- vector, matrix, quaternion and transform types ------------------------------------------------------------------
+
+
+def is_composite(dtype: Any) -> bool:
+    """Whether ``dtype`` is a vector, matrix, quaternion or transform type."""
+    return isinstance(dtype, type) and hasattr(dtype, "_wp_scalar_type_")
+
+
+def composite_scalar(dtype: Any) -> Any:
+    """The scalar type of a composite type."""
+    return dtype._wp_scalar_type_
+
+
+def composite_shape(dtype: Any) -> tuple[int, ...]:
+    """The shape of a value of a composite type."""
+    return tuple(dtype._shape_)
+
+
+def composite_type_name(dtype: Any) -> str:
+    """The name of the generic type that a composite type is an instance of, such as ``Vector``."""
+    hint = dtype._wp_generic_type_hint_
+    return getattr(hint, "__name__", str(hint))
+
+
+# -- files of a compiled module --------------------------------------------------------------------------------------
+
+
+def output_file_name(module: Any, device: wp.Device, block_dim: int) -> str:
+    """The name of the binary of a module in its folder of the cache."""
+    name: str = module._get_compile_output_name(device, block_dim=block_dim)
+    return name
+
+
+def meta_file_name(module: Any, block_dim: int) -> str:
+    """The name of the metadata of a module in its folder of the cache."""
+    name: str = module._get_meta_name(block_dim=block_dim)
+    return name

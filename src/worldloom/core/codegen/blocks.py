@@ -1,0 +1,112 @@
+"""Blocks of a kernel: systems in a row with one mask, and the columns that blocks keep in registers, load and store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from worldloom.core.codegen.fusion import FusedEntry, KernelGroup
+from worldloom.core.frontend.system import KernelFunction
+from worldloom.core.frontend.targets.kernel_names import column_in_memory
+from worldloom.core.model.columns import WORLD, ColumnKey
+from worldloom.core.model.launch import LaunchNode, Mask
+from worldloom.core.schedule.aliasing import ColumnAliases
+from worldloom.core.schedule.entries import Schedule, SystemNode
+
+Block = tuple[Mask | None, list[tuple[SystemNode, KernelFunction]]]
+"""A mask, and the systems that run under it."""
+
+
+def blocks_of(group: KernelGroup) -> list[Block]:
+    """The systems of a kernel, adjacent ones with the same mask together."""
+    blocks: list[Block] = []
+    for node, function in zip(group.nodes, group.functions, strict=True):
+        if not blocks or blocks[-1][0] != node.mask:
+            blocks.append((node.mask, []))
+        blocks[-1][1].append((node, function))
+    return blocks
+
+
+def functions_of(blocks: Iterable[Block]) -> list[KernelFunction]:
+    """The functions of all systems, in order."""
+    return [function for _, nodes in blocks for _, function in nodes]
+
+
+def early_exit(blocks: list[Block]) -> Mask | None:
+    """The mask of all systems of the kernel. Threads of other worlds return at once."""
+    return blocks[0][0] if len(blocks) == 1 else None
+
+
+def split_by_lifetime(blocks: list[Block]) -> tuple[list[ColumnKey], list[list[ColumnKey]]]:
+    """The columns held in registers through the whole kernel, and those held inside one masked block only."""
+    users: dict[ColumnKey, set[int]] = {}
+    for index, (mask, nodes) in enumerate(blocks):
+        for _, function in nodes:
+            for column in (*function.target.inputs, *function.target.outputs):
+                users.setdefault(column, set()).add(index)
+        if mask is not None:
+            users.setdefault((WORLD, mask[0]), set()).add(-1)
+    local: list[list[ColumnKey]] = [[] for _ in blocks]
+    shared: list[ColumnKey] = []
+    for column, indices in users.items():
+        only = next(iter(indices))
+        if len(indices) == 1 and only >= 0 and blocks[only][0] is not None:
+            local[only].append(column)
+        else:
+            shared.append(column)
+    return shared, local
+
+
+def columns_to_load(blocks: list[Block], shared: list[ColumnKey]) -> list[ColumnKey]:
+    """The shared columns that a system needs before an unmasked system has written them."""
+    needed: list[ColumnKey] = []
+    written: set[ColumnKey] = set()
+    for mask, nodes in blocks:
+        if mask is not None:
+            needed += [c for c in [(WORLD, mask[0])] if c not in written and c not in needed]
+        for _, function in nodes:
+            used = [*function.target.inputs, *(function.target.outputs if mask is not None else ())]
+            needed += [c for c in used if c in shared and c not in written and c not in needed]
+            if mask is None:
+                written |= set(function.target.outputs)
+    needed.sort(key=lambda column: column == column_in_memory(column))  # raw actions first: clean ones derive from them
+    exit_mask = early_exit(blocks)
+    if exit_mask is None:
+        return needed
+    mask_column = (WORLD, exit_mask[0])
+    mask_is_input = any(mask_column in f.target.inputs for f in functions_of(blocks))
+    return [column for column in needed if column != mask_column or mask_is_input]
+
+
+def redundant_stores(blocks: list[Block], aliases: ColumnAliases) -> set[ColumnKey]:
+    """Of the columns that share memory, those that a kernel need not store.
+
+    If the observation is written last, its store covers the components. Otherwise the components alone are stored.
+    """
+    redundant: set[ColumnKey] = set()
+    for whole in dict.fromkeys(owner for owner, _ in aliases.values()):
+        parts = {part for part, (owner, _) in aliases.items() if owner == whole}
+        outdated: set[Mask | None] = set()
+        for mask, nodes in blocks:
+            for _, function in nodes:
+                outputs = set(function.target.outputs)
+                if parts & outputs:
+                    outdated.add(mask)
+                elif whole in outputs:
+                    outdated = set() if mask is None else outdated - {mask}
+        redundant |= {whole} if outdated else parts
+    return redundant
+
+
+def register_only(parts: Iterable[FusedEntry], schedule: Schedule) -> set[ColumnKey]:
+    """Transient columns that a single kernel uses: they stay in its registers."""
+    users: dict[ColumnKey, int] = {}
+    for part in parts:
+        if isinstance(part, LaunchNode):  # its kernels read memory, so the column cannot stay in registers
+            users.update({column: users.get(column, 0) + 2 for column in part.columns})
+        if not isinstance(part, KernelGroup):
+            continue
+        masks = {(WORLD, n.mask[0]) for n in part.nodes if n.mask is not None}
+        used = masks.union(*[{*f.target.inputs, *f.target.outputs, *f.target.columns} for f in part.functions])
+        for column in used:
+            users[column] = users.get(column, 0) + 1
+    return {c for c, n in users.items() if n == 1 and schedule.field_of(c).transient}

@@ -1,0 +1,235 @@
+"""The definition of a world: its entities and their numbers, and its systems in order."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from worldloom.core.base.errors import DefinitionError, InputError, user_frame
+from worldloom.core.base.shards import MIN_WORLDS
+from worldloom.core.frontend.system import System
+from worldloom.core.model.entity import Entity, Has, World
+from worldloom.core.model.fields import Field, Role
+from worldloom.core.model.grid import VECTORS, Grid, uses_brute_force
+from worldloom.core.model.launch import Launch
+from worldloom.core.model.population import Population, UpTo, is_event
+from worldloom.core.registry.fingerprint import fingerprint
+from worldloom.core.registry.validation import validate
+
+_MAX_STAGED_PAIRS = 4096
+"""Upper bound of the staging rows reserved for a system over pairs. Pairs are many, and few of them spawn."""
+
+_MAX_STAGED = 2**20
+"""Upper bound of the staging rows per world."""
+
+Renderer = Callable[[Any, int], Any]
+PhaseEntry = System | Launch | Callable[[Any], None]
+"""One entry of a schedule: a system, a launch of Warp kernels, or a callable that takes the simulation."""
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A registered world.
+
+    Attributes:
+        id: Its name, such as ``CartPole-v1``.
+        world: The class of the components that exist once per world.
+        entities: The number of entities of each kind per world; ``UpTo`` where it varies.
+        reset: Entries that run, in order, for the worlds that begin an episode.
+        step: Entries that run, in order, at every step.
+        observe: Entries that run, in order, after ``step`` and after ``reset``.
+        max_steps: Steps after which an episode is truncated; 0 for no limit.
+        doc: One sentence that describes the world.
+        frames_per_second: Steps per second of video.
+        notice: A sentence shown before training.
+        limits: The lowest and the highest allowed value of a configuration, by name.
+        worlds_per_thread: The smallest number of worlds per CPU thread. It is low where one step of a world takes long.
+            Below the default, threads take slices of about twice as many worlds in turn.
+        former_hashes: Fingerprints of earlier versions with the same components and results. Their snapshots and
+            replays still open.
+        render: Draws one world. It takes the simulation and the index of the world, and returns an image, uint8 of
+            shape (height, width, 3).
+    """
+
+    id: str
+    world: type[World]
+    entities: Mapping[type[Entity], int | UpTo]
+    reset: tuple[PhaseEntry, ...] = ()
+    step: tuple[PhaseEntry, ...] = ()
+    observe: tuple[PhaseEntry, ...] = ()
+    max_steps: int = 0
+    doc: str = ""
+    render: Renderer | None = field(default=None, compare=False)
+    frames_per_second: int = 30
+    notice: str = field(default="", compare=False)
+    limits: Mapping[str, tuple[float, float]] = field(default_factory=dict, compare=False)
+    worlds_per_thread: int = field(default=MIN_WORLDS, compare=False)
+    former_hashes: tuple[str, ...] = field(default=(), compare=False)
+    file: str = field(default="", compare=False)
+    line: int = field(default=0, compare=False)
+
+    def __post_init__(self) -> None:
+        """Store the line of the user's code that creates the definition. Errors name it."""
+        if not self.file:
+            frame = user_frame()
+            object.__setattr__(self, "file", frame.f_code.co_filename)
+            object.__setattr__(self, "line", frame.f_lineno)
+
+    def error(self, problem: str, fix: str) -> DefinitionError:
+        return DefinitionError(f"in world '{self.id}': {problem}", fix, self.file, self.line)
+
+    @functools.cached_property
+    def checked(self) -> Definition:
+        """The definition itself, validated once. Raises DefinitionError if its parts do not fit together."""
+        validate(self)
+        return self
+
+    @functools.cached_property
+    def hash(self) -> str:
+        """A digest of everything that determines the world's behaviour.
+
+        Saved states are restored only where it is equal.
+        """
+        return fingerprint(self)
+
+    def accepts_hash(self, hash: str) -> bool:
+        """Whether saved states with this fingerprint belong to this world."""
+        return hash == self.hash or hash in self.former_hashes
+
+    # -- systems -----------------------------------------------------------------------------------------------------
+
+    @property
+    def entries(self) -> tuple[PhaseEntry, ...]:
+        """The entries of all phases: ``reset``, ``step``, ``observe``."""
+        return (*self.reset, *self.step, *self.observe)
+
+    @property
+    def systems(self) -> list[System]:
+        """Every system once, in order of first use."""
+        return list(dict.fromkeys(entry for entry in self.entries if isinstance(entry, System)))
+
+    @property
+    def launches(self) -> list[Launch]:
+        """Every launch of Warp kernels once, in order of first use."""
+        return list({id(entry): entry for entry in self.entries if isinstance(entry, Launch)}.values())
+
+    def kinds_of(self, system: System) -> list[type[Entity]]:
+        """The kinds of entity that a system over entities runs for."""
+        if system.pair is not None:
+            return [k for k in self.entities if k in (system.pair.first, system.pair.second)]
+        owner = system.owner
+        return [k for k in self.entities if (owner.matches(k) if isinstance(owner, Has) else issubclass(k, owner))]
+
+    def rows_of(self, system: System) -> list[int]:
+        """The largest number of rows per world that a system runs for, for each of its kinds."""
+        if system.pair is not None:
+            return [system.pair.max_pairs(self.rows)]
+        return [1] if system.over_world else [self.rows[k.__name__] for k in self.kinds_of(system)]
+
+    def agents(self, kind: type[Entity]) -> bool:
+        """Whether entities of ``kind`` end their episodes individually."""
+        return any(
+            kind in s.access.agents or (None in s.access.agents and kind in self.kinds_of(s)) for s in self.systems
+        )
+
+    # -- entities ----------------------------------------------------------------------------------------------------
+
+    @property
+    def rows(self) -> dict[str, int]:
+        """Rows per world of each kind of entity, by name; the capacity where the number varies."""
+        return {k.__name__: n.per_world if isinstance(n, UpTo) else n for k, n in self.entities.items()}
+
+    @functools.cached_property
+    def populations(self) -> dict[str, Population]:
+        """The kinds whose number varies, by name."""
+        return {k.__name__: self._population(k, n) for k, n in self.entities.items() if isinstance(n, UpTo)}
+
+    def _population(self, kind: type[Entity], limit: UpTo) -> Population:
+        spawn_fields: set[str] = set()
+        max_spawns = 0
+        for entry in (*self.reset, *self.step):
+            spawning = entry.access.spawns.get(kind) if isinstance(entry, System) else None
+            if spawning is None or not isinstance(entry, System):
+                continue
+            spawn_fields |= spawning.fields
+            bounded = not (entry.over_world or spawning.repeated)
+            spawns = spawning.sites * sum(self.rows_of(entry)) if bounded else limit.per_world
+            max_spawns += spawns if entry.pair is None else min(spawns, max(limit.per_world, _MAX_STAGED_PAIRS))
+        capacity = max(limit.per_world, max_spawns) if limit.overflow == "drop" else limit.per_world
+        names = tuple(name for name in kind.fields if name in spawn_fields)
+        return Population(kind.__name__, limit, min(capacity, _MAX_STAGED), names, is_event(kind))
+
+    def require_fixed(self, roles: Iterable[Role], what: str) -> None:
+        """Raise InputError if a kind whose number varies has components of ``roles``. ``what`` needs a fixed number."""
+        for kind in self.entities:
+            if kind.__name__ not in self.populations:
+                continue
+            name = next((f.name for f in kind.fields.values() if f.role in roles), None)
+            if name is not None:
+                raise InputError(
+                    f"the number of '{kind.__name__}' in world '{self.id}' varies, so {what} cannot show its '{name}': "
+                    "step a Simulation and read its padded columns, or give the component to a kind of a fixed number"
+                )
+
+    @functools.cached_property
+    def grids(self) -> dict[tuple[str, str], Grid]:
+        """The grids that systems search for neighbours, by kind and component."""
+        return {grid.key: grid for system in self.systems for grid in self.grids_of(system)}
+
+    def grids_of(self, system: System) -> list[Grid]:
+        """The grids that a system searches, with ``world.near``, or with ``world.nearest`` in large kinds."""
+        near, nearest = system.access.near, system.access.nearest
+        keys = [
+            *near,
+            *(key for key in nearest if key not in near and not uses_brute_force(self.rows[key[0].__name__])),
+        ]
+        return [Grid(kind.__name__, by, VECTORS[kind.fields[by].dtype], self.rows[kind.__name__]) for kind, by in keys]
+
+    # -- components by role ------------------------------------------------------------------------------------------
+
+    def actions(self) -> dict[str, tuple[str, Field]]:
+        """Every action component as ``Table.name``, with its table and field."""
+        return self._by_role(Role.ACTION)
+
+    def observations(self) -> dict[str, tuple[str, Field]]:
+        return self._by_role(Role.OBSERVATION)
+
+    def rewards(self) -> dict[str, tuple[str, Field]]:
+        return self._by_role(Role.REWARD)
+
+    def _by_role(self, role: Role) -> dict[str, tuple[str, Field]]:
+        tables: list[tuple[str, dict[str, Field]]] = [("World", self.world.fields)]
+        tables += [(k.__name__, k.fields) for k in self.entities]
+        return {f"{t}.{n}": (t, f) for t, fields in tables for n, f in fields.items() if f.role is role}
+
+    # -- variants ----------------------------------------------------------------------------------------------------
+
+    def with_counts(self, counts: Mapping[Any, int | UpTo] | None) -> Definition:
+        """The same world with other numbers of entities, by kind or by the kind's name."""
+        if counts is None or (isinstance(counts, Mapping) and not counts):
+            return self
+        if not isinstance(counts, Mapping):
+            raise InputError(
+                f"counts is a mapping from kinds of entity to their numbers, such as {{'Ball': 2}}, not {counts!r}"
+            )
+        kinds = {k.__name__: k for k in self.entities}
+        entities = dict(self.entities)
+        for key, count in counts.items():
+            kind = kinds.get(key if isinstance(key, str) else getattr(key, "__name__", ""))
+            if kind is None:
+                raise InputError(f"world '{self.id}' has no entities '{key}': it has {', '.join(kinds)}")
+            count = int(count) if isinstance(count, np.integer) else count
+            varies = isinstance(entities[kind], UpTo)
+            if varies and isinstance(count, int):
+                count = replace(entities[kind], per_world=count)  # type: ignore[type-var]
+            elif not varies and isinstance(count, UpTo):
+                raise InputError(
+                    f"the number of '{kind.__name__}' in world '{self.id}' is fixed: give a whole number, not {count!r}"
+                )
+            entities[kind] = count
+        former = self.former_hashes if entities == dict(self.entities) else ()
+        return replace(self, entities=entities, former_hashes=former).checked
