@@ -1,7 +1,7 @@
 """Runs the text of kernels for CUDA in plain Python, with a real thread for every thread of a warp or block.
 
-It knows as much of Warp as worlds without vectors need. Threads are made to overtake each other at random, so that a barrier too
-few shows.
+It knows as much of Warp as worlds without vectors need. Threads are made to overtake each other at random, so that a
+barrier too few shows.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Machine:
                     self._group(spec, range(first, first + together))
 
     def _group(self, spec: KernelSpec, numbers: range) -> None:
-        """Run the threads that share a row, or a world in a settlement."""
+        """Run the threads that share a row, or a world in a compaction."""
         barrier, votes = threading.Barrier(len(numbers), timeout=20), [False] * len(numbers)
         held: list[Any] = [None] * len(numbers)
         warps = [threading.Barrier(min(WARP_SIZE, len(numbers)), timeout=20) for _ in range(0, len(numbers), WARP_SIZE)]

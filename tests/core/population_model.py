@@ -1,6 +1,6 @@
-"""What ``population_worlds`` means, in plain Python: a list of dictionaries per kind and world, and what leaves or comes written down beside.
+"""A model of ``population_worlds`` in plain Python: a list of dictionaries per kind and world, with pending changes.
 
-``run`` steps a simulation and the model side by side with the same orders, and compares all there is to see after every step.
+``run`` steps a simulation and the model with the same commands, and compares everything visible after every step.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class ModelWorld:
         self.fault("stale", 1)
         return self.beings[kind][0]
 
-    def settle(self) -> None:
+    def compact(self) -> None:
         """A system is over."""
         for kind, limit in self.rules.limits.items():
             here = [being for being in self.beings[kind] if being["known_by"] not in self.leaving]
@@ -102,7 +102,7 @@ class ModelWorld:
             return
         for system in (self.lead, self.act, self.tend, self.strike, self.wither, self.tally, self.part):
             system()
-            self.settle()
+            self.compact()
         self.step += 1
         self.truncated = self.truncated or self.broken or 0 < self.rules.max_steps <= self.step
         self.broken = False
@@ -123,7 +123,7 @@ class ModelWorld:
         self.leaving: set[int] = set()
         for system in (self.start, self.greet):
             system()
-            self.settle()
+            self.compact()
 
     def reset(self, seeded: bool) -> None:
         """A reset from outside."""
@@ -247,7 +247,7 @@ class ModelWorld:
 
 @dataclass(frozen=True)
 class Mood:
-    """What is likely for a few steps, each from 0 to 1: the bits of a mote's order, what the wardens and the world do, and resets."""
+    """Probabilities for a few steps: of each bit of a mote's command, of actions of wardens and worlds, of resets."""
 
     seed: int
     leave: float
@@ -272,7 +272,7 @@ def orders(mood: Mood, rng: np.random.Generator, worlds: int, rules: Rules) -> d
     motes = (worlds, rules.limits["Mote"].per_world)
     bits = (mood.leave, mood.breed, mood.shed, mood.leave, mood.spark, mood.leave, mood.turn)
     mote = sum((rng.random(motes) < likely).astype(np.int32) << bit for bit, likely in enumerate(bits))
-    quiet = 28  # nobody is at place 7, and nothing is spawned
+    quiet = 28  # slot 7 is empty, and nothing is spawned
     world = np.where(rng.random(worlds) < mood.world, rng.integers(0, 63, worlds), quiet)
     warden = np.where(
         rng.random((worlds, rules.wardens)) < mood.wardens, rng.integers(0, 210, (worlds, rules.wardens)), quiet
@@ -432,7 +432,7 @@ class Run:
                 assert value == -1, f"{what}: {value} instead of an empty reference"
             elif (kind, reference) in known:
                 assert value == known[kind, reference], f"{what}: {value} instead of {known[kind, reference]}"
-            else:  # it came and went within one step, and nobody may be taken for it
+            else:  # spawned and despawned within one step: no other entity may match it
                 assert value >= 0 and value not in [serial for (other, _), serial in known.items() if other == kind], (
                     what
                 )

@@ -1,7 +1,7 @@
-"""A world whose entities do what numbers written from outside tell them: everything that changes a population, in one step.
+"""A world whose entities execute commands written from outside: every change of a population, in one step.
 
-The systems have a twin in plain Python, in ``population_model``. What they do is no game; each line is a way to spawn, to leave, to
-refer, or to look at who there is.
+``population_model`` is a model of the systems in plain Python. Each line of a system is a way to spawn, to despawn, to
+refer to an entity, or to search for entities.
 """
 
 from dataclasses import dataclass

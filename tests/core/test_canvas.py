@@ -1,4 +1,4 @@
-"""The canvas: what is painted where, how edges are smoothed, and that nothing is painted outside."""
+"""The canvas: positions of shapes, anti-aliased edges, and clipping."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Captures: the garbage collector stands still meanwhile, and is what it was afterwards."""
+"""Captures: the garbage collector is disabled meanwhile, and restored afterwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Columns: shapes, types, memory shared with NumPy, PyTorch and DLPack, and memory that somebody else owns."""
+"""Columns: shapes, types, memory shared with NumPy, PyTorch and DLPack, and external memory."""
 
 from __future__ import annotations
 

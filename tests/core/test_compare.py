@@ -132,12 +132,12 @@ def test_the_other_columns_that_differ_are_named():
     found = first_difference(reference, other, 2)
     assert (found.column, found.elsewhere) == ("Walker.steps", ("Walker.awake",))
     assert (
-        str(found)
-        == "Walker.steps[0] differs in world 0 after step 2: 0 on python, 1 on python (also after this step: Walker.awake)"
+        str(found) == "Walker.steps[0] differs in world 0 after step 2: 0 on python, 1 on python "
+        "(also after this step: Walker.awake)"
     )
 
 
-def test_synchronise_makes_simulations_equal():
+def test_copied_state_makes_simulations_equal():
     reference, other = pair()
     other.step(random_actions(other, np.random.default_rng(0)))
     assert first_difference(reference, other, 0) is not None

@@ -1,4 +1,4 @@
-"""Arrays of configuration: read from memory, one for the batch or one per world, kept and compared like any other configuration."""
+"""Configuration arrays: one for the batch or one per world, stored and compared like any other configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the engine says while a person waits."""
+"""The notice of a long compilation."""
 
 from worldloom.core.base.console import MAX_LABEL_LENGTH, shortened
 

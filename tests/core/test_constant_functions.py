@@ -1,4 +1,4 @@
-"""Elementary functions of constants: the compiler must not compute them itself, with other last bits than the library that the rest calls."""
+"""Elementary functions of constants: the compiler must not fold them, with other last bits than the library's."""
 
 import numpy as np
 

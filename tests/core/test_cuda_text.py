@@ -1,4 +1,7 @@
-"""What is written for CUDA compiles, which needs no GPU: native functions, joined kernels, loops that threads share, queries, tables of configuration."""
+"""The code written for CUDA compiles, which needs no GPU.
+
+Native functions, joined kernels, loops that threads share, queries, and tables of configuration.
+"""
 
 from __future__ import annotations
 

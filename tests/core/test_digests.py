@@ -1,8 +1,8 @@
-"""What bundled worlds show over 60 steps in exact mode, as digests that were equal on aarch64 and on x86-64.
+"""Digests of bundled worlds over 60 steps in exact mode, which were equal on aarch64 and on x86-64.
 
-``digests.json`` holds the first 16 hexadecimal digits of SHA-256 over all observations, rewards and ends of 16 environments. Rules of a
-world that change on purpose change its digests: print the new ones with ``python tests/core/test_digests.py NAME``, and let them be
-confirmed on the other architecture.
+``digests.json`` holds the first 16 hexadecimal digits of SHA-256 over all observations, rewards and ends of 16
+environments. An intended change of a world's rules changes its digests: print the new ones with ``python
+tests/core/test_digests.py NAME``, and confirm them on the other architecture.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Entities, groups of components, worlds and queries: what classes declare, inherit and refuse."""
+"""Entities, groups of components, worlds and queries: declarations, inheritance and errors."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_has_takes_groups_of_components(wrong: tuple) -> None:
 
 @pytest.mark.parametrize("name", ["id", "ref", "terminate", "truncate", "active", "_hidden", "two__parts"])
 def test_names_that_the_engine_keeps(name: str) -> None:
-    with pytest.raises(wl.DefinitionError, match=f"'{name}' is a name that the engine keeps for itself"):
+    with pytest.raises(wl.DefinitionError, match=f"'{name}' is a name reserved for the engine"):
         type("Wrong", (wl.Entity,), {"__annotations__": {name: float}})
 
 
@@ -102,7 +102,7 @@ def test_an_annotation_that_names_nothing() -> None:
     with pytest.raises(wl.DefinitionError, match="the annotation of 'x' cannot be evaluated") as caught:
 
         class Wrong(wl.Entity):
-            x: Velocity
+            x: Velocity  # noqa: F821
 
     lines = Path(__file__).read_text().splitlines()
     assert "x: Velocity" in lines[caught.value.line - 1]

@@ -1,4 +1,4 @@
-"""Exact mode: accurate functions, the same bits compiled and interpreted, nothing in the code that a GPU would round otherwise."""
+"""Exact mode: accurate functions, the same bits compiled and interpreted, no code that a GPU would round otherwise."""
 
 import re
 
@@ -197,5 +197,5 @@ def test_numbers_of_64_bits_have_no_exact_sine() -> None:
 def test_make_hands_it_on() -> None:
     env = wl.make("CartPole-v1", 2, exact=True)
     assert env.simulation.exact and env.simulation.program.exact
-    with pytest.raises(InputError, match="Gymnasium's environments calculate as they do"):
+    with pytest.raises(InputError, match="exact=True applies only to worldloom worlds"):
         wl.make("gymnasium:CartPole-v1", 2, exact=True)

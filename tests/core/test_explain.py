@@ -176,5 +176,5 @@ def test_a_system_is_not_said_to_look_at_a_population_that_it_never_touches() ->
         for kernel in wl.Simulation(night, 4, "python").explain().kernels
         if kernel.phase == "step"
     }
-    assert "it looks at Spark" in reasons["cool(Spark)"]
-    assert reasons["count_steps(Lamp)"] == "it reads 'step' of the world, and so does the settlement of Spark before it"
+    assert "it uses Spark" in reasons["cool(Spark)"]
+    assert reasons["count_steps(Lamp)"] == "it reads 'step' of the world, and so does the compaction of Spark before it"

@@ -1,4 +1,4 @@
-"""The least and the greatest of what many rows hold, put into other rows: the same interpreted, compiled, and by threads that come together."""
+"""The least and the greatest of many rows, put into others: the same interpreted, compiled, and by joined threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kinds of several entities whose actions are checked need no kernels beside those of their rules."""
+"""Checks of the actions of several entities per world need no kernels of their own."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ def test_every_fault_of_several_entities_is_told(yard: wl.Definition, device: st
     jump, bark = np.ones((3, 2), np.int32), np.ones((3, 3), np.float32)
     jump[0, 1], bark[1, 2], bark[2, 0] = 7, np.nan, 0.0
     sim.step({"Cat.jump": jump, "Dog.bark": bark})
-    told = sorted(str(fault) for fault in sim.errors())
-    assert len(told) == 4, told
-    assert "world 0" in told[0] and "action Cat.jump is 7, which is not in 0 to 2" in told[0]
-    assert "world 1" in told[1] and "action bark of Dog 2 is not a finite number" in told[1]
-    assert "world 1" in told[2] and "reward of Dog 2 is not a finite number" in told[2]
-    assert "world 2" in told[3] and "reward of Dog 0 is not a finite number" in told[3]
+    faults = sorted(str(fault) for fault in sim.errors())
+    assert len(faults) == 4, faults
+    assert "world 0" in faults[0] and "action Cat.jump is 7, which is not in 0 to 2" in faults[0]
+    assert "world 1" in faults[1] and "action bark of Dog 2 is not a finite number" in faults[1]
+    assert "world 1" in faults[2] and "reward of Dog 2 is not a finite number" in faults[2]
+    assert "world 2" in faults[3] and "reward of Dog 0 is not a finite number" in faults[3]
     np.testing.assert_array_equal(sim.truncated.numpy(), True)
     sim.step({"Cat.jump": np.ones((3, 2), np.int32), "Dog.bark": np.ones((3, 3), np.float32)})
     assert sim.errors() == []

@@ -1,4 +1,4 @@
-"""Components: what an annotation declares, and which defaults it takes."""
+"""Fields: what annotations declare, and which defaults they take."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Files are replaced whole or stay, and nothing is written or read through a symbolic link."""
+"""Atomic writes, and refusal of symbolic links."""
 
 import os
 from pathlib import Path
@@ -27,7 +27,7 @@ def test_a_file_is_replaced_and_nothing_is_left(tmp_path: Path) -> None:
     assert target.read_text() == "second" and [p.name for p in tmp_path.iterdir()] == ["notes.txt"]
     umask = os.umask(0)
     os.umask(umask)
-    assert target.stat().st_mode & 0o777 == 0o666 & ~umask, "readable for whoever may read other files"
+    assert target.stat().st_mode & 0o777 == 0o666 & ~umask, "the permissions of other files"
 
 
 def test_an_error_in_the_block_leaves_the_old_file(tmp_path: Path) -> None:
@@ -95,7 +95,8 @@ def test_a_full_disk_is_told_with_numbers(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr("os.fsync", full)
     with pytest.raises(
         InputError,
-        match=r"big cannot be written \(No space left on device\): 1,000 bytes are needed and [\d,]+ bytes are free on the disk",
+        match=r"big cannot be written \(No space left on device\): "
+        r"1,000 bytes are needed and [\d,]+ bytes are free on the disk",
     ):
         files.write_file(tmp_path / "big", b"x" * 1000)
     assert list(tmp_path.iterdir()) == []

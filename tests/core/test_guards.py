@@ -62,9 +62,7 @@ def test_arguments_of_a_simulation(worlds, options: dict, words: str) -> None:
 
 def test_worlds_that_do_not_exist() -> None:
     refused("there is no world 'CartPol-v1'; did you mean CartPole-v1", wl.InputError, wl.Simulation, "CartPol-v1", 4)
-    refused(
-        "there is no world 'Zzz'; `worldloom list` shows the worlds there are.", wl.InputError, wl.Simulation, "Zzz", 4
-    )
+    refused("there is no world 'Zzz'; `worldloom list` shows all worlds.", wl.InputError, wl.Simulation, "Zzz", 4)
     refused("a simulation is made of a world's id or its definition, not of int", wl.InputError, wl.Simulation, 42, 4)
 
 

@@ -174,7 +174,7 @@ def test_a_helper_is_an_ordinary_function() -> None:
 
 
 def test_a_tracer_meets_the_lines_in_order() -> None:
-    """Every line of a branch-free system once, in the order of the file: no generated code carries another line's number."""
+    """Every line of a branch-free system runs once, in file order: generated code has the right line numbers."""
     walked: list[int] = []
 
     def trace(frame, event: str, _):

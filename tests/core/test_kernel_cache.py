@@ -1,4 +1,4 @@
-"""The cache of compiled kernels: damage is found and put right, and a folder that cannot be used is no reason to stop."""
+"""The cache of compiled kernels: damaged entries are rebuilt, and an unusable folder is replaced by a temporary one."""
 
 import errno
 import os
@@ -150,9 +150,13 @@ def test_a_cache_that_refuses_files_is_named_once_and_replaced(cache, monkeypatc
     assert _flips() == [1, 1]
     _forget()
     assert _flips() == [1, 1]
-    told = [line for line in capfd.readouterr().err.splitlines() if "cannot be used" in line]
-    assert len(told) == 1
-    assert str(cache) in told[0] and "WARP_CACHE_PATH" in told[0] and os.strerror(getattr(errno, code)) in told[0]
+    messages = [line for line in capfd.readouterr().err.splitlines() if "cannot be used" in line]
+    assert len(messages) == 1
+    assert (
+        str(cache) in messages[0]
+        and "WARP_CACHE_PATH" in messages[0]
+        and os.strerror(getattr(errno, code)) in messages[0]
+    )
 
 
 def test_nothing_is_compiled_into_a_full_disk(cache, monkeypatch, capfd):
@@ -169,10 +173,11 @@ def test_nothing_is_compiled_into_a_full_disk(cache, monkeypatch, capfd):
 
 
 def test_where_there_is_no_temporary_folder_either_one_error_says_so(cache, monkeypatch):
-    monkeypatch.setattr(kernel_cache, "ROOM", 2**80)
+    monkeypatch.setattr(kernel_cache, "MIN_FREE_BYTES", 2**80)
     with pytest.raises(
         wl.CompileError,
-        match=r"the kernel cache .*kernels cannot be used \(No space left on device\), and neither .* set WARP_CACHE_PATH",
+        match=r"the kernel cache .*kernels cannot be used \(No space left on device\), "
+        r"and neither .* set WARP_CACHE_PATH",
     ):
         _flips()
 

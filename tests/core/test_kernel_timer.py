@@ -19,10 +19,10 @@ def pair() -> tuple[wl.Simulation, wl.Simulation]:
 
 def test_timing_a_kernel_leaves_its_worlds_as_a_step_does(pair: tuple[wl.Simulation, wl.Simulation]) -> None:
     timed, plain = pair
-    clock = KernelTimer(timed, timed.executor, most=4)
+    timer = KernelTimer(timed, timed.executor, most=4)
     for step in range(30):
         for spec in timed.program.step:
-            assert len(clock.kernel(spec, [None, (timed.executor.kernels[spec.name], 1)])) == 2
+            assert len(timer.time_kernel(spec, [None, (timed.executor.kernels[spec.name], 1)])) == 2
         plain.step()
         assert first_difference(plain, timed, step) is None
     assert plain.world.episode.numpy().max() > 0, "resets took part"
@@ -32,15 +32,15 @@ def test_slow_kernels_are_not_repeated_for_long(monkeypatch: pytest.MonkeyPatch)
     sim = wl.Simulation("CartPole-v1", 32, seed=0)
     (spec,) = sim.program.step
     for taken, launches in ((1.0, 1), (1e-9, 16), (1e-3, 2)):
-        clock = KernelTimer(sim, sim.executor)
-        monkeypatch.setattr(clock, "timed", lambda run, taken=taken: taken)
-        assert clock.kernel(spec) == [taken / launches] and clock.launches[spec.name] == launches
+        timer = KernelTimer(sim, sim.executor)
+        monkeypatch.setattr(timer, "time_run", lambda run, taken=taken: taken)
+        assert timer.time_kernel(spec) == [taken / launches] and timer.launches[spec.name] == launches
 
 
 def test_whole_steps_go_on_from_each_other(pair: tuple[wl.Simulation, wl.Simulation]) -> None:
     timed, plain = pair
     nothing: dict[str, LoadedKernel] = {}
-    KernelTimer(timed, timed.executor).steps(timed.program.step, nothing, 7)
+    KernelTimer(timed, timed.executor).time_steps(timed.program.step, nothing, 7)
     for _ in range(7):
         plain.step()
     assert first_difference(plain, timed, 7) is None

@@ -1,4 +1,4 @@
-"""Launches in a schedule: the same as systems that do the same, in one graph with those around them."""
+"""Launches in a schedule: same results as equivalent systems, in one graph with the systems around them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from launch_worlds import JUDGE, OF_LAUNCHES, OF_SYSTEMS, Cell, Kernel, Tank, ch
 
 import worldloom as wl
 from worldloom.core.codegen.kernel_spec import KernelSpec
+from worldloom.core.codegen.program import generate
 from worldloom.core.measure import tune as tuning
 from worldloom.core.measure.tune import tune_with
 from worldloom.core.model.launch import LaunchNode
@@ -81,7 +82,7 @@ def test_a_new_configuration_is_recorded_anew() -> None:
 
 
 class Note(Kernel):
-    """Reads and writes what it is told, and launches nothing."""
+    """Declares reads and writes, and launches nothing."""
 
     def __init__(self, label: str, reads: tuple[str, ...] = (), writes: tuple[str, ...] = ()) -> None:
         self.label, self.reads, self.writes = label, {Cell: reads}, {Cell: writes}
@@ -92,11 +93,11 @@ class Note(Kernel):
 
 
 def parts(*step: object) -> list[list[str] | str]:
-    """What becomes of a step: kernels with the world's own systems in them, and launches."""
+    """The entries of a step: kernels with the world's own systems in them, and launches."""
     sim = wl.Simulation(
         wl.Definition("Tank-test", Tank, {Cell: 2}, step=step), 1, "python", autoreset="disabled", checks=False
     )
-    entries = wl.core.program.generate(sim.schedule, fuse=True, cuda=False).step
+    entries = generate(sim.schedule, fuse=True, cuda=False).step
     found = [
         e.name if isinstance(e, LaunchNode) else [label.partition("(")[0] for label in e.labels if "(" in label]
         for e in entries
@@ -245,8 +246,8 @@ def test_the_hash_of_a_world_covers_its_launches() -> None:
 
 def test_explained_profiled_and_left_alone_by_tuning(columns: Columns) -> None:
     sim = wl.Simulation(OF_LAUNCHES, 6, seed=1, threads=2)
-    told = sim.explain()
-    assert told.launches == (
+    explanation = sim.explain()
+    assert explanation.launches == (
         "churn",
         "judge",
         "paint",
@@ -255,9 +256,9 @@ def test_explained_profiled_and_left_alone_by_tuning(columns: Columns) -> None:
         "churn where finished",
         "paint where finished",
     )
-    assert "keep_Cell_arrays" in told.engine and "churn" not in told.engine and not told.callables
+    assert "keep_Cell_arrays" in explanation.engine and "churn" not in explanation.engine and not explanation.callables
     why = "it runs once per world and reads 'broken' of the world, which name_bad_numbers_Cell writes for every Cell"
-    assert f"judge_faults starts a kernel of its own: {why}" in told.separate
+    assert f"judge_faults starts a kernel of its own: {why}" in explanation.separate
     before = columns(sim)
     found = sim.profile(3)
     assert [(k.name, k.on_reset, k.engine) for k in found.kernels if not k.systems] == [
@@ -276,7 +277,7 @@ def test_explained_profiled_and_left_alone_by_tuning(columns: Columns) -> None:
     assert any("churn" in line and line.split()[-3:] == ["-"] * 3 for line in str(found).splitlines()), (
         "what a launch moves is not known"
     )
-    assert "Launches of kernels of their own" in str(told)
+    assert "Launches of kernels of their own" in str(explanation)
     tuned = tune_with(sim, blocks=(1,), limits=())
     assert {k.name for k in tuned.kernels} == {
         e.name for e in (*sim.program.step, *sim.program.reset) if isinstance(e, KernelSpec)
@@ -289,7 +290,7 @@ def test_tuning_measures_a_step_with_its_launches() -> None:
     sim = wl.Simulation(OF_LAUNCHES, 2, seed=1)
     with tuning.PreservedState(sim) as state:
         bench = tuning.KernelBenchmark(sim, state, lambda: None)
-    assert [entry.name for entry in bench.places["step"]] == [entry.name for entry in sim.program.step]
+    assert [entry.name for entry in bench.launchables["step"]] == [entry.name for entry in sim.program.step]
     assert not any(isinstance(spec, LaunchNode) for spec in bench.specs.values())
 
 

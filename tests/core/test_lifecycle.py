@@ -1,4 +1,4 @@
-"""What the engine does around the user's systems: clearing, counting, checking, keeping."""
+"""The engine's own systems: resets, counters, checks and final observations."""
 
 from __future__ import annotations
 

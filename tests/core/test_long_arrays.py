@@ -1,4 +1,4 @@
-"""Long arrays: kept and cleared row by row, in the worlds that are meant and nowhere else, whatever their types and sizes."""
+"""Long arrays: copied and cleared row by row in the selected worlds only, for all types and sizes."""
 
 from __future__ import annotations
 

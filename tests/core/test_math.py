@@ -1,4 +1,4 @@
-"""The mathematics of worlds outside systems: numbers of the engine's width, and Python's meaning where Warp has another."""
+"""The mathematics of worlds outside systems: numbers of the engine's width, and Python's meaning where Warp differs."""
 
 import math
 

@@ -36,7 +36,8 @@ def test_a_billion_worlds_are_refused_at_once_with_both_numbers(device):
         wl.Simulation(MEADOW, 500_000_000, device)
     assert time.perf_counter() - start < 5.0
     assert re.fullmatch(
-        r"500,000,000 worlds of 'MemoryMeadow-v0' need [\d,.]+ GiB of memory on cpu, and [\d,.]+ [GM]iB are available: use fewer worlds",
+        r"500,000,000 worlds of 'MemoryMeadow-v0' need [\d,.]+ GiB of memory on cpu, "
+        r"and [\d,.]+ [GM]iB are available: use fewer worlds",
         str(raised.value),
     )
 
@@ -67,5 +68,5 @@ def test_what_a_machine_has(tmp_path):
         limit.write_text(most)
         used.write_text("700\n")
         (tmp_path / "memory.stat").write_text("anon 500\nfile 200\n")
-        assert memory._free_of_group(str(limit), str(used)) == expected
-    assert memory._free_of_group(str(tmp_path / "none"), str(used)) is None
+        assert memory._cgroup_free(str(limit), str(used)) == expected
+    assert memory._cgroup_free(str(tmp_path / "none"), str(used)) is None

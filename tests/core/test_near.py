@@ -1,4 +1,4 @@
-"""Neighbour queries: what they give, in which order, the same interpreted and compiled; and when their grids are made."""
+"""Neighbour queries: their results and order, the same interpreted and compiled; and when their grids are made."""
 
 from __future__ import annotations
 
@@ -66,13 +66,13 @@ def look(dot: Dot, world: Field):
     n = 0
     for other in world.near(Dot, dot.point, dot.reach):
         dot.near[n] = other.id
-        n += 1
+        n += 1  # noqa: SIM113
     for i in range(BEST):
         dot.best[i] = -1
     n = 0
     for other in world.nearest(Dot, dot.point, BEST):
         dot.best[n] = other.id
-        n += 1
+        n += 1  # noqa: SIM113
 
 
 @wl.system
@@ -82,13 +82,13 @@ def look_deep(dot: Dot, world: Field):
     n = 0
     for other in world.near(Dot, dot.deep, dot.reach, by="deep"):
         dot.deep_near[n] = other.id
-        n += 1
+        n += 1  # noqa: SIM113
     for i in range(BEST):
         dot.deep_best[i] = -1
     n = 0
     for other in world.nearest(Dot, dot.deep, BEST, by="deep"):
         dot.deep_best[n] = other.id
-        n += 1
+        n += 1  # noqa: SIM113
 
 
 @wl.system
@@ -98,7 +98,7 @@ def look_around(dot: Dot, world: Field):
     n = 0
     for bug in world.near(Bug, dot.point, dot.reach):
         dot.bugs[n] = bug.id
-        n += 1
+        n += 1  # noqa: SIM113
     dot.bug = -1
     for bug in world.nearest(Bug, dot.point, 1):
         dot.bug = bug.id
@@ -195,7 +195,7 @@ def listed(row: np.ndarray) -> list[int]:
 
 
 def points(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Places, where each dot looks from, and how far, for two worlds: shapes (2, DOTS, 2), (2, DOTS, 2) and (2, DOTS)."""
+    """Places, where each dot looks from, and how far, in two worlds: shapes (2, DOTS, 2), (2, DOTS, 2), (2, DOTS)."""
     generator = np.random.default_rng(5)
     places = generator.normal(size=(2, DOTS, 2)).astype(np.float32)
     reach = generator.uniform(0.0, 2.0, (2, DOTS)).astype(np.float32)
@@ -377,7 +377,8 @@ def test_a_grid_is_made_anew_when_places_or_numbers_change():
         step=[survey, live, survey, look, move, look],
     )
     assert labels(changed, "step") == [
-        GRIDS["Bug"], "survey", "live(Bug)", GRIDS["Bug"], "survey", GRIDS["Dot"], "look(Dot)", "move(Dot)", GRIDS["Dot"], "look(Dot)",
+        GRIDS["Bug"], "survey", "live(Bug)", GRIDS["Bug"], "survey",
+        GRIDS["Dot"], "look(Dot)", "move(Dot)", GRIDS["Dot"], "look(Dot)",
     ]  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""NVTX ranges: sent where a profiler listens, and nothing at all otherwise."""
+"""NVTX ranges: emitted under a profiler only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pair systems: every pair once, of one kind or of two, of fixed numbers and of populations, the same on every device."""
+"""Pair systems: every pair once, for one kind or two, fixed numbers and populations, equal on every device."""
 
 import itertools
 
@@ -130,7 +130,7 @@ def test_every_pair_has_the_number_of_its_place() -> None:
     assert {(i, j) for _, i, j in same.places(6, 6, 8)} == set(itertools.combinations(range(6), 2))
     assert list(two.places(2, 2, 5)) == [(0, 0, 0), (1, 0, 1), (5, 1, 0), (6, 1, 1)]
     rows = {"Sheep": 5, "Wolf": 3}
-    assert (same.most(rows), two.most(rows), same.most({"Sheep": 1})) == (10, 15, 1)
+    assert (same.max_pairs(rows), two.max_pairs(rows), same.max_pairs({"Sheep": 1})) == (10, 15, 1)
 
 
 @wp.kernel(enable_backward=False)

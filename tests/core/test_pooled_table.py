@@ -92,7 +92,7 @@ def test_its_columns_are_the_engines_own_memory() -> None:
 def test_a_batch_is_a_whole_number_of_rows() -> None:
     for batch in (0, 2**30, 1.5, True):
         with pytest.raises(
-            wl.core.errors.DefinitionError,
+            wl.DefinitionError,
             match=f"has batch={batch!r}, which is no whole number from 1 to 1,073,741,823",
         ):
             wl.register(

@@ -1,4 +1,4 @@
-"""Populations one rule at a time: who is seen when, references, events, overflow, exports, and what does not change the bits."""
+"""Populations: visibility of spawns and despawns, references, events, overflow, exports and determinism."""
 
 import numpy as np
 import pytest
@@ -249,7 +249,7 @@ def test_following_a_stale_reference_is_a_fault(sim):
 
 
 def test_a_stale_reference_into_nothing_harms_nobody(sim):
-    """Where nobody is left it stands for a place that holds nobody; whoever comes there next is not taken for dead."""
+    """In an empty world it refers to an empty row. The next entity in that row is not marked as despawned."""
     step(sim, CLEAR, CAST_OUT)
     assert [f.step for f in sim.errors()] == [1, 1, 1]
     step(sim, LEAVE)
@@ -316,7 +316,7 @@ def test_other_faults_are_kept_when_too_many_raise(sim):
 
 def test_too_many_raise_even_where_no_more_faults_are_kept():
     sim = wl.Simulation(HIVE, 300, "cpu", seed=0)
-    step(sim, LEAVE, FOLLOW)  # 300 faults that nobody reads, of which 256 are kept
+    step(sim, LEAVE, FOLLOW)  # 300 unread faults, of which 256 are kept
     sim.world.task.assign(np.array([NOTHING, TOO_MANY, *[NOTHING] * 298], np.int32))
     with pytest.raises(
         wl.CapacityError, match="worlds spawned more than there is room for; the columns 'dropped' say where"
@@ -331,7 +331,8 @@ def test_steps_that_are_enqueued_are_looked_at_later(sim):
     sim.enqueue_step()
     with pytest.raises(
         wl.CapacityError,
-        match=r"world 0, .* \(and 2 more such faults\).*\. Those worlds were reset; a program that catches this error can go on\.$",
+        match=r"world 0, .* \(and 2 more such faults\).*\. "
+        r"Those worlds were reset; a program that catches this error can go on\.$",
     ):
         sim.check_capacity()
     sim.check_capacity()

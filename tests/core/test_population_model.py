@@ -1,4 +1,4 @@
-"""Random programs of spawns, despawns, references and resets: the engine does what a model in plain Python does, step by step."""
+"""Random programs of spawns, despawns, references and resets: the engine agrees with a model in plain Python."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ def test_definitions_are_checked_however_they_were_made() -> None:
     with pytest.raises(wl.DefinitionError, match="overflow='eror', which is none of error, reset, drop"):
         wl.Simulation(made(wl.UpTo(5, overflow="eror")), 2)
     kind = type("Spark__new", (wl.Entity,), {"__annotations__": {"heat": float}})
-    with pytest.raises(wl.DefinitionError, match="'Spark__new' is a name that the engine keeps"):
+    with pytest.raises(wl.DefinitionError, match="'Spark__new' is a name reserved for the engine"):
         wl.Simulation(wl.Definition("Odd-state", Fire, {kind: 1}), 2)
 
 

@@ -1,4 +1,4 @@
-"""The program: one module of text per world definition, compiled once, and kernels that say what they move."""
+"""Programs: one module per definition, compiled once, and the memory traffic of its kernels."""
 
 from __future__ import annotations
 

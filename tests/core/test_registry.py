@@ -1,4 +1,4 @@
-"""The list of worlds: what is registered is found again, and parts that do not fit together are refused."""
+"""The registry: lookup of registered worlds, and validation of definitions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The schedule: neighbours become one kernel where every row sees what it would have seen with a kernel each, and only there."""
+"""The schedule: systems share a kernel only where the results are those of separate kernels."""
 
 from __future__ import annotations
 

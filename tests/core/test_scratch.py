@@ -1,17 +1,18 @@
-"""Scratch memory: what a settlement needs beside the tables, as long as the device needs it, and in no snapshot."""
+"""Scratch memory of compaction: its size, and that it is not part of the state."""
 
 from __future__ import annotations
 
 from pooled_worlds import PER_WORLD, Seed, bed
 
 import worldloom as wl
+from worldloom.core.model import scratch_columns
 from worldloom.core.runtime import scratch
 from worldloom.core.schedule.schedule import plan
 
 
 def test_a_column_is_as_long_as_what_it_counts() -> None:
     population = bed("drop", batch=500).populations["Seed"]
-    fields = scratch.fields(population, plan(bed("drop", batch=500), "same_step", True).tables["Seed"].fields)
+    fields = scratch_columns.fields(population, plan(bed("drop", batch=500), "same_step", True).tables["Seed"].fields)
     assert {n: scratch.rows(population, n, 65) for n in fields} == {
         **{"state": 5, "kept": 65, "filed": 65, "copied": 65, "before": 65, "sums": 3, "order": 500},
         **{"spare_number": 500, "spare_sown": 500, "spare_wl_serial": 500},

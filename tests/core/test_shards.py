@@ -1,4 +1,4 @@
-"""Threads: slices that cover every world once, and jobs that all run, whatever goes wrong in one."""
+"""CPU threads: slices cover every world once, and all jobs run even if one fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shared loops: the same results with one thread per entity and with many, and the threads never trip over each other."""
+"""Shared loops: the same results with one thread per entity and with many, and threads never disturb each other."""
 
 import numpy as np
 import pytest
@@ -56,7 +56,7 @@ def test_faults_are_told_once() -> None:
 
 
 def test_a_turn_draws_numbers_of_its_own() -> None:
-    """The third turn draws the same whether there are five turns or forty, and what comes after them does not repeat them."""
+    """The third turn draws the same with five turns or forty, and what comes after them does not repeat them."""
 
     @wl.system(threads=32)
     def throw(robot: Robot, world: Yard):

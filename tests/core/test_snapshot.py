@@ -12,8 +12,8 @@ import torch
 
 import worldloom as wl
 from worldloom.core.base.errors import InputError
-from worldloom.core.model.fields import Field
-from worldloom.core.runtime.table import Column
+from worldloom.core.model.fields import Field, Role
+from worldloom.core.runtime.column import Column
 from worldloom.core.state import snapshot
 
 Columns = Callable[[wl.Simulation], dict[str, np.ndarray]]
@@ -24,7 +24,7 @@ def play(simulation: wl.Simulation, columns: Columns, steps: int) -> list[dict[s
     numbers = np.random.default_rng(7)
     found = []
     for _ in range(steps):
-        actions = simulation.columns(wl.core.fields.Role.ACTION)
+        actions = simulation.columns(Role.ACTION)
         simulation.step(
             {
                 name: numbers.integers(0, column.field.space.n, column.shape, np.int32)

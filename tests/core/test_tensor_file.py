@@ -1,4 +1,4 @@
-"""Files of tensors: whole or not there, and refused where a byte has changed."""
+"""Files of tensors: written atomically, and refused if a byte has changed."""
 
 from __future__ import annotations
 

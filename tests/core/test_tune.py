@@ -140,7 +140,7 @@ def test_a_kernel_at_several_places_is_measured_once_and_run_at_all() -> None:
         found = bench.measure({name: [KernelConfig(1)] for name in bench.specs})
     assert {len(samples) for settings in found.values() for samples in settings.values()} == {tuning.ROUNDS}
     assert set(found) == {spec.name for spec in (*sim.program.step, *sim.program.reset)}
-    assert [spec.name for spec in bench.places["step"]] == names
+    assert [spec.name for spec in bench.launchables["step"]] == names
 
 
 def test_a_folder_that_cannot_be_written_to_spoils_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def test_a_folder_that_cannot_be_written_to_spoils_nothing(monkeypatch: pytest.M
         lambda self, candidates: {n: {s: [1.0] for s in settings} for n, settings in candidates.items()},
     )
     sim = rain()
-    with pytest.warns(UserWarning, match="serves this simulation only"):
+    with pytest.warns(UserWarning, match="hold for this simulation only"):
         assert tune_with(sim, blocks=(1,), limits=()).gain == 0.0
 
 

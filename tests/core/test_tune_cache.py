@@ -80,11 +80,12 @@ GOOD = {"threads": 8, "block": 64, "registers": None, "seconds_before": 1.0, "se
                 {"extra": 1},
             )
         ],
-        '{"format": 1, "settings": [{"threads": 8, "block": 64, "registers": null, "seconds_before": NaN, "seconds_after": 1}]}',
+        '{"format": 1, "settings": '
+        '[{"threads": 8, "block": 64, "registers": null, "seconds_before": NaN, "seconds_after": 1}]}',
     ],
     ids=lambda text: text[:40] or "empty",
 )
-def test_a_spoilt_file_is_ignored_with_a_warning_and_written_anew(folder: Path, content: str) -> None:
+def test_a_damaged_file_is_ignored_with_a_warning_and_replaced(folder: Path, content: str) -> None:
     folder.mkdir()
     (folder / "a.json").write_text(content)
     with pytest.warns(UserWarning, match=r"the tuning kept in .*a\.json is ignored: "):

@@ -1,4 +1,4 @@
-"""Worlds in files: found by path, run once, and named so that they are found again."""
+"""Worlds in files: lookup by path, execution once, and names that are valid in any folder."""
 
 from pathlib import Path
 

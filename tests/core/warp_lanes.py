@@ -1,4 +1,7 @@
-"""Runs the text of CUDA kernels without a GPU: the 32 threads of a warp in lockstep from one vote to the next, in any order in between."""
+"""Runs the text of CUDA kernels without a GPU.
+
+The 32 threads of a warp run in any order between two votes, and meet at each vote.
+"""
 
 from __future__ import annotations
 
@@ -95,7 +98,7 @@ class _Lanes(ast.NodeTransformer):
 def run_kernel(
     kernel: CompactionKernel, columns: dict[tuple[str, str], np.ndarray], num_worlds: int, order: random.Random
 ) -> None:
-    """Run one kernel of a settlement on the memory of ``columns``."""
+    """Run one kernel of a compaction on the memory of ``columns``."""
     text = "def kernel(thread, rows):\n" + "\n".join("    " + line for line in kernel.lines) + "\n    yield None"
     space: dict[str, Any] = {column_argument(c): Memory(columns[c]) for c in kernel.columns}
     space.update(get=_get, put=_put, wp=_Warp(), report_fault=lambda *facts: None, errors=None, offset=0, alarm=[0])
@@ -127,7 +130,9 @@ def _run_warp(threads: list[Any], order: random.Random) -> None:
         if all(each is None for each in met):
             return
         names = {each[0] for each in met if each is not None}
-        assert len(names) == 1 and None not in met and len(met) == WARP_SIZE, f"the threads of a warp part at {names}"
+        assert len(names) == 1 and None not in met and len(met) == WARP_SIZE, (
+            f"the threads of a warp diverge at {names}"
+        )
         answers = TOGETHER[names.pop()]([each[1:] for each in met])
 
 

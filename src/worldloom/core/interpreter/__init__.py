@@ -1,1 +1,1 @@
-"""The device 'python': a schedule run row by row in plain Python. It imports runtime and what is below."""
+"""The device ``python``: a schedule run row by row in plain Python. Imports runtime and the layers below."""

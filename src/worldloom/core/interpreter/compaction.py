@@ -1,4 +1,4 @@
-"""The interpreter's settlement of a population whose rows are those of the whole batch."""
+"""The interpreter's compaction of a pooled population, whose worlds share the rows of the batch."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from worldloom.core.model.population import DESPAWNED, ROW_WORLD, Population
-from worldloom.core.runtime.table import Column
+from worldloom.core.runtime.column import Column
 
 Array = np.ndarray[Any, Any]
 
@@ -15,51 +15,51 @@ Array = np.ndarray[Any, Any]
 def compact_pooled(
     population: Population, own: dict[str, Column], new: dict[str, Column], world: dict[str, Column], staged: int
 ) -> Array:
-    """Let those leave who leave, and the first ``staged`` of the new ones enter, as far as there is room.
+    """Remove despawned entities, and add the first ``staged`` spawned ones as far as capacity allows.
 
-    Who stays keeps a row; the new ones take what is left, world after world. Where more were to be noted than there are rows,
-    ``staged`` is larger than the batch, and none enters.
+    Survivors are placed first. Spawned entities take the remaining rows, in the order of their worlds. Where more
+    entities were spawned than there are rows, ``staged`` is larger than the batch, and none is added.
 
-    Returns how many did not fit, int32 of shape (num_worlds,).
+    Returns the number of entities that did not fit, int32 of shape (num_worlds,).
     """
     counts, firsts, pending, changed = (
         world[f"{population.table}__{n}"].values for n in ("count", "first", "pending", "changed")
     )
     batch = int(population.limit.batch or 0)
-    old = np.repeat(firsts, counts) + _places(counts)
-    stay = ~own[DESPAWNED].values[old]
+    old = np.repeat(firsts, counts) + _ranks(counts)
+    survives = ~own[DESPAWNED].values[old]
     own[DESPAWNED].values[old] = False
-    kept = np.bincount(np.repeat(np.arange(len(counts)), counts)[stay], minlength=len(counts))
-    wanted = np.minimum(pending, population.limit.per_world - kept)
-    room = batch - int(kept.sum()) if staged <= batch else 0
-    granted = np.clip(room - _before(wanted), 0, wanted)
-    first = _before(kept + granted)
+    survivors = np.bincount(np.repeat(np.arange(len(counts)), counts)[survives], minlength=len(counts))
+    requested = np.minimum(pending, population.limit.per_world - survivors)
+    free = batch - int(survivors.sum()) if staged <= batch else 0
+    added = np.clip(free - _exclusive_sum(requested), 0, requested)
+    first = _exclusive_sum(survivors + added)
 
-    comers = new[ROW_WORLD].values[: staged if staged <= batch else 0]
-    ordered = np.argsort(comers, kind="stable")  # new ones lie in the order in which they were spawned
-    rank = _places(np.bincount(comers, minlength=len(counts)))
-    enter = rank < granted[comers[ordered]]
-    homes = comers[ordered[enter]]
-    entered = first[homes] + kept[homes] + rank[enter]
+    spawned_in = new[ROW_WORLD].values[: staged if staged <= batch else 0]
+    by_world = np.argsort(spawned_in, kind="stable")  # within a world, in spawn order
+    rank = _ranks(np.bincount(spawned_in, minlength=len(counts)))
+    fits = rank < added[spawned_in[by_world]]
+    worlds = spawned_in[by_world[fits]]
+    added_rows = first[worlds] + survivors[worlds] + rank[fits]
 
-    stayed = np.repeat(first, kept) + _places(kept)
+    survivor_rows = np.repeat(first, survivors) + _ranks(survivors)
     for name, column in own.items():
         if name not in (DESPAWNED, ROW_WORLD):
-            column.values[stayed] = column.values[old[stay]]
-            column.values[entered] = new[name].values[ordered[enter]] if name in new else column.field.default
-    own[ROW_WORLD].values[: int((kept + granted).sum())] = np.repeat(np.arange(len(counts)), kept + granted)
-    lost: Array = pending - granted
-    firsts[:], counts[:], pending[:], changed[:] = first, kept + granted, 0, False
-    return lost
+            column.values[survivor_rows] = column.values[old[survives]]
+            column.values[added_rows] = new[name].values[by_world[fits]] if name in new else column.field.default
+    own[ROW_WORLD].values[: int((survivors + added).sum())] = np.repeat(np.arange(len(counts)), survivors + added)
+    dropped: Array = pending - added
+    firsts[:], counts[:], pending[:], changed[:] = first, survivors + added, 0, False
+    return dropped
 
 
-def _before(numbers: Array) -> Array:
-    """The sum of all numbers before each."""
-    found: Array = np.cumsum(numbers) - numbers
-    return found
+def _exclusive_sum(numbers: Array) -> Array:
+    """The exclusive prefix sum."""
+    sums: Array = np.cumsum(numbers) - numbers
+    return sums
 
 
-def _places(counts: Array) -> Array:
-    """0, 1, ... for each of the groups of ``counts`` elements, one after the other."""
-    found: Array = np.arange(int(counts.sum())) - np.repeat(_before(counts), counts)
-    return found
+def _ranks(counts: Array) -> Array:
+    """The index of each element in its group, for consecutive groups of ``counts`` elements."""
+    ranks: Array = np.arange(int(counts.sum())) - np.repeat(_exclusive_sum(counts), counts)
+    return ranks

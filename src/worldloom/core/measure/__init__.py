@@ -1,1 +1,1 @@
-"""Time per kernel and per system, tuning and explanations of one simulation. It imports runtime and what is below."""
+"""Profiles, traces, timings, tuning and explanations of a simulation. Imports runtime and the layers below."""

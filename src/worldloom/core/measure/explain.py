@@ -1,4 +1,4 @@
-"""What became of the systems: which share a kernel, which do not and why, and the bytes that this saves."""
+"""Explanations of fusion: which systems share a kernel, which do not and why, and the bytes that this saves."""
 
 from __future__ import annotations
 
@@ -27,14 +27,15 @@ class ExplainedKernel:
         phase: ``step`` or ``reset``.
         name: Its name in the generated code.
         systems: The systems that it runs, in order.
-        threads_per_world: How many threads each world has in it.
+        threads_per_world: Number of threads per world.
         loads, stores: The columns that every world loads and stores once, as ``Table.name``.
-        sometimes: The columns that only some worlds touch, such as those that begin a new episode.
-        bytes_read, bytes_written: Bytes per world and launch; what only some worlds move is left out.
-        reason: Why one of its systems did not join an earlier kernel.
-        threads: How many threads there are in all, where they are not counted by worlds.
-        stages: The same systems in the stages that the threads of a world run one after the other, waiting for each other in between.
-        waits: Why a system of each stage but the first waits.
+        sometimes: The columns that only some worlds access, such as those that begin a new episode.
+        bytes_read, bytes_written: Bytes per world and launch, without the accesses of only some worlds.
+        reason: Why one of its systems was not fused into an earlier kernel.
+        threads: Total number of threads, where it does not depend on the number of worlds.
+        stages: The same systems in the stages that the threads of a world run in order, with a barrier between two
+            stages.
+        waits: The reason for the barrier before each stage but the first.
         whose: The system that ``reason`` is about.
     """
 
@@ -60,15 +61,15 @@ class Explanation(Report):
 
     Attributes:
         env: The world's id.
-        kernels: The kernels of a step, then those of a reset, in the order they run in.
-        systems: How many systems a step runs, the engine's own included.
+        kernels: The kernels of a step, then those of a reset, in execution order.
+        systems: Number of systems in a step, including the engine's own.
         engine: The names of the engine's own systems.
         callables: Python callables between the kernels of a step.
         launches: Entries of a step that launch kernels of their own, whose bytes are not known.
         bytes_unfused: Bytes that a world moves per step with a kernel for each system.
-        bytes_fused: Bytes that a world moves per step as it is.
+        bytes_fused: Bytes that a world moves per step with the fused kernels.
         separate: For every kernel of a step but the first, one sentence on why it is a kernel of its own.
-        populations: Kinds whose number varies; their bytes are counted as if every place were taken.
+        populations: Kinds whose number varies; their bytes are counted at full capacity.
     """
 
     env: str
@@ -86,18 +87,15 @@ class Explanation(Report):
         from rich.console import Group
         from rich.text import Text
 
-        found = len([k for k in self.kernels if k.phase == "step"])
-        less = (
-            f" ({1 - self.bytes_fused / self.bytes_unfused:.0%} less)" if self.bytes_fused < self.bytes_unfused else ""
-        )
+        count = len([k for k in self.kernels if k.phase == "step"])
+        kernels = f"{count} kernel{'' if count == 1 else 's'}"
+        less = ""
+        if self.bytes_fused < self.bytes_unfused:
+            less = f" ({1 - self.bytes_fused / self.bytes_unfused:.0%} less)"
+        moved = f"{self.bytes_unfused:,} with a kernel for each system, {self.bytes_fused:,} as it is{less}"
         lines = [
-            Text(
-                f"{self.env}: the {self.systems} systems of a step run as {found} kernel{'' if found == 1 else 's'}.",
-                style="bold",
-            ),
-            Text(
-                f"Bytes per world and step: {self.bytes_unfused:,} with a kernel for each system, {self.bytes_fused:,} as it is{less}."
-            ),
+            Text(f"{self.env}: the {self.systems} systems of a step run as {kernels}.", style="bold"),
+            Text(f"Bytes per world and step: {moved}."),
         ]
         if self.populations:
             lines.append(Text(capacity_note(self.populations)))
@@ -106,19 +104,22 @@ class Explanation(Report):
         if self.launches:
             lines.append(Text(f"Launches of kernels of their own in a step: {', '.join(self.launches)}."))
         for kernel in self.kernels:
-            lines += [Text(""), *self._of(kernel)]
+            lines += [Text(""), *self._kernel_lines(kernel)]
         return Group(*lines)
 
-    def _of(self, kernel: ExplainedKernel) -> list[Any]:
+    def _kernel_lines(self, kernel: ExplainedKernel) -> list[Any]:
         from rich.padding import Padding
         from rich.table import Table
         from rich.text import Text
 
-        threads = (
-            "one thread per world" if kernel.threads_per_world == 1 else f"{kernel.threads_per_world} threads per world"
-        )
-        threads = threads if kernel.threads is None else f"{kernel.threads:,} threads in all"
-        head = f"{kernel.name} ({kernel.phase}): {threads}, {kernel.bytes_read:,} B read, {kernel.bytes_written:,} B written per world"
+        if kernel.threads is not None:
+            threads = f"{kernel.threads:,} threads in all"
+        elif kernel.threads_per_world == 1:
+            threads = "one thread per world"
+        else:
+            threads = f"{kernel.threads_per_world} threads per world"
+        moved = f"{kernel.bytes_read:,} B read, {kernel.bytes_written:,} B written per world"
+        head = f"{kernel.name} ({kernel.phase}): {threads}, {moved}"
         grid = Table.grid(padding=(0, 2))
         grid.add_column(style="dim", no_wrap=True)
         grid.add_column(overflow="fold")
@@ -135,7 +136,7 @@ class Explanation(Report):
 
 
 def explain(simulation: Simulation) -> Explanation:
-    """Explain how the systems of ``simulation`` became kernels; an interpreted one is explained as it would be compiled."""
+    """Explain how the systems of ``simulation`` became kernels, or would become kernels where it is interpreted."""
     schedule, cuda = simulation.schedule, simulation.device.is_cuda
     program = simulation.program or generate(schedule, True, cuda, simulation.exact)
     kernels = [
@@ -162,7 +163,7 @@ def _is_engine(entry: ScheduleEntry) -> bool:
 
 
 def step_bytes(program: Program) -> int:
-    """Bytes that one world reads and writes in a step; what only some worlds move is left out."""
+    """Bytes that one world reads and writes in a step, without the accesses of only some worlds."""
     return sum(spec.bytes_read + spec.bytes_written for spec in _kernels(program.step))
 
 
@@ -172,25 +173,23 @@ def _kernels(entries: Iterable[Entry]) -> list[KernelSpec]:
 
 def _explained(schedule: Schedule, phase: str, spec: KernelSpec) -> ExplainedKernel:
     moved = {*spec.loads, *spec.stores}
-    shown = [c for c in spec.columns if c[0] not in schedule.scratch]
-    sometimes = [c for c in shown if c not in moved and schedule.field_of(c).role is not Role.CONFIG]
-    loads, stores, rare = (tuple(_name(c) for c in columns) for columns in (spec.loads, spec.stores, sometimes))
-    moved_bytes, parts = (spec.bytes_read, spec.bytes_written), spec.parts
-    stages, waits = tuple(part.labels for part in parts), tuple(f"{part.whose}: {part.reason}" for part in parts[1:])
+    columns = [c for c in spec.columns if c[0] not in schedule.scratch]
+    sometimes = [c for c in columns if c not in moved and schedule.field_of(c).role is not Role.CONFIG]
     return ExplainedKernel(
-        phase,
-        spec.name,
-        spec.labels,
-        spec.rows,
-        loads,
-        stores,
-        rare,
-        *moved_bytes,
-        spec.reason,
-        spec.total,
-        stages,
-        waits,
-        spec.whose,
+        phase=phase,
+        name=spec.name,
+        systems=spec.labels,
+        threads_per_world=spec.rows,
+        loads=tuple(map(_name, spec.loads)),
+        stores=tuple(map(_name, spec.stores)),
+        sometimes=tuple(map(_name, sometimes)),
+        bytes_read=spec.bytes_read,
+        bytes_written=spec.bytes_written,
+        reason=spec.reason,
+        threads=spec.total,
+        stages=tuple(part.labels for part in spec.parts),
+        waits=tuple(f"{part.whose}: {part.reason}" for part in spec.parts[1:]),
+        whose=spec.whose,
     )
 
 

@@ -1,4 +1,4 @@
-"""Timing kernels one by one, from the state that the worlds are in, which is put back."""
+"""Timing of single kernels from the current state of the worlds, which is restored."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import warp as wp
 
 from worldloom.core.base.capture import capture
 from worldloom.core.base.shards import WARP_LOCK, run_all
+from worldloom.core.runtime.column import Column
 from worldloom.core.runtime.executor import Executor, Launchable
-from worldloom.core.runtime.table import Column
 from worldloom.core.runtime.variants import LoadedKernel
 from worldloom.core.schedule.schedule import HostNode
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 Run = Callable[[], None]
 
 MIN_SAMPLE_S = 2e-3
-"""How long the launches of one measurement take at least, where there may be that many."""
+"""Minimum time of the launches of one measurement, unless their number reaches its limit."""
 
 
 class PreservedState:
-    """As a context: whatever happens to the columns and the faults of a simulation inside, they are as before afterwards."""
+    """A context manager that restores the columns and the faults of a simulation at its end."""
 
     def __init__(self, simulation: Simulation) -> None:
         self.simulation, self.pristine = simulation, simulation.pristine
         columns = [column.array for table in simulation.executor.tables.values() for column in table.columns.values()]
-        wp.synchronize_device(simulation.device)  # whatever stream the last step ran on
+        wp.synchronize_device(simulation.device)  # the last step may have run on any stream
         self.copies = [(array, wp.clone(array)) for array in (*columns, *simulation._fault_buffers)]
 
     def __enter__(self) -> PreservedState:
@@ -51,10 +51,10 @@ class PreservedState:
 
 
 class KernelTimer:
-    """Times the kernels of a simulation one by one, each from the state that the ones before it left.
+    """Times the kernels of a simulation one by one, each from the state that its predecessors left.
 
-    A fast kernel is recorded up to ``most`` times in a row, so that starting it costs next to nothing. Running it so often would
-    spoil the state: what it changed is put back, and it is run once for the ones after it.
+    A fast kernel is recorded up to ``most`` times in a row, so that the launch overhead is small. The columns that
+    these runs changed are restored, and the kernel runs once for its successors.
     """
 
     def __init__(self, simulation: Simulation, executor: Executor, most: int = 16) -> None:
@@ -68,48 +68,49 @@ class KernelTimer:
             for column in table.columns.values()
         }
 
-    def kernel(
-        self, spec: Launchable, ways: Sequence[LoadedKernel | None] = (None,), first: Run | None = None
+    def time_kernel(
+        self, spec: Launchable, variants: Sequence[LoadedKernel | None] = (None,), first: Run | None = None
     ) -> list[float]:
-        """Seconds per launch of a kernel, or of an entry that launches its own, for each way to run it.
+        """Seconds per launch of a kernel, or of a launch entry, for each of its variants.
 
         Args:
-            spec: The kernel or entry.
-            ways: Variants to launch, None for what the executor launches.
-            first: Launched before each launch, and timed with it: what makes the kernel do its work again.
+            spec: The kernel or launch entry.
+            variants: The variants to launch; None for the one that the executor launches.
+            first: Run before each launch and timed with it, so that the kernel has work again.
         """
         columns = [self.executor.tables[table][field] for table, field in spec.columns]
         self._copy(columns, save=True)
         once, seconds = self.record([(spec, None)], 1, first), []
         if spec.name not in self.launches:
-            single = min(self.timed(once) for _ in range(2))
+            single = min(self.time_run(once) for _ in range(2))
             self.launches[spec.name] = max(1, min(self.most, round(MIN_SAMPLE_S / max(single, 1e-9))))
             self._copy(columns, save=False)
         launches = self.launches[spec.name]
-        for way in ways:
-            seconds.append(self.timed(self.record([(spec, way)], launches, first)) / launches)
+        for variant in variants:
+            seconds.append(self.time_run(self.record([(spec, variant)], launches, first)) / launches)
             self._copy(columns, save=False)
         once()
         return seconds
 
-    def steps(self, specs: Iterable[Launchable], tuned: dict[str, LoadedKernel], steps: int) -> float:
-        """Seconds per step of all kernels of a step, run after each other; callables are left out."""
-        return self.timed(self.record([(spec, tuned.get(spec.name)) for spec in specs], steps)) / steps
+    def time_steps(self, specs: Iterable[Launchable], tuned: dict[str, LoadedKernel], steps: int) -> float:
+        """Seconds per step of all kernels of a step in order, without callables."""
+        return self.time_run(self.record([(spec, tuned.get(spec.name)) for spec in specs], steps)) / steps
 
-    def call(self, node: HostNode) -> float:
+    def time_call(self, node: HostNode) -> float:
         """Seconds of a callable of the schedule."""
-        return self.timed(functools.partial(node.call, self.simulation))
+        return self.time_run(functools.partial(node.call, self.simulation))
 
     def _copy(self, columns: list[Column], save: bool) -> None:
         for column in columns:
-            there, here = self.backups[column.name], column.array
-            wp.copy(there, here) if save else wp.copy(here, there)
+            backup, array = self.backups[column.name], column.array
+            wp.copy(backup, array) if save else wp.copy(array, backup)
 
     def record(
         self, kernels: list[tuple[Launchable, LoadedKernel | None]], launches: int, first: Run | None = None
     ) -> Run:
-        """``launches`` times all of ``kernels`` as one graph per shard; recorded once."""
-        key = (launches, first is None, *((spec.name, id(way and way[0]), way and way[1]) for spec, way in kernels))
+        """All ``kernels``, ``launches`` times, as one graph per shard, which is recorded once."""
+        variants = ((spec.name, id(variant and variant[0]), variant and variant[1]) for spec, variant in kernels)
+        key = (launches, first is None, *variants)
         if key not in self.recorded:
             graphs = []
             for shard in range(len(self.simulation.slices)):
@@ -117,15 +118,14 @@ class KernelTimer:
                     for _ in range(launches):
                         if first is not None:
                             first()
-                        for spec, way in kernels:
-                            self.executor.launch(spec, shard, ready=way)
+                        for spec, variant in kernels:
+                            self.executor.launch(spec, shard, ready=variant)
                 graphs.append(captured.graph)
-            self.recorded[key] = functools.partial(
-                run_all, [functools.partial(wp.capture_launch, graph) for graph in graphs], self.simulation.threads
-            )
+            runs: list[Run] = [functools.partial(wp.capture_launch, graph) for graph in graphs]
+            self.recorded[key] = functools.partial(run_all, runs, self.simulation.threads)
         return self.recorded[key]
 
-    def timed(self, run: Run) -> float:
+    def time_run(self, run: Run) -> float:
         """Seconds that ``run`` takes on the device."""
         if not self.device.is_cuda:
             start = time.perf_counter()

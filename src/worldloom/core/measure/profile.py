@@ -12,10 +12,11 @@ import warp as wp
 
 from worldloom.core.base.errors import InputError
 from worldloom.core.codegen.kernel_spec import KernelSpec
+from worldloom.core.codegen.program import Entry
 from worldloom.core.measure import trace
 from worldloom.core.measure.kernel_timer import PreservedState
 from worldloom.core.measure.report import Report, capacity_note, format_seconds
-from worldloom.core.measure.timing import check_compiled, copy_bandwidth, time_entries, time_systems
+from worldloom.core.measure.timing import SystemTime, check_compiled, copy_bandwidth, time_entries, time_systems
 from worldloom.core.model.launch import LaunchNode
 from worldloom.core.schedule.schedule import FINISHED, RESETTING
 
@@ -27,17 +28,17 @@ ROUNDS = 5
 
 @dataclass(frozen=True)
 class Cost:
-    """What one kernel, or one system alone, costs per step.
+    """The cost of one kernel, or of one system alone, per step.
 
     Attributes:
         name: The kernel, the system with the kind of entity that it runs over, the launch, or the callable.
         systems: The systems that a kernel runs, in order.
-        engine: Whether it is a system of the engine's own.
+        engine: Whether it is a system of the engine.
         on_reset: Whether it runs only for worlds that begin a new episode.
-        seconds: Time per step, in all worlds together.
-        share: Part of the time of all of its like, 0 to 1.
-        bytes_read, bytes_written: Bytes per world and step; what only some worlds move is left out.
-        bandwidth_share: The bytes moved per second as a part of what a large copy moves. What lies in caches can exceed 1.
+        seconds: Time per step of all worlds.
+        share: Fraction of the time of all kernels, or of all systems, 0 to 1.
+        bytes_read, bytes_written: Bytes per world and step, without the accesses of only some worlds.
+        bandwidth_share: Bytes moved per second relative to a large copy. It can exceed 1 where data lies in caches.
     """
 
     name: str
@@ -53,16 +54,16 @@ class Cost:
 
 @dataclass(frozen=True)
 class Profile(Report):
-    """Where the time of a step goes.
+    """The time of a step, per kernel and per system.
 
     Attributes:
-        env, device, num_worlds, steps: What was measured, where, for how many worlds, and over how many steps.
-        seconds_per_step: One step as users get it, callables included.
-        bandwidth: Bytes per second of a large copy on this device, read plus written, measured beside.
-        kernels: The kernels, launches and callables of a step, in the order they run in.
+        env, device, num_worlds, steps: The world, the device, the number of worlds and the number of steps.
+        seconds_per_step: Time of one call of ``Simulation.step``, including callables.
+        bandwidth: Bytes per second of a large copy on this device, read plus written, measured at the same time.
+        kernels: The kernels, launches and callables of a step, in execution order.
         systems: Every system alone, in a kernel of its own: together they take longer than the fused kernels.
-        events: When each kernel ran, step by step.
-        populations: Kinds whose number varies; their bytes are counted as if every place were taken.
+        events: The trace of the kernels of all steps.
+        populations: Kinds whose number varies; their bytes are counted at full capacity.
     """
 
     env: str
@@ -78,14 +79,12 @@ class Profile(Report):
 
     def as_dict(self) -> dict[str, Any]:
         """Everything but the events, as plain values."""
-        plain = {
-            name: getattr(self, name)
-            for name in ("env", "device", "num_worlds", "steps", "seconds_per_step", "bandwidth")
-        }
-        return {**plain, "kernels": [asdict(k) for k in self.kernels], "systems": [asdict(s) for s in self.systems]}
+        names = ("env", "device", "num_worlds", "steps", "seconds_per_step", "bandwidth")
+        costs = {"kernels": [asdict(k) for k in self.kernels], "systems": [asdict(s) for s in self.systems]}
+        return {**{name: getattr(self, name) for name in names}, **costs}
 
     def save_trace(self, path: str | Path) -> None:
-        """Write the events as a Chrome trace, which ui.perfetto.dev and chrome://tracing show."""
+        """Write the events as a Chrome trace for ui.perfetto.dev or chrome://tracing."""
         what = f"{self.env}: {self.num_worlds:,} worlds on {self.device}"
         trace.save(trace.chrome_trace(self.events, what, self.device.startswith("cuda")), path)
 
@@ -94,30 +93,28 @@ class Profile(Report):
         from rich.text import Text
 
         rate = self.num_worlds / self.seconds_per_step
-        head = f"{self.env}: {self.num_worlds:,} worlds on {self.device}, {format_seconds(self.seconds_per_step)} per step, {rate:,.0f} world steps per second"
-        foot = (
-            f"Bytes are per world and step; of the bandwidth: a large copy moves {self.bandwidth / 1e9:,.0f} GB/s here."
-        )
+        speed = f"{format_seconds(self.seconds_per_step)} per step, {rate:,.0f} world steps per second"
+        copy = f"a large copy moves {self.bandwidth / 1e9:,.0f} GB/s here"
+        systems = format_seconds(sum(system.seconds for system in self.systems))
         return Group(
-            Text(head, style="bold"),
+            Text(f"{self.env}: {self.num_worlds:,} worlds on {self.device}, {speed}", style="bold"),
             self._table("kernel", self.kernels),
             self._table("system, alone", self.systems),
-            Text(foot),
+            Text(f"Bytes are per world and step; of the bandwidth: {copy}."),
             *([Text(capacity_note(self.populations))] if self.populations else []),
-            Text(self._between()),
-            Text(
-                f"Each system is timed alone, in a kernel of its own: together they take {format_seconds(sum(s.seconds for s in self.systems))}."
-            ),
+            Text(self._overhead()),
+            Text(f"Each system is timed alone, in a kernel of its own: together they take {systems}."),
         )
 
-    def _between(self) -> str:
-        """How the kernels' times and that of a step go together."""
+    def _overhead(self) -> str:
+        """The times of the kernels compared with the time of a step."""
         kernels = sum(kernel.seconds for kernel in self.kernels)
-        said = f"The kernels, timed one by one, take {format_seconds(kernels)}"
+        sentence = f"The kernels, timed one by one, take {format_seconds(kernels)}"
         if kernels >= self.seconds_per_step:
-            return f"{said}."
+            return f"{sentence}."
         rest = format_seconds(self.seconds_per_step - kernels)
-        return f"{said}; the other {rest} of a step go to handing in actions, starting kernels, waiting for the slowest thread, and colder caches."
+        causes = "copying actions, launching kernels, waiting for the slowest thread, and colder caches"
+        return f"{sentence}; the other {rest} of a step are spent on {causes}."
 
     def _table(self, title: str, costs: Sequence[Cost]) -> Any:
         from rich import box
@@ -129,17 +126,17 @@ class Profile(Report):
         for heading in ("time", "share", "read", "written", "of bandwidth"):
             table.add_column(heading, justify="right", no_wrap=True)
         for cost in costs:
-            mine = [name for name in cost.systems if "(" in name] or list(cost.systems)
-            name = f"{cost.name}: {', '.join(dict.fromkeys(mine))}" if cost.systems else cost.name
+            labels = [name for name in cost.systems if "(" in name] or list(cost.systems)
+            name = f"{cost.name}: {', '.join(dict.fromkeys(labels))}" if cost.systems else cost.name
             moved = (f"{cost.bytes_read:,} B", f"{cost.bytes_written:,} B", f"{cost.bandwidth_share:.1%}")
-            known = cost.bytes_read or cost.bytes_written  # kernels of somebody else do not tell
+            known = cost.bytes_read or cost.bytes_written  # unknown for launches
             numbers = (format_seconds(cost.seconds), f"{cost.share:.1%}", *(moved if known else ("-", "-", "-")))
             table.add_row(name, "reset" if cost.on_reset else "step", *numbers, style="dim" if cost.engine else None)
         return table
 
 
 def progress_total(steps: int) -> int:
-    """How much progress a profile of ``steps`` steps tells of: the steps, the rounds of kernels and systems, and the copy."""
+    """Number of progress reports of a profile: the steps, the rounds of kernels and systems, and the copy."""
     return steps + 2 * ROUNDS + 1
 
 
@@ -149,7 +146,7 @@ def profile(
     actions: Sequence[Any] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Profile:
-    """Profile ``steps`` steps of a simulation, and leave its columns as they were."""
+    """Profile ``steps`` steps of a simulation, and restore its columns."""
     if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:
         raise InputError(f"a profile takes a whole number of steps, 1 or more, not {steps!r}")
     check_compiled(simulation)
@@ -169,58 +166,51 @@ def profile(
     kernel_times = time_entries(simulation, simulation.executor, ROUNDS, on_progress)
     bandwidth = copy_bandwidth(simulation.device, simulation.threads)
     on_progress()
-    whole = sum(kernel_times) or 1.0
+    bytes_per_second = bandwidth / simulation.num_worlds  # per world
+    return Profile(
+        env=simulation.definition.id,
+        device=simulation.device.alias,
+        num_worlds=simulation.num_worlds,
+        steps=steps,
+        seconds_per_step=seconds,
+        bandwidth=bandwidth,
+        kernels=_kernel_costs(simulation.program.step, kernel_times, bytes_per_second),
+        systems=_system_costs(time_systems(simulation, ROUNDS, on_progress), bytes_per_second),
+        events=tuple(events),
+        populations=tuple(simulation.definition.populations),
+    )
 
-    def of_bandwidth(moved: int, taken: float) -> float:
-        return moved * simulation.num_worlds / taken / bandwidth if taken else 0.0
 
-    kernels = []
-    for entry, taken in zip(simulation.program.step, kernel_times, strict=True):
+def _kernel_costs(entries: Sequence[Entry], seconds: Sequence[float], bandwidth: float) -> tuple[Cost, ...]:
+    """The costs of the entries of a step. ``bandwidth`` is in bytes per second and world."""
+    total = sum(seconds) or 1.0
+    costs = []
+    for entry, time_s in zip(entries, seconds, strict=True):
+        share = time_s / total
         if isinstance(entry, KernelSpec):
             moved = entry.bytes_read, entry.bytes_written
-            kernels.append(
-                Cost(
-                    entry.name,
-                    entry.labels,
-                    False,
-                    False,
-                    taken,
-                    taken / whole,
-                    *moved,
-                    of_bandwidth(sum(moved), taken),
-                )
-            )
+            of_bandwidth = _bandwidth_share(sum(moved), time_s, bandwidth)
+            costs.append(Cost(entry.name, entry.labels, False, False, time_s, share, *moved, of_bandwidth))
         else:
             on_reset = isinstance(entry, LaunchNode) and entry.mask in (FINISHED, RESETTING)
             engine = isinstance(entry, LaunchNode) and entry.engine
-            kernels.append(Cost(entry.label, (), engine, on_reset, taken, taken / whole, 0, 0, 0.0))
-    systems = [
-        Cost(
-            s.name,
-            (),
-            s.engine,
-            s.on_reset,
-            s.seconds,
-            s.share,
-            s.bytes_read,
-            s.bytes_written,
-            of_bandwidth(s.bytes_read + s.bytes_written, s.seconds),
-        )
-        for s in time_systems(simulation, ROUNDS, on_progress)
-    ]
-    device = simulation.device.alias
-    return Profile(
-        simulation.definition.id,
-        device,
-        simulation.num_worlds,
-        steps,
-        seconds,
-        bandwidth,
-        tuple(kernels),
-        tuple(systems),
-        tuple(events),
-        tuple(simulation.definition.populations),
-    )
+            costs.append(Cost(entry.label, (), engine, on_reset, time_s, share, 0, 0, 0.0))
+    return tuple(costs)
+
+
+def _system_costs(systems: Sequence[SystemTime], bandwidth: float) -> tuple[Cost, ...]:
+    """The costs of the systems alone. ``bandwidth`` is in bytes per second and world."""
+    costs = []
+    for system in systems:
+        moved = system.bytes_read, system.bytes_written
+        of_bandwidth = _bandwidth_share(sum(moved), system.seconds, bandwidth)
+        kind = (system.engine, system.on_reset)
+        costs.append(Cost(system.name, (), *kind, system.seconds, system.share, *moved, of_bandwidth))
+    return tuple(costs)
+
+
+def _bandwidth_share(moved: int, seconds: float, bandwidth: float) -> float:
+    return moved / seconds / bandwidth if seconds else 0.0
 
 
 def _seconds_per_step(simulation: Simulation, steps: int, actions: Sequence[Any] | None) -> float:

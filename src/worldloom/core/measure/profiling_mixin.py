@@ -1,41 +1,36 @@
-"""What a simulation can say about itself: how its systems became kernels, what they cost, and what would make them faster."""
+"""Measurements of a simulation: how its systems became kernels, what they cost, and which settings are fastest."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from worldloom.core.base.errors import InputError
+from worldloom.core.runtime.simulation_part import SimulationPart
 
 if TYPE_CHECKING:
     from worldloom.core.measure.explain import Explanation
     from worldloom.core.measure.profile import Profile
     from worldloom.core.measure.tune import Tuning
-    from worldloom.core.simulation import Simulation
 
 
-class ProfilingMixin:
-    """The part of a simulation that explains, tunes and profiles it. Each is imported when it is first asked for."""
-
-    def _simulation(self) -> Simulation:
-        simulation = cast("Simulation", self)
-        simulation._check_open()
-        return simulation
+class ProfilingMixin(SimulationPart):
+    """The part of a simulation that explains, tunes and profiles it. Each module is imported on first use."""
 
     def explain(self) -> Explanation:
-        """What was fused and what was not, with the reason, and the bytes that a step moves. Print it."""
+        """Which systems were fused and which were not, with the reason, and the bytes that a step moves. Print it."""
         from worldloom.core.measure.explain import explain
 
         return explain(self._simulation())
 
     def tune(self, progress: Callable[[int, int], None] | None = None) -> Tuning:
-        """Find the block size and register limit of each kernel that this GPU runs fastest, use them, and remember them on disk.
+        """Find the fastest block size and register limit of each kernel on this GPU, use them, and store them on disk.
 
-        The kernels run from the state that the worlds are in, which is put back: tune in the middle of episodes. On the CPU
-        there is nothing to choose.
+        The kernels run from the current state, which is restored afterwards: tune in the middle of episodes. On the CPU
+        there is nothing to tune.
 
         Args:
-            progress: Told how much is done, of how much in all.
+            progress: Called with the amount done and the total.
         """
         from worldloom.core.measure.tune import tune
 
@@ -45,14 +40,15 @@ class ProfilingMixin:
     def profile(
         self, steps: int = 100, actions: Sequence[Any] | None = None, progress: Callable[[int, int], None] | None = None
     ) -> Profile:
-        """Measure where the time of a step goes: per kernel and per system, with the bytes they move. Print it, or save its trace.
+        """Measure the time of a step per kernel and per system, with the bytes that they move.
 
-        It takes real steps, callables of the schedule included, and then puts all columns back as they were.
+        Print the result, or save its trace. It takes real steps, including the callables of the schedule, and then
+        restores all columns.
 
         Args:
-            steps: How many steps the trace holds.
-            actions: What is handed to :meth:`step`, by turns; None leaves the actions as they lie in the columns.
-            progress: Told how much is done, of how much in all.
+            steps: Number of steps in the trace.
+            actions: Arguments of :meth:`step`, used in rotation; None keeps the actions in the columns.
+            progress: Called with the amount done and the total.
         """
         from worldloom.core.measure.profile import profile
 
@@ -60,6 +56,6 @@ class ProfilingMixin:
         return profile(self._simulation(), steps, actions, progress)
 
     def _check_not_recorded(self, what: str) -> None:
-        """Steps that are taken only to be measured have no place in a recording."""
+        """Steps that are taken only for a measurement must not be recorded."""
         if self._simulation().recorder is not None:
             raise InputError(f"a simulation that is being recorded cannot be {what}: stop the recording first")

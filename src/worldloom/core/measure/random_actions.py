@@ -15,9 +15,10 @@ Array = np.ndarray[Any, Any]
 
 
 def random_action(space: Space, shape: tuple[int, ...], generator: np.random.Generator) -> Array:
-    """Random actions for a column of ``shape``, in the column's own type.
+    """Random actions for a column of ``shape``, in the column's type.
 
-    A box without bounds gets normally distributed numbers; one with a single bound, exponentially distributed ones from there.
+    A box without bounds gets normally distributed numbers. One with a single bound gets numbers with exponentially
+    distributed distances from it.
     """
     if isinstance(space, Discrete):
         return generator.integers(0, space.n, shape, dtype=np.int32)
@@ -27,15 +28,15 @@ def random_action(space: Space, shape: tuple[int, ...], generator: np.random.Gen
 
 
 def _random_box(space: Box, shape: tuple[int, ...], generator: np.random.Generator) -> Array:
-    least, greatest = (np.asarray(bound) for bound in (space.low, space.high))
-    low, high = np.isfinite(least), np.isfinite(greatest)
-    if low.all() and high.all():
-        return generator.uniform(least, greatest, shape)
-    away = generator.exponential(size=shape) if low.any() or high.any() else generator.standard_normal(shape)
-    beyond = np.where(low, least, 0.0) + away, np.where(high, greatest, 0.0) - away
-    return np.where(
-        low & high, np.clip(beyond[0], least, greatest), np.where(low, beyond[0], np.where(high, beyond[1], away))
-    )
+    low, high = (np.asarray(bound) for bound in (space.low, space.high))
+    has_low, has_high = np.isfinite(low), np.isfinite(high)
+    if has_low.all() and has_high.all():
+        return generator.uniform(low, high, shape)
+    bounded = has_low.any() or has_high.any()
+    distance = generator.exponential(size=shape) if bounded else generator.standard_normal(shape)
+    above, below = np.where(has_low, low, 0.0) + distance, np.where(has_high, high, 0.0) - distance
+    one_sided = np.where(has_low, above, np.where(has_high, below, distance))
+    return np.where(has_low & has_high, np.clip(above, low, high), one_sided)
 
 
 def random_actions(simulation: Simulation, generator: np.random.Generator) -> dict[str, Array]:

@@ -1,4 +1,4 @@
-"""Reports for people: whatever rich can show, as plain text too."""
+"""Reports for the terminal, with rich or as plain text."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 WIDTH = 140
-"""Characters per line of a report that is turned into plain text."""
+"""Characters per line of a report in plain text."""
 
 
 class Report:
-    """What an engine's answer derives from to be printed: ``print(answer)`` gives text, a console of rich's gives colours."""
+    """Base class of printable results: ``print(report)`` gives plain text, a rich console gives colours."""
 
     def __rich__(self) -> Any:
         raise NotImplementedError
@@ -25,7 +25,7 @@ class Report:
 
 
 def format_seconds(seconds: float) -> str:
-    """A time for people: ``2.3 µs``, ``1.7 ms``, ``4.0 s``."""
+    """A time in readable units: ``2.3 µs``, ``1.7 ms``, ``4.0 s``."""
     for unit, size in (("s", 1.0), ("ms", 1e-3)):
         if seconds >= size:
             return f"{seconds / size:.3g} {unit}"
@@ -33,5 +33,6 @@ def format_seconds(seconds: float) -> str:
 
 
 def capacity_note(populations: Sequence[str]) -> str:
-    """How to read the bytes of a world with populations."""
-    return f"Bytes of {', '.join(populations)} are counted as if every place were taken, so they can exceed what is moved, and the bandwidth."
+    """A note on the bytes of a world with populations."""
+    counted = f"Bytes of {', '.join(populations)} are counted as if every place were taken"
+    return f"{counted}, so they can exceed what is moved, and the bandwidth."

@@ -1,4 +1,4 @@
-"""How fast worlds run: whole steps of several contenders in turn, and the systems of one step each alone."""
+"""Timings: the step rates of several contenders in turn, and the time of each system of a step alone."""
 
 from __future__ import annotations
 
@@ -21,44 +21,43 @@ from worldloom.core.measure.kernel_timer import KernelTimer, PreservedState
 from worldloom.core.measure.random_actions import random_actions
 from worldloom.core.model.launch import LaunchNode
 from worldloom.core.runtime.executor import Executor
-from worldloom.core.schedule.schedule import FINISHED, RESETTING, HostNode, SystemNode
+from worldloom.core.schedule.schedule import FINISHED, RESETTING, Entry, HostNode, SystemNode
 
 if TYPE_CHECKING:
     from worldloom.core.simulation import Simulation
 
 NUM_ACTION_SETS = 8
-"""How many arrays of actions are made beforehand and handed in by turns, so that making them is not timed."""
+"""Number of action arrays that are made in advance and used in rotation, so that making them is not timed."""
 
 Run = Callable[[int], None]
-"""Takes a number of steps, and returns when they are done."""
+"""Takes a number of steps, and returns after the device has finished them."""
 
 
 def make_actions(simulation: Simulation, seed: int = 0) -> list[Any]:
-    """ROTATED sets of random actions as ``Simulation.step`` takes them: NumPy arrays on the CPU, PyTorch tensors on a GPU.
+    """``NUM_ACTION_SETS`` sets of random actions for ``Simulation.step``: NumPy arrays, or PyTorch tensors on a GPU.
 
-    A world with one action component gets arrays, one with several mappings, and one with none gets None.
+    A world with one action component gets arrays, one with several gets mappings, and one without gets None.
     """
     generator = np.random.default_rng(seed)
-    made: list[Any] = []
+    sets: list[Any] = []
     for _ in range(NUM_ACTION_SETS):
         actions: dict[str, Any] = dict(random_actions(simulation, generator))
         if simulation.device.is_cuda:
             import torch
 
-            actions = {
-                name: torch.from_numpy(values).to(str(simulation.device.alias)) for name, values in actions.items()
-            }
-        made.append(next(iter(actions.values())) if len(actions) == 1 else actions or None)
-    return made
+            device = str(simulation.device.alias)
+            actions = {name: torch.from_numpy(values).to(device) for name, values in actions.items()}
+        sets.append(next(iter(actions.values())) if len(actions) == 1 else actions or None)
+    return sets
 
 
 def step_runner(simulation: Simulation, actions: Sequence[Any]) -> Run:
-    """Steps ``simulation`` with ``actions`` by turns, through its public interface, and waits for the device at the end."""
+    """A function that steps ``simulation`` with ``actions`` in rotation, and synchronizes the device at the end."""
 
     def run(steps: int) -> None:
-        step, places = simulation.step, len(actions)
+        step, sets = simulation.step, len(actions)
         for number in range(steps):
-            step(actions[number % places])
+            step(actions[number % sets])
         wp.synchronize_device(simulation.device)
 
     return run
@@ -67,12 +66,12 @@ def step_runner(simulation: Simulation, actions: Sequence[Any]) -> Run:
 def median_rates(contenders: Mapping[str, Run], seconds: float, rounds: int = 7) -> dict[str, float]:
     """Steps per second of each contender: the median of ``rounds`` short slices.
 
-    Contenders take turns within a round, so that whatever else the machine does slows all of them alike. The first slices
-    warm up and are not counted.
+    Contenders take turns within a round, so that other load on the machine affects them equally. The first slices are a
+    warm-up and are not counted.
 
     Args:
-        contenders: What to time, by name.
-        seconds: About how long all of it takes.
+        contenders: The functions to time, by name.
+        seconds: Approximate total time.
         rounds: Slices per contender.
     """
     slice_s = seconds / ((rounds + 1) * len(contenders))
@@ -81,7 +80,7 @@ def median_rates(contenders: Mapping[str, Run], seconds: float, rounds: int = 7)
     for _ in range(rounds):
         for name, run in contenders.items():
             rates[name].append(steps[name] / _seconds(run, steps[name]))
-    return {name: statistics.median(found) for name, found in rates.items()}
+    return {name: statistics.median(samples) for name, samples in rates.items()}
 
 
 def _seconds(run: Run, steps: int) -> float:
@@ -91,26 +90,26 @@ def _seconds(run: Run, steps: int) -> float:
 
 
 def _steps_within(run: Run, slice_s: float) -> int:
-    """How many steps take about ``slice_s`` seconds."""
+    """Number of steps that take about ``slice_s`` seconds."""
     run(1)
     steps = 1
-    while (taken := _seconds(run, steps)) < slice_s / 4:
+    while (seconds := _seconds(run, steps)) < slice_s / 4:
         steps *= 2
-    return max(1, round(steps * slice_s / taken))
+    return max(1, round(steps * slice_s / seconds))
 
 
 @dataclass(frozen=True)
 class SystemTime:
-    """What one system costs per step.
+    """The cost of one system per step.
 
     Attributes:
         name: The system, and the kind of entity it runs over.
-        engine: Whether it is the engine's own, and not of the world.
+        engine: Whether it belongs to the engine, and not to the world.
         on_reset: Whether it runs only for worlds that begin a new episode.
-        seconds: Time per step, in all worlds together.
-        share: Part of the time of all systems, 0 to 1.
-        world_steps_per_second: Worlds times steps per second, if there were only this system.
-        bytes_read, bytes_written: Bytes moved per world and step; what only some worlds move is left out.
+        seconds: Time per step of all worlds.
+        share: Fraction of the time of all systems, 0 to 1.
+        world_steps_per_second: Worlds times steps per second with this system alone.
+        bytes_read, bytes_written: Bytes moved per world and step, without the accesses of only some worlds.
     """
 
     name: str
@@ -124,7 +123,7 @@ class SystemTime:
 
 
 def check_compiled(simulation: Simulation) -> None:
-    """InputError where a simulation has no kernels that could be timed."""
+    """InputError where a simulation has no compiled kernels."""
     if simulation.interpreted:
         raise InputError("interpreted systems are not timed: use device 'cpu' or 'cuda:0'")
 
@@ -132,72 +131,70 @@ def check_compiled(simulation: Simulation) -> None:
 def time_systems(
     simulation: Simulation, rounds: int = 5, on_progress: Callable[[], None] = lambda: None
 ) -> list[SystemTime]:
-    """Time every system of a simulation alone, unfused, from the state that it is in, which is put back.
+    """Time every system of a simulation alone, unfused, from the current state, which is restored.
 
     Args:
-        simulation: Best in the middle of its episodes.
-        rounds: Measurements, a step apart, of which the median counts.
-        tell: Called after each round.
+        simulation: The simulation, ideally in the middle of its episodes.
+        rounds: Measurements, one step apart, of which the median is taken.
+        on_progress: Called after each round.
     """
     check_compiled(simulation)
     program = generate(simulation.schedule, False, simulation.device.is_cuda, simulation.exact)
-    return _merge(
-        simulation, program, time_entries(simulation, Executor(simulation, program, tuned=False), rounds, on_progress)
-    )
+    executor = Executor(simulation, program, tuned=False)
+    return _merge(simulation, program, time_entries(simulation, executor, rounds, on_progress))
 
 
 def time_entries(
     simulation: Simulation, executor: Executor, rounds: int, on_progress: Callable[[], None]
 ) -> list[float]:
-    """Median seconds of each entry of the step of ``executor``, kernels, launches and callables, in the order they run in."""
+    """Median seconds of each entry of the step of ``executor``: kernels, launches and callables in execution order."""
     entries = executor.program.step
-    taken = [[] for _ in entries]  # type: list[list[float]]
+    samples: list[list[float]] = [[] for _ in entries]
     with PreservedState(simulation):
-        clock = KernelTimer(simulation, executor)
+        timer = KernelTimer(simulation, executor)
         for _ in range(rounds):
-            for place, entry in enumerate(entries):
-                taken[place].append(clock.call(entry) if isinstance(entry, HostNode) else clock.kernel(entry)[0])
+            for times, entry in zip(samples, entries, strict=True):
+                times.append(timer.time_call(entry) if isinstance(entry, HostNode) else timer.time_kernel(entry)[0])
             on_progress()
-    return [statistics.median(found) for found in taken]
+    return [statistics.median(times) for times in samples]
 
 
 def _merge(simulation: Simulation, program: Program, seconds: list[float]) -> list[SystemTime]:
-    """One entry per system, with the times of all its places in the step added up."""
+    """One entry per system, with the sum of the times of all its occurrences in the step."""
     totals: dict[tuple[str, bool, bool], list[float]] = {}
-    begun = itertools.accumulate(not isinstance(entry, KernelSpec) or entry.first_of_entry for entry in program.step)
-    nodes = [simulation.schedule.step[place - 1] for place in begun]
-    for node, entry, taken in zip(nodes, program.step, seconds, strict=True):
-        name = node.label
-        engine = (
-            node.system.engine
-            if isinstance(node, SystemNode)
-            else node.engine
-            if isinstance(node, LaunchNode)
-            else not isinstance(node, HostNode)
-        )
+    counts = itertools.accumulate(not isinstance(entry, KernelSpec) or entry.first_of_entry for entry in program.step)
+    nodes = [simulation.schedule.step[count - 1] for count in counts]
+    for node, entry, time_s in zip(nodes, program.step, seconds, strict=True):
         on_reset = isinstance(node, (SystemNode, LaunchNode)) and node.mask in (FINISHED, RESETTING)
         moved = (entry.bytes_read, entry.bytes_written) if isinstance(entry, KernelSpec) else (0, 0)
-        total = totals.setdefault((name, engine, on_reset), [0.0, 0, 0])
-        for place, value in enumerate((taken, *moved)):
-            total[place] += value
+        total = totals.setdefault((node.label, _is_engine(node), on_reset), [0.0, 0, 0])
+        for index, value in enumerate((time_s, *moved)):
+            total[index] += value
     whole = sum(seconds) or 1.0
     return [
         SystemTime(
-            name,
-            engine,
-            on_reset,
-            taken,
-            taken / whole,
-            simulation.num_worlds / taken if taken else 0.0,
-            int(read),
-            int(written),
+            name=name,
+            engine=engine,
+            on_reset=on_reset,
+            seconds=time_s,
+            share=time_s / whole,
+            world_steps_per_second=simulation.num_worlds / time_s if time_s else 0.0,
+            bytes_read=int(read),
+            bytes_written=int(written),
         )
-        for (name, engine, on_reset), (taken, read, written) in totals.items()
+        for (name, engine, on_reset), (time_s, read, written) in totals.items()
     ]
 
 
+def _is_engine(node: Entry) -> bool:
+    """Whether an entry of a schedule belongs to the engine."""
+    if isinstance(node, SystemNode):
+        return node.system.engine
+    return node.engine if isinstance(node, LaunchNode) else not isinstance(node, HostNode)
+
+
 def copy_bandwidth(device: wp.Device, threads: int = 1, repeats: int = 7) -> float:
-    """Bytes per second of a large copy on a device, bytes read plus bytes written; on the CPU with ``threads`` threads."""
+    """Bytes per second, read plus written, of a large copy on a device; on the CPU with ``threads`` threads."""
     size = min(2**30, device.free_memory // 8) if device.is_cuda else 2**26
     source, target = (wp.zeros(size, dtype=wp.uint8, device=device) for _ in range(2))
     if device.is_cuda:
@@ -205,11 +202,11 @@ def copy_bandwidth(device: wp.Device, threads: int = 1, repeats: int = 7) -> flo
     else:
         parts = zip(np.array_split(target.numpy(), threads), np.array_split(source.numpy(), threads), strict=True)
         copy = functools.partial(run_all, [functools.partial(np.copyto, *part) for part in parts])
-    taken = []
+    times = []
     for _ in range(repeats + 1):
         wp.synchronize_device(device)
         start = time.perf_counter()
         copy()
         wp.synchronize_device(device)
-        taken.append(time.perf_counter() - start)
-    return 2 * size / statistics.median(taken[1:])
+        times.append(time.perf_counter() - start)
+    return 2 * size / statistics.median(times[1:])

@@ -1,4 +1,4 @@
-"""A recorded timeline of steps, one event per launch, and the Chrome trace file that Perfetto shows it from."""
+"""Traces: a timeline of steps with one event per launch, and its Chrome trace file for Perfetto."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TraceEvent:
-    """One launch of a kernel, or of an entry that launches its own, for the worlds of one shard, or one call of a callable.
+    """One launch of a kernel or of a launch entry for the worlds of one shard, or one call of a callable.
 
     Attributes:
         name: The kernel, the launch, or the callable.
         systems: The systems that it ran, or the launch itself; none for a callable.
-        step: The step, counted from 0 in the recording.
-        shard: The CPU thread that ran it, counted from 0; 0 on a GPU.
-        start, seconds: When it began, from the beginning of the recording, and how long it took.
-        bytes: Bytes of columns that it moved; what only some worlds move is left out.
+        step: The step, counted from 0 in the trace.
+        shard: The shard of the worlds, counted from 0; 0 on a GPU.
+        start, seconds: Its start, relative to the start of the trace, and its duration.
+        bytes: Bytes of columns that it moved, without the accesses of only some worlds.
     """
 
     name: str
@@ -53,19 +53,22 @@ def record(
     actions: Sequence[Any] | None = None,
     on_progress: Callable[[], None] = lambda: None,
 ) -> list[TraceEvent]:
-    """Take ``steps`` steps and write down when each kernel ran. ``actions`` are handed in by turns; ``tell`` is called after each step."""
-    recorder = _CudaTracer(simulation) if simulation.device.is_cuda else _CpuTracer(simulation)
-    recorder.prepare(steps)
+    """Take ``steps`` steps and time each kernel.
+
+    ``actions`` are used in rotation. ``on_progress`` is called after each step.
+    """
+    tracer = _CudaTracer(simulation) if simulation.device.is_cuda else _CpuTracer(simulation)
+    tracer.prepare(steps)
     for step in range(steps):
         if actions is not None:
             simulation._assign_actions(actions[step % len(actions)])
-        recorder.step(step)
+        tracer.step(step)
         on_progress()
-    return recorder.events()
+    return tracer.events()
 
 
 class _Tracer:
-    """What the recorders of both kinds of device share."""
+    """Base class of the tracers of both kinds of device."""
 
     def __init__(self, simulation: Simulation) -> None:
         assert simulation.program is not None
@@ -82,14 +85,14 @@ class _Tracer:
         return TraceEvent(entry.name, entry.labels, step, shard, start, seconds, moved)
 
 
-def _range(spec: Launchable) -> str:
-    return (
-        f"worldloom {spec.name}" if isinstance(spec, LaunchNode) else f"worldloom {spec.name}: {', '.join(spec.labels)}"
-    )
+def _range_name(spec: Launchable) -> str:
+    """The name of the NVTX range of a launch."""
+    systems = "" if isinstance(spec, LaunchNode) else f": {', '.join(spec.labels)}"
+    return f"worldloom {spec.name}{systems}"
 
 
 class _CpuTracer(_Tracer):
-    """Every shard runs its kernels in one thread and looks at the clock before and after each."""
+    """Reads the clock before and after each kernel, in the thread that runs its shard."""
 
     def prepare(self, steps: int) -> None:
         self.graphs: dict[tuple[str, int], Callable[[], None]] = {}
@@ -98,10 +101,9 @@ class _CpuTracer(_Tracer):
                 if not isinstance(entry, HostNode) and (entry.name, shard) not in self.graphs:
                     with WARP_LOCK, capture(self.device) as captured:
                         self.executor.launch(entry, shard)
-                    self.graphs[entry.name, shard] = nvtx_ranges.with_nvtx_range(
-                        _range(entry), functools.partial(wp.capture_launch, captured.graph)
-                    )
-        self.found: list[tuple[Entry, int, int, float, float]] = []
+                    launch = functools.partial(wp.capture_launch, captured.graph)
+                    self.graphs[entry.name, shard] = nvtx_ranges.with_nvtx_range(_range_name(entry), launch)
+        self.samples: list[tuple[Entry, int, int, float, float]] = []
         self.begin = time.perf_counter()
 
     def step(self, number: int) -> None:
@@ -111,29 +113,33 @@ class _CpuTracer(_Tracer):
                 kernels.append(entry)
                 continue
             if kernels:
-                run_all(
-                    [functools.partial(self._shard, kernels, number, shard) for shard in range(len(self.sizes))],
-                    self.simulation.threads,
-                )
+                shards = range(len(self.sizes))
+                runs: list[Callable[[], None]] = [
+                    functools.partial(self._run_shard, kernels, number, shard) for shard in shards
+                ]
+                run_all(runs, self.simulation.threads)
                 kernels = []
             if entry is not None:
-                self._timed(entry, number, 0, functools.partial(entry.call, self.simulation))
+                self._time(entry, number, 0, functools.partial(entry.call, self.simulation))
 
-    def _shard(self, kernels: list[Launchable], number: int, shard: int) -> None:
+    def _run_shard(self, kernels: list[Launchable], number: int, shard: int) -> None:
         for spec in kernels:
-            self._timed(spec, number, shard, self.graphs[spec.name, shard])
+            self._time(spec, number, shard, self.graphs[spec.name, shard])
 
-    def _timed(self, entry: Entry, number: int, shard: int, run: Callable[[], None]) -> None:
+    def _time(self, entry: Entry, number: int, shard: int, run: Callable[[], None]) -> None:
         start = time.perf_counter()
         run()
-        self.found.append((entry, number, shard, start - self.begin, time.perf_counter() - start))
+        self.samples.append((entry, number, shard, start - self.begin, time.perf_counter() - start))
 
     def events(self) -> list[TraceEvent]:
-        return [self.event(*found) for found in sorted(self.found, key=lambda f: (f[1], f[3]))]
+        return [self.event(*sample) for sample in sorted(self.samples, key=lambda sample: (sample[1], sample[3]))]
 
 
 class _CudaTracer(_Tracer):
-    """Timing events around each kernel, inside the graph of each step; single launches with ranges where a profiler listens."""
+    """Records timing events around each kernel in the graph of each step.
+
+    Kernels are launched one by one with NVTX ranges where a profiler is attached.
+    """
 
     def prepare(self, steps: int) -> None:
         self.single = nvtx_ranges.profiler_attached()
@@ -148,7 +154,7 @@ class _CudaTracer(_Tracer):
         return wp.Event(self.device, enable_timing=True)
 
     def _plan(self, pairs: list[tuple[wp.Event, wp.Event]]) -> list[Callable[[], None]]:
-        """One step: graphs of neighbouring kernels, and callables between them."""
+        """The runs of one step: graphs of adjacent kernels, and the callables between them."""
         runs: list[Callable[[], None]] = []
         kernels: list[tuple[Launchable, tuple[wp.Event, wp.Event]]] = []
         for entry, pair in zip(self.entries, pairs, strict=True):
@@ -158,7 +164,7 @@ class _CudaTracer(_Tracer):
             if kernels:
                 runs.append(self._graph(kernels))
                 kernels = []
-            runs.append(functools.partial(self._alone, entry, pair))
+            runs.append(functools.partial(self._run_single, entry, pair))
         return [*runs, self._graph(kernels)] if kernels else runs
 
     def _graph(self, kernels: list[tuple[Launchable, tuple[wp.Event, wp.Event]]]) -> Callable[[], None]:
@@ -172,13 +178,13 @@ class _CudaTracer(_Tracer):
     def _launch(self, graph: wp.Graph) -> None:
         wp.capture_launch(graph, self.stream)
 
-    def _alone(self, entry: Entry, pair: tuple[wp.Event, wp.Event]) -> None:
+    def _run_single(self, entry: Entry, pair: tuple[wp.Event, wp.Event]) -> None:
         before, after = pair
         self.stream.record_event(before)
         if isinstance(entry, HostNode):
             entry.call(self.simulation)
         else:
-            with nvtx_ranges.nvtx_range(_range(entry)):
+            with nvtx_ranges.nvtx_range(_range_name(entry)):
                 self.executor.launch(entry, stream=self.stream)
         self.stream.record_event(after)
 
@@ -188,24 +194,22 @@ class _CudaTracer(_Tracer):
 
     def events(self) -> list[TraceEvent]:
         wp.synchronize_device(self.device)
-        found = []
+        events = []
         for step, pairs in enumerate(self.pairs):
             for entry, (before, after) in zip(self.entries, pairs, strict=True):
-                start, seconds = (
-                    wp.get_event_elapsed_time(*ends, synchronize=False) / 1000.0
-                    for ends in ((self.begin, before), (before, after))
-                )
-                found.append(self.event(entry, step, 0, start, seconds))
-        return found
+                start = wp.get_event_elapsed_time(self.begin, before, synchronize=False) / 1000.0
+                seconds = wp.get_event_elapsed_time(before, after, synchronize=False) / 1000.0
+                events.append(self.event(entry, step, 0, start, seconds))
+        return events
 
 
 def chrome_trace(events: Sequence[TraceEvent], what: str, cuda: bool) -> dict[str, Any]:
     """The events as a Chrome trace: a thread for each shard, times in microseconds."""
-    lanes = sorted({event.shard for event in events})
-    named: list[dict[str, Any]] = [{"ph": "M", "name": "process_name", "pid": 0, "tid": 0, "args": {"name": what}}]
-    named += [
+    shards = sorted({event.shard for event in events})
+    metadata: list[dict[str, Any]] = [{"ph": "M", "name": "process_name", "pid": 0, "tid": 0, "args": {"name": what}}]
+    metadata += [
         {"ph": "M", "name": "thread_name", "pid": 0, "tid": n, "args": {"name": "GPU" if cuda else f"shard {n}"}}
-        for n in lanes
+        for n in shards
     ]
     launches = [
         {
@@ -220,11 +224,11 @@ def chrome_trace(events: Sequence[TraceEvent], what: str, cuda: bool) -> dict[st
         }
         for event in events
     ]
-    return {"traceEvents": named + launches, "displayTimeUnit": "ns"}
+    return {"traceEvents": metadata + launches, "displayTimeUnit": "ns"}
 
 
 def _title(event: TraceEvent) -> str:
-    """What stands on the timeline: the world's own systems, those of the engine where there is none, or the callable."""
+    """The label on the timeline: the world's systems, those of the engine where there are none, or the callable."""
     own = [label.partition("(")[0] for label in event.systems if "(" in label]
     return ", ".join(dict.fromkeys(own or event.systems)) or event.name
 

@@ -1,4 +1,4 @@
-"""Tuning: the block size and the register limit of each kernel, chosen by measuring on the device at hand."""
+"""Tuning: the block size and the register limit of each kernel, chosen by measurement on the device."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ if TYPE_CHECKING:
 
 ROUNDS = 9
 PROGRESS_TOTAL = 2 * (ROUNDS + 1) + 1
-"""How much progress is told of: two searches, each compiled and then measured in rounds, and the whole step."""
+"""Number of progress reports: two searches, each compiled and then measured in rounds, and the whole step."""
 REGISTERS_PER_BLOCK = 65_536
 MIN_SAMPLE_S = 2e-3
-"""Steps are measured in rows that take about so long, so that starting them costs next to nothing."""
+"""Approximate time of a measurement of consecutive steps, so that the launch overhead is small."""
 
 
 @dataclass(frozen=True)
 class TunedKernel:
-    """What tuning found for one kernel.
+    """The tuning result of one kernel.
 
     Attributes:
         phase: ``step`` or ``reset``.
         name: Its name in the generated code.
         systems: The systems that it runs.
-        seconds_before, seconds_after: A launch as everybody gets it, and as it is now.
-        gain: Part of the time saved, 0 where nothing beat the noise.
-        block, registers: The setting now; registers None leaves them to the compiler.
+        seconds_before, seconds_after: Time of a launch with the default setting, and with the new one.
+        gain: Fraction of the time saved; 0 where no gain exceeded the noise.
+        block, registers: The new setting; registers None for the compiler's choice.
     """
 
     phase: str
@@ -65,15 +65,15 @@ class TunedKernel:
 
 @dataclass(frozen=True)
 class Tuning(Report):
-    """What tuning found.
+    """The result of tuning.
 
     Attributes:
-        env, device, num_worlds: What was tuned, where, and for how many worlds.
+        env, device, num_worlds: The world, the device and the number of worlds.
         kernels: Each kernel, those of a step first.
-        seconds_before, seconds_after: All kernels of a step, measured by turns as everybody gets them and as they are now.
-            None where nothing was measured.
-        gain: Part of a step's time saved; None likewise.
-        note: Why nothing was done, or what was left as it was.
+        seconds_before, seconds_after: Time of all kernels of a step with the default settings and with the new ones,
+            measured in alternation. None where nothing was measured.
+        gain: Fraction of the time of a step saved; None where nothing was measured.
+        note: Why nothing was tuned, or which kernels kept their settings.
     """
 
     env: str
@@ -91,9 +91,8 @@ class Tuning(Report):
         from rich.table import Table
         from rich.text import Text
 
-        table = Table(
-            title=f"{self.env}: {self.num_worlds:,} worlds on {self.device}", title_justify="left", box=box.SIMPLE_HEAD
-        )
+        title = f"{self.env}: {self.num_worlds:,} worlds on {self.device}"
+        table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
         table.add_column("kernel", no_wrap=True)
         table.add_column("systems", overflow="fold")
         for heading in ("before", "after", "gain", "block", "registers"):
@@ -101,29 +100,18 @@ class Tuning(Report):
         for k in self.kernels:
             limit = "any" if k.registers is None else str(k.registers)
             systems = ", ".join(k.systems[:3]) + (f" and {len(k.systems) - 3} more" if len(k.systems) > 3 else "")
+            times = (format_seconds(k.seconds_before), format_seconds(k.seconds_after))
             style = None if k.gain > 0 else "dim"
-            table.add_row(
-                k.name,
-                systems,
-                format_seconds(k.seconds_before),
-                format_seconds(k.seconds_after),
-                f"{k.gain:.1%}",
-                str(k.block),
-                limit,
-                style=style,
-            )
+            table.add_row(k.name, systems, *times, f"{k.gain:.1%}", str(k.block), limit, style=style)
         parts: list[Any] = [table] if self.kernels else []
         if self.seconds_before is not None and self.seconds_after is not None:
-            parts.append(
-                Text(
-                    f"A whole step: {format_seconds(self.seconds_before)} before, {format_seconds(self.seconds_after)} after, {self.gain or 0.0:.1%} less."
-                )
-            )
+            before, after = format_seconds(self.seconds_before), format_seconds(self.seconds_after)
+            parts.append(Text(f"A whole step: {before} before, {after} after, {self.gain or 0.0:.1%} less."))
         return Group(*parts, *([Text(self.note)] if self.note else []))
 
 
 class KernelBenchmark:
-    """Measures variants of the kernels of one simulation, by turns, from the state that it was made in."""
+    """Measures variants of the kernels of one simulation in rotation, from a preserved state."""
 
     def __init__(self, simulation: Simulation, state: PreservedState, on_progress: Callable[[], None]) -> None:
         assert simulation.program is not None
@@ -132,7 +120,7 @@ class KernelBenchmark:
         self.default = default_config(self.device)
         entries = {"step": simulation.program.step, "reset": simulation.program.reset}
         self.launchables = {
-            phase: [entry for entry in found if not isinstance(entry, HostNode)] for phase, found in entries.items()
+            phase: [entry for entry in program if not isinstance(entry, HostNode)] for phase, program in entries.items()
         }
         self.specs = {
             spec.name: spec
@@ -155,91 +143,90 @@ class KernelBenchmark:
         return self.registers.get((name, block), 0)
 
     def measure(self, candidates: Mapping[str, Sequence[KernelConfig]]) -> Samples:
-        wanted: dict[KernelConfig, list[str]] = {}
+        names_of: dict[KernelConfig, list[str]] = {}
         for name, settings in candidates.items():
             for setting in settings:
-                wanted.setdefault(setting, []).append(name)
-        wanted.pop(self.default, None)
-        built = {setting: VariantModule(self.executor.kernels, names, setting) for setting, names in wanted.items()}
-        load(list(built.values()), self.device, f"variants of {self.simulation.definition.id}")
+                names_of.setdefault(setting, []).append(name)
+        names_of.pop(self.default, None)
+        modules = {setting: VariantModule(self.executor.kernels, names, setting) for setting, names in names_of.items()}
+        load(list(modules.values()), self.device, f"variants of {self.simulation.definition.id}")
         self.on_progress()
-        ways: dict[str, dict[KernelConfig, LoadedKernel]] = {}
+        variants: dict[str, dict[KernelConfig, LoadedKernel]] = {}
         for name, settings in candidates.items():
             ready = {
-                setting: built[setting].ready(name) if setting in built else self.default_kernels[name]
+                setting: modules[setting].ready(name) if setting in modules else self.default_kernels[name]
                 for setting in settings
             }
-            ways[name] = {
-                setting: way
-                for setting, way in ready.items()
-                if self._fits(name, setting, way) or setting == self.default
+            variants[name] = {
+                setting: kernel
+                for setting, kernel in ready.items()
+                if self._fits(name, setting, kernel) or setting == self.default
             }
-        found: Samples = {name: {setting: [] for setting in settings} for name, settings in ways.items()}
-        clock = KernelTimer(self.simulation, self.executor)
+        samples: Samples = {name: {setting: [] for setting in settings} for name, settings in variants.items()}
+        timer = KernelTimer(self.simulation, self.executor)
         for _ in range(ROUNDS):
             self.state.restore()
-            self._round(clock, ways, found)
+            self._measure_round(timer, variants, samples)
             self.on_progress()
-        for variants in built.values():
-            variants.unload()
-        return found
+        for module in modules.values():
+            module.unload()
+        return samples
 
-    def _round(
-        self, clock: KernelTimer, ways: Mapping[str, Mapping[KernelConfig, LoadedKernel]], found: Samples
+    def _measure_round(
+        self, timer: KernelTimer, variants: Mapping[str, Mapping[KernelConfig, LoadedKernel]], samples: Samples
     ) -> None:
-        """One sample of everything, each kernel at its first place: those of a step, then those of a reset of all worlds."""
-        left = dict(ways)
+        """One sample of every variant at the first launch of its kernel: the step, then a reset of all worlds."""
+        remaining = dict(variants)
         for phase, specs in self.launchables.items():
-            again = None if phase == "step" else self._select_all_worlds
+            first = None if phase == "step" else self._select_all_worlds
             for spec in specs:
-                if isinstance(
-                    spec, LaunchNode
-                ):  # it has nothing to choose, but the kernels behind it find what it leaves
-                    clock.kernel(spec, (), again)
+                if isinstance(spec, LaunchNode):  # not tuned, but later kernels depend on what it writes
+                    timer.time_kernel(spec, (), first)
                     continue
-                mine = left.pop(spec.name, {}) if self.phases[spec.name] == phase else {}
-                for setting, seconds in zip(mine, clock.kernel(spec, list(mine.values()), again), strict=True):
-                    found[spec.name][setting].append(seconds)
+                kernels = remaining.pop(spec.name, {}) if self.phases[spec.name] == phase else {}
+                times = timer.time_kernel(spec, list(kernels.values()), first)
+                for setting, seconds in zip(kernels, times, strict=True):
+                    samples[spec.name][setting].append(seconds)
 
     def _select_all_worlds(self) -> None:
-        """Pick every world for a reset, since a reset unpicks those that it has done."""
+        """Select every world for a reset, since a reset clears the mask."""
         self.simulation.tables[WORLD]["reset_mask"].array.fill_(True)
 
-    def _fits(self, name: str, setting: KernelConfig, way: LoadedKernel) -> bool:
+    def _fits(self, name: str, setting: KernelConfig, kernel: LoadedKernel) -> bool:
         """Whether a GPU has the registers for a whole block."""
         if not self.device.is_cuda:
             return True
-        taken = wp.get_cuda_kernel_properties(way[0], self.device, setting.block)["register_count"]
+        registers = wp.get_cuda_kernel_properties(kernel[0], self.device, setting.block)["register_count"]
         if setting.registers is None:
-            self.registers[name, setting.block] = taken
-        return bool(-(-taken // 8) * 8 * setting.block <= REGISTERS_PER_BLOCK)
+            self.registers[name, setting.block] = registers
+        return bool(-(-registers // 8) * 8 * setting.block <= REGISTERS_PER_BLOCK)
 
     def whole_step(self, tuned: dict[str, LoadedKernel]) -> tuple[float, float]:
-        """Seconds of all that is launched in a step as everybody gets it and as tuned, measured by turns; callables are left out."""
-        clock, specs = KernelTimer(self.simulation, self.executor), self.launchables["step"]
-        once = min(clock.steps(specs, self.default_kernels, 1) for _ in range(2))
+        """Seconds of all launches of a step with default and with tuned kernels, in alternation, without callables."""
+        timer, specs = KernelTimer(self.simulation, self.executor), self.launchables["step"]
+        once = min(timer.time_steps(specs, self.default_kernels, 1) for _ in range(2))
         steps = max(1, min(16, round(MIN_SAMPLE_S / once)))
         samples: list[list[float]] = [[], []]
         for _ in range(ROUNDS):
-            for times, ways in zip(samples, (self.default_kernels, {**self.default_kernels, **tuned}), strict=True):
+            for times, kernels in zip(samples, (self.default_kernels, {**self.default_kernels, **tuned}), strict=True):
                 self.state.restore()
-                times.append(clock.steps(specs, ways, steps))
+                times.append(timer.time_steps(specs, kernels, steps))
         before, after = (statistics.median(times) for times in samples)
         return before, after
 
 
 def tune(simulation: Simulation, progress: Callable[[int, int], None] | None = None) -> Tuning:
-    """Tune the kernels of a simulation, use what was found, and keep it on disk."""
+    """Tune the kernels of a simulation, use the best settings, and store them on disk."""
     if not simulation.device.is_cuda:
-        return nothing_to_tune(
-            simulation.definition.id, "python" if simulation.interpreted else "cpu", simulation.num_worlds
-        )
+        device = "python" if simulation.interpreted else "cpu"
+        return nothing_to_tune(simulation.definition.id, device, simulation.num_worlds)
     return tune_with(simulation, BLOCKS, LIMITS, progress)
 
 
 def nothing_to_tune(env: str, where: str, num_worlds: int) -> Tuning:
-    """What tuning finds on a device other than a GPU."""
-    note = f"There is nothing to tune on {where}: every thread runs one loop over its worlds, and block sizes and register limits are a GPU's."
+    """The result on a device other than a GPU."""
+    reason = "every thread runs one loop over its worlds, and block sizes and register limits exist only on a GPU"
+    note = f"There is nothing to tune on {where}: {reason}."
     return Tuning(env, where, num_worlds, (), None, None, None, note)
 
 
@@ -249,7 +236,7 @@ def tune_with(
     limits: Sequence[int],
     progress: Callable[[int, int], None] | None = None,
 ) -> Tuning:
-    """Tune with other candidates than the usual ones."""
+    """Tune with the given candidates instead of the default ones."""
     done = 0
 
     def on_progress() -> None:
@@ -266,9 +253,7 @@ def tune_with(
         before, after = bench.whole_step(tuned)
     note = ""
     if tuned and after >= before:
-        note = (
-            "The settings that were faster one by one did not make a whole step faster: its kernels stay as they were."
-        )
+        note = "The settings that were faster one by one did not make a whole step faster: its kernels keep theirs."
         steps = {name for name, phase in bench.phases.items() if phase == "step"}
         choices = {name: Choice(default, c.before, c.before) if name in steps else c for name, c in choices.items()}
         tuned = {name: ready for name, ready in tuned.items() if name not in steps}
@@ -280,29 +265,26 @@ def tune_with(
         for name, choice in choices.items():
             _store(simulation, bench.specs[name], choice)
     except InputError as error:
-        warnings.warn(f"what was found serves this simulation only, since it cannot be kept: {error}", stacklevel=2)
-    kernels = [
+        warnings.warn(f"the settings hold for this simulation only, since they cannot be stored: {error}", stacklevel=2)
+    gain = Choice(default, before, after).gain
+    world, num_worlds = simulation.definition.id, simulation.num_worlds
+    return Tuning(world, device.name, num_worlds, _tuned_kernels(bench, choices), before, after, gain, note)
+
+
+def _tuned_kernels(bench: KernelBenchmark, choices: Mapping[str, Choice]) -> tuple[TunedKernel, ...]:
+    """The results of the kernels, those of a step first."""
+    return tuple(
         TunedKernel(
             phase, name, bench.specs[name].labels, c.before, c.after, c.gain, c.setting.block, c.setting.registers
         )
         for phase in ("step", "reset")
         for name, c in choices.items()
         if bench.phases[name] == phase
-    ]
-    return Tuning(
-        simulation.definition.id,
-        device.name,
-        simulation.num_worlds,
-        tuple(kernels),
-        before,
-        after,
-        Choice(default, before, after).gain,
-        note,
     )
 
 
 def _store(simulation: Simulation, spec: KernelSpec, choice: Choice) -> None:
-    """Keep on disk what was found for a kernel, also where nothing was gained: it replaces what was found before."""
+    """Store the result of a kernel on disk, also without a gain: it replaces an earlier one."""
     device, setting = simulation.device, choice.setting
     entry = tune_cache.TunedConfig(
         spec.active_threads(simulation.num_worlds), setting.block, setting.registers, choice.before, choice.after

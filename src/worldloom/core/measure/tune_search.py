@@ -1,4 +1,4 @@
-"""The search for settings: which to try, in which order, and when one counts as faster. How they are measured is somebody else's."""
+"""The search for settings: the candidates, their order, and the criterion for a gain. The caller measures them."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from worldloom.core.runtime.variants import KernelConfig
 BLOCKS = (32, 64, 128, 256, 512)
 LIMITS = (24, 32, 40, 48, 64, 80, 96, 128)
 MIN_GAIN = 0.01
-"""A gain of less than this part is taken for noise, however quiet the measurements are."""
+"""A relative gain below this value is treated as noise."""
 
 Samples = dict[str, dict[KernelConfig, list[float]]]
-"""Seconds per launch as measured, by kernel and setting."""
+"""Measured seconds per launch, by kernel and setting."""
 
 Measure = Callable[[Mapping[str, Sequence[KernelConfig]]], Samples]
-"""Measures kernels, by name, with each of their settings by turns. What cannot run is left out."""
+"""Measures kernels, by name, with each of their settings in rotation. Settings that cannot run are left out."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The setting picked for a kernel, with the median seconds of a launch before and after."""
+    """The setting chosen for a kernel, with the median seconds of a launch before and after."""
 
     setting: KernelConfig
     before: float
@@ -41,41 +41,41 @@ def search(
     blocks: Sequence[int] = BLOCKS,
     limits: Sequence[int] = LIMITS,
 ) -> dict[str, Choice]:
-    """Block sizes first, with as many registers as the compiler likes; then fewer registers with the best block size.
+    """Try block sizes without a register limit, then register limits with the best block size.
 
     Args:
         names: The kernels.
-        default: What they run with now.
-        measure: How settings are measured.
-        count_registers: How many registers a kernel takes with a block size where it is free to.
-        blocks, limits: What to try.
+        default: Their current setting.
+        measure: Measures settings.
+        count_registers: The number of registers of a kernel with a block size and without a limit.
+        blocks, limits: The candidates.
     """
-    first = measure({name: list(dict.fromkeys([default, *map(KernelConfig, blocks)])) for name in names})
-    best = {name: _fastest(found) for name, found in first.items()}
-    tried = {}
+    samples = measure({name: list(dict.fromkeys([default, *map(KernelConfig, blocks)])) for name in names})
+    best = {name: _fastest(times) for name, times in samples.items()}
+    candidates = {}
     for name, setting in best.items():
         fewer = [KernelConfig(setting.block, limit) for limit in limits if limit < count_registers(name, setting.block)]
-        tried[name] = list(dict.fromkeys([default, setting, *fewer]))
-    return {name: choose(default, found) for name, found in measure(tried).items()}
+        candidates[name] = list(dict.fromkeys([default, setting, *fewer]))
+    return {name: choose(default, times) for name, times in measure(candidates).items()}
 
 
-def choose(default: KernelConfig, found: Mapping[KernelConfig, Sequence[float]]) -> Choice:
-    """The fastest setting, or the default where it is not faster by more than the measurements scatter."""
-    middle = {setting: statistics.median(samples) for setting, samples in found.items()}
-    best = _fastest(found)
-    before = middle[default]
-    noise = max(MIN_GAIN, _relative_iqr(found[default]), _relative_iqr(found[best]))
-    if before - middle[best] <= noise * before:
+def choose(default: KernelConfig, times: Mapping[KernelConfig, Sequence[float]]) -> Choice:
+    """The fastest setting, or the default where the gain does not exceed the spread of the measurements."""
+    medians = {setting: statistics.median(samples) for setting, samples in times.items()}
+    best = _fastest(times)
+    before = medians[default]
+    noise = max(MIN_GAIN, _relative_iqr(times[default]), _relative_iqr(times[best]))
+    if before - medians[best] <= noise * before:
         return Choice(default, before, before)
-    return Choice(best, before, middle[best])
+    return Choice(best, before, medians[best])
 
 
-def _fastest(found: Mapping[KernelConfig, Sequence[float]]) -> KernelConfig:
-    return min(found, key=lambda setting: statistics.median(found[setting]))
+def _fastest(times: Mapping[KernelConfig, Sequence[float]]) -> KernelConfig:
+    return min(times, key=lambda setting: statistics.median(times[setting]))
 
 
 def _relative_iqr(samples: Sequence[float]) -> float:
-    """How far the middle half of the samples lies apart, as a part of the median."""
+    """The interquartile range of the samples, relative to the median."""
     if len(samples) < 2:
         return 0.0
     low, middle, high = statistics.quantiles(samples, n=4)

@@ -1,1 +1,4 @@
-"""Memory and execution: tables, columns, scratch memory, recorded graphs. It imports codegen and what is below."""
+"""Memory and execution of a simulation: columns, tables, configuration, actions, faults and recorded graphs.
+
+Imports codegen and the layers below.
+"""

@@ -1,4 +1,4 @@
-"""Actions that do not fit into their column: the column gets the nearest number that does, and the fault names the one that was given."""
+"""Actions that do not fit the type of their column: the column gets the nearest value, the fault names the action."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from typing import Any
 import numpy as np
 
 from worldloom.core.kernels.guards import CAPACITY
-from worldloom.core.runtime.table import Column
+from worldloom.core.runtime.column import Column
 
 OutOfRangeActions = dict[tuple[str, int], list[int]]
-"""The numbers that did not fit, in order, by ``Table.name`` (with the index of one of several choices) and world."""
+"""The actions that did not fit, in order, by ``Table.name`` (with the index of one of several choices) and world."""
 
 INT32_LIMITS = (-(2**31), 2**31 - 1)
-"""What actions that do not fit become."""
+"""The values that replace actions that do not fit."""
 
 
 def fits(values: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> bool:
-    """Whether whole numbers can be cast to ``dtype``."""
+    """Whether integers can be cast to ``dtype``."""
     info = np.iinfo(dtype)
     return not values.size or bool(info.min <= values.min() and values.max() <= info.max)
 
 
 def out_of_range_actions(values: Any, column: Column) -> OutOfRangeActions:
-    """What of ``values``, actions for ``column``, does not fit; nothing is said of values on a GPU, since that would mean waiting for it."""
+    """The ``values``, actions for ``column``, that do not fit its type. Values on a GPU are not examined."""
     if column.dtype.kind not in "iu":
         return {}
     if hasattr(values, "data_ptr"):
@@ -39,21 +39,24 @@ def out_of_range_actions(values: Any, column: Column) -> OutOfRangeActions:
         return {}
     if values.dtype == column.dtype or fits(values, column.dtype):
         return {}
-    found: OutOfRangeActions = {}
+    actions: OutOfRangeActions = {}
     info = np.iinfo(column.dtype)
-    for place in np.argwhere((values < info.min) | (values > info.max))[:CAPACITY].tolist():
-        several = f"[{place[-1]}]" if column.field.value_shape else ""
-        found.setdefault((f"{column.name}{several}", place[0]), []).append(int(values[tuple(place)]))
-    return found
+    for index in np.argwhere((values < info.min) | (values > info.max))[:CAPACITY].tolist():
+        choice = f"[{index[-1]}]" if column.field.value_shape else ""
+        actions.setdefault((f"{column.name}{choice}", index[0]), []).append(int(values[tuple(index)]))
+    return actions
 
 
-def reported_value(message: str, world: int, value: int, given: OutOfRangeActions, unseen: bool) -> str:
-    """The number to put into a fault's ``message``: ``value``, or the action that became so. ``unseen``: actions may have come from a GPU."""
+def reported_value(message: str, world: int, value: int, actions: OutOfRangeActions, on_gpu: bool) -> str:
+    """The number in a fault's ``message``: ``value``, or the action that it replaces.
+
+    ``on_gpu`` means that actions may have come from a GPU, so that ``actions`` may lack them.
+    """
     if value not in INT32_LIMITS or not message.startswith("action "):
         return str(value)
-    numbers = given.get((message[len("action ") :].partition(" is ")[0], world), [])
-    same_side = next((number for number in numbers if (number > 0) == (value > 0)), None)
-    if same_side is not None:
-        numbers.remove(same_side)
-        return str(same_side)
-    return f"{value} or {'more' if value > 0 else 'less'}" if unseen else str(value)
+    numbers = actions.get((message[len("action ") :].partition(" is ")[0], world), [])
+    original = next((number for number in numbers if (number > 0) == (value > 0)), None)
+    if original is not None:
+        numbers.remove(original)
+        return str(original)
+    return f"{value} or {'more' if value > 0 else 'less'}" if on_gpu else str(value)

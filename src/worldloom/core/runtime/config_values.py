@@ -1,4 +1,4 @@
-"""Which values a configuration may have."""
+"""Validation of the values of a configuration."""
 
 from __future__ import annotations
 
@@ -8,23 +8,22 @@ import numpy as np
 
 from worldloom.core.base.errors import InputError
 from worldloom.core.registry.registry import Definition
-from worldloom.core.runtime.table import Column
+from worldloom.core.runtime.column import Column
 
 
 def check_limits(definition: Definition, name: str, values: np.ndarray[Any, Any]) -> None:
-    """InputError where the world says that a configuration cannot be so."""
+    """InputError where a value lies outside the limits that the world declares for a configuration."""
     if name not in definition.limits:
         return
     low, high = definition.limits[name]
     wrong = values[~((low <= values) & (values <= high))]
     if wrong.size:
-        raise InputError(
-            f"configuration '{name}' of world '{definition.id}' lies between {low:g} and {high:g}, not at {wrong.flat[0]:g}"
-        )
+        limits = f"lies between {low:g} and {high:g}, not at {wrong.flat[0]:g}"
+        raise InputError(f"configuration '{name}' of world '{definition.id}' {limits}")
 
 
 def check_range(column: Column, values: np.ndarray[Any, Any]) -> None:
-    """InputError where a configuration would not be finite, unless it is so by default, or does not fit its type."""
+    """InputError where a value does not fit its type, or is not finite although the default is finite."""
     name, kind = column.field.name, column.dtype
     if kind.kind == "f":
         with np.errstate(over="ignore"):

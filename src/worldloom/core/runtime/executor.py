@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 Segment = Callable[[], None]
 Launchable = KernelSpec | LaunchNode
-"""What is recorded into graphs."""
+"""An entry that can be recorded into a graph."""
 OutputCopy = tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
-"""The memory of a column, and an array of the same shape, (num_worlds, ...), that it is to be copied to."""
+"""The memory of a column, and the target of its copy, an array of the same shape, (num_worlds, ...)."""
 
 
 class Executor:
-    """Records the kernels of a program and replays them. Callables in the schedule run between two recordings."""
+    """Records the kernels of a program as graphs and launches them. Callables of the schedule run between graphs."""
 
     def __init__(self, simulation: Simulation, program: Program, tuned: bool = True) -> None:
         self.program = program
@@ -44,14 +44,13 @@ class Executor:
         self.errors, self.alarm = simulation._fault_buffers, simulation._alarm.array
         self.prepared = simulation.prepared
         self.output_copies: list[OutputCopy] = []
-        """What is copied of each slice of the worlds as soon as it has been stepped, if the step :attr:`copies_in_step` anything."""
+        """The copies of each slice of the worlds that follow its step, where :attr:`copies_in_step` holds."""
         self.copies_in_step = len(self.slices) > 1 and isinstance(next(reversed(program.step), None), Launchable)
         self._simulation = weakref.ref(simulation)
         for spec in (*program.step, *program.reset):
             if isinstance(spec, KernelSpec) and spec.launch_size(simulation.num_worlds) >= 2**31:
-                raise InputError(
-                    f"{simulation.num_worlds} worlds need more than 2^31 threads for {spec.labels[0]}: use fewer worlds per simulation"
-                )
+                problem = f"{simulation.num_worlds} worlds need more than 2^31 threads for {spec.labels[0]}"
+                raise InputError(f"{problem}: use fewer worlds per simulation")
         self.kernels = program.load(self.device, simulation.definition.id)
         self.tuned = (
             load_tuned(program, self.kernels, self.device, simulation.num_worlds)
@@ -63,12 +62,12 @@ class Executor:
             self._recorded: tuple[list[Segment], list[Segment]] | None = self._record_all()
 
     def _launch_notice(self, name: str) -> AbstractContextManager[None]:
-        """Kernels of launches are compiled when they are first recorded."""
+        """A notice for the compilation of launches, whose kernels are compiled when they are first recorded."""
         launches = any(isinstance(entry, LaunchNode) for entry in (*self.program.step, *self.program.reset))
         return compile_notice(f"the launches of {name} for {self.device.alias}") if launches else nullcontext()
 
     def _scratch(self, simulation: Simulation) -> dict[str, Table]:
-        """The memory that means nothing between two steps."""
+        """Allocate the memory that is undefined between two steps."""
         used = {
             c
             for spec in (*self.program.step, *self.program.reset)
@@ -84,7 +83,7 @@ class Executor:
         )
 
     def invalidate(self) -> None:
-        """Forget what was recorded, since some memory has moved."""
+        """Discard the recorded graphs, since some memory has moved."""
         self._recorded = None
 
     @property
@@ -106,7 +105,7 @@ class Executor:
             segment()
 
     def enqueue_step(self) -> None:
-        """Launch the kernels of one step one by one, on the user's stream, for a graph that somebody else captures."""
+        """Launch the kernels of one step one by one on the user's stream, for a graph that the caller captures."""
         for entry in self.program.step:
             if not isinstance(entry, HostNode):
                 for shard in range(len(self.slices)):
@@ -115,14 +114,21 @@ class Executor:
                 self._call(entry)
 
     def use(self, tuned: dict[str, LoadedKernel]) -> None:
-        """Launch these kernels, by name, instead of those that everybody gets."""
+        """Launch these kernels, by name, instead of the default ones."""
         self.tuned = tuned
         self.invalidate()
 
     def launch(
         self, entry: Launchable, shard: int = 0, stream: wp.Stream | None = None, ready: LoadedKernel | None = None
     ) -> None:
-        """Launch one kernel, or an entry's own, for the worlds of one shard; on Warp's stream unless another is given, and as tuned unless told otherwise."""
+        """Launch one kernel, or a launch entry, for the worlds of one shard.
+
+        Args:
+            entry: The kernel or launch entry.
+            shard: The index of the slice of worlds.
+            stream: The stream; None for Warp's.
+            ready: The variant to launch; None for the tuned kernel, or the default one where it was not tuned.
+        """
         if isinstance(entry, LaunchNode):
             entry.start(self.prepared, self.tables, self.slices[shard], self.device, stream)
         else:
@@ -190,20 +196,22 @@ class Executor:
         wp.capture_launch(graph, self._stream())
 
     def _stream(self) -> wp.Stream:
-        """The stream that the user works on: PyTorch's current one where PyTorch is in use, Warp's otherwise."""
+        """The user's stream: PyTorch's current one where PyTorch is in use, Warp's otherwise."""
         torch = sys.modules.get("torch")
         if torch is None or not torch.cuda.is_initialized():
             return self.device.stream
-        handle = torch._C._cuda_getCurrentRawStream(
-            self.device.ordinal
-        )  # a tenth of the time of torch.cuda.current_stream
+        # Takes a tenth of the time of torch.cuda.current_stream.
+        handle = torch._C._cuda_getCurrentRawStream(self.device.ordinal)
         if handle not in self._streams:
             self._streams[handle] = wp.Stream(self.device, cuda_stream=handle) if handle else self.device.null_stream
         return self._streams[handle]
 
 
 def _step_and_copy(output_copies: list[OutputCopy], run: Segment, first: int, end: int) -> None:
-    """Step some worlds, and copy what is asked for while it is still near. Not a method: what is recorded must not keep its executor."""
+    """Step a slice of the worlds, and copy its outputs while they are in the cache.
+
+    It is not a method, since a recorded graph must not keep its executor alive.
+    """
     run()
     for column, target in output_copies:
         np.copyto(target[first:end], column[first:end])

@@ -1,4 +1,4 @@
-"""What went wrong in single worlds of a run, in a few numbers and words: faults, and entities for which there was no room."""
+"""A summary of the faults of single worlds, and of the entities dropped for lack of capacity."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FaultSummary:
-    """What went wrong in single worlds.
+    """A summary of the faults of single worlds.
 
     Attributes:
-        faults: How many faults there were. They cut episodes short; several can befall one world in a step.
-        first_fault: The first of those that were kept, in words; None where there was none.
-        dropped: By kind, how many entities did not fit, where the world's rule for that is ``drop``.
+        faults: Number of faults. A fault ends its episode; a world can have several in one step.
+        first_fault: The message of the first fault that was kept; None where there was none.
+        dropped: Number of entities that did not fit, by kind, for populations with ``overflow="drop"``.
     """
 
     faults: int = 0
@@ -27,27 +27,26 @@ class FaultSummary:
     dropped: dict[str, int] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
-        """As plain values for JSON."""
+        """Plain values for JSON."""
         return asdict(self)
 
     def lines(self) -> list[str]:
-        """One sentence about the faults and one about what was dropped; none where nothing happened."""
-        told = []
+        """One sentence about the faults and one about dropped entities; none where there were none."""
+        sentences = []
         if self.faults:
-            many = "1 fault cut an episode" if self.faults == 1 else f"{self.faults:,} faults cut episodes"
+            faults = "1 fault cut an episode" if self.faults == 1 else f"{self.faults:,} faults cut episodes"
             first = f"; the first: {self.first_fault}" if self.first_fault else ""
-            told.append(f"{many} short{first}. docs/debug.md says how to look into them.")
+            sentences.append(f"{faults} short{first}. docs/debug.md says how to look into them.")
         if self.dropped:
-            many = " and ".join(f"{count:,} {kind}" for kind, count in self.dropped.items())
-            told.append(
-                f"{many} did not fit and were dropped: raise wl.UpTo for {' and '.join(self.dropped)} where they matter. docs/populations.md says more."
-            )
-        return told
+            dropped = " and ".join(f"{count:,} {kind}" for kind, count in self.dropped.items())
+            fix = f"raise wl.UpTo for {' and '.join(self.dropped)} where they matter"
+            sentences.append(f"{dropped} did not fit and were dropped: {fix}. docs/populations.md says more.")
+        return sentences
 
 
 def read(simulations: Iterable[Simulation]) -> FaultSummary:
-    """What has gone wrong in the worlds of some simulations since their faults were read last. It waits for their devices."""
-    found = []
+    """The faults of some simulations since they were last read. Synchronizes with the devices."""
+    summaries = []
     for simulation in simulations:
         lost = simulation.faults_lost
         faults = simulation.errors()
@@ -56,17 +55,14 @@ def read(simulations: Iterable[Simulation]) -> FaultSummary:
             for name, population in simulation.definition.populations.items()
             if population.limit.overflow == "drop"
         }
-        many = len(faults) + simulation.faults_lost - lost
-        found.append(
-            FaultSummary(
-                many, str(faults[0]) if faults else None, {name: count for name, count in dropped.items() if count}
-            )
-        )
-    return merge_summaries(found)
+        count = len(faults) + simulation.faults_lost - lost
+        first = str(faults[0]) if faults else None
+        summaries.append(FaultSummary(count, first, {name: number for name, number in dropped.items() if number}))
+    return merge_summaries(summaries)
 
 
 def merge_summaries(parts: Iterable[FaultSummary]) -> FaultSummary:
-    """Those of several simulations or processes as one."""
+    """One summary for several simulations or processes."""
     parts = list(parts)
     dropped: dict[str, int] = {}
     for part in parts:
@@ -80,8 +76,11 @@ def merge_summaries(parts: Iterable[FaultSummary]) -> FaultSummary:
 
 
 def fault_count(simulation: Simulation) -> Any:
-    """How many faults a compiled simulation has had since it was made: a PyTorch tensor, float64 of shape (1,), for which nobody waits."""
+    """Number of faults of a compiled simulation since it was made, without a device synchronization.
+
+    Returns a PyTorch tensor, float64 of shape (1,).
+    """
     import torch
 
-    waiting = [wp.to_torch(buffer)[0, :1] for buffer in simulation._fault_buffers]
-    return torch.cat(waiting).sum(dtype=torch.float64).reshape(1) + simulation.faults_read
+    unread = [wp.to_torch(buffer)[0, :1] for buffer in simulation._fault_buffers]
+    return torch.cat(unread).sum(dtype=torch.float64).reshape(1) + simulation.faults_read

@@ -1,4 +1,4 @@
-"""Memory: how much the worlds of a simulation need, and how much the device has, asked before anything is laid out."""
+"""Memory estimates: the bytes that worlds need and the bytes that a device has free, compared before allocation."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def size_of(field: Field) -> int:
 
 
 def bytes_needed(schedule: Schedule, num_worlds: int, external: Collection[str] = ()) -> int:
-    """Bytes of all columns of ``num_worlds`` worlds, but for those whose memory is ``external``, as ``Table.name``."""
+    """Bytes of all columns of ``num_worlds`` worlds, without those with ``external`` memory, named ``Table.name``."""
     total = 0
     for name, view in schedule.tables.items():
         rows = schedule.counts.pooled(name) or num_worlds * schedule.counts[name]
@@ -45,12 +45,12 @@ def bytes_available(device: wp.Device) -> int | None:
     """Free bytes of a device; None where they are not known."""
     if device.is_cuda:
         return int(device.free_memory)
-    found = [size for size in (_free_of_machine(), *(_free_of_group(*files) for files in _CGROUPS)) if size is not None]
-    return min(found, default=None)
+    sizes = [size for size in (_machine_free(), *(_cgroup_free(*files) for files in _CGROUPS)) if size is not None]
+    return min(sizes, default=None)
 
 
-def _free_of_machine() -> int | None:
-    """What Linux could give to this process without others losing theirs, swap included; elsewhere all the memory there is."""
+def _machine_free() -> int | None:
+    """Available memory and free swap on Linux; elsewhere the total memory."""
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
         sizes = {name: int(rest.split()[0]) << 10 for name, _, rest in (line.partition(":") for line in lines)}
@@ -63,29 +63,28 @@ def _free_of_machine() -> int | None:
         return None
 
 
-def _free_of_group(limit: str, used: str) -> int | None:
-    """What a container's control group leaves; None where there is none, or one without a limit. Its page cache counts as free."""
+def _cgroup_free(limit: str, used: str) -> int | None:
+    """Free bytes of the container's cgroup, page cache included; None where there is no cgroup, or no limit."""
     try:
-        most, now = int(Path(limit).read_text()), int(Path(used).read_text())
+        total, current = int(Path(limit).read_text()), int(Path(used).read_text())
         stat = dict(line.split() for line in (Path(used).parent / "memory.stat").read_text().splitlines())
-        return max(0, most - now + int(stat.get("file", stat.get("cache", 0))))
+        return max(0, total - current + int(stat.get("file", stat.get("cache", 0))))
     except (OSError, ValueError):
         return None
 
 
 def require_bytes(size: int, device: wp.Device, what: str) -> None:
-    """InputError with both numbers where ``what`` needs more than a device has."""
-    there = bytes_available(device)
-    if there is not None and size > there and device.is_cuda:
+    """InputError with both sizes where ``what`` needs more memory than a device has free."""
+    available = bytes_available(device)
+    if available is not None and size > available and device.is_cuda:
         gc.collect()
-        wp.synchronize_device(device)  # memory that was given up returns to the driver here
-        there = bytes_available(device)
-    if there is not None and size > there:
-        raise InputError(
-            f"{what} need {format_bytes(size)} of memory on {device.alias}, and {format_bytes(there)} are available: use fewer worlds"
-        )
+        wp.synchronize_device(device)  # returns freed memory to the driver
+        available = bytes_available(device)
+    if available is not None and size > available:
+        needed = f"{what} need {format_bytes(size)} of memory on {device.alias}"
+        raise InputError(f"{needed}, and {format_bytes(available)} are available: use fewer worlds")
 
 
 def format_bytes(size: int) -> str:
-    """Bytes for people: ``1.5 GiB``."""
+    """A size in readable units: ``1.5 GiB``."""
     return f"{size / 2**30:,.1f} GiB" if size >= 2**30 else f"{size / 2**20:,.1f} MiB"

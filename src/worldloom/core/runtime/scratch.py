@@ -10,11 +10,12 @@ from worldloom.core.kernels.population_kernels import WARP_SIZE
 from worldloom.core.model.fields import Field
 from worldloom.core.model.population import Population
 from worldloom.core.model.scratch_columns import PER_WORLD, STATE
-from worldloom.core.runtime.table import Column, Table
+from worldloom.core.runtime.column import Column
+from worldloom.core.runtime.table import Table
 
 
 def rows(population: Population, name: str, num_worlds: int) -> int:
-    """How many rows one of the columns has."""
+    """Number of rows of one of the columns."""
     if name == STATE.name:
         return 5
     if name in PER_WORLD:
@@ -29,8 +30,8 @@ def allocate(
     num_worlds: int,
     device: wp.Device,
 ) -> dict[str, Table]:
-    """The scratch tables by name, with those of the ``known`` fields that kernels use."""
-    found: dict[str, Table] = {}
+    """The scratch tables by name, with the ``known`` fields that kernels use."""
+    tables: dict[str, Table] = {}
     for population in populations:
         name = population.scratch_table
         columns = {
@@ -39,5 +40,5 @@ def allocate(
             if (name, n) in used
         }
         if columns:
-            found[name] = Table(name, columns, 1)
-    return found
+            tables[name] = Table(name, columns, 1)
+    return tables

@@ -1,4 +1,4 @@
-"""Variants of kernels: the same code with another block size or register limit, and which of them a GPU is known to run best."""
+"""Variants of kernels: the same code with another block size or register limit, and the tuned variants of a GPU."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import warp as wp
-from warp._src.context import Module
 
 from worldloom.core.base.console import compile_notice
+from worldloom.core.base.warp_private import Module
 from worldloom.core.codegen.kernel_spec import KernelSpec, block_dim
 from worldloom.core.codegen.program import Program
 from worldloom.core.kernels.population_kernels import WARP_SIZE
 from worldloom.core.runtime import tune_cache
 
 LoadedKernel = tuple[Any, int]
-"""A kernel that is compiled, and the threads per block to launch it with."""
+"""A compiled kernel, and the threads per block of its launch."""
 
 
 @dataclass(frozen=True, order=True)
@@ -27,7 +27,7 @@ class KernelConfig:
 
     Attributes:
         block: Threads per block.
-        registers: The most registers that a thread may have; None leaves it to the compiler.
+        registers: Maximum number of registers per thread; None for the compiler's choice.
     """
 
     block: int
@@ -38,12 +38,12 @@ class KernelConfig:
 
 
 def default_config(device: wp.Device) -> KernelConfig:
-    """What kernels get that nobody has tuned."""
+    """The setting of kernels that were not tuned."""
     return KernelConfig(block_dim(device))
 
 
 class VariantModule:
-    """Kernels of one program compiled with one setting, in a module of their own, which is gone when nobody needs them any more."""
+    """Kernels of one program compiled with one setting, in a module of their own, which is freed with them."""
 
     def __init__(self, kernels: Mapping[str, Any], names: Iterable[str], setting: KernelConfig) -> None:
         self.setting = setting
@@ -61,34 +61,33 @@ class VariantModule:
         return self.kernels[name], self.setting.block
 
     def unload(self) -> None:
-        """Let the module go: others must not remember it as one that depends on them."""
+        """Remove the references of other modules to this one as their dependent."""
         self.module._detach_references()
 
 
-def load(found: list[VariantModule], device: wp.Device, what: str) -> None:
-    """Compile all of them, several at a time."""
+def load(variants: list[VariantModule], device: wp.Device, what: str) -> None:
+    """Compile all variants in parallel."""
+    workers = min(len(variants), os.cpu_count() or 1)
     with compile_notice(f"{what} for {device.alias}"):
-        wp.force_load(
-            device, modules=[variants.module for variants in found], max_workers=min(len(found), os.cpu_count() or 1)
-        )
+        wp.force_load(device, modules=[variant.module for variant in variants], max_workers=workers)
 
 
 _LOADED_VARIANTS: dict[tuple[str, KernelConfig, frozenset[str]], VariantModule] = {}
-"""Variants in use. They stay, since graphs that others captured may hold their kernels."""
+"""Variants in use. They are never freed, since graphs of other simulations may hold their kernels."""
 
 
 def prepare(
     kernels: Mapping[str, Any], settings: Mapping[str, KernelConfig], device: wp.Device
 ) -> dict[str, LoadedKernel]:
-    """The kernels of ``settings``, compiled so, by name. Those that are as everybody's are left out."""
-    wanted: dict[KernelConfig, list[str]] = {}
+    """The kernels of ``settings``, compiled with them, by name. Kernels with the default setting are left out."""
+    names_of: dict[KernelConfig, list[str]] = {}
     for name, setting in settings.items():
         if setting != default_config(device):
-            wanted.setdefault(setting, []).append(name)
-    if not wanted:
+            names_of.setdefault(setting, []).append(name)
+    if not names_of:
         return {}
-    title = kernels[next(iter(kernels))].module.name
-    keys = {(title, setting, frozenset(names)): (names, setting) for setting, names in wanted.items()}
+    module = kernels[next(iter(kernels))].module.name
+    keys = {(module, setting, frozenset(names)): (names, setting) for setting, names in names_of.items()}
     for key, (names, setting) in keys.items():
         if key not in _LOADED_VARIANTS:
             _LOADED_VARIANTS[key] = VariantModule(kernels, names, setting)
@@ -97,7 +96,7 @@ def prepare(
 
 
 def kernel_key(kernel: Any, device: wp.Device) -> str:
-    """What the best setting of a kernel is remembered under: its code, the GPU and the compiler."""
+    """The key of a kernel's tuning result: a digest of its code, the GPU and the compiler."""
     parts = (kernel.module.name, kernel.key, device.name, wp.config.version)  # the module is named after its text
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
 
@@ -105,13 +104,13 @@ def kernel_key(kernel: Any, device: wp.Device) -> str:
 def load_tuned(
     program: Program, kernels: Mapping[str, Any], device: wp.Device, num_worlds: int
 ) -> dict[str, LoadedKernel]:
-    """The kernels that were tuned on such a GPU before, for about as many threads; none on the CPU."""
+    """The kernels that were tuned on this model of GPU for a similar number of threads; none on the CPU."""
     if not device.is_cuda:
         return {}
     settings = {}
     for spec in (*program.step, *program.reset):
         if isinstance(spec, KernelSpec) and spec.name not in settings:
             entry = tune_cache.find(kernel_key(kernels[spec.name], device), spec.active_threads(num_worlds))
-            if entry is not None and entry.block % WARP_SIZE == 0:  # some kernels count on whole warps
+            if entry is not None and entry.block % WARP_SIZE == 0:  # some kernels require whole warps
                 settings[spec.name] = KernelConfig(entry.block, entry.registers)
     return prepare(kernels, settings, device)

@@ -1,1 +1,1 @@
-"""Whole states: snapshots, copies of worlds, recordings and replays. It imports runtime and what is below."""
+"""The state of a batch: snapshots, copies of worlds, recordings and replays. Imports runtime and the layers below."""

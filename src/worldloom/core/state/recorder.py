@@ -1,4 +1,4 @@
-"""Recorders: every step of a running simulation written down, as a snapshot now and then and the actions in between."""
+"""Recorders: the steps of a running simulation, as snapshots at intervals and the actions between them."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from worldloom.core.simulation import Simulation
 
 _RESET_COLUMNS = ("World.seed", "World.episode", "World.reset_mask")
-"""Columns that a reset assigns, which is written down by itself."""
+"""Columns that a reset assigns. Resets are recorded as such."""
 
 
 class ReplayRecorder:
-    """Writes down the steps and resets of a simulation until it is stopped; made by ``Simulation.record``.
+    """Records the steps and resets of a simulation until it is stopped; made by ``Simulation.record``.
 
-    Steps lie on the device until there are ``every`` of them, and are then moved to the host together. Whatever else happens to the
-    worlds begins a new stretch with a snapshot of its own: a configuration set, a column assigned, worlds restored or copied. What is
-    written into a column's memory through ``numpy()`` or ``torch()`` is not seen here; a replay notices it.
+    Steps are buffered on the device and moved to the host ``every`` steps. Any other change of the worlds begins a new
+    chunk with its own snapshot: a configuration set, a column assigned, worlds restored or copied. Writes into a
+    column's memory through ``numpy()`` or ``torch()`` are not detected here; a replay detects them.
     """
 
     def __init__(self, simulation: Simulation, *, every: int, last: int | None, worlds: Any, verify: bool) -> None:
@@ -58,8 +58,8 @@ class ReplayRecorder:
         self._digest = WorldDigest(simulation, self._rows) if verify else None
         self._digests: Any = torch.empty((every, count), dtype=torch.int32, device=device) if verify else None
         self._watched = [
-            c
-            for name, c in state_columns(simulation).items()
+            column
+            for name, column in state_columns(simulation).items()
             if name not in self._columns and name not in _RESET_COLUMNS
         ]
         self._state: Snapshot | None = None
@@ -83,18 +83,18 @@ class ReplayRecorder:
 
     @property
     def log(self) -> ReplayLog:
-        """What has been written down so far."""
+        """The log of the steps so far."""
         self.flush()
         return self._log.with_chunks(self._chunks)
 
     def stop(self) -> ReplayLog:
-        """Write down nothing more. The simulation runs on as if there had been no recorder."""
+        """End the recording. The simulation continues without a recorder."""
         log = self.log
         if self._simulation is not None:
             self._simulation._run_step, self._simulation._run_reset = self._run_step, self._run_reset
             self._simulation.recorder = None
             self._simulation, self._run_step, self._run_reset = None, _nothing, _nothing
-            self._columns, self._actions, self._watched = {}, {}, []  # so that their memory can be given back
+            self._columns, self._actions, self._watched = {}, {}, []  # so that their memory can be freed
             self._flags = self._digests = self._digest = None
         return log
 
@@ -105,30 +105,22 @@ class ReplayRecorder:
         self.stop()
 
     def flush(self) -> None:
-        """Move to the host what lies on the device. The next step begins with a snapshot."""
+        """Move the buffered steps to the host. The next step begins with a snapshot."""
         if self._state is not None and self._steps:
             used = slice(0, self._steps)
             digests = None if self._digests is None else _to_host(self._digests[used])
             actions = {name: _to_host(buffer[used]) for name, buffer in self._actions.items()}
-            self._chunks.append(
-                Chunk(
-                    self._state.to("cpu"),
-                    actions,
-                    _to_host(self._flags[used]),
-                    digests,
-                    Resets.of(self._resets, len(self._ids)),
-                )
-            )
+            resets = Resets.of(self._resets, len(self._ids))
+            self._chunks.append(Chunk(self._state.to("cpu"), actions, _to_host(self._flags[used]), digests, resets))
             while self.last is not None and sum(len(chunk) for chunk in self._chunks[1:]) >= self.last:
                 del self._chunks[0]
         self._state, self._resets, self._steps = None, [], 0
 
     def _begin(self, simulation: Simulation) -> None:
-        """Take a snapshot where there is none that the next step follows."""
+        """Take a snapshot where the next step does not follow the steps in the buffer, or the buffer is full."""
         writes = sum(column.write_count for column in self._watched)
-        if self._state is not None and (
-            writes != self._writes or self._steps == self.every or len(self._resets) > self.every
-        ):
+        full = self._steps == self.every or len(self._resets) > self.every
+        if self._state is not None and (writes != self._writes or full):
             self.flush()
         if self._state is None:
             self._state = snapshot(simulation, None if isinstance(self._rows, slice) else self._rows)
@@ -143,7 +135,7 @@ class ReplayRecorder:
         try:
             self._run_step()
         except BaseException:
-            self.flush()  # nobody knows how far the step came: the next one begins with a snapshot
+            self.flush()  # the step may have run in part: the next one begins with a snapshot
             raise
         flags = self._flags[at]
         flags.copy_(simulation.truncated.torch()[self._rows])
@@ -167,14 +159,13 @@ class ReplayRecorder:
 
         assert self._simulation is not None
         if self._simulation.device.is_cuda and torch.cuda.is_current_stream_capturing():
-            raise InputError(
-                "a graph that is being captured cannot be recorded, since its later runs would go unseen: stop the recorder first"
-            )
+            problem = "a graph that is being captured cannot be recorded, since its later runs would go unseen"
+            raise InputError(f"{problem}: stop the recorder first")
         return self._simulation
 
 
 def _nothing() -> None:
-    """What a recorder that was stopped still runs."""
+    """The step and the reset of a recorder that was stopped."""
 
 
 def _to_host(tensor: Any) -> Any:

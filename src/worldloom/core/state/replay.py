@@ -1,4 +1,4 @@
-"""Replays: one episode of one world out of a log, played again in a simulation of its own."""
+"""Replays: one recorded episode of one world, repeated in a simulation of its own."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ if TYPE_CHECKING:
 
 
 class Replay:
-    """Plays one episode again. Iterating takes its steps, and gives the simulation after each of them.
+    """Replays one episode. Iterating takes its steps and yields the simulation after each of them.
 
-    After the last step the simulation stands as the world stood in its batch: with same-step autoreset in the next episode, and the
-    end of this one in the ``final_`` columns.
+    After the last step the state equals that of the world in its batch: with same-step autoreset, the state of the next
+    episode, with the end of this one in the ``final_`` columns.
 
     Attributes:
-        episode: What is played.
-        simulation: The world alone, at the beginning of the episode or, where the log begins later, at the first step that it has.
+        episode: The episode.
+        simulation: The world alone, at the start of the episode, or at the first recorded step where the log begins
+            later.
     """
 
     simulation_class: ClassVar[type[Simulation]]
-    """:class:`worldloom.Simulation`, set by its module, which stands above this one."""
+    """:class:`worldloom.Simulation`, set by its module, which imports this one."""
 
     def __init__(self, log: ReplayLog, episode: Episode, device: str, verify: bool) -> None:
         self.log, self.episode, self.verify = log, episode, verify
@@ -50,12 +51,12 @@ class Replay:
         self._seek(*episode.step_positions[0])
 
     def __len__(self) -> int:
-        """How many steps it has."""
+        """Number of steps."""
         return len(self.episode)
 
     def __iter__(self) -> Iterator[Simulation]:
-        for place, (number, step) in enumerate(self.episode.step_positions):
-            if place > 0 and step == 0:
+        for index, (number, step) in enumerate(self.episode.step_positions):
+            if index > 0 and step == 0:
                 self._restore(self.log.chunks[number])
             self._take_step(self.log.chunks[number], step)
             if self.verify:
@@ -75,7 +76,10 @@ class Replay:
         self.simulation.close()
 
     def _seek(self, number: int, step: int) -> None:
-        """Bring the world to where it stood before ``step`` of a chunk, at once where its episode depends on nothing before it."""
+        """Bring the world to its state before ``step`` of a chunk.
+
+        A reset is enough where the episode depends on nothing before it; otherwise the earlier steps are repeated.
+        """
         chunk = self.log.chunks[number]
         self._restore(chunk)
         if step > 0 and self.episode.first_step == 0 and _reset_is_complete(self.simulation):
@@ -91,7 +95,7 @@ class Replay:
 
     def _take_step(self, chunk: Chunk, step: int) -> None:
         row = slice(self._row, self._row + 1)
-        with suppress(CapacityError):  # as it happened: the world was reset, and the steps after it are in the log
+        with suppress(CapacityError):  # as recorded: the world was reset, and the log holds the steps after that
             self.simulation.step({name: actions[step, row] for name, actions in chunk.actions.items()} or None)
 
     def _reset_as_logged(self, chunk: Chunk, step: int) -> None:
@@ -99,7 +103,7 @@ class Replay:
             self._reset(seed, before)
 
     def _reset(self, seed: int, before: int) -> None:
-        """Begin the episode that follows episode ``before`` of ``seed``."""
+        """Start the episode that follows episode ``before`` of ``seed``."""
         world = self.simulation.tables[WORLD]
         world["seed"].fill(seed)
         world["episode"].fill(before)
@@ -115,17 +119,14 @@ class Replay:
         if differs:
             raise InputError(
                 f"the replay of world {self.episode.world}, episode {self.episode.number} leaves the log at its step "
-                f"{self._steps_before(chunk, step)}: somebody wrote into the world's columns while it was recorded, a callable of its schedule "
-                "depends on more than the world, or the device rounds differently; verify=False plays it all the same"
+                f"{self._steps_before(chunk, step)}: the world's columns were written to while it was recorded, "
+                "a callable of its schedule depends on more than the world, or the device rounds differently; "
+                "verify=False replays it without this check"
             )
 
     def _steps_before(self, chunk: Chunk, step: int) -> int:
-        numbers = [
-            place
-            for place, (c, s) in enumerate(self.episode.step_positions)
-            if self.log.chunks[c] is chunk and s == step
-        ]
-        return self.episode.first_step + numbers[0]
+        number = next(i for i, known in enumerate(self.log.chunks) if known is chunk)
+        return self.episode.first_step + self.episode.step_positions.index((number, step))
 
 
 def _same_bits(log: ReplayLog, simulation: Simulation) -> bool:
@@ -134,7 +135,7 @@ def _same_bits(log: ReplayLog, simulation: Simulation) -> bool:
 
 
 def _reset_is_complete(simulation: Simulation) -> bool:
-    """Whether a reset leaves nothing of earlier episodes behind that a later one could depend on."""
+    """Whether no state of earlier episodes survives a reset."""
     if simulation.has_host_calls:
         return False
     known = {(WORLD, name) for name in ENGINE_FIELDS} | {(t, name) for t in simulation.tables for name in AGENT_FIELDS}
@@ -144,5 +145,5 @@ def _reset_is_complete(simulation: Simulation) -> bool:
 
 
 def _survives_reset(column: Any, known: set[tuple[str, str]]) -> bool:
-    kept = column.field.keep and not column.field.name.startswith(FINAL)
-    return kept and (column.table, column.field.name) not in known
+    persistent = column.field.keep and not column.field.name.startswith(FINAL)
+    return persistent and (column.table, column.field.name) not in known

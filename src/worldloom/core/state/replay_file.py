@@ -1,4 +1,4 @@
-"""Files of replay logs, read: everything in them is checked against the world before anything is played."""
+"""Parser for files of replay logs: everything in a file is validated against the world before a replay."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from worldloom.core.state.snapshot import Snapshot
 
 DEVICES = ("python", "cpu", "cuda")
 MAX_ID_LENGTH = 4096
-"""Characters of a world's id."""
+"""Maximum number of characters of a world's id."""
 _EPISODE_COLUMNS = {"World.episode": "int32", "World.seed": "uint32", "World.step": "int32", "World.finished": "bool"}
-"""Columns that the episodes of a log are found with, and their types."""
+"""Columns that determine the episodes of a log, and their types."""
 _RESETS = {"before": ("int64",), "mask": ("uint8", "bool"), "seeds": ("int32", "uint32"), "episodes": ("int32",)}
 
 
 def parse(contents: Contents, world: str | Definition | None, where: str) -> ReplayLog:
-    """The log that a file ``where`` holds.
+    """The log in a file.
 
     Args:
         contents: Its tensors and facts.
         world: The world, or its id; None for the one that the file names.
-        where: What messages call the file.
+        where: The name of the file in error messages.
     """
     facts = contents.facts
     texts = all(isinstance(facts.get(name), str) for name in ("world", "hash", "autoreset", "device"))
@@ -71,27 +71,25 @@ def _incomplete(where: str) -> InputError:
 def _definition(facts: Mapping[str, Any], world: str | Definition | None, where: str) -> Definition:
     """The world that a log was recorded in, with its numbers of entities."""
     if world is not None and not isinstance(world, (str, Definition)):
-        raise InputError(
-            f"the world of a replay log is given by its id or its definition, not by {type(world).__name__}"
-        )
-    found = world if isinstance(world, Definition) else find_definition(facts["world"] if world is None else world)
-    if found.id == facts["world"]:
-        found = _with_counts(found, facts.get("counts"), where)
-    if found.hash != facts["hash"]:
-        raise InputError(
-            f"{where} was recorded in another '{facts['world'][:80]}' than '{found.id}' as it is now: go back to the world that it was recorded in"
-        )
-    return found
+        problem = "the world of a replay log is given by its id or its definition"
+        raise InputError(f"{problem}, not by {type(world).__name__}")
+    definition = world if isinstance(world, Definition) else find_definition(facts["world"] if world is None else world)
+    if definition.id == facts["world"]:
+        definition = _with_counts(definition, facts.get("counts"), where)
+    if not definition.accepts_hash(facts["hash"]):
+        problem = f"{where} was recorded in another '{facts['world'][:80]}' than '{definition.id}' as it is now"
+        raise InputError(f"{problem}: go back to the world that it was recorded in")
+    return definition
 
 
-def _with_counts(found: Definition, counts: Any, where: str) -> Definition:
+def _with_counts(definition: Definition, counts: Any, where: str) -> Definition:
     if not isinstance(counts, dict):
         raise _incomplete(where)
     try:
-        return found.with_counts({kind: _count(count, where) for kind, count in counts.items()})
+        return definition.with_counts({kind: _count(count, where) for kind, count in counts.items()})
     except InputError:
         raise
-    except WorldloomError as error:  # numbers that no world of its kind can have
+    except WorldloomError as error:  # invalid counts
         raise InputError(f"{where} holds numbers of entities that there cannot be: {error}") from None
 
 
@@ -108,7 +106,7 @@ def _count(count: Any, where: str) -> int | UpTo:
 
 
 def _worlds(tensors: Mapping[str, Any], facts: Mapping[str, Any], where: str) -> np.ndarray[Any, Any]:
-    """The numbers of the worlds that were recorded, int64 of shape (W,)."""
+    """The indices of the recorded worlds, int64 of shape (W,)."""
     tensor = tensors.get("worlds")
     if (
         tensor is None
@@ -125,7 +123,7 @@ def _worlds(tensors: Mapping[str, Any], facts: Mapping[str, Any], where: str) ->
 
 
 class _ChunkParser:
-    """The tensors of one stretch of steps; W worlds."""
+    """Parses the tensors of one chunk of steps."""
 
     def __init__(
         self, tensors: Mapping[str, Any], number: int, definition: Definition, worlds: int, where: str
@@ -154,7 +152,7 @@ class _ChunkParser:
         return {key.removeprefix(start): tensor for key, tensor in self.tensors.items() if key.startswith(start)}
 
     def _check_state(self, state: Snapshot) -> None:
-        """What is read before the state is restored, and the numbers of entities, for which memory is set aside."""
+        """Validate what is read before the state is restored, and the numbers of entities, which set the memory."""
         for name, kind in _EPISODE_COLUMNS.items():
             if name not in state.tensors:
                 raise _incomplete(self.where)
@@ -169,36 +167,32 @@ class _ChunkParser:
                 raise self._wrong(f"state/{kind}")
 
     def _actions(self, steps: int) -> dict[str, Any]:
-        found, wanted = self._part("actions"), self.definition.actions()
-        if set(found) != set(wanted):
+        actions, declared = self._part("actions"), self.definition.actions()
+        if set(actions) != set(declared):
             raise self._wrong("actions")
-        for name, (table, field) in wanted.items():
+        for name, (table, field) in declared.items():
             entities = () if table == "World" else (self.definition.rows[table],)
-            self._require(
-                f"actions/{name}",
-                found[name],
-                ("int32", "float32"),
-                (steps, self.worlds, *entities, *field.value_shape),
-            )
-        return found
+            shape = (steps, self.worlds, *entities, *field.value_shape)
+            self._require(f"actions/{name}", actions[name], ("int32", "float32"), shape)
+        return actions
 
     def _resets(self, steps: int) -> Resets:
-        found = self._part("resets")
-        if set(found) != set(_RESETS):
+        resets = self._part("resets")
+        if set(resets) != set(_RESETS):
             raise _incomplete(self.where)
-        count = found["before"].shape[0] if found["before"].ndim == 1 else -1
+        before = resets["before"]
+        count = before.shape[0] if before.ndim == 1 else -1
         for name, kinds in _RESETS.items():
-            self._require(f"resets/{name}", found[name], kinds, (count,) if name == "before" else (count, self.worlds))
-        if bool(((found["before"] < 0) | (found["before"] > steps)).any()) or bool((found["episodes"] < -1).any()):
+            self._require(f"resets/{name}", resets[name], kinds, (count,) if name == "before" else (count, self.worlds))
+        if bool(((before < 0) | (before > steps)).any()) or bool((resets["episodes"] < -1).any()):
             raise self._wrong("resets")
-        return Resets(**found)
+        return Resets(**resets)
 
     def _require(self, name: str, tensor: Any, kinds: tuple[str, ...], shape: tuple[int, ...]) -> None:
         if _type(tensor) not in kinds or tuple(tensor.shape) != shape:
-            raise InputError(
-                f"{self.where} holds {name} of type {_type(tensor)} and shape {tuple(tensor.shape)}, and it must be {' or '.join(kinds)} of shape {shape}: "
-                "use another file"
-            )
+            actual = f"type {_type(tensor)} and shape {tuple(tensor.shape)}"
+            expected = f"{' or '.join(kinds)} of shape {shape}"
+            raise InputError(f"{self.where} holds {name} of {actual}, and it must be {expected}: use another file")
 
     def _wrong(self, name: str) -> InputError:
         return InputError(f"{self.where} holds {name} that this world cannot have: use another file")

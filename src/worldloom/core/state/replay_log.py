@@ -1,4 +1,4 @@
-"""Replay logs: what a recorder wrote down, the episodes in it, and files of it."""
+"""Replay logs: recorded steps, the episodes in them, and their files."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ TERMINATED, TRUNCATED = 1, 2
 
 @dataclass(frozen=True)
 class Resets:
-    """The resets from outside between the steps of a chunk, in order; W worlds.
+    """The calls of ``Simulation.reset`` between the steps of a chunk, in order; W worlds.
 
     Attributes:
-        before: The step of the chunk that each of the R resets came before, int64 of shape (R,).
-        mask: Which worlds it was for, of shape (R, W).
+        before: The step of the chunk that follows each of the R resets, int64 of shape (R,).
+        mask: The worlds that were reset, of shape (R, W).
         seeds, episodes: The seed of every world and its episode just before the reset, of shape (R, W).
     """
 
@@ -52,21 +52,21 @@ class Resets:
         return cls(before, stack(mask, torch.uint8), stack(seeds, torch.int32), stack(episodes, torch.int32))
 
     def at(self, step: int, row: int) -> list[tuple[int, int]]:
-        """The (seed, episode before) of each reset of the world in ``row`` that came before ``step``."""
-        found = [i for i in range(len(self.before)) if int(self.before[i]) == step and bool(self.mask[i, row])]
-        return [(int(self.seeds[i, row]) & 0xFFFFFFFF, int(self.episodes[i, row])) for i in found]
+        """The (seed, episode before) of each reset of the world in ``row`` that came just before ``step``."""
+        resets = [i for i in range(len(self.before)) if int(self.before[i]) == step and bool(self.mask[i, row])]
+        return [(int(self.seeds[i, row]) & 0xFFFFFFFF, int(self.episodes[i, row])) for i in resets]
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Steps in a row, between which nothing but resets happened; T steps of W worlds, on the host.
+    """Consecutive steps with nothing but resets between them; T steps of W worlds, on the host.
 
     Attributes:
         state: The worlds before the first step.
         actions: The actions of every step by ``Table.name``, of shape (T, W, count, ...).
         flags: After every step, 1 for terminated and 2 for truncated, uint8 of shape (T, W).
-        digests: A digest of every world after every step, int32 of shape (T, W); None where none were wanted.
-        resets: The resets from outside.
+        digests: A digest of every world after every step, int32 of shape (T, W); None where they were not recorded.
+        resets: The calls of ``Simulation.reset``.
     """
 
     state: Snapshot
@@ -81,15 +81,15 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Episode:
-    """An episode of one world, as far as it was written down.
+    """An episode of one world, as far as it was recorded.
 
     Attributes:
-        world: The number of the world in its batch.
-        number: Its episode, counted from 0.
+        world: The index of the world in its batch.
+        number: The number of the episode, counted from 0.
         seed: The world's seed.
-        first_step: Steps that the episode had when the log begins with it; 0 where it is there from its beginning.
-        terminated, truncated: How it ended; neither where it goes on after the log.
-        moves: Where its steps stand: the chunk, and the step in it.
+        first_step: The first recorded step of the episode; 0 where it was recorded from its start.
+        terminated, truncated: How it ended; neither where it continues after the log.
+        step_positions: The position of each step: the index of its chunk, and its index in the chunk.
     """
 
     world: int
@@ -106,13 +106,13 @@ class Episode:
 
 @dataclass(frozen=True)
 class ReplayLog:
-    """Steps of a batch of worlds, from which any episode of any world is played again alone.
+    """Recorded steps of a batch of worlds. Any episode of any world can be replayed alone.
 
     Attributes:
         definition: The world.
         autoreset, checks, exact, world_offset: Those of the simulation.
-        device: What it ran on: ``python``, ``cpu`` or ``cuda``.
-        worlds: The numbers of the worlds that were written down, shape (W,).
+        device: The simulation's device: ``python``, ``cpu`` or ``cuda``.
+        worlds: The indices of the recorded worlds, shape (W,).
         chunks: The steps.
     """
 
@@ -135,47 +135,46 @@ class ReplayLog:
         return f"<replay log: {len(self):,} steps of {len(self.worlds):,} {self.definition.id} on {self.device}>"
 
     def row(self, world: int) -> int:
-        """The place of a world in the log."""
-        found = np.flatnonzero(self.worlds == world)
-        if not found.size:
-            raise InputError(
-                f"world {world!r} is not in this log of {len(self.worlds)} worlds, {self.worlds[0]} to {self.worlds[-1]}"
-            )
-        return int(found[0])
+        """The row of a world in the log."""
+        rows = np.flatnonzero(self.worlds == world)
+        if not rows.size:
+            known = f"{len(self.worlds)} worlds, {self.worlds[0]} to {self.worlds[-1]}"
+            raise InputError(f"world {world!r} is not in this log of {known}")
+        return int(rows[0])
 
     def episodes(self, world: int) -> list[Episode]:
-        """The episodes of a world, in order. A number comes up again where a reset with a seed began to count anew."""
+        """The episodes of a world, in order. A reset with a seed restarts the numbers, so a number can occur again."""
         row = self.row(world)
-        found: list[Episode] = []
+        episodes: list[Episode] = []
         for number, chunk in enumerate(self.chunks):
-            _Reader(self, world, row).read(number, chunk, found)
-        return found
+            _EpisodeReader(self, world, row).read(number, chunk, episodes)
+        return episodes
 
     def replay(self, world: int, episode: int | Episode, device: str = "python", verify: bool = True) -> Replay:
-        """Play an episode again, in a simulation of that world alone.
+        """Replay an episode in a simulation of that world alone.
 
         Args:
-            world: The number of the world in its batch.
+            world: The index of the world in its batch.
             episode: The number of the episode, the last one of that number; or one of :meth:`episodes`.
-            device: ``python`` to look into it with breakpoints, or any other.
-            verify: Whether an InputError is raised at the first step that differs from the log: in the flags on every device, and in
-                every bit where the devices compute the same bits.
+            device: ``python`` for breakpoints in systems, or any other.
+            verify: Whether the first step that differs from the log raises InputError. The flags are compared on every
+                device, and all bits where the devices compute the same bits.
         """
         from worldloom.core.state.replay import Replay
 
         if isinstance(episode, Episode):
             return Replay(self, episode, device, verify)
-        there = self.episodes(world)
-        chosen = [e for e in there if e.number == episode]
-        if not chosen:
-            known = f"those from {there[0].number} to {there[-1].number}" if there else "none"
+        episodes = self.episodes(world)
+        matches = [candidate for candidate in episodes if candidate.number == episode]
+        if not matches:
+            known = f"those from {episodes[0].number} to {episodes[-1].number}" if episodes else "none"
             raise InputError(f"episode {episode!r} of world {world} is not in this log: of that world it has {known}")
-        return Replay(self, chosen[-1], device, verify)
+        return Replay(self, matches[-1], device, verify)
 
     # -- files -------------------------------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
-        """Write the log to a file, which is there as a whole or not at all."""
+        """Write the log to a file atomically."""
         import torch
 
         tensors: dict[str, Any] = {"worlds": torch.from_numpy(self.worlds.astype(np.int64))}
@@ -186,13 +185,13 @@ class ReplayLog:
             parts |= {f"resets/{n}": t for n, t in vars(chunk.resets).items()} | {"flags": chunk.flags}
             parts |= {} if chunk.digests is None else {"digests": chunk.digests}
             tensors |= {f"{number}/{name}": tensor for name, tensor in parts.items()}
-        made = self.definition
+        definition = self.definition
         facts = {
-            "world": made.id,
-            "hash": made.hash,
+            "world": definition.id,
+            "hash": definition.hash,
             "counts": {
                 kind.__name__: asdict(count) if isinstance(count, UpTo) else count
-                for kind, count in made.entities.items()
+                for kind, count in definition.entities.items()
             },
             "autoreset": self.autoreset,
             "checks": self.checks,
@@ -205,11 +204,11 @@ class ReplayLog:
 
     @classmethod
     def load(cls, path: str | Path, world: str | Definition | None = None) -> ReplayLog:
-        """What :meth:`save` wrote. InputError where the file is missing, cut short, altered, or of another world.
+        """Load what :meth:`save` wrote. InputError where the file is missing, truncated, altered, or of another world.
 
         Args:
             path: The file.
-            world: The world, or its id; None looks among the registered worlds for the one that the file names.
+            world: The world, or its id; None takes the registered world that the file names.
         """
         from worldloom.core.state import replay_file
 
@@ -217,33 +216,39 @@ class ReplayLog:
         return replay_file.parse(contents, world, printable_path(path))
 
 
-class _Reader:
-    """Follows one world through a log, and sorts its steps by episodes."""
+class _EpisodeReader:
+    """Assigns the steps of one world of a log to episodes."""
 
     def __init__(self, log: ReplayLog, world: int, row: int) -> None:
         self.log, self.world, self.row = log, world, row
 
-    def read(self, number: int, chunk: Chunk, found: list[Episode]) -> None:
-        """Add the steps of one chunk to the episodes ``found`` so far."""
+    def read(self, number: int, chunk: Chunk, episodes: list[Episode]) -> None:
+        """Add the steps of one chunk to ``episodes``, those of the chunks before it."""
         row, autoreset = self.row, self.log.autoreset
-        episode, seed, taken = (int(chunk.state.tensors[f"World.{n}"][row]) for n in ("episode", "seed", "step"))
-        resting = autoreset == "next_step" and bool(chunk.state.tensors["World.finished"][row])
-        fresh = taken == 0 or not found or (found[-1].number, found[-1].first_step + len(found[-1])) != (episode, taken)
+        episode, seed, length = (int(chunk.state.tensors[f"World.{n}"][row]) for n in ("episode", "seed", "step"))
+        reset_next = autoreset == "next_step" and bool(chunk.state.tensors["World.finished"][row])
+        starts = length == 0 or not episodes or _next_step(episodes[-1]) != (episode, length)
         resets = {int(step) for step in chunk.resets.before}
         flags = chunk.flags[:, row].tolist()
         for step, flag in enumerate(flags):
-            for given, before in chunk.resets.at(step, row) if step in resets else []:
-                seed, episode, taken, fresh, resting = given, before + 1, 0, True, False
-            if resting:  # this step did nothing but begin the next episode
-                episode, taken, fresh, resting = episode + 1, 0, True, False
+            for new_seed, before in chunk.resets.at(step, row) if step in resets else []:
+                seed, episode, length, starts, reset_next = new_seed, before + 1, 0, True, False
+            if reset_next:  # this step only resets the world
+                episode, length, starts, reset_next = episode + 1, 0, True, False
                 continue
-            if fresh:
-                found.append(Episode(self.world, episode, seed & 0xFFFFFFFF, taken))
-                fresh = False
-            found[-1].step_positions.append((number, step))
-            taken += 1
+            if starts:
+                episodes.append(Episode(self.world, episode, seed & 0xFFFFFFFF, length))
+                starts = False
+            episodes[-1].step_positions.append((number, step))
+            length += 1
             if flag:
-                found[-1] = replace(found[-1], terminated=bool(flag & TERMINATED), truncated=bool(flag & TRUNCATED))
-                resting = autoreset == "next_step"
+                terminated, truncated = bool(flag & TERMINATED), bool(flag & TRUNCATED)
+                episodes[-1] = replace(episodes[-1], terminated=terminated, truncated=truncated)
+                reset_next = autoreset == "next_step"
                 if autoreset == "same_step":
-                    episode, taken, fresh = episode + 1, 0, True
+                    episode, length, starts = episode + 1, 0, True
+
+
+def _next_step(episode: Episode) -> tuple[int, int]:
+    """The number of an episode, and of the step that would continue it."""
+    return episode.number, episode.first_step + len(episode)

@@ -1,4 +1,4 @@
-"""Snapshots: the whole state of a simulation, or of some of its worlds, taken, put back, and kept in files."""
+"""Snapshots: the state of a simulation, or of some of its worlds, which can be restored and saved to files."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from worldloom.core.base import device as devices
-from worldloom.core.base import shards, tensor_file
+from worldloom.core.base import tensor_file
 from worldloom.core.base.errors import InputError
 from worldloom.core.base.paths import printable_path
-from worldloom.core.runtime.table import Column
+from worldloom.core.runtime.column import Column
 from worldloom.core.state.columns import (
     gather_rows,
     int_view,
@@ -30,21 +30,21 @@ if TYPE_CHECKING:
 
 KIND, VERSION = "snapshot", 1
 DEFAULT_SOURCE = "the saved state"
-"""What messages call a state that came from no file."""
+"""The name in error messages of a state that was not loaded from a file."""
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """All that later steps of some worlds depend on; made by ``Simulation.snapshot``.
+    """The state that later steps of some worlds depend on; made by ``Simulation.snapshot``.
 
     Attributes:
         world: The id of the world's definition.
         hash: The digest of its definition.
-        autoreset: The autoreset of the simulation that it was taken from.
-        num_worlds: How many worlds it holds.
+        autoreset: The autoreset mode of its simulation.
+        num_worlds: Number of worlds.
         tensors: Every column by ``Table.name``, with the worlds as the first axis.
-        shared: Names of the columns that hold one value for all worlds.
-        source: What messages call it: the file that it was loaded from.
+        shared: Names of the columns that all worlds share.
+        source: The name in error messages: the file that it was loaded from.
     """
 
     world: str
@@ -58,7 +58,7 @@ class Snapshot:
 
     @property
     def is_pristine(self) -> bool:
-        """Whether it was taken in this process and its tensors have not been changed since, so that its numbers need no check."""
+        """Whether it was taken in this process and its tensors have not changed since: they need no validation."""
         return self.tensor_versions is not None and self.tensor_versions == _versions(self.tensors)
 
     def __repr__(self) -> str:
@@ -79,28 +79,28 @@ class Snapshot:
         return self.worlds([world])
 
     def worlds(self, ids: Any) -> Snapshot:
-        """A snapshot of some of its worlds, by their places in this one, in the given order."""
+        """A snapshot of some of its worlds, by their indices in this one, in the given order."""
         import torch
 
-        places = np.asarray(ids)
-        if places.ndim != 1 or places.dtype.kind not in "iu" or not places.size:
+        indices = np.asarray(ids)
+        if indices.ndim != 1 or indices.dtype.kind not in "iu" or not indices.size:
             raise InputError(f"worlds of a snapshot are named by a list of whole numbers, not by {ids!r}")
-        wrong = places[(places < 0) | (places >= self.num_worlds)]
+        wrong = indices[(indices < 0) | (indices >= self.num_worlds)]
         if wrong.size:
             raise InputError(f"this snapshot has the worlds 0 to {self.num_worlds - 1}, not {wrong[0]}")
-        chosen = torch.from_numpy(places.astype(np.int64))
+        selected = torch.from_numpy(indices.astype(np.int64))
         tensors = {
-            name: tensor if name in self.shared else gather_rows(tensor, chosen.to(tensor.device))
+            name: tensor if name in self.shared else gather_rows(tensor, selected.to(tensor.device))
             for name, tensor in self.tensors.items()
         }
-        return replace(self, num_worlds=len(places), tensors=tensors)
+        return replace(self, num_worlds=len(indices), tensors=tensors)
 
     def to(self, device: str) -> Snapshot:
-        """The same on another device, ``cpu`` or ``cuda:N``; itself where it is there already."""
+        """The same snapshot on another device, ``cpu`` or ``cuda:N``. Tensors already on that device are not copied."""
         return replace(self, tensors={name: tensor.to(device) for name, tensor in self.tensors.items()})
 
     def save(self, path: str | Path) -> None:
-        """Write it to a file, which is there as a whole or not at all, even if the process or the machine dies meanwhile."""
+        """Write it to a file atomically: a crash of the process or the machine leaves no partial file."""
         facts = {
             "world": self.world,
             "hash": self.hash,
@@ -112,78 +112,73 @@ class Snapshot:
 
     @classmethod
     def load(cls, path: str | Path, device: str = "cpu") -> Snapshot:
-        """What :meth:`save` wrote. InputError where the file is missing, cut short or altered; whether it fits is seen when it is restored."""
-        onto = devices.resolve(device)[0]
+        """Load what :meth:`save` wrote. InputError where the file is missing, truncated or altered.
+
+        Whether it fits a simulation is checked when it is restored.
+        """
+        target = devices.resolve(device)[0]
         contents = tensor_file.read(path, KIND, VERSION)
-        return cls.from_parts(contents.tensors, contents.facts, printable_path(path)).to(str(onto.alias))
+        return cls.from_parts(contents.tensors, contents.facts, printable_path(path)).to(str(target.alias))
 
     @classmethod
     def from_parts(cls, tensors: Mapping[str, Any], facts: Mapping[str, Any], where: str) -> Snapshot:
-        """The snapshot that a file ``where`` holds; InputError where its parts do not fit together."""
+        """The snapshot in a file ``where``; InputError where its parts are not consistent."""
         names, count, shared = ("world", "hash", "autoreset"), facts.get("num_worlds"), facts.get("shared")
-        if any(not isinstance(facts.get(name), str) for name in names) or not tensor_file.is_int_in_range(
-            count, 1, 2**31 - 1
-        ):
+        texts = all(isinstance(facts.get(name), str) for name in names)
+        listed = isinstance(shared, list) and all(isinstance(name, str) for name in shared)
+        if not texts or not listed or not tensor_file.is_int_in_range(count, 1, 2**31 - 1):
             raise InputError(f"{where} lacks what every snapshot has: use another file")
-        if not isinstance(shared, list) or any(not isinstance(name, str) for name in shared):
-            raise InputError(f"{where} lacks what every snapshot has: use another file")
-        assert isinstance(count, int)
+        assert isinstance(count, int) and isinstance(shared, list)
         for name, tensor in tensors.items():
             rows = tensor.shape[0] if tensor.ndim else 0
             if tensor.element_size() > 8 or rows == 0 or (name not in shared and rows != count):
-                raise InputError(
-                    f"{where} holds {count} worlds, but its column {name[:80]} has the shape {tuple(tensor.shape)}: use another file"
-                )
+                column = f"its column {name[:80]} has the shape {tuple(tensor.shape)}"
+                raise InputError(f"{where} holds {count} worlds, but {column}: use another file")
         return cls(facts["world"], facts["hash"], facts["autoreset"], count, dict(tensors), frozenset(shared), where)
 
 
 def copy_columns(simulation: Simulation) -> dict[str, Any]:
-    """A copy of every column, as PyTorch tensors on the simulation's device, by ``Table.name``. It is all that a later step depends on."""
+    """Copies of all columns that a later step depends on, by ``Table.name``, as PyTorch tensors on their device."""
     return {name: column.torch().clone() for name, column in state_columns(simulation).items()}
 
 
 def snapshot(simulation: Simulation, worlds: Any = None) -> Snapshot:
     """The state of all worlds, or of ``worlds`` in that order; see ``Simulation.snapshot``."""
-    columns, made = state_columns(simulation), simulation.definition
+    columns, definition = state_columns(simulation), simulation.definition
     shared = frozenset(
         name
         for name, c in columns.items()
         if c.total is not None or c.shape[0] != simulation.num_worlds or (is_config(c) and c.shape[0] == 1)
     )
     if worlds is None:
-        tensors = copy_columns(simulation)
-        return Snapshot(
-            made.id,
-            made.hash,
-            simulation.autoreset,
-            simulation.num_worlds,
-            tensors,
-            shared,
-            tensor_versions=_versions(tensors),
-        )
-    require_rows_per_world(simulation)
-    ids = world_ids(simulation, worlds, "worlds")
-    tensors = {
-        name: column.torch().clone() if name in shared else gather_rows(column.torch(), ids)
-        for name, column in columns.items()
-    }
+        count, tensors = simulation.num_worlds, copy_columns(simulation)
+    else:
+        require_rows_per_world(simulation)
+        ids = world_ids(simulation, worlds, "worlds")
+        count = len(ids)
+        tensors = {
+            name: column.torch().clone() if name in shared else gather_rows(column.torch(), ids)
+            for name, column in columns.items()
+        }
+    versions = _versions(tensors)
     return Snapshot(
-        made.id, made.hash, simulation.autoreset, len(ids), tensors, shared, tensor_versions=_versions(tensors)
+        definition.id, definition.hash, simulation.autoreset, count, tensors, shared, tensor_versions=versions
     )
 
 
 def _versions(tensors: Mapping[str, Any]) -> tuple[tuple[int, int], ...]:
-    """Which tensors these are, and how often PyTorch has changed each in place."""
+    """The identity of each tensor, and the number of its in-place changes by PyTorch."""
     return tuple((id(tensor), tensor._version) for tensor in tensors.values())
 
 
 def restore(
     simulation: Simulation, tensors: Mapping[str, Any], where: str = DEFAULT_SOURCE, known: bool = False
 ) -> None:
-    """Put back what :func:`take` took; steps that follow give the same bits.
+    """Restore what :func:`copy_columns` copied; the steps that follow give the same bits.
 
-    InputError where it is of another world or size, or a number in it lies outside of the range that its component declares. Nothing is
-    written then. ``where`` is what the message calls the state; ``known`` that its numbers come from a simulation of this process.
+    Raises InputError, and writes nothing, where the state is of another world or size, or where a number lies outside
+    the range that its component declares. ``where`` is the name of the state in messages. ``known`` means that its
+    numbers come from a simulation of this process, so that they are not validated.
     """
     columns = state_columns(simulation)
     _check_columns(simulation, columns, tensors)
@@ -193,40 +188,37 @@ def restore(
             [(rows, *column.shape[1:]) for rows in (1, simulation.num_worlds)] if is_config(column) else [column.shape]
         )
         if shape not in allowed:
-            raise InputError(
-                f"the saved column {name} has shape {shape}, but this simulation of {simulation.num_worlds} worlds holds {column.shape}"
-            )
+            holds = f"this simulation of {simulation.num_worlds} worlds holds {column.shape}"
+            raise InputError(f"the saved column {name} has shape {shape}, but {holds}")
     check_counts(simulation, tensors, where)
     if not known:
         check_values(simulation, columns, tensors, where)
     for table in simulation.tables.values():
         for column in table.columns.values():
-            if column.field.transient:  # left over where a step was broken off
+            if column.field.transient:  # an interrupted step may have left values
                 column.torch().zero_()
     for name, column in columns.items():
         if is_config(column) and len(tensors[name]) != column.shape[0]:
-            _resize(simulation, column, len(tensors[name]))
+            simulation._resize_config(column, len(tensors[name]))
         column.torch().copy_(tensors[name])
         simulation.config_version += is_config(column)
     simulation.note_external_change()
 
 
 def restore_worlds(simulation: Simulation, saved: Snapshot, worlds: Any = None) -> None:
-    """Put back a snapshot, or put its worlds onto ``worlds``; see ``Simulation.restore``. Nothing is written where something does not fit."""
+    """Restore a snapshot, or copy its worlds onto ``worlds``; see ``Simulation.restore``. An error writes nothing."""
     _check_origin(simulation, saved)
     if worlds is None:
         if saved.num_worlds != simulation.num_worlds:
-            raise InputError(
-                f"the snapshot holds {saved.num_worlds} worlds, but this simulation has {simulation.num_worlds}: say with worlds=... which of them it is for"
-            )
+            counts = f"the snapshot holds {saved.num_worlds} worlds, but this simulation has {simulation.num_worlds}"
+            raise InputError(f"{counts}: say with worlds=... which of them it is for")
         restore(simulation, saved.tensors, saved.source, saved.is_pristine)
         return
     require_rows_per_world(simulation)
     targets = world_ids(simulation, worlds, "worlds", distinct=True)
     if saved.num_worlds not in (1, len(targets)):
-        raise InputError(
-            f"the snapshot holds {saved.num_worlds} worlds, which cannot be put onto {len(targets)}: name as many, or take one of them"
-        )
+        counts = f"the snapshot holds {saved.num_worlds} worlds, which cannot be put onto {len(targets)}"
+        raise InputError(f"{counts}: name as many, or take one of them")
     columns = state_columns(simulation)
     _check_columns(simulation, columns, saved.tensors)
     for name, column in columns.items():
@@ -245,7 +237,7 @@ def restore_worlds(simulation: Simulation, saved: Snapshot, worlds: Any = None) 
             if len(rows) == column.shape[0] == 1 and bool((int_view(rows) == int_view(column.torch())).all()):
                 continue
             if column.shape[0] == 1:
-                _resize(simulation, column, simulation.num_worlds)
+                simulation._resize_config(column, simulation.num_worlds)
             simulation.config_version += 1
         scatter_rows(column.torch(), targets, rows)
     simulation.note_external_change()
@@ -253,38 +245,27 @@ def restore_worlds(simulation: Simulation, saved: Snapshot, worlds: Any = None) 
 
 def _check_origin(simulation: Simulation, saved: Any) -> None:
     if not isinstance(saved, Snapshot):
+        problem = f"a simulation is restored from a snapshot, not from {type(saved).__name__}"
+        raise InputError(f"{problem}: take one with sim.snapshot() or Snapshot.load(path)")
+    definition = simulation.definition
+    if saved.world != definition.id:
+        raise InputError(f"this is a snapshot of world '{saved.world}', not one of world '{definition.id}'")
+    if not definition.accepts_hash(saved.hash):
         raise InputError(
-            f"a simulation is restored from a snapshot, not from {type(saved).__name__}: take one with sim.snapshot() or Snapshot.load(path)"
-        )
-    made = simulation.definition
-    if saved.world != made.id:
-        raise InputError(f"this is a snapshot of world '{saved.world}', not one of world '{made.id}'")
-    if saved.hash != made.hash:
-        raise InputError(
-            f"this is a snapshot of another '{made.id}': its entities, components, systems or constants have changed since, "
-            "so that it would not go on as it was; go back to the world that it was taken of"
+            f"this is a snapshot of another '{definition.id}': its entities, components, systems or constants have "
+            "changed since, so that it would not continue as before; go back to the world that it was taken of"
         )
     if saved.autoreset != simulation.autoreset:
-        raise InputError(
-            f"this is a snapshot of a simulation with autoreset '{saved.autoreset}', and this one has '{simulation.autoreset}': use the same"
-        )
+        modes = f"with autoreset '{saved.autoreset}', and this one has '{simulation.autoreset}'"
+        raise InputError(f"this is a snapshot of a simulation {modes}: use the same")
 
 
 def _check_columns(simulation: Simulation, columns: Mapping[str, Column], tensors: Mapping[str, Any]) -> None:
     if set(tensors) != set(columns):
-        odd = ", ".join(sorted(set(tensors) ^ set(columns))[:4])
-        raise InputError(
-            f"the saved state is not one of world '{simulation.definition.id}': it differs in the columns {odd}"
-        )
+        different = ", ".join(sorted(set(tensors) ^ set(columns))[:4])
+        problem = f"the saved state is not one of world '{simulation.definition.id}'"
+        raise InputError(f"{problem}: it differs in the columns {different}")
     for name, column in columns.items():
-        if tensors[name].dtype != column.torch().dtype:
-            raise InputError(
-                f"the saved column {name} holds {tensors[name].dtype}, but this simulation holds {column.torch().dtype}"
-            )
-
-
-def _resize(simulation: Simulation, column: Column, rows: int) -> None:
-    """Let a configuration hold one value, or one per world."""
-    with shards.WARP_LOCK:
-        column.resize(rows)
-    simulation._invalidate_graphs()
+        saved, expected = tensors[name].dtype, column.torch().dtype
+        if saved != expected:
+            raise InputError(f"the saved column {name} holds {saved}, but this simulation holds {expected}")

@@ -1,4 +1,4 @@
-"""A number per world that changes when anything in the world does, computed on the device."""
+"""A digest per world of its whole state, computed on the device."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from worldloom.core.model.fields import Role
-from worldloom.core.runtime.table import Column, PopulationTable
+from worldloom.core.runtime.column import Column
+from worldloom.core.runtime.table import PopulationTable
 from worldloom.core.schedule.lifecycle import FINAL
 from worldloom.core.state.columns import int_view
 
@@ -17,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class WorldDigest:
-    """Weighs the bits of everything that a step leaves behind in a world, but for actions, configuration and the last episode's end.
+    """A weighted sum of the bits of all columns, without actions, configuration and ``final_`` columns.
 
-    The weights are odd and drawn at random for every place of every column, so that two states of a world have the same digest
-    once in 2**31 times. Every NaN counts as the same.
+    The weights are odd and random for every element of every column. Two different states of a world have the same
+    digest with a probability of 2**-31. All NaNs are equal.
 
     Args:
         simulation: The simulation.
@@ -37,7 +38,7 @@ class WorldDigest:
         self.weights = [torch.from_numpy(_weights(c)).to(device) for c in self.columns]
 
     def __call__(self) -> Any:
-        """The digests now, int32 of shape (worlds,)."""
+        """The digests of the current state, int32 of shape (worlds,)."""
         import torch
 
         total: Any = 0
@@ -48,9 +49,9 @@ class WorldDigest:
                 numbers = values.view(tensor.dtype)
                 values = torch.where(numbers == numbers, numbers, torch.nan)
             values = int_view(values)
-            if column.table in self.populations:  # places without an entity hold whatever was there before
-                there = self.populations[column.table].mask[self.rows]
-                values = values * there.reshape(*there.shape, *[1] * (values.ndim - 2))
+            if column.table in self.populations:  # slots without an entity are undefined
+                occupied = self.populations[column.table].mask[self.rows]
+                values = values * occupied.reshape(*occupied.shape, *[1] * (values.ndim - 2))
             total = total + (values.reshape(len(values), -1).to(torch.int64) * weights).sum(1)
         return ((total ^ (total >> 32)) & 0x7FFFFFFF).to(torch.int32)
 
@@ -60,7 +61,7 @@ def _is_digested(column: Column) -> bool:
 
 
 def _weights(column: Column) -> np.ndarray[Any, Any]:
-    """One odd number of 63 bits for each number that a world has in ``column``."""
+    """One odd number of 63 bits for each scalar that a world has in ``column``."""
     size = int(np.prod(column.shape[1:], dtype=np.int64))
     numbers = np.random.default_rng(zlib.crc32(column.name.encode())).integers(0, 2**62, size, dtype=np.int64)
     return numbers * 2 + 1

@@ -1,1 +1,1 @@
-"""Programs that make simulations of their own: comparison of devices, replays, timings. It imports everything in core."""
+"""Tools that make simulations of their own: the comparison of devices. Imports all of core."""

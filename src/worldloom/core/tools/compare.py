@@ -1,4 +1,4 @@
-"""Comparing devices: the same worlds with the same random actions on each, every column looked at after every step."""
+"""Comparison of devices: the same worlds and random actions on each, with all columns compared after every step."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ import numpy as np
 from worldloom.core.base.errors import InputError
 from worldloom.core.measure.random_actions import random_actions
 from worldloom.core.registry.registry import Definition, definition
-from worldloom.core.runtime.table import Column, PopulationTable, Table
+from worldloom.core.runtime.column import Column
+from worldloom.core.runtime.table import PopulationTable, Table
 from worldloom.core.simulation import Simulation
 
 GPU_TOLERANCE = 1e-4
-"""How far real numbers may lie apart where a GPU takes part: its elementary functions round differently from the CPU's."""
+"""Tolerance for floats in comparisons with a GPU, whose elementary functions round differently from the CPU's."""
 
 Array = np.ndarray[Any, Any]
 
@@ -26,10 +27,10 @@ class Difference:
 
     Attributes:
         column: The column, as ``Table.name``.
-        world: The world, counted from 0 in the batch.
-        place: Where in the world's part of the column: the entity first, then the element; empty for one number per world.
-        step: The step after which it was seen; 0 is the state after the reset.
-        reference: The device compared with.
+        world: The index of the world in the batch.
+        place: The index within the world: the entity first, then the element; empty for one number per world.
+        step: The step after which it was detected; 0 is the state after the reset.
+        reference: The reference device.
         device: The device that differs from it.
         expected: The number on the reference.
         found: The number on the device.
@@ -56,56 +57,56 @@ class Difference:
 def first_difference(
     reference: Simulation, other: Simulation, step: int, atol: float = 0.0, rtol: float = 0.0
 ) -> Difference | None:
-    """Where ``other`` differs from ``reference`` now: the first differing column, and the first world in it.
+    """The current difference of ``other`` from ``reference``: the first differing column, and the first world in it.
 
-    Whole numbers and truth values must be equal. Real numbers must be equal bit for bit where both tolerances are 0, and
-    otherwise lie within ``atol + rtol * |expected|``. NaN equals NaN. Of a population only the places that hold an entity count.
+    Integers and truth values must be equal. Floats must be equal bit for bit where both tolerances are 0, and otherwise
+    lie within ``atol + rtol * |expected|``. NaN equals NaN. Empty slots of populations are ignored.
     """
-    found: list[tuple[Column, Array, Array, Array]] = []
+    differences: list[tuple[Column, Array, Array, Array]] = []
     for table in reference.tables.values():
         for column in table:
-            expected, seen = column.numpy(), other.tables[table.name][column.field.name].numpy()
-            wrong = ~_same(expected, seen, atol, rtol) & _occupied(table, expected.ndim)
+            expected, actual = column.numpy(), other.tables[table.name][column.field.name].numpy()
+            wrong = ~_equal(expected, actual, atol, rtol) & _occupied(table, expected.ndim)
             if wrong.any():
-                found.append((column, expected, seen, wrong))
-    if not found:
+                differences.append((column, expected, actual, wrong))
+    if not differences:
         return None
-    column, expected, seen, wrong = found[0]
-    place = tuple(int(i) for i in np.argwhere(wrong)[0])
-    world, inside = reference.tables[column.table].locate(place)
+    column, expected, actual, wrong = differences[0]
+    index = tuple(int(i) for i in np.argwhere(wrong)[0])
+    world, place = reference.tables[column.table].locate(index)
     return Difference(
-        column.name,
-        world,
-        inside,
-        step,
-        device_name(reference),
-        device_name(other),
-        expected[place].item(),
-        seen[place].item(),
-        tuple(other_column.name for other_column, *_ in found[1:]),
+        column=column.name,
+        world=world,
+        place=place,
+        step=step,
+        reference=device_name(reference),
+        device=device_name(other),
+        expected=expected[index].item(),
+        found=actual[index].item(),
+        elsewhere=tuple(other_column.name for other_column, *_ in differences[1:]),
     )
 
 
 def _occupied(table: Table, axes: int) -> Array:
-    """Which places of a table hold an entity, to go with a column of ``axes`` axes; all do where the number is fixed."""
+    """Which slots of a table hold an entity, broadcastable to ``axes`` axes; all where the number is fixed."""
     if not isinstance(table, PopulationTable):
         return np.ones((1,) * axes, bool)
-    held = table.occupied_rows()
-    return held.reshape(*held.shape, *(1,) * (axes - held.ndim))
+    occupied = table.occupied_rows()
+    return occupied.reshape(*occupied.shape, *(1,) * (axes - occupied.ndim))
 
 
-def _same(expected: Array, seen: Array, atol: float, rtol: float) -> Array:
-    """Which elements count as equal, in the shape of the column."""
+def _equal(expected: Array, actual: Array, atol: float, rtol: float) -> Array:
+    """Which elements are equal within the tolerances, in the shape of the column."""
     if expected.dtype.kind != "f":
-        return np.asarray(expected == seen)
+        return np.asarray(expected == actual)
     if atol == 0.0 and rtol == 0.0:
         bits = np.dtype(f"u{expected.dtype.itemsize}")
-        return np.asarray((expected.view(bits) == seen.view(bits)) | (np.isnan(expected) & np.isnan(seen)))
-    return np.isclose(seen.astype(np.float64), expected.astype(np.float64), rtol=rtol, atol=atol, equal_nan=True)
+        return np.asarray((expected.view(bits) == actual.view(bits)) | (np.isnan(expected) & np.isnan(actual)))
+    return np.isclose(actual.astype(np.float64), expected.astype(np.float64), rtol=rtol, atol=atol, equal_nan=True)
 
 
 def device_name(simulation: Simulation) -> str:
-    """The device of a simulation as it is written on the command line."""
+    """The name of a simulation's device on the command line."""
     return "python" if simulation.interpreted else str(simulation.device.alias)
 
 
@@ -117,17 +118,17 @@ def copy_state(reference: Simulation, other: Simulation) -> None:
 
 
 class Comparison:
-    """One simulation per device, stepped side by side.
+    """One simulation per device, stepped in parallel.
 
     Args:
         world: The id of a registered world, or its definition.
         devices: The devices; the first is the reference for the others.
         num_worlds: Worlds per device.
-        seed: Where the worlds' random numbers and the actions start.
-        atol, rtol: Tolerances for real numbers; None takes 0 where no GPU takes part, and GPU_TOLERANCE where one does.
-        sync: Whether the reference's columns are copied to the other devices after each step, so that the rounding of one step
-            is judged and not what hundreds of steps make of it.
-        exact: Whether the devices run in exact mode; they are then held to the bit, whatever they are.
+        seed: Seed of the worlds and of the actions.
+        atol, rtol: Tolerances for floats; None takes 0 between CPUs, and GPU_TOLERANCE where one device is a GPU.
+        sync: Whether the reference's columns are copied to the other devices after each step, so that the rounding of
+            single steps is compared and does not accumulate.
+        exact: Whether the devices run in exact mode, in which all bits must be equal on every device.
     """
 
     def __init__(
@@ -149,8 +150,8 @@ class Comparison:
         for name, value in (("atol", atol), ("rtol", rtol)):
             if value is not None and not value >= 0.0:
                 raise InputError(f"{name} is a number of 0 or more, not {value!r}")
-        made = definition(world) if isinstance(world, str) else world
-        self.simulations = [Simulation(made, num_worlds, device, seed=seed, exact=exact) for device in devices]
+        world = definition(world) if isinstance(world, str) else world
+        self.simulations = [Simulation(world, num_worlds, device, seed=seed, exact=exact) for device in devices]
         self.sync, self._generator = sync, np.random.default_rng(seed)
         self._atol, self._rtol, self._exact = atol, rtol, exact
         self.steps_done = 0
@@ -167,23 +168,23 @@ class Comparison:
         return default if self._atol is None else self._atol, default if self._rtol is None else self._rtol
 
     def compare_now(self) -> Difference | None:
-        """Compare the devices as they stand."""
+        """Compare the current states of the devices."""
         for other in self.simulations[1:]:
-            found = first_difference(self.reference, other, self.steps_done, *self.tolerances(other))
-            if found is not None:
-                return found
+            difference = first_difference(self.reference, other, self.steps_done, *self.tolerances(other))
+            if difference is not None:
+                return difference
         return None
 
     def step(self) -> Difference | None:
-        """Let every device take one step with the same random actions, and compare them."""
+        """Step every device with the same random actions, and compare them."""
         actions = random_actions(self.reference, self._generator)
         for simulation in self.simulations:
             simulation.step(actions or None)
         self.steps_done += 1
-        found = self.compare_now()
-        if found is None and self.sync:
+        difference = self.compare_now()
+        if difference is None and self.sync:
             self._copy_reference_state()
-        return found
+        return difference
 
     def _copy_reference_state(self) -> None:
         for other in self.simulations[1:]:
@@ -193,16 +194,16 @@ class Comparison:
     def run(self, steps: int, after_step: Callable[[int], None] | None = None) -> Difference | None:
         """Compare after the reset and after each of ``steps`` steps; the first difference, or None.
 
-        ``after_step`` is told how many steps have been compared.
+        ``after_step`` is called with the number of steps compared so far.
         """
         if steps < 0:
             raise InputError(f"steps is a whole number of 0 or more, not {steps!r}")
-        found = self.compare_now()
-        while found is None and self.steps_done < steps:
-            found = self.step()
+        difference = self.compare_now()
+        while difference is None and self.steps_done < steps:
+            difference = self.step()
             if after_step is not None:
                 after_step(self.steps_done)
-        return found
+        return difference
 
     def __enter__(self) -> Comparison:
         return self
@@ -220,9 +221,9 @@ def compare(
     steps: int = 100,
     **settings: Any,
 ) -> Difference | None:
-    """Run a world on several devices with the same random actions; the first difference after the reset or any step, or None.
+    """Run a world on several devices with the same random actions.
 
-    ``settings`` are those of :class:`Comparison`.
+    Returns the first difference after the reset or any step, or None. ``settings`` are those of :class:`Comparison`.
     """
     with Comparison(world, devices, num_worlds, **settings) as comparison:
         return comparison.run(steps)

@@ -1,8 +1,9 @@
-"""Populations with rows for the whole batch: the worlds are those that they are with rows of their own, whatever the device."""
+"""Pooled populations: same worlds as with rows per world, on every device."""
 
 from __future__ import annotations
 
 import random
+import sys
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,14 @@ import worldloom as wl
 from worldloom.core.base.errors import CapacityError, InputError
 from worldloom.core.codegen import compaction_pooled
 from worldloom.core.codegen.kernel_spec import KernelSpec
+from worldloom.core.codegen.program import generate
 from worldloom.core.interpreter import interpreter
 from worldloom.core.measure.timing import time_systems
+from worldloom.core.model import scratch_columns
 from worldloom.core.model.columns import WORLD, FaultSites
 from worldloom.core.model.population import SERIAL
 from worldloom.core.runtime import scratch
+from worldloom.core.schedule.schedule import plan
 from worldloom.core.state import snapshot
 from worldloom.core.tools.compare import first_difference
 
@@ -63,7 +67,7 @@ def test_both_layouts_hold_the_same_worlds(device: str, steps: int, worlds: int)
 
 @pytest.mark.parametrize("mode", ["same_step", "next_step"])
 def test_interpreted_and_compiled_agree_in_every_row(mode: str) -> None:
-    """Also in the rows that hold nobody, and from one reset to the next."""
+    """Also in empty rows, and from one reset to the next."""
     one, two = (wl.Simulation(POOLED, 4, device, seed=2, autoreset=mode) for device in ("cpu", "python"))
     for sim in (one, two):
         sim.set_config("max_steps", 7)
@@ -88,7 +92,7 @@ def test_neighbours_and_pairs_are_those_of_the_world() -> None:
 
 
 class OnLanes:
-    """Stands in for the interpreter's settlement: runs the kernels of CUDA, on the same memory."""
+    """Replaces the interpreter's compaction: runs the CUDA kernels on the same memory."""
 
     def __init__(self) -> None:
         self.order, self.notes, self.runs = random.Random(3), dict[str, dict[str, np.ndarray]](), 0
@@ -96,12 +100,12 @@ class OnLanes:
     def __call__(self, population: Any, own: Any, new: Any, world: Any, staged: int) -> np.ndarray:
         fields, worlds = {n: c.field for n, c in own.items()}, own[SERIAL].num_worlds
         if population.table not in self.notes:
-            known = scratch.fields(population, fields)
+            known = scratch_columns.fields(population, fields)
             used = {(population.scratch_table, name) for name in known}
             made = scratch.allocate([population], {population.scratch_table: known}, used, worlds, own[SERIAL].device)
             self.notes[population.table] = {n: c.values for n, c in made[population.scratch_table].columns.items()}
         notes = self.notes[population.table]
-        notes["state"][scratch.CURSOR] = staged
+        notes["state"][scratch_columns.CURSOR] = staged
         columns = {(population.scratch_table, n): v for n, v in notes.items()}
         for table, held in ((population.table, own), (population.new_table, new), (WORLD, world)):
             columns.update({(table, n): c.values for n, c in held.items()})
@@ -121,12 +125,12 @@ def test_the_kernels_of_cuda_do_the_same_thread_by_thread(monkeypatch: pytest.Mo
     made = pooled(motes=motes, sparks=200)
     one = wl.Simulation(made, 35, "python", seed=4)
     lanes = OnLanes()
-    monkeypatch.setattr(interpreter, "settle_pooled", lanes)
+    monkeypatch.setattr(interpreter, "compact_pooled", lanes)
     two = wl.Simulation(made, 35, "python", seed=4)
     for step in range(5):
         monkeypatch.undo()
         one.step()
-        monkeypatch.setattr(interpreter, "settle_pooled", lanes)
+        monkeypatch.setattr(interpreter, "compact_pooled", lanes)
         two.step()
         assert first_difference(one, two, step) is None
     assert lanes.runs > 10 and (one[Mote].dropped.numpy().any() == (motes == 90))
@@ -151,7 +155,7 @@ def test_sums_are_carried_over_any_number_of_worlds(monkeypatch: pytest.MonkeyPa
         wide = (3,) if name in ("before", "sums") else ()
         columns[population.scratch_table, name] = np.zeros((scratch.rows(population, name, worlds), *wide), np.int32)
     state = columns[population.scratch_table, "state"]
-    state[scratch.CURSOR] = 123
+    state[scratch_columns.CURSOR] = 123
     for kernel in (count, carry):
         run_kernel(kernel, columns, worlds, random.Random(1))
     near, far = columns[population.scratch_table, "before"], columns[population.scratch_table, "sums"]
@@ -192,7 +196,7 @@ def test_who_lives_keeps_its_row_and_the_last_worlds_lose_their_new_ones(device:
         assert seeds(sim) == [[3, 4], [2, 5], [4, 5], []]
         sow(sim, [6, 0, 0, 0])  # a world holds six
         assert seeds(sim)[0] == [3, 4, 5, 6, 7, 8] and sim[Seed].dropped.numpy().tolist() == [2, 2, 1, 1]
-        sow(sim, [4, 4, 4, 1])  # thirteen at once, where there are twelve rows: nobody can say which
+        sow(sim, [4, 4, 4, 1])  # thirteen at once for twelve rows: none of them fits
         assert seeds(sim) == [[3, 4, 5, 6, 7, 8], [2, 5], [4, 5], []]
         assert sim[Seed].dropped.numpy().tolist() == [6, 6, 5, 2]
         sow(sim, [0, 0, 0, 2])
@@ -201,8 +205,10 @@ def test_who_lives_keeps_its_row_and_the_last_worlds_lose_their_new_ones(device:
 
 @pytest.mark.parametrize("device", ["cpu", "python"])
 def test_a_run_that_spawns_more_than_can_be_numbered_adds_nobody(monkeypatch: pytest.MonkeyPatch, device: str) -> None:
-    for module in (interpreter, wl.core.rewrite.kernel_target):
-        monkeypatch.setattr(module, "spawns_per_run", lambda rows: 2)
+    modules = [module for name, module in sys.modules.items() if name.startswith("worldloom.core.")]
+    for module in modules:
+        if hasattr(module, "spawns_per_run"):
+            monkeypatch.setattr(module, "spawns_per_run", lambda rows: 2)
     with wl.Simulation(bed("drop", batch=11), 2, device, seed=0) as sim:
         sow(sim, [1, 2])
         sow(sim, [3, 1])
@@ -231,9 +237,9 @@ def test_reset_starts_the_world_anew_and_goes_on() -> None:
 
 @pytest.mark.parametrize("where", ["cpu", "python", "lanes of cuda"])
 def test_the_rows_of_a_world_that_was_cleared_are_used_again(monkeypatch: pytest.MonkeyPatch, where: str) -> None:
-    """Nobody is born and nobody leaves, so that the gap alone tells."""
+    """Without spawns and despawns, only the gap triggers the compaction."""
     if where == "lanes of cuda":
-        monkeypatch.setattr(interpreter, "settle_pooled", OnLanes())
+        monkeypatch.setattr(interpreter, "compact_pooled", OnLanes())
     with wl.Simulation(bed("drop"), 4, "cpu" if where == "cpu" else "python", seed=0) as sim:
         sow(sim, [2, 3, 1, 2])
         sim.reset(np.array([False, True, False, False]))
@@ -336,7 +342,7 @@ def test_worlds_that_share_rows_run_in_one_thread() -> None:
     assert wl.Simulation(PER_WORLD, WORLDS, "cpu", seed=1, threads=2).slices == [(0, 4), (4, 9)]
 
 
-def test_a_settlement_is_timed_as_one() -> None:
+def test_a_compaction_is_timed_as_one() -> None:
     sim = wl.Simulation(POOLED, WORLDS, "cpu", seed=1)
     for _ in range(3):
         sim.step()
@@ -347,20 +353,24 @@ def test_a_settlement_is_timed_as_one() -> None:
         for name, tensor in snapshot.copy_columns(sim).items()
     )
     names = [t.name for t in found]
-    assert names.count("settle Mote") == names.count("settle Spark") == 1 and all(
-        t.engine for t in found if t.name.startswith("settle")
+    assert names.count("compact Mote") == names.count("compact Spark") == 1 and all(
+        t.engine for t in found if t.name.startswith("compact")
     )
 
 
-def test_a_settlement_of_several_kernels_begins_once() -> None:
-    program = wl.core.program.generate(wl.core.schedule.plan(POOLED, "same_step", True), True, cuda=True)
-    settling = [k for k in program.step if isinstance(k, KernelSpec) and k.labels == ("settle Mote",)]
-    assert len(settling) % 5 == 0 and [k.first_of_entry for k in settling] == [True, False, False, False, False] * (
-        len(settling) // 5
-    )
-    assert [k.launch_size(33) for k in settling[:5]] == [64, 32, 33 * 32, 160, 160] and settling[0].active_threads(
-        33
-    ) == 33
+def test_a_compaction_of_several_kernels_begins_once() -> None:
+    program = generate(plan(POOLED, "same_step", True), True, cuda=True)
+    compactions = [k for k in program.step if isinstance(k, KernelSpec) and k.labels == ("compact Mote",)]
+    assert len(compactions) % 5 == 0 and [k.first_of_entry for k in compactions] == [
+        True,
+        False,
+        False,
+        False,
+        False,
+    ] * (len(compactions) // 5)
+    assert [k.launch_size(33) for k in compactions[:5]] == [64, 32, 33 * 32, 160, 160] and compactions[
+        0
+    ].active_threads(33) == 33
 
 
 def test_rows_of_the_batch_are_laid_out_whatever_the_number_of_worlds() -> None:

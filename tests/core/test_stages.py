@@ -1,4 +1,4 @@
-"""Kernels that are joined: whose threads run in stages, and that they do what the kernels did one by one."""
+"""Joined kernels: which kernels become stages of one, with the results of separate kernels."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from cuda_threads import Machine
 
 import worldloom as wl
 from worldloom.core.codegen.kernel_spec import KernelSpec
-from worldloom.core.codegen.kernel_writer import MANY_ROWS, ROWS_PER_RESET_THREAD
 from worldloom.core.codegen.program import generate
+from worldloom.core.codegen.row_loops import MANY_ROWS, ROWS_PER_RESET_THREAD
 from worldloom.core.codegen.stages import MAX_THREADS_PER_WORLD
 from worldloom.core.kernels.population_kernels import WARP_SIZE
 

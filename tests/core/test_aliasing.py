@@ -1,4 +1,4 @@
-"""Which observations lie in the memory of the components that they repeat."""
+"""Observations that share memory with the components that they repeat."""
 
 from __future__ import annotations
 
