@@ -1,9 +1,10 @@
-"""Corrupted snapshot and replay files: each is refused with one sentence of worldloom's own, or restored. Nothing crashes, and nothing on disk changes.
+"""Corrupted snapshot and replay files: each is refused with a worldloom error, or restored, without a crash.
 
     python tests/fuzz/corrupt_files.py --count 1000 --seed 0
 
-Bytes are flipped, cut off and added; tensors are dropped, renamed, exchanged and given other types and shapes; facts and metadata get hostile values.
-Half of the files get the right digest again, so that what lies behind it is reached. Paths lead to folders, pipes, links and nowhere.
+Bytes are flipped, cut off and added. Tensors are dropped, renamed, exchanged and given other types and shapes. Facts
+and metadata get hostile values. Half of the files get a correct digest, so that the checks after it are reached. Paths
+lead to folders, pipes, links and missing files. No file on disk may change.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from restore_columns import RAN, RAW, REFUSED, in_child, kitchen, restore_and_ru
 import worldloom as wl
 from worldloom.core.base import tensor_file
 from worldloom.core.base.errors import WorldloomError
+from worldloom.core.model.fields import Role
 
 WORLDS, STEPS = 3, 12
 BLANK = "0" * 64
@@ -63,7 +65,7 @@ VERSIONS = ("", "0", "-1", "2", "999999", "1e5", "NaN", "9" * 6000, "one")
 def sealed(data: bytes) -> bytes:
     """The same with the right digest, where it has a place for one."""
     made = bytearray(data)
-    place = tensor_file._place(made)
+    place = tensor_file._digest_offset(made)
     if place is not None:
         made[place : place + 64] = BLANK.encode()
         made[place : place + 64] = hashlib.sha256(made).hexdigest().encode()
@@ -238,7 +240,7 @@ def record(definition: wl.Definition, folder: Path) -> tuple[wl.Simulation, dict
     numbers = np.random.default_rng(0)
     with simulation.record(every=5) as recorder:
         for step in range(STEPS):
-            columns = simulation.columns(wl.core.fields.Role.ACTION)
+            columns = simulation.columns(Role.ACTION)
             simulation.step(
                 {name: numbers.integers(0, 2, column.shape).astype(np.int32) for name, column in columns.items()}
                 or None

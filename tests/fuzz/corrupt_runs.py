@@ -1,8 +1,11 @@
-"""Damages the folders of runs at random and resumes or evaluates them: ``python tests/fuzz/corrupt_runs.py --count 1000 --seed 0``.
+"""Random damage to run folders that are then resumed or evaluated.
 
-Each case is a copy of a small ppo or dqn run with one to three mutations, and a child that goes on with it. The child may refuse with one
-sentence of worldloom's own, and then no byte of the folder may have changed; or it may go on, and then the folder must hold a run in good
-order. A traceback, a signal, a hang, or a change of any file outside the folder is a failure, which is printed with the case's own seed.
+    python tests/fuzz/corrupt_runs.py --count 1000 --seed 0
+
+Each case is a copy of a small ppo or dqn run with one to three mutations, and a child process that continues it. The
+child may refuse with a worldloom error, and then no byte of the folder may have changed. Or it may continue, and then
+the folder must hold a valid run. A traceback, a signal, a hang, or a change of any file outside the folder is a
+failure. It is printed with the seed of its case.
 """
 
 from __future__ import annotations
@@ -21,7 +24,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import forked
-import torch.utils.tensorboard
 from kill_runs import check_metrics
 from run_mutations import MUTATIONS, anything_of
 
@@ -184,7 +186,8 @@ def corrupt_runs(root: Path, numbers: range, seed: int, show: bool = False) -> l
         case = run_case(number, seed, root, originals)
         if show or case.outcome == "failure":
             print(
-                f"case {number} of seed {seed}, {case.algorithm}, {case.task}: {'; '.join(case.mutations)}: {case.outcome}\n    {case.detail}",
+                f"case {number} of seed {seed}, {case.algorithm}, {case.task}: {'; '.join(case.mutations)}: "
+                f"{case.outcome}\n    {case.detail}",
                 flush=True,
             )
         cases.append(case)

@@ -1,7 +1,7 @@
-"""Child processes by fork from a parent that has imported and compiled everything: a training starts in a second instead of ten.
+"""Child processes forked from a parent that has imported and compiled everything: a training starts in a second.
 
-Forking is safe here because the parent never starts a thread: NumPy and PyTorch are kept to one, and nothing in the parent uses a GPU.
-Importing this module does so, before they are imported.
+Forking is safe because the parent never starts a thread: this module limits NumPy and PyTorch to one thread before they
+are imported, and nothing in the parent uses a GPU.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TRACEBACK = 99
 
 
 def require_single_threaded() -> None:
-    """RuntimeError where this process has a second thread, after a while in which those that are ending may end."""
+    """RuntimeError where this process has a second thread after a few seconds, in which threads may end."""
     tasks, end = Path("/proc/self/task"), time.monotonic() + 5.0
     while tasks.is_dir() and len(list(tasks.iterdir())) > 1:
         if time.monotonic() > end:
@@ -31,7 +31,10 @@ def require_single_threaded() -> None:
 
 
 def fork(work: Callable[[], int], log: Path) -> int:
-    """Run ``work`` in a child, with its output in ``log``; returns the child's process id. Its exit code is what ``work`` returns."""
+    """Run ``work`` in a child process with its output in ``log``; returns the child's process id.
+
+    The child's exit code is the result of ``work``.
+    """
     require_single_threaded()
     sys.stdout.flush()
     sys.stderr.flush()

@@ -1,9 +1,9 @@
 """Kills trainings at random moments and resumes them: ``python tests/fuzz/kill_runs.py --kills 200 --seed 0``.
 
-A ppo and a dqn run take turns. Each child goes on with its run, saves a checkpoint every second, and is killed with SIGKILL at a random moment,
-from its very start on. After every kill the folder is examined: every checkpoint is whole, the metrics have every iteration once and in
-order, and no more temporary files are there than one process can leave. Every start must go on from exactly the last checkpoint. In the
-end each run must equal, bit for bit, one that was never killed.
+A ppo and a dqn run alternate. Each child continues its run, saves a checkpoint every second, and is killed with SIGKILL
+at a random moment after its start. After every kill the folder is checked: every checkpoint is complete, the metrics
+have every iteration once and in order, and there are no more temporary files than one process can leave. Every start
+must continue from the last checkpoint. At the end each run must equal, bit for bit, one that was never killed.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def began_at(pipe: int) -> int | None:
 
 
 def examine(folder: Path) -> tuple[int, int]:
-    """The iteration of the last checkpoint, and how many leftovers there are; AssertionError where anything in the folder is not as it must be."""
+    """The iteration of the last checkpoint, and the number of leftovers; AssertionError for an invalid folder."""
     saved = Checkpoints(folder / "checkpoints")
     displaced = [
         path
@@ -129,7 +129,7 @@ def examine(folder: Path) -> tuple[int, int]:
 
 
 def check_metrics(file: Path) -> None:
-    """Every iteration from 1 on once and in order, steps and seconds that never go back; the last line may be half written."""
+    """Check that iterations are in order and steps and seconds never decrease; the last line may be incomplete."""
     rows = [json.loads(line) for line in file.read_bytes().split(b"\n")[:-1]] if file.exists() else []
     assert [row["iteration"] for row in rows] == list(range(1, len(rows) + 1)), f"{file} does not count its iterations"
     for name in ("steps", "seconds"):
@@ -203,16 +203,15 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--every", type=float, default=CHECKPOINT_EVERY_S, help="seconds between two checkpoints")
     parser.add_argument("--longest", type=float, default=LONGEST_S, help="the most seconds before a kill")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     warnings.simplefilter("ignore")
     root = Path(tempfile.mkdtemp(prefix="kill_runs_"))
     begin = time.monotonic()
     warm_up(root)
-    for algorithm, result in kill_runs(root, asked.kills, asked.seed, asked.longest, asked.every).items():
+    for algorithm, result in kill_runs(root, options.kills, options.seed, options.longest, options.every).items():
         print(f"{algorithm}: {result}")
-    print(
-        f"{asked.kills} kills with seed {asked.seed} in {time.monotonic() - begin:.0f} s: every run went on from its last checkpoint, equal to one never killed"
-    )
+    kills = f"{options.kills} kills with seed {options.seed} in {time.monotonic() - begin:.0f} s"
+    print(f"{kills}: every run continued from its last checkpoint, equal to one never killed")
     shutil.rmtree(root)
 
 

@@ -1,7 +1,7 @@
-"""Miscompilations planted in the code generator, one at a time: does the fuzzer find each, and after how many systems?
+"""Miscompilations planted in the code generator, one at a time, and the number of systems until the fuzzer finds each.
 
-Run as a script, ``python tests/fuzz/planted_faults.py``, it prints a table. Each fault concerns compiled code alone and something that not every
-system does, so that finding it takes worlds of some variety.
+The script, ``python tests/fuzz/planted_faults.py``, prints a table. Each fault affects only compiled code, and only
+some systems, so that finding it takes varied worlds.
 """
 
 from __future__ import annotations
@@ -225,7 +225,7 @@ PLANTED: dict[str, Plant] = {
 def systems_until_found(
     name: str, systems: int, most: int, variant: str = "cpu-unfused", seed: int = 0
 ) -> tuple[int, str]:
-    """How many systems were compared until a planted fault was seen, and how it showed; 0 where it was not within ``most`` worlds."""
+    """The number of systems until a planted fault was found, and its difference; 0 if ``most`` worlds did not."""
     compared = 0
     with PLANTED[name](), scratch() as folder:
         for world in range(most):

@@ -1,10 +1,11 @@
-"""Snapshots with hostile columns: whatever a file holds, it is refused with one sentence, or the worlds run on. Nothing crashes.
+"""Snapshots with hostile columns: each is refused with a worldloom error, or the worlds run on, without a crash.
 
     python tests/fuzz/restore_columns.py --count 1000 --seed 0
     python tests/fuzz/restore_columns.py --worlds Taxi-v3 ALE/Breakout-v5 --count 200
 
-For every world a snapshot is saved, some of its columns are set to random or hostile values in the file, whose digest is right again, and a child process
-loads and restores it, steps, and resets. Children are forked from a process in which everything is compiled, so that one takes milliseconds.
+For every world a snapshot is saved, and some of its columns are set to random or hostile values in the file, with a
+correct digest. A child process loads and restores it, steps, and resets. Children are forked from a process in which
+everything is compiled, so that one takes milliseconds.
 """
 
 from __future__ import annotations
@@ -185,7 +186,7 @@ def actions(simulation: wl.Simulation, numbers: np.random.Generator) -> dict[str
 
 
 def in_child(run: Callable[[], int]) -> int:
-    """The exit status of ``run`` in a process of its own: its result, ``RAW`` for an error, minus a signal where it died of one."""
+    """The exit status of ``run`` in a process of its own: its result, ``RAW`` for an error, or the negative signal."""
     sys.stdout.flush()
     sys.stderr.flush()
     child = os.fork()

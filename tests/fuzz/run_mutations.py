@@ -1,4 +1,4 @@
-"""Random damage to the folder of a run: to its bytes, its names, its JSON values and its tensors, by accident or on purpose."""
+"""Random and hostile mutations of a run folder: of its bytes, file names, JSON values and tensors."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ VALUES: tuple[Any, ...] = (
     ),
 )
 HUGE = 10**9
-"""Only for settings whose memory is estimated beforehand: the training could be asked for with others, and would take for ever."""
+"""Only settings whose memory is estimated in advance. Others are valid, but the training would take too long."""
 SIZED = ("hidden", "memory_size", "replay_capacity", "batch_size", "num_steps")
 SLOW = ("compile",)
 """Settings that are not altered: valid, and minutes long."""

@@ -1,4 +1,4 @@
-"""A few corrupted snapshot and replay files, and every odd path; ``corrupt_files.py`` runs as many as one likes."""
+"""A small sample of corrupted snapshot and replay files, and every unusual path; see ``corrupt_files.py``."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ import corrupt_files
 
 
 def test_corrupted_files_are_refused_or_restored() -> None:
-    endings, faults = corrupt_files.fuzz(60, seed=7)
+    endings, faults = corrupt_files.fuzz(24, seed=7)
     assert faults == []
-    assert endings["refused"] > 40 and endings["restored"] > 2
+    assert endings["refused"] > 12 and endings["restored"] > 0

@@ -4,12 +4,11 @@ import planted_faults as planted
 import pytest
 
 
-@pytest.mark.parametrize("name", ["swapped branch", "wrong bound"])
-def test_a_planted_fault_is_found_soon(name: str):
-    """Two of them here; ``python tests/fuzz/planted_faults.py`` plants all."""
-    assert planted.systems_until_found(name, 20, 3)[0]
+def test_a_planted_fault_is_found_soon():
+    """A sample of one; ``python tests/fuzz/planted_faults.py`` plants all."""
+    assert planted.systems_until_found("swapped branch", 10, 6)[0]
 
 
 def test_nothing_is_found_where_nothing_is_planted(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(planted.PLANTED, "nothing", planted.contextlib.nullcontext)
-    assert planted.systems_until_found("nothing", 20, 1) == (0, "")
+    assert planted.systems_until_found("nothing", 4, 1) == (0, "")

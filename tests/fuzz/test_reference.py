@@ -1,4 +1,4 @@
-"""The reference against results that are written out: it must be right by itself."""
+"""The reference compared with known results."""
 
 import ast
 from pathlib import Path
@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from worldloom import testing
-from worldloom.testing import arithmetic as m
-from worldloom.testing.neighbours import near, nearest
-from worldloom.testing.reference import Reference
-from worldloom.testing.types import FLOAT, INT, Type, common, widens
+from worldloom.testing.reference import arithmetic as m
+from worldloom.testing.reference.interpreter import Reference
+from worldloom.testing.reference.neighbours import near, nearest
+from worldloom.testing.reference.types import FLOAT, INT, Type, common, widens
 
 LEAST, MOST = -(2**31), 2**31 - 1
 
@@ -45,7 +45,7 @@ def test_numbers(found: object, expected: int):
 
 
 def test_philox_gives_the_published_vector():
-    """Of Random123's known answers."""
+    """Known answers of Random123."""
     assert m.philox((0, 0, 0, 0), (0, 0)) == (0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8)
     assert m.philox((0xFFFFFFFF,) * 4, (0xFFFFFFFF,) * 2) == (0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD)  # type: ignore[arg-type]
 
@@ -111,13 +111,15 @@ def glow(spark: Spark, world: Field):
     if spark.light <= 1:
         spark.despawn()
 
-DEFINITION = wl.Definition(id="w", world=Field, entities={Walker: 2, Spark: wl.UpTo(4)}, reset=(start,), step=(walk, glow), max_steps=3)
+DEFINITION = wl.Definition(
+    id="w", world=Field, entities={Walker: 2, Spark: wl.UpTo(4)}, reset=(start,), step=(walk, glow), max_steps=3
+)
 """
 
 
 def test_the_reference_and_the_generator_share_no_code_with_the_engine():
-    """Only what runs devices imports worldloom, and inside its functions."""
-    for path in Path(testing.__file__).parent.glob("*.py"):
+    """Only the modules that run devices import worldloom, and inside their functions."""
+    for path in Path(testing.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             names = (
                 [alias.name for alias in node.names]

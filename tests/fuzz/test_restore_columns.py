@@ -1,4 +1,4 @@
-"""A few hostile snapshots of every kind of world; ``restore_columns.py`` runs as many as one likes."""
+"""A small sample of hostile snapshots of every kind of world; ``restore_columns.py`` runs any number."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ WORLDS = {
     "Taxi-v3": 12,
     "TagGrid-v0": 4,
     "CovidEconomySynthetic-v0": 4,
-    "ALE/Pong-v5+ALE/Breakout-v5": 20,
-    "Breakout-v5": 8,
+    "ALE/Pong-v5+ALE/Breakout-v5": 6,
+    "Breakout-v5": 3,
 }
 
 
@@ -32,6 +32,6 @@ def test_hostile_columns_are_refused_or_run(name: str) -> None:
     "limit", [wl.UpTo(12, overflow="drop"), wl.UpTo(12, batch=30, overflow="drop")], ids=["per world", "pooled"]
 )
 def test_hostile_populations_are_refused_or_run(limit: wl.UpTo) -> None:
-    report = restore_columns.fuzz(restore_columns.kitchen(limit), 25, seed=1)
+    report = restore_columns.fuzz(restore_columns.kitchen(limit), 10, seed=1)
     assert report.faults == []
-    assert report.endings["refused"] > 5 and report.endings["ran"] > 0
+    assert report.endings["refused"] > 2 and report.endings["ran"] > 0

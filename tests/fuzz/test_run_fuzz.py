@@ -1,4 +1,4 @@
-"""Small counts of the fuzzers of run folders, with fixed seeds: trainings killed at random moments, and folders damaged at random."""
+"""A small sample of the fuzzers of run folders: trainings killed at random moments, and folders damaged at random."""
 
 import os
 import subprocess
@@ -15,18 +15,19 @@ pytestmark = pytest.mark.skipif(
 
 
 def run(script, *arguments):
-    """Run a fuzzer in a process of its own, which must have one thread only; returns what it printed."""
+    """The output of a fuzzer in a process of its own, which must have only one thread."""
     command = [sys.executable, str(HERE / script), *arguments]
-    found = subprocess.run(command, capture_output=True, text=True, timeout=500, cwd=HERE)
-    assert found.returncode == 0, found.stdout + found.stderr
-    return found.stdout
+    done = subprocess.run(command, capture_output=True, text=True, timeout=500, cwd=HERE)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 def test_trainings_outlive_kills_at_random_moments():
-    said = run("kill_runs.py", "--kills", "8", "--seed", "3", "--every", "0.01", "--longest", "0.8")
-    assert "8 kills with seed 3" in said and "ppo: Result(kills=4" in said and "dqn: Result(kills=4" in said
+    output = run("kill_runs.py", "--kills", "2", "--seed", "3", "--every", "0.01", "--longest", "0.8")
+    assert "2 kills with seed 3" in output and "ppo: Result(kills=1" in output and "dqn: Result(kills=1" in output
 
 
 def test_damaged_runs_are_refused_or_resumed():
-    said = run("corrupt_runs.py", "--count", "24", "--seed", "7")
-    assert "24 damaged runs with seed 7" in said and "refused" in said and "resumed" in said and "failure" not in said
+    output = run("corrupt_runs.py", "--count", "10", "--seed", "7")
+    assert "10 damaged runs with seed 7" in output and "refused" in output and "resumed" in output
+    assert "failure" not in output

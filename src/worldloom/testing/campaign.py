@@ -1,4 +1,4 @@
-"""One world of a fuzzing campaign: generated, checked, run on the reference and on devices, and shrunk where it fails."""
+"""One world of a fuzzing campaign: generated, compared with the reference, and shrunk where it fails."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import Any
 
 from worldloom.testing.compare import Difference, Trace, expected_values, load, run
 from worldloom.testing.coverage import by_system, coverage
-from worldloom.testing.generate import generate
+from worldloom.testing.generator.worlds import generate
 from worldloom.testing.shrink import Shrinker, unschedule
 
 _INVALID = (
@@ -31,21 +31,22 @@ _INVALID = (
     NameError,
     ZeroDivisionError,
 )
-"""What the reference or the checker says of a shrunk text that is no world any more."""
+"""Errors of the reference for a shrunk text that is no valid world."""
 
 
 @dataclass
 class WorldReport:
-    """What one generated world gave.
+    """The result of one generated world.
 
     Attributes:
         seed: Its seed.
-        systems: How many systems were compared.
-        refused: Why the others were refused when the file was loaded.
-        differences: The first difference of each variant that differs; also how a variant failed to run.
-        text: The world, without what was refused.
-        seconds: How long each part took.
-        constructs: In how many systems each construct occurred.
+        systems: Number of systems that were compared.
+        refused: The reasons for which the other systems were refused.
+        differences: The first difference, or the error, of each variant that fails.
+        variants: The variants that fail.
+        text: The world, without the refused systems.
+        seconds: The time of each part.
+        constructs: The number of systems with each construct.
     """
 
     seed: int
@@ -60,20 +61,20 @@ class WorldReport:
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """Keep what compilers write to standard error from the terminal."""
-    kept, nothing = os.dup(2), os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nothing, 2)
+    """Discard the output of compilers to standard error."""
+    stderr, null = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 2)
     try:
         yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(nothing)
+        os.dup2(stderr, 2)
+        os.close(stderr)
+        os.close(null)
 
 
 @contextlib.contextmanager
 def scratch() -> Iterator[Path]:
-    """A folder for world files, and an empty kernel cache beside it, both gone afterwards."""
+    """A temporary folder for world files, with an empty kernel cache."""
     import warp as wp
 
     before = wp.config.kernel_cache_dir
@@ -88,39 +89,37 @@ def scratch() -> Iterator[Path]:
 
 
 def drop_refused(text: str, folder: Path) -> tuple[str, Any, list[str]]:
-    """A world without the systems that are refused: its text, its module, and why they were."""
+    """A world without the systems that are refused: its text, its module, and the reasons."""
     import worldloom as wl
 
     refused: list[str] = []
     while True:
         try:
             module = load(text, folder)
-            module.DEFINITION.checked
+            _ = module.DEFINITION.checked
             return text, module, refused
         except wl.DefinitionError as error:
             tree = ast.parse(text)
             line = int(match.group(1)) if (match := re.search(r"\.py:(\d+)", str(error))) else 0
-            bad = [
-                f.name
-                for f in tree.body
-                if isinstance(f, ast.FunctionDef) and f.lineno - len(f.decorator_list) <= line <= (f.end_lineno or 0)
-            ]
-            if not bad:
+            functions = [f for f in tree.body if isinstance(f, ast.FunctionDef)]
+            wrong = [f.name for f in functions if f.lineno - len(f.decorator_list) <= line <= (f.end_lineno or 0)]
+            if not wrong:
                 raise
             refused.append(f"{error} [{text.splitlines()[line - 1].strip()}]")
-            gone = {bad[0]}
-            while gone:
-                unschedule(tree, gone)
-                names = {n.name for n in tree.body if isinstance(n, (ast.FunctionDef, ast.ClassDef))}
-                calls = {
-                    f.name: {n.func.id for n in ast.walk(f) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
-                    for f in tree.body
-                    if isinstance(f, ast.FunctionDef)
-                }
-                gone = {
-                    f for f, used in calls.items() if any(re.fullmatch(r"h\d+", u) and u not in names for u in used)
-                }
+            _drop_with_callers(tree, wrong[0])
             text = ast.unparse(ast.fix_missing_locations(tree))
+
+
+def _drop_with_callers(tree: ast.Module, name: str) -> None:
+    """Remove a system or helper, and all functions that call a removed helper."""
+    dropped = {name}
+    while dropped:
+        unschedule(tree, dropped)
+        names = {n.name for n in tree.body if isinstance(n, (ast.FunctionDef, ast.ClassDef))}
+        functions = [f for f in tree.body if isinstance(f, ast.FunctionDef)]
+        dropped = {
+            f.name for f in functions if any(re.fullmatch(r"h\d+", call) and call not in names for call in _called(f))
+        }
 
 
 def _called(function: ast.FunctionDef) -> set[str]:
@@ -129,24 +128,24 @@ def _called(function: ast.FunctionDef) -> set[str]:
 
 
 def without(text: str, avoid: Sequence[str]) -> str:
-    """A world without the systems in which one of some constructs occurs, to look past a failure that is known."""
-    gone = {name for name, constructs in by_system(text).items() if constructs & set(avoid)}
-    if not gone:
+    """A world without the systems that contain one of some constructs, to skip a known failure."""
+    dropped = {name for name, constructs in by_system(text).items() if constructs & set(avoid)}
+    if not dropped:
         return text
     tree = ast.parse(text)
-    unschedule(tree, gone)
+    unschedule(tree, dropped)
     return ast.unparse(ast.fix_missing_locations(tree))
 
 
 def chosen_variants(variants: Sequence[str], mode: str) -> list[str]:
-    """Those of ``variants`` that a world can be held to: a GPU in fast mode rounds otherwise where numbers are not exact."""
+    """The ``variants`` that can be compared: a GPU in fast mode rounds differently in worlds of mode ``any``."""
     return [v for v in variants if not (v.startswith("cuda") and "exact" not in v and mode == "any")]
 
 
 def fuzz_world(
     seed: int, systems: int, variants: Sequence[str], folder: Path, avoid: Sequence[str] = ()
 ) -> WorldReport:
-    """Generate a world and compare it on all ``variants``; systems with one of the constructs to ``avoid`` are left out."""
+    """Generate a world and compare all ``variants``, without systems that contain a construct of ``avoid``."""
     report, start = WorldReport(seed), time.perf_counter()
     report.text, module, report.refused = drop_refused(without(generate(seed, systems), avoid), folder)
     report.constructs = coverage(report.text)
@@ -157,49 +156,50 @@ def fuzz_world(
     report.seconds["reference"] = time.perf_counter() - start
     for variant in chosen_variants(variants, trace.settings.mode):
         start = time.perf_counter()
-        found = attempt(module.DEFINITION, trace, variant)
-        if found is not None:
-            report.differences.append(str(found))
+        failure = attempt(module.DEFINITION, trace, variant)
+        if failure is not None:
+            report.differences.append(str(failure))
             report.variants.append(variant)
         report.seconds[variant] = time.perf_counter() - start
     return report
 
 
 def attempt(definition: Any, trace: Trace, variant: str) -> Difference | str | None:
-    """The first difference on a variant, or how it failed to run."""
+    """The first difference on a variant, or the error where it failed to run."""
     import worldloom as wl
 
     try:
         with quiet():
             return run(definition, trace, variant)
-    except wl.CapacityError:  # its first reset spawns more than there is room for, so it cannot be made
+    except wl.CapacityError:  # the first reset exceeds the capacity of a population, so the world cannot be made
         return None
-    except Exception as error:  # a world that was accepted must run
+    except Exception as error:  # a world that was not refused must run
         return f"{variant}: {type(error).__name__}: {error}"
 
 
 def differences(text: str, variants: Sequence[str], folder: Path) -> list[str]:
-    """How a world fails on some variants."""
+    """The failures of a world on some variants."""
     with quiet():
         module, trace = load(text, folder), Trace(text)
-    return [str(found) for variant in variants if (found := attempt(module.DEFINITION, trace, variant)) is not None]
+    failures = (attempt(module.DEFINITION, trace, variant) for variant in variants)
+    return [str(failure) for failure in failures if failure is not None]
 
 
 def shrink_world(text: str, variant: str, folder: Path, seconds: float) -> str:
-    """The smallest world that still fails on a variant, in the same way: by a difference, or by an error."""
+    """The smallest world that still fails on a variant in the same way: with a difference, or with the same error."""
     import worldloom as wl
 
     def failure(candidate: str) -> str | None:
         try:
             with quiet():
                 module = load(candidate, folder)
-                found = attempt(module.DEFINITION, Trace(candidate), variant)
+                result = attempt(module.DEFINITION, Trace(candidate), variant)
         except (wl.WorldloomError, SyntaxError, *_INVALID):
             return None
-        return None if found is None else "difference" if isinstance(found, Difference) else found.split(":")[1]
+        return None if result is None else "difference" if isinstance(result, Difference) else result.split(":")[1]
 
-    wanted = failure(text)
-    return Shrinker(text, lambda candidate: failure(candidate) == wanted, seconds).run() if wanted else text
+    original = failure(text)
+    return Shrinker(text, lambda candidate: failure(candidate) == original, seconds).run() if original else text
 
 
 RUNNABLE = """
@@ -212,17 +212,15 @@ if __name__ == "__main__":
 
 
 def runnable(text: str, differences: Sequence[str]) -> str:
-    """A world as a file that runs by itself and shows what is expected and what is found; ``EXPECTED`` is what the reference gives."""
+    """A world as a script that prints its differences. Its ``EXPECTED`` holds the columns of the reference."""
     tree = ast.parse(text)
     if tree.body and isinstance(tree.body[0], ast.Expr):
         tree.body.pop(0)
     trace = Trace(text)
-    named = dict.fromkeys(match.group(1) for d in differences if (match := re.match(r"[\w-]+: (\w+\.\w+)[ \[]", d)))
-    known = [c for c in named if tuple(c.split(".")) in trace.states[-1]]
+    matches = (re.match(r"[\w-]+: (\w+\.\w+)[ \[]", difference) for difference in differences)
+    columns = dict.fromkeys(match.group(1) for match in matches if match)
+    known = [column for column in columns if tuple(column.split(".")) in trace.states[-1]]
     expected = f"\n\nEXPECTED = { {column: expected_values(trace, column) for column in known}!r}" if known else ""
-    words = (
-        "\n".join(("A world that does not run the same everywhere; run this file to see it.", "", *differences))
-        .replace('"""', "'''")
-        .replace("\\", "/")
-    )
-    return f'"""{words}\n"""\n\n' + ast.unparse(tree) + expected + RUNNABLE
+    lines = ("A world that does not run the same everywhere; run this file to see it.", "", *differences)
+    docstring = "\n".join(lines).replace('"""', "'''").replace("\\", "/")
+    return f'"""{docstring}\n"""\n\n' + ast.unparse(tree) + expected + RUNNABLE

@@ -1,4 +1,4 @@
-"""Comparing: a world file on the reference and on devices, every column after every step."""
+"""Comparison of a world file on devices with the reference: every column after every step."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ import contextlib
 import importlib.util
 import itertools
 import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import warp as wp
 
-from worldloom.testing.reference import Reference
-from worldloom.testing.types import FLOATS, Component
-from worldloom.testing.values import action_values, column_values
+from worldloom.testing.generator.values import action_values, column_values
+from worldloom.testing.reference.interpreter import Reference
+from worldloom.testing.reference.types import FLOATS, Component
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "python": {"device": "python"},
@@ -31,13 +32,13 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "cuda-unfused": {"device": "cuda:0", "fuse": False},
     "cuda-exact": {"device": "cuda:0", "exact": True},
 }
-"""The ways to run a world that are compared with the reference: arguments of ``wl.Simulation``."""
+"""The variants that are compared with the reference: arguments of ``wl.Simulation``."""
 
 ROUGH_TOLERANCE = 2e-5
-"""How far elementary functions may lie from the reference, relative to 1 and to their result."""
+"""Tolerance for elementary functions, relative to the larger of 1 and their result."""
 
 SMOOTH_TOLERANCE = 1e-4
-"""How far the numbers of a smooth world may lie apart on a GPU in fast mode, which fuses multiplications with additions; relative."""
+"""Relative tolerance for smooth worlds on a GPU in fast mode, which fuses multiply-adds."""
 
 _LOADED = itertools.count()
 
@@ -47,14 +48,14 @@ class Difference:
     """The first number in which a device differs from the reference.
 
     Attributes:
-        variant: Which of :data:`VARIANTS`.
+        variant: The key in :data:`VARIANTS`.
         column: The column, as ``Table.name``.
-        world: The world.
-        place: The entity, and the element of its component.
-        step: The step after which it was seen, from 1; 0 is the state after the reset.
+        world: The index of the world.
+        place: The index of the entity, and of the element of its component.
+        step: The step after which it was detected, counted from 1; 0 is the state after the reset.
         expected: The number on the reference.
         found: The number on the device.
-        others: How many other columns differ after the same step.
+        others: Number of other columns that differ after the same step.
     """
 
     variant: str
@@ -74,19 +75,19 @@ class Difference:
 
 @dataclass(frozen=True)
 class Settings:
-    """How a world file is run: its ``RUN``."""
+    """The settings of a run: ``RUN`` of a world file."""
 
     num_worlds: int = 4
     steps: int = 3
     seed: int = 0
-    autoreset: str = "disabled"
+    autoreset: Literal["same_step", "next_step", "disabled"] = "disabled"
     fill: int | None = 0
     mode: str = "any"
     resets: tuple[int, ...] = ()
 
     @staticmethod
     def of(text: str) -> Settings:
-        """The settings that a world file holds."""
+        """The settings of a world file."""
         for node in ast.parse(text).body:
             if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "RUN":
                 return Settings(**ast.literal_eval(node.value))
@@ -110,7 +111,7 @@ def load(text: str, folder: Path) -> ModuleType:
 
 
 class Trace:
-    """What the reference says of a world file: the values put in from outside, and every column after every step.
+    """The run of a world file on the reference: the initial values, the actions, and every column after every step.
 
     Args:
         text: The world file.
@@ -126,9 +127,8 @@ class Trace:
             for kind in reference.kinds.values():
                 for component in kind.fields.values():
                     if component.role in ("state", "persistent", "config"):
-                        values = column_values(
-                            kind, component, settings.num_worlds, settings.fill, settings.mode, reference.kinds
-                        )
+                        options = (settings.num_worlds, settings.fill, settings.mode, reference.kinds)
+                        values = column_values(kind, component, *options)
                         self.filled[kind.name, component.name] = values
                         reference.tables[kind.name][component.name][...] = values
         for step in range(settings.steps):
@@ -146,45 +146,43 @@ class Trace:
             self.states.append(self._columns())
 
     def mask(self, step: int) -> Any:
-        """The worlds that are reset from outside before a step."""
+        """The worlds that are reset before a step."""
         return np.arange(self.settings.num_worlds) % 2 == step % 2
 
     def _columns(self) -> dict[tuple[str, str], Any]:
+        """Copies of all columns, with flags and counts as fields of the world."""
         state = self.reference.state
-        found = {
-            (kind, name): values.copy() for kind, columns in state.tables.items() for name, values in columns.items()
+        columns = {
+            (kind, name): values.copy() for kind, table in state.tables.items() for name, values in table.items()
         }
-        found.update({("World", name): state.flags[name][:, None].copy() for name in ("terminated", "truncated")})
-        found.update({("World", f"{kind}__count"): counts[:, None].copy() for kind, counts in state.counts.items()})
-        found.update({("World", f"{kind}__dropped"): counts[:, None].copy() for kind, counts in state.dropped.items()})
-        return found
+        fields = {name: state.flags[name] for name in ("terminated", "truncated")}
+        fields |= {f"{kind}__count": counts for kind, counts in state.counts.items()}
+        fields |= {f"{kind}__dropped": counts for kind, counts in state.dropped.items()}
+        return columns | {("World", name): values[:, None].copy() for name, values in fields.items()}
 
     def component(self, kind: str, name: str) -> Component | None:
         return self.reference.kinds[kind].fields.get(name)
 
     def fitted(self, step: int) -> Any:
-        """The worlds in which everybody that was spawned so far found room, shape (num_worlds,)."""
-        lost = [
+        """The worlds in which no spawned entity was dropped so far, shape (num_worlds,)."""
+        dropped = [
             values[:, 0] > 0
             for state in self.states[: step + 1]
             for (_, name), values in state.items()
             if name.endswith("__dropped")
         ]
-        return ~np.any(lost, axis=0) if lost else np.ones(self.settings.num_worlds, bool)
+        return ~np.any(dropped, axis=0) if dropped else np.ones(self.settings.num_worlds, bool)
 
-    def held(self, kind: str, step: int) -> Any:
+    def occupied(self, kind: str, step: int) -> Any:
         """Which rows of a table hold an entity after a step, shape (num_worlds, rows)."""
-        known = self.reference.kinds[kind]
-        rows = np.arange(known.rows)[None, :]
-        return (
-            rows < self.states[step]["World", f"{kind}__count"]
-            if known.varies
-            else np.ones((self.settings.num_worlds, known.rows), bool)
-        )
+        spec = self.reference.kinds[kind]
+        if not spec.varies:
+            return np.ones((self.settings.num_worlds, spec.rows), bool)
+        return np.arange(spec.rows)[None, :] < self.states[step]["World", f"{kind}__count"]
 
 
 def expected_values(trace: Trace, column: str) -> Any:
-    """What the reference gives for a column, ``Kind.name``, after the last step: lists, with text for what is no finite number."""
+    """The column ``Kind.name`` of the reference after the last step: nested lists, with text for infinities and NaN."""
     kind, name = column.split(".")
 
     def plain(value: Any) -> Any:
@@ -196,13 +194,12 @@ def expected_values(trace: Trace, column: str) -> Any:
 
 
 def run(definition: Any, trace: Trace, variant: str) -> Difference | None:
-    """Run a world on one device, step by step beside what the reference said; the first difference, or None."""
+    """Run a world on one device and compare it with the reference after every step; the first difference, or None."""
     import worldloom as wl
 
     settings = trace.settings
-    with wl.Simulation(
-        definition, settings.num_worlds, seed=settings.seed, autoreset=settings.autoreset, **VARIANTS[variant]
-    ) as simulation:  # type: ignore[arg-type]
+    options: dict[str, Any] = {"seed": settings.seed, "autoreset": settings.autoreset, **VARIANTS[variant]}
+    with wl.Simulation(definition, settings.num_worlds, **options) as simulation:
         for (kind, name), values in trace.filled.items():
             component = trace.component(kind, name)
             if component is not None and component.role == "config":
@@ -214,40 +211,40 @@ def run(definition: Any, trace: Trace, variant: str) -> Difference | None:
                 with contextlib.suppress(wl.CapacityError):
                     simulation.reset(trace.mask(step))
             actions = {f"{kind}.{name}": values for (kind, name), values in trace.actions[step].items()}
-            with contextlib.suppress(wl.CapacityError):  # what did not fit is counted, and compared below
+            with contextlib.suppress(wl.CapacityError):  # dropped entities are counted, and compared below
                 simulation.step(actions or None)
-                if simulation.device.is_cuda:  # it is known when the step is over
+                if simulation.device.is_cuda:  # the overflow is known after the step
                     wp.synchronize_device(simulation.device)
                     simulation.check_capacity()
-            found = compare_state(simulation, trace, step, variant)
-            if found is not None:
-                return found
+            difference = compare_state(simulation, trace, step, variant)
+            if difference is not None:
+                return difference
     return None
 
 
 def compare_state(simulation: Any, trace: Trace, step: int, variant: str) -> Difference | None:
     """The first difference between a simulation and the reference after a step."""
-    wrong: list[tuple[str, tuple[int, ...], Any, Any]] = []
+    differences: list[tuple[str, tuple[int, ...], Any, Any]] = []
     for (kind, name), expected in trace.states[step].items():
         column = simulation.tables[kind].columns.get(name)
         if column is None or column.field.role.value == "config":
             continue
-        found = _read(simulation, trace, kind, name, expected.shape)
-        different = ~_same(expected, found, *_tolerance(trace, kind, name, variant))
-        different &= trace.held(kind, step).reshape(different.shape[:2] + (1,) * (different.ndim - 2))
-        if variant.startswith("cuda"):  # which of too many find room is not fixed on a GPU
-            different &= trace.fitted(step).reshape((-1,) + (1,) * (different.ndim - 1))
-        if different.any():
-            place = tuple(int(i) for i in np.argwhere(different)[0])
-            wrong.append((f"{kind}.{name}", place, expected[place].item(), found[place].item()))
-    if not wrong:
+        actual = _read(simulation, trace, kind, name, expected.shape)
+        wrong = ~_equal(expected, actual, *_tolerance(trace, name, variant))
+        wrong &= trace.occupied(kind, step).reshape(wrong.shape[:2] + (1,) * (wrong.ndim - 2))
+        if variant.startswith("cuda"):  # on a GPU, the entities that an overflow drops are not fixed
+            wrong &= trace.fitted(step).reshape((-1,) + (1,) * (wrong.ndim - 1))
+        if wrong.any():
+            index = tuple(int(i) for i in np.argwhere(wrong)[0])
+            differences.append((f"{kind}.{name}", index, expected[index].item(), actual[index].item()))
+    if not differences:
         return None
-    column_name, place, expected, found = wrong[0]
-    return Difference(variant, column_name, place[0], place[1:], step + 1, expected, found, len(wrong) - 1)
+    column_name, index, expected, actual = differences[0]
+    return Difference(variant, column_name, index[0], index[1:], step + 1, expected, actual, len(differences) - 1)
 
 
 def _assign(simulation: Any, trace: Trace, kind: str, name: str, values: Any) -> None:
-    """Put values into a column; where its rows are those of the whole batch, only into those that hold an entity."""
+    """Assign values to a column; in a pooled table, only to the rows that hold an entity."""
     column = simulation.tables[kind][name]
     if not trace.reference.kinds[kind].pooled:
         column.assign(values.reshape(column.shape))
@@ -262,52 +259,51 @@ def _read(simulation: Any, trace: Trace, kind: str, name: str, shape: tuple[int,
     values = simulation.tables[kind][name].numpy()
     if kind == "World" or not trace.reference.kinds[kind].pooled:
         return values.reshape(shape)
-    found, start = np.zeros(shape, values.dtype), 0
+    rows, start = np.zeros(shape, values.dtype), 0
     for world, count in enumerate(simulation.tables["World"][f"{kind}__count"].numpy()):
-        found[world, :count] = values[start : start + count]
+        rows[world, :count] = values[start : start + count]
         start += count
-    return found
+    return rows
 
 
-def _tolerance(trace: Trace, kind: str, name: str, variant: str) -> tuple[float, bool]:
-    """How far numbers of a column may lie apart, and whether the sign of 0 counts."""
+def _tolerance(trace: Trace, name: str, variant: str) -> tuple[float, bool]:
+    """The tolerance for a column, and whether the sign of 0 is compared."""
     if name.startswith("rough"):
         return ROUGH_TOLERANCE, False
     fast_gpu = variant.startswith("cuda") and "exact" not in variant
     return (SMOOTH_TOLERANCE if fast_gpu and trace.settings.mode == "smooth" else 0.0), trace.settings.mode == "any"
 
 
-def _same(expected: Any, found: Any, tolerance: float, signs: bool) -> Any:
-    """Where two arrays are equal: to the bit, but for the bits of NaN, or within a tolerance."""
+def _equal(expected: Any, actual: Any, tolerance: float, signs: bool) -> Any:
+    """Which elements of two arrays are equal: bit for bit, but for the bits of NaN, or within a tolerance."""
     if expected.dtype.name not in FLOATS:
-        return expected == found
+        return expected == actual
     with np.errstate(all="ignore"):
-        equal = (expected == found) | (np.isnan(expected) & np.isnan(found))
+        equal = (expected == actual) | (np.isnan(expected) & np.isnan(actual))
         if signs:
-            equal &= (np.signbit(expected) == np.signbit(found)) | np.isnan(expected)
+            equal &= (np.signbit(expected) == np.signbit(actual)) | np.isnan(expected)
         if tolerance:
-            equal |= np.abs(expected - found) <= tolerance * np.maximum(1.0, np.abs(expected))
+            equal |= np.abs(expected - actual) <= tolerance * np.maximum(1.0, np.abs(expected))
             huge = np.finfo(expected.dtype).max * (1 - 1e-5)
-            equal |= (np.abs(expected) >= huge) & (np.abs(found) >= huge) & (np.sign(expected) == np.sign(found))
+            equal |= (np.abs(expected) >= huge) & (np.abs(actual) >= huge) & (np.sign(expected) == np.sign(actual))
     return equal
 
 
 def compare(text: str, variants: Sequence[str], folder: Path) -> list[Difference]:
-    """Compare a world file on the reference and on some variants: the first difference of each that differs."""
+    """Compare some variants of a world file with the reference: the first difference of each that differs."""
     trace, module = Trace(text), load(text, folder)
-    return [found for variant in variants if (found := run(module.DEFINITION, trace, variant)) is not None]
+    differences = (run(module.DEFINITION, trace, variant) for variant in variants)
+    return [difference for difference in differences if difference is not None]
 
 
 def main(file: str) -> None:
-    """Run a world file on the reference and on every variant of the CPU, and print what differs; exit with 1 where something does."""
-    import tempfile
-
+    """Compare all variants on the CPU with the reference and print the differences; exit with 1 where there are any."""
     text = Path(file).read_text()
     with tempfile.TemporaryDirectory() as folder:
-        found = compare(text, [v for v in VARIANTS if not v.startswith("cuda")], Path(folder))
-    for difference in found:
+        differences = compare(text, [v for v in VARIANTS if not v.startswith("cuda")], Path(folder))
+    for difference in differences:
         print(difference)
-    for column in sorted({difference.column for difference in found}):
+    for column in sorted({difference.column for difference in differences}):
         print(f"expected {column} after the last step: {expected_values(Trace(text), column)}")
-    print("no difference" if not found else f"{len(found)} variants differ")
-    sys.exit(1 if found else 0)
+    print("no difference" if not differences else f"{len(differences)} variants differ")
+    sys.exit(1 if differences else 0)

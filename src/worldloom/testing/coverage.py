@@ -1,4 +1,4 @@
-"""Coverage: in how many systems each construct of the language occurred."""
+"""Coverage: the number of systems with each construct of the language."""
 
 from __future__ import annotations
 
@@ -6,35 +6,39 @@ import ast
 from collections import Counter
 from collections.abc import Iterator
 
-from worldloom.testing.functions import ROUGH
+from worldloom.testing.reference.functions import ROUGH
 
 _METHODS = (
-    "all", "near", "nearest", "at", "count", "spawn", "despawn", "terminate", "truncate", "random", "integer", "normal", "choice", "weighted", "shuffle", "get",
+    "all", "near", "nearest", "at", "count", "spawn", "despawn", "terminate", "truncate", "random", "integer",
+    "normal", "choice", "weighted", "shuffle", "get",
 )  # fmt: skip
 _VECTORS = ("dot", "cross", "length", "length_sq", "normalize", "cw_mul", "quat_rotate", "lerp", "argmin", "argmax")
 
 CONSTRUCTS = (
-    "entity system", "world system", "pair system", "shared loop", "reset system", "observe system", "if", "elif", "else", "while", "for range",
-    "for world.all",
-    "for world.near", "for world.nearest", "break", "continue", "return", "flag changed in a loop of its branch", "ternary", "chained comparison", "and", "or",
-    "not", "in", "helper call", "helper with several results", "helper that changes a parameter", "integer arithmetic", "division", "floor division", "modulo",
-    "shift", "bits", "power", "conversion", "min or max", "clamp", "vector function", "elementary function", "matrix product", "array element",
-    "index that may not exist", "augmented assignment", "accumulation +=", "accumulation |= or &=", "accumulation min or max", "several assignments at once",
-    "reference: alive", "reference: get", "reference: None", "configuration", "configuration array", "NaN or infinity test", "world.at", "world.count", "spawn",
-    "despawn", "terminate or truncate", "random number", "world.choice", "world.weighted", "world.normal", "event", "population",
+    "entity system", "world system", "pair system", "shared loop", "reset system", "observe system", "if", "elif",
+    "else", "while", "for range", "for world.all", "for world.near", "for world.nearest", "break", "continue",
+    "return", "flag changed in a loop of its branch", "ternary", "chained comparison", "and", "or", "not", "in",
+    "helper call", "helper with several results", "helper that changes a parameter", "integer arithmetic",
+    "division", "floor division", "modulo", "shift", "bits", "power", "conversion", "min or max", "clamp",
+    "vector function", "elementary function", "matrix product", "array element", "index that may not exist",
+    "augmented assignment", "accumulation +=", "accumulation |= or &=", "accumulation min or max",
+    "several assignments at once", "reference: alive", "reference: get", "reference: None", "configuration",
+    "configuration array", "NaN or infinity test", "world.at", "world.count", "spawn", "despawn",
+    "terminate or truncate", "random number", "world.choice", "world.weighted", "world.normal", "event",
+    "population",
 )  # fmt: skip
-"""What the report lists."""
+"""The constructs of the report."""
 
 
 def coverage(text: str) -> Counter[str]:
-    """In how many systems of a world each of :data:`CONSTRUCTS` occurs."""
+    """The number of systems of a world with each of :data:`CONSTRUCTS`."""
     return Counter(name for constructs in by_system(text).values() for name in constructs)
 
 
 def by_system(text: str) -> dict[str, set[str]]:
-    """The constructs of each system of a world, those of the helpers that it calls among them."""
+    """The constructs of each system of a world, including those of the helpers that it calls."""
     tree = ast.parse(text)
-    found: dict[str, set[str]] = {}
+    constructs_of: dict[str, set[str]] = {}
     phases = {
         ast.unparse(item): k.arg
         for k in ast.walk(tree)
@@ -60,15 +64,14 @@ def by_system(text: str) -> dict[str, set[str]]:
         constructs = set(_of_system(function, helpers))
         if function.name in phases:
             constructs.add(f"{phases[function.name]} system")
-        named = {ast.unparse(a.annotation) for a in function.args.args if a.annotation} | {
-            n.id for n in ast.walk(function) if isinstance(n, ast.Name)
-        }
-        if any("wl.Event" in ast.unparse(kinds[n].bases[0]) for n in named if n in kinds):
+        names = {ast.unparse(a.annotation) for a in function.args.args if a.annotation}
+        names |= {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
+        if any("wl.Event" in ast.unparse(kinds[n].bases[0]) for n in names if n in kinds):
             constructs.add("event")
-        if named & varying:
+        if names & varying:
             constructs.add("population")
-        found[function.name] = constructs
-    return found
+        constructs_of[function.name] = constructs
+    return constructs_of
 
 
 def _of_system(function: ast.FunctionDef, helpers: dict[str, ast.FunctionDef]) -> Iterator[str]:
@@ -101,9 +104,10 @@ def _of_helper(helper: ast.FunctionDef, helpers: dict[str, ast.FunctionDef]) -> 
 
 
 _SIMPLE: dict[type[ast.AST], str] = {
-    ast.While: "while", ast.Break: "break", ast.Continue: "continue", ast.Return: "return", ast.IfExp: "ternary", ast.And: "and", ast.Or: "or", ast.Not: "not",
-    ast.In: "in", ast.Div: "division", ast.FloorDiv: "floor division", ast.Mod: "modulo", ast.LShift: "shift", ast.RShift: "shift", ast.BitAnd: "bits",
-    ast.BitOr: "bits", ast.BitXor: "bits", ast.Invert: "bits", ast.Pow: "power", ast.MatMult: "matrix product", ast.Mult: "integer arithmetic",
+    ast.While: "while", ast.Break: "break", ast.Continue: "continue", ast.Return: "return", ast.IfExp: "ternary",
+    ast.And: "and", ast.Or: "or", ast.Not: "not", ast.In: "in", ast.Div: "division", ast.FloorDiv: "floor division",
+    ast.Mod: "modulo", ast.LShift: "shift", ast.RShift: "shift", ast.BitAnd: "bits", ast.BitOr: "bits", ast.BitXor:
+    "bits", ast.Invert: "bits", ast.Pow: "power", ast.MatMult: "matrix product", ast.Mult: "integer arithmetic",
 }  # fmt: skip
 
 
@@ -128,11 +132,8 @@ def _of_node(node: ast.AST, own: str) -> Iterator[str]:
     elif isinstance(node, ast.Assign):
         if isinstance(node.targets[0], ast.Tuple):
             yield "several assignments at once"
-        if (
-            isinstance(node.value, ast.Call)
-            and ast.unparse(node.value.func) in ("min", "max")
-            and _shared(node.targets[0], own)
-        ):
+        extreme = isinstance(node.value, ast.Call) and ast.unparse(node.value.func) in ("min", "max")
+        if extreme and _shared(node.targets[0], own):
             yield "accumulation min or max"
     elif isinstance(node, ast.Subscript):
         yield "array element"
@@ -183,7 +184,7 @@ def _changed_in_loop(branch: ast.If, flag: str) -> bool:
 
 
 def _shared(target: ast.expr, own: str) -> bool:
-    """Whether a place is of another row or of the world, in a system over entities."""
+    """Whether a target belongs to another row or to the world, in a system over entities."""
     while isinstance(target, ast.Subscript):
         target = target.value
     if not isinstance(target, ast.Attribute) or not isinstance(target.value, ast.Name):

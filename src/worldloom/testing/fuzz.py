@@ -1,4 +1,4 @@
-"""``python -m worldloom.testing.fuzz``: random worlds on the reference and on devices, until a time limit."""
+"""The command ``python -m worldloom.testing.fuzz``: random worlds on devices, compared with the reference."""
 
 from __future__ import annotations
 
@@ -28,76 +28,71 @@ DEVICES: dict[str, tuple[str, ...]] = {
     "cuda": ("cuda", "cuda-exact"),
     "cuda:0": ("cuda", "cuda-exact"),
 }
-"""The variants that a device stands for."""
+"""The variants of each device."""
 
 
 def rotated(variants: tuple[str, ...], seed: int) -> tuple[str, ...]:
-    """The first variant, those that compile nothing of their own, and one of the others by turns."""
+    """The first variant, those that compile no kernels of their own, and one of the others in rotation."""
     compiled = [v for v in variants if v not in ("python", "cpu-threads")]
     others = compiled[1:]
-    gone = {v for place, v in enumerate(others) if place != seed % len(others)} if others else set()
-    return tuple(v for v in variants if v not in gone)
+    skipped = {v for index, v in enumerate(others) if index != seed % len(others)} if others else set()
+    return tuple(v for v in variants if v not in skipped)
 
 
 WORLDS_PER_PROCESS = 12
-"""Worlds that one process compares before it is replaced, since compiled modules stay in memory."""
+"""Number of worlds that one process compares before it is replaced, since compiled modules stay in memory."""
 
 
 @dataclass
 class Fuzz:
-    """Compare random worlds on the reference interpreter and on devices, and print the smallest world for each find.
+    """Compare random worlds on devices with the reference interpreter, and print each failing world after shrinking.
 
-    Exits with 0 where nothing differed, and with 1 otherwise. The same seed gives the same worlds.
+    Exits with 0 where no world differs, and with 1 otherwise. The same seed gives the same worlds.
     """
 
     seconds: float = 600.0
-    """How long to start new worlds; those under way are finished."""
+    """Time limit in seconds for starting new worlds. Worlds already running are finished, and shrunk if they fail."""
     seed: int | None = None
-    """The seed of the first world; the others follow. Left out: one from the clock, so that every run has fresh ones."""
+    """Seed of the first world; the next worlds have the next seeds. Default: from the clock."""
     worlds: int | None = None
-    """Stop after so many worlds."""
+    """Maximum number of worlds."""
     systems_per_world: int = 60
-    """Systems of one world: more of them share one compilation."""
+    """Number of systems per world. They share one compilation."""
     devices: str = "cpu"
-    """Devices to compare, with commas between: python, cpu, cuda."""
+    """Devices to compare, separated by commas: python, cpu, cuda."""
     variants: str = ""
-    """Single variants instead of devices, with commas between: python, cpu, cpu-unfused, cpu-exact, cpu-threads, cuda, cuda-unfused, cuda-exact."""
+    """Variants to compare instead of devices, separated by commas:
+    python, cpu, cpu-unfused, cpu-exact, cpu-threads, cuda, cuda-unfused, cuda-exact."""
     rotate: bool = False
-    """Compare each world on the first variant of a device and on one of its others, by turns: twice the worlds in the same time."""
+    """Compare each world on the first variant and on one of the others in turn: twice the worlds in the same time."""
     avoid: tuple[str, ...] = ()
-    """Leave out systems in which one of these constructs occurs, named as in the report, to look past a failure that is known."""
+    """Skip systems that contain one of these constructs, named as in the report, for example for a known failure."""
     processes: int = 1
-    """Processes that compare worlds side by side."""
+    """Number of processes that compare worlds in parallel."""
     shrink_seconds: float = 240.0
-    """How long to make a failing world smaller; 0 leaves it as it is."""
+    """Time limit in seconds for shrinking a failing world; 0 to disable shrinking."""
     finds: int = 3
-    """Stop after so many failing worlds; 0 goes on to the end."""
+    """Maximum number of failing worlds; 0 for no limit."""
     output: Path | None = None
-    """A folder for the files of failing worlds."""
+    """Folder for the files of failing worlds."""
     json: bool = False
     """Print JSON."""
 
     def run(self) -> int:
         first = int(time.time()) % 10**9 if self.seed is None else self.seed
-        chosen = (
-            tuple(self.variants.split(","))
-            if self.variants
-            else tuple(v for d in self.devices.split(",") for v in DEVICES[d])
-        )
-        campaign = Campaign(self, first, chosen)
+        variants = self.variants.split(",") if self.variants else []
+        variants = variants or [variant for device in self.devices.split(",") for variant in DEVICES[device]]
+        campaign = Campaign(self, first, tuple(variants))
         start = time.monotonic()
         with (
             tempfile.TemporaryDirectory(prefix="worldloom-fuzz-") as folder,
             Console(stderr=True).status("fuzzing") as status,
         ):
-            os.environ["WARP_CACHE_PATH"] = (
-                folder  # the processes that compare inherit it, so that nothing stays behind in the user's cache
-            )
+            os.environ["WARP_CACHE_PATH"] = folder  # worker processes inherit it, and do not fill the user's cache
             for report in campaign.reports():
                 campaign.add(report)
-                status.update(
-                    f"{campaign.worlds} worlds, {campaign.systems:,} systems, {len(campaign.found)} finds, {time.monotonic() - start:.0f} s"
-                )
+                counts = f"{campaign.worlds} worlds, {campaign.systems:,} systems, {len(campaign.found)} finds"
+                status.update(f"{counts}, {time.monotonic() - start:.0f} s")
         campaign.seconds = time.monotonic() - start
         campaign.print(self.json)
         return 1 if campaign.found else 0
@@ -105,7 +100,7 @@ class Fuzz:
 
 @dataclass
 class Campaign:
-    """The worlds of one command, and what came of them."""
+    """The worlds of one command, and their results."""
 
     settings: Fuzz
     first: int
@@ -119,41 +114,37 @@ class Campaign:
     seconds: float = 0.0
 
     def reports(self) -> Iterator[Any]:
-        """The reports of all worlds, as they come in."""
-        deadline, seed, waiting = time.monotonic() + self.settings.seconds, self.first, dict[Future[Any], int]()
-        pool = _pool(self.settings.processes)
+        """The reports of all worlds, in the order of their completion."""
+        settings, seed, running = self.settings, self.first, dict[Future[Any], int]()
+        deadline, pool = time.monotonic() + settings.seconds, _pool(settings.processes)
         try:
             while True:
-                done = self.settings.worlds is not None and seed - self.first >= self.settings.worlds
-                enough = bool(self.settings.finds) and len(self.found) >= self.settings.finds
-                while (
-                    not done and not enough and len(waiting) < self.settings.processes and time.monotonic() < deadline
-                ):
-                    settings, variants = (
-                        self.settings,
-                        rotated(self.variants, seed) if self.settings.rotate else self.variants,
-                    )
-                    made = pool.submit(
-                        one_world, seed, settings.systems_per_world, variants, settings.shrink_seconds, settings.avoid
-                    )
-                    waiting[made] = seed
+                while self._starts(seed) and len(running) < settings.processes and time.monotonic() < deadline:
+                    variants = rotated(self.variants, seed) if settings.rotate else self.variants
+                    options = (settings.systems_per_world, variants, settings.shrink_seconds, settings.avoid)
+                    running[pool.submit(one_world, seed, *options)] = seed
                     seed += 1
-                    done = self.settings.worlds is not None and seed - self.first >= self.settings.worlds
-                if not waiting:
+                if not running:
                     return
-                for future in wait(waiting, return_when=FIRST_COMPLETED).done:
-                    number = waiting.pop(future)
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    finished = running.pop(future)
                     try:
                         yield future.result()
                     except BrokenProcessPool:
                         pool.shutdown(wait=False)
-                        pool = _pool(self.settings.processes)
-                        again, waiting = [number, *waiting.values()], {}
-                        for one in again:
-                            yield _alone(one, self.settings.systems_per_world, self.variants)
+                        pool = _pool(settings.processes)
+                        unfinished, running = [finished, *running.values()], {}
+                        for one in unfinished:
+                            yield _run_isolated(one, settings.systems_per_world, self.variants)
                         break
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+
+    def _starts(self, seed: int) -> bool:
+        """Whether the world of a seed lies within the limits on worlds and on finds."""
+        settings = self.settings
+        within = settings.worlds is None or seed - self.first < settings.worlds
+        return within and not (settings.finds and len(self.found) >= settings.finds)
 
     def add(self, report: Any) -> None:
         self.worlds += 1
@@ -163,14 +154,8 @@ class Campaign:
         for name, seconds in report.seconds.items():
             self.spent[name] += seconds
         if report.differences:
-            self.found.append(
-                {
-                    "seed": report.seed,
-                    "systems_before": self.systems,
-                    "differences": report.differences,
-                    "world": report.text,
-                }
-            )
+            find = {"seed": report.seed, "systems_before": self.systems}
+            self.found.append({**find, "differences": report.differences, "world": report.text})
             if self.settings.output is not None:
                 self.settings.output.mkdir(parents=True, exist_ok=True)
                 (self.settings.output / f"seed_{report.seed}.py").write_text(report.text)
@@ -194,9 +179,8 @@ class Campaign:
             print(json.dumps(summary, indent=2, default=str))
             return
         out = Console(highlight=False)
-        table = Table(
-            "construct", "systems", title=f"{self.systems:,} systems of {self.worlds} worlds, seeds from {self.first}"
-        )
+        title = f"{self.systems:,} systems of {self.worlds} worlds, seeds from {self.first}"
+        table = Table("construct", "systems", title=title)
         for name in CONSTRUCTS:
             table.add_row(name, f"{self.constructs[name]:,}", style="red" if not self.constructs[name] else "")
         out.print(table)
@@ -205,12 +189,8 @@ class Campaign:
         for reason in self.refused[:5]:
             out.print(f"  refused: {reason}", markup=False, soft_wrap=True)
         for find in self.found:
-            out.print(
-                f"seed {find['seed']}, within {find['systems_before']:,} systems: {find['differences'][0]}",
-                style="red",
-                markup=False,
-                soft_wrap=True,
-            )
+            line = f"seed {find['seed']}, within {find['systems_before']:,} systems: {find['differences'][0]}"
+            out.print(line, style="red", markup=False, soft_wrap=True)
         if not self.found:
             out.print("nothing differed", style="green")
 
@@ -218,15 +198,15 @@ class Campaign:
 def one_world(
     seed: int, systems: int, variants: tuple[str, ...], shrink_seconds: float, avoid: tuple[str, ...] = ()
 ) -> Any:
-    """Compare one world in this process; a failing one comes back shrunk, as a file that runs by itself."""
+    """Compare one world in this process. The text of a failing one is shrunk, and becomes a script."""
     from worldloom.testing.campaign import differences, fuzz_world, runnable, scratch, shrink_world
 
     with scratch() as folder:
         report = fuzz_world(seed, systems, variants, folder, avoid)
         if report.differences:
-            text = (
-                shrink_world(report.text, report.variants[0], folder, shrink_seconds) if shrink_seconds else report.text
-            )
+            text = report.text
+            if shrink_seconds:
+                text = shrink_world(text, report.variants[0], folder, shrink_seconds)
             report.text = runnable(text, [*differences(text, report.variants, folder), *report.differences])
     return report
 
@@ -235,19 +215,17 @@ def _pool(processes: int) -> ProcessPoolExecutor:
     return ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), max_tasks_per_child=WORLDS_PER_PROCESS)
 
 
-def _alone(seed: int, systems: int, variants: tuple[str, ...]) -> Any:
-    """A world in a process of its own, after one has crashed: whether this world was the reason."""
+def _run_isolated(seed: int, systems: int, variants: tuple[str, ...]) -> Any:
+    """Compare a world in a process of its own after a crash, to find out whether this world caused it."""
     from worldloom.testing.campaign import WorldReport, runnable
-    from worldloom.testing.generate import generate
+    from worldloom.testing.generator.worlds import generate
 
     with _pool(1) as pool:
         try:
             return pool.submit(one_world, seed, systems, variants, 0.0).result()
         except BrokenProcessPool:
-            text = generate(seed, systems)
-            return WorldReport(
-                seed, systems, differences=["the process crashed"], text=runnable(text, ["the process crashed"])
-            )
+            crash = ["the process crashed"]
+            return WorldReport(seed, systems, differences=crash, text=runnable(generate(seed, systems), crash))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Shrinking: the smallest world that still fails, found by leaving out systems, statements, parts of expressions, components and kinds."""
+"""Shrinking: the smallest world that still fails, without needless systems, statements, expressions and components."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import time
 from collections.abc import Callable, Iterator
 
 Test = Callable[[str], bool]
-"""Whether the text of a world still fails."""
+"""Returns whether the text of a world still fails."""
 
 _PHASES = ("reset", "step", "observe")
 
 
 class Shrinker:
-    """Makes a failing world smaller.
+    """Reduces a failing world.
 
     Args:
         text: The world.
-        fails: Whether a text fails; a text that is refused does not.
-        seconds: How long to try.
+        fails: Returns whether a text fails; False for a text that is refused.
+        seconds: Time limit.
     """
 
     def __init__(self, text: str, fails: Test, seconds: float) -> None:
@@ -49,7 +49,7 @@ class Shrinker:
         return time.monotonic() > self.deadline
 
     def _try(self, tree: ast.Module) -> bool:
-        """Take a smaller world if it still fails."""
+        """Keep a smaller world if it still fails."""
         if self._out_of_time():
             return False
         text = ast.unparse(ast.fix_missing_locations(tree))
@@ -64,30 +64,30 @@ class Shrinker:
     # -- systems -----------------------------------------------------------------------------------------------------
 
     def _drop_systems(self) -> None:
-        """Leave out systems: half of them, then quarters, down to single ones."""
+        """Remove systems: half of them, then quarters, down to single ones."""
         names = _scheduled(ast.parse(self.text))
         size = max(1, len(names) // 2)
         while names and size >= 1:
-            place = 0
-            while place < len(names):
-                dropped = set(names[place : place + size])
+            start = 0
+            while start < len(names):
+                dropped = set(names[start : start + size])
                 tree = ast.parse(self.text)
                 unschedule(tree, dropped)
                 if self._try(tree):
                     names = [n for n in names if n not in dropped]
                 else:
-                    place += size
+                    start += size
             size //= 2
 
     def _drop_unused(self) -> None:
-        """Leave out helpers that nothing calls, and constants that nothing reads."""
+        """Remove functions that nothing uses."""
         for _ in range(3):
             tree = ast.parse(self.text)
             used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-            kept = [n for n in tree.body if not (isinstance(n, ast.FunctionDef) and n.name not in used)]
-            if len(kept) == len(tree.body):
+            remaining = [n for n in tree.body if not (isinstance(n, ast.FunctionDef) and n.name not in used)]
+            if len(remaining) == len(tree.body):
                 return
-            tree.body = kept
+            tree.body = remaining
             self._try(tree)
 
     def _simpler_run(self) -> None:
@@ -119,23 +119,20 @@ class Shrinker:
     # -- statements --------------------------------------------------------------------------------------------------
 
     def _drop_statements(self) -> None:
-        """Leave out statements, or put the body of a branch or a loop in its place."""
-        place = 0
+        """Remove statements, or replace a branch or a loop by its body."""
+        number = 0
         while not self._out_of_time():
             tree = ast.parse(self.text)
-            blocks = list(_blocks(tree))
-            flat = [(block, index) for block in blocks for index in range(len(block))]
-            if place >= len(flat):
+            statements = [(block, index) for block in _blocks(tree) for index in range(len(block))]
+            if number >= len(statements):
                 return
-            block, index = flat[place]
-            statement = block[index]
-            if any(self._try(candidate) for candidate in self._without(tree, flat, place, statement)):
+            if any(self._try(candidate) for candidate in self._without(tree, *statements[number])):
                 continue
-            place += 1
+            number += 1
 
-    def _without(
-        self, tree: ast.Module, flat: list[tuple[list[ast.stmt], int]], place: int, statement: ast.stmt
-    ) -> Iterator[ast.Module]:
+    def _without(self, tree: ast.Module, block: list[ast.stmt], index: int) -> Iterator[ast.Module]:
+        """The world without a statement of a block, and with replacements for it."""
+        statement = block[index]
         replacements: list[list[ast.stmt]] = [[]]
         for part in ("body", "orelse"):
             inner = getattr(statement, part, None)
@@ -143,45 +140,44 @@ class Shrinker:
                 replacements.append(inner)
         if isinstance(statement, ast.If) and statement.orelse:
             replacements.append([ast.If(statement.test, statement.body, [])])
-        for made in replacements:
-            block, index = flat[place]
-            kept = block[:]
-            block[index : index + 1] = copy.deepcopy(made) or ([] if len(block) > 1 else [ast.Pass()])
+        for replacement in replacements:
+            original = block[:]
+            block[index : index + 1] = copy.deepcopy(replacement) or ([] if len(block) > 1 else [ast.Pass()])
             smaller = ast.parse(ast.unparse(ast.fix_missing_locations(tree)))
-            block[:] = kept
+            block[:] = original
             yield smaller
 
     # -- expressions -------------------------------------------------------------------------------------------------
 
     def _simpler_expressions(self) -> None:
-        """Put a part of an expression, or a number, in the place of the whole."""
-        place = 0
+        """Replace an expression by one of its parts, or by a number."""
+        number = 0
         while not self._out_of_time():
             tree = ast.parse(self.text)
             sites = list(_expressions(tree))
-            if place >= len(sites):
+            if number >= len(sites):
                 return
-            holder, name, index = sites[place]
-            held = getattr(holder, name)
-            node = held if index is None else held[index]
+            holder, name, index = sites[number]
+            value = getattr(holder, name)
+            node = value if index is None else value[index]
             for candidate in _parts(node):
                 if index is None:
                     setattr(holder, name, candidate)
                 else:
-                    held[index] = candidate
+                    value[index] = candidate
                 if self._try(ast.parse(ast.unparse(ast.fix_missing_locations(tree)))):
                     break
                 if index is None:
                     setattr(holder, name, node)
                 else:
-                    held[index] = node
+                    value[index] = node
             else:
-                place += 1
+                number += 1
 
     # -- declarations ------------------------------------------------------------------------------------------------
 
     def _drop_declarations(self) -> None:
-        """Leave out components that nothing uses, and kinds of which nothing is left."""
+        """Remove components and kinds that nothing uses."""
         tree = ast.parse(self.text)
         used = {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute)} | {
             k.arg for n in ast.walk(tree) if isinstance(n, ast.Call) for k in n.keywords
@@ -197,26 +193,26 @@ class Shrinker:
             tree = ast.parse(self.text)
             tree.body = [n for n in tree.body if not (isinstance(n, ast.ClassDef) and n.name == name)]
             for counts in [n for n in ast.walk(tree) if isinstance(n, ast.Dict)]:
-                kept = [
+                entries = [
                     (k, v)
                     for k, v in zip(counts.keys, counts.values, strict=True)
                     if not (isinstance(k, ast.Name) and k.id == name)
                 ]
-                counts.keys, counts.values = [k for k, _ in kept], [v for _, v in kept]
+                counts.keys, counts.values = [k for k, _ in entries], [v for _, v in entries]
             self._try(tree)
 
     def _drop_components_singly(self) -> None:
-        place = 0
+        number = 0
         while not self._out_of_time():
             tree = ast.parse(self.text)
             sites = [(c, i) for c in tree.body if isinstance(c, ast.ClassDef) for i in range(len(c.body))]
-            if place >= len(sites):
+            if number >= len(sites):
                 return
-            holder, index = sites[place]
+            holder, index = sites[number]
             del holder.body[index]
             holder.body = holder.body or [ast.Pass()]
             if not self._try(tree):
-                place += 1
+                number += 1
 
 
 def _scheduled(tree: ast.Module) -> list[str]:
@@ -230,7 +226,7 @@ def _scheduled(tree: ast.Module) -> list[str]:
 
 
 def unschedule(tree: ast.Module, names: set[str]) -> None:
-    """Take systems out of a world."""
+    """Remove systems from a world."""
     tree.body = [n for n in tree.body if not (isinstance(n, ast.FunctionDef) and n.name in names)]
     for node in ast.walk(tree):
         if isinstance(node, ast.keyword) and node.arg in _PHASES and isinstance(node.value, (ast.Tuple, ast.List)):
@@ -248,7 +244,7 @@ def _blocks(tree: ast.Module) -> Iterator[list[ast.stmt]]:
 
 
 def _expressions(tree: ast.Module) -> Iterator[tuple[ast.AST, str, int | None]]:
-    """Every place of a function that holds an expression that might be a simpler one."""
+    """Every field of a function's nodes with an expression that can be simplified."""
     for function in tree.body:
         if not isinstance(function, ast.FunctionDef):
             continue
@@ -267,7 +263,7 @@ def _expressions(tree: ast.Module) -> Iterator[tuple[ast.AST, str, int | None]]:
 
 
 def _parts(node: ast.expr) -> Iterator[ast.expr]:
-    """Simpler expressions in the place of one."""
+    """Simpler replacements for an expression."""
     for number in (0, 1, True, False, 0.5):
         yield ast.Constant(number)
     yield from (child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr))

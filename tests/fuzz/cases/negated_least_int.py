@@ -1,4 +1,4 @@
-"""The negative of the least int was undefined, so that a bound on it was left out and an element outside the array was written."""
+"""The negative of the least int was undefined: a bound on it was dropped, and memory outside the array was written."""
 
 import worldloom as wl
 

@@ -1,4 +1,4 @@
-"""The functions of worlds in the reference: ``wl.clamp``, ``wl.dot`` and the others, with the types that they take and give."""
+"""The functions of world files in the reference: ``wl.clamp``, ``wl.dot`` and the others, with their types."""
 
 from __future__ import annotations
 
@@ -7,44 +7,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from worldloom.testing import arithmetic as m
-from worldloom.testing.types import BOOL, FLOAT, INT, Type, common
+from worldloom.testing.reference import arithmetic as m
+from worldloom.testing.reference.typed import Eval, Typed
+from worldloom.testing.reference.types import BOOL, FLOAT, INT, Type, common
 
 if TYPE_CHECKING:
-    from worldloom.testing.expressions import Eval, Expressions, Typed
+    from worldloom.testing.reference.operators import Operators
 
 _KEEP_WHOLE = ("abs", "min", "max", "clamp", "sign", "nonzero")
-"""The functions that whole numbers stay whole in; in all others they become floats."""
+"""The functions that keep integers; all others convert them to floats."""
 
 ROUGH = (
-    "sin",
-    "cos",
-    "tan",
-    "asin",
-    "acos",
-    "atan",
-    "atan2",
-    "sinh",
-    "cosh",
-    "tanh",
-    "exp",
-    "log",
-    "log2",
-    "log10",
-    "pow",
-    "cbrt",
-    "degrees",
-    "radians",
+    *("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh"),
+    *("exp", "log", "log2", "log10", "pow", "cbrt", "degrees", "radians"),
 )
-"""Functions that devices round in their own ways: the reference knows their results up to a tolerance."""
+"""Functions that devices round differently: the reference knows their results up to a tolerance."""
 
 _NUMPY_NAMES = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "pow": "power"}
 
 
-def mathematics(flow: Expressions, name: str, arguments: list[Typed]) -> Typed:
-    """A call of ``wl.NAME``."""
-    from worldloom.testing.expressions import Typed
-
+def mathematics(flow: Operators, name: str, arguments: list[Typed]) -> Typed:
+    """A call of ``wl.name``."""
     vectors = [a for a in arguments if a.type.shape]
     if vectors:
         kind = vectors[0].type.element
@@ -66,7 +49,7 @@ def mathematics(flow: Expressions, name: str, arguments: list[Typed]) -> Typed:
 def _function(
     name: str, kind: Type, first: Type, shapes: tuple[tuple[int, ...], ...]
 ) -> tuple[Callable[..., Any], Any]:
-    """The function for arguments of these shapes, and the type that it gives."""
+    """The function for arguments of these shapes, and its result type."""
     if first.shape:
         return _of_vectors(name, kind, first, len(shapes))
     number, scalar = kind.numpy, kind.scalar
@@ -162,17 +145,17 @@ def _sum(numbers: list[Any]) -> Any:
 
 
 def _fold(function: Callable[[Any, Any], Any], numbers: Any) -> Any:
-    found = numbers[0]
+    result = numbers[0]
     for number in numbers[1:]:
-        found = function(found, number)
-    return found
+        result = function(result, number)
+    return result
 
 
 def _best(numbers: Any, least: bool) -> int:
     best = 0
-    for place in range(1, len(numbers)):
-        if numbers[place] < numbers[best] if least else numbers[place] > numbers[best]:
-            best = place
+    for index in range(1, len(numbers)):
+        if numbers[index] < numbers[best] if least else numbers[index] > numbers[best]:
+            best = index
     return best
 
 

@@ -1,14 +1,14 @@
-"""Random worlds: the text of a file with kinds, helpers, many small systems and a definition, that runs by itself."""
+"""Random worlds: the text of a world file with kinds, helpers, many small systems and a definition."""
 
 from __future__ import annotations
 
 import random
 
-from worldloom.testing.generate_statements import StatementGenerator, indented
-from worldloom.testing.generate_systems import KindSpec, SystemGenerator
-from worldloom.testing.scope import HelperSpec
-from worldloom.testing.types import BOOL, FLOAT, INT, NAMED, RefType, Type, spelled
-from worldloom.testing.values import MODES
+from worldloom.testing.generator.scope import HelperSpec
+from worldloom.testing.generator.statements import StatementGenerator, indented
+from worldloom.testing.generator.systems import KindSpec, SystemGenerator
+from worldloom.testing.generator.values import MODES
+from worldloom.testing.reference.types import BOOL, FLOAT, INT, NAMED, RefType, Type, spelled
 
 _ALWAYS = (("flag", BOOL), ("mark", BOOL), ("n0", INT), ("n1", INT), ("f0", FLOAT), ("f1", FLOAT), ("rough", FLOAT))
 _ARRAYS = (
@@ -29,7 +29,7 @@ _ROLES = {
     "lasting": "wl.Persistent(int)",
     "finite": "wl.Finite(float)",
 }
-"""Components that are for something, with what is written for them."""
+"""The annotations of components with a role."""
 _CONSTANTS = "LIMIT = 7\nHALF = 0.5\nWIDE = wl.int64(5000000000)\nBYTE = wl.uint8(200)"
 
 
@@ -38,11 +38,11 @@ class WorldGenerator:
 
     Args:
         seed: The same seed gives the same text.
-        systems: How many systems it has.
+        systems: Number of systems.
     """
 
     def __init__(self, seed: int, systems: int) -> None:
-        self.rng = random.Random(seed)
+        self.rng = random.Random(seed)  # noqa: S311
         self.seed, self.count = seed, systems
         self.mode = MODES[seed % 4] if seed % 4 < 3 else "any"
         self.helpers: list[HelperSpec] = []
@@ -103,8 +103,8 @@ class WorldGenerator:
     # -- declarations ------------------------------------------------------------------------------------------------
 
     def _choose_kinds(self) -> None:
-        number = max(2, min(8, self.count // 8))
-        names = [chr(ord("A") + k) for k in range(number)]
+        count = max(2, min(8, self.count // 8))
+        names = [chr(ord("A") + k) for k in range(count)]
         for name in names:
             kind = KindSpec(name, list(_ALWAYS), count=str(self.rng.randint(1, 4)))
             kind.fields += [
@@ -122,13 +122,13 @@ class WorldGenerator:
                 kind.position = NAMED[self.rng.choice(("wl.vec2", "wl.vec3"))]
                 kind.fields.append(("position", kind.position))
             self.kinds.append(kind)
-        for place, kind in enumerate(self.kinds):
-            if place % 3 == 2:
-                kind.varies, kind.event = True, place == 5
-                room, overflow = self.rng.choice((4, 6, 16, 40)), self.rng.choice(("error", "reset", "drop", "drop"))
-                batch = ", batch=2000" if self.chance(0.3) else ""  # enough for all that may be spawned at once
-                kind.count = f'wl.UpTo({room}, overflow="{overflow}"{batch})'
-            elif place == 1:
+        for number, kind in enumerate(self.kinds):
+            if number % 3 == 2:
+                kind.varies, kind.event = True, number == 5
+                limit, overflow = self.rng.choice((4, 6, 16, 40)), self.rng.choice(("error", "reset", "drop", "drop"))
+                batch = ", batch=2000" if self.chance(0.3) else ""  # enough for all spawns of a step
+                kind.count = f'wl.UpTo({limit}, overflow="{overflow}"{batch})'
+            elif number == 1:
                 kind.agent = True
                 kind.fields += [
                     ("act", INT),
@@ -137,15 +137,15 @@ class WorldGenerator:
                     ("lasting", INT),
                     ("finite", FLOAT),
                 ]
-            elif place == 3:
+            elif number == 3:
                 kind.base = self.kinds[0].name
-                taken = {name for name, *_ in (*self.kinds[0].fields, *self.kinds[0].arrays, *self.kinds[0].refs)}
+                inherited = {name for name, *_ in (*self.kinds[0].fields, *self.kinds[0].arrays, *self.kinds[0].refs)}
                 kind.fields = [
                     *self.kinds[0].fields,
-                    *((f"d{n}", t) for n, t in kind.fields if n not in taken or n.startswith("c")),
+                    *((f"d{n}", t) for n, t in kind.fields if n not in inherited or n.startswith("c")),
                 ]
                 kind.arrays, kind.refs, kind.position = self.kinds[0].arrays, self.kinds[0].refs, self.kinds[0].position
-            elif place == 4:
+            elif number == 4:
                 kind.count = str(self.rng.randint(9, 13))
 
     def _class(self, kind: KindSpec) -> str:
@@ -162,9 +162,8 @@ class WorldGenerator:
             if n not in inherited
         ]
         lines += [f"{n}: {spelled(RefType(k))}" for n, k in kind.refs if n not in inherited]
-        return f"class {kind.name}({kind.base or ('wl.Event' if kind.event else 'wl.Entity')}):\n" + "\n".join(
-            indented(lines)
-        )
+        parent = kind.base or ("wl.Event" if kind.event else "wl.Entity")
+        return f"class {kind.name}({parent}):\n" + "\n".join(indented(lines))
 
     def _default(self, kind: Type) -> str:
         if kind.shape or self.chance(0.6):
@@ -187,7 +186,7 @@ class WorldGenerator:
     # -- functions ---------------------------------------------------------------------------------------------------
 
     def _helper(self, number: int) -> str:
-        """A helper of numbers and vectors that may change its parameters."""
+        """A helper that may assign its parameters."""
         maker = StatementGenerator(self.rng, self.mode, list(self.helpers))
         maker.in_helper, maker.left = True, self.rng.randint(2, 7)
         plain = [BOOL, INT, FLOAT, *(t for t in _PLAIN if t.scalar != "float16")]
@@ -199,17 +198,17 @@ class WorldGenerator:
         for name, kind in zip(names, takes, strict=True):
             maker.scope.read(kind, name)
             maker.scope.locals.append((name, kind))
-        result = ", ".join(maker.kept(t, maker.value(t, 1)) for t in gives)
+        result = ", ".join(maker.clamped(t, maker.value(t, 1)) for t in gives)
         maker.leaving = f"return {result}"
         lines: list[str] = []
         for _ in range(self.rng.randint(1, 4)):
             lines += maker.statement(2)
-        lines.append(f"return {', '.join(maker.kept(t, maker.value(t, 2)) for t in gives)}")
+        lines.append(f"return {', '.join(maker.clamped(t, maker.value(t, 2)) for t in gives)}")
         head = ", ".join(f"{n}: {t}" for n, t in zip(names, takes, strict=True))
-        shape = HelperSpec(f"h{number}", takes, gives)
-        self.helpers.append(shape)
+        helper = HelperSpec(f"h{number}", takes, gives)
+        self.helpers.append(helper)
         arrow = f" -> {gives[0]}" if len(gives) == 1 and self.chance(0.5) else ""
-        return f"@wl.function\ndef {shape.name}({head}){arrow}:\n" + "\n".join(indented(lines))
+        return f"@wl.function\ndef {helper.name}({head}){arrow}:\n" + "\n".join(indented(lines))
 
     def _system(self, name: str) -> tuple[str, str]:
         """The phase and the text of one system."""
@@ -246,51 +245,48 @@ class WorldGenerator:
         return f"@wl.system\ndef {name}(a: {one.name}, b: {two.name}, world: Field):\n" + "\n".join(indented(lines))
 
     def _shared_loop(self, maker: SystemGenerator) -> list[str]:
-        """A loop whose turns threads share: each stores its own element, and accumulates whole numbers."""
-        assert maker.own is not None
-        own = maker.own
+        """A loop whose iterations threads share: each stores its own element, and accumulates integers."""
         arrays = [a for a in maker.scope.array_writes if a.text.startswith("e.") and len(a.shape) == 1]
         turns = min([a.shape[0] for a in arrays], default=4)
         outer, maker.scope = maker.scope, maker.scope.copy()
         written = {a.text for a in arrays}
         maker.scope.arrays = [a for a in maker.scope.arrays if a.text not in written]
         maker.frozen |= {n for n, _ in maker.scope.locals}
-        gathered = [
+        sums = [
             (t, k)
             for t, k in maker.scope.writes
             if t.startswith("e.") and k.scalar in ("int32", "int64", "bool") and not k.shape
         ]
-        gathered = self.rng.sample(gathered, min(2, len(gathered)))
-        taken = {t for t, _ in gathered}
+        sums = self.rng.sample(sums, min(2, len(sums)))
+        accumulated = {t for t, _ in sums}
         for texts in maker.scope.reads.values():
-            texts[:] = [t for t in texts if t not in taken]
+            texts[:] = [t for t in texts if t not in accumulated]
         maker.scope.writes, maker.scope.array_writes, maker.scope.ref_writes, maker.leaving = [], [], [], ""
         maker.scope.adds += [
-            (t, k, self.rng.choice(("|", "&") if k == BOOL else ("add", "min", "max"))) for t, k in gathered
+            (t, k, self.rng.choice(("|", "&") if k == BOOL else ("add", "min", "max"))) for t, k in sums
         ]
         turn = maker.fresh("t")
         maker.scope.read(INT, turn)
         maker.scope.bounded.append((turn, turns))
         maker.frozen.add(turn)
         maker.loops += 1
-        kept_draws, maker.draws = maker.draws, False
+        outer_draws, maker.draws = maker.draws, False
         lines = maker.new_local()
-        if maker.chance(0.4):  # each turn has random numbers of its own
-            maker.draws = kept_draws
+        if maker.chance(0.4):  # each iteration has random numbers of its own
+            maker.draws = outer_draws
             lines += maker.drawn() or []
             maker.draws = False
         for array in arrays:
-            lines.append(f"{array.text}[{turn}] = {maker.kept(array.type, maker.value(array.type, 2, typed=False))}")
+            lines.append(f"{array.text}[{turn}] = {maker.clamped(array.type, maker.value(array.type, 2, typed=False))}")
         for _ in range(2):
             lines += maker.accumulate() or []
         if maker.chance(0.3):
             lines += [f"if {maker.truth()}:", "    continue", *(maker.accumulate() or [])]
         maker.loops -= 1
-        maker.draws, maker.scope, maker.leaving = kept_draws, outer, "return"
-        assert own is not None
+        maker.draws, maker.scope, maker.leaving = outer_draws, outer, "return"
         return [f"for {turn} in wl.share({turns}):", *indented(lines)]
 
 
 def generate(seed: int, systems: int = 60) -> str:
-    """The text of a random world with so many systems; the same for the same arguments."""
+    """The text of a random world with ``systems`` systems. The same arguments give the same text."""
     return WorldGenerator(seed, systems).text()

@@ -1,6 +1,7 @@
-"""First values for the columns of generated worlds: small numbers, large ones, the edges of each type, infinities and NaN.
+"""Initial values for the columns of generated worlds: small and large numbers, limits of types, infinities and NaN.
 
-Those of a column depend on its name and a seed alone, so that a world that is made smaller keeps the values of what is left.
+The values of a column depend only on its name and a seed, so that a shrunk world keeps the values of its remaining
+columns.
 """
 
 from __future__ import annotations
@@ -10,12 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from worldloom.testing.tables import Kind
-from worldloom.testing.types import FLOATS, Component, RefType
+from worldloom.testing.reference.tables import Kind
+from worldloom.testing.reference.types import FLOATS, Component, RefType
 
 MODES = ("any", "dyadic", "smooth")
-"""What real numbers a world has. ``any``: all of them, with infinities and NaN. ``dyadic``: small multiples of a half, whose sums and
-products are exact. ``smooth``: positive numbers without differences, so that errors of rounding stay small."""
+"""The floats of a world.
+
+``any``: all floats, with infinities and NaN. ``dyadic``: small multiples of one half, whose sums and products are
+    exact.
+``smooth``: positive numbers without differences, so that rounding errors stay small.
+"""
 
 Generator = np.random.Generator
 
@@ -34,29 +39,29 @@ def column_values(
 
 
 def action_values(component: Component, shape: tuple[int, ...], seed: int, step: int) -> Any:
-    """Actions for one step; rarely one that does not exist."""
+    """Actions for one step; one in a hundred is out of range."""
     generator = np.random.default_rng([seed, step, zlib.crc32(component.name.encode())])
-    found = generator.integers(0, component.choices, shape, dtype=np.int32)
-    wild = generator.random(shape) < 0.01
-    return np.where(wild, np.int32(component.choices + 3), found)
+    actions = generator.integers(0, component.choices, shape, dtype=np.int32)
+    invalid = generator.random(shape) < 0.01
+    return np.where(invalid, np.int32(component.choices + 3), actions)
 
 
 def numbers(scalar: str, shape: tuple[int, ...], generator: Generator, mode: str) -> Any:
-    """Numbers of one scalar type."""
+    """Random numbers of one scalar type."""
     if scalar == "bool":
         return generator.random(shape) < 0.5
     if scalar in FLOATS:
-        return _reals(scalar, shape, generator, mode)
+        return _floats(scalar, shape, generator, mode)
     info = np.iinfo(scalar)
     low = 0 if info.min == 0 else -6
     small = generator.integers(low, 12, shape).astype(scalar)
-    edges = np.array([info.min, info.max, info.min + 1, info.max - 1, 0, 1, info.max // 2 + 1], scalar)
+    limits = np.array([info.min, info.max, info.min + 1, info.max - 1, 0, 1, info.max // 2 + 1], scalar)
     wide = generator.integers(info.min, info.max, shape, dtype=scalar, endpoint=True)
-    chosen = generator.random(shape)
-    return np.where(chosen < 0.6, small, np.where(chosen < 0.8, generator.choice(edges, shape), wide)).astype(scalar)
+    choice = generator.random(shape)
+    return np.where(choice < 0.6, small, np.where(choice < 0.8, generator.choice(limits, shape), wide)).astype(scalar)
 
 
-def _reals(scalar: str, shape: tuple[int, ...], generator: Generator, mode: str) -> Any:
+def _floats(scalar: str, shape: tuple[int, ...], generator: Generator, mode: str) -> Any:
     if mode == "dyadic":
         return (generator.integers(-16, 17, shape) / 2).astype(scalar)
     if mode == "smooth":
@@ -65,9 +70,7 @@ def _reals(scalar: str, shape: tuple[int, ...], generator: Generator, mode: str)
     special = [np.nan, np.inf, -np.inf, 0.0, -0.0, info.max, -info.max, info.tiny, 0.5, 1.0, -1.0, 2.0**31, -(2.0**31)]
     small = generator.integers(-16, 17, shape) / 2
     wide = generator.standard_normal(shape) * 10.0 ** generator.integers(-3, 4, shape)
-    chosen = generator.random(shape)
+    choice = generator.random(shape)
     with np.errstate(over="ignore"):
-        edges = np.array(special).astype(scalar)
-        return np.where(chosen < 0.4, small, np.where(chosen < 0.85, wide, generator.choice(edges, shape))).astype(
-            scalar
-        )
+        limits = generator.choice(np.array(special).astype(scalar), shape)
+        return np.where(choice < 0.4, small, np.where(choice < 0.85, wide, limits)).astype(scalar)

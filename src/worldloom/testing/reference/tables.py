@@ -1,4 +1,4 @@
-"""The state of the reference: a table for every kind of entity, and what one run of a system does to it."""
+"""The state of the reference: a table for every kind of entity, and the operations of one run of a system on it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from worldloom.testing import arithmetic as m
-from worldloom.testing.types import Component, RefType
+from worldloom.testing.reference import arithmetic as m
+from worldloom.testing.reference.types import Component
 
-_STEP_BITS, _SYSTEM_BITS, _PLACE_BITS = 27, 11, 25
-"""The number of a spawned entity is the step, the system, and the place of the one that spawned it."""
+_STEP_BITS, _SYSTEM_BITS, _SLOT_BITS = 27, 11, 25
+"""The serial number of a spawned entity consists of the step, the system, and the slot of its spawner."""
 
 _STREAM_SHIFT = 20
-"""The stream of a system's random numbers is its number and the place of the entity that it runs for."""
+"""The random stream of a run consists of the number of its system and the slot of its entity."""
 
 
 @dataclass
@@ -24,13 +24,13 @@ class Kind:
     Attributes:
         name: Its name; "World" for the world itself.
         fields: Its components.
-        rows: How many there are, or may be, in a world.
-        varies: Whether their number varies.
-        event: Whether they are cleared at every step.
-        overflow: What follows when too many are spawned: "error", "reset" or "drop".
-        agents: Whether they leave the episode one by one.
+        rows: Number of entities per world, or the capacity of a population.
+        varies: Whether it is a population, with a varying number of entities.
+        event: Whether its entities are cleared at every step.
+        overflow: The rule for spawns beyond the capacity: "error", "reset" or "drop".
+        agents: Whether its entities end their episodes one by one.
         ancestors: The kinds that it is derived from.
-        pooled: Whether its rows are those of the whole batch.
+        pooled: Whether all worlds share its rows.
     """
 
     name: str
@@ -46,9 +46,9 @@ class Kind:
 
 @dataclass
 class State:
-    """All tables of all worlds, and what the engine keeps of them.
+    """All tables of all worlds, and the engine's data about them.
 
-    Columns have the shape (num_worlds, rows, ...); the world's own fields one row per world.
+    Columns have the shape (num_worlds, rows, ...). The table of the world has one row per world.
     """
 
     kinds: dict[str, Kind]
@@ -58,8 +58,8 @@ class State:
     counts: dict[str, Any] = field(default_factory=dict)
     dropped: dict[str, Any] = field(default_factory=dict)
     serials: dict[str, Any] = field(default_factory=dict)
-    leaving: dict[str, Any] = field(default_factory=dict)
-    born: dict[str, list[list[tuple[int, dict[str, Any]]]]] = field(default_factory=dict)
+    despawned: dict[str, Any] = field(default_factory=dict)
+    spawned: dict[str, list[list[tuple[int, dict[str, Any]]]]] = field(default_factory=dict)
     flags: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -71,23 +71,21 @@ class State:
                 for name in ("active", "terminated", "truncated"):
                     self.tables[kind.name][name] = np.zeros((self.num_worlds, kind.rows), bool)
             if kind.varies:
-                self.counts[kind.name], self.dropped[kind.name] = (
-                    np.zeros(self.num_worlds, np.int32),
-                    np.zeros(self.num_worlds, np.int32),
-                )
+                self.counts[kind.name] = np.zeros(self.num_worlds, np.int32)
+                self.dropped[kind.name] = np.zeros(self.num_worlds, np.int32)
                 self.serials[kind.name] = np.full((self.num_worlds, kind.rows), -1, np.int64)
-                self.leaving[kind.name] = np.zeros((self.num_worlds, kind.rows), bool)
-                self.born[kind.name] = [[] for _ in range(self.num_worlds)]
+                self.despawned[kind.name] = np.zeros((self.num_worlds, kind.rows), bool)
+                self.spawned[kind.name] = [[] for _ in range(self.num_worlds)]
         for name in ("step", "episode"):
             self.tables["World"][name] = np.zeros((self.num_worlds, 1), np.int32)
 
     def fresh(self, kind: Kind, component: Component) -> Any:
-        made = np.zeros((self.num_worlds, kind.rows, *component.value_shape), component.scalar)
-        made[...] = component.default
-        return made
+        column = np.zeros((self.num_worlds, kind.rows, *component.value_shape), component.scalar)
+        column[...] = component.default
+        return column
 
     def clear(self, world: int) -> None:
-        """Put a world's state back to its defaults: nobody is there of those whose number varies."""
+        """Reset the state of a world to its defaults. Populations become empty."""
         for kind in self.kinds.values():
             if kind.varies:
                 self.counts[kind.name][world] = 0
@@ -98,66 +96,67 @@ class State:
             if kind.agents:
                 self.tables[kind.name]["active"][world] = True
 
-    def settle(self, world: int) -> None:
-        """Let those leave that despawned, and those in that were spawned, in the order of spawning."""
+    def compact(self, world: int) -> None:
+        """Apply despawns and spawns. Survivors come first, then spawned entities in spawn order."""
         for name, serials in self.serials.items():
-            born, kind = self.born[name][world], self.kinds[name]
+            spawned, kind = self.spawned[name][world], self.kinds[name]
             count = int(self.counts[name][world])
-            leaving = self.leaving[name][world]
-            if not born and not leaving.any():
+            despawned = self.despawned[name][world]
+            if not spawned and not despawned.any():
                 continue
-            stay = [slot for slot in range(count) if not leaving[slot]]
-            taken = born[: kind.rows - len(stay)]
+            survivors = [slot for slot in range(count) if not despawned[slot]]
+            added = spawned[: kind.rows - len(survivors)]
             columns = [*self.tables[name].values(), serials]
             for column in columns:
-                column[world][: len(stay)] = column[world][stay]
-            for place, (serial, values) in enumerate(taken, start=len(stay)):
-                serials[world, place] = serial
+                column[world][: len(survivors)] = column[world][survivors]
+            for slot, (serial, values) in enumerate(added, start=len(survivors)):
+                serials[world, slot] = serial
                 for component in kind.fields.values():
-                    self.tables[name][component.name][world, place] = values.get(component.name, component.default)
-            self.counts[name][world] = len(stay) + len(taken)
-            leaving[:] = False
-            lost = len(born) - len(taken)
-            self.born[name][world] = []
-            if lost:
-                self.dropped[name][world] += lost
+                    self.tables[name][component.name][world, slot] = values.get(component.name, component.default)
+            self.counts[name][world] = len(survivors) + len(added)
+            despawned[:] = False
+            dropped = len(spawned) - len(added)
+            self.spawned[name][world] = []
+            if dropped:
+                self.dropped[name][world] += dropped
                 self.flags["broken"][world] |= kind.overflow != "drop"
 
 
 class Run:
-    """One run of one system: for one world, and for one entity or one pair of entities of it."""
+    """One run of a system for one world, and for one entity or pair of entities of it.
+
+    Attributes:
+        rows: The slot of each parameter.
+        ordinal: The number of the system.
+        number: The number of the run among the ``runs`` that the system can have in a world.
+        draw, base: The number of the next random draw, and of the first draw of the statement.
+    """
 
     __slots__ = (
         "base",
-        "births",
         "draw",
         "locals",
         "number",
         "ordinal",
         "parts",
-        "places",
         "result",
         "rows",
+        "runs",
+        "spawns",
         "state",
         "world",
     )
 
-    def __init__(self, state: State, world: int, rows: dict[str, int], ordinal: int, number: int, places: int) -> None:
-        self.state, self.world, self.rows, self.ordinal, self.number, self.places = (
-            state,
-            world,
-            rows,
-            ordinal,
-            number,
-            places,
-        )
+    def __init__(self, state: State, world: int, rows: dict[str, int], ordinal: int, number: int, runs: int) -> None:
+        self.state, self.world, self.rows = state, world, rows
+        self.ordinal, self.number, self.runs = ordinal, number, runs
         self.locals: dict[str, Any] = {}
-        self.draw = self.base = self.births = 0
+        self.draw = self.base = self.spawns = 0
         self.parts: Any = None
         self.result: Any = None
 
     def fault(self) -> int:
-        """Note a fault of the world; what stands in for an index that does not exist."""
+        """Note a fault of the world. Returns 0, the replacement of an index out of range."""
         self.state.flags["broken"][self.world] = True
         return 0
 
@@ -172,21 +171,21 @@ class Run:
     def reference(self, kind: str, slot: int) -> Any:
         return self.state.serials[kind][self.world, slot] if self.state.kinds[kind].varies else np.int64(slot)
 
-    def place(self, kind: str, reference: int) -> int:
-        """Where the entity is that a reference refers to; -1 where there is none."""
+    def slot(self, kind: str, reference: int) -> int:
+        """The slot of the entity of a reference; -1 where there is none."""
         if not self.state.kinds[kind].varies:
             return reference if reference >= 0 else -1
         serials = self.state.serials[kind][self.world, : self.count(kind)].tolist()
         return serials.index(reference) if reference >= 0 and reference in serials else -1
 
     def alive(self, kind: str, reference: Any) -> Any:
-        return np.bool_(self.place(kind, int(reference)) >= 0)
+        return np.bool_(self.slot(kind, int(reference)) >= 0)
 
     def follow(self, kind: str, reference: Any) -> int:
-        return self.at(kind, self.place(kind, int(reference)))
+        return self.at(kind, self.slot(kind, int(reference)))
 
-    def at(self, kind: str, place: int) -> int:
-        return place if 0 <= place < self.count(kind) else self.fault()
+    def at(self, kind: str, slot: int) -> int:
+        return slot if 0 <= slot < self.count(kind) else self.fault()
 
     def word(self, draw: int) -> int:
         state = self.state
@@ -195,15 +194,15 @@ class Run:
         return m.random_word(state.seeds[self.world], self.world, episode, step, stream, self.base + draw)
 
     def spawn(self, kind: str, values: dict[str, Any]) -> Any:
-        share = 2**_PLACE_BITS // self.places
+        per_run = 2**_SLOT_BITS // self.runs
         step = int(self.state.tables["World"]["step"][self.world, 0])
-        serial = (step << _SYSTEM_BITS | self.ordinal) << _PLACE_BITS | (self.number * share + self.births)
-        self.births += 1
-        self.state.born[kind][self.world].append((serial, values))
+        serial = (step << _SYSTEM_BITS | self.ordinal) << _SLOT_BITS | (self.number * per_run + self.spawns)
+        self.spawns += 1
+        self.state.spawned[kind][self.world].append((serial, values))
         return np.int64(serial)
 
     def despawn(self, kind: str, slot: int) -> int:
-        self.state.leaving[kind][self.world, slot] = True
+        self.state.despawned[kind][self.world, slot] = True
         return 0
 
     def end(self, kind: str, slot: int, what: str) -> int:
@@ -213,8 +212,3 @@ class Run:
             self.state.tables[kind][what][self.world, slot] = True
             self.state.tables[kind]["active"][self.world, slot] = False
         return 0
-
-
-def reference_columns(kind: Kind) -> list[str]:
-    """The components of a kind that are references."""
-    return [c.name for c in kind.fields.values() if isinstance(c.type, RefType)]

@@ -1,11 +1,11 @@
-"""What is in scope where the generator writes an expression or a statement."""
+"""The scope of a generated expression or statement."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any
 
-from worldloom.testing.types import Type
+from worldloom.testing.reference.types import Type
 
 
 @dataclass
@@ -19,7 +19,7 @@ class Array:
 
 @dataclass
 class HelperSpec:
-    """What a helper takes and gives."""
+    """The parameter types and result types of a helper."""
 
     name: str
     takes: list[Type]
@@ -28,19 +28,19 @@ class HelperSpec:
 
 @dataclass
 class Scope:
-    """What an expression may be made of, and what a statement may change.
+    """The values that an expression may use, and the targets that a statement may assign.
 
     Attributes:
         reads: Texts of values that may be read, by type.
         writes: Texts of own components that may be stored, with their types.
-        locals: Variables that may be given another value.
+        locals: Variables that may be assigned.
         arrays: Arrays that may be read.
         array_writes: Arrays whose elements may be stored.
         refs: References that may be read, with their kinds.
-        ref_writes: References that may be set.
-        adds: Places of other rows and the world that may be accumulated into: text, type, and how.
-        rows: Entities in scope that are not the own one, by name.
-        bounded: Counters of loops, with the number that they stay below.
+        ref_writes: References that may be assigned.
+        adds: Components of other rows and of the world that may be accumulated into: text, type and operation.
+        rows: Other entities in scope, by name.
+        bounded: Loop counters, with their exclusive upper bounds.
     """
 
     reads: dict[Any, list[str]] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class Scope:
     bounded: list[tuple[str, int]] = field(default_factory=list)
 
     def copy(self) -> Scope:
-        """A scope for a block inside: what is added to it is not seen outside."""
+        """The scope of an inner block. Additions to it are not visible outside."""
         return Scope(
             reads={kind: list(texts) for kind, texts in self.reads.items()},
             writes=list(self.writes),

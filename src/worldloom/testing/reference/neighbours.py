@@ -1,4 +1,4 @@
-"""Neighbours in the reference: who is near, in the order that docs/neighbours.md promises."""
+"""Neighbour queries of the reference, in the order that docs/neighbours.md specifies."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _MOST_CELLS = {2: 64, 3: 16}
 
 
 def distances_squared(places: Any, point: Any) -> Any:
-    """The squares of the distances of ``places``, (count, axes), from ``point``, added axis by axis."""
+    """The squared distances of ``places``, shape (count, axes), from ``point``, added axis by axis."""
     apart = places - point
     total = apart[:, 0] * apart[:, 0]
     for axis in range(1, places.shape[1]):
@@ -19,7 +19,7 @@ def distances_squared(places: Any, point: Any) -> Any:
 
 
 def near(places: Any, point: Any, radius: Any, room: int) -> list[int]:
-    """The entities within ``radius``, in the order of the cells of a grid over all of them; ``room`` is how many a world may hold."""
+    """The entities within ``radius``, in the order of the cells of a grid; ``room`` is the capacity of a world."""
     if not len(places):
         return []
     axes = places.shape[1]
@@ -40,7 +40,7 @@ def near(places: Any, point: Any, radius: Any, room: int) -> list[int]:
 
 
 def nearest(places: Any, point: Any, k: int) -> list[int]:
-    """The ``k`` nearest entities, nearest first, and by their number where two are equally near."""
+    """The ``k`` nearest entities, nearest first, and by their index where distances are equal."""
     apart = distances_squared(places, point)
     known = np.flatnonzero(~np.isnan(apart))
     return [int(slot) for slot in known[np.argsort(apart[known], kind="stable")][:k]]

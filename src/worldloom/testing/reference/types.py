@@ -1,6 +1,6 @@
-"""The types of worlds as the reference knows them: numbers of all widths, vectors, matrices, quaternions, arrays and references.
+"""The types of world files: scalars of all widths, vectors, matrices, quaternions, arrays and references.
 
-Written from docs/python.md, and on purpose without a line of ``worldloom.core``: a mistake there must not be repeated here.
+Written from docs/python.md without code of ``worldloom.core``, so that its faults are not repeated here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SCALARS = (
     "float32",
     "float64",
 )
-"""Every scalar type, from the narrowest to the widest: two numbers meet in the later one."""
+"""Every scalar type, from the narrowest to the widest. The common type of two numbers is the later one."""
 
 FLOATS = ("float16", "float32", "float64")
 INTEGERS = tuple(s for s in SCALARS if s != "bool" and s not in FLOATS)
@@ -35,7 +35,7 @@ NUMPY: dict[str, Any] = {name: np.dtype(name).type for name in SCALARS}
 
 @dataclass(frozen=True)
 class Type:
-    """A number, vector, matrix or quaternion. ``family`` is "" for a number; ``shape`` is () for it."""
+    """A scalar, vector, matrix or quaternion type. Of a scalar, ``family`` is "" and ``shape`` is ()."""
 
     scalar: str
     shape: tuple[int, ...] = ()
@@ -80,7 +80,7 @@ class RowType:
 
 @dataclass(frozen=True)
 class TupleType:
-    """Several values at once."""
+    """The type of a tuple of values."""
 
     items: tuple[Any, ...]
 
@@ -96,13 +96,13 @@ NAMED: dict[str, Type] = {
     **{f"wl.mat{n}{n}": Type("float32", (n, n), "mat") for n in (2, 3, 4)},
     "wl.quat": Type("float32", (4,), "quat"),
 }
-"""Types by the way they are written in a world."""
+"""Types by their text in a world file."""
 
 _SPELLED = {kind: text for text, kind in reversed(NAMED.items())}
 
 
 def spelled(kind: Any) -> str:
-    """How a type is written in a world."""
+    """The text of a type in a world file."""
     return f'wl.Ref("{kind.kind}")' if isinstance(kind, RefType) else _SPELLED[kind]
 
 
@@ -115,8 +115,8 @@ class Component:
         type: The type of one value, or of one element of an array.
         shape: The dimensions of an array; () for a single value.
         role: "state", "config", "action", "observation", "reward" or "persistent".
-        default: What a reset puts into it.
-        choices: Of a discrete action, how many there are.
+        default: Its value after a reset.
+        choices: Number of choices of a discrete action.
         finite: Whether a value that is not finite is a fault.
     """
 
@@ -146,38 +146,23 @@ def component(name: str, annotation: ast.expr, default: ast.expr | None) -> Comp
     if text == "wl.Reward":
         return Component(name, FLOAT, role="reward", finite=True)
     if text == "wl.Config":
-        array = isinstance(value, np.ndarray)
-        kind = (
-            Type(str(value.dtype))
-            if array
-            else BOOL
-            if isinstance(value, bool)
-            else FLOAT
-            if isinstance(value, float)
-            else INT
-        )
-        return Component(name, kind, value.shape if array else (), "config", value)
+        if isinstance(value, np.ndarray):
+            return Component(name, Type(str(value.dtype)), value.shape, "config", value)
+        kind = BOOL if isinstance(value, bool) else FLOAT if isinstance(value, float) else INT
+        return Component(name, kind, (), "config", value)
     assert isinstance(annotation, ast.Call), text
     head, arguments = ast.unparse(annotation.func), annotation.args
     if head == "wl.Ref":
-        named = arguments[0]
-        return Component(
-            name, RefType(str(named.value) if isinstance(named, ast.Constant) else ast.unparse(named)), default=-1
-        )
+        target = arguments[0]
+        kind_name = str(target.value) if isinstance(target, ast.Constant) else ast.unparse(target)
+        return Component(name, RefType(kind_name), default=-1)
     if head == "wl.Array":
-        return Component(
-            name, NAMED[ast.unparse(arguments[0])], tuple(ast.literal_eval(a) for a in arguments[1:]), default=value
-        )
+        shape = tuple(ast.literal_eval(size) for size in arguments[1:])
+        return Component(name, NAMED[ast.unparse(arguments[0])], shape, default=value)
     if head in ("wl.Persistent", "wl.Finite"):
         inner = component(name, arguments[0], default)
-        return Component(
-            name,
-            inner.type,
-            inner.shape,
-            "persistent" if head == "wl.Persistent" else "state",
-            inner.default,
-            finite=head == "wl.Finite",
-        )
+        role = "persistent" if head == "wl.Persistent" else "state"
+        return Component(name, inner.type, inner.shape, role, inner.default, finite=head == "wl.Finite")
     if head == "wl.Observation":
         size = ast.literal_eval(arguments[0])
         return Component(name, Type("float32", (size,), "vec"), role="observation")
@@ -190,7 +175,7 @@ def component(name: str, annotation: ast.expr, default: ast.expr | None) -> Comp
 def _default(node: ast.expr) -> Any:
     text = ast.unparse(node)
     if text.startswith("np."):
-        return eval(text, {"np": np})
+        return eval(text, {"np": np})  # noqa: S307
     if text.startswith("wl."):
         assert isinstance(node, ast.Call)
         return np.array([ast.literal_eval(a) for a in node.args])
@@ -198,7 +183,7 @@ def _default(node: ast.expr) -> Any:
 
 
 def common(one: Type, one_bare: Any, two: Type, two_bare: Any) -> Type:
-    """The type in which two numbers meet; ``bare`` is the number itself where it is written out, and None otherwise."""
+    """The common type of two numbers; ``bare`` is the number of a literal, and None otherwise."""
     if one == two:
         return INT if one == BOOL else one
     if (one_bare is not None) != (two_bare is not None):
@@ -211,7 +196,7 @@ def common(one: Type, one_bare: Any, two: Type, two_bare: Any) -> Type:
 
 
 def widens(source: str, target: str) -> bool:
-    """Whether every number of one scalar type is kept, up to rounding, by another."""
+    """Whether numbers of one scalar type convert implicitly to another, up to rounding."""
     if source == target or source == "bool":
         return True
     if target == "bool":

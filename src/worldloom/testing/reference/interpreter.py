@@ -1,6 +1,6 @@
-"""The reference: a world file run by its syntax tree over NumPy scalars, with tables, life cycle and random numbers of its own.
+"""The reference interpreter: a world file run by its syntax tree over NumPy scalars.
 
-It reads the text of the file and nothing else, so that it shares no code with the engine that it is compared with.
+It reads only the text of the file, and has tables, a life cycle and random numbers of its own.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from worldloom.testing.statements import Statements
-from worldloom.testing.tables import Kind, Run, State
-from worldloom.testing.types import BOOL, INT, NAMED, Component, component
+from worldloom.testing.reference.statements import Statements
+from worldloom.testing.reference.tables import Kind, Run, State
+from worldloom.testing.reference.types import BOOL, INT, NAMED, Component, component
 
 _ENGINE = {
     "step": Component("step", INT),
@@ -24,7 +24,7 @@ _ENGINE = {
 
 @dataclass
 class System:
-    """A system as the reference runs it: its function, and the kinds of its parameters by name."""
+    """A translated system: its function, and the kinds of its parameters by name."""
 
     name: str
     do: Any
@@ -33,7 +33,7 @@ class System:
 
 
 class Helper:
-    """A ``@wl.function``; its parameters are variables of its own."""
+    """A translated ``@wl.function``. Its parameters are local variables."""
 
     def __init__(self, world: Reference, tree: ast.FunctionDef) -> None:
         self.names = [a.arg for a in tree.args.args]
@@ -52,13 +52,13 @@ class Helper:
 
 
 class Reference:
-    """The worlds of a file, run by the reference.
+    """A batch of worlds of a file, run by the reference.
 
     Args:
         text: The file: classes of entities and of one world, helpers, systems, and ``DEFINITION = wl.Definition(...)``.
-        num_worlds: How many worlds run side by side.
-        seed: Where random numbers start.
-        autoreset: What follows the end of an episode, as for ``wl.Simulation``.
+        num_worlds: Number of worlds in the batch.
+        seed: Seed of the random numbers.
+        autoreset: Reset mode at the end of an episode, as for ``wl.Simulation``.
         config: Values of the configuration, for all worlds or with a first axis of worlds.
     """
 
@@ -90,9 +90,8 @@ class Reference:
         self.tables: dict[str, dict[str, Any]] = {name: {} for name in self.kinds}
         self.state = State(self.kinds, num_worlds, [seed] * num_worlds, self.tables)
         for name, value in (config or {}).items():
-            self.tables["World"][name][...] = (
-                np.asarray(value) if np.shape(value)[:1] != (num_worlds,) else np.asarray(value)[:, None]
-            )
+            per_world = np.shape(value)[:1] == (num_worlds,)
+            self.tables["World"][name][...] = np.asarray(value)[:, None] if per_world else np.asarray(value)
         self.helpers: dict[str, Helper] = {}
         systems: dict[str, ast.FunctionDef] = {}
         for node in tree.body:
@@ -106,25 +105,25 @@ class Reference:
             self.phases[phase] = []
             listed = arguments.get(phase)
             for item in listed.elts if isinstance(listed, (ast.List, ast.Tuple)) else []:
-                tree_of = systems[ast.unparse(item)]
-                for tables in self._tables_of(tree_of):
-                    self.phases[phase].append((self._system(tree_of, tables), tables, ordinal))
+                function = systems[ast.unparse(item)]
+                for tables in self._tables_of(function):
+                    self.phases[phase].append((self._system(function, tables), tables, ordinal))
                     ordinal += 1
         self.tables["World"]["episode"][...] = -1
         self.reset()
 
-    # -- understanding -----------------------------------------------------------------------------------------------
+    # -- translation -----------------------------------------------------------------------------------------------
 
     def field(self, kind: str, name: str | None) -> Component:
         """A component of a kind, or one that the engine adds to it."""
-        found = self.kinds[kind].fields.get(name or "")
-        return found if found is not None else _ENGINE[name or ""]
+        declared = self.kinds[kind].fields.get(name or "")
+        return declared if declared is not None else _ENGINE[name or ""]
 
     def room(self, kind: str) -> int:
         return self.kinds[kind].rows
 
     def _system(self, tree: ast.FunctionDef, tables: list[str]) -> System:
-        """A system as it runs over some tables: that of the kind it names, or of one derived from it."""
+        """A system that runs over some tables: those of the kinds it names, or of kinds derived from them."""
         parameters: dict[str, str] = {}
         world = None
         flow = Statements(self, helper=False)
@@ -148,7 +147,7 @@ class Reference:
         return [[k.name] for k in self.kinds.values() if k.name == kinds[0] or kinds[0] in k.ancestors]
 
     def _find_agents(self, tree: ast.Module) -> None:
-        """Kinds whose entities end their episodes one by one, or are asked whether they are active."""
+        """Mark the kinds whose entities end their episodes one by one, or whose ``active`` flag is read."""
         for function in tree.body:
             if not isinstance(function, ast.FunctionDef) or not _decorated(function, "wl.system"):
                 continue
@@ -170,29 +169,29 @@ class Reference:
 
     def reset(self, worlds: Any = None) -> None:
         """Start a new episode in some worlds, or in all."""
-        picked = list(range(self.state.num_worlds)) if worlds is None else [int(w) for w in np.flatnonzero(worlds)]
+        selected = list(range(self.state.num_worlds)) if worlds is None else [int(w) for w in np.flatnonzero(worlds)]
         with np.errstate(all="ignore"):
-            self._begin(picked)
-            for kind, name in self._rewards():
-                self.tables[kind][name][picked] = 0
-            for kind_ in self.kinds.values():
-                if kind_.agents:
-                    self.tables[kind_.name]["terminated"][picked] = self.tables[kind_.name]["truncated"][picked] = False
-            self._run("observe", picked)
+            self._begin(selected)
+            for table, name in self._rewards():
+                self.tables[table][name][selected] = 0
+            for kind in self.kinds.values():
+                for flag_name in ("terminated", "truncated") if kind.agents else ():
+                    self.tables[kind.name][flag_name][selected] = False
+            self._run("observe", selected)
             for flag in self.state.flags.values():
-                flag[picked] = False
+                flag[selected] = False
 
     def step(self, actions: dict[tuple[str, str], Any] | None = None) -> None:
-        """Let every world take one step."""
+        """Step every world."""
         for (kind, name), values in (actions or {}).items():
             self.tables[kind][name][...] = values
         with np.errstate(all="ignore"):
             self._step()
 
     def _step(self) -> None:
-        state, everyone = self.state, list(range(self.state.num_worlds))
-        resetting = [w for w in everyone if self.autoreset == "next_step" and state.flags["finished"][w]]
-        stepping = [w for w in everyone if w not in resetting]
+        state, worlds = self.state, list(range(self.state.num_worlds))
+        resetting = [w for w in worlds if self.autoreset == "next_step" and state.flags["finished"][w]]
+        stepping = [w for w in worlds if w not in resetting]
         state.flags["terminated"][:] = state.flags["truncated"][:] = False
         for kind in self.kinds.values():
             if kind.event:
@@ -207,18 +206,21 @@ class Reference:
         if resetting:
             self._begin(resetting)
             state.flags["finished"][resetting] = False
-        self._run("observe", everyone)
+        self._run("observe", worlds)
         if self.autoreset == "same_step":
-            finished = [w for w in everyone if state.flags["finished"][w]]
-            for kind in self.kinds.values():
-                for c in kind.fields.values():
-                    if c.role == "observation":
-                        table = self.tables[kind.name]
-                        table.setdefault(f"final_{c.name}", np.zeros_like(table[c.name]))[finished] = table[c.name][
-                            finished
-                        ]
+            finished = [w for w in worlds if state.flags["finished"][w]]
+            self._keep_final(finished)
             self._begin(finished)
             self._run("observe", finished)
+
+    def _keep_final(self, worlds: list[int]) -> None:
+        """Copy the observations of some worlds to their ``final_`` columns."""
+        for kind in self.kinds.values():
+            table = self.tables[kind.name]
+            for c in kind.fields.values():
+                if c.role == "observation":
+                    final = table.setdefault(f"final_{c.name}", np.zeros_like(table[c.name]))
+                    final[worlds] = table[c.name][worlds]
 
     def _rewards(self) -> list[tuple[str, str]]:
         return [(kind.name, c.name) for kind in self.kinds.values() for c in kind.fields.values() if c.role == "reward"]
@@ -231,15 +233,15 @@ class Reference:
                     self.state.flags["broken"][w] |= bool(((values < 0) | (values >= c.choices)).any())
 
     def _end(self, worlds: list[int]) -> None:
-        """The end of a step: who is at fault, who has left, whose time is over."""
+        """The end of a step: faults, terminated and truncated episodes."""
         state, flags = self.state, self.state.flags
         agents = [kind for kind in self.kinds.values() if kind.agents]
         for w in worlds:
             for kind in self.kinds.values():
-                held = slice(0, int(state.counts[kind.name][w]) if kind.varies else kind.rows)
+                occupied = slice(0, int(state.counts[kind.name][w]) if kind.varies else kind.rows)
                 for c in kind.fields.values():
                     if c.finite:
-                        flags["broken"][w] |= not np.isfinite(self.tables[kind.name][c.name][w, held]).all()
+                        flags["broken"][w] |= not np.isfinite(self.tables[kind.name][c.name][w, occupied]).all()
             if agents and not any(self.tables[kind.name]["active"][w].any() for kind in agents):
                 ended = any(self.tables[kind.name]["terminated"][w].any() for kind in agents)
                 flags["terminated" if ended else "truncated"][w] = True
@@ -255,7 +257,7 @@ class Reference:
                     table[name][w] |= table["active"][w] & flags[name][w]
 
     def _begin(self, worlds: list[int]) -> None:
-        """A new episode for some worlds."""
+        """Start a new episode in some worlds."""
         for w in worlds:
             self.tables["World"]["episode"][w] += 1
             self.tables["World"]["step"][w] = 0
@@ -264,31 +266,32 @@ class Reference:
         self._run("reset", worlds)
 
     def _run(self, phase: str, worlds: list[int]) -> None:
-        """Run the systems of a phase one after the other; who came and who left is settled after each."""
+        """Run the systems of a phase in order, and apply spawns and despawns after each."""
         for system, kinds, ordinal in self.phases[phase]:
             for w in worlds:
-                for rows, number, places in self._runs(system, kinds, w):
+                for rows, number, runs in self._runs(system, kinds, w):
                     if system.world_parameter is not None:
                         rows[system.world_parameter] = 0
-                    system.do(Run(self.state, w, rows, ordinal, number, places))
-                self.state.settle(w)
+                    system.do(Run(self.state, w, rows, ordinal, number, runs))
+                self.state.compact(w)
 
     def _runs(self, system: System, kinds: list[str], world: int) -> list[tuple[dict[str, int], int, int]]:
-        """The rows of each run of a system in a world, its number, and how many numbers there may be."""
+        """The rows of each run of a system in a world, its number, and the maximum number of runs."""
         names = list(system.parameters)
         counts = [int(self.state.counts[k][world]) if self.kinds[k].varies else self.kinds[k].rows for k in kinds]
-        rooms = [self.kinds[k].rows for k in kinds]
+        capacities = [self.kinds[k].rows for k in kinds]
         if not kinds:
             return [({}, 0, 1)]
         if len(kinds) == 1:
-            return [({names[0]: slot}, slot, rooms[0]) for slot in range(counts[0])]
+            return [({names[0]: slot}, slot, capacities[0]) for slot in range(counts[0])]
         if kinds[0] == kinds[1]:
-            most = max(1, rooms[0] * (rooms[0] - 1) // 2)
+            runs = max(1, capacities[0] * (capacities[0] - 1) // 2)
             return [
-                ({names[0]: i, names[1]: j}, j * (j - 1) // 2 + i, most) for j in range(counts[0]) for i in range(j)
+                ({names[0]: i, names[1]: j}, j * (j - 1) // 2 + i, runs) for j in range(counts[0]) for i in range(j)
             ]
+        runs = max(1, capacities[0] * capacities[1])
         return [
-            ({names[0]: i, names[1]: j}, i * rooms[1] + j, max(1, rooms[0] * rooms[1]))
+            ({names[0]: i, names[1]: j}, i * capacities[1] + j, runs)
             for i in range(counts[0])
             for j in range(counts[1])
         ]
@@ -299,14 +302,14 @@ def _decorated(node: ast.FunctionDef, name: str) -> bool:
 
 
 def _fields(node: ast.ClassDef, classes: dict[str, ast.ClassDef]) -> dict[str, Component]:
-    found: dict[str, Component] = {}
+    fields: dict[str, Component] = {}
     for base in node.bases:
         if ast.unparse(base) in classes:
-            found.update(_fields(classes[ast.unparse(base)], classes))
+            fields.update(_fields(classes[ast.unparse(base)], classes))
     for item in node.body:
         if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name):
-            found[item.target.id] = component(item.target.id, item.annotation, item.value)
-    return found
+            fields[item.target.id] = component(item.target.id, item.annotation, item.value)
+    return fields
 
 
 def _ancestors(node: ast.ClassDef, classes: dict[str, ast.ClassDef]) -> tuple[str, ...]:
@@ -318,28 +321,21 @@ def _kind(node: ast.ClassDef, classes: dict[str, ast.ClassDef], count: ast.expr)
     ancestors = _ancestors(node, classes)
     event = "wl.Event" in ancestors
     if isinstance(count, ast.Call):
+        capacity, fields = ast.literal_eval(count.args[0]), _fields(node, classes)
         overflow = next((ast.literal_eval(k.value) for k in count.keywords if k.arg == "overflow"), "error")
-        return Kind(
-            node.name,
-            _fields(node, classes),
-            ast.literal_eval(count.args[0]),
-            True,
-            event,
-            overflow,
-            ancestors=ancestors,
-            pooled=any(k.arg == "batch" for k in count.keywords),
-        )
+        pooled = any(k.arg == "batch" for k in count.keywords)
+        return Kind(node.name, fields, capacity, True, event, overflow, ancestors=ancestors, pooled=pooled)
     return Kind(node.name, _fields(node, classes), ast.literal_eval(count), event=event, ancestors=ancestors)
 
 
 def _constants(tree: ast.Module) -> dict[str, Any]:
-    """The numbers of the file: bare ones, and those with a type, such as ``wl.int64(5)``."""
-    found: dict[str, Any] = {}
+    """The constants of the file: literals, and those with a type, such as ``wl.int64(5)``."""
+    constants: dict[str, Any] = {}
     for node in tree.body:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             name, value = node.targets[0].id, node.value
             if isinstance(value, ast.Call) and ast.unparse(value.func) in NAMED:
-                found[name] = NAMED[ast.unparse(value.func)].numpy(ast.literal_eval(value.args[0]))
+                constants[name] = NAMED[ast.unparse(value.func)].numpy(ast.literal_eval(value.args[0]))
             elif name.isupper() and isinstance(value, (ast.Constant, ast.UnaryOp)):
-                found[name] = ast.literal_eval(value)
-    return found
+                constants[name] = ast.literal_eval(value)
+    return constants

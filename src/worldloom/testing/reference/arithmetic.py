@@ -1,6 +1,6 @@
-"""The arithmetic of the reference: one documented result for every operation of every width, over NumPy scalars.
+"""The arithmetic of the reference over NumPy scalars: the documented result of every operation of every width.
 
-Whole numbers wrap in two's complement. Real numbers are those of IEEE 754, every operation rounded once.
+Integers wrap in two's complement. Floats follow IEEE 754, and every operation rounds once.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from worldloom.testing.types import FLOATS, NUMPY
+from worldloom.testing.reference.types import FLOATS, NUMPY
 
 _MASK = 0xFFFFFFFF
 
 
 def wrapped(number: int, scalar: str) -> Any:
-    """A whole number of any size as one of type ``scalar``: its lowest bits."""
+    """An integer of any size as one of type ``scalar``: its lowest bits."""
     bits = 8 * np.dtype(scalar).itemsize
     number &= (1 << bits) - 1
     if scalar.startswith("i") and number >= 1 << (bits - 1):
@@ -35,18 +35,18 @@ def cast(value: Any, source: str, target: str) -> Any:
 
 
 def _saturated(value: Any, target: str) -> Any:
-    """A real number cut off towards 0; the nearest number of both types where it is too large; 0 for NaN."""
+    """A float truncated towards 0; the nearest number of both types where it is too large; 0 for NaN."""
     if np.isnan(value):
         return NUMPY[target](0)
     info, real = np.iinfo(target), type(value)
     bounds = []
     for bound in (info.min, info.max):
-        edge = real(bound)
-        if np.isinf(edge):
-            edge = np.copysign(np.finfo(real).max, edge)
-        elif not info.min <= int(edge) <= info.max:
-            edge = np.nextafter(edge, real(0))
-        bounds.append(edge)
+        limit = real(bound)
+        if np.isinf(limit):
+            limit = np.copysign(np.finfo(real).max, limit)
+        elif not info.min <= int(limit) <= info.max:
+            limit = np.nextafter(limit, real(0))
+        bounds.append(limit)
     return NUMPY[target](int(min(max(value, bounds[0]), bounds[1])))
 
 
@@ -72,7 +72,7 @@ def absolute(a: Any, scalar: str) -> Any:
 
 
 def smaller(a: Any, b: Any) -> Any:
-    """The smaller of two numbers: the first where they are equal, the other where one is not a number."""
+    """The minimum of two numbers: the first where they are equal, the other where one is NaN."""
     return a if a <= b or b != b else b
 
 
@@ -81,7 +81,7 @@ def larger(a: Any, b: Any) -> Any:
 
 
 def dot(a: Any, b: Any) -> Any:
-    """Products added one after the other; of four numbers and more to 0, which shows in the sign of a sum of -0.0."""
+    """Products added in order. With four elements or more the sum starts at 0, so that a sum of -0.0 is 0.0."""
     total = a[0] * b[0] if len(a) < 4 else a.dtype.type(0) + a[0] * b[0]
     for i in range(1, len(a)):
         total = total + a[i] * b[i]
@@ -93,7 +93,7 @@ def cross(a: Any, b: Any) -> Any:
 
 
 def matrix_vector(m: Any, v: Any) -> Any:
-    """The columns of a matrix, each times its number of the vector, added one after the other."""
+    """The columns of a matrix, each times its element of the vector, added in order."""
     total = m[:, 0] * v[0]
     for i in range(1, len(v)):
         total = total + m[:, i] * v[i]
@@ -130,7 +130,7 @@ def quat_multiply(a: Any, b: Any) -> Any:
 
 
 def philox(counter: tuple[int, int, int, int], key: tuple[int, int]) -> tuple[int, int, int, int]:
-    """Philox4x32-10 (Salmon and others, 2011): four random words of a counter and a key."""
+    """Philox4x32-10 (Salmon et al., 2011): four random words of a counter and a key."""
     c0, c1, c2, c3 = counter
     k0, k1 = key
     for _ in range(10):
@@ -141,7 +141,7 @@ def philox(counter: tuple[int, int, int, int], key: tuple[int, int]) -> tuple[in
 
 
 def random_word(seed: int, world: int, episode: int, step: int, stream: int, draw: int) -> int:
-    """One word of 32 bits for a draw; four draws share one block."""
+    """The 32-bit word of a draw. Four draws share one block."""
     counter = (draw >> 2 & _MASK, stream & _MASK, step & _MASK, episode & _MASK)
     return philox(counter, (seed & _MASK, world & _MASK))[draw & 3]
 
@@ -157,21 +157,21 @@ def integer(word: int, low: Any, high: Any) -> Any:
 
 
 def weighted(word: int, weights: Any) -> Any:
-    """The index drawn with a probability in proportion to its weight."""
+    """A random index with probabilities proportional to the weights."""
     total = np.float32(0)
     for weight in weights:
         total = total + weight
-    left = np.float32(0) + np.float32(word >> 8) * np.float32(2**-24) * np.float32(1) * np.float32(1)
-    left = left * total
-    for place, weight in enumerate(weights):
-        left = left - weight
-        if left < 0:
-            return np.int32(place)
+    rest = np.float32(0) + np.float32(word >> 8) * np.float32(2**-24) * np.float32(1) * np.float32(1)
+    rest = rest * total
+    for index, weight in enumerate(weights):
+        rest = rest - weight
+        if rest < 0:
+            return np.int32(index)
     return np.int32(len(weights) - 1)
 
 
 def matrices(a: Any, b: Any) -> Any:
-    """The product of two matrices; exact only where no sum is rounded, since compiled code fuses here."""
+    """The product of two matrices. It is exact only where no sum rounds, since compiled code fuses multiply-adds."""
     total = np.outer(a[:, 0], b[0])
     for k in range(1, len(b)):
         total = total + np.outer(a[:, k], b[k])
@@ -179,6 +179,6 @@ def matrices(a: Any, b: Any) -> Any:
 
 
 def normal(one: int, two: int, mean: Any, spread: Any) -> Any:
-    """By Box and Muller; exact up to the rounding of the logarithm and the cosine."""
+    """The Box-Muller transform, exact up to the rounding of the logarithm and the cosine."""
     u, v = np.float32((one >> 8) + 1) * np.float32(2**-24), np.float32(two >> 8) * np.float32(2**-24)
     return mean + spread * (np.sqrt(np.float32(-2) * np.log(u)) * np.cos(np.float32(2 * np.pi) * v))

@@ -1,4 +1,4 @@
-"""Random statements: assignments, branches and loops over what a scope allows, valid by construction."""
+"""Random statements: assignments, branches and loops over what is in scope, valid by construction."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from worldloom.testing.functions import ROUGH
-from worldloom.testing.generate_expressions import ExpressionGenerator
-from worldloom.testing.scope import HelperSpec
-from worldloom.testing.types import BOOL, FLOAT, INT, Type
+from worldloom.testing.generator.expressions import ExpressionGenerator
+from worldloom.testing.generator.scope import HelperSpec
+from worldloom.testing.reference.functions import ROUGH
+from worldloom.testing.reference.types import BOOL, FLOAT, INT, Type
 
 Maker = Callable[[int], list[str]]
 
@@ -19,9 +19,10 @@ def indented(lines: list[str]) -> list[str]:
 
 
 class StatementGenerator(ExpressionGenerator):
-    """Writes statements. Subclasses say what rows a loop gives, and what random numbers there are.
+    """Writes statements. Subclasses override the loops over rows.
 
-    ``left`` is how many statements the system may still have, ``loops`` how many loops are around the one at hand.
+    ``left`` is the number of statements that the system may still have, ``loops`` the depth of loops around the current
+    one.
     """
 
     def __init__(self, rng: random.Random, mode: str, helpers: list[HelperSpec]) -> None:
@@ -31,11 +32,11 @@ class StatementGenerator(ExpressionGenerator):
         self.names = 0
         self.leaving = "return"
         self.draws = False
-        """Whether random numbers may be drawn here."""
+        """Whether random numbers may be drawn."""
         self.frozen: set[str] = set()
-        """Variables that may not be changed here."""
+        """Variables that may not be assigned."""
         self.counters: list[str] = []
-        """Variables of the loops over ranges around the statement at hand."""
+        """Variables of the enclosing loops over ranges."""
 
     def fresh(self, stem: str = "v") -> str:
         self.names += 1
@@ -84,15 +85,15 @@ class StatementGenerator(ExpressionGenerator):
             (0.5, self.rough),
         ]
         for _ in range(6):
-            made = self.rng.choices([make for _, make in makers], [weight for weight, _ in makers])[0]()
-            if made:
-                return made
+            lines = self.rng.choices([make for _, make in makers], [weight for weight, _ in makers])[0]()
+            if lines:
+                return lines
         return self.new_local()
 
     # -- assignments -------------------------------------------------------------------------------------------------
 
-    def kept(self, kind: Any, text: str) -> str:
-        """``text`` in bounds, in worlds whose numbers must stay small."""
+    def clamped(self, kind: Any, text: str) -> str:
+        """``text`` clamped, in worlds whose numbers must stay small."""
         if kind == FLOAT and self.mode == "dyadic":
             return f"keep({text})"
         if isinstance(kind, Type) and kind.is_float and not kind.shape and self.mode == "smooth":
@@ -101,12 +102,12 @@ class StatementGenerator(ExpressionGenerator):
         return text
 
     def some_type(self) -> Type:
-        found = [k for k in self.scope.reads if isinstance(k, Type)]
-        return self.rng.choice([*found, BOOL, INT, FLOAT])
+        types = [kind for kind in self.scope.reads if isinstance(kind, Type)]
+        return self.rng.choice([*types, BOOL, INT, FLOAT])
 
     def new_local(self) -> list[str]:
         kind, name = self.some_type(), self.fresh()
-        text = self.kept(kind, self.value(kind))
+        text = self.clamped(kind, self.value(kind))
         self.scope.read(kind, name)
         self.scope.locals.append((name, kind))
         return [f"{name}: {kind} = {text}" if self.chance(0.15) else f"{name} = {text}"]
@@ -122,10 +123,10 @@ class StatementGenerator(ExpressionGenerator):
         augmented = self.augmented(kind) if self.chance(0.3) else None
         if augmented is not None:
             return [f"{name} {augmented}"]
-        return [f"{name} = {self.kept(kind, self.value(kind, typed=False))}"]
+        return [f"{name} = {self.clamped(kind, self.value(kind, typed=False))}"]
 
     def augmented(self, kind: Type) -> str | None:
-        """An operator and its right side that keep the type of the left one."""
+        """An operator and its right operand that keep the type of the target."""
         if kind == BOOL:
             return f"{self.rng.choice('&|^')}= {self.truth()}"
         if kind.is_integer and not kind.shape:
@@ -143,7 +144,7 @@ class StatementGenerator(ExpressionGenerator):
         return self.assigned(*self.rng.choice(self.scope.writes))
 
     def change(self) -> list[str] | None:
-        """``x.n = x.n + ...``: what is stored depends on what was there."""
+        """``x.n = x.n + ...``: the new value depends on the old one."""
         if not self.scope.writes:
             return None
         name, kind = self.rng.choice(self.scope.writes)
@@ -157,30 +158,28 @@ class StatementGenerator(ExpressionGenerator):
         if not self.scope.array_writes:
             return None
         array = self.rng.choice(self.scope.array_writes)
-        place = f"{array.text}[{', '.join(self.index(size) for size in array.shape)}]"
-        return self.assigned(place, array.type)
+        element = f"{array.text}[{', '.join(self.index(size) for size in array.shape)}]"
+        return self.assigned(element, array.type)
 
     def store_part(self) -> list[str] | None:
-        """One number of a vector or matrix."""
+        """Store one element of a vector or matrix."""
         vectors = [(t, k) for t, k in (*self.scope.writes, *self.scope.locals) if k.shape and t not in self.frozen]
         if not vectors:
             return None
         text, kind = self.rng.choice(vectors)
-        letter = len(kind.shape) == 1 and self.chance(0.6)
-        place = (
-            f"{text}.{self.rng.choice('xyzw'[: kind.shape[0]])}"
-            if letter
-            else f"{text}[{', '.join(self.index(size) for size in kind.shape)}]"
-        )
-        return [f"{place} = {self.kept(kind.element, self.value(kind.element, 2, typed=False))}"]
+        if len(kind.shape) == 1 and self.chance(0.6):
+            element = f"{text}.{self.rng.choice('xyzw'[: kind.shape[0]])}"
+        else:
+            element = f"{text}[{', '.join(self.index(size) for size in kind.shape)}]"
+        return [f"{element} = {self.clamped(kind.element, self.value(kind.element, 2, typed=False))}"]
 
     def swap(self) -> list[str] | None:
-        places = [(t, k) for t, k in (*self.scope.writes, *self.scope.locals) if t not in self.frozen]
-        if not places:
+        targets = [(t, k) for t, k in (*self.scope.writes, *self.scope.locals) if t not in self.frozen]
+        if not targets:
             return None
-        one, kind = self.rng.choice(places)
-        two = self.rng.choice([t for t, k in places if k == kind])
-        return [f"{one}, {two} = {two}, {self.kept(kind, self.value(kind, 1))}"]
+        one, kind = self.rng.choice(targets)
+        two = self.rng.choice([t for t, k in targets if k == kind])
+        return [f"{one}, {two} = {two}, {self.clamped(kind, self.value(kind, 1))}"]
 
     def accumulate(self) -> list[str] | None:
         if not self.scope.adds:
@@ -190,8 +189,8 @@ class StatementGenerator(ExpressionGenerator):
             return [f"{text} {way}= {self.truth()}"]
         if way == "add":
             sign = "+" if self.mode == "smooth" and kind.is_float else self.rng.choice("+-")
-            return [f"{text} {sign}= {self.kept(kind, self.value(kind, 2, typed=False))}"]
-        return [f"{text} = {way}({text}, {self.kept(kind, self.value(kind, 2, typed=False))})"]
+            return [f"{text} {sign}= {self.clamped(kind, self.value(kind, 2, typed=False))}"]
+        return [f"{text} = {way}({text}, {self.clamped(kind, self.value(kind, 2, typed=False))})"]
 
     def store_reference(self) -> list[str] | None:
         if not self.scope.ref_writes:
@@ -200,7 +199,7 @@ class StatementGenerator(ExpressionGenerator):
         return [f"{text} = {self.reference(kind)}"]
 
     def several(self) -> list[str] | None:
-        """What a helper returns, unpacked."""
+        """Unpack the results of a helper."""
         fitting = [h for h in self.helpers if len(h.gives) > 1]
         if not fitting:
             return None
@@ -213,12 +212,12 @@ class StatementGenerator(ExpressionGenerator):
         return [f"{', '.join(names)} = {call}"]
 
     def drawn(self) -> list[str] | None:
-        """A random number, kept in a variable."""
+        """Draw a random number into a variable."""
         if not self.draws:
             return None
         kind, text = self.random_number()
         name = self.fresh()
-        text = self.kept(kind, text)
+        text = self.clamped(kind, text)
         self.scope.read(kind, name)
         self.scope.locals.append((name, kind))
         return [f"{name} = {text}"]
@@ -230,34 +229,23 @@ class StatementGenerator(ExpressionGenerator):
             array = self.rng.choice(arrays)
             return array.type, f"world.choice({array.text})"
         if chosen < 0.3:
-            return (
-                INT,
-                f"world.weighted(wl.vec3({self.rng.choice(('0.5', '1.0', '2.0'))}, 0.25, {self.rng.choice(('0.25', '0.0', '1.0'))}))",
-            )
+            first, last = self.rng.choice(("0.5", "1.0", "2.0")), self.rng.choice(("0.25", "0.0", "1.0"))
+            return INT, f"world.weighted(wl.vec3({first}, 0.25, {last}))"
         if chosen < 0.6:
-            return INT, self.rng.choice(
-                (
-                    f"world.integer({self.rng.randint(1, 9)})",
-                    f"world.integer({self.whole(INT, 1)}, {self.whole(INT, 1)})",
-                )
-            )
+            one_bound = f"world.integer({self.rng.randint(1, 9)})"
+            two_bounds = f"world.integer({self.whole(INT, 1)}, {self.whole(INT, 1)})"
+            return INT, self.rng.choice((one_bound, two_bounds))
         if chosen < 0.7:
             return INT, f"(world.integer(9) if {self.truth(1)} else world.integer({self.rng.randint(1, 5)}, 20))"
         if self.mode == "dyadic":
             return FLOAT, "wl.floor(world.random() * 8.0)"
         if self.mode == "smooth":
             return FLOAT, "world.random(0.5, 2.0)"
-        return FLOAT, self.rng.choice(
-            (
-                "world.random()",
-                "world.random(3.0)",
-                "world.random(-2.0, 5.0)",
-                f"world.random({self.real(FLOAT, 1)}, {self.real(FLOAT, 1)})",
-            )
-        )
+        bounds = ("", "3.0", "-2.0, 5.0", f"{self.real(FLOAT, 1)}, {self.real(FLOAT, 1)}")
+        return FLOAT, f"world.random({self.rng.choice(bounds)})"
 
     def rough(self) -> list[str] | None:
-        """An elementary function, into a component that nothing reads: devices round it in their own ways."""
+        """Store an elementary function into a component that nothing reads, since devices round it differently."""
         sinks = [text for text, _ in self.scope.writes if text.endswith(".n0")]
         if not sinks:
             return None
@@ -291,10 +279,10 @@ class StatementGenerator(ExpressionGenerator):
 
     def guarded_flag(self, depth: int) -> list[str]:
         """A branch on a flag that a loop inside the branch changes."""
-        places = [t for t, k in (*self.scope.writes, *self.scope.locals) if k == BOOL and t not in self.frozen]
-        if not places:
+        flags = [t for t, k in (*self.scope.writes, *self.scope.locals) if k == BOOL and t not in self.frozen]
+        if not flags:
             return self.branch(depth)
-        flag = self.rng.choice(places)
+        flag = self.rng.choice(flags)
         outer, self.scope = self.scope, self.scope.copy()
         before = self.simple() if self.chance(0.5) else []
         change = (
@@ -321,23 +309,21 @@ class StatementGenerator(ExpressionGenerator):
 
     def looped(self, depth: int, extra: list[str] | None, draws: bool = True) -> list[str]:
         """The body of a loop."""
-        kept, self.draws = self.draws, self.draws and draws
+        outer_draws, self.draws = self.draws, self.draws and draws
         self.loops += 1
         lines = self.block(depth - 1)
         if self.chance(0.25):
             lines += [f"if {self.truth()}:", f"    {self.rng.choice(('break', 'continue'))}"]
             lines += self.block(0, 1)
         self.loops -= 1
-        self.draws = kept
+        self.draws = outer_draws
         if extra:
             lines = [*extra, *lines] if self.chance(0.5) else [*lines, *extra]
         return lines
 
     def counted(self, depth: int, extra: list[str] | None = None) -> list[str]:
-        again = [
-            name for name in self.counters if self.chance(0.2)
-        ]  # an inner loop may count with the variable of an outer one
-        name, bound = again[0] if again else self.fresh("i"), self.rng.randint(1, 4)
+        reused = [name for name in self.counters if self.chance(0.2)]  # variables of enclosing loops
+        name, bound = reused[0] if reused else self.fresh("i"), self.rng.randint(1, 4)
         chosen = self.rng.random()
         outer, self.scope = self.scope, self.scope.copy()
         if chosen < 0.5:
@@ -362,7 +348,7 @@ class StatementGenerator(ExpressionGenerator):
         return lines
 
     def stepped_range(self) -> str:
-        """A range of few turns with unknown ends and steps, some of them at the ends of what an int holds."""
+        """A range of few iterations with dynamic bounds, some of them near the limits of int32."""
         step = self.rng.choice((-5, -3, -2, 2, 3, 5))
         if self.chance(0.5):
             return f"range({self.whole(INT, 1)} % 7, {self.whole(INT, 1)} % 9, {step})"
@@ -385,11 +371,11 @@ class StatementGenerator(ExpressionGenerator):
         return lines
 
     def over_rows(self, depth: int, extra: list[str] | None = None) -> list[str]:
-        """A loop over other rows; a counted one where there are none."""
+        """A loop over other rows; a counted loop in helpers, which have none."""
         return self.counted(depth, extra)
 
     def leave(self, depth: int) -> list[str]:
-        """Leave the loop, the turn or the whole system."""
+        """Leave the loop, the iteration or the whole system."""
         if self.loops and self.chance(0.7):
             return [f"if {self.truth()}:", f"    {self.rng.choice(('break', 'continue'))}"]
         if not self.leaving:

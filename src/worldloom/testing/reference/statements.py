@@ -1,44 +1,56 @@
-"""Statements of the reference: each becomes a function of the run that says how the block goes on."""
+"""Statements of the reference: each becomes a function of the run that returns how the block continues."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from worldloom.testing import arithmetic as m
-from worldloom.testing.expressions import COMPONENTS, Eval, Expressions, Typed
-from worldloom.testing.neighbours import near, nearest
-from worldloom.testing.types import INT, NAMED, RefType, RowType, TupleType, Type
+from worldloom.testing.reference import arithmetic as m
+from worldloom.testing.reference.expressions import COMPONENTS, Expressions
+from worldloom.testing.reference.neighbours import near, nearest
+from worldloom.testing.reference.typed import Eval, Typed
+from worldloom.testing.reference.types import INT, NAMED, RefType, RowType, TupleType, Type
 
 if TYPE_CHECKING:
-    from worldloom.testing.tables import Run
+    from worldloom.testing.reference.tables import Run
 
 Do = Callable[["Run"], int]
 NEXT, BREAK, CONTINUE, RETURN = range(4)
-"""How a block goes on after a statement."""
+"""How a block continues after a statement."""
 
 
-def _part(place: int) -> Eval:
-    """One of several values at once."""
-    return lambda e: e.parts[place]
+def _part(index: int) -> Eval:
+    """One element of the tuple that is being unpacked."""
+    return lambda e: e.parts[index]
+
+
+def _repeat(e: Run, iterations: Iterable[Any], block: Do) -> int:
+    """Run a block in every iteration, until it breaks or returns."""
+    for _ in iterations:
+        code = block(e)
+        if code == BREAK:
+            break
+        if code == RETURN:
+            return RETURN
+    return NEXT
 
 
 class Statements(Expressions):
-    """Understands the statements of one system or helper."""
+    """Translates the statements of one system or helper."""
 
     def __init__(self, world: Any, helper: bool) -> None:
         super().__init__(world, helper)
-        self.turn_draws = 0
+        self.iteration_draws = 0
         self.returns: Any = None
 
     def block(self, body: list[ast.stmt]) -> Do:
-        made = [self.statement(node) for node in body]
+        statements = [self.statement(node) for node in body]
 
         def run(e: Run) -> int:
-            for do in made:
+            for do in statements:
                 code = do(e)
                 if code:
                     return code
@@ -50,7 +62,7 @@ class Statements(Expressions):
         outer, self.draws = self.draws, 0
         do: Do = getattr(self, f"stmt_{type(node).__name__}")(node)
         count, self.draws = self.draws, outer
-        self.turn_draws += count
+        self.iteration_draws += count
         if not count:
             return do
 
@@ -84,11 +96,11 @@ class Statements(Expressions):
     def unpack(self, target: ast.Tuple, value: ast.expr) -> Do:
         several = self.expression(value)
         run, count = several.run, len(target.elts)
-        held = several.parts or [Typed(kind, run) for kind in several.type.items]
+        elements = several.parts or [Typed(kind, run) for kind in several.type.items]
         stores = []
-        for place, (item, part) in enumerate(zip(target.elts, held, strict=True)):
-            bare = part.bare if several.parts else None
-            stores.append(self.store(item, Typed(part.type, _part(place), bare)))
+        for index, (item, element) in enumerate(zip(target.elts, elements, strict=True)):
+            bare = element.bare if several.parts else None
+            stores.append(self.store(item, Typed(element.type, _part(index), bare)))
 
         def do(e: Run) -> int:
             parts = run(e)
@@ -106,16 +118,16 @@ class Statements(Expressions):
         if isinstance(target, ast.Attribute) and target.attr in COMPONENTS:
             holder = self.expression(target.value)
             if isinstance(holder.type, Type):
-                place = (COMPONENTS[target.attr],)
-                return self.store_part(target.value, holder, lambda e: place, value)
+                index = (COMPONENTS[target.attr],)
+                return self.store_part(target.value, holder, lambda e: index, value)
         if isinstance(target, ast.Attribute):
             row, name = self.expression(target.value), target.attr
             component, columns = self.world.field(row.type.kind, name), self.world.tables[row.type.kind]
-            made, at = self.value_for(component.type, value), row.run
+            evaluate, at = self.value_for(component.type, value), row.run
 
             def write(e: Run) -> int:
-                found = made(e)
-                columns[name][e.world, at(e)] = found
+                new = evaluate(e)
+                columns[name][e.world, at(e)] = new
                 return NEXT
 
             return write
@@ -124,11 +136,12 @@ class Statements(Expressions):
         if holder.array is None:
             return self.store_part(target.value, holder, self.index(target, holder.type.shape), value)
         (component, at), columns = holder.array, self.world.tables[self.kind_of(target.value)]
-        index, made, name = self.index(target, component.shape), self.value_for(component.type, value), component.name
+        indices, name = self.index(target, component.shape), component.name
+        evaluate = self.value_for(component.type, value)
 
         def element(e: Run) -> int:
-            found = made(e)
-            columns[name][(e.world, at(e), *index(e))] = found
+            new = evaluate(e)
+            columns[name][(e.world, at(e), *indices(e))] = new
             return NEXT
 
         return element
@@ -138,24 +151,24 @@ class Statements(Expressions):
 
     def store_local(self, name: str, value: Typed) -> Do:
         kind = self.locals.setdefault(name, value.type)
-        made = value.run if isinstance(kind, RowType) else self.value_for(kind, value)
+        evaluate = value.run if isinstance(kind, RowType) else self.value_for(kind, value)
 
         def write(e: Run) -> int:
-            e.locals[name] = made(e)
+            e.locals[name] = evaluate(e)
             return NEXT
 
         return write
 
     def store_part(self, target: ast.expr, holder: Typed, index: Callable[[Run], tuple[int, ...]], value: Typed) -> Do:
-        """Store one number of a vector or matrix, in a variable or in a component."""
-        made = self.convert(value, holder.type.element)
+        """Store one element of a vector or matrix, in a variable or in a component."""
+        evaluate = self.convert(value, holder.type.element)
         if isinstance(target, ast.Name):
             name = target.id
 
             def local(e: Run) -> int:
-                found = made(e)
+                new = evaluate(e)
                 changed = e.locals[name].copy()
-                changed[index(e)] = found
+                changed[index(e)] = new
                 e.locals[name] = changed
                 return NEXT
 
@@ -165,8 +178,8 @@ class Statements(Expressions):
         columns, at = self.world.tables[row.type.kind], row.run
 
         def write(e: Run) -> int:
-            found = made(e)
-            columns[column][(e.world, at(e), *index(e))] = found
+            new = evaluate(e)
+            columns[column][(e.world, at(e), *index(e))] = new
             return NEXT
 
         return write
@@ -179,17 +192,7 @@ class Statements(Expressions):
 
     def stmt_While(self, node: ast.While) -> Do:
         test, body = self.truth(node.test), self.block(node.body)
-
-        def run(e: Run) -> int:
-            while test(e):
-                code = body(e)
-                if code == BREAK:
-                    break
-                if code == RETURN:
-                    return RETURN
-            return NEXT
-
-        return run
+        return lambda e: _repeat(e, iter(lambda: bool(test(e)), False), body)
 
     def stmt_For(self, node: ast.For) -> Do:
         assert isinstance(node.target, ast.Name) and isinstance(node.iter, ast.Call)
@@ -216,31 +219,26 @@ class Statements(Expressions):
     def loop(self, name: str, values: Callable[[Run], Any], body: list[ast.stmt]) -> Do:
         block = self.block(body)
 
-        def run(e: Run) -> int:
+        def iterations(e: Run) -> Iterator[None]:
             for value in values(e):
                 e.locals[name] = value
-                code = block(e)
-                if code == BREAK:
-                    break
-                if code == RETURN:
-                    return RETURN
-            return NEXT
+                yield
 
-        return run
+        return lambda e: _repeat(e, iterations(e), block)
 
     def share(self, name: str, call: ast.Call, node: ast.For) -> Do:
-        """A shared loop: a plain one in which each turn has random numbers of its own."""
-        turns = self.convert(self.expression(call.args[0]), INT)
+        """A shared loop: a plain loop in which each iteration has random numbers of its own."""
+        iterations = self.convert(self.expression(call.args[0]), INT)
         self.locals[name] = INT
-        outer, self.turn_draws = self.turn_draws, 0
+        outer, self.iteration_draws = self.iteration_draws, 0
         block = self.block(node.body)
-        each, self.turn_draws = self.turn_draws, outer
+        each, self.iteration_draws = self.iteration_draws, outer
 
         def run(e: Run) -> int:
-            count, base = int(turns(e)), e.draw
-            for turn in range(count):
-                e.locals[name] = np.int32(turn)
-                e.draw = base + turn * each
+            count, base = int(iterations(e)), e.draw
+            for iteration in range(count):
+                e.locals[name] = np.int32(iteration)
+                e.draw = base + iteration * each
                 block(e)
             e.draw = base + max(count, 0) * each
             return NEXT
@@ -262,19 +260,19 @@ class Statements(Expressions):
         value = self.expression(node.value)
         self.returns = self.returns or value.type
         scalar = isinstance(self.returns, Type) and not self.returns.shape
-        made = self.convert(value, self.returns) if scalar else value.run
+        evaluate = self.convert(value, self.returns) if scalar else value.run
         if isinstance(self.returns, TupleType):
             parts = value.parts or []
             runs = [p.run for p in parts]
-            made = (lambda e: tuple(run(e) for run in runs)) if runs else value.run
+            evaluate = (lambda e: tuple(run(e) for run in runs)) if runs else value.run
 
         def leave(e: Run) -> int:
-            e.result = made(e)
+            e.result = evaluate(e)
             return RETURN
 
         return leave
 
-    # -- calls that do something -------------------------------------------------------------------------------------
+    # -- calls with effects -------------------------------------------------------------------------------------
 
     def stmt_Expr(self, node: ast.Expr) -> Do:
         call = node.value
@@ -283,8 +281,8 @@ class Statements(Expressions):
         assert isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
         name, row = call.func.attr, self.expression(call.func.value)
         if name == "spawn":
-            born = self.spawn(call).run
-            return lambda e: born(e) * 0 and NEXT
+            spawn = self.spawn(call).run
+            return lambda e: spawn(e) * 0 and NEXT
         at, kind = row.run, row.type.kind
         if name == "shuffle":
             return self.shuffle(call)
@@ -304,17 +302,17 @@ class Statements(Expressions):
         return Typed(RefType(kind), lambda e: e.spawn(kind, {name: run(e) for name, run in values.items()}))
 
     def shuffle(self, call: ast.Call) -> Do:
-        """Fisher and Yates."""
+        """The Fisher-Yates shuffle."""
         array = self.expression(call.args[0]).array
         assert array is not None
         (component, row), columns = array, self.world.tables[self.kind_of(call.args[0])]
         size, name = component.shape[0], component.name
-        place = self.draw(max(size - 1, 1))
+        first = self.draw(max(size - 1, 1))
 
         def run(e: Run) -> int:
             values = columns[name][e.world, row(e)]
             for i in range(size - 1):
-                j = int(m.integer(e.word(place + i), np.int32(i), np.int32(size)))
+                j = int(m.integer(e.word(first + i), np.int32(i), np.int32(size)))
                 values[[i, j]] = values[[j, i]]
             return NEXT
 

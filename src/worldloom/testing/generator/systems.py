@@ -1,4 +1,4 @@
-"""Random systems: over entities, pairs, worlds, and with shared loops, that keep the rules against races by construction."""
+"""Random systems over entities, pairs and worlds, and with shared loops, free of races by construction."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import random
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from worldloom.testing.generate_statements import StatementGenerator, indented
-from worldloom.testing.scope import Array
-from worldloom.testing.types import BOOL, FLOAT, INT, Type
+from worldloom.testing.generator.scope import Array
+from worldloom.testing.generator.statements import StatementGenerator, indented
+from worldloom.testing.reference.types import BOOL, FLOAT, INT, Type
 
 if TYPE_CHECKING:
-    from worldloom.testing.generate import WorldGenerator
+    from worldloom.testing.generator.worlds import WorldGenerator
 
 _WIDE = ("int32", "uint32", "int64", "uint64", "float32", "float64")
-"""Numbers that many may add to at once."""
+"""Types with atomic accumulation."""
 
 
 @dataclass
 class KindSpec:
-    """A generated kind: its components, arrays and references, and how many there are."""
+    """A generated kind: its components, arrays and references, and its count."""
 
     name: str
     fields: list[tuple[str, Type]] = field(default_factory=list)
@@ -34,12 +34,12 @@ class KindSpec:
 
     @property
     def root(self) -> str:
-        """The kind whose systems run for it too."""
+        """The kind whose systems also run for it."""
         return self.base or self.name
 
 
 class SystemGenerator(StatementGenerator):
-    """Writes one system: what it may touch is dealt out first, so that the rules against races hold by construction."""
+    """Writes one system. The access to each component is chosen once, so that the system is free of races."""
 
     def __init__(self, rng: random.Random, world: WorldGenerator, own: KindSpec | None, sort: str) -> None:
         super().__init__(rng, world.mode, world.helpers)
@@ -49,10 +49,10 @@ class SystemGenerator(StatementGenerator):
         self.left = rng.randint(3, 8)
         self.draws = sort != "observe"
         self.queries = self.chance(0.5)
-        """Whether it may look for neighbours; places then stay as they are."""
+        """Whether it may query neighbours; it then does not change positions."""
 
     def role(self, kind: str, name: str) -> str:
-        """What the system does with a component: "own" and "read" where it may be read, "add" where it is accumulated into."""
+        """The access to a component: "own" and "read" where it may be read, "add" where it is accumulated into."""
         if name == "position" and self.queries:
             return "read"
         if name == "view":
@@ -60,7 +60,7 @@ class SystemGenerator(StatementGenerator):
         return self.plan.setdefault((kind, name), self.rng.choices(("own", "read", "add"), (5, 3, 2))[0])
 
     def way(self, kind: str, name: str, of: Type) -> str | None:
-        """How many at once may change a component; None where they may not."""
+        """The accumulation of a component by several threads; None where there is none for its type."""
         if of == BOOL:
             ways = ["|", "&"]
         elif of.shape:
@@ -72,7 +72,7 @@ class SystemGenerator(StatementGenerator):
         return self.ways.setdefault((kind, name), self.rng.choice(ways)) if ways else None
 
     def enter(self, name: str, kind: KindSpec, own: bool) -> None:
-        """Let an entity into scope under a name; the own one may be changed, others accumulated into."""
+        """Add an entity to the scope. Its components may be assigned if it is the own one, else accumulated into."""
         free, scope = own or self.sort == "world", self.scope
         for component, of in kind.fields:
             role, text = self.role(kind.root, component), f"{name}.{component}"
@@ -110,9 +110,8 @@ class SystemGenerator(StatementGenerator):
         scope.read(INT, f"{name}.id")
         if kind.agent:
             scope.read(BOOL, f"{name}.active") if own or self.sort in ("world", "pair") else None
-        if not (
-            own and any(k.base == kind.name for k in self.world.kinds)
-        ):  # a reference to it is of another kind where it is a derived one
+        derived = any(other.base == kind.name for other in self.world.kinds)
+        if not (own and derived):  # the own entity may be of a derived kind, and its reference of another type
             scope.rows.append((name, kind.name))
 
     def enter_world(self) -> None:
@@ -149,11 +148,9 @@ class SystemGenerator(StatementGenerator):
         if kind.position is not None and self.queries and self.chance(0.7):
             point = self.composite(kind.position, 1)
             radius = self.rng.choice(("1.5", "4.0", "100.0"))
-            query = (
-                f"world.near({kind.name}, {point}, {radius})"
-                if self.chance(0.5)
-                else f"world.nearest({kind.name}, {point}, {self.rng.randint(1, 3)})"
-            )
+            query = f"world.near({kind.name}, {point}, {radius})"
+            if not self.chance(0.5):
+                query = f"world.nearest({kind.name}, {point}, {self.rng.randint(1, 3)})"
             if self.mode != "smooth":
                 head = f"for {name} in {query}:"
         self.enter(name, kind, own=False)
@@ -163,15 +160,14 @@ class SystemGenerator(StatementGenerator):
 
     def simple(self) -> list[str]:
         if self.chance(0.12):
-            made = self.rng.choice(
-                (self.by_reference, self.by_place, self.ending, self.spawning, self.despawning, self.shuffled)
-            )()
-            if made:
-                return made
+            makers = (self.by_reference, self.by_slot, self.ending, self.spawning, self.despawning, self.shuffled)
+            lines = self.rng.choice(makers)()
+            if lines:
+                return lines
         return super().simple()
 
     def by_reference(self) -> list[str] | None:
-        """Follow a reference, mostly after asking whether it leads somewhere."""
+        """Follow a reference, in most cases after a test that it is alive."""
         if not self.scope.refs:
             return None
         text, kind = self.rng.choice(self.scope.refs)
@@ -183,13 +179,13 @@ class SystemGenerator(StatementGenerator):
         varies = self.world.kind(kind).varies
         return [f"if {text}.alive:" if varies or self.chance(0.9) else "if True:", *indented(body)]
 
-    def by_place(self) -> list[str] | None:
+    def by_slot(self) -> list[str] | None:
         kind = self.rng.choice([k for k in self.world.kinds if not k.varies])
         outer, self.scope = self.scope, self.scope.copy()
         name = self.fresh("o")
-        place = f"{self.whole(INT, 1)} % world.count({kind.name})" if self.chance(0.95) else self.whole(INT, 1)
+        slot = f"{self.whole(INT, 1)} % world.count({kind.name})" if self.chance(0.95) else self.whole(INT, 1)
         self.enter(name, kind, own=False)
-        body = [f"{name} = world.at({kind.name}, {place})", *self.simple_of(name)]
+        body = [f"{name} = world.at({kind.name}, {slot})", *self.simple_of(name)]
         self.scope = outer
         return ["if True:", *indented(body)]
 
@@ -208,11 +204,9 @@ class SystemGenerator(StatementGenerator):
 
     def shuffled(self) -> list[str] | None:
         arrays = [a for a in self.scope.array_writes if len(a.shape) == 1 and a in self.scope.arrays]
-        return (
-            [f"world.shuffle({self.rng.choice(arrays).text})"]
-            if arrays and self.draws and self.sort != "share"
-            else None
-        )
+        if not arrays or not self.draws or self.sort == "share":
+            return None
+        return [f"world.shuffle({self.rng.choice(arrays).text})"]
 
     def spawning(self) -> list[str] | None:
         """Spawn an entity."""
@@ -220,12 +214,12 @@ class SystemGenerator(StatementGenerator):
         if not kinds or self.sort in ("observe", "share") or self.loops > 1:
             return None
         kind = self.rng.choice(kinds)
-        given = [f"{n}={self.kept(t, self.value(t, 1, typed=False))}" for n, t in kind.fields if self.chance(0.4)]
-        given += [f"{n}={self.reference(k)}" for n, k in kind.refs if self.chance(0.5)]
-        call = f"world.spawn({', '.join([kind.name, *given])})"
-        places = [t for t, k in self.scope.ref_writes if k == kind.name]
-        if places and self.chance(0.5):
-            call = f"{self.rng.choice(places)} = {call}"
+        values = [f"{n}={self.clamped(t, self.value(t, 1, typed=False))}" for n, t in kind.fields if self.chance(0.4)]
+        values += [f"{n}={self.reference(k)}" for n, k in kind.refs if self.chance(0.5)]
+        call = f"world.spawn({', '.join([kind.name, *values])})"
+        references = [t for t, k in self.scope.ref_writes if k == kind.name]
+        if references and self.chance(0.5):
+            call = f"{self.rng.choice(references)} = {call}"
         return [call] if self.chance(0.3) else [f"if {self.truth()}:", f"    {call}"]
 
     def despawning(self) -> list[str] | None:
