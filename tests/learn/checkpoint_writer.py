@@ -1,7 +1,8 @@
 """A process that writes checkpoints until it is killed.
 
-It imports PyTorch once and forks a writer for each line that it reads. ``write FOLDER``: save without end; its process id is printed,
-to be killed. ``die FOLDER N``: save a few times and die at the N-th call that changes the file system. The exit code is printed last.
+It imports PyTorch once and forks a writer for each line that it reads. ``write FOLDER``: save without end; its process
+id is printed, to be killed. ``die FOLDER N``: save a few times and die at the N-th call that changes the file system.
+The exit code is printed last.
 """
 
 import itertools

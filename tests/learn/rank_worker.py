@@ -1,4 +1,7 @@
-"""Trains in one of several processes, which torchrun starts: ``rank_worker.py cases FOLDER DEVICE``, ``rank_worker.py stall``."""
+"""Trains in one of several processes, which torchrun starts.
+
+``rank_worker.py cases FOLDER DEVICE``, ``rank_worker.py stall``.
+"""
 
 from __future__ import annotations
 

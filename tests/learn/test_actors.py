@@ -12,7 +12,8 @@ from worldloom.learn.actions.distributions import mode
 from worldloom.learn.algorithms.ppo import PPO, PPOConfig
 from worldloom.learn.algorithms.registry import ALGORITHMS
 from worldloom.learn.config.policy_config import PolicyConfig
-from worldloom.learn.play.actors import PolicyActor, QActor, make_actors, open_run
+from worldloom.learn.play.actors import PolicyActor, QActor, make_actors
+from worldloom.learn.play.saved_run import open_run
 from worldloom.learn.runs.run_folder import RunFolder
 from worldloom.learn.runs.run_recorder import RunRecorder
 from worldloom.learn.runs.training_run import TrainingRequest, request_to_dict, run_training
@@ -91,7 +92,7 @@ def test_every_algorithm_leaves_policies_that_can_be_read(tmp_path, algorithm):
         )
         assert actions[:, 0].tolist() == [0, 1]  # what is forbidden is not done
         if algorithm == "dqn":
-            with pytest.raises(InputError, match="no probabilities to draw with"):
+            with pytest.raises(InputError, match="no action probabilities to sample from"):
                 saved.actors(worlds, stochastic=True)
 
 

@@ -27,7 +27,7 @@ def farm() -> wl.Simulation:
     return simulation
 
 
-# -- who they are --------------------------------------------------------------------------------------------------------
+# -- who they are ------------------------------------------------------------------------------------------------------
 
 
 def test_agents_are_named_by_kind_and_number() -> None:
@@ -55,11 +55,11 @@ def test_agents_whose_number_varies_are_refused() -> None:
 
 def test_a_world_where_nobody_acts_is_refused() -> None:
     still = wl.Definition("Still-test", Kitchen, {})
-    with pytest.raises(InputError, match="nobody acts in world 'Still-test'"):
+    with pytest.raises(InputError, match="world 'Still-test' has no agents"):
         agent_counts(still)
 
 
-# -- what they see and get -----------------------------------------------------------------------------------------------
+# -- what they see and get ---------------------------------------------------------------------------------------------
 
 
 def test_agents_of_several_see_their_own_and_the_worlds(farm: wl.Simulation) -> None:
@@ -173,7 +173,7 @@ def test_agents_leave_one_by_one() -> None:
     np.testing.assert_allclose(some.final_observations()["sight"].view(2, 2, 4)[0, 1], [0.0, 0.0, 1.0, 0.03])
 
 
-# -- what they do --------------------------------------------------------------------------------------------------------
+# -- what they do ------------------------------------------------------------------------------------------------------
 
 
 def test_actions_of_every_kind_are_described(farm: wl.Simulation) -> None:
@@ -234,7 +234,7 @@ def test_the_world_itself_may_act() -> None:
     np.testing.assert_allclose(kept.rewards[:3], given[:3], atol=1e-6)
 
 
-# -- what is refused -----------------------------------------------------------------------------------------------------
+# -- what is refused ---------------------------------------------------------------------------------------------------
 
 
 def test_unlike_kinds_cannot_share_a_policy(farm: wl.Simulation) -> None:
@@ -267,14 +267,14 @@ def test_choices_and_numbers_cannot_be_mixed() -> None:
         thrust: wl.Action(wl.Box(-1.0, 1.0))
         sight: wl.Observation(1)
 
-    refused(Bee, "Bee of world 'Odd-test' has both choices and real numbers")
+    refused(Bee, "Bee of world 'Odd-test' has both discrete and continuous actions")
 
 
 def test_an_agent_that_sees_nothing_is_refused() -> None:
     class Mole(wl.Entity):
         dig: wl.Action(wl.Discrete(3))
 
-    refused(Mole, "Mole sees nothing")
+    refused(Mole, "Mole has no observation")
 
 
 def test_a_mask_of_another_size_is_refused() -> None:
@@ -283,7 +283,7 @@ def test_a_mask_of_another_size_is_refused() -> None:
         action_mask: wl.Observation(2, dtype=bool)
         sight: wl.Observation(1)
 
-    refused(Ox, "Ox.action_mask has 2 numbers, but there are 3 choices")
+    refused(Ox, "Ox.action_mask has 2 elements, but there are 3 choices")
 
 
 def test_masks_can_be_left_out_of_account() -> None:

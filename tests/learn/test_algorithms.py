@@ -44,7 +44,7 @@ def test_whole_numbers_do_for_real_ones() -> None:
     [
         ({"gama": 0.9}, "no setting 'gama'"),
         ({"policy": {"hiden": [1]}}, "no setting 'policy.hiden'"),
-        ({"policy": 3}, "'policy' must hold settings"),
+        ({"policy": 3}, "'policy' must be an object with settings"),
         ({"num_envs": 1.5}, "'num_envs' cannot be 1.5"),
         ({"num_envs": True}, "'num_envs' cannot be True"),
         ({"gamma": "high"}, "'gamma' cannot be 'high'"),

@@ -16,7 +16,8 @@ import pytest
 import torch
 
 from worldloom.core.base.errors import InputError
-from worldloom.learn.runs.checkpoints import STATE, TENSORS, Checkpoints, read_metadata, verify_checkpoint
+from worldloom.learn.runs.checkpoint_files import STATE, TENSORS, read_metadata, verify_checkpoint
+from worldloom.learn.runs.checkpoints import Checkpoints
 
 WRITER = Path(__file__).parent / "checkpoint_writer.py"
 DIED = 7
@@ -114,14 +115,20 @@ SPOILT = {
         lambda path: (path / TENSORS).unlink(),
         "tensors.safetensors cannot be read (No such file or directory)",
     ),
-    "state cut short": (cut_state, "state.json is no whole JSON document"),
+    "state cut short": (cut_state, "state.json is not a complete JSON document"),
     "state not text": (
         lambda path: (path / STATE).write_bytes(b"\xff\xfe\x00"),
-        "state.json is no whole JSON document",
+        "state.json is not a complete JSON document",
     ),
     "no state": (lambda path: (path / STATE).unlink(), "state.json cannot be read (No such file or directory)"),
-    "state a list": (lambda path: (path / STATE).write_text("[]"), "state.json lacks what every checkpoint has"),
-    "state without steps": (lambda path: change_state(path, steps=None), "state.json lacks what every checkpoint has"),
+    "state a list": (
+        lambda path: (path / STATE).write_text("[]"),
+        "state.json lacks a value that every checkpoint has",
+    ),
+    "state without steps": (
+        lambda path: change_state(path, steps=None),
+        "state.json lacks a value that every checkpoint has",
+    ),
 }
 
 
@@ -135,9 +142,9 @@ def test_spoilt_files_are_refused_and_passed_over(tmp_path, spoil, problem):
         checkpoints.load(last)
     message = str(caught.value)
     assert message.startswith(f"checkpoint {last} cannot be used, since {problem}") and message.endswith(
-        ": take another one"
+        ": use another one"
     )
-    with pytest.warns(UserWarning, match="passed over: checkpoint .*iteration_00000002 cannot be used"):
+    with pytest.warns(UserWarning, match="skipped: checkpoint .*iteration_00000002 cannot be used"):
         assert checkpoints.latest().name == "iteration_00000001"
     assert verify_checkpoint(tmp_path / "iteration_00000001").iteration == 1
     save(checkpoints, 2)
@@ -148,7 +155,7 @@ def test_an_altered_best_is_passed_over(tmp_path):
     checkpoints = Checkpoints(tmp_path)
     save(checkpoints, 1, 1.0)
     flip_a_bit(save(checkpoints, 2, 2.0))
-    with pytest.warns(UserWarning, match="passed over"):
+    with pytest.warns(UserWarning, match="skipped"):
         assert checkpoints.best().name == "iteration_00000001"
 
 
@@ -211,7 +218,7 @@ def ask(writer, *command):
 
 
 def latest_iteration(folder):
-    """The iteration of the latest checkpoint as the next writer finds it, after a look at every number in it; 0 where there is none."""
+    """The iteration of the latest checkpoint as the next writer finds it, with every number checked; 0 for none."""
     checkpoints = Checkpoints(folder)
     checkpoints.remove_leftovers()
     for path in checkpoints.all():
@@ -243,7 +250,7 @@ def test_a_writer_killed_at_any_moment_leaves_whole_checkpoints(tmp_path, writer
 @pytest.mark.filterwarnings("error")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_writer_that_dies_at_any_call_leaves_whole_checkpoints(tmp_path, writer):
-    """Every single renaming, flushing, making and deleting of four saves, one of them a replacement, in turn is the last one."""
+    """Each renaming, flushing, making and deleting of four saves, one of them a replacement, is in turn the last."""
     before, calls, code = 0, 0, DIED
     while code == DIED:
         calls += 1

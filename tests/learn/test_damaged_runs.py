@@ -1,4 +1,4 @@
-"""A run whose checkpoints cannot be read is refused and stays as it is; links in its folder are never followed; a full disk is told."""
+"""Runs with unreadable checkpoints are refused and kept; links in a folder are never followed; a full disk is told."""
 
 import hashlib
 import itertools
@@ -18,7 +18,9 @@ from worldloom.learn.algorithms.dqn import DQNConfig
 from worldloom.learn.algorithms.ppo import PPOConfig
 from worldloom.learn.algorithms.vtrace import VTraceConfig
 from worldloom.learn.config.policy_config import PolicyConfig
-from worldloom.learn.runs.checkpoints import STATE, TENSORS, Checkpoints
+from worldloom.learn.play.saved_run import open_run
+from worldloom.learn.runs.checkpoint_files import STATE, TENSORS
+from worldloom.learn.runs.checkpoints import Checkpoints
 from worldloom.learn.runs.run_folder import RunFolder, read_config, read_metrics
 from worldloom.learn.runs.training_run import TrainingRequest, run_training
 from worldloom.learn.training.progress import Progress
@@ -141,14 +143,16 @@ def renamed(path):
 
 SPOILT = {
     make_newer: "has format 2, and this version of worldloom reads up to 1: update worldloom",
-    cut: "no checkpoint in .* can be read, so the run cannot go on and was left as it is: .* has 100 bytes instead of",
-    unreadable: "was left as it is: .*state.json cannot be read",
-    without_state: "was left as it is: .*state.json cannot be read",
-    not_a_folder: "was left as it is: .*it is no folder",
-    nested: "was left as it is: .*state.json is no whole JSON document",
-    endless: "was left as it is: .*state.json lacks what every checkpoint has",
-    many_digits: "was left as it is: .*state.json lacks what every checkpoint has",
-    renamed: "was left as it is: .*state.json is that of iteration 77",
+    cut: (
+        "no checkpoint in .* can be read, so the run cannot be resumed and was not changed: .* has 100 bytes instead of"
+    ),
+    unreadable: "was not changed: .*state.json cannot be read",
+    without_state: "was not changed: .*state.json cannot be read",
+    not_a_folder: "was not changed: .*it is not a folder",
+    nested: "was not changed: .*state.json is not a complete JSON document",
+    endless: "was not changed: .*state.json lacks a value that every checkpoint has",
+    many_digits: "was not changed: .*state.json lacks a value that every checkpoint has",
+    renamed: "was not changed: .*state.json is that of iteration 77",
 }
 
 
@@ -172,7 +176,7 @@ def test_a_later_checkpoint_that_cannot_be_read_is_set_aside(run):
     last = checkpoints(folder)[-1]
     cut(last)
     before = contents(last)
-    with pytest.warns(UserWarning, match="passed over: checkpoint .*iteration_00000003 cannot be used"):
+    with pytest.warns(UserWarning, match="skipped: checkpoint .*iteration_00000003 cannot be used"):
         outcome = run_training(request)
     assert outcome.complete and [row["iteration"] for row in read_metrics(folder)] == [1, 2, 3, 4]
     (aside,) = (folder / "checkpoints").glob("unreadable_iteration_00000003_*")
@@ -188,7 +192,7 @@ def test_leftovers_are_only_swept_once_the_run_goes_on(run):
     shutil.copytree(kept[-1], folder / "checkpoints" / ".replaced_iteration_00000003")
     for path in kept:
         cut(path)
-    refused(request, "was left as it is")
+    refused(request, "was not changed")
     shutil.rmtree(kept[-1])
     outcome = run_training(request)
     assert outcome.iteration == 4, "it went on from the checkpoint that was about to be replaced"
@@ -214,7 +218,43 @@ def test_metrics_that_cannot_be_read_are_refused_before_anything_changes(run):
         '{"iteration": 1, "seconds": 1' + "0" * 400 + "}",
     ):
         (folder / "metrics.jsonl").write_text("\n".join([lines[0], wrong, lines[2]]) + "\n")
-        refused(request, r"metrics\.jsonl, line 2, is no row of metrics")
+        refused(request, r"metrics\.jsonl, line 2, is not a row of metrics")
+
+
+def test_metrics_replaced_by_garbage_are_refused_on_resume(run):
+    folder, request = run
+    (folder / "metrics.jsonl").write_text("garbage\n")
+    refused(request, r"run/metrics\.jsonl, line 1, is not a row of metrics")
+
+
+@pytest.mark.parametrize("name, value", [("num_envs", -5), ("gamma", 7.0), ("learning_rate", "fast")])
+def test_an_invalid_setting_is_refused_with_the_name_of_the_file(run, name, value):
+    folder, _ = run
+    config = read_config(folder)
+    config["config"][name] = value
+    (folder / "config.json").write_text(json.dumps(config))
+    with pytest.raises(InputError, match=rf"run/config\.json cannot be used: .*{name}.*{value}"):
+        open_run(folder)
+
+
+@pytest.mark.parametrize("checkpoint", ["last", "best"])
+@pytest.mark.parametrize(
+    "spoil, reason", [(make_newer, "has format 2, .*: update worldloom"), (cut, "has 100 bytes instead of")]
+)
+def test_a_run_without_a_readable_checkpoint_cannot_be_opened(run, spoil, reason, checkpoint):
+    folder, _ = run
+    for path in checkpoints(folder):
+        spoil(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(InputError, match=rf"has no checkpoint that can be read: checkpoint .*{reason}"):
+            open_run(folder, checkpoint)
+
+
+def test_the_files_of_a_checkpoint_have_the_same_mode(run):
+    folder, _ = run
+    for path in checkpoints(folder):
+        assert (path / TENSORS).stat().st_mode == (path / STATE).stat().st_mode
 
 
 # -- what a hostile checkpoint holds ---------------------------------------------------------------------------------
@@ -297,7 +337,9 @@ def test_a_state_that_no_training_saves_is_refused(run, name, value):
 def test_hostile_settings_are_told(run):
     folder, _ = run
     (folder / "config.json").write_text("[" * 100_000)
-    with pytest.raises(InputError, match=r"config\.json is no whole JSON document: its values are nested too deeply"):
+    with pytest.raises(
+        InputError, match=r"config\.json is not a complete JSON document: its values are nested too deeply"
+    ):
         read_config(folder)
     (folder / "config.json").write_text("[" * 100 + "]" * 100)
     with pytest.raises(InputError, match="nested more than 32 deep"):
@@ -334,7 +376,7 @@ def test_links_in_the_place_of_files_are_refused(run, precious, name, dangling):
         moved.write_text("")
     (folder / name).symlink_to(precious / "absent" if dangling else moved)
     before = contents(precious)
-    match = "there is no run to go on with" if name == "config.json" and dangling else "symbolic link"
+    match = "there is no run to resume" if name == "config.json" and dangling else "symbolic link"
     refused(request, match)
     assert contents(precious) == before
 
@@ -366,7 +408,7 @@ def test_links_within_a_checkpoint_are_told(run, precious, name):
     for path in checkpoints(folder):
         os.rename(path / name, precious / f"{path.name}_{name}")
         (path / name).symlink_to(precious / f"{path.name}_{name}")
-    refused(request, rf"was left as it is: .*{name} cannot be read \(it is a symbolic link\)")
+    refused(request, rf"was not changed: .*{name} cannot be read \(it is a symbolic link\)")
 
 
 # -- a full disk -----------------------------------------------------------------------------------------------------
@@ -402,13 +444,11 @@ def test_a_full_disk_at_a_checkpoint_is_told_in_one_sentence(tmp_path, monkeypat
 def test_a_full_disk_while_metrics_are_written_is_told(tmp_path):
     folder = RunFolder(tmp_path / "run", {})
     os.dup2(os.open("/dev/full", os.O_WRONLY), folder._metrics.fileno())
-    with (
-        pytest.raises(
-            InputError,
-            match=r"metrics\.jsonl cannot be written \(No space left on device\): \d+ bytes are needed and [\d,]+ bytes are free",
-        ),
-        folder,
-    ):
+    match = (
+        r"metrics\.jsonl cannot be written \(No space left on device\): "
+        r"\d+ bytes are needed and [\d,]+ bytes are free"
+    )
+    with pytest.raises(InputError, match=match), folder:
         folder.write(Progress(1, 10, 100, 1.0, 10.0, {}))
     with RunFolder(tmp_path / "run", {}, resume=True):
         pass

@@ -79,7 +79,7 @@ def test_categorical_divergence_is_that_of_torch(sizes: tuple[int, ...], with_ma
 @pytest.mark.parametrize("per_row", [False, True])
 def test_gaussian_is_that_of_torch(per_row: bool) -> None:
     spec, generator = gaussian(3), torch.Generator().manual_seed(0)
-    draw = lambda *shape: torch.randn(*shape, generator=generator, dtype=torch.float64)
+    draw = lambda *shape: torch.randn(*shape, generator=generator, dtype=torch.float64)  # noqa: E731
     mean, other, actions = draw(6, 10, 3), draw(6, 10, 3), draw(6, 10, 3)
     log_std, other_log_std = (draw(6, 10, 3), draw(6, 10, 3)) if per_row else (draw(3), draw(3))
     expected = Independent(Normal(mean, log_std.exp().expand_as(mean)), 1)

@@ -1,4 +1,4 @@
-"""DQN: targets against NumPy, what it keeps of worlds that end, masks, several policies, exact resumption, and CartPole."""
+"""DQN: targets against NumPy, what it keeps of ended worlds, masks, several policies, exact resumption, CartPole."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ import worldloom as wl
 from worldloom.core.base.errors import InputError
 from worldloom.learn.actions.epsilon_greedy import EpsilonGreedy
 from worldloom.learn.agents.agent_group import AgentGroup
-from worldloom.learn.algorithms.dqn import DQN, DQNConfig, huber, td_targets
-from worldloom.learn.algorithms.learner import PolicyGroup
+from worldloom.learn.agents.policy_groups import PolicyGroup
+from worldloom.learn.algorithms.dqn import DQN, DQNConfig
 from worldloom.learn.algorithms.ppo import PPOConfig
-from worldloom.learn.algorithms.q_learner import MASK, QLearner
+from worldloom.learn.algorithms.q_learner import QLearner
 from worldloom.learn.config.policy_config import PolicyConfig
 from worldloom.learn.config.tuned_defaults import tuned_config
+from worldloom.learn.losses.td_loss import MASK, huber, td_targets
 from worldloom.learn.play.actors import QActor
 from worldloom.learn.play.evaluation import evaluate
 from worldloom.learn.rollout.replay_buffer import TransitionBatch
@@ -153,7 +154,7 @@ def only(trainer: DQN) -> QLearner:
     return learner
 
 
-# -- targets -------------------------------------------------------------------------------------------------------------
+# -- targets -----------------------------------------------------------------------------------------------------------
 
 
 def forward(state: dict[str, Tensor], x: np.ndarray) -> np.ndarray:
@@ -242,7 +243,10 @@ def test_the_loss_of_errors() -> None:
 @pytest.mark.parametrize("n", [1, 3])
 @pytest.mark.parametrize("ends", ["terminated", "truncated"])
 def test_a_time_limit_is_no_end(ends: str, n: int) -> None:
-    """A clock of two hours gives 1 in each step for ever, and is cut off after 5: with a discount of 0.8 it is worth 5. One that ends then is worth less."""
+    """A clock of two hours gives 1 in each step for ever, and is cut off after 5: with a discount of 0.8 it is worth 5.
+
+    One that ends then is worth less.
+    """
     config = replace(
         SMALL, gamma=0.8, n_step=n, num_envs=8, total_steps=3_200, learning_rate=2e-2, batch_size=64, tau=0.3
     )
@@ -255,7 +259,7 @@ def test_a_time_limit_is_no_end(ends: str, n: int) -> None:
     np.testing.assert_allclose(found[: len(expected)].numpy(), np.array(expected)[:, None].repeat(2, 1), atol=0.15)
 
 
-# -- acting --------------------------------------------------------------------------------------------------------------
+# -- acting ------------------------------------------------------------------------------------------------------------
 
 
 def test_the_best_choice_or_any() -> None:
@@ -331,7 +335,7 @@ def test_random_actions_become_fewer() -> None:
     )
 
 
-# -- what it keeps -------------------------------------------------------------------------------------------------------
+# -- what it keeps -----------------------------------------------------------------------------------------------------
 
 
 def test_every_number_has_a_known_name() -> None:
@@ -369,7 +373,8 @@ def test_a_training_that_ends_before_it_learns_says_so(settings: dict[str, int],
     assert any((p != b).any() for p, b in zip(only(trainer).policy.parameters(), before, strict=True)) is learns
     assert (told == "") is learns and trainer.notice == ""
     assert learns or told.startswith(
-        f"nothing will be learned: the first update needs learning_starts={settings['learning_starts']:,} steps in the replay"
+        "nothing will be learned: the first update needs "
+        f"learning_starts={settings['learning_starts']:,} steps in the replay"
     )
 
 
@@ -392,7 +397,8 @@ def test_agents_that_left_are_not_learned_from() -> None:
     trainer.learn()
     replay = only(trainer).replay
     assert replay is not None
-    # Guest 0 leaves by the rules with its 2nd step, guest 1 is taken out with its 4th, guest 2 with its 5th, with which the episode is over.
+    # Guest 0 leaves by the rules with its 2nd step, guest 1 is taken out with its 4th, guest 2 with its 5th, with which
+    # the episode is over.
     valid, terminated, truncated = (
         f.numpy()[:36].reshape(6, 6, 4, 3) for f in (replay.valid, replay.terminated, replay.truncated)
     )
@@ -417,7 +423,7 @@ def test_each_kind_has_a_policy_of_its_own() -> None:
             assert (learner.policy(learner.agent_group.observations()).argmax(1) == best).all()
 
 
-def test_teams_have_settings_of_their_own_and_may_only_play() -> None:
+def test_policy_groups_have_their_own_settings_and_may_be_frozen() -> None:
     policy_groups = {
         "sheep": PolicyGroup("Sheep", replace(SMALL, gamma=0.5, steps_per_update=7)),
         "rams": PolicyGroup("Ram", train=False),
@@ -467,7 +473,7 @@ def test_surprising_transitions_are_drawn_more_often() -> None:
     assert replay.priorities.beta.item() == pytest.approx(0.5 + 0.5 * 0.99)
 
 
-# -- going on later ------------------------------------------------------------------------------------------------------
+# -- going on later ----------------------------------------------------------------------------------------------------
 
 CASES: dict[str, tuple[object, dict[str, object]]] = {
     "plain": ("CartPole-v1", {}),
@@ -541,7 +547,7 @@ def test_the_state_of_another_network_is_refused() -> None:
         DQN("CartPole-v1", SMALL).load_state(*state)
 
 
-# -- what it cannot do ---------------------------------------------------------------------------------------------------
+# -- what it cannot do -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -555,8 +561,8 @@ def test_the_state_of_another_network_is_refused() -> None:
             {"replay_capacity": 12},
             "replay_capacity of 12 is too little for 4 agents at once: make it 16 or more",
         ),
-        ("CartPole-v1", {"stack": 4}, "no image with 4 frames"),
-        ("CartPole-v1", {"policy": PolicyConfig(memory="lstm")}, "no memory"),
+        ("CartPole-v1", {"stack": 4}, "no image observation with 4 frames"),
+        ("CartPole-v1", {"policy": PolicyConfig(memory="lstm")}, "not recurrent"),
     ],
 )
 def test_what_does_not_fit_is_refused(world: object, changes: dict[str, object], match: str) -> None:
@@ -589,7 +595,7 @@ def test_settings_out_of_range_are_refused(changes: dict[str, object]) -> None:
         replace(SMALL, **changes)
 
 
-# -- learning ------------------------------------------------------------------------------------------------------------
+# -- learning ----------------------------------------------------------------------------------------------------------
 
 
 def test_it_solves_cartpole() -> None:

@@ -14,7 +14,7 @@ from worldloom.learn.rollout.episode_statistics import EpisodeStatistics
 
 
 class Played(NamedTuple):
-    """Some steps: rewards and dones [T, N], the steps [finals, N] and counts [N] of cuts, and the places given out at each step."""
+    """Some steps: rewards and dones [T, N], steps [finals, N] and counts [N] of cuts, places given out at each step."""
 
     episodes: EpisodeStatistics
     rewards: torch.Tensor

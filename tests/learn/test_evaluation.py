@@ -93,8 +93,8 @@ def test_worlds_for_episodes(episodes, worlds):
     ("settings", "ages"),
     [
         ({"episodes": 2}, [0, 1, 2, 3, 4] * 2),
-        ({"episodes": 9, "most": 7}, [0, 1, 2, 3, 4, 0, 1]),
-        ({"episodes": 9, "enough": 6}, [0, 1, 2, 3, 4] * 2),
+        ({"episodes": 9, "max_frames": 7}, [0, 1, 2, 3, 4, 0, 1]),
+        ({"episodes": 9, "min_frames": 6}, [0, 1, 2, 3, 4] * 2),
     ],
 )
 def test_pictures_show_episodes_from_start_to_end(race, settings, ages):

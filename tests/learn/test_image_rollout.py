@@ -1,4 +1,4 @@
-"""Learning from pictures of bytes: what is kept of them, lives, signs of rewards, episodes that are cut off, and that something is learned."""
+"""Learning from pictures of bytes: what is kept, lives, signs of rewards, episodes cut off, and that it learns."""
 
 from __future__ import annotations
 

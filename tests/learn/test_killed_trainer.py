@@ -43,5 +43,5 @@ def test_checkpoints_outlive_fifty_kills_at_random_moments(tmp_path):
 
 
 def newer(saved, iteration):
-    """Whether there is a checkpoint beyond ``iteration``; looks at names only, since the trainer may remove one meanwhile."""
+    """Whether a checkpoint beyond ``iteration`` exists, by names only: the trainer may remove one meanwhile."""
     return any(int(path.name.rpartition("_")[2]) > iteration for path in saved.all())

@@ -31,15 +31,18 @@ def refused(make, match):
 @pytest.mark.parametrize("hidden", [(10**9, 10**9), (2**31 - 1,) * 3])
 @pytest.mark.parametrize("trainer, config", [(PPO, SMALL), (DQN, DQN_SMALL)])
 def test_networks_beyond_memory_are_refused(trainer, config, hidden):
-    match = r"the network of policy 'Cart' with [\d,]+ parameters or more would need [\d,]+ bytes of memory, and [\d,]+ are available: make hidden"
+    match = (
+        r"the network of policy 'Cart' with [\d,]+ parameters or more would need [\d,]+ bytes of memory, "
+        r"and [\d,]+ are available: make hidden"
+    )
     refused(lambda: trainer("CartPole-v1", replace(config, policy=PolicyConfig(hidden=hidden))), match)
 
 
 def test_other_settings_beyond_memory_are_refused(monkeypatch):
-    monkeypatch.setattr(memory_check, "available", lambda device: 1 << 33)  # on machines with much more, too
+    monkeypatch.setattr(memory_check, "available_memory", lambda device: 1 << 33)  # on machines with much more, too
     refused(
         lambda: PPO("CartPole-v1", replace(SMALL, num_steps=2**31 - 2)),
-        r"a roll-out of 2,147,483,646 steps of 4 agents would need",
+        r"a rollout of 2,147,483,646 steps of 4 agents would need",
     )
     wide = PolicyConfig(memory="lstm", memory_size=10**8)
     refused(lambda: PPO("CartPole-v1", replace(SMALL, policy=wide)), "make hidden or memory_size smaller")
@@ -50,7 +53,7 @@ def test_other_settings_beyond_memory_are_refused(monkeypatch):
 
 
 def test_a_replay_beyond_memory_is_refused(monkeypatch):
-    monkeypatch.setattr(memory_check, "available", lambda device: 1 << 20)
+    monkeypatch.setattr(memory_check, "available_memory", lambda device: 1 << 20)
     refused(
         lambda: DQN("CartPole-v1", replace(DQN_SMALL, replay_capacity=10**6)),
         r"a replay of 1,000,000 transitions would need [\d,]+ bytes of memory, and 1,048,576",
@@ -69,14 +72,14 @@ def test_a_replay_beyond_memory_is_refused(monkeypatch):
 def test_the_estimate_is_a_close_lower_bound(config):
     build_config = sum(p.numel() for p in Policy(FLAT, config).parameters())
     encoders = 1 if config.shared or config.memory != "none" else 2
-    estimate = encoders * memory_check.parameters(FLAT.observations, config)
+    estimate = encoders * memory_check.count_parameters(FLAT.observations, config)
     assert 0.6 * build_config < estimate <= build_config
     if config.memory == "none":
         build_config = sum(p.numel() for p in QNetwork(FLAT, config).parameters())
-        assert 0.4 * build_config < memory_check.parameters(FLAT.observations, config) <= build_config
+        assert 0.4 * build_config < memory_check.count_parameters(FLAT.observations, config) <= build_config
 
 
 def test_what_is_available_is_known_here():
-    free = memory_check.available(CPU)
+    free = memory_check.available_memory(CPU)
     assert free is None or free > 1 << 20
     memory_check.require_memory("nothing", 0, CPU, "")

@@ -10,8 +10,8 @@ import torch
 from worlds import FARM, PARTY
 
 import worldloom as wl
+from worldloom.learn.agents.policy_groups import PolicyGroup
 from worldloom.learn.algorithms.a2c import A2C, A2CConfig
-from worldloom.learn.algorithms.learner import PolicyGroup
 from worldloom.learn.algorithms.on_policy import OnPolicyTrainer
 from worldloom.learn.algorithms.ppo import PPO, PPOConfig
 from worldloom.learn.algorithms.vtrace import VTrace, VTraceConfig

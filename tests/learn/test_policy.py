@@ -1,4 +1,4 @@
-"""Policies: shapes, the value alone, sequences against single steps, normalisation, modules from outside, and what is refused."""
+"""Policies: shapes, the value alone, sequences against steps, normalisation, outside modules, and refusals."""
 
 import math
 
@@ -186,7 +186,7 @@ def test_a_module_from_outside_with_the_wrong_width_is_refused():
     spec = PolicySpec(OBSERVATIONS["vector"], ACTIONS["choice"])
     policy = Policy(spec, PolicyConfig(), OneComponent(3, False))
     with pytest.raises(
-        InputError, match=r"OneComponent gave parameters of shape \(3, 3\).*make them \(3, 4\) and \(3,\)"
+        InputError, match=r"OneComponent returned parameters of shape \(3, 3\).*make them \(3, 4\) and \(3,\)"
     ):
         policy(seen(spec.observations, B), policy.initial_state(B, "cpu"))
 
@@ -214,5 +214,5 @@ def test_settings_that_do_not_go_together_are_refused():
     spec = PolicySpec(OBSERVATIONS["vector"], ACTIONS["choice"])
     with pytest.raises(InputError, match="dueling is for Q networks"):
         Policy(spec, PolicyConfig(dueling=True))
-    with pytest.raises(InputError, match="memory 'lstm' belongs to worldloom's own networks"):
+    with pytest.raises(InputError, match="memory 'lstm' applies to worldloom's networks only"):
         Policy(spec, PolicyConfig(memory="lstm"), OneComponent(4, False))

@@ -10,9 +10,11 @@ from torch import Tensor, nn
 from worlds import FARM, PARTY
 
 import worldloom as wl
+import worldloom.learn
 from worldloom.core.base.errors import InputError
+from worldloom.learn.agents.policy_groups import PolicyGroup
 from worldloom.learn.algorithms.a2c import A2C, A2CConfig
-from worldloom.learn.algorithms.learner import Learner, PolicyGroup
+from worldloom.learn.algorithms.learner import Learner
 from worldloom.learn.algorithms.ppo import PPO, PPOConfig
 from worldloom.learn.config.policy_config import PolicyConfig
 from worldloom.learn.training.callbacks import StopAt
@@ -33,7 +35,7 @@ def weights(trainer: PPO) -> dict[str, Tensor]:
     return {name: learner.optimizer.flat.clone() for name, learner in trainer.learners.items()}
 
 
-def test_without_teams_every_kind_has_a_policy_of_its_own() -> None:
+def test_by_default_every_kind_has_its_own_policy() -> None:
     trainer = PPO(FARM, SMALL)
     assert {name: learner.agent_group.rows for name, learner in trainer.learners.items()} == {
         "Wolf": 8,
@@ -108,23 +110,23 @@ def test_policies_draw_their_own_random_numbers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("teams", "match"),
+    ("policy_groups", "match"),
     [
-        ({"wolves": PolicyGroup("Wolf"), "sheep": PolicyGroup("Sheep")}, "no policy plays Ram 0"),
-        ({"wolves": PolicyGroup("Wolf"), "flock": PolicyGroup("Sheep[1:3],Ram")}, "no policy plays Sheep 0"),
+        ({"wolves": PolicyGroup("Wolf"), "sheep": PolicyGroup("Sheep")}, "no policy controls Ram 0"),
+        ({"wolves": PolicyGroup("Wolf"), "flock": PolicyGroup("Sheep[1:3],Ram")}, "no policy controls Sheep 0"),
         (
             {"wolves": PolicyGroup("Wolf"), "sheep": PolicyGroup("Sheep"), "flock": PolicyGroup("Sheep[1],Ram")},
-            "Sheep 1 is played by two policies, one of them 'flock'",
+            "Sheep 1 is controlled by two policies, one of them 'flock'",
         ),
         ({"all": PolicyGroup("Wolf,Sheep,Ram")}, "Wolf and Sheep cannot share a policy"),
         ({"cows": PolicyGroup("Cow")}, "there are no agents 'Cow'"),
         (
             {"wolves": PolicyGroup("Wolf", config=A2CConfig()), "flock": PolicyGroup("Sheep,Ram")},
-            "team 'wolves' has the settings A2CConfig, but this training takes PPOConfig",
+            "policy group 'wolves' has settings of the class A2CConfig, but this trainer takes PPOConfig",
         ),
     ],
 )
-def test_teams_that_do_not_fit_are_refused(policy_groups: dict[str, PolicyGroup], match: str) -> None:
+def test_invalid_policy_groups_are_refused(policy_groups: dict[str, PolicyGroup], match: str) -> None:
     with pytest.raises(InputError, match=match):
         PPO(FARM, SMALL, policy_groups=policy_groups)
 
@@ -139,14 +141,14 @@ class Small(nn.Module):
         return found[:, :3], found[:, 3]
 
 
-def test_networks_from_outside_go_to_teams() -> None:
+def test_custom_networks_are_given_per_policy_group() -> None:
     module = Small()
     wolves = PolicyGroup("Wolf", train=False)
-    with pytest.raises(InputError, match="give each a team with its network"):
+    with pytest.raises(InputError, match="give each a policy group with its network"):
         PPO(FARM, SMALL, network=module)
-    with pytest.raises(InputError, match="a network and teams cannot both be given"):
+    with pytest.raises(InputError, match="network and policy_groups cannot both be given"):
         PPO(FARM, SMALL, network=module, policy_groups={"wolves": wolves, "flock": PolicyGroup("Sheep,Ram")})
-    with pytest.raises(InputError, match="two teams cannot train the same parameters"):
+    with pytest.raises(InputError, match="two policy groups cannot train the same parameters"):
         PPO(
             FARM,
             SMALL,
@@ -179,7 +181,7 @@ def test_the_score_is_that_of_the_policies_that_learn() -> None:
     assert trainer.score == told[-1]["episode/return/flock"] >= 2.0 and "episode/return/wolves" in told[-1]
 
 
-# -- agents that leave early ---------------------------------------------------------------------------------------------
+# -- agents that leave early -------------------------------------------------------------------------------------------
 
 GONE = {"dies_at": 2, "over_at": 6}
 """Guest 0 is gone for two thirds of every party."""
@@ -266,7 +268,19 @@ def test_a_policy_needs_a_name_that_files_can_hold(name):
         PPO(FARM, PPOConfig(num_envs=4, device="cpu"), policy_groups={name: PolicyGroup("Sheep")})
 
 
-def test_modules_that_share_a_part_cannot_be_trained_by_two_teams() -> None:
+def test_teams_is_the_deprecated_name_of_policy_groups() -> None:
+    groups = {"all": PolicyGroup("Cart")}
+    config = PPOConfig(num_envs=4, num_steps=8, device="cpu")
+    with pytest.warns(DeprecationWarning, match="teams= is now called policy_groups=") as caught:
+        trainer = PPO("CartPole-v1", config, teams=groups)
+    assert list(trainer.learners) == ["all"] and caught[0].filename == __file__
+    with pytest.raises(InputError, match="give policy_groups only"):
+        PPO("CartPole-v1", config, teams=groups, policy_groups=groups)
+    with pytest.warns(DeprecationWarning, match=r"worldloom\.learn\.Team is now called PolicyGroup"):
+        assert worldloom.learn.Team is PolicyGroup
+
+
+def test_two_policy_groups_cannot_train_shared_parameters() -> None:
     trunk = nn.Linear(1, 4)
 
     class Head(nn.Module):

@@ -10,9 +10,9 @@ from worldloom.learn import ActionSpec, ObservationSpec, Policy, PolicyConfig, P
 from worldloom.learn.actions.distributions import log_prob_entropy
 from worldloom.learn.algorithms import a2c
 from worldloom.learn.algorithms.a2c import A2C, A2CConfig
-from worldloom.learn.algorithms.ppo import ppo_gradients, ppo_loss
 from worldloom.learn.distributed.ranks import Ranks
 from worldloom.learn.distributed.weighted_mean import WeightedMean
+from worldloom.learn.losses.ppo_loss import ppo_gradients, ppo_loss
 from worldloom.learn.training.optimizer import FlatAdam
 
 STEPS, ROWS, SAMPLES = 8, 16, 64
@@ -29,7 +29,7 @@ def rolled_out(action: ActionSpec, masked: bool, leave: bool) -> tuple[Policy, S
     policy = Policy(spec, PolicyConfig())
     for parameter in policy.parameters():
         parameter.data += 0.2 * torch.randn_like(parameter)
-    storage = Storage(spec, ROWS, STEPS, torch.device("cpu"), masked=masked, leave=leave)
+    storage = Storage(spec, ROWS, STEPS, torch.device("cpu"), masked=masked, may_leave=leave)
     storage.observations["sight"].normal_()
     if action.kind == "gaussian":
         storage.actions.normal_()
@@ -89,10 +89,15 @@ def test_parts_of_a_batch_add_up_to_the_gradient_of_a2c(monkeypatch, kind, leave
     torch.manual_seed(7)
     policy, storage = rolled_out(ACTIONS[kind], kind == "one choice", leave)
     optimizer = FlatAdam(policy.parameters(), 0.0)
-    actor = SimpleNamespace(storage=storage, autocast=nullcontext)
+    actor = SimpleNamespace(storage=storage)
     config = A2CConfig(entropy_weight=0.02, value_weight=0.7)
     learner = SimpleNamespace(
-        config=config, policy=policy, optimizer=optimizer, actor=actor, device=torch.device("cpu")
+        config=config,
+        policy=policy,
+        optimizer=optimizer,
+        actor=actor,
+        autocast=nullcontext,
+        device=torch.device("cpu"),
     )
     batch = storage.all_steps(torch.randn(STEPS, ROWS), torch.randn(STEPS, ROWS))
     mean = WeightedMean(batch.weights, Ranks())

@@ -1,4 +1,4 @@
-"""PPO: its loss and gradients against a plain version, its minibatches, its step size, and what it learns in worlds with known answers."""
+"""PPO: loss and gradients against a plain version, minibatches, step size, and worlds with known answers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ import worldloom as wl
 from worldloom.core.base.errors import InputError
 from worldloom.learn.actions.distributions import log_prob_entropy
 from worldloom.learn.agents.specs import ActionSpec, ObservationSpec, PolicySpec
-from worldloom.learn.algorithms.on_policy import explained_variance
 from worldloom.learn.algorithms.ppo import PPO, PPOConfig, ppo_gradients, ppo_loss
 from worldloom.learn.config.policy_config import PolicyConfig
 from worldloom.learn.config.train_config import Schedule
@@ -40,7 +39,7 @@ def rolled_out(action: ActionSpec, masked: bool, weighted: bool) -> tuple[Policy
     policy = Policy(spec, PolicyConfig(hidden=(8,)))
     for parameter in policy.parameters():
         parameter += 0.3 * torch.randn(parameter.shape)
-    kept = Storage(spec, ROWS, STEPS, torch.device("cpu"), masked=masked, leave=weighted)
+    kept = Storage(spec, ROWS, STEPS, torch.device("cpu"), masked=masked, may_leave=weighted)
     kept.observations["sight"].normal_()
     if kept.masks is not None:
         kept.masks.copy_(torch.rand(kept.masks.shape) < 0.6)
@@ -184,7 +183,7 @@ def log_probs_of(policy: Policy, batch: RolloutBatch) -> tuple[Tensor, Tensor]:
     "world", ["CartPole-v1", "Pendulum-v1", KITCHEN, CORRIDOR, CLOCK], ids=lambda world: getattr(world, "id", world)
 )
 def test_the_update_finds_the_policy_that_acted(world: object, memory: str) -> None:
-    """Episodes begin and end within the roll-outs, so a memory that is not reset in both, or a mask of another step, is seen."""
+    """Episodes begin and end within the roll-outs: a memory not reset in both, or a mask of another step, is seen."""
     config = PPOConfig(
         num_envs=6,
         num_steps=9,
@@ -238,7 +237,7 @@ def test_all_choices_are_taken_where_all_are_allowed() -> None:
 
 
 def test_one_update_is_one_plain_step_for_each_minibatch() -> None:
-    """Advantages, minibatches, normalisation and steps of Adam put together anew, from the roll-out that the trainer kept."""
+    """Advantages, minibatches, normalisation and Adam's steps recomputed from the roll-out that the trainer kept."""
     config = PPOConfig(
         num_envs=5,
         num_steps=8,
@@ -290,16 +289,16 @@ def test_no_two_epochs_are_divided_alike() -> None:
 def test_explained_variance_is_1_for_the_returns_themselves_and_0_for_a_constant() -> None:
     returns, weights = torch.randn(7, 4), torch.ones(7, 4)
     for mean in (WeightedMean(None, Ranks()), WeightedMean(weights, Ranks())):
-        assert explained_variance(returns, returns, mean).item() == pytest.approx(1.0)
-        assert explained_variance(torch.full((7, 4), 2.5), returns, mean).item() == pytest.approx(0.0, abs=1e-6)
-        assert explained_variance(0.5 * returns, returns, mean).item() == pytest.approx(0.75, abs=1e-5)
+        assert mean.explained_variance(returns, returns).item() == pytest.approx(1.0)
+        assert mean.explained_variance(torch.full((7, 4), 2.5), returns).item() == pytest.approx(0.0, abs=1e-6)
+        assert mean.explained_variance(0.5 * returns, returns).item() == pytest.approx(0.75, abs=1e-5)
 
 
 def test_those_who_left_do_not_count_in_the_explained_variance() -> None:
     returns = torch.randn(7, 4)
     values, weights = returns.clone(), torch.ones(7, 4)
     values[3], weights[3] = 100.0, 0.0
-    assert explained_variance(values, returns, WeightedMean(weights, Ranks())).item() == pytest.approx(1.0)
+    assert WeightedMean(weights, Ranks()).explained_variance(values, returns).item() == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(("target", "change"), [(1e-9, 1.0 / 1.5), (1e3, 1.5)], ids=["too far", "not far enough"])
@@ -338,7 +337,7 @@ def test_the_step_size_follows_its_schedule(schedule: Schedule, left: float) -> 
 def test_minibatches_that_cannot_be_made_are_refused() -> None:
     with pytest.raises(InputError, match="minibatches"):
         PPO("CartPole-v1", PPOConfig(num_envs=5, num_steps=7, minibatches=4, device="cpu"))
-    with pytest.raises(InputError, match="memory"):
+    with pytest.raises(InputError, match="recurrent"):
         PPO(
             "CartPole-v1",
             PPOConfig(num_envs=5, num_steps=8, minibatches=4, device="cpu", policy=PolicyConfig(memory="gru")),

@@ -1,4 +1,4 @@
-"""Prioritised draws: how often each place comes, the weights that correct for it, and updates that depend on no order."""
+"""Prioritised draws: how often each place comes, the weights that correct for it, and order-independent updates."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def test_a_module_from_outside():
     module = torch.nn.Linear(3, 6)
     seen = torch.randn(5, 3)
     assert torch.equal(QNetwork(SPEC, PolicyConfig(), module)({"sight": seen}), module(seen))
-    with pytest.raises(InputError, match=r"Linear gave Q values of shape \(5, 2\): make them \(5, 6\)"):
+    with pytest.raises(InputError, match=r"Linear returned Q values of shape \(5, 2\): make them \(5, 6\)"):
         QNetwork(SPEC, PolicyConfig(), torch.nn.Linear(3, 2))({"sight": seen})
 
 
@@ -71,7 +71,7 @@ def test_other_actions_are_refused(action):
 
 
 def test_settings_that_do_not_go_together_are_refused():
-    with pytest.raises(InputError, match="a Q network has no memory, and 'gru' was asked for"):
+    with pytest.raises(InputError, match="a Q network is not recurrent, and memory is 'gru'"):
         QNetwork(SPEC, PolicyConfig(memory="gru"))
-    with pytest.raises(InputError, match="dueling belongs to worldloom's own networks"):
+    with pytest.raises(InputError, match="dueling applies to worldloom's networks only"):
         QNetwork(SPEC, PolicyConfig(dueling=True), torch.nn.Linear(3, 6))

@@ -111,7 +111,9 @@ def test_half_a_launcher_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ranks.REQUIRED_VARIABLES:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("WORLD_SIZE", "2")
-    with pytest.raises(InputError, match="RANK, MASTER_ADDR, MASTER_PORT is not set: start them with torchrun"):
+    with pytest.raises(
+        InputError, match="RANK, MASTER_ADDR, MASTER_PORT is not set: start the processes with torchrun"
+    ):
         join_process_group("cpu")
 
 

@@ -267,13 +267,13 @@ def test_only_the_newest_frame_of_a_stack_is_stored() -> None:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"stack": 3}, r"observation 'x' of shape \(4,\) is no stack of 3 frames"),
-        ({"stack": {"y": 4}}, "there is no observation 'y' to be a stack: there are x"),
+        ({"stack": 3}, r"observation 'x' of shape \(4,\) is not a stack of 3 frames"),
+        ({"stack": {"y": 4}}, "there is no observation 'y' for stack: there are x"),
         ({"n_step": 0}, "n_step of 1 or more, not 2 and 0"),
         ({"n_step": 5, "stack": 4}, "needs a capacity of 9 or more, not 8"),
         (
             {"priorities": ReplayPriorities(8, 3, CPU)},
-            "the priorities are for 8 steps of 3 rows, the replay has 8 of 2",
+            "the priorities are for 8 steps of 3 rows, the replay buffer has 8 of 2",
         ),
     ],
 )

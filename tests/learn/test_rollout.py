@@ -39,7 +39,7 @@ ALGORITHMS: dict[str, tuple[type[OnPolicyTrainer], RolloutConfig]] = {
 
 
 class Linear(nn.Module):
-    """Values and preferences as tables: one row for each of the first ``inputs`` numbers that are seen, one of which is 1."""
+    """Values and preferences as tables: a row for each of the first ``inputs`` numbers seen, one of which is 1."""
 
     def __init__(self, inputs: int, choices: int, start: float) -> None:
         super().__init__()
@@ -66,7 +66,10 @@ def values_learned(algorithm: str, simulation: wl.Simulation, start: float) -> T
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_a_time_limit_takes_nothing_from_the_value(algorithm: str) -> None:
-    """1 in every step for ever is worth 10, and is still so in the last step before the limit; taken for an end, it would be worth 4 at most."""
+    """1 in every step for ever is worth 10, and is still so in the last step before the limit.
+
+    Taken for an end, it would be worth 4 at most.
+    """
     values = values_learned(algorithm, wl.Simulation(CLOCK, 4, seed=0), 8.0)
     np.testing.assert_allclose(values[:2], FOR_EVER, atol=0.2)
 
@@ -87,7 +90,7 @@ def test_nothing_is_lost_where_systems_cut_episodes_off(algorithm: str, config: 
     np.testing.assert_allclose(values, FOR_EVER, atol=0.2)
 
 
-# -- the same step by step -----------------------------------------------------------------------------------------------
+# -- the same step by step ---------------------------------------------------------------------------------------------
 
 
 def rolled(simulation: wl.Simulation, steps: int, memory: str = "none") -> PPO:
@@ -111,7 +114,7 @@ def rolled(simulation: wl.Simulation, steps: int, memory: str = "none") -> PPO:
 
 
 def by_hand(simulation: wl.Simulation, trainer: PPO, steps: int) -> dict[str, list[np.ndarray]]:
-    """The same steps in a simulation without autoreset, with the actions that were kept: rewards with what was to come, and ends."""
+    """The same steps without autoreset, with the actions that were kept: rewards with what was to come, and ends."""
     (learner,) = trainer.learners.values()
     kept, agent_group = learner.actor.storage, learner.agent_group
     table = next(iter(simulation.definition.entities)).__name__

@@ -121,7 +121,7 @@ def test_folders_are_not_mixed_up(tmp_path):
     with RunFolder(tmp_path, {}):
         pass
     assert holds_run(tmp_path) and not holds_run(tmp_path / "other")
-    with pytest.raises(InputError, match=r"already holds a run: give --resume to go on with it, or another folder$"):
+    with pytest.raises(InputError, match=r"already holds a run: give --resume to continue it, or another folder$"):
         RunFolder(tmp_path, {})
     with pytest.raises(InputError, match=r"other holds no run that could be resumed: it has no config.json$"):
         RunFolder(tmp_path / "other", {}, resume=True)
@@ -152,7 +152,7 @@ def test_a_folder_is_written_by_one_process_until_it_ends(tmp_path, monkeypatch)
         try:
             assert other.stdout.readline() == "open\n"
             for resume in (True, False):
-                with pytest.raises(InputError, match="is being trained in by another process"):
+                with pytest.raises(InputError, match="another process is training in"):
                     RunFolder(tmp_path, {"total": 2}, resume=resume, launch="ours")
             assert launched_by(tmp_path) == "theirs" and read_config(tmp_path) == {}
         finally:
@@ -183,20 +183,27 @@ def test_files_that_no_run_wrote_are_refused(tmp_path):
     with pytest.raises(InputError, match=r"there are no metrics in .*: no file metrics.jsonl"):
         read_metrics(tmp_path)
     (tmp_path / "config.json").write_text("{")
-    with pytest.raises(InputError, match=r"config.json is no whole JSON document"):
+    with pytest.raises(InputError, match=r"config.json is not a complete JSON document"):
         read_config(tmp_path)
     (tmp_path / "config.json").write_text("3")
-    with pytest.raises(InputError, match=r"config.json holds no JSON object"):
+    with pytest.raises(InputError, match=r"config.json does not hold a JSON object"):
         read_config(tmp_path)
     (tmp_path / "metrics.jsonl").write_text('{"iteration": 1}\nnonsense\n{"iteration": 2}\n')
-    with pytest.raises(InputError, match=r"metrics.jsonl, line 2, is no row of metrics"):
+    with pytest.raises(InputError, match=r"metrics.jsonl, line 2, is not a row of metrics"):
         read_metrics(tmp_path)
 
 
-@pytest.mark.parametrize("end", ['{"iteration": 2, "st', "\0\0\0\n", '{"iteration": 2, "st\n', ""])
-def test_a_half_written_last_line_is_left_out(tmp_path, end):
+@pytest.mark.parametrize("end", ['{"iteration": 2, "st', "\0\0\0", ""])
+def test_an_unfinished_last_line_is_dropped(tmp_path, end):
     (tmp_path / "metrics.jsonl").write_text('{"iteration": 1}\n' + end)
     assert read_metrics(tmp_path) == [{"iteration": 1}]
+
+
+@pytest.mark.parametrize("line", ["garbage", "\0\0\0", '{"iteration": 2, "st'])
+def test_a_complete_line_that_is_no_row_is_refused(tmp_path, line):
+    (tmp_path / "metrics.jsonl").write_text(f'{{"iteration": 1}}\n{line}\n')
+    with pytest.raises(InputError, match=r"metrics\.jsonl, line 2, is not a row of metrics"):
+        read_metrics(tmp_path)
 
 
 def test_default_folders_are_numbered(tmp_path):
@@ -250,5 +257,5 @@ def test_clock_and_edges():
 
 def test_a_folder_that_cannot_be_made_is_told(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="cannot be made a run's folder"):
+    with pytest.raises(InputError, match="cannot be used as a run's folder"):
         RunFolder(tmp_path / "file" / "run", {})

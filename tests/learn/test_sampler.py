@@ -1,4 +1,4 @@
-"""The sampler: frequencies by chi-square, log-probabilities and entropy against torch.distributions, keys, and hard cases."""
+"""The sampler: frequencies by chi-square, log-probabilities and entropy against PyTorch's, keys, and hard cases."""
 
 from __future__ import annotations
 

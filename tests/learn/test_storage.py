@@ -20,7 +20,7 @@ SPEC = PolicySpec(
 @pytest.fixture
 def kept() -> Storage:
     """A roll-out in which every number tells its step and row: 10 * step + row."""
-    made = Storage(SPEC, ROWS, STEPS, torch.device("cpu"), state_size=3, masked=True, leave=True, finals=2)
+    made = Storage(SPEC, ROWS, STEPS, torch.device("cpu"), state_size=3, masked=True, may_leave=True, finals=2)
     number = 10 * torch.arange(STEPS)[:, None] + torch.arange(ROWS)
     for tensor in (made.actions, made.log_probs, made.rewards, made.states, made.weights, *made.observations.values()):
         tensor.copy_(number.view(STEPS, ROWS, *[1] * (tensor.ndim - 2)).expand_as(tensor))

@@ -49,7 +49,7 @@ class Diary(Callback):
         self.pages.append("end")
 
 
-# -- what it can be given ------------------------------------------------------------------------------------------------
+# -- what it can be given ----------------------------------------------------------------------------------------------
 
 
 def test_worlds_are_made_from_an_id_or_a_definition() -> None:
@@ -84,7 +84,7 @@ def test_the_same_seed_gives_the_same_training_in_worlds_made_by_either() -> Non
             "PPO needs worlds made with autoreset='same_step', not 'next_step'",
         ),
         (lambda: wl.Simulation("CartPole-v1", 2, "python"), "not 'python'"),
-        (lambda: gymnasium.make("CartPole-v1"), "worlds of other libraries train with theirs"),
+        (lambda: gymnasium.make("CartPole-v1"), "train environments of other libraries with their own trainers"),
         (lambda: 3, "not in int"),
     ],
     ids=["autoreset", "python", "foreign", "number"],
@@ -99,7 +99,7 @@ def test_the_interpreter_is_refused() -> None:
         PPO("CartPole-v1", replace(SMALL, device="python"))
 
 
-# -- how long it goes on -------------------------------------------------------------------------------------------------
+# -- how long it goes on -----------------------------------------------------------------------------------------------
 
 
 def test_it_learns_for_the_steps_it_is_told() -> None:
@@ -159,7 +159,7 @@ def test_an_error_in_a_callback_leaves_pytorch_as_it_was() -> None:
     assert torch.get_float32_matmul_precision() == before
 
 
-# -- what it tells -------------------------------------------------------------------------------------------------------
+# -- what it tells -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_the_mean_return_is_that_of_recent_episodes() -> None:
     assert trainer._metrics([500.0, 500.0 * 7.0, 0.0, 1e-3, *[0.0] * count, 0.0])["episode/return"] == 7.0
 
 
-# -- going on later ------------------------------------------------------------------------------------------------------
+# -- going on later ----------------------------------------------------------------------------------------------------
 
 POLICIES = {
     "plain": PolicyConfig(hidden=(8,)),
@@ -278,7 +278,7 @@ def test_mistakes_of_the_caller_are_told_in_a_sentence() -> None:
         PPO("CartPole-v1", A2CConfig(device="cpu"))
     with pytest.raises(InputError, match=r"torch\.nn\.Module"):
         PPO("CartPole-v1", small, network=torch.nn.Linear)
-    with pytest.raises(InputError, match="must give a pair"):
+    with pytest.raises(InputError, match="must return a pair"):
         PPO("CartPole-v1", small, network=torch.nn.Linear(4, 2)).learn(16)
     with pytest.raises(InputError, match=r"worldloom\.learn\.Callback"):
         PPO("CartPole-v1", small).learn(16, callbacks=[print])

@@ -52,13 +52,13 @@ def test_requests_survive_json(algorithm):
     ("change", "sentence"),
     [
         ({"algorithm": "sarsa"}, "there is no algorithm 'sarsa'"),
-        ({"extra": 1}, "config.json has 'extra', so it is not one of a training from the command line"),
+        ({"extra": 1}, "config.json has 'extra', so it is not that of a training from the command line"),
         ({"env": None}, "config.json has no 'env'"),
-        ({"format": 99}, "written in format 99, and this version of worldloom reads up to 1: update worldloom"),
+        ({"format": 99}, "has format 99, and this version of worldloom reads up to 1: update worldloom"),
         ({"config": {"seed": "three"}}, "setting 'seed' cannot be 'three'"),
         ({"config": {"schedule": "bogus"}}, "setting 'schedule' cannot be 'bogus'"),
         ({"config": {"gamma": float("nan")}}, "gamma must be a finite number"),
-        ({"config": {"policy": 3}}, "setting 'policy' must hold settings"),
+        ({"config": {"policy": 3}}, "setting 'policy' must be an object with settings"),
         ({"config": []}, r"'config' in config.json must be an object with settings, not \[\]"),
         ({"format": "1"}, "'format' in config.json must be a whole number, not '1'"),
         ({"keep": "3"}, "'keep' in config.json must be a whole number below 2\\*\\*31, not '3'"),
@@ -94,10 +94,10 @@ def test_what_is_no_request_is_refused(change, sentence):
 def test_policies_that_do_not_learn_are_named():
     assert SMALL.policy_groups() is None
     two = replace(SMALL, policies={"a": "Cart", "b": "Cart"}, frozen=("b",))
-    assert [team.train for team in two.policy_groups().values()] == [True, False]
+    assert [group.train for group in two.policy_groups().values()] == [True, False]
     with pytest.raises(InputError, match="every policy is frozen"):
         replace(SMALL, frozen=("Cart",)).policy_groups()
-    with pytest.raises(InputError, match="no policy 'Cart' that could be frozen: there are a"):
+    with pytest.raises(InputError, match="no policy 'Cart' to freeze: there are a"):
         replace(SMALL, policies={"a": "Cart"}, frozen=("Cart",)).policy_groups()
 
 

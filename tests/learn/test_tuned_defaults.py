@@ -2,8 +2,8 @@
 
 import pytest
 
+from worldloom.atari.env.training_defaults import GAMES, atari_defaults
 from worldloom.atari.games.game_table import GAMES as ALL_GAMES
-from worldloom.atari.training_defaults import GAMES, atari_defaults
 from worldloom.core.registry.registry import definition, registered, unavailable
 from worldloom.learn.agents.agent_group import agent_counts, parse_agents
 from worldloom.learn.algorithms.ppo import PPOConfig

@@ -13,7 +13,7 @@ from worlds import FARM, KITCHEN, PARTY
 import worldloom as wl
 from worldloom.core.base.errors import InputError
 from worldloom.learn.actions.distributions import log_prob_entropy
-from worldloom.learn.algorithms.learner import PolicyGroup
+from worldloom.learn.agents.policy_groups import PolicyGroup
 from worldloom.learn.algorithms.vtrace import VTrace, VTraceConfig
 from worldloom.learn.config.policy_config import PolicyConfig
 
@@ -118,7 +118,7 @@ def test_an_update_is_the_plain_one(world: object, config: dict[str, int], memor
     torch.testing.assert_close(learner.optimizer.gradient, flat.float(), rtol=1e-3, atol=2e-5)
 
 
-def test_a_team_learns_with_its_own_settings() -> None:
+def test_a_policy_group_is_trained_with_its_own_settings() -> None:
     policy_groups = {
         "wolves": PolicyGroup("Wolf", config=replace(SMALL, value_weight=0.0, entropy_weight=0.0)),
         "flock": PolicyGroup("Sheep,Ram"),
@@ -139,7 +139,7 @@ def test_a_team_learns_with_its_own_settings() -> None:
 @pytest.mark.parametrize(
     ("settings", "match"),
     [
-        ({"schedule": "kl"}, "divergence"),
+        ({"schedule": "kl"}, "schedule kl does not apply"),
         ({"steps_per_update": 7}, "steps_per_update"),
         ({"steps_per_update": 0}, "steps_per_update"),
         ({"batches": 0}, "batches"),

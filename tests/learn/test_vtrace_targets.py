@@ -33,7 +33,7 @@ def window(steps: int, rows: int, ends: float, seed: int = 0) -> dict[str, torch
 def plain_vtrace(
     data: dict[str, torch.Tensor], gamma: float, rho_clip: float, c_clip: float, lam: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Equation 1 of the paper as it stands: a sum over later steps of products of c; discounts are 0 at an episode's end."""
+    """Equation 1 of the paper as it stands: a sum over later steps of products of c; discounts are 0 at ends."""
     mu, pi, r, v, d = (x.numpy().astype(np.float64) for x in data.values())
     steps, rows = r.shape
     ratio = np.exp(pi - mu)

@@ -229,7 +229,10 @@ FARM = wl.Definition(
 
 
 class Watcher(wl.Entity):
-    """Is shown, in the newest of four pictures, which half of a screen is lit, and points at it; gets 3 for that and loses 3 otherwise."""
+    """Is shown, in the newest of four pictures, which half of a screen is lit, and points at it.
+
+    Gets 3 for that and loses 3 otherwise.
+    """
 
     point: wl.Action(wl.Discrete(2))
     lit: int

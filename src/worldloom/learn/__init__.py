@@ -1,46 +1,178 @@
-"""Learning: algorithms that train policies in worlds without leaving the device, and the parts they are made of.
+"""Learning: algorithms that train policies in worlds on the device, and their parts for custom training loops.
 
-``PPO("CartPole-v1", PPOConfig()).learn(1_000_000)`` is all it takes. The parts work alone in loops of one's own: :class:`Sampler` draws
-actions, :func:`gae`, :func:`n_step_returns` and :func:`vtrace` say how good they were, and :class:`Storage` keeps them.
+``PPO("CartPole-v1", PPOConfig()).learn(1_000_000)`` trains a policy. For loops of your own, :class:`Sampler` draws
+actions, :func:`gae`, :func:`n_step_returns` and :func:`vtrace` compute targets, and :class:`Storage` holds rollouts.
+
+Imports core, envs and atari. The folders, from the lowest: config, device, distributed and agents, then actions,
+networks, rollout, losses, training, algorithms, runs, play.
 """
 
-from worldloom.learn.actions.sampler import Sampler
-from worldloom.learn.agents.specs import ActionSpec, ObservationSpec, PolicySpec
-from worldloom.learn.algorithms.a2c import A2C, A2CConfig
-from worldloom.learn.algorithms.dqn import DQN, DQNConfig
-from worldloom.learn.algorithms.learner import PolicyGroup
-from worldloom.learn.algorithms.ppo import PPO, PPOConfig
-from worldloom.learn.algorithms.vtrace import VTrace, VTraceConfig
-from worldloom.learn.config.policy_config import PolicyConfig
-from worldloom.learn.losses.advantages import gae, n_step_returns
-from worldloom.learn.losses.vtrace_targets import vtrace
-from worldloom.learn.networks.policy import Policy
-from worldloom.learn.rollout.storage import Storage
-from worldloom.learn.training.callbacks import Callback, StopAfter, StopAt
-from worldloom.learn.training.progress import Progress
+from __future__ import annotations
+
+import importlib
+import warnings
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from worldloom.learn.actions.sampler import Sampler
+    from worldloom.learn.agents.agent_group import AgentGroup, AgentSlice
+    from worldloom.learn.agents.policy_groups import PolicyGroup
+    from worldloom.learn.agents.specs import ActionSpec, ObservationSpec, PolicySpec
+    from worldloom.learn.algorithms.a2c import A2C, A2CConfig
+    from worldloom.learn.algorithms.dqn import DQN, DQNConfig
+    from worldloom.learn.algorithms.ppo import PPO, PPOConfig
+    from worldloom.learn.algorithms.registry import algorithm
+    from worldloom.learn.algorithms.vtrace import VTrace, VTraceConfig
+    from worldloom.learn.config.policy_config import PolicyConfig
+    from worldloom.learn.config.serialization import config_from_dict, config_to_dict
+    from worldloom.learn.config.train_config import RolloutConfig, TrainConfig
+    from worldloom.learn.config.tuned_defaults import tuned_config
+    from worldloom.learn.distributed.ranks import Ranks, join_process_group, leave_process_group
+    from worldloom.learn.losses.advantages import gae, n_step_returns
+    from worldloom.learn.losses.vtrace_targets import vtrace
+    from worldloom.learn.networks.normalization import ObservationNormalizer, RewardScaler
+    from worldloom.learn.networks.policy import Policy
+    from worldloom.learn.networks.q_network import QNetwork
+    from worldloom.learn.play.actors import Actor, PolicyActor, QActor, make_actors
+    from worldloom.learn.play.evaluation import Evaluation, EvaluationResult, evaluate
+    from worldloom.learn.play.frames import record_frames
+    from worldloom.learn.play.saved_run import SavedRun, open_run
+    from worldloom.learn.rollout.prioritized_replay import ReplayPriorities
+    from worldloom.learn.rollout.replay_buffer import ReplayBuffer
+    from worldloom.learn.rollout.storage import Storage
+    from worldloom.learn.runs.checkpoints import Checkpoints
+    from worldloom.learn.runs.ray_training import train_with_ray
+    from worldloom.learn.runs.run_folder import RunFolder, read_config, read_metrics
+    from worldloom.learn.runs.run_recorder import RunRecorder
+    from worldloom.learn.runs.training_request import TrainingRequest
+    from worldloom.learn.runs.training_run import TrainingResult, run_training
+    from worldloom.learn.training.callbacks import Callback, StopAfter, StopAt
+    from worldloom.learn.training.progress import METRICS, Progress
+    from worldloom.learn.training.trainer import Trainer
+
+    Team = PolicyGroup
+
+_MODULES = {
+    "actions.sampler": ("Sampler",),
+    "agents.agent_group": ("AgentGroup", "AgentSlice"),
+    "agents.policy_groups": ("PolicyGroup",),
+    "agents.specs": ("ActionSpec", "ObservationSpec", "PolicySpec"),
+    "algorithms.a2c": ("A2C", "A2CConfig"),
+    "algorithms.dqn": ("DQN", "DQNConfig"),
+    "algorithms.ppo": ("PPO", "PPOConfig"),
+    "algorithms.registry": ("algorithm",),
+    "algorithms.vtrace": ("VTrace", "VTraceConfig"),
+    "config.policy_config": ("PolicyConfig",),
+    "config.serialization": ("config_from_dict", "config_to_dict"),
+    "config.train_config": ("RolloutConfig", "TrainConfig"),
+    "config.tuned_defaults": ("tuned_config",),
+    "distributed.ranks": ("Ranks", "join_process_group", "leave_process_group"),
+    "losses.advantages": ("gae", "n_step_returns"),
+    "losses.vtrace_targets": ("vtrace",),
+    "networks.normalization": ("ObservationNormalizer", "RewardScaler"),
+    "networks.policy": ("Policy",),
+    "networks.q_network": ("QNetwork",),
+    "play.actors": ("Actor", "PolicyActor", "QActor", "make_actors"),
+    "play.evaluation": ("Evaluation", "EvaluationResult", "evaluate"),
+    "play.frames": ("record_frames",),
+    "play.saved_run": ("SavedRun", "open_run"),
+    "rollout.prioritized_replay": ("ReplayPriorities",),
+    "rollout.replay_buffer": ("ReplayBuffer",),
+    "rollout.storage": ("Storage",),
+    "runs.checkpoints": ("Checkpoints",),
+    "runs.ray_training": ("train_with_ray",),
+    "runs.run_folder": ("RunFolder", "read_config", "read_metrics"),
+    "runs.run_recorder": ("RunRecorder",),
+    "runs.training_request": ("TrainingRequest",),
+    "runs.training_run": ("TrainingResult", "run_training"),
+    "training.callbacks": ("Callback", "StopAfter", "StopAt"),
+    "training.progress": ("METRICS", "Progress"),
+    "training.trainer": ("Trainer",),
+}
+"""The public names by the module that defines them. Modules are imported on first use."""
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+_OLD_NAMES = {"Team": "PolicyGroup"}
+"""Names of an earlier release, importable for one more with a DeprecationWarning."""
 
 __all__ = [
     "A2C",
     "DQN",
+    "METRICS",
     "PPO",
     "A2CConfig",
     "ActionSpec",
+    "Actor",
+    "AgentGroup",
+    "AgentSlice",
     "Callback",
+    "Checkpoints",
     "DQNConfig",
+    "Evaluation",
+    "EvaluationResult",
+    "ObservationNormalizer",
     "ObservationSpec",
     "PPOConfig",
     "Policy",
+    "PolicyActor",
     "PolicyConfig",
     "PolicyGroup",
     "PolicySpec",
     "Progress",
+    "QActor",
+    "QNetwork",
+    "Ranks",
+    "ReplayBuffer",
+    "ReplayPriorities",
+    "RewardScaler",
+    "RolloutConfig",
+    "RunFolder",
+    "RunRecorder",
     "Sampler",
+    "SavedRun",
     "StopAfter",
     "StopAt",
     "Storage",
+    "TrainConfig",
+    "Trainer",
+    "TrainingRequest",
+    "TrainingResult",
     "VTrace",
     "VTraceConfig",
+    "algorithm",
+    "config_from_dict",
+    "config_to_dict",
+    "evaluate",
     "gae",
+    "join_process_group",
+    "leave_process_group",
+    "make_actors",
     "n_step_returns",
+    "open_run",
+    "read_config",
+    "read_metrics",
+    "record_frames",
+    "run_training",
+    "train_with_ray",
+    "tuned_config",
     "vtrace",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _OLD_NAMES:
+        new = _OLD_NAMES[name]
+        warnings.warn(
+            f"worldloom.learn.{name} is now called {new}; the old name works until the next release",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return __getattr__(new)
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'worldloom.learn' has no attribute '{name}'")
+    value = getattr(importlib.import_module(f"worldloom.learn.{_MODULE_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -101,18 +101,18 @@ def test_auto(observations, kind):
     ("observations", "network", "words"),
     [
         ({"screen": ObservationSpec((3, 35, 84))}, "nature", "35 x 84 is too small.*'impala'"),
-        ({"sight": ObservationSpec((4,))}, "nature", "'sight' of shape \\(4,\\) is no image"),
-        ({"sight": ObservationSpec((4,))}, "impala", "'sight' of shape \\(4,\\) is no image"),
+        ({"sight": ObservationSpec((4,))}, "nature", "'sight' of shape \\(4,\\) is not an image"),
+        ({"sight": ObservationSpec((4,))}, "impala", "'sight' of shape \\(4,\\) is not an image"),
         (
             {"screen": ObservationSpec((3, 84, 84)), "sight": ObservationSpec((4,))},
             "nature",
             "takes one image.*screen, sight.*'two_branch'",
         ),
-        ({"screen": ObservationSpec((3, 84, 84))}, "two_branch", "beside another observation.*only screen"),
+        ({"screen": ObservationSpec((3, 84, 84))}, "two_branch", "and another observation.*only screen"),
         (
             {"a": ObservationSpec((4,)), "b": ObservationSpec((4,))},
             "two_branch",
-            "beside another observation.*only a \\(4,\\), b",
+            "and another observation.*only a \\(4,\\), b",
         ),
         ({}, "auto", "needs an observation"),
     ],

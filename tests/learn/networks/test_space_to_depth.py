@@ -5,7 +5,7 @@ import torch
 from torch.nn.functional import conv2d
 
 from worldloom.learn.networks import NatureCNN
-from worldloom.learn.networks.space_to_depth import _by_torch, fits, space_to_depth_weight, squares
+from worldloom.learn.networks.space_to_depth import _space_to_depth_torch, fits, space_to_depth, space_to_depth_weight
 
 
 def pictures(*shape: int) -> torch.Tensor:
@@ -16,7 +16,7 @@ def pictures(*shape: int) -> torch.Tensor:
 @pytest.mark.parametrize("shape", [(3, 4, 84, 84), (1, 1, 36, 40), (2, 3, 38, 36)])
 def test_every_pixel_is_in_its_square(shape, dtype):
     picture = pictures(*shape)
-    made = squares(picture, dtype)
+    made = space_to_depth(picture, dtype)
     assert made.dtype == dtype and made.is_contiguous(memory_format=torch.channels_last)
     _, channels, height, width = shape
     for i in range(4):
@@ -24,7 +24,7 @@ def test_every_pixel_is_in_its_square(shape, dtype):
             wanted = picture[:, :, i : height // 4 * 4 : 4, j:width:4]
             assert torch.equal(made[:, 4 * i + j :: 16].float(), wanted.float()), (i, j)
     assert made.shape[1] == 16 * channels
-    assert torch.equal(made, _by_torch(picture[:, :, : height // 4 * 4], dtype))
+    assert torch.equal(made, _space_to_depth_torch(picture[:, :, : height // 4 * 4], dtype))
 
 
 def test_what_lies_otherwise_in_memory_does_not_fit():
@@ -39,7 +39,7 @@ def test_what_lies_otherwise_in_memory_does_not_fit():
 def test_the_convolution_over_squares_is_that_over_pixels():
     picture, weight = pictures(2, 3, 40, 36), torch.randn(5, 3, 8, 8)
     torch.testing.assert_close(
-        conv2d(squares(picture, torch.float32), space_to_depth_weight(weight)),
+        conv2d(space_to_depth(picture, torch.float32), space_to_depth_weight(weight)),
         conv2d(picture / 255.0, weight, stride=4),
     )
 

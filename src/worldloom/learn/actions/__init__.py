@@ -1,1 +1,4 @@
-"""From network outputs to actions: distributions, the sampler and its kernels, epsilon-greedy. Imports device and agents."""
+"""From network outputs to actions: distributions, the sampler and its kernels, epsilon-greedy exploration.
+
+Imports ``device`` and ``agents``.
+"""

@@ -1,8 +1,8 @@
-"""Distributions over actions, differentiable: log-probabilities, entropy, modes, divergences, and what the world gets.
+"""Differentiable action distributions: log-probability, entropy, mode, KL divergence, and scaling to the world's units.
 
-``parameters`` are what a network gives for an :class:`ActionSpec`: the logits of all parts behind one another, or a mean per
-number. Logits are finite; what is not allowed is said by the mask. All functions take any leading shape ``[...]``, compute in
-the precision of the parameters (half precision in float32), and never wait for the device.
+``parameters`` are a network's outputs for an :class:`ActionSpec`: the concatenated logits of all parts, or a mean per
+number. Logits are finite; forbidden choices are given by the mask. All functions take any leading shape ``[...]``,
+compute in the precision of the parameters (half precision in float32), and do not synchronize with the device.
 """
 
 from __future__ import annotations
@@ -17,15 +17,16 @@ from worldloom.core.base.errors import InputError
 from worldloom.learn.agents.specs import ActionSpec
 
 MASKED_LOGIT = -1e30
-"""The logit of a forbidden choice: no probability in any precision, yet finite, so that 0 * log 0 and its gradient are 0."""
+"""The logit of a forbidden choice: probability 0 in any precision, but finite, so that 0 * log 0 has gradient 0."""
 
 HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 
 
 def apply_mask(logits: Tensor, mask: Tensor | None) -> Tensor:
-    """The logits ``[..., choices]`` of one part, with those that ``mask`` forbids (False) out of reach.
+    """The logits ``[..., choices]`` of one part, with MASKED_LOGIT where ``mask`` is False.
 
-    Where nothing is allowed, everything is: an agent that has left has an empty mask, and its numbers must stay finite.
+    A mask that allows nothing allows everything: an agent that has left has such a mask, and its numbers must stay
+    finite.
     """
     logits = _full(logits)
     if mask is None:
@@ -36,31 +37,31 @@ def apply_mask(logits: Tensor, mask: Tensor | None) -> Tensor:
 def log_prob_entropy(
     spec: ActionSpec, parameters: Tensor, actions: Tensor, mask: Tensor | None = None, log_std: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Log-probability ``[...]`` of the actions, and entropy ``[...]`` of their distribution, in nats, summed over the parts.
+    """Log-probability ``[...]`` and entropy ``[...]`` in nats, summed over the parts of an action.
 
     Args:
         spec: The action.
         parameters: Logits or means, ``[..., spec.parameters]``.
-        actions: What was drawn, ``[..., spec.width]``: indices, or numbers before :func:`to_env_action`.
-        mask: Which choices were allowed, bool ``[..., spec.parameters]``; categorical only.
-        log_std: Logarithm of the standard deviation, ``[width]`` or ``[..., width]``; gaussian only.
+        actions: Sampled actions ``[..., spec.width]``: indices, or numbers before :func:`to_env_action`.
+        mask: Allowed choices, bool ``[..., spec.parameters]``; categorical only.
+        log_std: Log standard deviation, ``[width]`` or ``[..., width]``; gaussian only.
     """
     if spec.kind == "gaussian":
         mean, log_std = _full(parameters), _full(_needed(log_std))
-        spread = log_std.sum(-1)
-        distance = ((actions - mean) * torch.exp(-log_std)).square().sum(-1)
-        log_prob = -0.5 * distance - spread - spec.width * HALF_LOG_TWO_PI
-        return log_prob, (spread + spec.width * (HALF_LOG_TWO_PI + 0.5)).expand_as(log_prob)
-    chosen = _split_blocks(spec, actions.long())
+        total_log_std = log_std.sum(-1)
+        squared_distance = ((actions - mean) * torch.exp(-log_std)).square().sum(-1)
+        log_prob = -0.5 * squared_distance - total_log_std - spec.width * HALF_LOG_TWO_PI
+        return log_prob, (total_log_std + spec.width * (HALF_LOG_TWO_PI + 0.5)).expand_as(log_prob)
+    indices = _split_blocks(spec, actions.long())
     log_probs, entropies = [], []
-    for scores, index in zip(_log_softmax(spec, parameters, mask), chosen, strict=True):
+    for scores, index in zip(_log_softmax(spec, parameters, mask), indices, strict=True):
         log_probs.append(_over_parts(scores.gather(-1, index.unsqueeze(-1)).squeeze(-1)))
         entropies.append(-_over_parts((scores.exp() * scores).sum(-1)))
     return _total(log_probs), _total(entropies)
 
 
 def mode(spec: ActionSpec, parameters: Tensor, mask: Tensor | None = None) -> Tensor:
-    """The likeliest action ``[..., spec.width]``, of ``spec.dtype``: the first best choice of each part, or the mean."""
+    """The most likely action ``[..., spec.width]`` of ``spec.dtype``: the first best choice per part, or the mean."""
     if spec.kind == "gaussian":
         return parameters.to(spec.dtype)
     best = [apply_mask(logits, allowed).argmax(-1) for logits, allowed in _blocks(spec, parameters, mask)]
@@ -68,15 +69,15 @@ def mode(spec: ActionSpec, parameters: Tensor, mask: Tensor | None = None) -> Te
 
 
 def to_env_action(spec: ActionSpec, actions: Tensor) -> Tensor:
-    """What the world gets for ``actions`` ``[..., spec.width]``: choices as they are, numbers in the world's units.
+    """``actions`` ``[..., spec.width]`` in the world's units; choices stay unchanged.
 
-    Numbers with two finite bounds are drawn in units where -1 and 1 are the bounds; beyond these they are clipped. Others are
-    in the world's units already, and clipped where there is one bound.
+    For numbers with two finite bounds, -1 and 1 are the bounds; beyond these they are clipped. Others are already in
+    the world's units, and clipped at a single bound.
     """
     if spec.kind == "categorical":
         return actions
-    centre, half_range, low, high = action_scale(spec, actions.device, actions.dtype).unbind(-1)
-    return torch.clamp(centre + half_range * actions, low, high)
+    center, half_range, low, high = action_scale(spec, actions.device, actions.dtype).unbind(-1)
+    return torch.clamp(center + half_range * actions, low, high)
 
 
 def policy_kl(
@@ -87,21 +88,21 @@ def policy_kl(
     old_log_std: Tensor | None = None,
     log_std: Tensor | None = None,
 ) -> Tensor:
-    """Kullback-Leibler divergence ``[...]`` of the new distribution from the old one, KL(old || new), in nats, exact."""
+    """Exact Kullback-Leibler divergence ``[...]`` KL(old || new) in nats."""
     if spec.kind == "gaussian":
-        before, after = _full(_needed(old_log_std)), _full(_needed(log_std))
-        moved = (_full(old_parameters) - _full(new_parameters)) * torch.exp(-after)
-        wider = before - after
-        return (0.5 * (torch.exp(2.0 * wider) + moved.square() - 1.0) - wider).sum(-1)
+        old_log, new_log = _full(_needed(old_log_std)), _full(_needed(log_std))
+        moved = (_full(old_parameters) - _full(new_parameters)) * torch.exp(-new_log)
+        log_ratio = old_log - new_log
+        return (0.5 * (torch.exp(2.0 * log_ratio) + moved.square() - 1.0) - log_ratio).sum(-1)
     pairs = zip(_log_softmax(spec, old_parameters, mask), _log_softmax(spec, new_parameters, mask), strict=True)
     return _total([_over_parts((old.exp() * (old - new)).sum(-1)) for old, new in pairs])
 
 
 @functools.cache
 def action_scale(spec: ActionSpec, device: torch.device, dtype: torch.dtype = torch.float32) -> Tensor:
-    """Per number of a gaussian action ``[width, 4]``: the centre, half the range, and the bounds it is clipped to.
+    """For each number of a gaussian action ``[width, 4]``: center, half range, and the bounds it is clipped to.
 
-    Made once and kept, since a CUDA graph must not copy from the host.
+    Cached, since a CUDA graph must not copy from the host.
     """
     rows = []
     for low, high in zip(spec.low, spec.high, strict=True):
@@ -112,10 +113,11 @@ def action_scale(spec: ActionSpec, device: torch.device, dtype: torch.dtype = to
 
 
 def _blocks(spec: ActionSpec, parameters: Tensor, mask: Tensor | None) -> list[tuple[Tensor, Tensor | None]]:
-    """Logits and mask as blocks ``[..., parts, choices]``: parts of one size stay together, so that most actions are one block."""
+    """Logits and mask as blocks ``[..., parts, choices]``. Parts of equal size form one block."""
     if mask is not None and mask.shape[-1] != spec.parameters:
         raise InputError(
-            f"a mask of {mask.shape[-1]} choices does not fit an action with {spec.parameters}: give one flag for each choice of each part"
+            f"a mask of {mask.shape[-1]} choices does not fit an action with {spec.parameters}: "
+            "give one flag for each choice of each part"
         )
     if len(set(spec.sizes)) == 1:
         shape = (spec.width, spec.sizes[0])
@@ -150,6 +152,7 @@ def _full(values: Tensor) -> Tensor:
 def _needed(log_std: Tensor | None) -> Tensor:
     if log_std is None:
         raise InputError(
-            "a gaussian action needs log_std, the logarithm of its standard deviation: hand in a tensor of one number per part"
+            "a gaussian action needs log_std, the logarithm of its standard deviation: "
+            "pass a tensor of one number per part"
         )
     return log_std

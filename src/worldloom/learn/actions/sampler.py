@@ -1,4 +1,4 @@
-"""The sampler: from a network's numbers to action, log-probability and entropy in one kernel."""
+"""The sampler: from network outputs to actions, log-probabilities and entropies in one kernel."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from worldloom.learn.agents.specs import ActionSpec
 from worldloom.learn.device.warp_launch import current_stream, launch, warp_device
 
 MANY_CHOICES = 128
-"""From how many choices of a part on a block of threads draws for a row on a GPU, and below it one thread: even at some 100,000 rows.
+"""Choices of a part from which a block of threads samples for a row on a GPU, and below which one thread does.
 
-It must not depend on the rows: the two kernels round differently, and a row draws the same in a batch of any size.
+It must not depend on the number of rows: the two kernels round differently, and a row draws the same in any batch.
 """
 
 
 class Sampler:
-    """Draws actions for ``rows`` agents, the same on every call with the same key.
+    """Samples actions for ``rows`` agents from a counter-based random generator.
 
-    Each draw is keyed by (seed, row, tick, stream, part): row k draws the same numbers in a batch of any size, and ranks that
-    hold different rows of one batch draw what a single rank would. The tick is a tensor on the device, so that a recorded CUDA
-    graph draws anew on every replay.
+    Each draw is keyed by (seed, row, tick, stream, part): a row draws the same numbers in a batch of any size, and
+    several ranks draw what a single rank would. The tick is a tensor on the device, so that a CUDA graph draws new
+    numbers on every replay.
     """
 
     def __init__(
@@ -40,38 +40,39 @@ class Sampler:
 
         Args:
             spec: The action.
-            rows: How many agents act, N.
-            device: Where the tensors are.
+            rows: Number of agents, N.
+            device: Device of the tensors.
             seed: Seed of the draws, 0 up to 2**64 - 1.
-            first_row: Id of row 0 among the rows of all ranks.
-            stream: Tells samplers with the same seed and rows apart.
+            first_row: Global index of row 0 among all ranks.
+            stream: Separates samplers with the same seed and rows.
         """
         if rows < 1 or first_row < 0 or first_row + rows > 2**31:
             raise InputError(
-                f"{rows} rows from {first_row} on cannot be numbered: there must be at least one, and ids stay between 0 and 2**31 - 1"
+                f"{rows} rows from {first_row} on cannot be numbered: "
+                "there must be at least one, and ids are between 0 and 2**31 - 1"
             )
         if not 0 <= seed < 2**64:
-            raise InputError(f"the seed {seed} is outside 0 to 2**64 - 1: take one within")
+            raise InputError(f"the seed {seed} is outside 0 to 2**64 - 1: use another")
         self.spec, self.rows = spec, rows
         folded = int(fold_seed(np.array([seed], np.uint64))[0])
         self._key = torch.tensor([0, folded, first_row, stream], dtype=torch.int64, device=device)
         self.device = self._key.device
         self._together = self.device.type == "cuda" and max(spec.sizes, default=0) >= MANY_CHOICES
         self._starts = torch.tensor([0, *itertools.accumulate(spec.sizes)], dtype=torch.int32, device=device)
-        # Tensors that stay are handed over once: on the CPU this costs as much as drawing for some rows.
-        self._key_handed = wp.from_torch(self._key, return_ctype=True)
+        # Constant arguments are converted once: on the CPU this costs as much as sampling a few rows.
+        self._key_argument = wp.from_torch(self._key, return_ctype=True)
         if spec.kind == "categorical":
-            self._fixed_handed = wp.from_torch(self._starts, return_ctype=True)
+            self._fixed_argument = wp.from_torch(self._starts, return_ctype=True)
         else:
-            self._fixed_handed = wp.from_torch(action_scale(spec, device), dtype=wp.vec4f, return_ctype=True)
+            self._fixed_argument = wp.from_torch(action_scale(spec, device), dtype=wp.vec4f, return_ctype=True)
 
     @property
     def tick(self) -> Tensor:
-        """The count of draws so far, int64 ``[1]`` on the device: save it, and restore it with ``copy_``."""
+        """Number of draws, int64 ``[1]`` on the device. Save it, and restore it with ``copy_``."""
         return self._key[:1]
 
     def advance(self, count: int = 1) -> None:
-        """Count ``count`` draws on the device, so that the next ones are new."""
+        """Add ``count`` to the tick, so that the next draws are new."""
         self.tick.add_(count)
 
     def sample(
@@ -86,25 +87,26 @@ class Sampler:
         world_action: Tensor | None = None,
         offset: int = 0,
     ) -> None:
-        """Draw an action for each row, in one launch; outputs may be slices of a storage or a world's own column.
+        """Sample an action for each row, in one launch. Outputs may be slices of a storage or a world's own column.
 
-        A forbidden choice is never drawn. A row that may choose nothing may choose anything. Should a network give
-        nothing but NaN, the choice is still one of the allowed, and its log-probability NaN.
+        A forbidden choice is never drawn. A mask that allows nothing allows everything. If all logits are NaN, the
+        choice is still an allowed one, and its log-probability is NaN.
 
         Args:
             parameters: Logits or means, ``[N, spec.parameters]``, of any floating type.
             action: Written: the action, ``[N, width]`` of ``spec.dtype``.
             log_prob: Written: its log-probability in nats, summed over the parts, float32 ``[N]``.
-            entropy: Written: the entropy of its distribution in nats, summed over the parts, float32 ``[N]``.
-            mask: Which choices are allowed, bool ``[N, spec.parameters]``; categorical only.
-            log_std: Logarithm of the standard deviation, ``[width]`` or ``[N, width]``; gaussian only, and needed there.
-            world_action: Written too, if given: what the world gets (see :func:`~worldloom.learn.actions.distributions.to_world`), like ``action``.
-            offset: Added to the tick: the step within a recorded roll-out, after which :meth:`advance` counts them all.
+            entropy: Written: the entropy in nats, summed over the parts, float32 ``[N]``.
+            mask: Allowed choices, bool ``[N, spec.parameters]``; categorical only.
+            log_std: Log standard deviation, ``[width]`` or ``[N, width]``; required for gaussian actions.
+            world_action: Written where given: the action in the world's units, see
+                :func:`~worldloom.learn.actions.distributions.to_env_action`; shape and type as ``action``.
+            offset: Added to the tick: the step within a captured rollout, which :meth:`advance` counts as a whole.
         """
-        numbers = (
+        inputs = (
             self._logits_and_mask(parameters, mask)
             if self.spec.kind == "categorical"
-            else self._means_and_spread(parameters, log_std)
+            else self._means_and_log_std(parameters, log_std)
         )
         shape = (self.rows, self.spec.width)
         self._check("action", action, shape, self.spec.dtype)
@@ -112,7 +114,7 @@ class Sampler:
         self._check("entropy", entropy, shape[:1], torch.float32)
         if world_action is not None:
             self._check("world_action", world_action, shape, self.spec.dtype)
-        arguments = (*numbers, self._fixed_handed, self._key_handed, offset, action, world_action, log_prob, entropy)
+        arguments = (*inputs, self._fixed_argument, self._key_argument, offset, action, world_action, log_prob, entropy)
         if self._together:
             _launch_blocks(draw_choices_together, self.rows, arguments, self.device)
         else:
@@ -126,11 +128,12 @@ class Sampler:
             self._check("mask", mask, shape, torch.bool)
         return logits, mask
 
-    def _means_and_spread(self, parameters: Tensor, log_std: Tensor | None) -> tuple[Tensor, Tensor]:
+    def _means_and_log_std(self, parameters: Tensor, log_std: Tensor | None) -> tuple[Tensor, Tensor]:
         shape = (self.rows, self.spec.width)
         if log_std is None or log_std.shape not in (shape, shape[1:]):
             raise InputError(
-                f"a gaussian action needs log_std, the logarithm of its standard deviation: hand in {shape[1]} numbers, for all rows or for each"
+                "a gaussian action needs log_std, the logarithm of its standard deviation: "
+                f"pass {shape[1]} numbers, for all rows or for each"
             )
         means = parameters.detach().float()
         self._check("parameters", means, shape, torch.float32)
@@ -138,19 +141,20 @@ class Sampler:
 
     def _check(self, name: str, tensor: Tensor, shape: tuple[int, ...], dtype: torch.dtype) -> None:
         if tensor.shape != shape or tensor.dtype != dtype or tensor.device != self.device:
-            found = f"{tensor.dtype} of shape {tuple(tensor.shape)} on {tensor.device}"
+            actual = f"{tensor.dtype} of shape {tuple(tensor.shape)} on {tensor.device}"
             raise InputError(
-                f"{name} is {found}, and the sampler needs {dtype} of shape {shape} on {self.device}: hand in such a tensor"
+                f"{name} is {actual}, and the sampler needs {dtype} of shape {shape} on {self.device}: "
+                "pass such a tensor"
             )
 
 
 def _launch_blocks(kernel: wp.Kernel, rows: int, arguments: Sequence[Any], device: torch.device) -> None:
     """As :func:`launch`, with a block of threads for each row."""
-    handed = [wp.from_torch(a, return_ctype=True) if isinstance(a, Tensor) else a for a in arguments]
+    inputs = [wp.from_torch(a, return_ctype=True) if isinstance(a, Tensor) else a for a in arguments]
     wp.launch(
         kernel,
         dim=(rows, LANES),
-        inputs=handed,
+        inputs=inputs,
         device=warp_device(device),
         stream=current_stream(device),
         block_dim=LANES,

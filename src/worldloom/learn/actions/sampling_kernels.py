@@ -1,12 +1,9 @@
-"""The kernels of the sampler: choices by inverting their distribution function, numbers by Box and Muller.
+# mypy: ignore-errors
+"""Kernels of the sampler: choices by inverse transform sampling, numbers by the Box-Muller transform.
 
-Choices have two kernels with the same arguments and, up to rounding, the same results: one thread for a row, and a block of threads
-for a row, which on a GPU is many times faster where there are many choices.
+Choices have two kernels with the same arguments and, up to rounding, the same results: one thread per row, and a block
+of threads per row, which is many times faster on a GPU for many choices.
 """
-
-# Functions that Warp compiles: their annotations and tiles are Warp's, not Python's.
-# mypy: disable-error-code="valid-type,index,misc,no-any-return,no-untyped-def"
-# mypy: disallow-untyped-decorators=False, disallow-untyped-defs=False, disallow-incomplete-defs=False
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ import warp as wp
 from worldloom.core.kernels.random import philox
 
 LANES = 32
-"""Threads of a block that draws for a row."""
+"""Threads of a block that samples for a row."""
 
 UNIT = wp.constant(wp.float32(2.0**-24))
 TWO_PI = wp.constant(wp.float32(2.0 * np.pi))
@@ -26,9 +23,9 @@ LOWEST = wp.constant(wp.float32(np.finfo(np.float32).min))
 
 @wp.func
 def random_words(key: wp.array(dtype=wp.int64), offset: wp.int64, row: wp.int32, block: wp.int32):
-    """Four random words. ``key`` holds the tick, the seed, the id of row 0 and the stream.
+    """Four random words. ``key`` holds the tick, the seed, the index of row 0 and the stream.
 
-    Where the key of a world's numbers has the episode, counted up from 0, this has a number counted down from -1: they never meet.
+    Worlds use the episode, counted up from 0, in place of ``~high``, counted down from -1: the two never coincide.
     """
     tick = key[0] + offset
     high = wp.uint32(tick >> wp.int64(32))
@@ -44,17 +41,12 @@ def random_words(key: wp.array(dtype=wp.int64), offset: wp.int64, row: wp.int32,
 
 @wp.kernel(enable_backward=False)
 def draw_choices(
-    logits: wp.array2d(dtype=wp.float32),
-    mask: wp.array2d(dtype=wp.bool),
-    starts: wp.array(dtype=wp.int32),
-    key: wp.array(dtype=wp.int64),
-    offset: wp.int64,
-    action: wp.array2d(dtype=wp.int32),
-    world_action: wp.array2d(dtype=wp.int32),
-    log_prob: wp.array(dtype=wp.float32),
+    logits: wp.array2d(dtype=wp.float32), mask: wp.array2d(dtype=wp.bool), starts: wp.array(dtype=wp.int32),
+    key: wp.array(dtype=wp.int64), offset: wp.int64, action: wp.array2d(dtype=wp.int32),
+    world_action: wp.array2d(dtype=wp.int32), log_prob: wp.array(dtype=wp.float32),
     entropy: wp.array(dtype=wp.float32),
-):
-    """Draw each part by inverting its distribution function at one uniform number."""
+):  # fmt: skip
+    """Sample each part by inverting its distribution function at one uniform number."""
     row = wp.tid()
     words = random_words(key, offset, row, 0)
     sum_log_prob = wp.float32(0.0)
@@ -79,7 +71,7 @@ def draw_choices(
             if not masked or mask[row, choice]:
                 top = wp.max(top, logits[row, choice])
 
-        # Choices without weight are passed over, so that logits of minus infinity make no NaN here either.
+        # Choices of weight 0 are skipped, so that logits of minus infinity do not produce NaN.
         total = wp.float32(0.0)
         moment = wp.float32(0.0)
         for choice in range(start, stop):
@@ -90,7 +82,8 @@ def draw_choices(
                     total += weight
                     moment += weight * below
 
-        # The running sum repeats the one above, so it passes the target, unless rounding lifted that to the total: then the last one stays.
+        # The running sum repeats the one above, so it passes the target, unless rounding lifted the target to the
+        # total: then the last choice is taken.
         target = wp.float32(words[part % 4] >> wp.uint32(8)) * UNIT * total
         running = wp.float32(0.0)
         for choice in range(start, stop):
@@ -114,17 +107,12 @@ def draw_choices(
 
 @wp.kernel(enable_backward=False, module="unique")
 def draw_choices_together(
-    logits: wp.array2d(dtype=wp.float32),
-    mask: wp.array2d(dtype=wp.bool),
-    starts: wp.array(dtype=wp.int32),
-    key: wp.array(dtype=wp.int64),
-    offset: wp.int64,
-    action: wp.array2d(dtype=wp.int32),
-    world_action: wp.array2d(dtype=wp.int32),
-    log_prob: wp.array(dtype=wp.float32),
+    logits: wp.array2d(dtype=wp.float32), mask: wp.array2d(dtype=wp.bool), starts: wp.array(dtype=wp.int32),
+    key: wp.array(dtype=wp.int64), offset: wp.int64, action: wp.array2d(dtype=wp.int32),
+    world_action: wp.array2d(dtype=wp.int32), log_prob: wp.array(dtype=wp.float32),
     entropy: wp.array(dtype=wp.float32),
-):
-    """Draw as :func:`draw_choices` does, each lane of a row's block taking a stretch of neighbouring choices."""
+):  # fmt: skip
+    """As :func:`draw_choices`; each lane of a row's block handles a range of adjacent choices."""
     row, lane = wp.tid()
     lanes = wp.block_dim()
     words = random_words(key, offset, row, 0)
@@ -170,7 +158,8 @@ def draw_choices_together(
         total = reached[lanes - 1]
         moment = wp.tile_sum(wp.tile(moments))[0]
 
-        # One lane draws: the first that passes the target; where rounding hid it, the last with any weight; with NaN, the first that may.
+        # One lane draws: the first that passes the target; where rounding prevents that, the last with any weight; with
+        # NaN, the first with an allowed choice.
         target = wp.float32(words[part % 4] >> wp.uint32(8)) * UNIT * total
         rank = wp.int32(3 * lanes)
         if weights > 0.0:
@@ -204,17 +193,12 @@ def draw_choices_together(
 
 @wp.kernel(enable_backward=False)
 def draw_numbers(
-    means: wp.array2d(dtype=wp.float32),
-    log_std: wp.array2d(dtype=wp.float32),
-    scale: wp.array(dtype=wp.vec4f),
-    key: wp.array(dtype=wp.int64),
-    offset: wp.int64,
-    action: wp.array2d(dtype=wp.float32),
-    world_action: wp.array2d(dtype=wp.float32),
-    log_prob: wp.array(dtype=wp.float32),
+    means: wp.array2d(dtype=wp.float32), log_std: wp.array2d(dtype=wp.float32), scale: wp.array(dtype=wp.vec4f),
+    key: wp.array(dtype=wp.int64), offset: wp.int64, action: wp.array2d(dtype=wp.float32),
+    world_action: wp.array2d(dtype=wp.float32), log_prob: wp.array(dtype=wp.float32),
     entropy: wp.array(dtype=wp.float32),
-):
-    """Draw each number by Box and Muller; one block of random words makes four of them."""
+):  # fmt: skip
+    """Sample each number by the Box-Muller transform; one block of random words yields four of them."""
     row = wp.tid()
     words = random_words(key, offset, row, 0)
     sum_log_prob = wp.float32(0.0)
@@ -240,7 +224,7 @@ def draw_numbers(
                 moved = fit[3]
             world_action[row, part] = moved
 
-        # From the rounded action, as whoever is handed the action would compute it.
+        # From the rounded action, so that it can be recomputed from the stored action.
         distance = (value - mean) * wp.exp(-spread)
         sum_log_prob += -0.5 * distance * distance - spread - HALF_LOG_TWO_PI
         sum_entropy += spread + HALF_LOG_TWO_PI + 0.5

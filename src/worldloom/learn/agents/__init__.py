@@ -1,1 +1,4 @@
-"""Which agents a policy controls and what they observe and do: specs, agent groups, their text form. Imports core only."""
+"""Which agents a policy controls, and what they observe and do: specs, agent groups, policy groups.
+
+Imports core and ``config``.
+"""

@@ -1,4 +1,4 @@
-"""What a policy sees and does: shapes and kinds of its observations and of its action."""
+"""Shapes and types of a policy's observations and action."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class ObservationSpec:
     """One component of an observation.
 
     Attributes:
-        shape: The shape of one agent's value.
-        dtype: The type of its numbers.
-        choices: For observations that are choices, how many there are for each number, flattened; empty for plain numbers.
+        shape: Shape of one agent's value.
+        dtype: Element type.
+        choices: For discrete observations, the number of choices of each element, flattened; empty for others.
     """
 
     shape: tuple[int, ...]
@@ -27,12 +27,12 @@ class ObservationSpec:
 
     @property
     def is_image(self) -> bool:
-        """Whether it is a picture: three dimensions, of any type."""
+        """Whether it is an image: three dimensions, of any type."""
         return len(self.shape) == 3 and not self.choices
 
     @property
     def features(self) -> int:
-        """How many numbers a network gets for it: one per number, or one per choice."""
+        """Network inputs: one per element, or one per choice."""
         return sum(self.choices) if self.choices else math.prod(self.shape)
 
 
@@ -41,9 +41,9 @@ class ActionSpec:
     """An action: one or several choices (``categorical``), or real numbers (``gaussian``).
 
     Attributes:
-        kind: How it is drawn.
-        sizes: How many choices each part of a categorical action has.
-        low, high: Bounds of each number of a gaussian action; infinite where there are none.
+        kind: Its distribution.
+        sizes: Number of choices of each part of a categorical action.
+        low, high: Bounds of each number of a gaussian action; infinite for none.
     """
 
     kind: Literal["categorical", "gaussian"]
@@ -55,17 +55,18 @@ class ActionSpec:
         parts = self.sizes if self.kind == "categorical" else self.low
         if not parts or len(self.low) != len(self.high):
             raise InputError(
-                f"a {self.kind} action needs {'sizes' if self.kind == 'categorical' else 'as many lower as upper bounds'}, one for each part"
+                f"a {self.kind} action needs "
+                f"{'sizes' if self.kind == 'categorical' else 'as many lower as upper bounds'}, one for each part"
             )
 
     @property
     def width(self) -> int:
-        """How many numbers one action has."""
+        """Elements of one action."""
         return len(self.sizes) if self.kind == "categorical" else len(self.low)
 
     @property
     def parameters(self) -> int:
-        """How many numbers a network gives for it: a logit per choice, or a mean per number."""
+        """Network outputs: a logit per choice, or a mean per number."""
         return sum(self.sizes) if self.kind == "categorical" else len(self.low)
 
     @property
@@ -75,7 +76,7 @@ class ActionSpec:
 
 @dataclass(frozen=True)
 class PolicySpec:
-    """What a policy has to fit: its observations by name, and its action."""
+    """The observations of a policy by name, and its action."""
 
     observations: dict[str, ObservationSpec]
     action: ActionSpec

@@ -1,1 +1,13 @@
-"""PPO, A2C, V-trace and DQN, their learners, and the registry of algorithms by name. Imports everything below."""
+"""PPO, A2C, V-trace and DQN, their learners, and the registry of algorithms by name.
+
+Imports every folder below: all but ``runs`` and ``play``.
+"""
+
+from typing import TYPE_CHECKING
+
+from worldloom.core.base.deprecated_paths import forward_names
+
+if not TYPE_CHECKING:
+    __getattr__ = forward_names(
+        __name__, "worldloom.learn.algorithms.registry", "ALGORITHMS", "algorithm", "config_from_dict", "config_to_dict"
+    )

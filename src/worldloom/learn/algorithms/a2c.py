@@ -1,4 +1,4 @@
-"""A2C: advantage actor-critic with N-step returns; one step of the optimiser per roll-out."""
+"""A2C: advantage actor-critic with n-step returns; one optimizer step per rollout."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import torch
 from worldloom.core.base.errors import InputError
 from worldloom.learn.actions.distributions import log_prob_entropy
 from worldloom.learn.algorithms.learner import Learner
-from worldloom.learn.algorithms.on_policy import OnPolicyTrainer, explained_variance
+from worldloom.learn.algorithms.on_policy import OnPolicyTrainer
 from worldloom.learn.config.train_config import RolloutConfig
 from worldloom.learn.distributed.weighted_mean import WeightedMean
 from worldloom.learn.losses.advantages import n_step_returns
-from worldloom.learn.losses.policy_loss_kernels import loss_gradients, loss_weights
+from worldloom.learn.losses.policy_loss import loss_gradients, loss_weights
 from worldloom.learn.rollout.storage import RolloutBatch, Storage
 
 MAX_OP_ELEMENTS = 1 << 29
-"""On a GPU: about how many numbers of one layer are kept at a time for the way back."""
+"""On a GPU: about how many activations of one layer are kept at a time for the backward pass."""
 
 
 @dataclass(frozen=True)
@@ -25,19 +25,20 @@ class A2CConfig(RolloutConfig):
     """Settings of A2C."""
 
     num_steps: int = 16
-    """Steps that every world takes between two updates."""
+    """Rollout length: steps of every world between two updates."""
     learning_rate: float = 1e-3
-    """Step size of the optimiser at the start."""
+    """Initial learning rate."""
     n_steps: int = 0
-    """Rewards that a return counts before it trusts the value; 0 for all up to the end of the roll-out."""
+    """Number of rewards n of an n-step return; 0 for all up to the end of the rollout."""
     normalize_advantages: bool = False
-    """Bring the advantages to mean 0 and spread 1."""
+    """Standardize the advantages to mean 0 and standard deviation 1."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.schedule == "kl":
             raise InputError(
-                "A2C moves its policy once per roll-out and has no divergence to follow: use schedule constant or linear"
+                "A2C takes one optimizer step per rollout, so schedule kl has no KL divergence to follow: "
+                "use schedule constant or linear"
             )
         if not 0 <= self.n_steps <= self.num_steps:
             raise InputError(f"n_steps must lie between 0 and num_steps ({self.num_steps}), not be {self.n_steps}")
@@ -46,28 +47,28 @@ class A2CConfig(RolloutConfig):
 class A2C(OnPolicyTrainer):
     """Trains policies with A2C: ``A2C("CartPole-v1", A2CConfig()).learn(1_000_000)``."""
 
-    settings = A2CConfig
+    config_class = A2CConfig
     metric_names = ("loss/policy", "loss/value", "loss/entropy", "update/gradient_norm", "update/explained_variance")
 
     def update(self, learner: Learner, gathered: Storage) -> None:
-        config, kept, policy = learner.config, gathered, learner.policy
+        config, policy = learner.config, learner.policy
         assert isinstance(config, A2CConfig)
         returns = n_step_returns(
-            kept.rewards, kept.values, kept.dones, config.gamma, config.n_steps or config.num_steps
+            gathered.rewards, gathered.values, gathered.dones, config.gamma, config.n_steps or config.num_steps
         )
-        batch = kept.all_steps(returns - kept.values[:-1], returns)
+        batch = gathered.all_steps(returns - gathered.values[:-1], returns)
         mean = WeightedMean(batch.weights, learner.ranks)
         if config.normalize_advantages:
             batch = replace(batch, advantages=mean.standardize(batch.advantages))
         in_parts = learner.device.type == "cuda" and not policy.recurrent
         losses = self._step_in_parts(learner, batch, mean) if in_parts else self._step(learner, batch, mean)
-        explained = explained_variance(batch.values, batch.returns, mean)
+        explained = mean.explained_variance(batch.values, batch.returns)
         learner.metrics.copy_(torch.cat([losses, torch.stack([learner.optimizer.gradient_norm, explained])]))
 
     def _step(self, learner: Learner, batch: RolloutBatch, mean: WeightedMean) -> torch.Tensor:
-        """Learn from a roll-out. Returns policy loss, value loss and entropy."""
+        """One optimizer step. Returns policy loss, value loss and entropy."""
         config, policy = learner.config, learner.policy
-        with learner.actor.autocast():
+        with learner.autocast():
             parameters, values = batch.evaluate(policy)
             log_probs, entropies = log_prob_entropy(
                 policy.spec.action, parameters, batch.actions, batch.masks, policy.log_std
@@ -79,24 +80,24 @@ class A2C(OnPolicyTrainer):
         return torch.stack([policy_loss, value_loss, entropy]).detach()
 
     def _step_in_parts(self, learner: Learner, batch: RolloutBatch, mean: WeightedMean) -> torch.Tensor:
-        """The same with the loss and its slopes as one kernel, on as many samples at a time as leave room for what the network remembers of them."""
+        """The same with one kernel for the loss and its gradients, in parts whose activations fit into memory."""
         config, policy, optimizer = learner.config, learner.policy, learner.optimizer
-        settings = loss_weights(0.0, 0.0, config.value_weight, config.entropy_weight)
+        weights = loss_weights(0.0, 0.0, config.value_weight, config.entropy_weight)
         samples = len(batch.values)
         count = mean.count if mean.count is not None else torch.full((), float(samples), device=learner.device)
-        most = max(1, MAX_OP_ELEMENTS // policy.width)
+        part_size = max(1, MAX_OP_ELEMENTS // policy.width)
         losses = torch.zeros(3, device=learner.device)
         optimizer.gradient.zero_()
-        for start in range(0, samples, most):
-            part = batch.part(start, start + most)
-            with learner.actor.autocast():
+        for start in range(0, samples, part_size):
+            part = batch.part(start, start + part_size)
+            with learner.autocast():
                 parameters, values = part.evaluate(policy)
-            places = torch.arange(len(values), device=learner.device)
+            indices = torch.arange(len(values), device=learner.device)
             gradients = loss_gradients(
                 policy.spec.action,
-                settings,
+                weights,
                 part,
-                places,
+                indices,
                 part.advantages,
                 parameters,
                 values,

@@ -1,26 +1,22 @@
-"""A2C with V-trace: many small updates from a large set of worlds, each from one batch of them and its last N steps.
+"""A2C with V-trace: many small updates, each from a part of the worlds.
 
-All worlds take ``steps_per_update`` steps; then one of ``batches`` groups of worlds, in turn, is learned from, with the last ``num_steps``
-steps of each. Most of those were taken by earlier policies, which V-trace corrects for.
+All worlds take ``steps_per_update`` steps. Then the policy is updated from the last ``num_steps`` steps of one of
+``batches`` groups of worlds, in turn. Most of these steps were taken by earlier policies, which V-trace corrects for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import torch
-from torch import nn
 
 from worldloom.core.base.errors import InputError
 from worldloom.learn.actions.distributions import log_prob_entropy
-from worldloom.learn.algorithms.learner import Learner, PolicyGroup
-from worldloom.learn.algorithms.on_policy import OnPolicyTrainer, explained_variance
+from worldloom.learn.algorithms.learner import Learner
+from worldloom.learn.algorithms.on_policy import OnPolicyTrainer
 from worldloom.learn.config.train_config import RolloutConfig
 from worldloom.learn.config.validation import require_not_negative
 from worldloom.learn.device.gather import index_select
-from worldloom.learn.distributed.ranks import Ranks
 from worldloom.learn.distributed.weighted_mean import WeightedMean
 from worldloom.learn.losses.vtrace_targets import vtrace
 from worldloom.learn.rollout.rollout_actor import roll_out
@@ -34,26 +30,26 @@ class VTraceConfig(RolloutConfig):
     """Settings of A2C with V-trace."""
 
     num_steps: int = 20
-    """Last steps of each world that an update learns from."""
+    """Window length: the last steps of each world that an update uses."""
     learning_rate: float = 1e-3
-    """Step size of the optimiser at the start."""
+    """Initial learning rate."""
     batches: int = 4
-    """Groups that the worlds are divided into; each update learns from one of them."""
+    """Batches that the worlds are divided into; each update uses one of them."""
     steps_per_update: int = 5
-    """Steps that every world takes between two updates."""
+    """Steps of every world between two updates."""
     rho_clip: float = 1.0
-    """The most that a correction counts in the advantage of a step."""
+    """Clip of the importance weight rho in TD errors (rho-bar)."""
     c_clip: float = 1.0
-    """The most that a correction counts in what later steps pass on to earlier ones."""
+    """Clip of the trace weight c (c-bar); at most rho_clip."""
     lam: float = 1.0
-    """How much later steps pass on to earlier ones."""
+    """Lambda: decay of the traces, 0 to 1."""
     save_window: bool = True
-    """Save the last steps of all worlds with every checkpoint. Without them a training that goes on later first takes new ones."""
+    """Save the window of all worlds with every checkpoint. Without it a resumed training first fills a new one."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.schedule == "kl":
-            raise InputError("V-trace has no divergence to follow: use schedule constant or linear")
+            raise InputError("schedule kl does not apply to V-trace: use schedule constant or linear")
         if not 1 <= self.steps_per_update <= self.num_steps:
             raise InputError(
                 f"steps_per_update must lie between 1 and num_steps ({self.num_steps}), not be {self.steps_per_update}"
@@ -69,13 +65,13 @@ class VTraceConfig(RolloutConfig):
 
 @dataclass(frozen=True)
 class VTraceBatch:
-    """What an update learns from.
+    """What one update uses.
 
     Attributes:
-        batch: The steps of some rows, in order; its returns are their rewards.
-        dones: Where their episodes ended, shape (steps, rows).
-        last: What they see after the last step, by component.
-        state: The policy's memory then, shape (rows, state_size).
+        batch: The steps of some rows, in order. Its returns hold the rewards.
+        dones: Whether an episode ended, shape (steps, rows).
+        last: Observations after the last step, by component.
+        state: The recurrent state after the last step, shape (rows, state_size).
     """
 
     batch: RolloutBatch
@@ -88,7 +84,7 @@ class VTrace(OnPolicyTrainer):
     """Trains policies with A2C and V-trace: ``VTrace("CartPole-v1", VTraceConfig()).learn(1_000_000)``."""
 
     config: VTraceConfig
-    settings = VTraceConfig
+    config_class = VTraceConfig
     metric_names = (
         "loss/policy",
         "loss/value",
@@ -98,18 +94,10 @@ class VTrace(OnPolicyTrainer):
         "update/explained_variance",
     )
 
-    def __init__(
-        self,
-        env: Any,
-        config: VTraceConfig | None = None,
-        *,
-        network: nn.Module | None = None,
-        policy_groups: Mapping[str, PolicyGroup] | None = None,
-        ranks: Ranks | None = None,
-    ) -> None:
-        super().__init__(env, config, network=network, policy_groups=policy_groups, ranks=ranks)
+    def _setup(self) -> None:
+        super()._setup()
         self.turn = torch.zeros((), dtype=torch.int64, device=self.device)
-        """Updates done: whose turn it is."""
+        """Updates done. It selects the batch of worlds of the next update."""
         for learner in self.learners.values():
             learner.actor.storage.invalidate_all()
 
@@ -117,7 +105,8 @@ class VTrace(OnPolicyTrainer):
         batches = _config(learner).batches
         if self.simulation.num_worlds % batches:
             raise InputError(
-                f"{self.simulation.num_worlds} worlds cannot be divided into {batches} equal batches: change num_envs or batches"
+                f"{self.simulation.num_worlds} worlds cannot be divided into {batches} equal batches: "
+                "change num_envs or batches"
             )
 
     def minibatch_samples(self, learner: Learner) -> int:
@@ -145,13 +134,15 @@ class VTrace(OnPolicyTrainer):
         self.turn += 1
 
     def training_batch(self, learner: Learner) -> VTraceBatch:
-        config, kept, agents = _config(learner), learner.actor.storage, learner.agent_group.agents
-        worlds = torch.arange(0, kept.rows // agents, config.batches, device=self.device) + self.turn % config.batches
+        config, storage, agents = _config(learner), learner.actor.storage, learner.agent_group.agents
+        worlds = (
+            torch.arange(0, storage.rows // agents, config.batches, device=self.device) + self.turn % config.batches
+        )
         rows = (worlds[:, None] * agents + torch.arange(agents, device=self.device)).flatten()
         last = {k: index_select(v, 0, rows) for k, v in learner.agent_group.observations().items()}
         return VTraceBatch(
-            kept.gather_rows(rows, kept.rewards, kept.rewards),
-            kept.dones.index_select(1, rows),
+            storage.gather_rows(rows, storage.rewards, storage.rewards),
+            storage.dones.index_select(1, rows),
             last,
             learner.actor.state.index_select(0, rows),
         )
@@ -159,19 +150,19 @@ class VTrace(OnPolicyTrainer):
     def update(self, learner: Learner, gathered: VTraceBatch) -> None:
         config, policy, batch, dones = _config(learner), learner.policy, gathered.batch, gathered.dones
         mean = WeightedMean(batch.weights, learner.ranks)
-        with learner.actor.autocast():
-            parameters, values = policy.sequence(batch.observations, batch.state, batch.resets)
+        with learner.autocast():
+            parameters, values = batch.evaluate(policy)
             log_probs, entropies = log_prob_entropy(
                 policy.spec.action, parameters, batch.actions, batch.masks, policy.log_std
             )
             with torch.no_grad():
                 bootstrap = policy.value(gathered.last, gathered.state)
-        known = torch.cat([values.detach(), bootstrap[None]])
+        bootstrapped = torch.cat([values.detach(), bootstrap[None]])
         targets, advantages = vtrace(
             batch.log_probs,
             log_probs.detach(),
             batch.returns,
-            known,
+            bootstrapped,
             dones,
             config.gamma,
             rho_clip=config.rho_clip,
@@ -184,7 +175,7 @@ class VTrace(OnPolicyTrainer):
         learner.optimizer.step(policy_loss + config.value_weight * value_loss - config.entropy_weight * entropy)
         with torch.no_grad():
             divergence = mean(batch.log_probs - log_probs)
-        explained = explained_variance(values, targets, mean)
+        explained = mean.explained_variance(values, targets)
         learner.metrics.copy_(
             torch.stack(
                 [policy_loss, value_loss, entropy, divergence, learner.optimizer.gradient_norm, explained]
@@ -192,21 +183,21 @@ class VTrace(OnPolicyTrainer):
         )
 
     def tensors(self) -> Tensors:
-        found = {**super().tensors(), "turn": self.turn}
+        state = {**super().tensors(), "turn": self.turn}
         if self.ranks.is_single and self.config.save_window:
             for name, learner in self.learners.items():
-                found |= {f"window/{name}/{key}": tensor for key, tensor in learner.actor.storage.tensors().items()}
-        return found
+                state |= {f"window/{name}/{key}": tensor for key, tensor in learner.actor.storage.tensors().items()}
+        return state
 
     def load_tensors(self, tensors: Tensors) -> None:
         super().load_tensors({k: v for k, v in tensors.items() if k != "turn" and not k.startswith("window/")})
         load_checked(
             "training", {"turn": self.turn}, {k: v for k, v in tensors.items() if k == "turn"}, {"turn": COUNTER_RANGE}
         )
-        kept = self.ranks.is_single and any(k.startswith("window/") for k in tensors)
+        has_window = self.ranks.is_single and any(k.startswith("window/") for k in tensors)
         for name, learner in self.learners.items():
             window = learner.actor.storage
-            if not kept:
+            if not has_window:
                 window.invalidate_all()
                 continue
             prefix = f"window/{name}/"

@@ -1,4 +1,4 @@
-"""JSON from files that may have been altered: parsed within limits, and checked value by value."""
+"""JSON from untrusted files: parsed within limits, and checked value by value."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import Any
 from worldloom.core.base.files import read_file
 
 MAX_FILE_BYTES = 64 << 20
-"""Bytes of a JSON file that is read whole; those of a run have a few thousand."""
+"""Maximum size of a JSON file. Those of a run have a few thousand bytes."""
 MAX_DEPTH = 32
-"""Lists and objects within each other. What walks through the values recursively needs not fear more."""
+"""Maximum nesting of lists and objects, so that recursive code is safe."""
 MAX_COUNT = 2**62
-"""Counters are smaller; larger ones would overflow int64 while a training counts on."""
+"""Upper bound of counters. Larger ones could overflow int64 during training."""
 
 
 def read_json(file: Path) -> Any:
-    """What a JSON file holds. OSError where it cannot be read, ValueError where it is no JSON, or nested too deeply."""
+    """The value of a JSON file. OSError where it cannot be read, ValueError for invalid or too deeply nested JSON."""
     return parse_json(read_file(file, MAX_FILE_BYTES))
 
 
 def parse_json(data: bytes) -> Any:
-    """The value of a JSON text in UTF-8; ValueError where it is none, or nested more than DEEPEST deep."""
+    """The value of a JSON text in UTF-8; ValueError for invalid JSON, or nesting deeper than MAX_DEPTH."""
     try:
         value = json.loads(data.decode("utf-8"))
     except RecursionError:
@@ -31,7 +31,7 @@ def parse_json(data: bytes) -> Any:
         raise ValueError(f"byte {error.start} is not UTF-8") from None
     except json.JSONDecodeError:
         raise
-    except ValueError:  # Python's own limit
+    except ValueError:  # Python's limit of digits
         raise ValueError("a number has thousands of digits") from None
     level = [value]
     for _ in range(MAX_DEPTH):
@@ -47,14 +47,14 @@ def parse_json(data: bytes) -> Any:
 
 
 def is_count(value: Any) -> bool:
-    """Whether ``value`` is a whole number from 0 that a counter can hold."""
+    """Whether ``value`` is an integer from 0 up to MAX_COUNT - 1."""
     return type(value) is int and 0 <= value < MAX_COUNT
 
 
 def as_float(value: Any) -> float:
-    """``value``, a number, as a float; ValueError where it is none. Infinities and NaN are floats."""
+    """``value`` as a float; ValueError where it is not a number. Infinities and NaN are floats."""
     if type(value) not in (int, float):
-        raise ValueError(f"{short_repr(value)} is no number")
+        raise ValueError(f"{short_repr(value)} is not a number")
     try:
         return float(value)
     except OverflowError:
@@ -62,13 +62,13 @@ def as_float(value: Any) -> float:
 
 
 def short_repr(value: Any) -> str:
-    """``value`` as Python writes it, cut off after 80 characters: what a message can show of any value from a file."""
+    """``repr(value)``, cut off after 80 characters: for error messages about values from files."""
     if isinstance(value, int) and value.bit_length() > 256:
         return f"a number of {value.bit_length()} bits"
     if isinstance(value, (list, tuple, dict)) and len(value) > 40:
         return f"{'an object' if isinstance(value, dict) else 'a list'} of {len(value):,} values"
     try:
         text = repr(value)
-    except (ValueError, RecursionError):  # a number with more digits than Python writes, somewhere within
+    except (ValueError, RecursionError):  # it contains a number with more digits than Python prints
         return f"a {type(value).__name__}"
     return text if len(text) <= 80 else f"{text[:77]}..."

@@ -1,4 +1,4 @@
-"""Settings that every algorithm has. A field's docstring is its help on the command line."""
+"""Settings common to the algorithms. A field's docstring is its help on the command line."""
 
 from __future__ import annotations
 
@@ -18,42 +18,43 @@ class TrainConfig:
     """Settings common to all algorithms."""
 
     num_envs: int = 1024
-    """Worlds that run side by side, over all processes."""
+    """Number of parallel worlds, over all processes."""
     total_steps: int = 1_000_000
-    """World steps to train for, over all worlds."""
+    """Total environment steps, summed over all worlds."""
     seed: int = 0
-    """Where the random numbers of worlds, networks and actions start."""
+    """Random seed of worlds, networks and actions."""
     device: str = "auto"
-    """cpu, cuda:N, or auto for a GPU where there is one."""
+    """Device: cpu, cuda:N, or auto for a GPU where one is available."""
     gamma: float = 0.99
-    """How much a reward counts that comes one step later."""
+    """Discount factor gamma."""
     learning_rate: float = 3e-4
-    """Step size of the optimiser at the start."""
+    """Initial learning rate."""
     schedule: Schedule = "constant"
-    """How the step size changes: not at all, linearly to 0 over the training, or so that the policy moves by about target_kl per update."""
+    """Learning rate schedule: constant, linear decay to 0 over the training, or adapted so that the KL divergence of
+    an update stays near target_kl."""
     max_gradient_norm: float = 0.5
-    """Gradients longer than this are shortened to it; 0 for no limit."""
+    """Maximum gradient norm; 0 for no clipping."""
     clip_rewards: bool = False
-    """Learn from the sign of each reward instead of its size. Returns are told as they are."""
+    """Clip rewards to their sign for training. Reported returns are unclipped."""
     episodic_life: bool = False
-    """Where agents have a component lives: nothing that comes after the loss of a life counts for what came before it, as at the end of an
-    episode. The episode itself goes on."""
+    """Episodic life: for training, the loss of a life ends the episode, where agents have a component lives. The world
+    itself is not reset."""
     action_masks: bool = True
-    """Heed the component action_mask of the agents, where a world has one: choices that it forbids are never taken."""
+    """Invalid action masking: never take choices that the component action_mask forbids, where a world has one."""
     precision: Literal["fp32", "bf16"] = "fp32"
-    """Numbers in the networks' products: fp32 (on a GPU with TF32 products) or bf16. Losses and statistics are always fp32."""
+    """Precision of the networks: fp32 (TF32 products on a GPU) or bf16 autocast. Losses and statistics are fp32."""
     graphs: bool = True
-    """On a GPU: run the roll-out and the update as one CUDA graph each."""
+    """Run the rollout and the update as CUDA graphs on a GPU."""
     compile: bool = False
-    """Compile the networks with torch.compile; it takes a while at the start, and pays for large ones."""
+    """Compile the networks with torch.compile: a slow start, faster large networks."""
     policy: PolicyConfig = field(default_factory=PolicyConfig)
-    """The network."""
+    """Settings of the network."""
 
     def __post_init__(self) -> None:
         check_fields(self)
-        for name, least in (("num_envs", 1), ("total_steps", 1), ("seed", 0)):
-            if getattr(self, name) < least:
-                raise InputError(f"{name} must be {least} or more, not {getattr(self, name)}")
+        for name, minimum in (("num_envs", 1), ("total_steps", 1), ("seed", 0)):
+            if getattr(self, name) < minimum:
+                raise InputError(f"{name} must be {minimum} or more, not {getattr(self, name)}")
         if not 0.0 <= self.gamma <= 1.0:
             raise InputError(f"gamma must lie between 0 and 1, not be {self.gamma}")
         if not self.learning_rate > 0.0:
@@ -63,22 +64,22 @@ class TrainConfig:
 
 @dataclass(frozen=True)
 class RolloutConfig(TrainConfig):
-    """Settings of algorithms that learn from what the present policy does."""
+    """Settings common to the on-policy algorithms."""
 
     num_steps: int = 32
-    """Steps that every world takes between two updates."""
+    """Rollout length: steps of every world between two updates."""
     overlap: bool = False
-    """Learn from a roll-out while the next one is taken, by the policy from before: on a GPU both run at once. It pays where worlds keep a part
-    of the GPU busy for long, such as Atari's, and needs memory for two roll-outs."""
+    """Take the next rollout with the previous policy during the update; on a GPU both run concurrently. Useful for slow
+    worlds such as Atari; needs memory for two rollouts."""
     entropy_weight: float = 0.0
-    """How much a policy that tries more counts in the loss."""
+    """Entropy bonus coefficient."""
     value_weight: float = 0.5
-    """How much the value's error counts in the loss."""
+    """Value loss coefficient."""
     cut_values: CutValues = "auto"
-    """What an episode that was cut off would still have brought: the value of its last observation (last), or of the one before it (before),
-    which spares to keep all last observations. auto: before for images of bytes, last for all else."""
+    """Bootstrap value at truncation: of the final observation (last), or of the one before it (before), which saves
+    memory. auto: before for uint8 images, else last."""
     normalize_rewards: bool = False
-    """Divide rewards by the spread of the discounted return, as it is seen so far."""
+    """Scale rewards by the running standard deviation of the discounted return."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,4 +1,4 @@
-"""Checks that follow from the types of settings alone, for settings that were made in Python and went past the command line's own."""
+"""Checks of settings by their types, for configs made in Python, which the command line has not checked."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from worldloom.core.base.errors import InputError
 from worldloom.learn.config.json_files import short_repr
 
 MAX_VALUES = {"total_steps": 2**62, "seed": 2**63 - 1}
-"""The greatest value of whole numbers that may be beyond int32, by name."""
+"""Maximum of the integers that may exceed int32, by name."""
 
 
 def check_fields(settings: Any) -> None:
-    """InputError where a field of the dataclass ``settings`` is none of the words it may be, or no finite, whole or other value of its type."""
+    """InputError where a field of the dataclass ``settings`` has a value that its type does not allow."""
     for name, hint in typing.get_type_hints(type(settings)).items():
         value = getattr(settings, name)
         words = typing.get_args(hint) if typing.get_origin(hint) is typing.Literal else ()
@@ -24,23 +24,23 @@ def check_fields(settings: Any) -> None:
         if hint is float and not _is_finite_number(value):
             raise InputError(f"{name} must be a finite number, not {short_repr(value)}")
         if hint is int:
-            most = MAX_VALUES.get(name, 2**31 - 1)
-            if not isinstance(value, numbers.Integral) or isinstance(value, bool) or abs(int(value)) > most:
-                raise InputError(f"{name} must be a whole number of at most {most:,}, not {short_repr(value)}")
+            maximum = MAX_VALUES.get(name, 2**31 - 1)
+            if not isinstance(value, numbers.Integral) or isinstance(value, bool) or abs(int(value)) > maximum:
+                raise InputError(f"{name} must be a whole number of at most {maximum:,}, not {short_repr(value)}")
         if hint in (bool, str) and not isinstance(value, hint):
             raise InputError(f"{name} must be {'True or False' if hint is bool else 'text'}, not {short_repr(value)}")
 
 
 def require_not_negative(settings: Any, *names: str) -> None:
-    """InputError where one of these fields is less than 0."""
+    """InputError where one of these fields is negative."""
     for name in names:
         if not getattr(settings, name) >= 0:
             raise InputError(f"{name} must be 0 or more, not {short_repr(getattr(settings, name))}")
 
 
 def _is_finite_number(value: Any) -> bool:
-    """Whether ``value`` is a number, maybe a whole one, and neither infinite nor NaN."""
+    """Whether ``value`` is an int or float, and neither infinite nor NaN."""
     try:
         return isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
-    except OverflowError:  # a whole number beyond all floats
+    except OverflowError:  # an integer too large for a float
         return False

@@ -1,1 +1,4 @@
-"""Work on tensors with no notion of learning: Warp launches on PyTorch streams, CUDA graphs, gathers, PyTorch settings, tensor checks. Imports core only."""
+"""Work on tensors with no notion of learning: Warp launches, CUDA graphs, gathers, PyTorch settings, tensor checks.
+
+Imports core only.
+"""

@@ -1,4 +1,4 @@
-"""Work that is the same at every call: run as it is on the CPU, captured once as a CUDA graph and replayed on a GPU."""
+"""Repeated work on fixed tensors: captured once as a CUDA graph and replayed on a GPU, run directly on the CPU."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from worldloom.core.base.capture import gc_disabled
 class CudaGraphed:
     """A function without arguments that works on fixed tensors.
 
-    On a GPU the first call runs it as it is, which lets libraries set themselves up; the second captures it; from then on it is one launch.
+    On a GPU the first call runs it directly, which initializes libraries; the second captures it; later calls replay.
 
     Args:
-        body: The work. It must not wait for the GPU, nor depend on anything that changes on the host.
-        device: Where it runs.
-        captured: Whether a CUDA graph may be made of it.
-        version: Changes with whatever the work depends on beside the tensors' contents; it is then captured anew.
+        body: The work. It must not synchronize with the GPU, nor depend on anything that changes on the host.
+        device: The device.
+        captured: Whether it may be captured.
+        version: Returns a value that changes with anything else the work depends on; it is then captured again.
     """
 
     def __init__(
@@ -51,9 +51,9 @@ class CudaGraphed:
             self._graph.replay()
 
     def _warm_up(self) -> None:
-        """Capturing must not be the first use of a stream by cuBLAS and others, so the first call has one of its own."""
-        own = torch.cuda.Stream()
-        own.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(own):
+        """Run the body on a side stream, since cuBLAS and others must be initialized before a capture."""
+        side_stream = torch.cuda.Stream()
+        side_stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side_stream):
             self.body()
-        torch.cuda.current_stream().wait_stream(own)
+        torch.cuda.current_stream().wait_stream(side_stream)

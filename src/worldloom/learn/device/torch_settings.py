@@ -1,23 +1,24 @@
-"""PyTorch's own settings while a training runs, put back afterwards: how many threads, how exact products are, and how convolutions are chosen."""
+"""PyTorch's global settings during training: threads, matmul precision, choice of convolution algorithms, autocast."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import torch
 
 MIN_PARALLEL_ELEMENTS = 1 << 18
-"""Numbers in an operation from which on several threads are faster. Below, they are slower by far wherever another program runs too."""
+"""Elements of an operation from which several threads are faster. Below, they are much slower on a busy machine."""
 
 
 @contextmanager
-def use_torch_settings(device: torch.device, numbers: int) -> Iterator[None]:
-    """On a GPU: products in TF32, and of all ways to convolve the one that is fastest when they are tried.
+def use_torch_settings(device: torch.device, elements: int) -> Iterator[None]:
+    """Settings that suit ``device``, restored on exit.
 
-    On the CPU: all cores for operations on many ``numbers``, one for few, where threads wait longer than they work.
+    On a GPU: TF32 products, and cuDNN's benchmark mode. On the CPU: one thread where the largest operation has few
+    ``elements``, since threads would wait longer than they work.
     """
-    threads, precision, tried = (
+    threads, precision, benchmark = (
         torch.get_num_threads(),
         torch.get_float32_matmul_precision(),
         torch.backends.cudnn.benchmark,
@@ -25,11 +26,16 @@ def use_torch_settings(device: torch.device, numbers: int) -> Iterator[None]:
     if device.type == "cuda":
         torch.set_float32_matmul_precision("high")
         torch.backends.cudnn.benchmark = True
-    elif numbers < MIN_PARALLEL_ELEMENTS:
+    elif elements < MIN_PARALLEL_ELEMENTS:
         torch.set_num_threads(1)
     try:
         yield
     finally:
         torch.set_num_threads(threads)
         torch.set_float32_matmul_precision(precision)
-        torch.backends.cudnn.benchmark = tried
+        torch.backends.cudnn.benchmark = benchmark
+
+
+def autocast(device: torch.device, precision: str) -> AbstractContextManager[object]:
+    """Autocast to bfloat16 for precision ``bf16``; no change for ``fp32``."""
+    return torch.autocast(device.type, torch.bfloat16) if precision == "bf16" else nullcontext()

@@ -1,4 +1,4 @@
-"""Warp kernels on PyTorch tensors, launched on PyTorch's current stream, so that a CUDA graph of PyTorch's captures them too."""
+"""Launches Warp kernels on PyTorch tensors and PyTorch's current stream, so that PyTorch's CUDA graphs capture them."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ _STREAMS: dict[tuple[int | None, int], wp.Stream] = {}
 
 
 def warp_device(device: torch.device) -> wp.Device:
-    """Warp's name of a PyTorch device."""
+    """The Warp device of a PyTorch device."""
     return wp.device_from_torch(device)
 
 
 def launch(kernel: wp.Kernel, rows: int | tuple[int, ...], arguments: Sequence[Any], device: torch.device) -> None:
-    """Launch ``kernel`` over ``rows``, or over several axes. Tensors among ``arguments`` are handed over without a copy; they must be contiguous."""
-    handed = [
+    """Launch ``kernel`` over ``rows``, or over several axes. Tensors in ``arguments`` must be contiguous."""
+    inputs = [
         wp.from_torch(a, requires_grad=False, return_ctype=True) if isinstance(a, torch.Tensor) else a
         for a in arguments
     ]
     wp.launch(
-        kernel, dim=rows, inputs=handed, device=warp_device(device), stream=current_stream(device), record_tape=False
+        kernel, dim=rows, inputs=inputs, device=warp_device(device), stream=current_stream(device), record_tape=False
     )
 
 
@@ -32,7 +32,7 @@ def current_stream(device: torch.device) -> wp.Stream | None:
     if device.type != "cuda":
         return None
     stream = torch.cuda.current_stream(device)
-    key = stream.device_index, stream.cuda_stream  # the default stream has the same handle on every GPU
+    key = stream.device_index, stream.cuda_stream  # the default streams of all GPUs have the same handle
     if key not in _STREAMS:
         _STREAMS[key] = wp.stream_from_torch(stream)
     return _STREAMS[key]

@@ -1,4 +1,4 @@
-"""Several processes that train one policy: each has its share of the worlds, and sums over all of them are taken together."""
+"""Processes that train together: each runs a part of the worlds, and reductions are over all of them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ import torch.distributed as dist
 from worldloom.core.base.errors import InputError, WorldloomError
 
 TIMEOUT_S = 300.0
-"""How long a process waits for the others before it gives up, so that a lost one does not hang the rest."""
+"""How long a process waits for the others, so that a lost one does not hang the rest."""
 REQUIRED_VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
-"""What a launcher tells its processes."""
+"""Environment variables that a launcher sets for its processes."""
 
 
 class LostProcessError(WorldloomError):
@@ -28,12 +28,12 @@ class LostProcessError(WorldloomError):
 
 @dataclass(frozen=True)
 class Ranks:
-    """One of the processes that train together: this one.
+    """The rank of this process among those that train together.
 
     Attributes:
-        rank: Its number.
-        size: How many there are.
-        hosts: For what the processes tell each other without a look at their GPUs; None for the group that they compute in.
+        rank: Its index.
+        size: The number of processes.
+        hosts: Process group for communication between the hosts; None for the default group.
     """
 
     rank: int = 0
@@ -46,70 +46,72 @@ class Ranks:
 
     @property
     def is_leader(self) -> bool:
-        """Whether this is the process that writes files and talks to the user."""
+        """Whether this is the process that writes files and prints."""
         return self.rank == 0
 
     @property
     def capturable(self) -> bool:
-        """Whether a CUDA graph can hold the exchange."""
+        """Whether a CUDA graph can capture the communication."""
         return self.is_single or dist.get_backend() == "nccl"
 
     def sum_(self, tensor: torch.Tensor) -> torch.Tensor:
         """Replace ``tensor`` by its sum over all processes, and return it."""
         if not self.is_single:
-            _exchange(lambda: dist.all_reduce(tensor))
+            _all_reduce(tensor)
         return tensor
 
     def mean_(self, tensor: torch.Tensor) -> torch.Tensor:
         """Replace ``tensor`` by its mean over all processes, and return it."""
         if not self.is_single:
-            _exchange(lambda: dist.all_reduce(tensor))
+            _all_reduce(tensor)
             tensor /= self.size
         return tensor
 
     def broadcast_(self, tensor: torch.Tensor) -> torch.Tensor:
-        """Replace ``tensor`` by that of the process that leads, and return it."""
+        """Replace ``tensor`` by that of the leading process, and return it."""
         if not self.is_single:
             _exchange(lambda: dist.broadcast(tensor, 0))
         return tensor
 
     def share(self, num_envs: int) -> tuple[int, int]:
-        """The first world of this process and how many it has, of ``num_envs`` in all."""
+        """The first world of this process and its number of worlds, of ``num_envs`` in total."""
         if num_envs % self.size:
             raise InputError(
                 f"{num_envs} worlds cannot be shared evenly by {self.size} processes: use a multiple of {self.size}"
             )
-        each = num_envs // self.size
-        return self.rank * each, each
+        per_process = num_envs // self.size
+        return self.rank * per_process, per_process
 
-    def any(self, mine: bool) -> bool:
-        """Whether something holds in any process. The hosts talk; their GPUs go on meanwhile."""
+    def any(self, value: bool) -> bool:
+        """Whether ``value`` is True in any process. Hosts communicate without a device synchronization."""
         if self.is_single:
-            return mine
-        flag = torch.tensor([float(mine)])
+            return value
+        flag = torch.tensor([float(value)])
         _exchange(lambda: dist.all_reduce(flag, group=self.hosts))
         return bool(flag)
 
     def barrier(self) -> None:
-        """Wait until every process has come this far."""
+        """Wait until every process has reached this call."""
         self.any(False)
 
 
 def join_process_group(device: str) -> tuple[Ranks, str]:
-    """Join the processes that ``torchrun`` or another launcher started, if any. Returns this process's place, and the device it should use.
+    """Join the processes that ``torchrun`` or another launcher started, if any.
 
-    GPUs talk through NCCL, one process on each. Processes on the CPU, and those that have to share a GPU, talk through gloo.
+    Returns this process's ranks and the device it should use. NCCL is used with one process per GPU; gloo on the CPU,
+    and where processes share a GPU.
     """
     if not dist.is_initialized() and int(os.environ.get("WORLD_SIZE", "1")) == 1:
         return Ranks(), device
-    device, crowded = _own_device(device)
+    device, shared = _own_device(device)
     if not dist.is_initialized():
         missing = [name for name in REQUIRED_VARIABLES if name not in os.environ]
         if missing:
             raise InputError(
-                f"WORLD_SIZE speaks of several processes, but {', '.join(missing)} is not set: start them with torchrun, or unset WORLD_SIZE"
+                f"WORLD_SIZE is more than 1, but {', '.join(missing)} is not set: "
+                "start the processes with torchrun, or unset WORLD_SIZE"
             )
-        _exchange(lambda: _form_group("gloo" if device == "cpu" or crowded else "nccl"))
+        _exchange(lambda: _form_group("gloo" if device == "cpu" or shared else "nccl"))
     hosts = (
         None if dist.get_backend() == "gloo" else dist.new_group(backend="gloo", timeout=timedelta(seconds=TIMEOUT_S))
     )
@@ -117,19 +119,19 @@ def join_process_group(device: str) -> tuple[Ranks, str]:
 
 
 def launch_id() -> str:
-    """What tells this launch of ``torchrun`` from others, and stays the same when it starts its processes again; empty without it."""
-    named = os.environ.get("TORCHELASTIC_RUN_ID", "")
-    return _launcher_id() if named == "none" else named  # torchrun's word for a launch without --rdzv-id
+    """An id of this launch of ``torchrun``, which is the same after restarts of its processes; empty without it."""
+    run_id = os.environ.get("TORCHELASTIC_RUN_ID", "")
+    return _launcher_id() if run_id == "none" else run_id  # torchrun sets "none" without --rdzv-id
 
 
 def leave_process_group() -> None:
-    """Leave the group of processes, if there is one."""
+    """Leave the process group, if there is one."""
     if dist.is_initialized():
         dist.destroy_process_group()
 
 
 def _launcher_id() -> str:
-    """What tells the process that started this one from all others. Containers repeat names and numbers, so its start is told too, where it is known."""
+    """An id of the parent process. It includes the start time, since containers reuse host names and pids."""
     parent = os.getppid()
     start = (
         _read(Path(f"/proc/{parent}/stat")).rpartition(")")[2].split()
@@ -141,7 +143,7 @@ def _launcher_id() -> str:
 
 
 def _read(file: Path) -> str:
-    """The text of a file; empty where there is none to be read."""
+    """The text of a file; empty where it cannot be read."""
     try:
         return file.read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -149,19 +151,22 @@ def _read(file: Path) -> str:
 
 
 def _form_group(backend: str) -> None:
-    """Make the group of all processes, in a part of the launcher's store that is of this start alone.
+    """Make the group of all processes, under a prefix of the launcher's store that is unique to this start.
 
-    ``torchrun`` has one store for all its starts, where addresses of processes that are gone still lie. So the others greet the first with a
-    word that is new, and it answers each with the name of the part; nothing old is taken for an answer.
+    ``torchrun`` has one store for all its restarts, which still holds addresses of processes that ended. So every
+    process sends rank 0 a new random token, and rank 0 answers each token with the prefix. No stale entry can be
+    mistaken for an answer.
     """
-    store, rank, size = next(dist.rendezvous("env://", timeout=timedelta(seconds=TIMEOUT_S)))
-    mine = secrets.token_hex(8)
+    from torch.distributed.rendezvous import rendezvous
+
+    store, rank, size = next(rendezvous("env://", timeout=timedelta(seconds=TIMEOUT_S)))
+    token = secrets.token_hex(8)
     if rank:
-        store.set(f"worldloom/greeting/{rank}", mine)
-        name = store.get(f"worldloom/answer/{mine}").decode()
+        store.set(f"worldloom/greeting/{rank}", token)
+        name = store.get(f"worldloom/answer/{token}").decode()
         store.set(f"worldloom/{name}/{rank}", "here")
     else:
-        name = mine
+        name = token
         awaited, end = set(range(1, size)), time.monotonic() + TIMEOUT_S
         while awaited:
             for other in awaited:
@@ -169,27 +174,43 @@ def _form_group(backend: str) -> None:
                     store.set(f"worldloom/answer/{store.get(f'worldloom/greeting/{other}').decode()}", name)
             awaited = {other for other in awaited if not store.check([f"worldloom/{name}/{other}"])}
             if time.monotonic() > end:
-                raise RuntimeError(f"process {min(awaited)} did not come")
+                raise RuntimeError(f"process {min(awaited)} did not join")
             time.sleep(0.01)
-    dist.init_process_group(
-        backend, store=dist.PrefixStore(name, store), rank=rank, world_size=size, timeout=timedelta(seconds=TIMEOUT_S)
-    )
+    own_store = dist.PrefixStore(name, store)  # type: ignore[attr-defined]
+    dist.init_process_group(backend, store=own_store, rank=rank, world_size=size, timeout=timedelta(seconds=TIMEOUT_S))
 
 
-def _exchange(talk: Callable[[], object]) -> None:
+def _all_reduce(tensor: torch.Tensor) -> None:
+    """Sum ``tensor`` over all processes, in place.
+
+    Gloo sums on the host. Copies of our own bring a GPU's tensor there: with gloo's, two processes that share a GPU
+    stopped now and then, each waiting for the other.
+    """
+    if tensor.is_cuda and dist.get_backend() == "gloo":
+        host = tensor.cpu()
+        _exchange(lambda: dist.all_reduce(host))
+        with torch.no_grad():
+            tensor.copy_(host)
+    else:
+        _exchange(lambda: dist.all_reduce(tensor))
+
+
+def _exchange(communicate: Callable[[], object]) -> None:
+    """Run a collective operation; LostProcessError where another process does not take part."""
     try:
-        talk()
+        communicate()
     except RuntimeError as error:
         raise LostProcessError(
-            f"another process of the training was lost, or did not answer within {TIMEOUT_S:.0f} s: {str(error).splitlines()[0]}"
+            f"another process of the training was lost, or did not answer within {TIMEOUT_S:.0f} s: "
+            f"{str(error).splitlines()[0]}"
         ) from error
 
 
 def _own_device(device: str) -> tuple[str, bool]:
-    """The device of this process among those of its machine, and whether it has to share it."""
+    """The device of this process on its machine, and whether it is shared with another process."""
     if device == "cpu" or not torch.cuda.is_available():
         return "cpu" if device == "auto" else device, False
-    gpus, here = torch.cuda.device_count(), int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+    gpus, processes = torch.cuda.device_count(), int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
     own = int(os.environ.get("LOCAL_RANK", "0")) % gpus
     torch.cuda.set_device(own)
-    return f"cuda:{own}", here > gpus
+    return f"cuda:{own}", processes > gpus

@@ -1,1 +1,4 @@
-"""What is minimized and its targets: advantages (GAE, n-step returns), V-trace targets, policy and TD losses. Imports up to rollout; knows no trainer."""
+"""What is minimized, and its targets: advantages, V-trace targets, policy and TD losses.
+
+Imports up to ``rollout``. Does not depend on trainers.
+"""

@@ -1,83 +1,19 @@
-"""Returns and advantages from a window of steps: generalised advantages, n-step returns, and values at time limits.
+"""Returns and advantages of a window of steps: GAE, n-step returns, and bootstrap values at truncation.
 
-A window has T steps of N rows, time first. ``values[t]`` is V of what a row saw before step t, and ``values[T]`` of what it
-saw after the last one. ``dones`` tells where an episode ended; nothing is carried over such a step. Where a time limit
-cut an episode off, :func:`add_bootstrap_values` first adds what was still to come to the reward, so that no estimator here needs
-to know why an episode ended.
-
-One thread walks one row from its last step to its first.
+A window has T steps of N rows, time first. ``values[t]`` is V of the observation before step t, and ``values[T]`` that
+after the last step. Nothing is carried over a step where ``dones`` is True. For truncated episodes,
+:func:`add_bootstrap_values` first adds the discounted bootstrap value to the reward, so that the estimators need not
+distinguish termination from truncation.
 """
 
 from __future__ import annotations
 
 import torch
-import warp as wp
 
 from worldloom.core.base.errors import InputError
+from worldloom.learn.device.tensor_checks import check_tensor, check_window, output_tensor
 from worldloom.learn.device.warp_launch import launch
-
-
-@wp.kernel(enable_backward=False)
-def _gae(
-    rewards: wp.array2d(dtype=wp.float32),
-    values: wp.array2d(dtype=wp.float32),
-    dones: wp.array2d(dtype=wp.bool),
-    gamma: wp.float32,
-    lam: wp.float32,
-    advantages: wp.array2d(dtype=wp.float32),
-    returns: wp.array2d(dtype=wp.float32),
-) -> None:
-    row = wp.tid()
-    steps = rewards.shape[0]
-    ahead = values[steps, row]
-    advantage = wp.float32(0.0)
-    for back in range(steps):
-        t = steps - 1 - back
-        value = values[t, row]
-        if dones[t, row]:
-            advantage = rewards[t, row] - value
-        else:
-            advantage = rewards[t, row] + gamma * ahead - value + gamma * lam * advantage
-        advantages[t, row] = advantage
-        returns[t, row] = advantage + value
-        ahead = value
-
-
-@wp.kernel(enable_backward=False)
-def _n_step_returns(
-    rewards: wp.array2d(dtype=wp.float32),
-    values: wp.array2d(dtype=wp.float32),
-    dones: wp.array2d(dtype=wp.bool),
-    gamma: wp.float32,
-    n: wp.int32,
-    returns: wp.array2d(dtype=wp.float32),
-) -> None:
-    row = wp.tid()
-    steps = rewards.shape[0]
-    for t in range(steps):
-        end = wp.min(t + n, steps)
-        total = values[end, row]
-        for back in range(end - t):
-            k = end - 1 - back
-            if dones[k, row]:
-                total = rewards[k, row]
-            else:
-                total = rewards[k, row] + gamma * total
-        returns[t, row] = total
-
-
-@wp.kernel(enable_backward=False)
-def _add_final_values(
-    rewards: wp.array2d(dtype=wp.float32),
-    steps: wp.array2d(dtype=wp.int32),
-    final_values: wp.array2d(dtype=wp.float32),
-    gamma: wp.float32,
-) -> None:
-    row = wp.tid()
-    for s in range(steps.shape[0]):
-        t = steps[s, row]
-        if t >= 0 and t < rewards.shape[0]:
-            rewards[t, row] = rewards[t, row] + gamma * final_values[s, row]
+from worldloom.learn.losses.advantage_kernels import add_final_values, gae_backward, n_step_returns_backward
 
 
 def gae(
@@ -90,24 +26,24 @@ def gae(
     advantages: torch.Tensor | None = None,
     returns: torch.Tensor | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Generalised advantages: the exponential mean, by ``lam``, of the n-step advantages of every n.
+    """Generalized advantage estimation (Schulman et al., 2016): ``sum over k of (gamma * lam)^k * delta_{t+k}``.
 
     Args:
-        rewards: What each step gave, float32 [T, N].
+        rewards: Reward of each step, float32 [T, N].
         values: V before each step and after the last, float32 [T + 1, N].
         dones: Whether the episode ended with the step, bool [T, N].
-        gamma: The discount per step.
-        lam: 0 trusts the values (one step), 1 trusts the rewards (the whole window).
-        advantages: Where to write the advantages, float32 [T, N]; None makes room.
-        returns: Where to write the returns, float32 [T, N]; None makes room.
+        gamma: Discount factor.
+        lam: GAE lambda: 0 for one-step advantages, 1 for Monte Carlo returns of the window.
+        advantages: Output tensor, float32 [T, N]; None to allocate it.
+        returns: Output tensor, float32 [T, N]; None to allocate it.
 
     Returns:
-        The advantages, and the returns that values should come to: advantage + value. Both [T, N].
+        The advantages, and the value targets: advantage + value. Both [T, N].
     """
     check_window(rewards, values, dones)
     advantages, returns = output_tensor("advantages", advantages, rewards), output_tensor("returns", returns, rewards)
     arguments = (rewards.detach(), values.detach(), dones, gamma, lam, advantages, returns)
-    launch(_gae, rewards.shape[1], arguments, rewards.device)
+    launch(gae_backward, rewards.shape[1], arguments, rewards.device)
     return advantages, returns
 
 
@@ -120,17 +56,17 @@ def n_step_returns(
     *,
     returns: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """Returns of at most ``n`` rewards, and the value of what follows them.
+    """n-step returns: at most ``n`` rewards, and the bootstrap value after them.
 
-    A return stops early at the end of its episode, with nothing after it, and at the end of the window, with ``values[T]`` after it.
+    A return stops early at the end of its episode, without bootstrap, and at the end of the window, with ``values[T]``.
 
     Args:
-        rewards: What each step gave, float32 [T, N].
+        rewards: Reward of each step, float32 [T, N].
         values: V before each step and after the last, float32 [T + 1, N].
         dones: Whether the episode ended with the step, bool [T, N].
-        gamma: The discount per step.
-        n: The most rewards that a return counts.
-        returns: Where to write the returns, float32 [T, N]; None makes room.
+        gamma: Discount factor.
+        n: Maximum number of rewards.
+        returns: Output tensor, float32 [T, N]; None to allocate it.
 
     Returns:
         The returns, [T, N].
@@ -140,19 +76,22 @@ def n_step_returns(
         raise InputError(f"an n-step return needs n of 1 or more, not {n}")
     returns = output_tensor("returns", returns, rewards)
     launch(
-        _n_step_returns, rewards.shape[1], (rewards.detach(), values.detach(), dones, gamma, n, returns), rewards.device
+        n_step_returns_backward,
+        rewards.shape[1],
+        (rewards.detach(), values.detach(), dones, gamma, n, returns),
+        rewards.device,
     )
     return returns
 
 
 def add_bootstrap_values(rewards: torch.Tensor, steps: torch.Tensor, final_values: torch.Tensor, gamma: float) -> None:
-    """Add ``gamma`` times the value of the final observation to the reward of each step that a time limit ended.
+    """Add ``gamma`` times the value of the final observation to the reward of each truncated step.
 
     Args:
-        rewards: What each step gave, float32 [T, N]; changed in place.
-        steps: At which steps each row was cut off, int32 [S, N]; -1 where a place is not used.
+        rewards: Reward of each step, float32 [T, N]; changed in place.
+        steps: Steps at which each row was truncated, int32 [S, N]; -1 for an unused slot.
         final_values: V of the final observation of those steps, float32 [S, N].
-        gamma: The discount per step.
+        gamma: Discount factor.
     """
     if rewards.ndim != 2:
         raise InputError(f"rewards must have the shape [T, N], not {list(rewards.shape)}")
@@ -160,33 +99,4 @@ def add_bootstrap_values(rewards: torch.Tensor, steps: torch.Tensor, final_value
     check_tensor("rewards", rewards, tuple(rewards.shape), torch.float32, rewards.device)
     check_tensor("steps", steps, shape, torch.int32, rewards.device)
     check_tensor("final_values", final_values, shape, torch.float32, rewards.device)
-    launch(_add_final_values, rewards.shape[1], (rewards, steps, final_values.detach(), gamma), rewards.device)
-
-
-def check_window(rewards: torch.Tensor, values: torch.Tensor, dones: torch.Tensor) -> None:
-    """Make sure that rewards, values and dones describe one window: kernels read memory as it lies, whatever its type."""
-    if rewards.ndim != 2 or rewards.shape[0] == 0:
-        raise InputError(f"rewards must have the shape [T, N] with at least one step, not {list(rewards.shape)}")
-    steps, rows = rewards.shape
-    check_tensor("rewards", rewards, (steps, rows), torch.float32, rewards.device)
-    check_tensor("values", values, (steps + 1, rows), torch.float32, rewards.device)
-    check_tensor("dones", dones, (steps, rows), torch.bool, rewards.device)
-
-
-def check_tensor(
-    name: str, tensor: torch.Tensor, shape: tuple[int, ...], dtype: torch.dtype, device: torch.device
-) -> None:
-    """Make sure that a tensor has this shape and type, and lies on this device."""
-    if tuple(tensor.shape) != shape or tensor.dtype != dtype or tensor.device != device:
-        found = f"{tensor.dtype} {list(tensor.shape)} on {tensor.device}"
-        raise InputError(
-            f"{name} must be {dtype} {list(shape)} on {device}, not {found}: convert or move the tensor first"
-        )
-
-
-def output_tensor(name: str, given: torch.Tensor | None, like: torch.Tensor) -> torch.Tensor:
-    """The tensor to write a result to: the one that was given, or a new one like ``like``."""
-    if given is None:
-        return torch.empty_like(like, requires_grad=False)
-    check_tensor(name, given, tuple(like.shape), like.dtype, like.device)
-    return given
+    launch(add_final_values, rewards.shape[1], (rewards, steps, final_values.detach(), gamma), rewards.device)

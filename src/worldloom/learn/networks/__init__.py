@@ -1,4 +1,7 @@
-"""Networks: encoders of observations, memories, and the actors and critics on top of them."""
+"""Encoders, actor-critics, Q networks, recurrent cells, normalization, and the memory that networks need.
+
+Imports ``config``, ``device`` and ``agents``. Attribute names of modules are checkpoint keys.
+"""
 
 from worldloom.learn.networks.encoder import build_encoder
 from worldloom.learn.networks.impala_cnn import ImpalaCNN

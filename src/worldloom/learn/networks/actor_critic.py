@@ -1,4 +1,4 @@
-"""Actors and critics over encoded observations: on layers that they share, on layers of their own, or in a module from outside."""
+"""Actor-critic networks: with shared layers, with separate layers, or around a custom module."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from worldloom.core.base.errors import InputError
 from worldloom.learn.agents.specs import PolicySpec
 from worldloom.learn.config.policy_config import PolicyConfig
-from worldloom.learn.networks.encoder import build_encoder, resolve_network
+from worldloom.learn.networks.encoder import Encoder, build_encoder, build_mlp_encoder, resolve_network
 from worldloom.learn.networks.fused_mlp import FusedActorCritic
 from worldloom.learn.networks.layers import ACTOR_GAIN, CRITIC_GAIN, Head, head, linear
 from worldloom.learn.networks.recurrent import RecurrentCell
@@ -18,10 +18,10 @@ from worldloom.learn.networks.recurrent import RecurrentCell
 Observations = Mapping[str, Tensor]
 
 
-class ActorCritic(nn.Module):  # type: ignore[misc]
-    """Observations [N, *shape] by name and a state [N, S] -> parameters [N, P] of an action, the value [N], the next state [N, S].
+class ActorCritic(nn.Module):
+    """Observations [N, *shape] by name and a state [N, S] -> action parameters [N, P], value [N], next state [N, S].
 
-    Without a memory S is 0 and a state goes through untouched.
+    Without a recurrent cell S is 0 and the state is passed through.
     """
 
     state_size = 0
@@ -30,8 +30,8 @@ class ActorCritic(nn.Module):  # type: ignore[misc]
     def forward(self, observations: Observations, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         raise NotImplementedError
 
-    def _fused_forward(self, encoder: nn.Module, observations: Observations) -> tuple[Tensor, Tensor] | None:
-        """Parameters and value by one kernel; None where there is none for these networks, or not on this device."""
+    def _fused_forward(self, encoder: Encoder, observations: Observations) -> tuple[Tensor, Tensor] | None:
+        """Parameters and value by one kernel; None where there is none for this network or device."""
         if self._fused is None:
             return None
         values = encoder.inputs(observations)
@@ -41,8 +41,9 @@ class ActorCritic(nn.Module):  # type: ignore[misc]
         return parameters, value.view(-1)
 
     def value(self, observations: Observations, state: Tensor) -> Tensor:
-        """The value alone, [N]."""
-        return self(observations, state)[1]
+        """The value only, [N]."""
+        value: Tensor = self(observations, state)[1]
+        return value
 
     def sequence(self, observations: Observations, state: Tensor, resets: Tensor) -> tuple[Tensor, Tensor]:
         """Observations [T, B, *shape] -> parameters [T, B, P] and values [T, B]."""
@@ -51,7 +52,7 @@ class ActorCritic(nn.Module):  # type: ignore[misc]
 
 
 class SharedActorCritic(ActorCritic):
-    """An encoder, perhaps a memory, and on top of them one layer for the actor and one for the critic."""
+    """An encoder, an optional recurrent cell, and one output layer each for actor and critic."""
 
     def __init__(self, spec: PolicySpec, config: PolicyConfig) -> None:
         super().__init__()
@@ -65,19 +66,19 @@ class SharedActorCritic(ActorCritic):
         self.critic = head(last.features, 1, CRITIC_GAIN, exact)
         if self.memory is not None:
             self.state_size = self.memory.state_size
-        elif FusedActorCritic.fits(getattr(self.encoder, "network", None), self.actor):
+        elif isinstance(self.encoder, Encoder) and FusedActorCritic.fits(self.encoder.network, self.actor):
             self._fused = FusedActorCritic(self.encoder.network, self.actor, self.encoder.network, self.critic)
 
     def forward(self, observations: Observations, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        found = self._fused_forward(self.encoder, observations)
-        if found is not None:
-            return *found, state
+        fused = self._fused_forward(self.encoder, observations) if isinstance(self.encoder, Encoder) else None
+        if fused is not None:
+            return *fused, state
         features, state = self._features(observations, state)
         parameters, value = self._heads(features)
         return parameters, value, state
 
     def _heads(self, features: Tensor) -> tuple[Tensor, Tensor]:
-        """Parameters and value from [N, features]. On a GPU both heads are one layer, since reading the features is most of their cost."""
+        """Parameters and value from [N, features]. On a GPU both heads are one product, to read the features once."""
         if not features.is_cuda:
             return self.actor(features), self.critic(features).squeeze(-1)
         weight, bias = (
@@ -91,7 +92,8 @@ class SharedActorCritic(ActorCritic):
         return parameters, value.squeeze(-1)
 
     def value(self, observations: Observations, state: Tensor) -> Tensor:
-        return self.critic(self._features(observations, state)[0]).squeeze(-1)
+        value: Tensor = self.critic(self._features(observations, state)[0])
+        return value.squeeze(-1)
 
     def sequence(self, observations: Observations, state: Tensor, resets: Tensor) -> tuple[Tensor, Tensor]:
         if self.memory is None:
@@ -106,13 +108,13 @@ class SharedActorCritic(ActorCritic):
 
 
 class SeparateActorCritic(ActorCritic):
-    """An actor and a critic that have nothing in common."""
+    """An actor and a critic with separate layers."""
 
     def __init__(self, spec: PolicySpec, config: PolicyConfig) -> None:
         super().__init__()
-        self.actor_encoder = build_encoder(spec.observations, config)
+        self.actor_encoder = build_mlp_encoder(spec.observations, config)
         self.actor = linear(self.actor_encoder.features, spec.action.parameters, ACTOR_GAIN)
-        self.critic_encoder = build_encoder(spec.observations, config)
+        self.critic_encoder = build_mlp_encoder(spec.observations, config)
         self.critic = linear(self.critic_encoder.features, 1, CRITIC_GAIN)
         actor, critic = self.actor_encoder.network, self.critic_encoder.network
         self._fused = (
@@ -122,19 +124,20 @@ class SeparateActorCritic(ActorCritic):
         )
 
     def forward(self, observations: Observations, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        found = self._fused_forward(self.actor_encoder, observations)
-        if found is not None:
-            return *found, state
+        fused = self._fused_forward(self.actor_encoder, observations)
+        if fused is not None:
+            return *fused, state
         return self.actor(self.actor_encoder(observations)), self.value(observations, state), state
 
     def value(self, observations: Observations, state: Tensor) -> Tensor:
-        return self.critic(self.critic_encoder(observations)).squeeze(-1)
+        value: Tensor = self.critic(self.critic_encoder(observations))
+        return value.squeeze(-1)
 
 
 class CustomActorCritic(ActorCritic):
-    """A module from outside: ``module(observation) -> (parameters [N, P], value [N] or [N, 1])``.
+    """A custom module: ``module(observation) -> (parameters [N, P], value [N] or [N, 1])``.
 
-    It is given the observation itself where there is one, else all of them by name.
+    It gets the observation itself where there is one component, else a dict of all components.
     """
 
     def __init__(self, module: nn.Module, spec: PolicySpec) -> None:
@@ -142,33 +145,33 @@ class CustomActorCritic(ActorCritic):
         self.module, self.width = module, spec.action.parameters
 
     def forward(self, observations: Observations, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        found = self.module(unwrap_single(observations))
-        if not isinstance(found, tuple) or len(found) != 2:
+        outputs = self.module(unwrap_single(observations))
+        if not isinstance(outputs, tuple) or len(outputs) != 2:
             raise InputError(
-                f"{type(self.module).__name__} must give a pair: {self.width} parameters of the action, and a value"
+                f"{type(self.module).__name__} must return a pair: {self.width} parameters of the action, and a value"
             )
-        parameters, value = found
+        parameters, value = outputs
         rows = len(next(iter(observations.values())))
         if parameters.shape != (rows, self.width) or value.numel() != rows:
             raise InputError(
-                f"{type(self.module).__name__} gave parameters of shape {tuple(parameters.shape)} and a value of shape {tuple(value.shape)}: "
-                f"make them ({rows}, {self.width}) and ({rows},)"
+                f"{type(self.module).__name__} returned parameters of shape {tuple(parameters.shape)} "
+                f"and a value of shape {tuple(value.shape)}: make them ({rows}, {self.width}) and ({rows},)"
             )
         return parameters, value.reshape(rows), state
 
 
 def build_actor_critic(spec: PolicySpec, config: PolicyConfig, network: nn.Module | None = None) -> ActorCritic:
-    """The actor and critic of ``config``, or those that ``network`` brings."""
+    """The actor-critic of ``config``, or one around ``network``."""
     if network is not None:
         if not isinstance(network, nn.Module):
             raise InputError(f"a network is an object of a class derived from torch.nn.Module, not {network!r}")
         if config.memory != "none":
             raise InputError(
-                f"memory '{config.memory}' belongs to worldloom's own networks: leave it 'none' beside a network of your own"
+                f"memory '{config.memory}' applies to worldloom's networks only: leave it 'none' with a custom network"
             )
         return CustomActorCritic(network, spec)
-    together = config.shared or config.memory != "none" or resolve_network(spec.observations, config) != "mlp"
-    return SharedActorCritic(spec, config) if together else SeparateActorCritic(spec, config)
+    shared = config.shared or config.memory != "none" or resolve_network(spec.observations, config) != "mlp"
+    return SharedActorCritic(spec, config) if shared else SeparateActorCritic(spec, config)
 
 
 def flatten_time(observations: Observations) -> dict[str, Tensor]:
@@ -177,5 +180,5 @@ def flatten_time(observations: Observations) -> dict[str, Tensor]:
 
 
 def unwrap_single(observations: Observations) -> Tensor | Observations:
-    """The one observation there is, or all of them by name."""
+    """The single observation, or all of them by name."""
     return next(iter(observations.values())) if len(observations) == 1 else observations

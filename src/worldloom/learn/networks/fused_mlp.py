@@ -1,7 +1,7 @@
-"""An actor and a critic of two hidden layers, their own or shared ones, as one kernel forward and one back, on a GPU.
+"""A small actor-critic of two hidden layers as one forward and one backward kernel on a GPU.
 
-PyTorch writes every activation of these small networks to memory and reads it again, which is nearly all that they cost. Here they stay on
-the chip, and are computed again on the way back. The numbers are those of PyTorch with TF32 products, but for rounding.
+With PyTorch's layers, reading and writing activations is nearly the whole cost of such networks. Here they stay on the
+chip, and are recomputed in the backward pass. Results equal those of PyTorch with TF32 products up to rounding.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from worldloom.learn.networks.mlp import MLP
 
 WIDTHS = (16, 32, 64)
 """Hidden units for which there is a kernel."""
-MOST_INPUTS, MOST_OUTPUTS = 128, 64
+MAX_INPUTS, MAX_OUTPUTS = 128, 64
 FORWARD_TILE, FORWARD_PROGRAMS = (64, 4), 1056
-"""Rows and warps of a block on the way forward, and how many blocks there are at most: the fastest found on an H200."""
+"""Rows and warps of a block in the forward pass, and the maximum number of blocks: the fastest on an H200."""
 BACKWARD_TILE, BACKWARD_PROGRAMS = (32, 2), (132, 528)
-"""Likewise on the way back; each block leaves sums of its own, so there are fewer where there is little for each to do."""
+"""The same for the backward pass. Each block writes its own sums, so there are fewer blocks for small batches."""
 
 
 @cache
 def kernels() -> Any:
-    """The module of kernels; None where there is no Triton."""
+    """The module of kernels; None without Triton."""
     try:
         from worldloom.learn.networks import fused_mlp_kernels
     except ImportError:
@@ -36,18 +36,18 @@ def kernels() -> Any:
 
 
 class FusedActorCritic:
-    """Runs two networks that are alike but for their last layer.
+    """Runs two networks that differ only in their output layer.
 
     Args:
-        first, second: Their hidden layers, which may be the same.
-        first_head, second_head: Their last layers.
+        first, second: Their hidden layers, which may be the same module.
+        first_head, second_head: Their output layers.
     """
 
     def __init__(self, first: MLP, first_head: nn.Linear, second: MLP, second_head: nn.Linear) -> None:
         self._modules = (first, first_head, second, second_head)
         self.shared = first is second
         self._table: tuple[tuple[int, ...], Tensor] | None = None
-        self._proved: bool | None = None
+        self._compiles: bool | None = None
 
     @staticmethod
     def fits(network: Any, head: nn.Linear) -> bool:
@@ -55,12 +55,10 @@ class FusedActorCritic:
         if not isinstance(network, MLP) or len(network.hidden) != 2:
             return False
         first, second = network.hidden
-        return (
-            first == second and first in WIDTHS and network.inputs <= MOST_INPUTS and head.out_features <= MOST_OUTPUTS
-        )
+        return first == second and first in WIDTHS and network.inputs <= MAX_INPUTS and head.out_features <= MAX_OUTPUTS
 
     def usable(self, values: Tensor) -> bool:
-        """Whether the kernels can be used now: float32 on a GPU, no autocast, and Triton is there and compiles them for this GPU."""
+        """Whether the kernels can be used: float32 on a GPU, no autocast, and Triton compiles them for this GPU."""
         if (
             not values.is_cuda
             or values.dtype != torch.float32
@@ -68,26 +66,27 @@ class FusedActorCritic:
             or kernels() is None
         ):
             return False
-        if self._proved is None and not torch.cuda.is_current_stream_capturing():
-            self._proved = self._prove(values)
-        return bool(self._proved)
+        if self._compiles is None and not torch.cuda.is_current_stream_capturing():
+            self._compiles = self._try_compile(values)
+        return bool(self._compiles)
 
-    def _prove(self, values: Tensor) -> bool:
-        """Compile and run both kernels once. Compilers fail on some GPUs; the networks then run as PyTorch's layers, which are slower."""
+    def _try_compile(self, values: Tensor) -> bool:
+        """Compile and run both kernels once. Where the compiler fails, the slower layers of PyTorch are used."""
         try:
             with torch.enable_grad():
                 outputs = self(values[:1].detach())
                 torch.autograd.grad(outputs, self.parameters(), [torch.zeros_like(o) for o in outputs])
-        except Exception as problem:  # whatever a compiler raises
+        except Exception as problem:  # a compiler may raise anything
             warnings.warn(
-                f"the fused kernels of small networks cannot be used on this GPU ({type(problem).__name__}); training goes on more slowly",
+                "the fused kernels of small networks cannot be used on this GPU "
+                f"({type(problem).__name__}); training is slower",
                 stacklevel=2,
             )
             return False
         return True
 
     def parameters(self) -> list[Tensor]:
-        """Weights and biases of the first network's layers, and of those that only the second has."""
+        """Parameters of the first network, and those that only the second has."""
         first, first_head, second, second_head = self._modules
         return [
             *first.parameters(),
@@ -98,26 +97,28 @@ class FusedActorCritic:
 
     def __call__(self, values: Tensor) -> tuple[Tensor, Tensor]:
         """[N, inputs] -> outputs of the first network [N, P0] and of the second [N, P1]."""
-        first, second = _Pair.apply(values.contiguous(), self, *self.parameters())
+        first, second = _FusedFunction.apply(values.contiguous(), self, *self.parameters())
         return first, second
 
     def sizes(self) -> tuple[int, int, int, int, str]:
-        """Inputs, hidden units, outputs of the first and of the second, and the activation."""
+        """Inputs, hidden units, outputs of the first and of the second network, and the activation."""
         first, first_head, _, second_head = self._modules
         return first.inputs, first.hidden[0], first_head.out_features, second_head.out_features, first.activation
 
     def table(self, parameters: tuple[Tensor, ...]) -> Tensor:
-        """Where the parameters lie, in numbers from the first of them. Kept, since it must not be made while a graph is captured."""
-        places = tuple(p.data_ptr() for p in parameters)
-        if self._table is None or self._table[0] != places:
+        """Offsets of the parameters from the first one, in elements. Cached, since graph capture forbids making it."""
+        addresses = tuple(p.data_ptr() for p in parameters)
+        if self._table is None or self._table[0] != addresses:
             self._table = (
-                places,
-                torch.tensor([(p - places[0]) // 4 for p in places], dtype=torch.int64, device=parameters[0].device),
+                addresses,
+                torch.tensor(
+                    [(p - addresses[0]) // 4 for p in addresses], dtype=torch.int64, device=parameters[0].device
+                ),
             )
         return self._table[1]
 
 
-class _Pair(torch.autograd.Function):  # type: ignore[misc]
+class _FusedFunction(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, values: Tensor, pair: FusedActorCritic, *parameters: Tensor) -> tuple[Tensor, Tensor]:
         _, _, outputs0, outputs1, _ = pair.sizes()
@@ -142,7 +143,7 @@ class _Pair(torch.autograd.Function):  # type: ignore[misc]
         return first, second
 
     @staticmethod
-    def backward(ctx: Any, first_slope: Tensor, second_slope: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, first_gradient: Tensor, second_gradient: Tensor) -> tuple[Tensor | None, ...]:
         values, *parameters = ctx.saved_tensors
         rows = len(values)
         block, warps = BACKWARD_TILE
@@ -150,9 +151,17 @@ class _Pair(torch.autograd.Function):  # type: ignore[misc]
         programs = min(tiles, max(BACKWARD_PROGRAMS[0], min(tiles // 4, BACKWARD_PROGRAMS[1])))
         parts = values.new_empty((programs, sum(p.numel() for p in parameters)))
         kernels().backward_kernel[(programs, 1 if ctx.pair.shared else 2)](
-            values, parameters[0], ctx.pair.table(tuple(parameters)), first_slope.contiguous(), second_slope.contiguous(), parts, rows,
-            **_constants(ctx.pair, block), num_warps=warps, num_stages=1,
-        )  # fmt: skip
+            values,
+            parameters[0],
+            ctx.pair.table(tuple(parameters)),
+            first_gradient.contiguous(),
+            second_gradient.contiguous(),
+            parts,
+            rows,
+            **_constants(ctx.pair, block),
+            num_warps=warps,
+            num_stages=1,
+        )
         total = parts.sum(0)
         gradients = total.split([p.numel() for p in parameters])
         return None, None, *[s.view(p.shape) for s, p in zip(gradients, parameters, strict=True)]

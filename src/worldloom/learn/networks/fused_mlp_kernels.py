@@ -1,10 +1,11 @@
 # mypy: ignore-errors
-"""Triton kernels of a pair of small networks: two hidden layers of H units each, whose activations never leave the chip.
+"""Triton kernels of two small networks with two hidden layers of H units each, whose activations stay on the chip.
 
-Shapes in capitals are constants of a compilation: F inputs padded to FP, P outputs padded to PP, BM rows at a time. The networks' weights
-lie anywhere on the device; ``table`` holds their distances in numbers from ``base``, six per network: weights and biases of the first,
-the second and the last layer, as ``torch.nn.Linear`` keeps them. SHARED networks have their hidden layers in common and are computed as
-one, whose last layer has the outputs of both; the table then goes on with the weights and biases of the second one's last layer.
+Names in capitals are compile-time constants: F inputs padded to FP, P outputs padded to PP, BM rows at a time. The
+weights may be anywhere on the device; ``table`` holds their offsets from ``base`` in elements, six per network: weights
+and biases of the first, the second and the output layer, as in ``torch.nn.Linear``. SHARED networks have the same
+hidden layers and are computed as one network with the outputs of both; the table then continues with the weights and
+biases of the second output layer.
 """
 
 import triton
@@ -39,7 +40,7 @@ def slope(a, KIND: tl.constexpr):
 
 @triton.jit
 def last_layer(base, places, outputs, p, h, H: tl.constexpr, P0: tl.constexpr, P1: tl.constexpr, SHARED: tl.constexpr):
-    """Weights [PP, H] and biases [PP] of a network's last layer."""
+    """Weights [PP, H] and biases [PP] of a network's output layer."""
     w = tl.load(base + tl.load(places + 4) + p[:, None] * H + h[None, :], mask=(p < outputs)[:, None], other=0.0)
     b = tl.load(base + tl.load(places + 5) + p, mask=p < outputs, other=0.0)
     if SHARED:
@@ -93,7 +94,10 @@ def backward_kernel(
     F: tl.constexpr, FP: tl.constexpr, H: tl.constexpr, P0: tl.constexpr, P1: tl.constexpr, PP: tl.constexpr,
     BM: tl.constexpr, KIND: tl.constexpr, PRECISION: tl.constexpr, SHARED: tl.constexpr,
 ):  # fmt: skip
-    """Slopes by all weights, from those by the outputs; activations are computed again. Each program leaves its sums in a row of ``parts``."""
+    """Gradients of all weights from those of the outputs. Activations are recomputed.
+
+    Each program writes its sums to a row of ``parts``.
+    """
     net = tl.program_id(1)
     h = tl.arange(0, H)
     f = tl.arange(0, FP)

@@ -1,4 +1,4 @@
-"""Convolutions in residual blocks, for images of any size."""
+"""The residual CNN of IMPALA (Espeholt et al., 2018), for images of any size."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ CHANNELS = (16, 32, 32)
 _BLOCKS = 2 * len(CHANNELS)
 
 
-class ImpalaCNN(nn.Module):  # type: ignore[misc]
-    """Three stages of 16, 32 and 32 channels, each halving the picture, and a layer of 256 units: [N, channels, height, width] -> [N, 256]."""
+class ImpalaCNN(nn.Module):
+    """Three stages of 16, 32 and 32 channels, each halving the image, and a fully connected layer of 256 units."""
 
     features = 256
 
@@ -27,39 +27,40 @@ class ImpalaCNN(nn.Module):  # type: ignore[misc]
             *stages, nn.ReLU(), nn.Flatten(), linear(before * height * width, self.features, RELU_GAIN), nn.ReLU()
         )
 
-    def forward(self, picture: Tensor) -> Tensor:
+    def forward(self, image: Tensor) -> Tensor:
         """[N, channels, height, width] -> [N, 256]."""
-        return self.layers(to_float32(picture))
+        features: Tensor = self.layers(to_float32(image))
+        return features
 
 
-class Stage(nn.Module):  # type: ignore[misc]
-    """A convolution, a maximum over 3 x 3 that halves the picture, and two residual blocks."""
+class Stage(nn.Module):
+    """A convolution, a 3 x 3 max pooling that halves the image, and two residual blocks."""
 
     def __init__(self, inputs: int, channels: int) -> None:
         super().__init__()
         self.layers = nn.Sequential(
-            convolution(
-                inputs, channels, size=3, padding=1, gain=1.0
-            ),  # no relu stands before it, whose loss a gain would make up for
+            convolution(inputs, channels, size=3, padding=1, gain=1.0),  # not after a relu: gain 1
             nn.MaxPool2d(3, stride=2, padding=1),
             Residual(channels),
             Residual(channels),
         )
 
-    def forward(self, picture: Tensor) -> Tensor:
+    def forward(self, image: Tensor) -> Tensor:
         """[N, inputs, height, width] -> [N, channels, ceil(height / 2), ceil(width / 2)]."""
-        return self.layers(picture)
+        features: Tensor = self.layers(image)
+        return features
 
 
-class Residual(nn.Module):  # type: ignore[misc]
-    """A picture plus what two convolutions make of it; the shape stays."""
+class Residual(nn.Module):
+    """A residual block of two convolutions; the shape stays the same."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()
         self.first = convolution(channels, channels, size=3, padding=1)
-        # Each block adds to the picture: with a full gain six of them would make it many times as large.
+        # Each block adds to its input: with full gain, six of them would increase it many times.
         self.second = convolution(channels, channels, size=3, padding=1, gain=RELU_GAIN / _BLOCKS)
 
-    def forward(self, picture: Tensor) -> Tensor:
+    def forward(self, image: Tensor) -> Tensor:
         """[N, channels, height, width] -> the same."""
-        return picture + self.second(relu(self.first(relu(picture))))
+        residual: Tensor = self.second(relu(self.first(relu(image))))
+        return image + residual

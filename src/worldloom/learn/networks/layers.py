@@ -1,9 +1,10 @@
-"""Layers with orthogonal weights, and the first layer of all: observations as a network's input."""
+"""Layers with orthogonal initialization, and input layers for observations."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -13,12 +14,14 @@ from worldloom.learn.agents.specs import ObservationSpec
 from worldloom.learn.config.policy_config import Activation
 
 ACTOR_GAIN = 0.01
-"""Small, so that the first policy hardly prefers any action."""
+"""Small, so that the initial policy is nearly uniform."""
 CRITIC_GAIN = 1.0
 RELU_GAIN = math.sqrt(2.0)
 
+_ModuleT = TypeVar("_ModuleT", bound=nn.Module)
 _ACTIVATIONS: dict[Activation, type[nn.Module]] = {"tanh": nn.Tanh, "relu": nn.ReLU, "elu": nn.ELU, "selu": nn.SELU}
-_BYTE = 1.0 / 255.0
+BYTE_SCALE = 1.0 / 255.0
+"""Scales uint8 to 0 .. 1."""
 
 
 def activation_module(name: Activation) -> nn.Module:
@@ -26,27 +29,29 @@ def activation_module(name: Activation) -> nn.Module:
 
 
 def activation_gain(name: Activation) -> float:
-    """The gain of weights before an activation: 1 for selu, which keeps the variance itself, else the square root of 2."""
+    """The gain of weights before an activation: 1 for selu, which is self-normalizing, else the square root of 2."""
     return 1.0 if name == "selu" else math.sqrt(2.0)
 
 
 def linear(inputs: int, outputs: int, gain: float) -> nn.Linear:
-    """A fully connected layer [..., inputs] -> [..., outputs] with orthogonal weights and no bias at first."""
+    """A fully connected layer [..., inputs] -> [..., outputs] with orthogonal weights and zero bias."""
     return orthogonal(nn.Linear(inputs, outputs), gain)
 
 
-class Head(nn.Linear):  # type: ignore[misc]
-    """A last layer in single precision, whatever autocast does before it: 8 bits tell probabilities and values too coarsely."""
+class Head(nn.Linear):
+    """An output layer in float32, also under autocast: bfloat16 is too coarse for probabilities and values."""
 
     def forward(self, features: Tensor) -> Tensor:
         with torch.autocast(features.device.type, enabled=False):
-            return super().forward(features.float())
+            outputs: Tensor = super().forward(features.float())
+            return outputs
 
 
 def head(inputs: int, outputs: int, gain: float, exact: bool) -> nn.Linear:
-    """A last layer [..., inputs] -> [..., outputs] with orthogonal weights and no bias at first; ``exact`` for one that is always in single precision.
+    """An output layer [..., inputs] -> [..., outputs] with orthogonal weights and zero bias.
 
-    Behind convolutions that costs nothing. Behind a few small layers it would be a good part of all.
+    With ``exact`` it is always in float32. After convolutions this costs nothing; after a few small layers it would be
+    a large part of the time.
     """
     return orthogonal((Head if exact else nn.Linear)(inputs, outputs), gain)
 
@@ -54,12 +59,12 @@ def head(inputs: int, outputs: int, gain: float, exact: bool) -> nn.Linear:
 def convolution(
     inputs: int, outputs: int, size: int, stride: int = 1, padding: int = 0, gain: float = RELU_GAIN
 ) -> nn.Conv2d:
-    """A convolution [N, inputs, H, W] -> [N, outputs, H', W'] with orthogonal weights and no bias at first."""
+    """A convolution [N, inputs, H, W] -> [N, outputs, H', W'] with orthogonal weights and zero bias."""
     return orthogonal(nn.Conv2d(inputs, outputs, size, stride, padding), gain)
 
 
-def orthogonal(module: nn.Module, gain: float) -> nn.Module:
-    """``module`` with every matrix of weights orthogonal times ``gain``, and every bias zero."""
+def orthogonal(module: _ModuleT, gain: float) -> _ModuleT:
+    """``module`` with orthogonal weights times ``gain``, and zero biases."""
     for parameter in module.parameters():
         if parameter.ndim >= 2:
             nn.init.orthogonal_(parameter, gain)
@@ -68,8 +73,17 @@ def orthogonal(module: nn.Module, gain: float) -> nn.Module:
     return module
 
 
-class OneHot(nn.Module):  # type: ignore[misc]
-    """Choices [N, K] as one number per possible choice [N, sum(choices)]: 1 for the one taken, else 0."""
+class FeatureModule(nn.Module):
+    """A module with an output of [N, features]."""
+
+    features: int
+
+
+class OneHot(nn.Module):
+    """One-hot encoding: choices [N, K] -> [N, sum(choices)]."""
+
+    part: Tensor
+    choice: Tensor
 
     def __init__(self, choices: tuple[int, ...]) -> None:
         super().__init__()
@@ -79,16 +93,16 @@ class OneHot(nn.Module):  # type: ignore[misc]
         self.register_buffer("part", part, persistent=False)
         self.register_buffer("choice", choice, persistent=False)
 
-    def forward(self, taken: Tensor) -> Tensor:
-        """``taken`` of any integer type, [N, K] -> [N, sum(choices)] float32."""
-        spread = taken if self.parts == 1 else taken.index_select(1, self.part)
-        return (spread == self.choice).float()
+    def forward(self, choices: Tensor) -> Tensor:
+        """``choices`` of any integer type, [N, K] -> [N, sum(choices)] float32."""
+        repeated = choices if self.parts == 1 else choices.index_select(1, self.part)
+        return torch.eq(repeated, self.choice).float()
 
 
-class VectorInput(nn.Module):  # type: ignore[misc]
-    """Several observations as one vector [N, features], in the order of their names; images are flattened.
+class VectorInput(nn.Module):
+    """Several observations as one vector [N, features], sorted by name; images are flattened.
 
-    Choices become one-hot, bytes are scaled to 0 .. 1, all else is taken as it is.
+    Choices become one-hot, bytes are scaled to 0 .. 1, other numbers stay unchanged.
     """
 
     def __init__(self, observations: Mapping[str, ObservationSpec]) -> None:
@@ -108,14 +122,15 @@ class VectorInput(nn.Module):  # type: ignore[misc]
         return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
 
 
-class ImageInput(nn.Module):  # type: ignore[misc]
-    """One picture as [N, channels, height, width]; the shorter of its first and last dimension is taken for the channels."""
+class ImageInput(nn.Module):
+    """One image as [N, channels, height, width]. The smaller of its first and last dimension is the channel axis."""
 
     def __init__(self, name: str, spec: ObservationSpec) -> None:
         super().__init__()
         if not spec.is_image:
             raise InputError(
-                f"observation '{name}' of shape {spec.shape} is no image: convolutions take three dimensions, such as (84, 84, 3)"
+                f"observation '{name}' of shape {spec.shape} is not an image: "
+                "convolutions take three dimensions, such as (84, 84, 3)"
             )
         self.name = name
         first, middle, last = spec.shape
@@ -123,11 +138,11 @@ class ImageInput(nn.Module):  # type: ignore[misc]
         self.shape = (first, middle, last) if self.channels_first else (last, first, middle)
 
     def forward(self, observations: Mapping[str, Tensor]) -> Tensor:
-        """Observations [N, *shape] by name -> [N, channels, height, width]; bytes stay bytes, which a network scales in its own way."""
-        picture = observations[self.name]
-        return picture if self.channels_first else picture.permute(0, 3, 1, 2)
+        """Observations [N, *shape] by name -> [N, channels, height, width], of the same type."""
+        image = observations[self.name]
+        return image if self.channels_first else image.permute(0, 3, 1, 2)
 
 
 def to_float32(values: Tensor) -> Tensor:
-    """``values`` as float32; bytes are scaled to 0 .. 1. Those that are float32 are handed back without a copy."""
-    return values * _BYTE if values.dtype == torch.uint8 else values.float()
+    """``values`` as float32; bytes are scaled to 0 .. 1. No copy for float32."""
+    return values * BYTE_SCALE if values.dtype == torch.uint8 else values.float()

@@ -1,4 +1,4 @@
-"""A layer and the rectifier behind it as one operation of the GPU's library, which spares the wide layer a way through the memory."""
+"""A linear layer and ReLU as one cuBLAS operation, which saves a pass over memory for wide layers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 
 def usable(values: Tensor) -> bool:
-    """Whether the operation is there for ``values``: on a GPU, in single precision."""
+    """Whether the operation supports ``values``: float32 on a GPU."""
     return (
         bool(values.is_cuda)
         and values.ndim == 2
@@ -18,20 +18,22 @@ def usable(values: Tensor) -> bool:
     )
 
 
-class _Rectified(torch.autograd.Function):  # type: ignore[misc]
+class _LinearReLU(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, values: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-        found: Tensor = torch._addmm_activation(bias, values, weight.t())
-        ctx.save_for_backward(values, weight, found)
-        return found
+        outputs: Tensor = torch._addmm_activation(bias, values, weight.t())
+        ctx.save_for_backward(values, weight, outputs)
+        return outputs
 
     @staticmethod
-    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor | None, Tensor, Tensor]:
-        values, weight, found = ctx.saved_tensors
-        behind = torch.ops.aten.threshold_backward(slope, found, 0)
-        return behind @ weight if ctx.needs_input_grad[0] else None, behind.t() @ values, behind.sum(0)
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor, Tensor]:
+        values, weight, outputs = ctx.saved_tensors
+        linear_gradient = torch.ops.aten.threshold_backward(gradient, outputs, 0)
+        input_gradient = linear_gradient @ weight if ctx.needs_input_grad[0] else None
+        return input_gradient, linear_gradient.t() @ values, linear_gradient.sum(0)
 
 
 def linear_relu(layer: nn.Linear, values: Tensor) -> Tensor:
     """``relu(layer(values))`` for [N, inputs]."""
-    return _Rectified.apply(values, layer.weight, layer.bias)
+    outputs: Tensor = _LinearReLU.apply(values, layer.weight, layer.bias)
+    return outputs

@@ -1,6 +1,6 @@
-"""Memory that a training will need, estimated from its settings and compared with what is free, before any of it is taken.
+"""Memory that a training needs, estimated from its settings and compared with the free memory before allocation.
 
-The estimates are lower bounds: they hold back settings that cannot work, and nothing that might.
+The estimates are lower bounds: only settings that cannot work are refused.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from worldloom.learn.networks.encoder import resolve_network
 FLOAT = 4
 """Bytes of a float32."""
 TRAINING_COPIES = 4
-"""Numbers that a parameter in training takes: itself, its gradient, and Adam's two means."""
+"""Copies of each parameter in training: itself, its gradient, and Adam's two moments."""
 
 
 def require_memory(what: str, needed: int, device: torch.device, fix: str) -> None:
-    """InputError where ``needed`` bytes are more than ``device`` has available; ``fix`` says which settings to change."""
-    free = available(device)
+    """InputError where ``needed`` bytes exceed the free memory of ``device``; ``fix`` names the settings to change."""
+    free = available_memory(device)
     if free is not None and needed > free:
         where = "of memory" if device.type == "cpu" else f"of memory on {device}"
         raise InputError(f"{what} would need {needed:,} bytes {where}, and {free:,} are available: {fix}")
 
 
-def available(device: torch.device) -> int | None:
-    """Bytes that can still be taken on ``device``; None where that is not known."""
+def available_memory(device: torch.device) -> int | None:
+    """Free memory of ``device`` in bytes; None where it is unknown."""
     if device.type == "cuda":
         return int(
             torch.cuda.mem_get_info(device)[0]
@@ -46,16 +46,16 @@ def available(device: torch.device) -> int | None:
 def require_network(
     name: str, spec: PolicySpec, config: PolicyConfig, device: torch.device, copies: int, critic: bool
 ) -> None:
-    """InputError where ``copies`` of the parameters of a policy's network do not fit into memory; with ``critic`` it is an actor and a critic."""
-    count = parameters(spec.observations, config)
+    """InputError where ``copies`` of a network's parameters do not fit into memory; ``critic`` for an actor-critic."""
+    count = count_parameters(spec.observations, config)
     if critic and resolve_network(spec.observations, config) == "mlp" and not config.shared and config.memory == "none":
-        count *= 2  # each has layers of its own
+        count *= 2  # separate layers
     what = f"the network of policy '{name}' with {count:,} parameters or more"
     require_memory(what, count * FLOAT * copies, device, "make hidden or memory_size smaller")
 
 
-def parameters(observations: Mapping[str, ObservationSpec], config: PolicyConfig) -> int:
-    """Parameters of the layers whose width is a setting; those of convolutions follow from the image and are not counted."""
+def count_parameters(observations: Mapping[str, ObservationSpec], config: PolicyConfig) -> int:
+    """Parameters of the layers whose width is a setting. Convolutions are not counted."""
     kind = resolve_network(observations, config)
     inputs = sum(spec.features for spec in observations.values()) if kind == "mlp" else 1
     layers = (inputs, *config.hidden) if kind in ("mlp", "two_branch") else (1, 1)
@@ -67,10 +67,10 @@ def parameters(observations: Mapping[str, ObservationSpec], config: PolicyConfig
 
 
 def step_bytes(spec: PolicySpec, state_size: int = 0, stack: int = 1) -> int:
-    """Bytes that one step of one agent takes in a roll-out or in a replay, which keeps one of the ``stack`` frames of an image."""
-    seen = 0
+    """Bytes of one step of one agent in a rollout, or in a replay buffer that stores one of ``stack`` frames."""
+    observed = 0
     for part in spec.observations.values():
         frames = stack if part.is_image and part.shape[0] == stack else 1
-        seen += math.prod(part.shape) * int(part.dtype.itemsize) // frames
+        observed += math.prod(part.shape) * int(part.dtype.itemsize) // frames
     acted = spec.action.width * int(spec.action.dtype.itemsize)
-    return seen + acted + FLOAT * (1 + state_size)
+    return observed + acted + FLOAT * (1 + state_size)

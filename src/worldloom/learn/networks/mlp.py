@@ -1,4 +1,4 @@
-"""Fully connected layers, for observations that are vectors."""
+"""Fully connected layers, for vector observations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from worldloom.learn.networks.layers import activation_gain, activation_module, 
 from worldloom.learn.networks.linear_relu import linear_relu, usable
 
 
-class MLP(nn.Module):  # type: ignore[misc]
+class MLP(nn.Module):
     """Layers of ``hidden`` units with an activation after each: [..., inputs] -> [..., hidden[-1]]."""
 
     def __init__(self, inputs: int, hidden: tuple[int, ...], activation: Activation) -> None:
@@ -23,7 +23,9 @@ class MLP(nn.Module):  # type: ignore[misc]
     def forward(self, values: Tensor) -> Tensor:
         """[..., inputs] -> [..., features]."""
         if self.activation != "relu" or not usable(values):
-            return self.layers(values)
-        for layer in self.layers[::2]:
-            values = linear_relu(layer, values)
+            outputs: Tensor = self.layers(values)
+            return outputs
+        for layer in self.layers:
+            if isinstance(layer, nn.Linear):
+                values = linear_relu(layer, values)
         return values

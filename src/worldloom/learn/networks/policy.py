@@ -1,4 +1,4 @@
-"""Policies: from what an agent sees to the parameters of its action and the value of its place."""
+"""The policy: from observations to action parameters and a state value."""
 
 from __future__ import annotations
 
@@ -14,32 +14,30 @@ from worldloom.learn.networks.actor_critic import Observations, build_actor_crit
 from worldloom.learn.networks.normalization import ObservationNormalizer
 
 
-class Policy(nn.Module):  # type: ignore[misc]
+class Policy(nn.Module):
     """An actor and a critic for one kind of agent.
 
-    P is ``spec.action.parameters``: logits of a categorical action, part after part, or means of a gaussian one. All outputs are
-    contiguous and float32, whatever autocast does inside.
+    P is ``spec.action.parameters``: logits of a categorical action, part after part, or means of a gaussian one. All
+    outputs are contiguous float32, also under autocast.
 
     Args:
-        spec: What it sees and does.
-        config: What it is made of.
-        network: A module of one's own in place of the one of ``config``: ``network(observation) -> (parameters [N, P], value [N] or
-            [N, 1])``, with the observation itself where there is one component, else all of them by name.
+        spec: Observations and action.
+        config: Architecture.
+        network: A custom module in place of that of ``config``: ``network(observation) -> (parameters [N, P], value
+            [N] or [N, 1])``. It gets the observation itself where there is one component, else all of them by name.
 
     Attributes:
-        log_std: Logarithm of the standard deviation of each number of a gaussian action, [width]; None for categorical ones.
-        normalizer: Running statistics of observations of real numbers; None without ``config.normalize_observations``, or where there
-            are none. Its ``update`` is the trainer's to call.
-        recurrent: Whether it remembers earlier steps.
-        state_size: How many numbers it remembers, S; 0 where it is not recurrent.
+        log_std: Log standard deviation of each number of a gaussian action, [width]; None for categorical ones.
+        normalizer: Running statistics of continuous observations; None without ``config.normalize_observations``, or
+            where there are none. The trainer calls its ``update``.
+        recurrent: Whether it has a recurrent cell.
+        state_size: Size of the recurrent state, S; 0 where it is not recurrent.
     """
 
     def __init__(self, spec: PolicySpec, config: PolicyConfig, network: nn.Module | None = None) -> None:
         super().__init__()
         if config.dueling:
-            raise InputError(
-                "dueling is for Q networks, and an actor with a critic has none: leave it off, or train with dqn"
-            )
+            raise InputError("dueling is for Q networks, not for an actor-critic: leave it off, or train with dqn")
         self.spec, self.config = spec, config
         self.network = build_actor_critic(spec, config, network)
         self.log_std: nn.Parameter | None = None
@@ -50,30 +48,30 @@ class Policy(nn.Module):  # type: ignore[misc]
         self.recurrent = self.state_size > 0
 
     def initial_state(self, rows: int, device: torch.device | str) -> Tensor:
-        """The state in which episodes begin: zeros [rows, S]."""
+        """The state at the start of episodes: zeros [rows, S]."""
         return torch.zeros(rows, self.state_size, device=device)
 
     @property
     def width(self) -> int:
-        """Numbers of the widest layer, the observations among them, roughly."""
+        """Approximate width of the widest layer, including the observations."""
         return max(sum(part.features for part in self.spec.observations.values()), *self.config.hidden)
 
     def forward(self, observations: Observations, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Observations [N, *shape] by name, state [N, S] -> parameters [N, P], value [N], the next state [N, S].
+        """Observations [N, *shape] by name, state [N, S] -> parameters [N, P], value [N], next state [N, S].
 
-        Rows where an episode begins must be handed a state of zeros.
+        Rows at the start of an episode need a state of zeros.
         """
         parameters, value, state = self.network(self._normalized(observations), state)
         return _plain(parameters), _plain(value), state
 
     def value(self, observations: Observations, state: Tensor) -> Tensor:
-        """The value alone, [N]; spares the actor where it has layers of its own."""
+        """The value only, [N]; skips the actor where it has separate layers."""
         return _plain(self.network.value(self._normalized(observations), state))
 
     def sequence(self, observations: Observations, state: Tensor, resets: Tensor) -> tuple[Tensor, Tensor]:
-        """Observations [T, B, *shape] by name, the state [B, S] before the first step -> parameters [T, B, P] and values [T, B].
+        """Observations [T, B, *shape] by name, initial state [B, S] -> parameters [T, B, P] and values [T, B].
 
-        ``resets`` [T, B] is True where an episode begins: the state is zeroed before that step.
+        ``resets`` [T, B] is True at the first step of an episode: the state is zeroed before it.
         """
         parameters, values = self.network.sequence(self._normalized(observations), state, resets)
         return _plain(parameters), _plain(values)
@@ -83,5 +81,5 @@ class Policy(nn.Module):  # type: ignore[misc]
 
 
 def _plain(values: Tensor) -> Tensor:
-    """Contiguous float32: what kernels take. Costs nothing where it is so already."""
+    """``values`` as contiguous float32, which kernels need; no copy where they are."""
     return values.float().contiguous()

@@ -1,4 +1,4 @@
-"""Branches for observations of different kinds, joined by a layer: a height map or an image beside the state of the body."""
+"""Branches for different kinds of observations, joined by a layer: for example a height map and joint states."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import torch
 from torch import Tensor, nn
 
 from worldloom.learn.config.policy_config import Activation
-from worldloom.learn.networks.layers import activation_gain, activation_module, linear
+from worldloom.learn.networks.layers import FeatureModule, activation_gain, activation_module, linear
 
 
-class TwoBranch(nn.Module):  # type: ignore[misc]
-    """Two branches or more side by side, and a layer of 256 units over all they give.
+class TwoBranch(FeatureModule):
+    """Two or more parallel branches, and a layer of 256 units over their concatenated outputs.
 
     Args:
-        branches: Modules that take the observations by name and give [N, branch.features].
-        activation: What follows the layer that joins them.
+        branches: Modules from observations by name to [N, branch.features].
+        activation: Activation of the joining layer.
     """
 
     features = 256
 
-    def __init__(self, branches: Sequence[nn.Module], activation: Activation) -> None:
+    def __init__(self, branches: Sequence[FeatureModule], activation: Activation) -> None:
         super().__init__()
         self.branches = nn.ModuleList(branches)
         joined = sum(branch.features for branch in branches)
@@ -31,4 +31,5 @@ class TwoBranch(nn.Module):  # type: ignore[misc]
 
     def forward(self, observations: Mapping[str, Tensor]) -> Tensor:
         """Observations [N, *shape] by name -> [N, 256]."""
-        return self.join(torch.cat([branch(observations) for branch in self.branches], dim=1))
+        features: Tensor = self.join(torch.cat([branch(observations) for branch in self.branches], dim=1))
+        return features

@@ -1,1 +1,4 @@
-"""Trained policies without learning: actors, evaluation, frames for videos, and opening a saved run. The top folder; nothing in learn imports it."""
+"""Trained policies without learning: actors, evaluation, frames for videos, and opening a saved run.
+
+The top folder; nothing else in learn imports it.
+"""

@@ -1,4 +1,4 @@
-"""Pictures of finished policies at play in one world."""
+"""Rendered frames of one world, with trained policies or random actions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from worldloom.core.measure.random_actions import random_actions
 from worldloom.core.registry.registry import Renderer
 from worldloom.core.simulation import Simulation
 from worldloom.learn.agents.agent_group import AgentGroup
-from worldloom.learn.play.evaluation import Actor, Evaluation
+from worldloom.learn.play.actors import Actor
+from worldloom.learn.play.evaluation import Evaluation
 
 Frame = np.ndarray[Any, np.dtype[np.uint8]]
 
@@ -20,10 +21,11 @@ Frame = np.ndarray[Any, np.dtype[np.uint8]]
 def _render_frame(draw: Renderer, simulation: Simulation) -> Frame:
     try:
         return np.asarray(draw(simulation, 0))
-    except Exception as problem:  # whatever a user's function raises
+    except Exception as problem:  # a user's function may raise anything
         name = getattr(draw, "__name__", "the renderer")
         raise InputError(
-            f"{name}(simulation, world) of world '{simulation.definition.id}' failed: {type(problem).__name__}: {problem}"
+            f"{name}(simulation, world) of world '{simulation.definition.id}' failed: "
+            f"{type(problem).__name__}: {problem}"
         ) from problem
 
 
@@ -34,23 +36,23 @@ def record_frames(
     max_frames: int = 1000,
     min_frames: int | None = None,
 ) -> Iterator[Frame]:
-    """World 0 at the start of each episode and after every step, uint8 (height, width, 3).
+    """Frames of world 0 at the start of each episode and after every step, uint8 (height, width, 3).
 
     Args:
-        simulation: Worlds made with ``autoreset="disabled"``, so that the end of an episode is seen.
-        players: Who plays whom, by name.
-        episodes: How many episodes.
-        most: Pictures after which it ends, wherever that is.
-        enough: Pictures after which no further episode is begun; None for no such limit.
+        simulation: Worlds made with ``autoreset="disabled"``, so that the last frame of an episode is rendered.
+        actors: The actors with their agent groups, by name.
+        episodes: Number of episodes.
+        max_frames: Frames after which recording stops, even within an episode.
+        min_frames: Frames after which no further episode is started; None for no such limit.
     """
-    match = Evaluation(simulation, actors)
-    return _record_episodes(simulation, lambda: bool(match.step()[0][0]), episodes, max_frames, min_frames)
+    evaluation = Evaluation(simulation, actors)
+    return _record_episodes(simulation, lambda: bool(evaluation.step()[0][0]), episodes, max_frames, min_frames)
 
 
 def record_random_frames(
     simulation: Simulation, episodes: int = 1, max_frames: int = 1000, seed: int = 0
 ) -> Iterator[Frame]:
-    """Likewise with random actions."""
+    """Frames of world 0 with random actions, see :func:`record_frames`."""
     generator = np.random.default_rng(seed)
 
     def step() -> bool:
@@ -63,22 +65,22 @@ def record_random_frames(
 def _record_episodes(
     simulation: Simulation, step: Callable[[], bool], episodes: int, max_frames: int, min_frames: int | None
 ) -> Iterator[Frame]:
-    """World 0, moved on by ``step``, which tells whether the episode ended."""
+    """Frames of world 0. ``step`` takes one step and returns whether the episode ended."""
     draw = simulation.definition.render
     if draw is None:
         raise InputError(f"world '{simulation.definition.id}' has no renderer: register it with render=...")
-    shown = 0
+    recorded = 0
     for episode in range(episodes):
-        if episode and min_frames is not None and shown >= min_frames:
+        if episode and min_frames is not None and recorded >= min_frames:
             return
         if episode:
             simulation.reset()
         ended = False
         yield _render_frame(draw, simulation)
-        shown += 1
-        while not ended and shown < max_frames:
+        recorded += 1
+        while not ended and recorded < max_frames:
             ended = step()
             yield _render_frame(draw, simulation)
-            shown += 1
-        if shown >= max_frames:
+            recorded += 1
+        if recorded >= max_frames:
             return

@@ -1,1 +1,17 @@
-"""Acting in worlds and keeping what happens: the rollout actor, rollout storage, minibatches, episode statistics, replay buffer and its priorities. Imports up to networks."""
+"""Acting in worlds and storing experience: rollout actor and storage, minibatches, episode statistics, replay buffer.
+
+Imports up to ``networks``.
+"""
+
+from typing import TYPE_CHECKING
+
+from worldloom.core.base.deprecated_paths import forward_names
+
+if not TYPE_CHECKING:
+    __getattr__ = forward_names(
+        __name__,
+        "worldloom.learn.rollout.rollout_actor",
+        "roll_out",
+        Player="RolloutActor",
+        most_cuts="max_truncations",
+    )

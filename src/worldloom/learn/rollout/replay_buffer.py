@@ -1,15 +1,15 @@
-"""Replay: the last steps of every row in a ring on the device, drawn again in random batches of n-step transitions.
+"""Replay buffer: the last steps of every row in a ring buffer on the device, sampled as n-step transitions.
 
-Worlds that fill a replay reset themselves with the step *after* an episode's last one (``autoreset="next_step"``). What a row
-sees after a step is then always what it sees before the next one, the final observation included, so that every
+The worlds must have ``autoreset="next_step"``: they reset with the step *after* the last one of an episode. The
+observation after a step is then always the one before the next step, including the final one, so that every
 observation is stored once::
 
-    step      t              t + 1                      t + 2
-    sees      x              the final observation      the first of the next episode
-    flags     terminated     valid=False: only resets
+    step          t              t + 1                      t + 2
+    observation   x              the final observation      the first of the next episode
+    flags         terminated     valid=False: only resets
 
-The replay lies in tensors of shape [capacity, N, ...]. Where the next step goes is a number on the device: adding and sampling
-have fixed shapes, never wait for the host, and can be captured in a CUDA graph.
+The tensors have the shape [capacity, N, ...]. The write position is on the device: adding and sampling have fixed
+shapes, need no synchronization, and can be captured in a CUDA graph.
 """
 
 from __future__ import annotations
@@ -19,111 +19,29 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-import warp as wp
 
 from worldloom.core.base.errors import InputError
-from worldloom.core.kernels.random import fold_seed, integer
+from worldloom.core.kernels.random import fold_seed
 from worldloom.learn.agents.specs import ObservationSpec
 from worldloom.learn.device.gather import index_select
+from worldloom.learn.device.tensor_checks import check_tensor
 from worldloom.learn.device.warp_launch import launch
-from worldloom.learn.losses.advantages import check_tensor
 from worldloom.learn.rollout.prioritized_replay import ReplayPriorities
-
-_STREAM = wp.constant(wp.int32(0x5265706C))
-
-
-@wp.kernel(enable_backward=False)
-def _draw(
-    cursor: wp.array(dtype=wp.int64),
-    capacity: wp.int32,
-    rows: wp.int32,
-    stack: wp.int32,
-    n: wp.int32,
-    seed: wp.uint32,
-    tick: wp.array(dtype=wp.int64),
-    indices: wp.array(dtype=wp.int64),
-) -> None:
-    """Draw one place: any step with its stack's frames behind it and ``n`` steps after it; one never filled where there is none."""
-    sample = wp.tid()
-    now = tick[0]
-    # In place of an episode, which worlds count up from 0, stands a number counted down from -1: the two never meet.
-    high, low = wp.int32(~(now >> wp.int64(32))), wp.int32(now)
-    newest = wp.int32((cursor[0] + wp.int64(capacity - 1)) % wp.int64(capacity))
-    oldest_age = wp.int32(wp.min(cursor[0] - wp.int64(1), wp.int64(capacity - stack)))
-    age = integer(seed, sample, high, low, _STREAM, 0, n, oldest_age + 1)
-    row = integer(seed, sample, high, low, _STREAM, 1, 0, rows)
-    slot = (newest + capacity - age) % capacity
-    indices[sample] = wp.int64(slot) * wp.int64(rows) + wp.int64(row)
-
-
-@wp.func
-def _look_back(
-    sample: wp.int32,
-    slot: wp.int32,
-    row: wp.int32,
-    valid: wp.array2d(dtype=wp.bool),
-    frames: wp.array2d(dtype=wp.int64),
-) -> None:
-    """Write down the places of a stack's frames, newest last; before an episode's start its first frame repeats."""
-    capacity, rows, stack = valid.shape[0], valid.shape[1], frames.shape[1]
-    back = wp.int32(0)
-    for k in range(stack):
-        at = (slot + capacity - back) % capacity
-        frames[sample, stack - 1 - k] = wp.int64(at) * wp.int64(rows) + wp.int64(row)
-        # The step before an episode's start only reset, or was never filled: neither is valid, and the walk stays where it is.
-        if valid[(at + capacity - 1) % capacity, row]:
-            back += 1
-
-
-@wp.kernel(enable_backward=False)
-def _windows(
-    indices: wp.array(dtype=wp.int64),
-    rewards: wp.array2d(dtype=wp.float32),
-    terminated: wp.array2d(dtype=wp.bool),
-    truncated: wp.array2d(dtype=wp.bool),
-    valid: wp.array2d(dtype=wp.bool),
-    n: wp.int32,
-    gamma: wp.float32,
-    returns: wp.array(dtype=wp.float32),
-    discounts: wp.array(dtype=wp.float32),
-    counts: wp.array(dtype=wp.float32),
-    frames: wp.array2d(dtype=wp.int64),
-    next_frames: wp.array2d(dtype=wp.int64),
-) -> None:
-    """Follow a place for at most ``n`` steps: what they gave, what follows them, and where the frames lie."""
-    sample = wp.tid()
-    capacity, rows = rewards.shape[0], rewards.shape[1]
-    slot = wp.int32(indices[sample] / wp.int64(rows))
-    row = wp.int32(indices[sample] % wp.int64(rows))
-    total, discount, length = wp.float32(0.0), wp.float32(1.0), wp.int32(0)
-    for k in range(n):
-        place = (slot + k) % capacity
-        total += discount * rewards[place, row]
-        discount *= gamma
-        length = k + 1
-        if terminated[place, row]:
-            discount = wp.float32(0.0)
-        if terminated[place, row] or truncated[place, row]:
-            break
-    returns[sample] = total
-    discounts[sample] = discount
-    counts[sample] = wp.where(valid[slot, row], 1.0, 0.0)
-    _look_back(sample, slot, row, valid, frames)
-    _look_back(sample, (slot + length) % capacity, row, valid, next_frames)
+from worldloom.learn.rollout.replay_kernels import draw_uniform, n_step_windows
 
 
 @dataclass(frozen=True)
 class TransitionBatch:
-    """Transitions drawn from a replay.
+    """Transitions sampled from a replay buffer.
 
     Attributes:
-        observations: What was seen, by name, [B, ...].
-        actions: What was done, [B, width].
+        observations: Observations, by name, [B, ...].
+        actions: Actions, [B, width].
         rewards: Discounted sums of the rewards of up to n steps, [B].
-        next_observations: What was seen after the last of those steps, by name, [B, ...].
-        discounts: What the value of ``next_observations`` counts: gamma^k after k steps, 0 where the episode terminated, [B].
-        weights: What each transition's loss counts, [B]; 0 for those that must not be trained on.
-        indices: Places in the replay, int64 [B]: slot * rows + row.
+        next_observations: Observations after the last of those steps, by name, [B, ...].
+        discounts: Discount of the value of ``next_observations``: gamma^k after k steps, 0 after a termination, [B].
+        weights: Loss weights, [B]; 0 for invalid transitions.
+        indices: Indices in the buffer, int64 [B]: slot * rows + row.
     """
 
     observations: dict[str, torch.Tensor]
@@ -138,23 +56,23 @@ class TransitionBatch:
 class ReplayBuffer:
     """The last ``capacity`` steps of ``rows`` rows.
 
-    An observation may be a stack of frames: its first axis is then time, newest last. Only the newest frame is stored, and
-    stacks are put together again when they are drawn. At an episode's start the first frame is repeated; this is what the world
-    showed if it fills its first stack by repetition too.
+    An observation may be a stack of frames: its first axis is then time, newest last. Only the newest frame is stored,
+    and stacks are rebuilt when sampled. At the start of an episode the first frame is repeated, as it is in worlds that
+    fill their first stack by repetition.
 
     Args:
-        observations: What a row sees, by name.
-        action_width: How many numbers an action has.
-        action_dtype: Their type.
-        rows: How many rows add a step at once.
-        capacity: How many steps of each row are kept.
-        device: Where they are kept.
-        stack: How many frames the first axis of an observation has: one number for all of them, or numbers by name, where those
+        observations: Observation specs by name.
+        action_width: Elements of an action.
+        action_dtype: Type of an action.
+        rows: Number of rows, which all add a step at once.
+        capacity: Steps kept per row.
+        device: The device.
+        stack: Frames along the first axis of the observations: one number for all, or numbers by name; observations
             not named are stored whole.
-        n_step: The most rewards that a transition counts.
-        gamma: The discount per step.
-        seed: Where random numbers start. Processes that learn together need different ones.
-        priorities: Draws by surprise instead of uniformly; it needs a place for each of ``capacity`` x ``rows``.
+        n_step: Maximum number of rewards of a transition.
+        gamma: Discount factor.
+        seed: The random seed. Processes that train together need different ones.
+        priorities: Prioritized instead of uniform sampling; it must have ``capacity`` steps of ``rows`` rows.
     """
 
     def __init__(
@@ -194,39 +112,41 @@ class ReplayBuffer:
         self.rewards = self._zeros(torch.float32)
         self.terminated, self.truncated, self.valid = (self._zeros(torch.bool) for _ in range(3))
         self.cursor = torch.zeros(1, dtype=torch.int64, device=self.device)
-        """How many steps were added since the beginning; the next one goes to the slot ``cursor % capacity``."""
+        """Number of steps added in total. The next one is written to the slot ``cursor % capacity``."""
         self.tick = torch.zeros(1, dtype=torch.int64, device=self.device)
-        """How many batches were drawn uniformly."""
+        """Number of batches sampled uniformly."""
         self._offsets = torch.tensor([0, self.stack - 1, -n_step], device=self.device)
 
     def _check_arguments(self, stack: int | Mapping[str, int]) -> None:
         if unknown := set(stack if isinstance(stack, Mapping) else ()) - set(self.specs):
-            raise InputError(
-                f"there is no observation '{min(unknown)}' to be a stack: there are {', '.join(self.specs)}"
-            )
+            raise InputError(f"there is no observation '{min(unknown)}' for stack: there are {', '.join(self.specs)}")
         for name, frames in self.stacks.items():
             if frames < 1 or (frames > 1 and self.specs[name].shape[:1] != (frames,)):
                 shape = self.specs[name].shape
                 raise InputError(
-                    f"observation '{name}' of shape {shape} is no stack of {frames} frames: name the stacked ones, as in stack={{'image': 4}}"
+                    f"observation '{name}' of shape {shape} is not a stack of {frames} frames: "
+                    "name the stacked ones, as in stack={'image': 4}"
                 )
         if self.rows < 1 or self.n_step < 1:
             raise InputError(
-                f"a replay needs at least one row and n_step of 1 or more, not {self.rows} and {self.n_step}"
+                f"a replay buffer needs at least one row and n_step of 1 or more, not {self.rows} and {self.n_step}"
             )
         if self.capacity < self.n_step + self.stack:
-            least = self.n_step + self.stack
+            minimum = self.n_step + self.stack
             raise InputError(
-                f"a replay with {self.n_step}-step returns and stacks of {self.stack} needs a capacity of {least} or more, not {self.capacity}"
+                f"a replay buffer with {self.n_step}-step returns and stacks of {self.stack} needs a capacity of "
+                f"{minimum} or more, not {self.capacity}"
             )
         if self.capacity * self.rows >= 2**31:
             raise InputError(
-                f"a replay of {self.capacity} steps of {self.rows} rows has more than 2^31 places: lower its capacity"
+                f"a replay buffer of {self.capacity} steps of {self.rows} rows has more than 2^31 entries: "
+                "lower its capacity"
             )
         if self.priorities is not None and (self.priorities.steps, self.priorities.rows) != (self.capacity, self.rows):
-            found = f"{self.priorities.steps} steps of {self.priorities.rows} rows"
+            size = f"{self.priorities.steps} steps of {self.priorities.rows} rows"
             raise InputError(
-                f"the priorities are for {found}, the replay has {self.capacity} of {self.rows}: make both of one size"
+                f"the priorities are for {size}, the replay buffer has {self.capacity} of {self.rows}: "
+                "make both of one size"
             )
 
     def _zeros(self, dtype: torch.dtype, *shape: int) -> torch.Tensor:
@@ -241,22 +161,22 @@ class ReplayBuffer:
         truncated: torch.Tensor,
         valid: torch.Tensor,
     ) -> None:
-        """Add one step of every row; the oldest step makes room for it.
+        """Add one step of every row, in place of the oldest one.
 
         Args:
-            observations: What each row saw before the step, by name, [N, ...]; whole stacks where they are stacks.
-            actions: What each row did, [N, width].
-            rewards: What the step gave, [N].
-            terminated: Whether the step ended the episode by the world's rules, bool [N].
-            truncated: Whether a time limit or the like ended it, bool [N].
-            valid: Whether the step is to be trained on, bool [N]: not one that only reset, nor one of an agent that had left.
-                A step after an invalid one starts an episode.
+            observations: Observations before the step, by name, [N, ...]; whole stacks where they are stacks.
+            actions: Actions, [N, width].
+            rewards: Rewards, [N].
+            terminated: Whether the step terminated the episode, bool [N].
+            truncated: Whether the step truncated the episode, bool [N].
+            valid: Whether the step may be trained on, bool [N]: not one that only reset, nor one of an agent that has
+                left. A step after an invalid one starts an episode.
         """
         slots = (self.cursor + self._offsets) % self.capacity
         for name, stored in self.frames.items():
-            spec, seen = self.specs[name], observations[name]
-            check_tensor(f"observation '{name}'", seen, (self.rows, *spec.shape), spec.dtype, stored.device)
-            stored.index_copy_(0, slots[0:1], (seen if self.stacks[name] == 1 else seen[:, -1]).unsqueeze(0))
+            spec, values = self.specs[name], observations[name]
+            check_tensor(f"observation '{name}'", values, (self.rows, *spec.shape), spec.dtype, stored.device)
+            stored.index_copy_(0, slots[0:1], (values if self.stacks[name] == 1 else values[:, -1]).unsqueeze(0))
         parts = {
             "actions": actions,
             "rewards": rewards,
@@ -269,22 +189,22 @@ class ReplayBuffer:
             check_tensor(name, value, tuple(stored.shape[1:]), stored.dtype, stored.device)
             stored.index_copy_(0, slots[0:1], value.unsqueeze(0))
         if self.priorities is not None:
-            # One step loses the last frame of its stack with every step that is added, and one gets the last step of its window.
+            # With every added step, one stored step loses the last frame of its stack, and one completes its window.
             self.priorities.disable(slots[1:2])
             self.priorities.enable(slots[2:3], self.valid.index_select(0, slots[2:3]))
         self.cursor += 1
 
     def sample(self, batch: int) -> TransitionBatch:
-        """Draw ``batch`` transitions among the steps whose next n steps were added too.
+        """Sample ``batch`` transitions among the steps whose next n steps were added too.
 
-        A transition ends early where its episode ends: ``next_observations`` is then the final one, which only counts
-        (see ``discounts``) where the episode was truncated. All weights are 0 as long as there is nothing to draw.
+        A transition ends early where its episode ends. ``next_observations`` is then the final observation, whose
+        discount is 0 unless the episode was truncated. All weights are 0 while there is nothing to sample.
         """
         if self.priorities is None:
             weights = None
             indices = torch.empty(batch, dtype=torch.int64, device=self.device)
             launch(
-                _draw,
+                draw_uniform,
                 batch,
                 (self.cursor, self.capacity, self.rows, self.stack, self.n_step, self.seed, self.tick, indices),
                 self.device,
@@ -309,7 +229,7 @@ class ReplayBuffer:
             frames,
             next_frames,
         )
-        launch(_windows, batch, arguments, self.device)
+        launch(n_step_windows, batch, arguments, self.device)
         return TransitionBatch(
             observations=self._gather(frames),
             actions=self.actions.flatten(0, 1).index_select(0, indices),
@@ -320,21 +240,21 @@ class ReplayBuffer:
             indices=indices,
         )
 
-    def _gather(self, places: torch.Tensor) -> dict[str, torch.Tensor]:
-        """Observations whose frames lie at ``places``, int64 [B, stack]."""
+    def _gather(self, indices: torch.Tensor) -> dict[str, torch.Tensor]:
+        """Observations from the frames at ``indices``, int64 [B, stack]."""
         observations = {}
         for name, stored in self.frames.items():
-            wanted = places[:, self.stack - self.stacks[name] :].reshape(-1)
-            observations[name] = index_select(stored.flatten(0, 1), 0, wanted).view(
-                len(places), *self.specs[name].shape
+            frames = indices[:, self.stack - self.stacks[name] :].reshape(-1)
+            observations[name] = index_select(stored.flatten(0, 1), 0, frames).view(
+                len(indices), *self.specs[name].shape
             )
         return observations
 
     def tensors(self) -> dict[str, torch.Tensor]:
-        """Everything that changes, by name, for checkpoints."""
-        found = {f"observations.{name}": stored for name, stored in self.frames.items()}
+        """The state, by name, for checkpoints."""
+        state = {f"observations.{name}": stored for name, stored in self.frames.items()}
         for name in ("actions", "rewards", "terminated", "truncated", "valid", "cursor", "tick"):
-            found[name] = getattr(self, name)
+            state[name] = getattr(self, name)
         if self.priorities is not None:
-            found |= {f"priorities.{name}": tensor for name, tensor in self.priorities.tensors().items()}
-        return found
+            state |= {f"priorities.{name}": tensor for name, tensor in self.priorities.tensors().items()}
+        return state

@@ -1,9 +1,9 @@
-"""The roll-out: policies act, worlds step, and what happens is kept; T steps without a look at any of it from the host."""
+"""The rollout: policies act, worlds step, and the steps are stored, without a device synchronization."""
 
 from __future__ import annotations
 
 import math
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 
 import torch
 
@@ -12,22 +12,23 @@ from worldloom.learn.actions.distributions import to_env_action
 from worldloom.learn.actions.sampler import Sampler
 from worldloom.learn.agents.agent_group import AgentGroup
 from worldloom.learn.config.train_config import RolloutConfig
+from worldloom.learn.device.torch_settings import autocast
 from worldloom.learn.networks.policy import Policy
 from worldloom.learn.rollout.episode_statistics import EpisodeStatistics
 from worldloom.learn.rollout.storage import Storage
 
 
 class RolloutActor:
-    """One policy at play: its seats, its memory, and what it keeps of every step.
+    """One policy that acts in worlds: its agents, its recurrent state, and its storage.
 
     Args:
-        seats: Whom it plays.
-        policy: What it does.
-        steps: How many steps are kept.
-        seed: Where its random numbers start.
-        config: Its settings; None for the usual ones.
-        first_row: The number of its first row among those of all processes.
-        stream: Tells its random numbers from those of other policies.
+        agent_group: The agents it controls.
+        policy: The policy.
+        steps: Number of stored steps.
+        seed: The random seed.
+        config: Its settings; None for the defaults.
+        first_row: Global index of its first row among all processes.
+        stream: Separates its random numbers from those of other policies.
     """
 
     def __init__(
@@ -51,7 +52,7 @@ class RolloutActor:
             agent_group.device,
             state_size=policy.state_size,
             masked=agent_group.mask() is not None,
-            leave=agent_group.may_leave,
+            may_leave=agent_group.may_leave,
             finals=max_truncations(agent_group.simulation, steps),
             truncations=_bootstraps_from_previous(config, agent_group),
             sliding=getattr(config, "steps_per_update", steps) < steps,
@@ -63,85 +64,85 @@ class RolloutActor:
             config.episodic_life and agent_group.lives() is not None,
         )
         self.state = policy.initial_state(agent_group.rows, agent_group.device)
-        """The policy's memory now."""
+        """The current recurrent state."""
 
     def autocast(self) -> AbstractContextManager[object]:
-        return (
-            torch.autocast(self.agent_group.device.type, torch.bfloat16) if self.precision == "bf16" else nullcontext()
-        )
+        """The precision that the policy runs in."""
+        return autocast(self.agent_group.device, self.precision)
 
     def begin(self) -> None:
-        """Before the first step of a roll-out."""
+        """Prepare the storage for a rollout."""
         self.storage.final_steps.fill_(-1)
         self.storage.final_count.zero_()
 
     def act(self, step: int) -> None:
-        """See, and act."""
-        kept = self.storage
-        seen = kept.store_observations(step, self.agent_group.observations())
+        """Observe and act."""
+        storage = self.storage
+        observations = storage.store_observations(step, self.agent_group.observations())
         mask = self.agent_group.mask()
-        if kept.masks is not None and mask is not None:
-            kept.masks[step].copy_(mask)
-        if kept.weights is not None:
-            kept.weights[step].copy_(self.agent_group.active())
+        if storage.masks is not None and mask is not None:
+            storage.masks[step].copy_(mask)
+        if storage.weights is not None:
+            storage.weights[step].copy_(self.agent_group.active())
         with self.autocast():
-            parameters, value, state = self.policy(seen, self.state)
-        kept.values[step].copy_(value)
+            parameters, value, state = self.policy(observations, self.state)
+        storage.values[step].copy_(value)
         if self.policy.recurrent:
-            kept.states[step].copy_(self.state)
+            storage.states[step].copy_(self.state)
             self.state.copy_(state)
-        memory = self.agent_group.action_view()
-        action = kept.actions[step]
+        view = self.agent_group.action_view()
+        action = storage.actions[step]
         self.sampler.sample(
             parameters,
             action=action,
-            log_prob=kept.log_probs[step],
-            entropy=kept.entropies,
-            mask=None if kept.masks is None else kept.masks[step],
+            log_prob=storage.log_probs[step],
+            entropy=storage.entropies,
+            mask=None if storage.masks is None else storage.masks[step],
             log_std=self.policy.log_std,
-            world_action=memory,
+            world_action=view,
             offset=step,
         )
-        if memory is None:
+        if view is None:
             self.agent_group.write_actions(to_env_action(self.agent_group.spec.action, action))
 
     def record(self, step: int) -> None:
-        """Keep what came of the step."""
-        kept = self.storage
-        finals = (kept.final_steps, kept.final_count, kept.final_slot)
+        """Store the result of the step."""
+        storage = self.storage
+        finals = (storage.final_steps, storage.final_count, storage.final_slot)
         self.episodes.record(
             self.agent_group,
             step,
-            kept.step_weights(step),
-            kept.rewards[step],
-            kept.dones[step],
+            storage.step_weights(step),
+            storage.rewards[step],
+            storage.dones[step],
             finals,
-            kept.step_truncations(step),
+            storage.step_truncations(step),
         )
-        if kept.finals:
-            kept.store_finals(self.agent_group.final_observations(), self.state)
+        if storage.finals:
+            storage.store_finals(self.agent_group.final_observations(), self.state)
         if self.policy.recurrent:
-            self.state *= ~kept.dones[step][:, None]
+            self.state *= ~storage.dones[step][:, None]
 
     def end(self, valued: bool = True) -> None:
-        """After the last step: values of what is seen now, where they are asked for, and of what was seen where episodes were cut off."""
-        kept = self.storage
-        self.sampler.advance(kept.steps)
+        """Finish the rollout: values of final observations, and with ``valued`` those of the current ones."""
+        storage = self.storage
+        self.sampler.advance(storage.steps)
         if valued:
             with self.autocast():
-                seen = {
-                    key: now.clone() for key, now in self.agent_group.observations().items()
-                }  # a policy may work in place, and this is the worlds' memory
-                kept.values[-1].copy_(self.policy.value(seen, self.state))
-        if kept.finals:
+                # Copies: a policy may work in place, and these are the worlds' own columns.
+                current = {key: values.clone() for key, values in self.agent_group.observations().items()}
+                storage.values[-1].copy_(self.policy.value(current, self.state))
+        if storage.finals:
             with self.autocast():
-                flat = {k: v.flatten(0, 1) for k, v in kept.final_observations.items()}
-                finals = self.policy.value(flat, kept.final_states.flatten(0, 1)).view(kept.finals, kept.rows)
-            kept.final_values.copy_(torch.nan_to_num(finals, 0.0, 0.0, 0.0))  # a faulty world may have shown anything
+                flat = {k: v.flatten(0, 1) for k, v in storage.final_observations.items()}
+                finals = self.policy.value(flat, storage.final_states.flatten(0, 1)).view(storage.finals, storage.rows)
+            storage.final_values.copy_(
+                torch.nan_to_num(finals, 0.0, 0.0, 0.0)
+            )  # a faulty world may have any observation
 
 
 def _bootstraps_from_previous(config: RolloutConfig, agent_group: AgentGroup) -> bool:
-    """Whether what an episode that was cut off would still have brought is the value of its last observation but one."""
+    """Whether the bootstrap value at truncation is that of the observation before the final one."""
     if config.cut_values == "auto":
         return any(part.is_image and part.dtype == torch.uint8 for part in agent_group.spec.observations.values())
     return config.cut_values == "before"
@@ -150,14 +151,14 @@ def _bootstraps_from_previous(config: RolloutConfig, agent_group: AgentGroup) ->
 def roll_out(
     simulation: Simulation, actors: list[RolloutActor], steps: range, one_by_one: bool, valued: bool = True
 ) -> None:
-    """Let every policy act for some steps.
+    """Act with all policies for some steps.
 
     Args:
         simulation: The worlds.
-        players: Together they must give the actions of every agent.
-        steps: Where they are kept.
-        one_by_one: Whether the kernels of a step are launched singly, for a graph that is being captured.
-        valued: Whether the value of what is seen after the last step is wanted.
+        actors: The policies. Together they must control every agent.
+        steps: Indices of the steps in the storage.
+        one_by_one: Whether to launch the kernels of a step individually, for a CUDA graph that is being captured.
+        valued: Whether the value of the observation after the last step is needed.
     """
     with torch.no_grad():
         for actor in actors:
@@ -173,7 +174,7 @@ def roll_out(
 
 
 def max_truncations(simulation: Simulation, steps: int) -> int:
-    """How many episodes of one world can be cut off within ``steps`` steps, other than by faults."""
+    """Maximum number of episodes of one world that are truncated within ``steps`` steps, other than by faults."""
     definition = simulation.definition
     launched = any("truncated" in names for launch in definition.launches for names in launch.writes.values())
     if simulation.has_host_calls or launched or any(s.access.truncates for s in definition.systems):

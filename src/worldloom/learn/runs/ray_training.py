@@ -1,4 +1,4 @@
-"""A training on a Ray cluster: its workers are the processes that train together. Ray Train starts them, and starts them again after a failure."""
+"""Training on a Ray cluster. Ray Train starts the workers, and restarts them after a failure."""
 
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ from typing import Any
 from worldloom.core.base.errors import InputError
 from worldloom.core.base.files import open_regular
 from worldloom.core.registry.world_files import find
+from worldloom.learn.distributed.ranks import TIMEOUT_S, Ranks
+from worldloom.learn.runs.metrics_file import METRICS, PROGRESS_FIELDS
+from worldloom.learn.runs.run_folder import default_folder, holds_run
+from worldloom.learn.runs.training_request import TrainingRequest
+from worldloom.learn.runs.training_run import TrainingResult, run_training
 from worldloom.learn.training.callbacks import Callback
 from worldloom.learn.training.progress import Progress
-from worldloom.learn.distributed.ranks import TIMEOUT_S, Ranks
-from worldloom.learn.runs.run_folder import default_folder, holds_run
-from worldloom.learn.runs.training_run import TrainingResult, TrainingRequest, run_training
 from worldloom.learn.training.trainer import Trainer
 
 POLL_INTERVAL_S = 0.5
-"""How often the run's folder is looked into for what its workers have done."""
+"""How often the run's folder is polled for the progress of the workers."""
 STOP = ".stop"
-"""The file in a run's folder that tells its workers to end."""
-_ALWAYS = ("iteration", "steps", "seconds", "steps_per_second")
+"""The file in a run's folder that makes its workers stop."""
 
 
 def train_with_ray(
@@ -42,70 +43,81 @@ def train_with_ray(
     show: Callable[[Progress], None] | None = None,
     ends: Callable[[], bool] | None = None,
 ) -> TrainingResult:
-    """Train as asked on a Ray cluster.
+    """Run a training on a Ray cluster.
 
-    Every worker takes an equal share of the worlds, on a GPU of its own where the settings ask for one. If a worker is lost, all start again
-    from the last checkpoint. The run's folder must lie where this process and all workers reach it under the same name.
+    Every worker runs an equal share of the worlds, on its own GPU where the settings ask for one. If a worker is lost,
+    all restart from the last checkpoint. This process and all workers must see the run's folder under the same path.
 
     Args:
         request: What to train.
-        workers: How many processes.
-        address: Of the cluster; None for the one that ``RAY_ADDRESS`` names, or else for one on this machine that ends with the training.
-        max_failures: How often to start again.
+        workers: Number of processes.
+        address: Address of the cluster; None for ``RAY_ADDRESS``, or else for a local one that ends with the training.
+        max_failures: How often to restart.
         show: Called with the progress that the workers write into the folder.
-        ends: Asked now and then whether to end the training in good order.
+        ends: Polled; returns whether to stop the training after the current iteration.
     """
     if workers < 1:
         raise InputError(f"workers must be 1 or more, not {workers}")
     Ranks(0, workers).share(request.config.num_envs)
-    given = request.run_dir
-    if given is not None and request.resume == "no" and holds_run(given):
-        raise InputError(f"{given} already holds a run: give --resume to go on with it, or another --run-dir")
-    if request.resume == "yes" and (given is None or not holds_run(given)):
-        raise InputError(f"there is no run to go on with: {'say with --run-dir which run' if given is None else f'{given} holds none'}")
-    folder = (given or default_folder(find(request.env).id, request.algorithm, request.config.seed)).expanduser().absolute()
+    run_dir = request.run_dir
+    if run_dir is not None and request.resume == "no" and holds_run(run_dir):
+        raise InputError(f"{run_dir} already holds a run: give --resume to continue it, or another --run-dir")
+    if request.resume == "yes" and (run_dir is None or not holds_run(run_dir)):
+        where = "say with --run-dir which run" if run_dir is None else f"{run_dir} holds none"
+        raise InputError(f"there is no run to resume: {where}")
+    folder = (
+        (run_dir or default_folder(find(request.env).id, request.algorithm, request.config.seed))
+        .expanduser()
+        .absolute()
+    )
     folder.mkdir(parents=True, exist_ok=True)
     stop = folder / STOP
     stop.unlink(missing_ok=True)
-    asked = replace(request, run_dir=folder, resume="auto")
-    rows = _MetricsReader(folder / "metrics.jsonl", request.config.total_steps)
+    worker_request = replace(request, run_dir=folder, resume="auto")
+    rows = _MetricsReader(folder / METRICS, request.config.total_steps)
     future: Future[TrainingResult | str] = Future()
     with _cluster(address, workers) as ray:
-        trainer = _trainer(ray, asked, workers, max_failures)
-        # Not in the main thread, where Ray would answer signals by ending its workers without a last checkpoint.
-        threading.Thread(target=_resolve_future, args=(future, lambda: trainer.fit().return_value), name="worldloom-ray", daemon=True).start()
+        trainer = _trainer(ray, worker_request, workers, max_failures)
+        # Not in the main thread: there Ray handles signals by killing its workers without a last checkpoint.
+        threading.Thread(
+            target=_resolve_future, args=(future, lambda: trainer.fit().return_value), name="worldloom-ray", daemon=True
+        ).start()
         while not wait([future], POLL_INTERVAL_S).done:
             _show_new(rows, show)
             if ends is not None and ends():
                 os.close(open_regular(stop, os.O_WRONLY | os.O_CREAT))
     _show_new(rows, show)
     stop.unlink(missing_ok=True)
-    outcome = future.result()
-    if isinstance(outcome, str):
-        raise InputError(outcome)
-    return outcome
+    result = future.result()
+    if isinstance(result, str):
+        raise InputError(result)
+    return result
 
 
 def _trainer(ray: Any, request: TrainingRequest, workers: int, max_failures: int) -> Any:
-    """Ray Train's trainer for a request. What :func:`_worker_main` hands back in the process that leads is its ``fit().return_value``."""
+    """Ray Train's trainer for a request. Its ``fit().return_value`` is the leader's result of :func:`_worker_main`."""
     from ray.train import FailureConfig, RunConfig, ScalingConfig
     from ray.train.torch import TorchConfig, TorchTrainer
 
     on_gpus = request.config.device != "cpu" and ray.cluster_resources().get("GPU", 0.0) >= workers
     if not on_gpus and request.config.device.startswith("cuda"):
-        raise InputError(f"the cluster has fewer than {workers} GPUs, one for each worker: use fewer workers, or --device cpu")
+        raise InputError(
+            f"the cluster has fewer than {workers} GPUs, one for each worker: use fewer workers, or --device cpu"
+        )
     config = request.config if on_gpus else replace(request.config, device="cpu")
     return TorchTrainer(
         _worker_main,
         train_loop_config={"request": replace(request, config=config)},
         torch_config=TorchConfig(backend="nccl" if on_gpus else "gloo", timeout_s=int(TIMEOUT_S)),
         scaling_config=ScalingConfig(num_workers=workers, use_gpu=on_gpus),
-        run_config=RunConfig(name="ray", storage_path=str(request.run_dir), failure_config=FailureConfig(max_failures=max_failures)),
+        run_config=RunConfig(
+            name="ray", storage_path=str(request.run_dir), failure_config=FailureConfig(max_failures=max_failures)
+        ),
     )
 
 
 def _worker_main(settings: dict[str, Any]) -> TrainingResult | str:
-    """One worker's part. What is wrong with the request is handed back as words, since trying again would not mend it."""
+    """The work of one worker. An InputError is returned as text, since a restart would not fix it."""
     request: TrainingRequest = settings["request"]
     assert request.run_dir is not None
     try:
@@ -115,21 +127,21 @@ def _worker_main(settings: dict[str, Any]) -> TrainingResult | str:
 
 
 class StopFile(Callback):
-    """Ends a training when a file appears: the word of a process that cannot send signals to this one."""
+    """Stops a training when a file appears, for processes that cannot send signals to this one."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
-        self._looked_at = -math.inf
+        self._last_check = -math.inf
 
     def on_iteration(self, trainer: Trainer, progress: Progress) -> None:
-        if trainer.ranks.is_leader and time.monotonic() - self._looked_at >= POLL_INTERVAL_S:
-            self._looked_at = time.monotonic()
+        if trainer.ranks.is_leader and time.monotonic() - self._last_check >= POLL_INTERVAL_S:
+            self._last_check = time.monotonic()
             if self.file.exists():
                 trainer.stop()
 
 
 def _resolve_future(future: Future[Any], work: Callable[[], Any]) -> None:
-    """Do ``work``, and let ``future`` know what came of it."""
+    """Run ``work``, and pass its result or error to ``future``."""
     try:
         future.set_result(work())
     except BaseException as error:
@@ -138,11 +150,13 @@ def _resolve_future(future: Future[Any], work: Callable[[], Any]) -> None:
 
 @contextmanager
 def _cluster(address: str | None, workers: int) -> Iterator[Any]:
-    """Ray, connected to a cluster. One that was started here is only reached from this machine, and ends here."""
+    """Ray, connected to a cluster. A cluster started here listens on loopback only, and is shut down on exit."""
     address = address or os.environ.get("RAY_ADDRESS")
     if address is None:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")  # "no cluster over several machines" on any system: Ray then listens on loopback
+        os.environ.setdefault(
+            "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0"
+        )  # "no cluster over several machines" on any system: Ray then listens on loopback
     try:
         import ray
         import ray.train.torch
@@ -154,11 +168,17 @@ def _cluster(address: str | None, workers: int) -> Iterator[Any]:
     in_main = threading.current_thread() is threading.main_thread()
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)} if in_main else {}
     if address is None:
-        ray.init(address="local", num_cpus=max(workers, os.cpu_count() or 1), include_dashboard=False, log_to_driver=False, logging_level=logging.WARNING)
+        ray.init(
+            address="local",
+            num_cpus=max(workers, os.cpu_count() or 1),
+            include_dashboard=False,
+            log_to_driver=False,
+            logging_level=logging.WARNING,
+        )
     else:
         ray.init(address=address, log_to_driver=False, logging_level=logging.WARNING)
     try:
-        for number, handler in before.items():  # Ray takes the signals for itself; this process has its own way to end
+        for number, handler in before.items():  # Ray replaces the signal handlers; restore those of this process
             signal.signal(number, handler)
         yield ray
     finally:
@@ -166,35 +186,42 @@ def _cluster(address: str | None, workers: int) -> Iterator[Any]:
 
 
 class _MetricsReader:
-    """Reads a run's metrics while they are being written; each iteration once, also where a run was started again from an earlier one."""
+    """Reads a run's metrics while they are written. Each iteration is returned once, also after a restart."""
 
     def __init__(self, file: Path, total_steps: int) -> None:
         self.file, self.total_steps = file, total_steps
-        self._inode = self._place = 0
+        self._inode = self._offset = 0
         self._last = -1
 
     def new(self) -> list[Progress]:
-        """What was written since the last call."""
+        """The rows that were written since the last call."""
         try:
             with open(self.file, "rb") as stream:
                 inode = os.fstat(stream.fileno()).st_ino
-                if inode != self._inode:  # a run that starts again writes the file anew
-                    self._inode, self._place = inode, 0
-                stream.seek(self._place)
+                if inode != self._inode:  # a restarted run replaces the file
+                    self._inode, self._offset = inode, 0
+                stream.seek(self._offset)
                 text = stream.read()
         except OSError:
             return []
-        whole = text.rfind(b"\n") + 1
-        self._place += whole
-        found = [json.loads(line) for line in text[:whole].splitlines()]
-        fresh = [row for row in found if row["iteration"] > self._last]
+        complete = text.rfind(b"\n") + 1
+        self._offset += complete
+        rows = [json.loads(line) for line in text[:complete].splitlines()]
+        fresh = [row for row in rows if row["iteration"] > self._last]
         self._last = max((row["iteration"] for row in fresh), default=self._last)
         return [self._progress(row) for row in fresh]
 
     def _progress(self, row: dict[str, Any]) -> Progress:
         numbers = {name: math.nan if value is None else value for name, value in row.items()}
-        metrics = {name: value for name, value in numbers.items() if name not in _ALWAYS}
-        return Progress(int(numbers["iteration"]), int(numbers["steps"]), self.total_steps, numbers["seconds"], numbers["steps_per_second"], metrics)
+        metrics = {name: value for name, value in numbers.items() if name not in PROGRESS_FIELDS}
+        return Progress(
+            int(numbers["iteration"]),
+            int(numbers["steps"]),
+            self.total_steps,
+            numbers["seconds"],
+            numbers["steps_per_second"],
+            metrics,
+        )
 
 
 def _show_new(rows: _MetricsReader, show: Callable[[Progress], None] | None) -> None:

@@ -1,24 +1,24 @@
-"""Writes a training into its folder while it goes on: progress at every iteration, checkpoints now and then and at the end."""
+"""The callback that records a training in its folder: progress of every iteration, and checkpoints."""
 
 from __future__ import annotations
 
 import math
 import time
 
+from worldloom.learn.runs.run_folder import RunFolder
 from worldloom.learn.training.callbacks import Callback
 from worldloom.learn.training.divergence_check import check_parameters
 from worldloom.learn.training.progress import Progress
-from worldloom.learn.runs.run_folder import RunFolder
 from worldloom.learn.training.trainer import Trainer
 
 
 class RunRecorder(Callback):
-    """Keeps a run's folder.
+    """Writes progress and checkpoints into a run's folder.
 
     Args:
-        folder: Where to.
-        every_s: Seconds between two checkpoints; 0 for none but the last.
-        every_iterations: Iterations between two checkpoints; 0 to go by the clock alone.
+        folder: The folder.
+        every_s: Seconds between two checkpoints; 0 for only the last.
+        every_iterations: Iterations between two checkpoints; 0 to use only ``every_s``.
     """
 
     def __init__(self, folder: RunFolder, every_s: float = 30.0, every_iterations: int = 0) -> None:
@@ -33,7 +33,11 @@ class RunRecorder(Callback):
     def on_iteration(self, trainer: Trainer, progress: Progress) -> None:
         self.folder.write(progress)
         due = self.every_s > 0.0 and time.perf_counter() - self._saved_at >= self.every_s
-        if due or (self.every_iterations and trainer.iteration % self.every_iterations == 0 and trainer.iteration != self._saved_iteration):
+        if due or (
+            self.every_iterations
+            and trainer.iteration % self.every_iterations == 0
+            and trainer.iteration != self._saved_iteration
+        ):
             self.save(trainer)
 
     def on_end(self, trainer: Trainer) -> None:
@@ -41,7 +45,7 @@ class RunRecorder(Callback):
             self.save(trainer)
 
     def save(self, trainer: Trainer) -> None:
-        """Write a checkpoint; DivergedError instead where a policy's parameters are not finite."""
+        """Write a checkpoint; DivergedError where a policy's parameters are not finite."""
         tensors, plain = trainer.state()
         check_parameters(tensors, trainer.iteration)
         score = trainer.score if math.isfinite(trainer.score) else None

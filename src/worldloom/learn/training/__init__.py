@@ -1,1 +1,5 @@
-"""The loop that all algorithms run in: the Trainer base class, callbacks, progress, reports, the optimizer, the divergence check, and checked loading of saved tensors. Imports config, device and distributed."""
+"""The loop of all algorithms: the Trainer base class, callbacks, progress, the optimizer, the divergence check, and the
+checked loading of saved tensors.
+
+Imports ``config``, ``device`` and ``distributed``.
+"""

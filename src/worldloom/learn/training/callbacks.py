@@ -1,4 +1,4 @@
-"""What others do while a trainer trains: callbacks, called on the host between iterations."""
+"""Callbacks, called on the host between the iterations of a trainer."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ if TYPE_CHECKING:
 
 
 class Callback:
-    """Does nothing; derive from it and write the methods that are needed. ``trainer.stop()`` ends the training after the iteration."""
+    """Base class of callbacks: override what you need. ``trainer.stop()`` ends the training after the iteration."""
 
     def on_start(self, trainer: Trainer) -> None:
-        """Before the first iteration."""
+        """Called before the first iteration."""
 
     def on_iteration(self, trainer: Trainer, progress: Progress) -> None:
-        """When the numbers of an iteration are known; on a GPU that may be an iteration or two later."""
+        """Called with the metrics of an iteration; on a GPU they may be one or two iterations late."""
 
     def on_end(self, trainer: Trainer) -> None:
-        """After the last iteration, however it came about, except by an error."""
+        """Called after the last iteration, unless an error was raised."""
 
 
 class StopAt(Callback):
-    """Ends the training once the mean return of recent episodes, over all policies that are trained, has reached ``score``."""
+    """Stops once the mean return of recent episodes, over all trained policies, reaches ``score``."""
 
     def __init__(self, score: float) -> None:
         self.score = score
@@ -37,7 +37,7 @@ class StopAt(Callback):
 
 
 class StopAfter(Callback):
-    """Ends the training ``seconds`` after it began."""
+    """Stops ``seconds`` after the start."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds

@@ -1,4 +1,4 @@
-"""A training whose numbers are no numbers any more is ended, before it is saved over one that was good."""
+"""Stops a training whose losses or parameters are not finite, before a good checkpoint is overwritten."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from worldloom.learn.training.progress import Progress
 from worldloom.learn.training.trainer import Trainer
 
 CHECKED_METRICS = ("loss/", "update/kl", "update/gradient_norm")
-"""Metrics that are finite as long as the training is well."""
+"""Metrics that are finite unless the training has diverged."""
 
 
 class DivergedError(WorldloomError):
@@ -21,29 +21,32 @@ class DivergedError(WorldloomError):
 
     def __init__(self, iteration: int, what: str) -> None:
         super().__init__(
-            f"{what} is not finite in iteration {iteration}: train with a smaller learning_rate, or normalise observations; "
-            "the checkpoints from before are kept"
+            f"{what} is not finite in iteration {iteration}: use a smaller learning_rate, or normalize observations; "
+            "earlier checkpoints are kept"
         )
 
 
 class DivergenceCheck(Callback):
-    """Raises DivergedError once a loss is NaN or infinite. As long as there has been none, NaN may mean that, and the parameters are looked at."""
+    """Raises DivergedError once a loss is NaN or infinite.
+
+    A metric that was never finite may be NaN because there is none yet. The parameters are then checked instead.
+    """
 
     def __init__(self) -> None:
         self._known: set[str] = set()
 
     def on_iteration(self, trainer: Trainer, progress: Progress) -> None:
-        watched = {name: value for name, value in progress.metrics.items() if name.startswith(CHECKED_METRICS)}
-        for name, value in watched.items():
+        checked = {name: value for name, value in progress.metrics.items() if name.startswith(CHECKED_METRICS)}
+        for name, value in checked.items():
             if math.isinf(value) or (math.isnan(value) and name in self._known):
                 raise DivergedError(progress.iteration, name)
-        if any(math.isnan(value) for value in watched.values()):
+        if any(math.isnan(value) for value in checked.values()):
             check_parameters(trainer.tensors(), progress.iteration)
-        self._known |= {name for name, value in watched.items() if math.isfinite(value)}
+        self._known |= {name for name, value in checked.items() if math.isfinite(value)}
 
 
 def check_parameters(tensors: Mapping[str, torch.Tensor], iteration: int) -> None:
-    """DivergedError where a policy's parameter or statistic among ``tensors`` is not finite. It waits for the device."""
+    """DivergedError where a parameter or statistic of a policy is not finite. Synchronizes with the device."""
     for name, tensor in tensors.items():
         if "/policy/" in name and tensor.is_floating_point() and not bool(torch.isfinite(tensor).all()):
             raise DivergedError(iteration, f"'{name.replace('/policy/', ': ')}'")

@@ -1,4 +1,4 @@
-"""What the host learns of an iteration: a few numbers that leave the device without anybody waiting for them, and where the time went."""
+"""Metrics and timings of iterations, copied to the host without a device synchronization."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class IterationReport:
     """The numbers of one iteration.
 
     Attributes:
-        iteration, steps: When they were taken.
-        numbers: As they were sent.
-        seconds: Time by phase, on the device.
+        iteration, steps: Iterations and steps done.
+        numbers: The numbers that were sent.
+        seconds: Device time by phase.
     """
 
     iteration: int
@@ -29,7 +29,10 @@ class IterationReport:
 
 
 class IterationReports:
-    """Sends numbers from the device, and hands them out once they have arrived. The host stays at most ``ahead`` iterations ahead of a GPU."""
+    """Copies numbers from the device to the host asynchronously.
+
+    The host runs at most ``ahead`` iterations ahead of a GPU.
+    """
 
     def __init__(self, device: torch.device, ahead: int = 2) -> None:
         self.device, self.ahead = device, ahead
@@ -37,7 +40,7 @@ class IterationReports:
         self._sent: deque[tuple[int, int, torch.Tensor, list[torch.cuda.Event | float]]] = deque()
 
     def mark(self) -> None:
-        """A phase of the iteration begins, or the last one ends."""
+        """Mark the start of a phase, or the end of the last one."""
         if self.device.type == "cuda":
             event = torch.cuda.Event(enable_timing=True)
             event.record()
@@ -46,7 +49,7 @@ class IterationReports:
             self._marks.append(time.perf_counter())
 
     def send(self, iteration: int, steps: int, numbers: torch.Tensor) -> None:
-        """Send off ``numbers``, shape (n,)."""
+        """Start the copy of ``numbers``, shape (n,)."""
         host = numbers
         if self.device.type == "cuda":
             host = torch.empty(numbers.shape, dtype=numbers.dtype, pin_memory=True)
@@ -58,8 +61,8 @@ class IterationReports:
         self._marks = []
 
     def arrived(self, everything: bool = False) -> list[IterationReport]:
-        """What has arrived since the last call; ``everything`` waits for the rest."""
-        found = []
+        """Reports that have arrived since the last call; ``everything`` waits for the rest."""
+        reports = []
         while self._sent:
             iteration, steps, host, marks = self._sent[0]
             last = marks[-1]
@@ -69,12 +72,12 @@ class IterationReports:
                 last.synchronize()
             self._sent.popleft()
             spans = [_between(a, b) for a, b in pairwise(marks)]
-            found.append(IterationReport(iteration, steps, host.tolist(), dict(zip(PHASES, spans, strict=False))))
-        return found
+            reports.append(IterationReport(iteration, steps, host.tolist(), dict(zip(PHASES, spans, strict=False))))
+        return reports
 
 
 def _between(first: torch.cuda.Event | float, second: torch.cuda.Event | float) -> float:
-    """Seconds from one mark to another."""
+    """Seconds between two marks."""
     if isinstance(first, float) or isinstance(second, float):
         return float(second) - float(first)  # type: ignore[arg-type]
     return float(first.elapsed_time(second)) / 1000.0

@@ -1,6 +1,6 @@
-"""Adam on one flat tensor: one gradient to average over processes, to shorten and to apply, with the learning rate on the device.
+"""Adam on one flat tensor: gradient averaging, clipping and the step, with the learning rate on the device.
 
-PyTorch's own optimiser takes several kernels for what is one here, and three seconds to import.
+PyTorch's optimizer needs several kernels for this, and three seconds to import.
 """
 
 from __future__ import annotations
@@ -8,50 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import torch
-import warp as wp
 from torch import nn
 
 from worldloom.core.base.errors import InputError
 from worldloom.learn.device.warp_launch import launch
 from worldloom.learn.distributed.ranks import Ranks
-
-BETAS = (0.9, 0.999)
-"""How much of the running means of the gradient and of its square stays at a step."""
-BETA1, BETA2, EPSILON = wp.constant(BETAS[0]), wp.constant(BETAS[1]), wp.constant(1e-5)
-
-
-@wp.kernel(enable_backward=False)
-def _adam(
-    gradient: wp.array(dtype=wp.float32),
-    norm: wp.array(dtype=wp.float32),
-    most: wp.float32,
-    rate: wp.array(dtype=wp.float32),
-    powers: wp.array(dtype=wp.float64),
-    # outputs
-    values: wp.array(dtype=wp.float32),
-    first: wp.array(dtype=wp.float32),
-    second: wp.array(dtype=wp.float32),
-):
-    """Parameter: one step. ``powers`` are those of the betas, by which the running means fall short of true ones."""
-    i = wp.tid()
-    slope = gradient[i]
-    if most > 0.0:
-        slope = slope * wp.min(1.0, most / (norm[0] + 1.0e-6))
-    mean = BETA1 * first[i] + (1.0 - BETA1) * slope
-    square = BETA2 * second[i] + (1.0 - BETA2) * slope * slope
-    first[i] = mean
-    second[i] = square
-    spread = wp.sqrt(square) / wp.sqrt(wp.float32(wp.float64(1.0) - powers[1])) + EPSILON
-    values[i] = values[i] - rate[0] / wp.float32(wp.float64(1.0) - powers[0]) * mean / spread
+from worldloom.learn.training.optimizer_kernels import BETAS, adam_step
 
 
 class FlatAdam:
     """Adam for the parameters of a module, which become views of one tensor.
 
     Args:
-        parameters: What is trained. Their memory moves into one flat tensor; they stay the same objects.
-        learning_rate: At the start; ``self.learning_rate`` is a tensor on the device that anything may write to.
-        max_gradient_norm: Gradients longer than this are shortened to it; 0 for no limit.
+        parameters: The parameters. They stay the same objects, but become views of one flat tensor.
+        learning_rate: The initial learning rate. ``self.learning_rate`` is a tensor on the device that may be written.
+        max_gradient_norm: Maximum gradient norm; 0 for no clipping.
         ranks: The processes over which gradients are averaged.
     """
 
@@ -73,7 +44,7 @@ class FlatAdam:
         device = self.flat.device
         self.learning_rate = torch.tensor(learning_rate, dtype=torch.float32, device=device)
         self.gradient_norm = torch.zeros((), device=device)
-        """The length of the last ``gradient``, which is kept as it was before it was shortened."""
+        """Norm of the last ``gradient``, before clipping."""
         self.gradient, self._first, self._second = (torch.zeros_like(self.flat) for _ in range(3))
         self._betas = torch.tensor(BETAS, dtype=torch.float64, device=device)
         self._powers = torch.ones_like(self._betas)
@@ -81,11 +52,11 @@ class FlatAdam:
     def step(
         self, outputs: torch.Tensor | Sequence[torch.Tensor], output_gradients: Sequence[torch.Tensor] | None = None
     ) -> None:
-        """Take one step down, averaged over all processes.
+        """One step with the gradient averaged over all processes.
 
         Args:
-            outputs: A loss; or what a network gave, with the slopes of the loss by each of them.
-            slopes: Those slopes.
+            outputs: A loss, or outputs of a network.
+            output_gradients: Gradients of the loss with respect to the outputs; None for a loss.
         """
         torch.cat(self._gradients(outputs, output_gradients), out=self.gradient)
         self.go()
@@ -93,11 +64,14 @@ class FlatAdam:
     def add(
         self, outputs: torch.Tensor | Sequence[torch.Tensor], output_gradients: Sequence[torch.Tensor] | None = None
     ) -> None:
-        """Add to ``gradient`` what one part of a batch brings; :meth:`go` takes the step when all parts are in it, and ``gradient`` is then to be cleared."""
+        """Accumulate the gradient of one part of a batch in ``gradient``, which the caller clears first.
+
+        :meth:`go` then takes the step.
+        """
         self.gradient += torch.cat(self._gradients(outputs, output_gradients))
 
     def go(self) -> None:
-        """Take one step down ``gradient``, averaged over all processes."""
+        """One step with ``gradient``, averaged over all processes."""
         self.ranks.mean_(self.gradient)
         torch.linalg.vector_norm(self.gradient, out=self.gradient_norm)
         self._powers *= self._betas
@@ -112,7 +86,7 @@ class FlatAdam:
             self._first,
             self._second,
         )
-        launch(_adam, self.flat.numel(), arguments, self.flat.device)
+        launch(adam_step, self.flat.numel(), arguments, self.flat.device)
 
     def _gradients(
         self, outputs: torch.Tensor | Sequence[torch.Tensor], output_gradients: Sequence[torch.Tensor] | None
@@ -123,7 +97,7 @@ class FlatAdam:
         ]
 
     def tensors(self) -> dict[str, torch.Tensor]:
-        """What a later step depends on, beside the parameters."""
+        """The state of the optimizer, without the parameters."""
         return {
             "learning_rate": self.learning_rate,
             "mean": self._first,
@@ -132,10 +106,10 @@ class FlatAdam:
         }
 
     def load(self, tensors: dict[str, torch.Tensor]) -> None:
-        """Go on from what :meth:`tensors` gave. The memory stays where it is, since a graph may use it."""
+        """Restore what :meth:`tensors` returned, in place, since a CUDA graph may use the memory."""
         own = self.tensors()
         if set(own) != set(tensors) or any(own[k].shape != v.shape for k, v in tensors.items()):
-            raise InputError("the saved optimiser does not fit the network: train with the settings it was saved with")
+            raise InputError("the saved optimizer does not fit the network: use the settings it was saved with")
         with torch.no_grad():
             for name, tensor in tensors.items():
                 own[name].copy_(tensor)

@@ -1,4 +1,4 @@
-"""How a training run stands: what is measured in every iteration, under which names, and one plain line about it."""
+"""Progress of a training: the metrics of every iteration, their names, and a one-line summary."""
 
 from __future__ import annotations
 
@@ -6,36 +6,36 @@ import math
 from dataclasses import dataclass, field
 
 METRICS: dict[str, str] = {
-    "episode/return": "mean undiscounted return of the episodes that ended lately",
-    "episode/length": "their mean length, in steps",
-    "episode/count": "episodes that ended since the run began",
-    "episode/faults": "faults of single worlds since the run began; they cut episodes short",
-    "loss/policy": "the policy's loss",
-    "loss/value": "the value function's loss; with DQN the loss of the action values",
+    "episode/return": "mean undiscounted return of recent episodes",
+    "episode/length": "mean length of recent episodes, in steps",
+    "episode/count": "finished episodes since the start of the run",
+    "episode/faults": "faults of single worlds since the start of the run; they end episodes early",
+    "loss/policy": "policy loss",
+    "loss/value": "value loss; with DQN the loss of the action values",
     "loss/entropy": "mean entropy of the policy, in nats",
-    "update/kl": "approximate KL divergence from the policy that acted, in nats, in the mean over the steps of the update",
-    "update/clip_fraction": "share of the samples whose ratio was clipped, 0 to 1",
-    "update/learning_rate": "step size of the optimiser",
-    "update/explained_variance": "share of the returns' variance that the values explain, at most 1",
-    "update/gradient_norm": "norm of the gradient before it was clipped",
-    "update/epsilon": "how often DQN acts at random, 0 to 1",
-    "value/mean": "mean value of the actions that were learned from",
+    "update/kl": "approximate KL divergence from the behavior policy, in nats, mean over the optimizer steps",
+    "update/clip_fraction": "fraction of the samples whose probability ratio was clipped, 0 to 1",
+    "update/learning_rate": "learning rate",
+    "update/explained_variance": "fraction of the variance of the returns that the values explain, at most 1",
+    "update/gradient_norm": "gradient norm before clipping",
+    "update/epsilon": "epsilon of epsilon-greedy exploration, 0 to 1",
+    "value/mean": "mean Q value of the sampled actions",
 }
 """Every metric's name and meaning. With several policies ``/<policy>`` is appended to the name."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """A run after one iteration.
+    """The progress of a run after one iteration.
 
     Attributes:
-        iteration: Iterations done, counted over all resumed parts.
-        steps: World steps taken, counted likewise.
-        total_steps: Steps after which the run is over.
-        seconds: Time spent training, over all resumed parts.
+        iteration: Iterations done, over all resumed parts.
+        steps: Environment steps done, over all resumed parts.
+        total_steps: Steps at which the run is complete.
+        seconds: Training time, over all resumed parts.
         steps_per_second: The recent rate.
-        metrics: Numbers by the names of ``METRICS``; NaN where there is none yet.
-        shares: Share of the time, 0 to 1, by phase, such as roll-out, update, other.
+        metrics: Metrics by the names of ``METRICS``; NaN where there is no value yet.
+        shares: Fraction of the time by phase, 0 to 1.
     """
 
     iteration: int
@@ -48,28 +48,28 @@ class Progress:
 
     @property
     def fraction(self) -> float:
-        """How much of the run is done, 0 to 1."""
+        """Fraction of the run that is done, 0 to 1."""
         return min(1.0, self.steps / self.total_steps) if self.total_steps > 0 else 1.0
 
     @property
     def seconds_left(self) -> float:
-        """How long the rest takes at the recent rate; NaN where there is no rate yet."""
+        """Remaining time at the recent rate; NaN where there is no rate yet."""
         left = max(0, self.total_steps - self.steps)
         return left / self.steps_per_second if self.steps_per_second > 0 else math.nan
 
 
 def by_policy(metrics: dict[str, float]) -> dict[str, dict[str, float]]:
-    """The metrics of each policy under their plain names; those of an only policy stand under ``""``."""
-    found: dict[str, dict[str, float]] = {}
+    """The metrics of each policy by their plain names; those of a single policy are under ``""``."""
+    policies: dict[str, dict[str, float]] = {}
     for name, value in metrics.items():
         group, _, rest = name.partition("/")
         measure, _, policy = rest.partition("/")
-        found.setdefault(policy, {})[f"{group}/{measure}" if rest else name] = value
-    return found
+        policies.setdefault(policy, {})[f"{group}/{measure}" if rest else name] = value
+    return policies
 
 
 def format_duration(seconds: float) -> str:
-    """``1:02:03`` or ``2:03``; ``-:--`` where it is not known."""
+    """``1:02:03`` or ``2:03``; ``-:--`` where it is unknown."""
     if not math.isfinite(seconds):
         return "-:--"
     minutes, rest = divmod(round(seconds), 60)
@@ -78,7 +78,7 @@ def format_duration(seconds: float) -> str:
 
 
 def format_progress(progress: Progress) -> str:
-    """One line of plain ASCII, for logs and for terminals that show no more."""
+    """One line of plain ASCII, for logs and simple terminals."""
     parts = [
         f"iteration {progress.iteration}",
         f"{progress.steps:,} of {progress.total_steps:,} steps ({progress.fraction:.0%})",

@@ -1,4 +1,4 @@
-"""The loop that all algorithms share: iterate, report, stop; and the state that a training goes on from."""
+"""The training loop of all algorithms: iterate, report, stop; and the state of a training for checkpoints."""
 
 from __future__ import annotations
 
@@ -28,28 +28,29 @@ from worldloom.learn.training.progress import Progress
 
 Tensors = dict[str, torch.Tensor]
 RECENT_EPISODES = 100
-"""The mean return is that of at least so many of the last episodes."""
+"""The mean return is over at least this many of the last episodes."""
 
 
 class Trainer(ABC):
     """Trains policies in a batch of worlds.
 
     Args:
-        env: A world's id or definition, of which ``config.num_envs`` are made; or a vector environment or a simulation, which is used as it is.
+        env: A world's id or definition, of which ``config.num_envs`` worlds are made; or a vector environment or a
+            simulation, which is used as it is.
         config: The settings.
-        ranks: This process among those that train together; None for one that trains alone.
+        ranks: This process among those that train together; None for a single process.
     """
 
     autoreset: Autoreset = "same_step"
-    """How the worlds of this algorithm begin a new episode."""
-    settings: type[TrainConfig]
-    """The settings that this algorithm takes."""
+    """The autoreset mode that this algorithm needs."""
+    config_class: type[TrainConfig]
+    """The config class of this algorithm."""
     metric_names: tuple[str, ...] = ()
-    """What an update tells of itself, in order."""
+    """The metrics that an update reports, in order."""
 
     @property
     def notice(self) -> str:
-        """What whoever starts it should know; empty where all is well."""
+        """A warning about the settings for the user; empty where there is none."""
         return ""
 
     def __init__(self, env: Any, config: TrainConfig, ranks: Ranks | None = None) -> None:
@@ -62,11 +63,11 @@ class Trainer(ABC):
         self.iteration = 0
         """Iterations done."""
         self.steps = 0
-        """World steps done, in all processes."""
+        """Environment steps done, in all processes."""
         self.seconds = 0.0
         """Time spent in :meth:`learn`."""
         self.score = math.nan
-        """The mean return of recent episodes, over all policies that are trained."""
+        """Mean return of recent episodes, over all trained policies."""
         self._stopping = False
         self._recent: dict[str, deque[tuple[float, float, float]]] = {}
         self._finished: dict[str, float] = {}
@@ -75,86 +76,93 @@ class Trainer(ABC):
 
     @classmethod
     def resolve_config(cls, config: TrainConfig | None) -> Any:
-        """``config``, or the algorithm's own where there is none; InputError for settings of another algorithm."""
+        """``config``, or the algorithm's defaults for None; InputError for the config of another algorithm."""
         if config is None:
-            return cls.settings()
-        if not isinstance(config, cls.settings):
+            return cls.config_class()
+        if not isinstance(config, cls.config_class):
             raise InputError(
-                f"{cls.__name__} takes settings of the class {cls.settings.__name__}, not {type(config).__name__}"
+                f"{cls.__name__} takes settings of the class {cls.config_class.__name__}, not {type(config).__name__}"
             )
         return config
 
     def _make_simulation(self, env: Any, config: TrainConfig) -> Simulation:
-        found = getattr(env, "simulation", env)
-        found = getattr(getattr(found, "unwrapped", found), "simulation", found)
-        if isinstance(found, (str, Definition)):
+        source = getattr(env, "simulation", env)
+        source = getattr(getattr(source, "unwrapped", source), "simulation", source)
+        if isinstance(source, (str, Definition)):
             first, count = self.ranks.share(config.num_envs)
-            made = definition(found) if isinstance(found, str) else found
-            found = Simulation(
-                made, count, config.device, seed=config.seed, autoreset=self.autoreset, world_offset=first
+            world = definition(source) if isinstance(source, str) else source
+            source = Simulation(
+                world, count, config.device, seed=config.seed, autoreset=self.autoreset, world_offset=first
             )
-        if not isinstance(found, Simulation):
-            wanted = f"{type(self).__name__} trains in a world's id or an environment of worldloom.make"
-            raise InputError(f"{wanted}, not in {type(env).__name__}; worlds of other libraries train with theirs")
-        if found.interpreted:
-            raise InputError("training needs compiled worlds: make them with device='cpu' or a GPU, not 'python'")
-        if found.autoreset != self.autoreset:
+        name = type(self).__name__
+        if not isinstance(source, Simulation):
             raise InputError(
-                f"{type(self).__name__} needs worlds made with autoreset='{self.autoreset}', not '{found.autoreset}'"
+                f"{name} trains in a world's id or an environment of worldloom.make, not in {type(env).__name__}: "
+                "train environments of other libraries with their own trainers"
             )
-        return found
+        if source.interpreted:
+            raise InputError("training needs compiled worlds: make them with device='cpu' or a GPU, not 'python'")
+        if source.autoreset != self.autoreset:
+            raise InputError(f"{name} needs worlds made with autoreset='{self.autoreset}', not '{source.autoreset}'")
+        return source
 
-    # -- what an algorithm brings ------------------------------------------------------------------------------------
+    # -- to be implemented by an algorithm -------------------------------------------------------------------------
 
     @abstractmethod
     def iterate(self) -> int:
-        """One iteration: act and learn. Returns the world steps that each world took. Nothing in it waits for the device."""
+        """One iteration: act and learn, without a device synchronization. Returns the steps that each world took."""
 
     @abstractmethod
     def summaries(self) -> Mapping[str, torch.Tensor]:
-        """For each policy, shape (4 + metrics,), float64: count, return and length summed over finished episodes, learning rate, and ``metric_names``."""
+        """For each policy, float64 of shape (4 + metrics,).
+
+        Count, return and length summed over finished episodes, learning rate, and ``metric_names``.
+        """
 
     def is_trained(self, policy: str) -> bool:
-        """Whether a policy learns; one that does not has no part in the score."""
+        """Whether a policy is trained. Frozen policies do not count in the score."""
         return True
 
     @abstractmethod
     def tensors(self) -> Tensors:
-        """Everything that the next iteration depends on, beside the worlds."""
+        """The state that the next iteration depends on, except the worlds."""
 
     @abstractmethod
     def load_tensors(self, tensors: Tensors) -> None:
-        """Take back what :meth:`tensors` gave, from the CPU or elsewhere."""
+        """Restore what :meth:`tensors` returned, from any device."""
 
     @abstractmethod
     def max_op_elements(self) -> int:
-        """How many numbers the largest operation of an iteration has, roughly."""
+        """Approximate number of elements of the largest operation of an iteration."""
 
     # -- the loop ----------------------------------------------------------------------------------------------------
 
     def learn(self, total_steps: int | None = None, callbacks: Iterable[Callback] | Callback = ()) -> Trainer:
-        """Train until ``total_steps`` world steps are done in all (``config.total_steps`` if None), or until :meth:`stop` is called."""
+        """Train until ``total_steps`` environment steps are done in total, or until :meth:`stop` is called.
+
+        None for ``config.total_steps``.
+        """
         if total_steps is not None:
             self.config = replace(self.config, total_steps=total_steps)
-        called = _callbacks(callbacks)
+        callback_list = _callbacks(callbacks)
         self._stopping = False
         started, earlier = time.perf_counter(), self.seconds
         pace = deque([(started, self.steps)], maxlen=20)
         with use_torch_settings(self.device, self.max_op_elements()):
-            for callback in called:
+            for callback in callback_list:
                 callback.on_start(self)
             while self.steps < self.config.total_steps and not self._agreed_to_stop():
                 self.steps += self.iterate() * self.simulation.num_worlds * self.ranks.size
-                self.simulation.check_capacity()  # steps that a graph repeats do not look themselves
+                self.simulation.check_capacity()  # steps of a CUDA graph do not check it
                 self.iteration += 1
                 self._reports.send(
                     self.iteration, self.steps, torch.cat([*self.summaries().values(), self._fault_count()])
                 )
                 self.seconds = earlier + time.perf_counter() - started
-                self._report_progress(self._reports.arrived(), called, pace)
-            self._report_progress(self._reports.arrived(everything=True), called, pace)
+                self._report_progress(self._reports.arrived(), callback_list, pace)
+            self._report_progress(self._reports.arrived(everything=True), callback_list, pace)
             self.seconds = earlier + time.perf_counter() - started
-            for callback in called:
+            for callback in callback_list:
                 callback.on_end(self)
         return self
 
@@ -163,7 +171,7 @@ class Trainer(ABC):
         self._stopping = True
 
     def _agreed_to_stop(self) -> bool:
-        """Whether any process wants to stop; all must do so in the same iteration, or the others would wait for ever."""
+        """Whether any process wants to stop. All must stop in the same iteration; otherwise the others would hang."""
         return self.ranks.any(self._stopping)
 
     def _report_progress(
@@ -184,19 +192,19 @@ class Trainer(ABC):
                 callback.on_iteration(self, progress)
 
     def _fault_count(self) -> torch.Tensor:
-        """Faults of single worlds since this training began or went on, in all processes, shape (1,)."""
+        """Faults of single worlds since the training started or was resumed, in all processes, shape (1,)."""
         return self.ranks.sum_(fault_summary.fault_count(self.simulation))
 
     def _metrics(self, numbers: Sequence[float]) -> dict[str, float]:
-        """The numbers of an iteration by name."""
+        """The metrics of an iteration by name."""
         *numbers, faults = numbers
         self._faults = self._earlier_faults + faults
         policies = list(self.summaries())
         width = len(numbers) // len(policies)
         metrics: dict[str, float] = {}
         scores = []
-        for place, policy in enumerate(policies):
-            count, total, length, rate, *rest = numbers[place * width : (place + 1) * width]
+        for index, policy in enumerate(policies):
+            count, total, length, rate, *rest = numbers[index * width : (index + 1) * width]
             recent = self._recent.setdefault(policy, deque())
             self._finished[policy] = self._finished.get(policy, 0.0) + count
             if count:
@@ -219,12 +227,12 @@ class Trainer(ABC):
         self.score = sum(scores) / len(scores) if scores else math.nan
         return metrics
 
-    # -- going on later ----------------------------------------------------------------------------------------------
+    # -- saved state -------------------------------------------------------------------------------------------------
 
     def state(self) -> tuple[Tensors, dict[str, Any]]:
-        """Everything that the training goes on from: tensors, and plain values for JSON.
+        """The state of the training: tensors, and plain values for JSON.
 
-        Tensors other than those of the worlds are the trainer's own: copy them before it goes on.
+        Tensors other than those of the worlds are the trainer's own: copy them before the training continues.
         """
         worlds = (
             {f"worlds/{k}": v for k, v in snapshot.copy_columns(self.simulation).items()}
@@ -242,19 +250,22 @@ class Trainer(ABC):
         return {**worlds, **self.tensors()}, plain
 
     def load_state(self, tensors: Tensors, plain: dict[str, Any]) -> None:
-        """Go on from what :meth:`state` gave. A training that is alone goes on bit for bit on the CPU; several processes start new episodes."""
-        known = _checked_state(plain)
+        """Continue from what :meth:`state` returned.
+
+        A single process continues bit for bit on the CPU. Several processes start new episodes.
+        """
+        saved = _checked_state(plain)
         worlds = {k.removeprefix("worlds/"): v for k, v in tensors.items() if k.startswith("worlds/")}
         if worlds and self.ranks.is_single:
             snapshot.restore(self.simulation, worlds)
-        else:  # other episodes than those that the seed began with
-            self.simulation.reset(seeds=(self.config.seed + (known.iteration << 32)) % 2**64)
+        else:  # not the episodes that the seed started with
+            self.simulation.reset(seeds=(self.config.seed + (saved.iteration << 32)) % 2**64)
         self.load_tensors({k: v for k, v in tensors.items() if not k.startswith("worlds/")})
-        self.iteration, self.steps, self.seconds = known.iteration, known.steps, known.seconds
+        self.iteration, self.steps, self.seconds = saved.iteration, saved.steps, saved.seconds
         self._reports, self.score = IterationReports(self.device), math.nan
-        self._recent = {k: deque(v) for k, v in known.recent.items()}
-        self._finished = known.finished
-        self._faults = self._earlier_faults = known.faults
+        self._recent = {k: deque(v) for k, v in saved.recent.items()}
+        self._finished = saved.finished
+        self._faults = self._earlier_faults = saved.faults
 
 
 class _State(NamedTuple):
@@ -269,7 +280,7 @@ class _State(NamedTuple):
 
 
 def _checked_state(plain: Mapping[str, Any]) -> _State:
-    """The plain values of a saved training; InputError where they are none that a training saves."""
+    """The plain values of a saved training; InputError where a training cannot have saved them."""
     try:
         iteration, steps, seconds, faults = (
             plain["iteration"],
@@ -290,25 +301,27 @@ def _checked_state(plain: Mapping[str, Any]) -> _State:
             raise ValueError
     except (KeyError, TypeError, ValueError, AttributeError):
         raise InputError(
-            "the saved training lacks a value that every training saves, or has one that no training can have: take another checkpoint"
+            "the saved training lacks a value that every training saves, or has an impossible one: "
+            "use another checkpoint"
         ) from None
     return _State(iteration, steps, seconds, recent, finished, faults)
 
 
 def _episodes(entry: Any) -> tuple[float, float, float]:
-    """Episodes that ended in one iteration: their count, and the sums of their returns and lengths."""
+    """Count of the episodes that ended in one iteration, and the sums of their returns and lengths."""
     count, total, length = map(as_float, entry)
     if not 0.0 < count < math.inf:
         raise ValueError
     return count, total, length
 
 
-def _callbacks(given: Iterable[Callback] | Callback) -> list[Callback]:
+def _callbacks(callbacks: Iterable[Callback] | Callback) -> list[Callback]:
     """One callback or several, as a list."""
-    found = [given] if isinstance(given, Callback) or not isinstance(given, Iterable) else list(given)
-    for callback in found:
+    several = isinstance(callbacks, Iterable) and not isinstance(callbacks, Callback)
+    callback_list: list[Any] = [*callbacks] if several else [callbacks]  # type: ignore[misc]
+    for callback in callback_list:
         if not isinstance(callback, Callback):
             raise InputError(
                 f"a callback is an object of a class derived from worldloom.learn.Callback, not {callback!r}"
             )
-    return found
+    return callback_list

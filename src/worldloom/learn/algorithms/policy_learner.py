@@ -1,0 +1,103 @@
+"""The common part of learners: one policy in training with its agents, network, optimizer and metrics."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager
+
+import torch
+from torch import nn
+
+from worldloom.core.simulation import Simulation
+from worldloom.learn.agents.agent_group import AgentGroup, parse_agents
+from worldloom.learn.agents.policy_groups import PolicyGroup
+from worldloom.learn.config.train_config import TrainConfig
+from worldloom.learn.device.torch_settings import autocast
+from worldloom.learn.distributed.ranks import Ranks
+from worldloom.learn.networks.policy import Policy
+from worldloom.learn.networks.q_network import QNetwork
+from worldloom.learn.rollout.episode_statistics import EpisodeStatistics
+from worldloom.learn.training.optimizer import FlatAdam
+
+
+class PolicyLearner(ABC):
+    """One policy in training.
+
+    Args:
+        name: The policy's name.
+        policy_group: The agents it controls, and whether it is trained.
+        config: Its settings.
+        simulation: The worlds.
+        number: Its index among the policies, which separates their random streams.
+        ranks: The processes that train together.
+        seed: Seed of the network's initial parameters; ``number`` is added to it.
+        metrics: How many metrics an update reports.
+    """
+
+    policy: Policy | QNetwork
+    episodes: EpisodeStatistics
+
+    def __init__(
+        self,
+        name: str,
+        policy_group: PolicyGroup,
+        config: TrainConfig,
+        simulation: Simulation,
+        number: int,
+        ranks: Ranks,
+        seed: int,
+        metrics: int,
+    ) -> None:
+        self.name, self.train, self.config = name, policy_group.train, config
+        self.simulation, self.ranks = simulation, ranks
+        agents = parse_agents(policy_group.agents, simulation.definition)
+        self.agent_group = AgentGroup(simulation, agents, config.action_masks)
+        self.device = self.agent_group.device
+        self.first_row = simulation.world_offset * self.agent_group.agents
+        """Global index of the first row of this process."""
+        self._validate(policy_group.network is not None)
+        with torch.random.fork_rng(devices=[]):
+            torch.default_generator.manual_seed(seed + number)  # networks are initialized from this generator only
+            self.policy = self._build_network(policy_group.network).to(self.device)
+        for tensor in self.policy.state_dict().values():  # a given module may differ between processes
+            ranks.broadcast_(tensor)
+        if config.compile:
+            self.policy.network.compile()
+        self.optimizer = FlatAdam(self.policy.parameters(), config.learning_rate, config.max_gradient_norm, ranks)
+        self.metrics = torch.zeros(metrics, device=self.device)
+        """Metrics of the last update, in the order of the trainer's ``metric_names``."""
+        self.summary = torch.zeros(4 + metrics, dtype=torch.float64, device=self.device)
+        """What the host receives of an iteration, see :meth:`~worldloom.learn.training.trainer.Trainer.summaries`."""
+
+    @abstractmethod
+    def _validate(self, custom_network: bool) -> None:
+        """InputError where the algorithm cannot train these agents, or memory does not suffice."""
+
+    @abstractmethod
+    def _build_network(self, network: nn.Module | None) -> Policy | QNetwork:
+        """The network of the settings, or one around ``network``."""
+
+    def autocast(self) -> AbstractContextManager[object]:
+        """The precision that the network runs in."""
+        return autocast(self.device, self.config.precision)
+
+    def schedule(self, fraction: float) -> None:
+        """Set the learning rate for an iteration that starts after ``fraction`` of the training."""
+        if self.config.schedule == "linear":
+            self.optimizer.learning_rate.fill_(self.config.learning_rate * max(0.0, 1.0 - fraction))
+
+    def summarize(self) -> None:
+        """Write ``summary``: episode sums, learning rate and metrics over all processes; the sums start again at 0."""
+        sums = self.episodes.total()
+        self.ranks.sum_(sums)
+        self.summary[:3].copy_(sums)
+        self.summary[3].copy_(self.optimizer.learning_rate)
+        self.summary[4:].copy_(self.ranks.mean_(self.metrics.clone()))
+        sums.zero_()
+
+    def tensors(self) -> dict[str, torch.Tensor]:
+        """The state that the next iteration depends on. Names with ``rows/`` belong to the worlds of this process."""
+        state = {f"policy/{k}": v for k, v in self.policy.state_dict().items()}
+        state |= {f"optimizer/{k}": v for k, v in self.optimizer.tensors().items()}
+        state |= {f"rows/{k}": v for k, v in self.episodes.tensors().items()}
+        return state | {"metrics": self.metrics}

@@ -1,0 +1,57 @@
+"""Configs as plain data for JSON, and back."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from collections.abc import Mapping
+from typing import Any
+
+from worldloom.core.base.errors import InputError
+from worldloom.learn.config.json_files import short_repr
+from worldloom.learn.config.train_config import TrainConfig
+
+
+def config_to_dict(config: TrainConfig) -> dict[str, Any]:
+    """A config as plain data for JSON."""
+    return dataclasses.asdict(config)
+
+
+def config_from_dict(kind: type[TrainConfig], values: Mapping[str, Any]) -> TrainConfig:
+    """A config of class ``kind`` from the output of :func:`config_to_dict`; InputError for unknown names or types."""
+    config: TrainConfig = _build(kind, values, "")
+    return config
+
+
+def _build(kind: Any, values: Mapping[str, Any], where: str) -> Any:
+    hints = typing.get_type_hints(kind)
+    known = {f.name: hints[f.name] for f in dataclasses.fields(kind)}
+    arguments: dict[str, Any] = {}
+    for name, value in values.items():
+        if name not in known:
+            raise InputError(f"there is no setting {short_repr(where + name)}: there are {', '.join(known)}")
+        hint = known[name]
+        if dataclasses.is_dataclass(hint):
+            if not isinstance(value, Mapping):
+                raise InputError(f"setting '{where}{name}' must be an object with settings, not {short_repr(value)}")
+            arguments[name] = _build(hint, value, f"{where}{name}.")
+        else:
+            arguments[name] = _checked(f"{where}{name}", hint, value)
+    return kind(**arguments)
+
+
+def _checked(name: str, hint: Any, value: Any) -> Any:
+    """``value`` converted to the type of the setting; InputError where that is not possible."""
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin is tuple and isinstance(value, (list, tuple)) and all(isinstance(v, arguments[0]) for v in value):
+        return tuple(value)
+    if origin is typing.Literal and isinstance(value, str) and value in arguments:
+        return value
+    if origin in (typing.Union, types.UnionType) and (value is None or isinstance(value, arguments)):
+        return value
+    if hint is float and type(value) is int and abs(value) < 2**1023:
+        return float(value)
+    if isinstance(hint, type) and type(value) is hint:
+        return value
+    raise InputError(f"setting '{name}' cannot be {short_repr(value)}")

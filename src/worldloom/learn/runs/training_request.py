@@ -1,0 +1,174 @@
+"""The request of a training: what to train and where, its JSON form in ``config.json``, and its world."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from worldloom.core.base.errors import InputError
+from worldloom.core.registry.world_files import file_and_id, find, reference
+from worldloom.learn.agents.agent_group import agent_counts
+from worldloom.learn.agents.policy_groups import PolicyGroup
+from worldloom.learn.algorithms.registry import algorithm
+from worldloom.learn.config.json_files import as_float, short_repr
+from worldloom.learn.config.serialization import config_from_dict, config_to_dict
+from worldloom.learn.config.train_config import TrainConfig
+
+FORMAT = 1
+"""Version of the layout of ``config.json``."""
+
+Resume = Literal["no", "yes", "auto"]
+
+
+@dataclass(frozen=True)
+class TrainingRequest:
+    """A training to run.
+
+    Attributes:
+        env: The world: its id, or ``/path/to/file.py:Id``.
+        algorithm: The algorithm's name.
+        config: The algorithm's settings.
+        world_config: Values of the world's own configuration.
+        policies: Which agents share which policy, such as ``{"hunters": "Wolf[0:2]"}``; empty for a policy per kind.
+        frozen: Names of policies that act but are not trained.
+        stop_at: The mean return at which the training stops early; None for no early stop.
+        checkpoint_every: Seconds between two checkpoints; 0 for only the last.
+        keep: How many of the last checkpoints to keep.
+        run_dir: The run's folder; None for the next free one in ``runs/``.
+        resume: Whether the folder must hold a run to continue (yes), must not (no), or may (auto).
+    """
+
+    env: str
+    algorithm: str
+    config: TrainConfig
+    world_config: dict[str, Any] = field(default_factory=dict)
+    policies: dict[str, str] = field(default_factory=dict)
+    frozen: tuple[str, ...] = ()
+    stop_at: float | None = None
+    checkpoint_every: float = 30.0
+    keep: int = 3
+    run_dir: Path | None = None
+    resume: Resume = "no"
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.checkpoint_every < math.inf:
+            raise InputError(
+                f"checkpoint_every must be 0 or more seconds and finite, not {short_repr(self.checkpoint_every)}"
+            )
+        if self.keep < 1:
+            raise InputError(f"keep must be 1 checkpoint or more, not {short_repr(self.keep)}")
+        if self.stop_at is not None and not -math.inf < self.stop_at < math.inf:
+            raise InputError(f"stop_at must be a finite return, not {short_repr(self.stop_at)}")
+
+    def policy_groups(self) -> dict[str, PolicyGroup] | None:
+        """The policy groups by name; None for one trained policy per kind of agent."""
+        if not self.policies and not self.frozen:
+            return None
+        names = self.policies or {kind: kind for kind in agent_counts(find(self.env))}
+        unknown = [name for name in self.frozen if name not in names]
+        if unknown:
+            raise InputError(f"there is no policy '{unknown[0]}' to freeze: there are {', '.join(names)}")
+        if len(set(self.frozen)) == len(names):
+            raise InputError("every policy is frozen, so nothing would be learned: leave one out of --frozen")
+        return {name: PolicyGroup(agents, train=name not in self.frozen) for name, agents in names.items()}
+
+
+def request_to_dict(request: TrainingRequest) -> dict[str, Any]:
+    """The content of ``config.json`` for a request: everything except its folder and whether it was resumed."""
+    plain = {f.name: getattr(request, f.name) for f in fields(request) if f.name not in ("config", "run_dir", "resume")}
+    return {"format": FORMAT, **plain, "frozen": list(request.frozen), "config": config_to_dict(request.config)}
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        return math.isfinite(as_float(value))
+    except ValueError:
+        return False
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
+
+
+_CONFIG_CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "env": (lambda value: isinstance(value, str) and value != "" and value.isprintable(), "the name of a world"),
+    "algorithm": (lambda value: isinstance(value, str), "the name of an algorithm"),
+    "config": (lambda value: isinstance(value, dict), "an object with settings"),
+    "world_config": (lambda value: isinstance(value, dict), "an object with values by name"),
+    "policies": (
+        lambda value: isinstance(value, dict) and _is_texts(list(value.values())),
+        "an object with the agents of each policy as text",
+    ),
+    "frozen": (_is_texts, "a list of names"),
+    "stop_at": (lambda value: value is None or _is_number(value), "a finite number or null"),
+    "checkpoint_every": (_is_number, "a finite number of seconds"),
+    "keep": (lambda value: type(value) is int and value < 2**31, "a whole number below 2**31"),
+}
+"""For each part of ``config.json``: a check, and its description."""
+
+
+def request_from_dict(values: Mapping[str, Any], run_dir: Path | None = None, resume: Resume = "no") -> TrainingRequest:
+    """The request from the output of :func:`request_to_dict`; InputError, which names the file, where it is not one.
+
+    No code is run. The world may be in a Python file, which only :func:`resolve_world` imports.
+    """
+    file = "config.json" if run_dir is None else str(Path(run_dir).expanduser() / "config.json")
+    names = {f.name for f in fields(TrainingRequest)} - {"run_dir", "resume"}
+    arguments = {name: value for name, value in values.items() if name != "format"}
+    version = values.get("format", FORMAT)
+    if type(version) is not int:
+        raise InputError(f"'format' in {file} must be a whole number, not {short_repr(version)}")
+    if version > FORMAT:
+        raise InputError(
+            f"{file} has format {short_repr(version)}, and this version of worldloom reads up to {FORMAT}: "
+            "update worldloom to use the run"
+        )
+    missing = sorted({"env", "algorithm", "config"} - set(arguments))
+    if missing or set(arguments) - names:
+        what = f"has no '{missing[0]}'" if missing else f"has {short_repr(min(set(arguments) - names))}"
+        raise InputError(
+            f"{file} {what}, so it is not that of a training from the command line: load its checkpoints from Python"
+        )
+    for name, (is_valid, description) in _CONFIG_CHECKS.items():
+        if name in arguments and not is_valid(arguments[name]):
+            raise InputError(f"'{name}' in {file} must be {description}, not {short_repr(arguments[name])}")
+    try:
+        config = config_from_dict(algorithm(arguments["algorithm"])[1], arguments["config"])
+        frozen = tuple(arguments.get("frozen", ()))
+        return TrainingRequest(
+            **{**arguments, "config": config, "frozen": frozen, "run_dir": run_dir, "resume": resume}
+        )
+    except InputError as error:
+        raise InputError(f"{file} cannot be used: {error}") from None
+
+
+def resolve_world(request: TrainingRequest, env: str = "", how: str = "--env {file}") -> TrainingRequest:
+    """``request``, as read from a run's folder, with a world that may be imported.
+
+    A folder is data, and a file that it names is a program. So the file is only imported where ``env`` names it.
+
+    Args:
+        request: The request read from the folder.
+        env: The world as the user names it: a file that registers the run's world, or its id; empty to use the run's
+            registered world.
+        how: How the user names the file, for the error message that asks for it.
+    """
+    file, id_ = file_and_id(request.env)
+    if not env:
+        if file:
+            raise InputError(
+                f"the world of this run is in {file}, which is a program: "
+                f"say {how.replace('{file}', shlex.quote(file))} to run it"
+            )
+        return request
+    named, named_id = file_and_id(env)
+    if named_id and id_ and named_id != id_:
+        raise InputError(
+            f"{env} is another world than that of the run, which is {id_}: omit it, or name what registers {id_}"
+        )
+    world = f"{named}:{id_}" if named and id_ else env
+    return replace(request, env=reference(world, find(world)))
