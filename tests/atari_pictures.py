@@ -1,10 +1,10 @@
-"""Pictures of consoles, and ways to look at them, for tests on every device."""
+"""Pictures of consoles and observation formats, for tests on every device."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from worldloom.atari.frames.observe import Colour, Look
+from worldloom.atari.frames.observe import Colour, FrameFormat
 from worldloom.atari.frames.palettes import colours, greys
 from worldloom.atari.frames.television import Format
 
@@ -14,7 +14,7 @@ def palettes(count: int, colour: Colour) -> list[np.ndarray]:
 
 
 def pictures(rng: np.random.Generator, count: int, height: int) -> np.ndarray:
-    """Noise; few colours; lines that repeat, in one frame or in both."""
+    """Random pixels; few colours; lines that repeat, in one frame or in both."""
     made = rng.integers(0, 128, (count, 2, height, 160)).astype(np.uint8) * 2
     made[1::4] &= 6
     made[2::4, :, 50:120] = made[2::4, :, 50:51]
@@ -23,15 +23,15 @@ def pictures(rng: np.random.Generator, count: int, height: int) -> np.ndarray:
     return made
 
 
-LOOKS = {
-    "usual": (Look(), (210, 250, 214)),
-    "planes": (Look(stack=2, colour="planes"), (210,)),
-    "pixels, 2 x 2": (Look(105, 80, stack=2, colour="pixels"), (210, 250)),
-    "odd size": (Look(83, 79, stack=3), (214, 210)),
-    "boxes": (Look(70, 40, stack=1), (210, 250)),
-    "one taller, one not": (Look(220, 84, stack=1), (210, 250)),
-    "linear": (Look(area=False, stack=1), (210,)),
-    "very small": (Look(6, 5, stack=1), (210,)),
-    "whole": (Look(0, 0, stack=1, colour="pixels"), (210, 250)),
+FRAME_FORMATS = {
+    "usual": (FrameFormat(), (210, 250, 214)),
+    "planes": (FrameFormat(stack=2, colour="planes"), (210,)),
+    "pixels, 2 x 2": (FrameFormat(105, 80, stack=2, colour="pixels"), (210, 250)),
+    "odd size": (FrameFormat(83, 79, stack=3), (214, 210)),
+    "boxes": (FrameFormat(70, 40, stack=1), (210, 250)),
+    "one taller, one not": (FrameFormat(220, 84, stack=1), (210, 250)),
+    "linear": (FrameFormat(area=False, stack=1), (210,)),
+    "very small": (FrameFormat(6, 5, stack=1), (210,)),
+    "whole": (FrameFormat(0, 0, stack=1, colour="pixels"), (210, 250)),
 }
-"""Looks that together have every kind of size, with the heights of the games that are looked at."""
+"""Observation formats that cover every kind of size, with the heights of the games."""

@@ -1,4 +1,4 @@
-"""A machine without a television: the 6507, the RIOT and a cartridge, driven directly. Whatever a program asks the TIA, it answers with nothing."""
+"""A machine without a TIA: the 6507, the RIOT and a cartridge, driven directly. Reads of the TIA return nothing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from worldloom.atari.cartridges.cartridge import Cartridge
 from worldloom.atari.native import opcode_table
 
 JAM = 0x02
-"""An opcode at which the CPU stays: a program that has come here has ended."""
+"""JAM, an opcode that halts the CPU: the end of a program."""
 MAX_INSTRUCTIONS = 25_000
 
 PARTS = native.MEMBERS[: native.MEMBERS.index("tia/player_overlap")]
@@ -38,7 +38,7 @@ struct Gpu {
 #define __ballot_sync(mask, condition) (Gpu::any(condition) ? 1 : 0)
 #define __any_sync(mask, condition) Gpu::any(condition)
 """
-"""What CUDA has and C++ has not, for one console in a warp whose others may have more to do than it has, and sooner."""
+"""C++ replacements of CUDA intrinsics, for one console in a warp whose other threads may be ahead."""
 TIA_STUB = """
 CUDA_CALLABLE s32 clock_of(s32 cycle) const { return 3 * cycle; }
 CUDA_CALLABLE void end_frame() {}
@@ -50,7 +50,9 @@ CUDA_CALLABLE s32 end_of_line(s32 cycle) const { return cycle + (76 - cycle % 76
 CUDA_CALLABLE u32 tia_input(u32 number, u32 low, s32 cycle) const { return low; }
 CUDA_CALLABLE u8 tia_peek(u32 address, s32 cycle) { return (u8)(bus & 0x3F); }
 CUDA_CALLABLE bool is_redundant_write(u32 number, u32 value) const { return false; }
-CUDA_CALLABLE s32 tia_poke(u32 address, u8 value, s32 cycle) { return (address & 0x3F) == 2 ? end_of_line(cycle) : cycle; }
+CUDA_CALLABLE s32 tia_poke(u32 address, u8 value, s32 cycle) {
+    return (address & 0x3F) == 2 ? end_of_line(cycle) : cycle;
+}
 """
 BODY = """
 Machine m;
@@ -58,7 +60,8 @@ m.rom = words.data;
 m.cart_ram = (u8*)cart_ram.data + k * cart_ram.strides[0];
 m.kind = kind;
 m.rom_slices = slices;
-m.left = plugged.data[0]; m.right = plugged.data[1]; m.swap_ports = plugged.data[2]; m.swap_paddles = plugged.data[3]; m.switches_on = plugged.data[4];
+m.left = plugged.data[0]; m.right = plugged.data[1];
+m.swap_ports = plugged.data[2]; m.swap_paddles = plugged.data[3]; m.switches_on = plugged.data[4];
 m.paddle_low = 27450;
 m.paddle_high = 790196;
 m.bus = 0;
@@ -94,18 +97,18 @@ for (int i = 0; i < 128; i++) ram[i] = m.ram[i];
 
 
 def with_cuda_branches(source: str) -> str:
-    """C++ text of the console that takes the ways of a GPU wherever it is compiled."""
+    """C++ source of the console with the CUDA branches enabled on every compiler."""
     return source.replace("defined(__CUDA_ARCH__)", "1")
 
 
 def as_cuda_source(source: str) -> str:
-    """Likewise, for the beginning of the body of a function."""
+    """The same with the replacements of CUDA intrinsics, for the start of a function body."""
     return CUDA_SHIMS + with_cuda_branches(source)
 
 
 @cache
 def kernel(by_lines: bool) -> wp.Kernel:
-    """The kernel of bare machines; ``by_lines``: on the CPU too they run as they do on a GPU, where those of a warp meet at every line."""
+    """The kernel of bare machines; ``by_lines`` runs the GPU's loop, synchronized at every scanline, on the CPU."""
     members = ["struct Machine {", *map(native.header, PARTS), TIA_STUB, "};\n"]
     source = "\n".join(
         [native.header("machine/common"), native.header("tia/display"), opcode_table.source(), *members, BODY]
@@ -146,13 +149,13 @@ def kernel(by_lines: bool) -> wp.Kernel:
 
 @dataclass
 class Machines:
-    """N machines with the same cartridge, which run until the program jams or 25,000 instructions have run.
+    """N machines with the same cartridge, which run until the program jams or for 25,000 instructions.
 
     Attributes:
         registers: int32 (N, 6): pc, A, X, Y, S and P; a pc below 0 begins at the reset vector.
         memory: uint8 (N, 128): RAM.
         cart_ram: uint8 (N, 2048): memory of the cartridge.
-        plugged: Controllers of the left and the right port, whether ports and paddles are swapped, the difficulty switches and colour.
+        plugged: Controllers of both ports, whether ports and paddles are swapped, difficulty and colour switches.
         pressed: The actions of both players in each frame.
     """
 
@@ -165,7 +168,7 @@ class Machines:
     words: np.ndarray | None = None
 
     def run(self, device: str = "cpu", by_lines: bool = False) -> Machines:
-        """Run each of them to its end; the registers get four more columns: cycles, instructions and the resistances of two paddles."""
+        """Run all machines; the registers get four more columns: cycles, instructions, resistances of two paddles."""
         count = len(self.registers)
         registers = np.zeros((count, 10), np.int32)
         registers[:, :6] = self.registers
@@ -195,7 +198,7 @@ class Machines:
 
 
 def run_program(cartridge: Cartridge, by_lines: bool = False, **settings: Any) -> Machines:
-    """One machine with zeros in RAM, run from its reset vector."""
+    """Run one machine with zeroed RAM from its reset vector."""
     return Machines(cartridge, np.full((1, 6), -1), np.zeros((1, 128), np.uint8), **settings).run(by_lines=by_lines)
 
 

@@ -1,7 +1,7 @@
-"""What observations of Atari games equal: OpenCV on x86-64, whose images are stored, and within one grey level OpenCV elsewhere.
+"""References of resized observations: stored images of OpenCV on x86-64.
 
-OpenCV rounds means that lie in the middle between two grey levels differently on other processors, and so do EnvPool and ale-py, which have an OpenCV
-of their own inside. Ours are the same images on every machine. Run this file on x86-64 to store the images again.
+OpenCV rounds means halfway between two grey levels differently on other CPUs, and so do EnvPool and ale-py, which
+bundle OpenCV. Worldloom's observations are equal on all machines. Run this file on x86-64 to store the images again.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from atari_pictures import LOOKS, palettes, pictures
+from atari_pictures import FRAME_FORMATS, palettes, pictures
 
-from worldloom.atari.frames.observe import Look, Observer
+from worldloom.atari.frames.observe import FrameFormat, Observer
 
 STORED = Path(__file__).parent / "atari" / "opencv_x86.npz"
 CONSOLES = 2
-"""Consoles of each look whose images are stored; the others are compared with the local library only."""
+"""Consoles of each format whose images are stored; the others are compared with the local library only."""
 SEED = 11
 
 
@@ -26,57 +26,61 @@ def is_x86() -> bool:
 
 
 def frames_of(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """For a look of ``LOOKS``: pictures of its consoles, uint8 (consoles, 2, lines, 160), and the game of each, int32 (consoles,)."""
-    _, heights = LOOKS[name]
+    """By name in ``FRAME_FORMATS``: pictures, uint8 (consoles, 2, lines, 160), and games, int32 (consoles,)."""
+    _, heights = FRAME_FORMATS[name]
     rng = np.random.default_rng(SEED)
     return pictures(rng, CONSOLES, max(heights)), (np.arange(CONSOLES) % len(heights)).astype(np.int32)
 
 
-def resized(frames: np.ndarray, palette: np.ndarray, height: int, look: Look, size: tuple[int, int]) -> np.ndarray:
-    """The brighter of two pictures of one console as the local OpenCV makes it, uint8 (h, w) or (h, w, 3)."""
+def resized(
+    frames: np.ndarray, palette: np.ndarray, height: int, frame_format: FrameFormat, size: tuple[int, int]
+) -> np.ndarray:
+    """The maximum of two pictures of one console, resized by the local OpenCV: uint8 (h, w) or (h, w, 3)."""
     import cv2
 
     brighter = np.maximum(*palette[frames[:, :height]])
-    if not look.height:
+    if not frame_format.height:
         return np.pad(brighter, [(0, size[0] - height)] + [(0, 0)] * (brighter.ndim - 1))
-    return cv2.resize(brighter, size[::-1], interpolation=cv2.INTER_AREA if look.area else cv2.INTER_LINEAR)
+    return cv2.resize(brighter, size[::-1], interpolation=cv2.INTER_AREA if frame_format.area else cv2.INTER_LINEAR)
 
 
 def local_images(name: str) -> np.ndarray:
-    """What the local OpenCV makes of :func:`frames_of`, uint8 (consoles, h, w, ...)."""
+    """The result of the local OpenCV for :func:`frames_of`, uint8 (consoles, h, w, ...)."""
     import warp as wp
 
-    look, heights = LOOKS[name]
-    (frames, game), colours = frames_of(name), palettes(len(heights), look.colour)
-    size = Observer(look, heights, colours, wp.get_device("cpu")).size
-    return np.stack([resized(frames[k], colours[game[k]], heights[game[k]], look, size) for k in range(CONSOLES)])
+    frame_format, heights = FRAME_FORMATS[name]
+    (frames, game), colours = frames_of(name), palettes(len(heights), frame_format.colour)
+    size = Observer(frame_format, heights, colours, wp.get_device("cpu")).size
+    return np.stack(
+        [resized(frames[k], colours[game[k]], heights[game[k]], frame_format, size) for k in range(CONSOLES)]
+    )
 
 
 def stored_names() -> list[str]:
-    """The looks whose images are stored: all that change the size of a picture."""
-    return [name for name, (look, _) in LOOKS.items() if look.height]
+    """The formats whose images are stored: all that change the size of a picture."""
+    return [name for name, (frame_format, _) in FRAME_FORMATS.items() if frame_format.height]
 
 
 @cache
 def stored_images() -> dict[str, np.ndarray]:
-    """By look: what OpenCV on x86-64 makes of :func:`frames_of`."""
+    """By format: the result of OpenCV on x86-64 for :func:`frames_of`."""
     with np.load(STORED) as stored:
         return {name: stored[name] for name in stored.files}
 
 
 @cache
 def opencv_rounds_as_x86() -> bool:
-    """Whether the local OpenCV makes exactly the images that are stored."""
+    """Whether the local OpenCV gives exactly the stored images."""
     return all(np.array_equal(local_images(name), stored_images()[name]) for name in stored_names())
 
 
 def assert_opencvs(ours: np.ndarray, theirs: np.ndarray, what: str = "") -> None:
-    """Ours are the pictures of the local OpenCV: exactly on x86-64 and wherever it rounds alike, otherwise within one grey level."""
+    """Assert equality with the local OpenCV: exact on x86-64 and wherever it rounds alike, else within one level."""
     _assert_same(ours, theirs, what, exact=is_x86() or opencv_rounds_as_x86())
 
 
 def assert_environments(ours: np.ndarray, theirs: np.ndarray, what: str = "") -> None:
-    """Ours are the pictures of another environment, which has an OpenCV of its own inside: exactly on x86-64, elsewhere within one grey level."""
+    """Assert equality with another environment, which bundles OpenCV: exact on x86-64, else within one grey level."""
     _assert_same(ours, theirs, what, exact=is_x86())
 
 

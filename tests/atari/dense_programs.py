@@ -1,4 +1,4 @@
-"""Programs that do nothing but write to the television chip, at all clocks of a line, in frames that end: what games do once in a while, all the time."""
+"""Programs that write to the TIA all the time, at all clocks of a scanline, in frames that end."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _store(value: int, register: int) -> list[int]:
 
 
 def _piece(generator: np.random.Generator, address: int, pushes: float) -> list[int]:
-    """A few instructions, which begin at ``address``."""
+    """A few instructions at ``address``."""
     chance, value = generator.random(), int(generator.choice(VALUES))
     register = int(generator.choice(REGISTERS))
     if chance < 0.02:
@@ -53,7 +53,7 @@ def _piece(generator: np.random.Generator, address: int, pushes: float) -> list[
 
 
 def dense_program(generator: np.random.Generator, pushes: float = 0.03) -> bytes:
-    """The image of 4 KiB of one of them; ``pushes`` is the part of pushes into the chip."""
+    """A 4K image; ``pushes`` is the fraction of pushes onto a stack in the TIA."""
     code = [
         *_store(2, VSYNC),
         *[0x85, WSYNC] * 3,
@@ -88,7 +88,10 @@ def dense_program(generator: np.random.Generator, pushes: float = 0.03) -> bytes
 
 
 def edge_programs() -> list[bytes]:
-    """Where the stack leaves the RAM, queues are full, players just miss each other, and a frame ends at a push: one image each, whose frames are cut off."""
+    """Edge cases, one image each, with frames that are cut off.
+
+    The stack leaves the RAM, queues are full, players just miss each other, and a frame ends at a push.
+    """
     shown = [*_store(2, VSYNC), *[0x85, WSYNC] * 3, *_store(0, VSYNC), *[0x85, WSYNC] * 60, *_store(0, VBLANK)]
     nusiz, colupf, pf1, grp0, grp1, resp0, resp1, hmp0 = 0x04, 0x08, 0x0E, 0x1B, 0x1C, 0x10, 0x11, 0x20
 
@@ -96,7 +99,7 @@ def edge_programs() -> list[bytes]:
         return [0xA2, at, 0x9A]
 
     def wait(rounds: int) -> list[int]:
-        """Some 320 cycles a round."""
+        """About 320 cycles per iteration."""
         return [0xA0, rounds, 0xA2, 64, 0xCA, 0xD0, 0xFD, 0x88, 0xD0, 0xF8]
 
     def place(register: int, pause: int) -> list[int]:

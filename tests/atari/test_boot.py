@@ -1,8 +1,8 @@
-"""What is pressed until a game is there."""
+"""The boot: inputs until a game has started."""
 
 import pytest
 
-from worldloom.atari.emulator.console import BEGIN, RESET, SELECT
+from worldloom.atari.emulator.inputs import BEGIN, RESET, SELECT
 from worldloom.atari.env.boot import boot, boot_variant, counted_boot_frames, select_mode
 from worldloom.atari.games.game_table import GAMES, find_game
 from worldloom.atari.games.multiplayer import MULTIPLAYER_VARIANTS, find_variant

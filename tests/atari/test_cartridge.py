@@ -1,4 +1,4 @@
-"""Cartridges: the kind that an image is taken for, and banks, hotspots and RAM as a program sees them."""
+"""Cartridges: detection of the kind; banks, hotspots and RAM as programs read them."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from worldloom.atari.cartridges.cartridge import KIB, MAX_IMAGE_BYTES, Cartridge
 from worldloom.core.base.errors import InputError
 
 CODE, MARK = 0x100, 0x300
-"""Where each KiB of an image holds the program, and its own number."""
+"""Offsets of the program and of the number in each KiB of an image."""
 LOOK = (0xF300, 0xF700, 0xFB00, 0xFF00)
-"""The marks of the four KiB that the console sees."""
+"""Addresses of the numbers of the four mapped KiB."""
 
 
 def image_of(kind: CartridgeKind, code: bytes = b"") -> bytes:
-    """An image whose every KiB has the same program and its own number, so that the program runs on whatever is switched."""
+    """An image whose KiBs hold the same program and their number, so that the program survives bank switches."""
     assert len(code) < 0x200
     image = bytearray()
     for number in range(SIZES[kind]):
@@ -48,7 +48,7 @@ def write(address: int, value: int) -> bytes:
 
 
 def seen(kind: CartridgeKind, *steps: bytes | int) -> list[int]:
-    """What a program reads: steps are instructions, or addresses to look at."""
+    """The bytes that a program reads: steps are instructions, or addresses to read."""
     code, looks = b"", 0
     for step in steps:
         if isinstance(step, int):
@@ -70,7 +70,7 @@ FOUR_KIB = {
     CartridgeKind.F4SC: (0xFFF4, 8),
     CartridgeKind.FA: (0xFFF8, 3),
 }
-"""The first hotspot of kinds that switch 4 KiB, and how many there are."""
+"""First hotspot of kinds with 4K banks, and number of hotspots."""
 
 
 @pytest.mark.parametrize("kind", FOUR_KIB)
@@ -91,9 +91,11 @@ def test_a_hotspot_gives_the_byte_of_the_bank_that_it_switches_to():
 @pytest.mark.parametrize(
     ("kind", "start"),
     [
-        (CartridgeKind.K2, [0, 1, 0, 1]), (CartridgeKind.K4, [0, 1, 2, 3]), (CartridgeKind.F8, [4, 5, 6, 7]), (CartridgeKind.F8SC, [4, 5, 6, 7]), (CartridgeKind.F6, [0, 1, 2, 3]),
-        (CartridgeKind.F6SC, [0, 1, 2, 3]), (CartridgeKind.F4, [0, 1, 2, 3]), (CartridgeKind.F4SC, [0, 1, 2, 3]), (CartridgeKind.E0, [4, 5, 6, 7]), (CartridgeKind.FE, [0, 1, 2, 3]),
-        (CartridgeKind.K3F, [0, 1, 62, 63]), (CartridgeKind.FA, [8, 9, 10, 11]), (CartridgeKind.UA, [0, 1, 2, 3]), (CartridgeKind.DPC, [4, 5, 6, 7]),
+        (CartridgeKind.K2, [0, 1, 0, 1]), (CartridgeKind.K4, [0, 1, 2, 3]), (CartridgeKind.F8, [4, 5, 6, 7]),
+        (CartridgeKind.F8SC, [4, 5, 6, 7]), (CartridgeKind.F6, [0, 1, 2, 3]), (CartridgeKind.F6SC, [0, 1, 2, 3]),
+        (CartridgeKind.F4, [0, 1, 2, 3]), (CartridgeKind.F4SC, [0, 1, 2, 3]), (CartridgeKind.E0, [4, 5, 6, 7]),
+        (CartridgeKind.FE, [0, 1, 2, 3]), (CartridgeKind.K3F, [0, 1, 62, 63]), (CartridgeKind.FA, [8, 9, 10, 11]),
+        (CartridgeKind.UA, [0, 1, 2, 3]), (CartridgeKind.DPC, [4, 5, 6, 7]),
     ],
 )  # fmt: skip
 def test_banks_at_power_on(kind: CartridgeKind, start: list[int]):
@@ -172,7 +174,7 @@ def test_dpc_draws_random_numbers():
 
 
 def test_dpc_plays_notes():
-    """A note sounds for as long as its counter is above its bottom: here half of the time, seen once per line."""
+    """A note is on while its counter is above its bottom: here half of the time, sampled once per scanline."""
     setup = [write(0xF045, 9), write(0xF04D, 4), write(0xF05D, 0x10)]
     line = [bytes([0x85, 0x02]), 0xF004]
     heard = seen(CartridgeKind.DPC, *setup, *(60 * line))
@@ -189,11 +191,11 @@ def test_every_kind_is_told_by_its_image(kind: CartridgeKind):
 
 
 def roms() -> Path:
-    """The folder of ROMs in ale-py, which is looked at, not run."""
-    found = importlib.util.find_spec("ale_py")
-    if found is None or not found.submodule_search_locations:
+    """The folder of ROMs in ale-py, which is not imported."""
+    package = importlib.util.find_spec("ale_py")
+    if package is None or not package.submodule_search_locations:
         pytest.skip("ale-py, which brings the ROMs, is not installed")
-    return Path(found.submodule_search_locations[0]) / "roms"
+    return Path(package.submodule_search_locations[0]) / "roms"
 
 
 def test_known_roms_are_of_their_kinds():
@@ -210,8 +212,9 @@ def test_known_roms_are_of_their_kinds():
         "DPC": 1,
     }
     special = {
-        "jamesbond": "E0", "montezuma_revenge": "E0", "tutankham": "E0", "elevator_action": "F8SC", "darkchambers": "F6SC", "klax": "F6SC",
-        "robotank": "FE", "pitfall2": "DPC", "crossbow": "F6", "double_dunk": "F6", "road_runner": "F6", "solaris": "F6",
+        "jamesbond": "E0", "montezuma_revenge": "E0", "tutankham": "E0", "elevator_action": "F8SC",
+        "darkchambers": "F6SC", "klax": "F6SC", "robotank": "FE", "pitfall2": "DPC",
+        "crossbow": "F6", "double_dunk": "F6", "road_runner": "F6", "solaris": "F6",
     }  # fmt: skip
     assert {name: kinds[name] for name in special} == special
 

@@ -1,4 +1,4 @@
-"""Sticks, paddles and switches: from actions to what a program reads."""
+"""Joysticks, paddles and switches: from actions to the values that a program reads."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from worldloom.atari.cartridges.cartridge import cartridge
 JOYSTICK, PADDLES, NOTHING = 0, 1, 2
 READS_PORTS = bytes.fromhex("AD 80 02 85 80 AD 82 02 85 81")
 STICKS = {
-    0: "", 1: "fire", 2: "up", 3: "right", 4: "left", 5: "down", 6: "up right", 7: "up left", 8: "down right", 9: "down left", 10: "up fire",
-    11: "right fire", 12: "left fire", 13: "down fire", 14: "up right fire", 15: "up left fire", 16: "down right fire", 17: "down left fire",
+    0: "", 1: "fire", 2: "up", 3: "right", 4: "left", 5: "down", 6: "up right", 7: "up left", 8: "down right",
+    9: "down left", 10: "up fire", 11: "right fire", 12: "left fire", 13: "down fire", 14: "up right fire",
+    15: "up left fire", 16: "down right fire", 17: "down left fire",
 }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""The ids of Atari worlds, and what is made of them."""
+"""Ids of Atari worlds and their definitions."""
 
 import gymnasium
 import numpy as np
@@ -50,9 +50,9 @@ def test_ids_are_known_without_their_roms(monkeypatch):
     ],
 )
 def test_ids_and_settings_meet(id_, settings, canonical):
-    made = wl.definition(id_, **settings)
-    assert made.id == canonical
-    assert wl.definition(canonical) is made
+    definition = wl.definition(id_, **settings)
+    assert definition.id == canonical
+    assert wl.definition(canonical) is definition
 
 
 def test_the_path_of_a_rom_may_have_a_plus(tmp_path):
@@ -118,12 +118,13 @@ def test_dm_env_is_told_of_lost_lives():
         (
             "Pong-v5:noop_max=1",
             {"noop_max": 2},
-            "the setting 'noop_max' of world 'Pong-v5:noop_max=1' is given twice, as 'noop_max' in the id too: give it once",
+            "the setting 'noop_max' of world 'Pong-v5:noop_max=1' is given twice, "
+            "as 'noop_max' in the id too: give it once",
         ),
         ("Pong-v5:speed=1", {}, "no setting 'speed'"),
         ("Pong-v5", {"mode": 77}, "pong has no mode 77: choose one of 0, 1"),
         ("Pong-v5", {"difficulty": 7}, "pong has no difficulty 7"),
-        ("Pong-v5+Breakout-v5", {"players": 2}, "several players play one game"),
+        ("Pong-v5+Breakout-v5", {"players": 2}, "a multiplayer world has one game"),
         ("Pog-v5", {}, "there is no world 'Pog-v5'; did you mean Pong-v5"),
         ("nowhere/game.bin", {}, "there is no file nowhere/game.bin"),
     ],
@@ -193,16 +194,16 @@ def test_an_unknown_rom_runs_without_rules(tmp_path, capsys):
     image[-100] ^= 1
     rom = tmp_path / "altered.bin"
     rom.write_bytes(image)
-    made = wl.definition(str(rom))
-    assert made.id == str(rom) and "no rewards, no lives, and no end of an episode" in made.notice
-    sim = wl.Simulation(made, 1, "python", seed=0)
+    definition = wl.definition(str(rom))
+    assert definition.id == str(rom) and "no rewards, no lives, and no end of an episode" in definition.notice
+    sim = wl.Simulation(definition, 1, "python", seed=0)
     assert sim["Console"].pictures.shape == (1, 1, 2, 250, 160)  # its frames are as long as PAL's
-    assert made.actions()["Console.stick"][1].space.n == 18
+    assert definition.actions()["Console.stick"][1].space.n == 18
     sim.step([[3]])
     assert (sim["Console"].reward.numpy(), sim["Console"].lives.numpy(), sim.terminated.numpy()) == (0, 0, False)
-    assert family_of(str(rom)) is not None and wl.definition(str(rom)) is made
+    assert family_of(str(rom)) is not None and wl.definition(str(rom)) is definition
     wl.make(str(rom), 1, device="python")
-    assert made.notice in capsys.readouterr().err
+    assert definition.notice in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -241,11 +242,11 @@ def ripple(world: Pond):
 @pytest.mark.parametrize("id_", ["mine/Pond", "./mine/Pond"])
 def test_what_is_registered_comes_before_the_files_of_roms(id_, monkeypatch):
     monkeypatch.setattr(registry, "_REGISTRY", {})
-    made = wl.register(id_, world=Pond, entities={}, step=[ripple])
-    assert wl.definition(id_) is made
+    definition = wl.register(id_, world=Pond, entities={}, step=[ripple])
+    assert wl.definition(id_) is definition
     monkeypatch.setattr(registry, "_REGISTRY", {})
-    monkeypatch.setattr(registry, "_LAZY_DEFINITIONS", {id_: lambda: made})
-    assert wl.definition(id_) is made
+    monkeypatch.setattr(registry, "_LAZY_DEFINITIONS", {id_: lambda: definition})
+    assert wl.definition(id_) is definition
 
 
 def test_what_is_its_own_affair_is_not_offered():

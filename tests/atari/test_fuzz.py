@@ -1,4 +1,4 @@
-"""ROMs of noise: every frame ends, nothing strays, and what is drawn does not depend on how much is logged."""
+"""Random ROMs: frames end, memory stays in bounds, and pictures do not depend on the size of logs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ import atari_noise
 
 from worldloom.atari.cartridges.cartridge import CartridgeKind
 from worldloom.atari.emulator import machine_state
-from worldloom.atari.emulator.console import LOG, RECORD, Slot, pack_roms
+from worldloom.atari.emulator.emulator_batch import LOG
+from worldloom.atari.emulator.pack_roms import pack_roms
+from worldloom.atari.emulator.rom_bank import RECORD, Slot
 
 FRAMES, CONSOLES = 24, 48
 
@@ -28,7 +30,7 @@ def carts():
 
 @pytest.fixture(scope="module")
 def played(carts):
-    """A shelf of noise, what is pressed, and how it ends."""
+    """A ROM bank of random ROMs, inputs, and the final states."""
     generator = np.random.default_rng(0)
     rom_bank = pack_roms([atari_fuzz.entry(cart, generator) for cart in carts[:CONSOLES]])
     pressed = atari_fuzz.held(CONSOLES, FRAMES, generator)
@@ -82,8 +84,8 @@ IMPOSSIBLE = [
 def test_states_that_cannot_be_are_told(played, name: str, value: int):
     rom_bank, _, ending = played
     now = machine_state.fields(ending.machine)
-    if name in machine_state.shown():
-        now["kept"][7, machine_state.shown().index(name)] = value
+    if name in machine_state.display_fields():
+        now["kept"][7, machine_state.display_fields().index(name)] = value
     else:
         now[name][7, 0] = value
     assert atari_fuzz.out_of_range(now, rom_bank.table) == [f"'{name}' of console 7 is out of range"]
@@ -103,7 +105,7 @@ def test_differences_are_told(played):
 
 
 def test_a_run_is_written_down(tmp_path, capfd):
-    told = atari_fuzz.main(atari_fuzz.Settings("cpu", roms=10, frames=1, compared=16, out=tmp_path / "fuzz.json"))
-    assert told["faults"] == [] and told["roms"] == atari_noise.CHUNK
-    assert json.loads((tmp_path / "fuzz.json").read_text()) == told
+    report = atari_fuzz.main(atari_fuzz.Settings("cpu", roms=10, frames=1, compared=16, out=tmp_path / "fuzz.json"))
+    assert report["faults"] == [] and report["roms"] == atari_noise.CHUNK
+    assert json.loads((tmp_path / "fuzz.json").read_text()) == report
     assert "0 faults" in capfd.readouterr().err

@@ -1,4 +1,4 @@
-"""The table of games, and the page that shows it."""
+"""The game table and its documentation page."""
 
 from pathlib import Path
 
@@ -71,11 +71,11 @@ def test_duels_are_found_by_their_name_and_by_their_game():
     assert find_variant("foozpong").game is find_game("pong")
     with pytest.raises(
         InputError, match="MsPacman-v5 is for one player: leave players out; two can play BasketballPong, Boxing, "
-    ) as told:
+    ) as error:
         find_variant("MsPacman-v5")
     assert (
-        str(told.value).endswith(", WizardOfWor, and four Quadrapong, Warlords")
-        and str(told.value).count("Warlords") == 1
+        str(error.value).endswith(", WizardOfWor, and four Quadrapong, Warlords")
+        and str(error.value).count("Warlords") == 1
     )
 
 

@@ -1,4 +1,4 @@
-"""The 6507: documented instructions against py65, the others and the timing by hand."""
+"""The 6507: documented instructions against py65; undocumented ones and timing against fixed values."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ mpu6502 = pytest.importorskip("py65.devices.mpu6502", reason="py65, the second o
 
 CASES_OF_AN_OPCODE = 12
 CORRECTED = {0xCE: 6}
-"""Cycles of DEC with an absolute address, which py65 takes for 3."""
+"""Cycles of DEC absolute, which py65 counts as 3."""
 ORIGIN = 0xF000
 
 
 class TouchedError(Exception):
-    """An address that belongs to a chip was touched."""
+    """An address of a chip was accessed."""
 
 
 class Board:
@@ -53,7 +53,7 @@ def documented() -> dict[int, int]:
 def case_of(
     opcode: int, length: int, place: int, image: bytearray, chance: random.Random
 ) -> tuple[list[int], bytearray]:
-    """Registers and RAM for one instruction, written to ``place``, that touches nothing but RAM and ROM and goes on between two cases."""
+    """Registers and RAM of a case: one instruction, written to ``place``, that accesses only RAM and ROM."""
     while True:
         ram = bytearray(chance.randbytes(128))
         low, high = chance.randrange(256), chance.choice([0, 1, 4, 0x10, 0xF0, 0xF7, 0xFF, 0x0D, 0x55])
@@ -93,15 +93,15 @@ def test_documented_instructions_do_what_py65_does(by_lines: bool):
     for batch in (opcodes[start : start + 250] for start in range(0, len(opcodes), 250)):
         image = bytearray([JAM] * 4096)
         image[0xFFE:] = bytes([0x34, 0xF5])
-        given = [case_of(opcode, lengths[opcode], 16 * k + 7, image, chance) for k, opcode in enumerate(batch)]
+        cases = [case_of(opcode, lengths[opcode], 16 * k + 7, image, chance) for k, opcode in enumerate(batch)]
         machines = Machines(
             cartridge(bytes(image)),
-            np.array([r for r, _ in given]),
-            np.array([list(ram) for _, ram in given], np.uint8),
+            np.array([r for r, _ in cases]),
+            np.array([list(ram) for _, ram in cases], np.uint8),
         ).run(by_lines=by_lines)
         for k, opcode in enumerate(batch):
-            registers, ram, cycles = step(*given[k], image)
-            name = f"{opcode:02X} with {given[k][0]}"
+            registers, ram, cycles = step(*cases[k], image)
+            name = f"{opcode:02X} with {cases[k][0]}"
             assert machines.registers[k, :6].tolist() == registers, name
             assert bytes(machines.memory[k]) == bytes(ram), name
             assert machines.registers[k, 6] == CORRECTED.get(opcode, cycles) + 2 * (MAX_INSTRUCTIONS - 1), name
@@ -159,12 +159,12 @@ def test_a_carry_out_of_a_decimal_sum_is_seen():
 )
 def test_undocumented_instructions(instructions: str, expected: dict[int | str, int]):
     machine = run_program(cartridge(program(instructions)))
-    found = {**dict(enumerate(machine.memory[0].tolist())), "a": machine.registers[0, 1], "x": machine.registers[0, 2]}
-    assert {key: found[key] for key in expected} == expected
+    result = {**dict(enumerate(machine.memory[0].tolist())), "a": machine.registers[0, 1], "x": machine.registers[0, 2]}
+    assert {key: result[key] for key in expected} == expected
 
 
 def test_every_opcode_ends_a_run():
-    """Whatever the byte, a run comes to its 25,000 instructions."""
+    """Any byte runs to the limit of 25,000 instructions."""
     images = [program(f"{opcode:02X}", end=opcode) for opcode in range(256)]
     for image in images[::5]:
         machine = run_program(cartridge(image))
@@ -178,7 +178,7 @@ def test_every_opcode_ends_a_run():
     ("interval", "value"), [(0x94, 200), (0x95, 37), (0x96, 140), (0x97, 9), (0x96, 0), (0x97, 255)]
 )
 def test_waiting_for_the_timer_ends_as_if_every_round_were_run(read: str, branch: str, interval: int, value: int):
-    """Rounds of a loop that polls the timer are skipped: cycles, instructions, registers and flags do not show it, and the last case ends in a wait."""
+    """Skipping iterations of a timer-polling loop changes no cycle, register or flag; the last case ends in a wait."""
     image = program(
         f"A9 {value:02X} 8D {interval:02X} 02 EA", read, branch, "FB 08 68 85 80 86 81 84 82 AD 84 02 85 83"
     )
@@ -211,10 +211,11 @@ def test_the_stack_lies_in_ram_and_is_seen_through_page_zero():
     ("instructions", "last"),
     [
         ("A5 32", 0x32), ("A2 02 B5 31", 0x31), ("AD 32 11", None), ("AD 32 01", 0x01), ("A2 01 BD 31 01", 0x01),
-        ("A9 02 85 90 A9 25 85 91 A0 00 B1 90", 0x25), ("A9 02 85 90 A9 25 85 91 A2 01 A1 8F", 0x25), ("A2 05 9A 68", 0x28), ("A9 2D 85 FF A2 FF 9A 68", 0x2D),
+        ("A9 02 85 90 A9 25 85 91 A0 00 B1 90", 0x25), ("A9 02 85 90 A9 25 85 91 A2 01 A1 8F", 0x25),
+        ("A2 05 9A 68", 0x28), ("A9 2D 85 FF A2 FF 9A 68", 0x2D),
     ],
 )  # fmt: skip
 def test_undriven_bits_are_those_of_the_last_byte_on_the_bus(instructions: str, last: int | None):
-    """Reads of the TIA leave six bits to the bus, which holds the last byte of the instruction or of its pointer."""
-    found = ram_after(instructions, "85 80")[0]
-    assert found == (JAM if last is None else last & 0x3F)
+    """Reads of the TIA leave six bits of the bus: the last byte of the instruction or of its pointer."""
+    result = ram_after(instructions, "85 80")[0]
+    assert result == (JAM if last is None else last & 0x3F)

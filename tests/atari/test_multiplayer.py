@@ -1,4 +1,4 @@
-"""Games of several players: their ids, who holds what, and what each of them is paid."""
+"""Multiplayer games: ids, inputs and rewards of each player."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 
 import worldloom as wl
 from worldloom.atari.cartridges import roms
-from worldloom.atari.emulator.console import RAM
+from worldloom.atari.emulator.rom_bank import RAM
 from worldloom.atari.env.boot import boot_variant
 from worldloom.atari.games.multiplayer import MULTIPLAYER_VARIANTS, variant_of
 from worldloom.atari.games.reward_rules import RewardRule
@@ -15,7 +15,7 @@ from worldloom.atari.games.reward_rules_cpp import LIVES
 from worldloom.core.model.families import family_of
 
 KEPT = Path(__file__).parent / "multiplayer.npz"
-"""What PettingZoo's own console held in the cells that the rules look at, wherever one of them changed, and what it then paid."""
+"""Values of the cells that the rules read in PettingZoo's emulator, whenever one changed, and the rewards it gave."""
 KINDS = ("First", "Second", "Third", "Fourth")
 PLAIN = {"obs_type": "ram", "noop_max": 0, "use_fire_reset": False, "frame_skip": 1, "full_action_space": True}
 
@@ -40,14 +40,14 @@ def test_players_are_paid_as_pettingzoo_pays_them(name):
             kept[f"{name}.{what}"] for what in ("cells", "memory", "rewards", "over", "begins")
         )
     duel, ram = MULTIPLAYER_VARIANTS[name], np.zeros(128, np.uint8)
-    judge = RewardRule(duel.rule, LIVES[duel.rule])
+    rule = RewardRule(duel.rule, LIVES[duel.rule])
     for row in range(len(memory)):
         if begins[row]:
-            judge.begin()
+            rule.begin()
         ram[cells] = memory[row]
-        judge.frame(ram.tobytes())
-        assert judge.rewards[: duel.players] == tuple(rewards[row].tolist()), (name, row)
-        assert judge.over == over[row], (name, row)
+        rule.score_frame(ram.tobytes())
+        assert rule.rewards[: duel.players] == tuple(rewards[row].tolist()), (name, row)
+        assert rule.over == over[row], (name, row)
     assert np.abs(rewards).sum(0).all() and over.any()
 
 
@@ -82,9 +82,9 @@ def test_ids_of_games_for_several_say_how_many_play():
 )
 def test_worlds_of_several_players_have_ids(id_, given, canonical, players):
     pytest.importorskip("ale_py")
-    made = wl.definition(id_, **given)
-    assert made.id == canonical and wl.definition(canonical) is made
-    assert list(made.rows) == ["Console", *(KINDS[:players] if players > 1 else ())]
+    definition = wl.definition(id_, **given)
+    assert definition.id == canonical and wl.definition(canonical) is definition
+    assert list(definition.rows) == ["Console", *(KINDS[:players] if players > 1 else ())]
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_worlds_of_several_players_have_ids(id_, given, canonical, players):
         ("Quadrapong-v5", {"players": 2}, "Quadrapong-v5 is for 4 players, not 2"),
         ("Pong-v5", {"players": 3}, "give one of 1, 2, 4"),
         ("Foozpong-v5", {"mode": 1}, "leave mode out"),
-        ("Foozpong-v5+Pong-v5", {"players": 2}, "several players play one game"),
+        ("Foozpong-v5+Pong-v5", {"players": 2}, "a multiplayer world has one game"),
         ("Foozpong-v5+Pong-v5", {}, "Foozpong-v5 is for 2 players"),
         ("Joust-v5", {"players": 1}, "Joust-v5 is for 2 players"),
         ("Pong-v5+Combat-v5", {}, "Combat-v5 is for 2 players: give players=2, and name no other game beside it"),
@@ -110,8 +110,8 @@ def test_what_several_players_cannot_do_is_told(id_, given, sentence):
 @pytest.mark.parametrize("name", ["quadrapong", "warlords"])
 def test_each_of_four_holds_a_paddle_of_its_own(name):
     pytest.importorskip("ale_py")
-    made = wl.definition(f"{MULTIPLAYER_VARIANTS[name].id}-v5", **PLAIN)
-    sim = wl.Simulation(made, 5, "python", seed=0)  # in world k player k turns left, and nobody in the last
+    definition = wl.definition(f"{MULTIPLAYER_VARIANTS[name].id}-v5", **PLAIN)
+    sim = wl.Simulation(definition, 5, "python", seed=0)  # in world k player k turns left, and nobody in the last
     for _ in range(20):
         sim.step(
             {

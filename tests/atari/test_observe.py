@@ -1,4 +1,4 @@
-"""What agents see of consoles, against OpenCV and NumPy."""
+"""Observations against OpenCV and NumPy."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import threading
 import numpy as np
 import pytest
 import warp as wp
-from atari_pictures import LOOKS, palettes, pictures
+from atari_pictures import FRAME_FORMATS, palettes, pictures
 from opencv_reference import assert_opencvs, resized
 
-from worldloom.atari.frames.observe import FrameSelection, Look, Observer
+from worldloom.atari.frames.observe import FrameFormat, FrameSelection, Observer
 from worldloom.atari.frames.palettes import greys
-from worldloom.atari.frames.resize import plan
+from worldloom.atari.frames.resize import resize_plan
 from worldloom.atari.frames.television import Format
 from worldloom.core.base.errors import InputError
 
@@ -20,11 +20,11 @@ cv2 = pytest.importorskip("cv2", reason="OpenCV is what pictures are compared wi
 CPU = wp.get_device("cpu")
 
 
-@pytest.mark.parametrize("name", LOOKS)
+@pytest.mark.parametrize("name", FRAME_FORMATS)
 def test_pictures_equal_opencv(name: str):
-    look, heights = LOOKS[name]
+    frame_format, heights = FRAME_FORMATS[name]
     observer, rng, count = (
-        Observer(look, heights, palettes(len(heights), look.colour), CPU),
+        Observer(frame_format, heights, palettes(len(heights), frame_format.colour), CPU),
         np.random.default_rng(0),
         8,
     )
@@ -33,18 +33,19 @@ def test_pictures_equal_opencv(name: str):
     screen = wp.array(before.reshape(count, -1), device=CPU)
     observer.launch(wp.array(frames, device=CPU), wp.array(game, device=CPU), screen)
     for k in range(count):
-        newest = resized(frames[k], palettes(len(heights), look.colour)[game[k]], heights[game[k]], look, observer.size)
-        newest = newest.transpose(2, 0, 1) if look.colour == "planes" else newest[None]
-        found, older = screen.numpy()[k].reshape(observer.shape), len(before[k]) - len(newest)
-        np.testing.assert_array_equal(found[:older], before[k, len(newest) :], err_msg=f"console {k}")
-        assert_opencvs(found[older:], newest, f"console {k}")
+        palette = palettes(len(heights), frame_format.colour)[game[k]]
+        newest = resized(frames[k], palette, heights[game[k]], frame_format, observer.size)
+        newest = newest.transpose(2, 0, 1) if frame_format.colour == "planes" else newest[None]
+        observed, older = screen.numpy()[k].reshape(observer.shape), len(before[k]) - len(newest)
+        np.testing.assert_array_equal(observed[:older], before[k, len(newest) :], err_msg=f"console {k}")
+        assert_opencvs(observed[older:], newest, f"console {k}")
 
 
 class Batch:
-    """Six consoles with one picture after the other, and what is to be seen of them."""
+    """Six consoles with successive pictures, and their expected observations."""
 
     def __init__(self, older: str = "repeat") -> None:
-        self.observer = Observer(Look(older=older), [210], palettes(1, "grey"), CPU)
+        self.observer = Observer(FrameFormat(older=older), [210], palettes(1, "grey"), CPU)
         rng = np.random.default_rng(3)
         self.frames = pictures(rng, 6, 210)
         self.before = rng.integers(0, 256, (6, 4, 84, 84)).astype(np.uint8)
@@ -133,37 +134,37 @@ def test_threads_share_a_batch():
 
 
 def test_means_in_the_middle_between_two_numbers():
-    """Whole numbers alone cannot tell what OpenCV makes of them: it rounds some up and some down."""
-    batch, found = Batch(), plan((210, 160), (84, 84))
+    """Integer weights cannot decide these means: OpenCV rounds some up and some down."""
+    batch, plan = Batch(), resize_plan((210, 160), (84, 84))
     batch.frames[:] = np.random.default_rng(8).choice([2, 8, 14], (6, 1, 210, 160))
     source = greys(Format.NTSC)[batch.frames[0, 0]].astype(int)
-    across = sum(found.columns.weights[:, i] * source[:, found.columns.first + i] for i in range(3))
-    twice = 2 * sum(found.lines.weights[:, j, None] * across[found.lines.first + j] for j in range(3))
+    across = sum(plan.columns.weights[:, i] * source[:, plan.columns.first + i] for i in range(3))
+    twice = 2 * sum(plan.lines.weights[:, j, None] * across[plan.lines.first + j] for j in range(3))
     seen = batch.after()[:, 3]
-    risen = (2 * found.unit * seen[0].astype(int) - twice)[twice % (2 * found.unit) == found.unit]
-    assert set(risen) == {-found.unit, found.unit}
+    risen = (2 * plan.unit * seen[0].astype(int) - twice)[twice % (2 * plan.unit) == plan.unit]
+    assert set(risen) == {-plan.unit, plan.unit}
     assert_opencvs(seen, np.stack([batch.picture(k, 0) for k in range(6)]))
 
 
 def test_shapes():
-    for look, shape in (
-        (Look(), (4, 84, 84)),
-        (Look(colour="planes"), (12, 84, 84)),
-        (Look(64, 96, stack=2, colour="pixels"), (2, 64, 96, 3)),
-        (Look(0, 0, stack=1), (1, 250, 160)),
+    for frame_format, shape in (
+        (FrameFormat(), (4, 84, 84)),
+        (FrameFormat(colour="planes"), (12, 84, 84)),
+        (FrameFormat(64, 96, stack=2, colour="pixels"), (2, 64, 96, 3)),
+        (FrameFormat(0, 0, stack=1), (1, 250, 160)),
     ):
-        assert Observer(look, [210, 250], palettes(2, look.colour), CPU).shape == shape
+        assert Observer(frame_format, [210, 250], palettes(2, frame_format.colour), CPU).shape == shape
 
 
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: Look(84, 0), "84 x 0"),
-        (lambda: Look(-1, 84), "-1 x 84"),
-        (lambda: Look(stack=0), "stack of 0"),
-        (lambda: Observer(Look(), [], [], CPU), "0 palettes"),
-        (lambda: Observer(Look(), [300], palettes(1, "grey"), CPU), "300"),
-        (lambda: Observer(Look(), [210, 210], palettes(1, "grey"), CPU), "1 palettes"),
+        (lambda: FrameFormat(84, 0), "84 x 0"),
+        (lambda: FrameFormat(-1, 84), "-1 x 84"),
+        (lambda: FrameFormat(stack=0), "stack of 0"),
+        (lambda: Observer(FrameFormat(), [], [], CPU), "0 palettes"),
+        (lambda: Observer(FrameFormat(), [300], palettes(1, "grey"), CPU), "300"),
+        (lambda: Observer(FrameFormat(), [210, 210], palettes(1, "grey"), CPU), "1 palettes"),
     ],
 )
 def test_what_cannot_be_shown_is_refused(make, words: str):
@@ -180,7 +181,7 @@ def test_what_cannot_be_shown_is_refused(make, words: str):
     ],
 )
 def test_arrays_that_do_not_fit_are_refused(frames: tuple[int, ...], seen: tuple[int, ...], words: str):
-    observer = Observer(Look(), [210], palettes(1, "grey"), CPU)
+    observer = Observer(FrameFormat(), [210], palettes(1, "grey"), CPU)
     arrays = [wp.zeros(shape, dtype=wp.uint8, device=CPU) for shape in (frames, seen)]
     with pytest.raises(InputError, match=words):
         observer.launch(arrays[0], wp.zeros(2, dtype=wp.int32, device=CPU), arrays[1])

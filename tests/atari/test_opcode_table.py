@@ -1,4 +1,4 @@
-"""The table of instructions that a GPU runs: lengths, fields that do not overlap, and bytes that can be picked."""
+"""The opcode table: lengths, disjoint fields, and valid selectors."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from worldloom.atari.native import opcode_table
 
 TABLE = opcode_table.table()
 COUNTED = {opcode: words for opcode, words in enumerate(TABLE) if words[1] & 7}
-"""The opcodes that have cycles in the table: those that are documented, but for three which count their own."""
+"""Opcodes with cycles in the table: all documented ones except for three, which count their own."""
 BREAK, RETURN_FROM_INTERRUPT, JUMP_BY_POINTER = 0x00, 0x40, 0x6C
 
 
 def lengths() -> list[int]:
-    """Bytes of each instruction that are read, as ``native/tables.h`` has them."""
+    """Lengths of instructions, parsed from ``native/machine/common.h``."""
     text = re.findall(r"LENGTHS\[16\] = \{(.*?)\}", native.header("machine/common"), flags=re.DOTALL)[0]
     words = [int(word, 16) for word in re.findall(r"0x([0-9A-F]{8})u", text)]
     return [words[opcode >> 4] >> 2 * (opcode & 15) & 3 for opcode in range(256)]

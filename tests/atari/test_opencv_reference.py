@@ -1,4 +1,4 @@
-"""The images that observations equal, on every machine, and the comparison with libraries that round differently."""
+"""Stored reference images, and the comparison with libraries that round differently."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import opencv_reference
 import pytest
 import warp as wp
-from atari_pictures import LOOKS, palettes
+from atari_pictures import FRAME_FORMATS, palettes
 
 from worldloom.atari.frames.observe import Observer
 
@@ -15,7 +15,7 @@ CPU = wp.get_device("cpu")
 
 @pytest.fixture
 def elsewhere(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """A machine with another processor, whose OpenCV is looked at anew."""
+    """Simulate a machine with another CPU and reset the cached comparison with its OpenCV."""
     pytest.importorskip("cv2", reason="OpenCV is what is replaced")
     monkeypatch.setattr(opencv_reference.platform, "machine", lambda: "aarch64")
     monkeypatch.setattr(
@@ -26,13 +26,13 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 
 @pytest.mark.parametrize("name", opencv_reference.stored_names())
 def test_observations_are_the_stored_images(name: str) -> None:
-    look, heights = LOOKS[name]
-    observer = Observer(look, heights, palettes(len(heights), look.colour), CPU)
+    frame_format, heights = FRAME_FORMATS[name]
+    observer = Observer(frame_format, heights, palettes(len(heights), frame_format.colour), CPU)
     frames, game = opencv_reference.frames_of(name)
     screen = wp.zeros((len(game), int(np.prod(observer.shape))), dtype=wp.uint8, device=CPU)
     observer.launch(wp.array(frames, device=CPU), wp.array(game, device=CPU), screen)
     wanted = opencv_reference.stored_images()[name]
-    newest = wanted.transpose(0, 3, 1, 2) if look.colour == "planes" else wanted[:, None]
+    newest = wanted.transpose(0, 3, 1, 2) if frame_format.colour == "planes" else wanted[:, None]
     np.testing.assert_array_equal(screen.numpy().reshape(len(game), *observer.shape)[:, -newest.shape[1] :], newest)
 
 
@@ -50,17 +50,17 @@ def test_opencv_on_x86_makes_the_stored_images() -> None:
 def test_another_rounding_is_accepted_as_far_as_one_grey_level(elsewhere: pytest.MonkeyPatch, by: int) -> None:
     import cv2
 
-    resize, look = cv2.resize, LOOKS["usual"][0]
+    resize, frame_format = cv2.resize, FRAME_FORMATS["usual"][0]
 
     def otherwise(picture: np.ndarray, *arguments: object, **named: object) -> np.ndarray:
-        made = resize(picture, *arguments, **named).astype(np.int16)
-        made[::7, ::5] += by
-        return np.clip(made, 0, 255).astype(np.uint8)
+        image = resize(picture, *arguments, **named).astype(np.int16)
+        image[::7, ::5] += by
+        return np.clip(image, 0, 255).astype(np.uint8)
 
     frames, _ = opencv_reference.frames_of("usual")
-    ours = opencv_reference.resized(frames[0], palettes(1, "grey")[0], 210, look, (84, 84))
+    ours = opencv_reference.resized(frames[0], palettes(1, "grey")[0], 210, frame_format, (84, 84))
     elsewhere.setattr(cv2, "resize", otherwise)
-    theirs = opencv_reference.resized(frames[0], palettes(1, "grey")[0], 210, look, (84, 84))
+    theirs = opencv_reference.resized(frames[0], palettes(1, "grey")[0], 210, frame_format, (84, 84))
     assert not np.array_equal(ours, theirs) and not opencv_reference.opencv_rounds_as_x86()
     for compare in (opencv_reference.assert_opencvs, opencv_reference.assert_environments):
         if abs(by) == 1:

@@ -1,4 +1,4 @@
-"""The tables of colours hold together; that they are ALE's is tested beside ALE."""
+"""The palettes are consistent; parity tests compare them with ALE's."""
 
 import numpy as np
 import pytest

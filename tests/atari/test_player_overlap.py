@@ -1,4 +1,4 @@
-"""Where players may be, by which a CPU knows that they are apart: no pixel of a player lies elsewhere."""
+"""The extent of players, by which a CPU finds that they are disjoint: it covers all of their pixels."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import warp as wp
 
 from worldloom.atari import native
-from worldloom.atari.emulator.console import CONSTANTS
+from worldloom.atari.emulator.console_kernels import CONSTANTS
 from worldloom.atari.games.reward_rules_cpp import rules_source
 
 BODY = """

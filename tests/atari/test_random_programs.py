@@ -1,4 +1,4 @@
-"""Programs of noise on every kind of cartridge: they come to an end, stay within their memory, and end alike however they are run."""
+"""Random programs on every cartridge kind: frames end, memory stays in bounds, and all code paths give equal states."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans of new sizes against OpenCV: worked out by NumPy here, so that very many sizes can be tried."""
+"""Resize plans against OpenCV, evaluated with NumPy so that many sizes can be tested."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ import numpy as np
 import pytest
 from opencv_reference import assert_opencvs
 
-from worldloom.atari.frames.resize import Interpolation, ResizePlan, plan, whole
+from worldloom.atari.frames.resize import Interpolation, ResizePlan, resize_plan, unscaled_plan
 
 cv2 = pytest.importorskip("cv2", reason="OpenCV is what sizes are compared with")
 FLOAT = np.float32
 
 
-def means(found: ResizePlan, picture: np.ndarray) -> np.ndarray:
-    """What whole numbers make of a picture, and OpenCV's arithmetic where they are in doubt."""
-    lines, columns, source = found.lines, found.columns, picture.astype(np.int64)
+def means(plan: ResizePlan, picture: np.ndarray) -> np.ndarray:
+    """The resized picture by integer weights, with OpenCV's arithmetic for ambiguous means."""
+    lines, columns, source = plan.lines, plan.columns, picture.astype(np.int64)
     across = sum(columns.weights[:, i] * source[:, columns.first + i] for i in range(columns.taps))
     sums = sum(lines.weights[:, j, None] * across[lines.first + j] for j in range(lines.taps))
-    rounded, rest = np.divmod(2 * sums + found.unit, 2 * found.unit)
-    doubt = (rest <= found.doubt) | (rest >= 2 * found.unit - found.doubt)
-    if found.kind is Interpolation.QUARTERS:
+    rounded, rest = np.divmod(2 * sums + plan.unit, 2 * plan.unit)
+    doubt = (rest <= plan.doubt) | (rest >= 2 * plan.unit - plan.doubt)
+    if plan.kind is Interpolation.QUARTERS:
         return rounded.astype(np.uint8)
-    if found.kind is Interpolation.BOX:
-        real = sums.astype(FLOAT) * FLOAT(1 / found.unit)
+    if plan.kind is Interpolation.BOX:
+        real = sums.astype(FLOAT) * FLOAT(1 / plan.unit)
     else:
         parts = sum(
             (picture.astype(FLOAT)[:, columns.first + i] * columns.shares[:, i] for i in range(columns.taps)), FLOAT(0)
@@ -34,8 +34,8 @@ def means(found: ResizePlan, picture: np.ndarray) -> np.ndarray:
     return np.where(doubt, np.rint(real), rounded).astype(np.uint8)
 
 
-def between(found: ResizePlan, picture: np.ndarray) -> np.ndarray:
-    lines, columns, source = found.lines, found.columns, picture.astype(np.int64)
+def between(plan: ResizePlan, picture: np.ndarray) -> np.ndarray:
+    lines, columns, source = plan.lines, plan.columns, picture.astype(np.int64)
     across = sum(
         columns.weights[:, i] * source[:, np.minimum(columns.first + i, picture.shape[1] - 1)] for i in range(2)
     )
@@ -45,12 +45,12 @@ def between(found: ResizePlan, picture: np.ndarray) -> np.ndarray:
     return (down + 2 >> 2).astype(np.uint8)
 
 
-def made(found: ResizePlan, picture: np.ndarray) -> np.ndarray:
-    return (between if found.kind is Interpolation.LINEAR else means)(found, picture)
+def apply_plan(plan: ResizePlan, picture: np.ndarray) -> np.ndarray:
+    return (between if plan.kind is Interpolation.LINEAR else means)(plan, picture)
 
 
 def noise(rng: np.random.Generator, height: int, colours: int) -> np.ndarray:
-    """A picture of few colours has many means in the middle between two numbers."""
+    """A picture of few colours has many means halfway between two integers."""
     return rng.integers(0, 256, colours).astype(np.uint8)[rng.integers(0, colours, (height, 160))]
 
 
@@ -64,10 +64,10 @@ def test_sizes_at_random(area: bool):
             if trial % 3
             else (int(rng.integers(1, 400)), int(rng.integers(1, 300)))
         )
-        found, picture = plan((height, 160), size, area), noise(rng, height, 256 if trial % 2 else 3)
-        kinds.add(found.kind)
+        plan, picture = resize_plan((height, 160), size, area), noise(rng, height, 256 if trial % 2 else 3)
+        kinds.add(plan.kind)
         wanted = cv2.resize(picture, size[::-1], interpolation=cv2.INTER_AREA if area else cv2.INTER_LINEAR)
-        assert_opencvs(made(found, picture), wanted, f"{height} lines to {size}, {found.kind!r}")
+        assert_opencvs(apply_plan(plan, picture), wanted, f"{height} lines to {size}, {plan.kind!r}")
     assert kinds >= ({Interpolation.AREA, Interpolation.LINEAR} if area else {Interpolation.LINEAR})
 
 
@@ -90,22 +90,22 @@ def test_sizes_at_random(area: bool):
     ],
 )
 def test_sizes_of_every_kind(size: tuple[int, int], kind: Interpolation):
-    found, rng = plan((210, 160), size), np.random.default_rng(1)
-    assert found.kind is kind
+    plan, rng = resize_plan((210, 160), size), np.random.default_rng(1)
+    assert plan.kind is kind
     for colours in (256, 2, 5):
         picture = noise(rng, 210, colours)
-        assert_opencvs(made(found, picture), cv2.resize(picture, size[::-1], interpolation=cv2.INTER_AREA))
+        assert_opencvs(apply_plan(plan, picture), cv2.resize(picture, size[::-1], interpolation=cv2.INTER_AREA))
 
 
 def test_few_means_are_in_doubt_at_the_usual_size():
-    found = plan((210, 160), (84, 84))
-    assert (found.unit, found.doubt) == (200, 0), "only means that lie exactly in the middle"
-    assert (found.lines.taps, found.columns.taps) == (3, 3)
+    plan = resize_plan((210, 160), (84, 84))
+    assert (plan.unit, plan.doubt) == (200, 0), "only means that lie exactly in the middle"
+    assert (plan.lines.taps, plan.columns.taps) == (3, 3)
 
 
 def test_weights_add_up_inside_of_the_source():
     for source, target in ((210, 84), (250, 84), (214, 83), (160, 84), (160, 79), (160, 1)):
-        axis = plan((source, 160), (target, 80)).lines
+        axis = resize_plan((source, 160), (target, 80)).lines
         assert (axis.weights.sum(axis=1) == axis.unit).all()
         assert axis.first.min() == 0
         assert (axis.first + axis.taps <= source).all()
@@ -114,6 +114,6 @@ def test_weights_add_up_inside_of_the_source():
 
 def test_a_whole_picture_has_black_lines_below():
     picture = noise(np.random.default_rng(2), 250, 256)
-    seen = means(whole(210, 160, 250), picture)
+    seen = means(unscaled_plan(210, 160, 250), picture)
     np.testing.assert_array_equal(seen[:210], picture[:210])
     assert not seen[210:].any()

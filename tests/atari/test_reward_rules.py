@@ -1,4 +1,4 @@
-"""The rules of the games: their language, and the C++ that is made of them."""
+"""Reward rules: their language, and the C++ generated from them."""
 
 import ast
 
@@ -21,20 +21,22 @@ for (int frame = 0; frame < 6; frame++) {
     for (int i = 0; i < 128; i++) m.ram[i] = memory.data[256 * (6 * k + frame) + i];
     m.cart_ram = memory.data + 256 * (6 * k + frame) + 128;
     m.score_frame(game.data[k]);
-    s32* found = told.data + (6 * k + frame) * 7;
-    found[0] = m.reward; found[1] = m.lives; found[2] = m.over; found[3] = m.score;
-    for (int i = 0; i < 3; i++) found[4 + i] = m.others[i];
+    s32* row = results.data + (6 * k + frame) * 7;
+    row[0] = m.reward; row[1] = m.lives; row[2] = m.over; row[3] = m.score;
+    for (int i = 0; i < 3; i++) row[4 + i] = m.others[i];
 }
 """
 
 
-def told_by_kernel(memory, game):
-    """What the compiled rules say of ``memory``: uint8 (N, 6, 256), for 6 frames each, RAM and then the cartridge's; reward, lives, over, score, and what
-    the others are paid."""
+def results_of_kernel(memory, game):
+    """Results of the compiled rules for ``memory``: uint8 (N, 6, 256), six frames of RAM and cartridge RAM each.
+
+    Returns reward, lives, over, score and the rewards of the other players.
+    """
     fields = "u8 ram[128]; u8* cart_ram; s32 score, reward, lives; s32 note[4]; s32 others[3]; u8 over;"
 
     def judge_one(
-        k: int, memory: wp.array(dtype=wp.uint8), game: wp.array(dtype=wp.int32), told: wp.array(dtype=wp.int32)
+        k: int, memory: wp.array(dtype=wp.uint8), game: wp.array(dtype=wp.int32), results: wp.array(dtype=wp.int32)
     ): ...
 
     native_judge = wp.func_native(
@@ -42,22 +44,22 @@ def told_by_kernel(memory, game):
     )(judge_one)
 
     @wp.kernel(enable_backward=False, module="unique")
-    def judge(memory: wp.array(dtype=wp.uint8), game: wp.array(dtype=wp.int32), told: wp.array(dtype=wp.int32)):
-        native_judge(wp.tid(), memory, game, told)
+    def judge(memory: wp.array(dtype=wp.uint8), game: wp.array(dtype=wp.int32), results: wp.array(dtype=wp.int32)):
+        native_judge(wp.tid(), memory, game, results)
 
-    told = wp.zeros(len(game) * 6 * 7, dtype=wp.int32, device="cpu")
+    results = wp.zeros(len(game) * 6 * 7, dtype=wp.int32, device="cpu")
     wp.launch(
-        judge, len(game), [wp.array(memory.ravel(), device="cpu"), wp.array(game, device="cpu"), told], device="cpu"
+        judge, len(game), [wp.array(memory.ravel(), device="cpu"), wp.array(game, device="cpu"), results], device="cpu"
     )
-    return told.numpy().reshape(len(game), 6, 7)
+    return results.numpy().reshape(len(game), 6, 7)
 
 
 def constants(name):
-    """The numbers that a rule compares with, as bytes."""
-    found = {
+    """The constants of a rule's comparisons, as bytes."""
+    values = {
         node.value & 255 for line in rules()[name].body for node in ast.walk(line) if isinstance(node, ast.Constant)
     }
-    return [*sorted(found), 0, 1, 2, 0x80, 0x99, 0xFF]
+    return [*sorted(values), 0, 1, 2, 0x80, 0x99, 0xFF]
 
 
 def test_compiled_rules_say_what_python_says():
@@ -68,18 +70,18 @@ def test_compiled_rules_say_what_python_says():
         pool = rng.choice(constants(name), memory[row].shape).astype(np.uint8)
         memory[row] = np.where(rng.random(memory[row].shape) < (0.2, 0.5, 0.9)[row % 3], pool, memory[row])
         memory[row, 1:] = np.where(rng.random(memory[row, 1:].shape) < 0.5, memory[row, :1], memory[row, 1:])
-    told = told_by_kernel(memory, game)
+    results = results_of_kernel(memory, game)
     ends = 0
     for row, (name, lives) in enumerate((name, lives) for name, lives in LIVES.items() for _ in range(tries)):
         judge = RewardRule(name, lives)
         for frame in range(6):
-            judge.frame(memory[row, frame, :128].tobytes(), memory[row, frame, 128:].tobytes())
-            assert told[row, frame, :4].tolist() == [judge.reward, judge.lives, int(judge.over), judge.score], (
+            judge.score_frame(memory[row, frame, :128].tobytes(), memory[row, frame, 128:].tobytes())
+            assert results[row, frame, :4].tolist() == [judge.reward, judge.lives, int(judge.over), judge.score], (
                 name,
                 row,
                 frame,
             )
-            assert name not in SHARED or told[row, frame, 4:].tolist() == [*judge.rewards[1:]], (name, row, frame)
+            assert name not in SHARED or results[row, frame, 4:].tolist() == [*judge.rewards[1:]], (name, row, frame)
             ends += judge.over
     assert ends > 100
 
@@ -100,12 +102,12 @@ def test_cells_are_written_as_addresses():
 def test_points_are_how_the_score_changes():
     pong = RewardRule("pong", 0)
     ram = bytearray(128)
-    pong.frame(bytes(ram))
+    pong.score_frame(bytes(ram))
     ram[0x0E] = 3
-    pong.frame(bytes(ram))
+    pong.score_frame(bytes(ram))
     assert (pong.score, pong.reward, pong.over) == (3, 3, False)
     ram[0x0D] = 21
-    pong.frame(bytes(ram))
+    pong.score_frame(bytes(ram))
     assert (pong.score, pong.reward, pong.over) == (-18, -21, True)
     pong.begin()
     assert (pong.score, pong.reward, pong.over) == (0, 0, False)
@@ -115,13 +117,13 @@ def test_no_lives_are_left_at_the_end():
     ram = bytearray(128)
     judge = RewardRule("seaquest", 4)
     ram[0x3B] = 3
-    judge.frame(bytes(ram))
+    judge.score_frame(bytes(ram))
     assert (judge.lives, judge.over) == (4, False)
     ram[0x23] = 1
-    judge.frame(bytes(ram))
+    judge.score_frame(bytes(ram))
     assert (judge.lives, judge.over) == (0, True)
     ram[0x23] = 0
-    judge.frame(bytes(ram))
+    judge.score_frame(bytes(ram))
     assert (judge.lives, judge.over) == (4, False)
 
 

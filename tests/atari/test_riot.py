@@ -1,4 +1,4 @@
-"""The RIOT: its timer against the formula written out in Python, and its ports."""
+"""The RIOT: its timer against a Python formula, and its ports."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bare_machine import run_program
 from worldloom.atari.cartridges.cartridge import cartridge
 
 INTERVALS = {0x94: 0, 0x95: 3, 0x96: 6, 0x97: 10}
-"""Registers that set the timer, and the intervals that they choose as powers of two."""
+"""Registers that set the timer, and their intervals as powers of two."""
 
 
 def image_of(code: bytes) -> bytes:

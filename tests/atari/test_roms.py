@@ -1,4 +1,4 @@
-"""ROM files are found, known by their bytes, and refused in one sentence."""
+"""ROM files: search, identification by their bytes, and error messages."""
 
 import gzip
 import hashlib
@@ -24,7 +24,7 @@ needs_roms = pytest.mark.skipif(not HAS_ROMS, reason="ale-py, whose ROMs this re
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch) -> Path:
-    """The only folder that is looked through."""
+    """The only folder of the search path."""
     monkeypatch.setenv(roms.VARIABLE, str(tmp_path))
     monkeypatch.setattr(roms, "PACKAGE", "a_package_that_nobody_has")
     return tmp_path
@@ -32,7 +32,7 @@ def folder(tmp_path, monkeypatch) -> Path:
 
 @pytest.fixture
 def make_known(monkeypatch):
-    """Have bytes taken for the ROM of a game."""
+    """Register bytes as the ROM of a game."""
 
     def known(image: bytes, name: str) -> bytes:
         md5 = hashlib.md5(image).hexdigest()
@@ -55,9 +55,9 @@ def reason(path: str | Path) -> str:
 @needs_roms
 def test_the_package_has_the_rom_of_every_game(monkeypatch):
     monkeypatch.delenv(roms.VARIABLE, raising=False)
-    found = roms.available()
-    assert [rom.name for rom in found] == [game.name for game in GAMES]
-    assert all(rom.game.cartridge == rom.kind.label and rom.notice == "" for rom in found)
+    files = roms.available()
+    assert [rom.name for rom in files] == [game.name for game in GAMES]
+    assert all(rom.game.cartridge == rom.kind.label and rom.notice == "" for rom in files)
     assert (
         roms.find("MsPacman-v5")
         == roms.find("ms_pacman")
@@ -105,7 +105,8 @@ def test_an_unknown_rom_is_allowed_with_a_notice(tmp_path):
 def test_a_game_whose_rom_is_missing_is_named_with_the_way_to_get_it(folder):
     with pytest.raises(
         InputError,
-        match=r"there is no ROM of pong, with the MD5 60e0ea3cbe0913d39803477945e9e5ec, in .*: pip install 'worldloom\[atari\]'",
+        match=r"there is no ROM of pong, with the MD5 60e0ea3cbe0913d39803477945e9e5ec, in .*: "
+        r"pip install 'worldloom\[atari\]'",
     ):
         roms.find("Pong-v5")
 
@@ -136,12 +137,12 @@ def test_a_survey_has_every_file_and_says_what_is_wrong(folder):
     (folder / "c.zip").write_bytes(b"PK\x03\x04" + bytes(range(200)))
     (folder / "notes.txt").write_text("not a ROM by its name")
     (folder / "d.bin").mkdir()
-    found = roms.scan()
-    assert [file.source.name for file in found] == ["a.bin", "b.rom", "c.zip", "d.bin"]
-    assert [file.rom is None for file in found] == [False, True, True, True]
-    assert [bool(file.problem) for file in found] == [False, True, True, True]
-    assert roms.scan(folder) == found
-    assert roms.scan(folder / "a.bin") == found[:1]
+    files = roms.scan()
+    assert [file.source.name for file in files] == ["a.bin", "b.rom", "c.zip", "d.bin"]
+    assert [file.rom is None for file in files] == [False, True, True, True]
+    assert [bool(file.problem) for file in files] == [False, True, True, True]
+    assert roms.scan(folder) == files
+    assert roms.scan(folder / "a.bin") == files[:1]
     assert [rom.name for rom in roms.available()] == ["a"]
 
 
@@ -151,16 +152,16 @@ def test_a_survey_of_what_is_not_there_is_refused(tmp_path):
 
 
 def zipped(image: bytes) -> bytes:
-    kept = io.BytesIO()
-    with zipfile.ZipFile(kept, "w") as archive:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr("pong.bin", image)
-    return kept.getvalue()
+    return buffer.getvalue()
 
 
 @pytest.mark.parametrize(
     ("image", "said"),
     [
-        (b"", "is empty: get the file anew"),
+        (b"", "is empty: download it again"),
         (bytes(513 * 1024), "larger than any cartridge"),
         (zipped(IMAGE), "is a ZIP archive, which worldloom does not open: unpack it"),
         (gzip.compress(IMAGE), "is a gzip archive"),

@@ -1,4 +1,4 @@
-"""Any bytes in a file give a ROM or one sentence."""
+"""Any bytes in a file give a ROM or an InputError."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ SIZES = st.sampled_from([size * KIB for size in (2, 4, 8, 10, 12, 16, 32, 64, 25
 
 @st.composite
 def images(draw) -> bytes:
-    """Bytes of any length, and often of the length of a cartridge: a short pattern over and over, behind a beginning of its own."""
+    """Bytes of any length, often that of a cartridge: a prefix and a short pattern that repeats."""
     if draw(st.booleans()):
         return draw(st.binary(max_size=600))
     size = draw(SIZES) + draw(st.sampled_from([0, 0, 0, -1, 1, 255]))

@@ -1,4 +1,4 @@
-"""Random states of the console under AddressSanitizer: native code reads and writes nothing outside, whatever a file has put into its memory."""
+"""Random states of the console under AddressSanitizer: native code stays in bounds, whatever a file contains."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The settings of Atari worlds: whose defaults they have, what is refused, and how they are written."""
+"""Settings of Atari worlds: defaults, validation and text form."""
 
 import dataclasses
 import inspect
@@ -15,7 +15,7 @@ from worldloom.atari.env.settings import (
     VECTOR,
     Settings,
     format_settings,
-    read,
+    parse_settings,
     resolve_settings,
 )
 
@@ -73,7 +73,7 @@ def test_those_of_older_ids_are_gymnasiums(id_):
 def test_what_is_written_is_read_again(like, given):
     chosen = resolve_settings(given, like)
     text = format_settings(chosen, like)
-    assert resolve_settings(read(text) if text else {}, like) == chosen
+    assert resolve_settings(parse_settings(text) if text else {}, like) == chosen
     assert (text == "") == (chosen == DEFAULTS[like])
 
 
@@ -119,7 +119,7 @@ def test_numpys_numbers_count():
         ({"like": "gym"}, "one of envpool, vector, gymnasium"),
         ({"obs_type": "sound"}, "one of screen, ram"),
         ({"players": 3}, "the setting players of an Atari world cannot be 3: give one of 1, 2, 4"),
-        ({"players": 2, "continuous": True}, "several players of an Atari world have sticks"),
+        ({"players": 2, "continuous": True}, "several players of an Atari world have discrete actions"),
         ({"episodic_life": True, "life_loss_info": True}, "choose one of them"),
         ({"frame_skp": 1}, "no setting 'frame_skp'; did you mean frame_skip?"),
         ({"frameskip": 2, "frame_skip": 2}, "'frame_skip' of an Atari world is given twice"),
@@ -134,4 +134,4 @@ def test_what_cannot_be_is_refused(given, sentence):
 @pytest.mark.parametrize("text", ["frame_skip", "frame_skip=2,frame_skip=3"])
 def test_settings_that_are_badly_written_are_refused(text):
     with pytest.raises(wl.InputError, match="of an Atari world"):
-        read(text)
+        parse_settings(text)

@@ -1,27 +1,28 @@
-"""How episodes begin: what is pressed before them, and the states that come of it."""
+"""Start states: inputs before an episode and the resulting states."""
 
 import numpy as np
 import pytest
 
 import worldloom as wl
-from worldloom.atari.emulator.console import BEGIN, RESET, WARM_UP
+from worldloom.atari.emulator.inputs import BEGIN, RESET, WARM_UP
 from worldloom.atari.env.boot import FIRE, NOOP, boot
 from worldloom.atari.env.game_selection import game_specs
 from worldloom.atari.env.settings import resolve_settings
-from worldloom.atari.env.start_states import starts
+from worldloom.atari.env.start_states import start_programs
 
 pytest.importorskip("ale_py")
 
 
 def pressed(game, **given):
-    """What is pressed after the boot, by number of no-ops and button."""
+    """Inputs after the boot, by number of no-ops and fire button."""
     settings = resolve_settings(given)
-    found = starts(game_specs([game], settings), settings)
+    programs = start_programs(game_specs([game], settings), settings)
     rests = [
-        found.pressed[found.count + row, : found.frames[found.count + row], 0].tolist() for row in range(found.count)
+        programs.pressed[programs.count + row, : programs.frames[programs.count + row], 0].tolist()
+        for row in range(programs.count)
     ]
-    assert found.rests.tolist() == [len(rest) for rest in rests]
-    return [rests[row : row + 2] for row in range(0, found.count, 2)]
+    assert programs.rests.tolist() == [len(rest) for rest in rests]
+    return [rests[row : row + 2] for row in range(0, programs.count, 2)]
 
 
 @pytest.mark.parametrize(
@@ -50,19 +51,21 @@ def test_no_ops_and_the_button_come_in_the_order_of_each_environment():
 
 def test_a_game_is_booted_before_it_is_judged():
     settings = resolve_settings({"noop_max": 2})
-    (title,) = game_specs(["kaboom"], settings)
-    keys = boot(title.game, title.mode)
+    (spec,) = game_specs(["kaboom"], settings)
+    keys = boot(spec.game, spec.mode)
     assert keys[:64] == [NOOP] * 60 + [RESET] * 4 and keys[64] == RESET + BEGIN and keys[-1] == FIRE
-    found = starts((title,), settings)
-    row = found.count - 1  # one no-op and the button
-    assert found.pressed[row, : len(keys), 0].tolist() == keys
-    assert (found.pressed[row, : len(keys), 1] == WARM_UP).all() and (found.pressed[row, len(keys) :, 1] == 0).all()
-    assert found.frames[row] == len(keys) + 2
+    programs = start_programs((spec,), settings)
+    row = programs.count - 1  # one no-op and the button
+    assert programs.pressed[row, : len(keys), 0].tolist() == keys
+    assert (programs.pressed[row, : len(keys), 1] == WARM_UP).all() and (
+        programs.pressed[row, len(keys) :, 1] == 0
+    ).all()
+    assert programs.frames[row] == len(keys) + 2
 
 
 @pytest.mark.parametrize("given", [{}, {"like": "vector"}, {"use_fire_reset": False}])
 def test_kept_and_exact_starts_are_the_same(given):
-    """What is copied is what booting the console anew would lead to."""
+    """Stored start states equal those of booting the console."""
     worlds = [
         wl.definition("Pong-v5+Breakout-v5+Qbert-v5", noop_max=6, exact_start=exact, **given) for exact in (False, True)
     ]

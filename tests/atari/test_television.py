@@ -1,4 +1,4 @@
-"""What the picture of a game or of an unknown ROM is shown on."""
+"""Television standards of games and of unknown ROMs."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def test_games_say_what_is_shown():
 
 
 @pytest.mark.parametrize(
-    ("lines", "found"),
+    ("lines", "standard"),
     [
         ([262] * 60, Format.NTSC),
         ([312] * 60, Format.PAL),
@@ -30,9 +30,9 @@ def test_games_say_what_is_shown():
         ([], Format.NTSC),
     ],
 )
-def test_long_frames_mean_pal(lines, found):
-    assert detect(lines) is found
-    assert television_of(None, lines) == Television(found, 34, found.height)
+def test_long_frames_mean_pal(lines, standard):
+    assert detect(lines) is standard
+    assert television_of(None, lines) == Television(standard, 34, standard.height)
 
 
 def test_a_standard_can_be_chosen():

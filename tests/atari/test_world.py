@@ -1,10 +1,10 @@
-"""Atari worlds in the engine: the same on every device and in every batch, saved and put back, with several games and with two players."""
+"""Atari worlds in the engine: equal on all devices and in all batches; snapshots, several games, two players."""
 
 import numpy as np
 import pytest
 
 import worldloom as wl
-from worldloom.atari.emulator.console import RAM
+from worldloom.atari.emulator.rom_bank import RAM
 from worldloom.atari.env.launches import Emulate
 from worldloom.core.base.errors import InputError
 from worldloom.core.model.launch import Launch
@@ -16,7 +16,7 @@ RAM_OF_BREAKOUT = {"obs_type": "ram", "noop_max": 4}
 
 
 def play(sim, steps, seed=0, kinds=("Console",)):
-    """Random actions; returns what was seen, rewarded and told in every step."""
+    """Take random actions; returns observations, rewards and infos of every step."""
     generator, seen = np.random.default_rng(seed), []
     for _ in range(steps):
         sim.step(
@@ -59,9 +59,9 @@ def test_systems_and_kernels_agree(given):
 
 
 def test_world_k_is_the_same_in_any_batch():
-    made = wl.definition("Pong-v5+Breakout-v5", obs_type="ram", repeat_action_probability=0.25)
-    whole = play(wl.Simulation(made, 6, seed=3, threads=2), 30)
-    part = wl.Simulation(made, 2, seed=3, world_offset=3)
+    definition = wl.definition("Pong-v5+Breakout-v5", obs_type="ram", repeat_action_probability=0.25)
+    whole = play(wl.Simulation(definition, 6, seed=3, threads=2), 30)
+    part = wl.Simulation(definition, 2, seed=3, world_offset=3)
     generator = np.random.default_rng(0)
     for step in range(30):
         part.step(generator.integers(0, 18, (6, 1), np.int32)[3:5])
@@ -92,9 +92,9 @@ def test_each_game_of_a_batch_is_as_it_is_alone():
 def test_snapshots_go_on_where_they_were_taken():
     sim = wl.Simulation(wl.definition("Breakout-v5", **RAM_OF_BREAKOUT), 3, seed=1)
     play(sim, 30, seed=1)
-    kept = sim.snapshot()
+    snapshot = sim.snapshot()
     expected = play(sim, 150, seed=2)
-    sim.restore(kept)
+    sim.restore(snapshot)
     assert same(play(sim, 150, seed=2), expected)
     assert any(step[3].any() for step in expected)
 
@@ -134,9 +134,9 @@ def test_sticky_actions_are_drawn_anew_in_every_frame():
     sim["Console"].held.fill(5)
     sim.step(np.full((64, 1), 3, np.int32))  # LEFT
     held = sim["Console"].pressed.numpy()[:, 0, :, 0]
-    kept = (held == 5).sum(1)  # the first frames of each world, until one takes the new action
-    assert set(np.unique(held)) == {4, 5} and all((held[k, : kept[k]] == 5).all() for k in range(64))
-    assert 0.15 < (kept > 0).mean() < 0.37 and 0 < (kept > 1).mean() < 0.15
+    repeats = (held == 5).sum(1)  # the first frames of each world, until one takes the new action
+    assert set(np.unique(held)) == {4, 5} and all((held[k, : repeats[k]] == 5).all() for k in range(64))
+    assert 0.15 < (repeats > 0).mean() < 0.37 and 0 < (repeats > 1).mean() < 0.15
     sim.set_config("repeat_action_probability", 1.0)
     sim.step(np.full((64, 1), 2, np.int32))
     assert (sim["Console"].pressed.numpy()[:, 0, :, 0] == 4).all()
@@ -157,13 +157,13 @@ def test_what_sticks_outlasts_a_lost_life_that_is_only_told():
     sim = wl.Simulation(
         wl.definition("Breakout-v5", obs_type="ram", life_loss_info=True, repeat_action_probability=0.25), 16, seed=0
     )
-    told = 0
+    continued = 0
     for _ in range(100):
         sim.step(np.full((16, 1), 2, np.int32))  # RIGHT, which misses the ball
         going_on = sim.terminated.numpy() & (sim["Console"].lives.numpy()[:, 0] < 5)
-        told += going_on.sum()
+        continued += going_on.sum()
         assert (sim["Console"].held.numpy()[going_on, 0] == 3).all()
-    assert told > 0
+    assert continued > 0
 
 
 @pytest.mark.parametrize("given", [{"episodic_life": True}, {"life_loss_info": True}])
@@ -193,9 +193,9 @@ def test_rewards_are_clipped_on_demand():
 
 
 def test_two_players_play_one_game():
-    made = wl.definition("Boxing-v5", players=2, obs_type="ram", noop_max=1)
-    assert list(made.rows) == ["Console", "First", "Second"]
-    sim = wl.Simulation(made, 2, seed=0)
+    definition = wl.definition("Boxing-v5", players=2, obs_type="ram", noop_max=1)
+    assert list(definition.rows) == ["Console", "First", "Second"]
+    sim = wl.Simulation(definition, 2, seed=0)
     play(sim, 100, kinds=("First", "Second"))
     assert np.array_equal(sim["First"].reward.numpy(), -sim["Second"].reward.numpy())
     assert np.array_equal(sim["First"].ram.numpy(), sim["Second"].ram.numpy())
@@ -232,10 +232,12 @@ def test_two_players_need_a_variant_for_two(game, given, message):
 
 
 def test_memory_is_seen_without_a_picture():
-    made = wl.definition("Breakout-v5", obs_type="ram", noop_max=1, episodic_life=True)
-    labels = [entry.label for entry in (*made.reset, *made.step, *made.observe) if isinstance(entry, Launch)]
+    definition = wl.definition("Breakout-v5", obs_type="ram", noop_max=1, episodic_life=True)
+    labels = [
+        entry.label for entry in (*definition.reset, *definition.step, *definition.observe) if isinstance(entry, Launch)
+    ]
     assert not {"draw", "show"} & set(labels) and {
-        entry.window for entry in made.step if isinstance(entry, Emulate)
+        entry.window for entry in definition.step if isinstance(entry, Emulate)
     } == {0}
     seen = wl.definition("Breakout-v5", noop_max=1, episodic_life=True)
     assert {"draw", "show"} < {entry.label for entry in (*seen.step, *seen.observe) if isinstance(entry, Launch)}

@@ -1,6 +1,7 @@
 """Every game of the Atari 2600 against ALE, frame by frame; the table goes to docs/worlds/atari_parity.md.
 
-Run as ``make parity-atari``, or with fewer frames: ``python tests/parity/atari_report.py --episodes 2 --frames 1000 --games pong,breakout``.
+Run as ``make parity-atari``, or with fewer frames:
+``python tests/parity/atari_report.py --episodes 2 --frames 1000 --games pong,breakout``.
 """
 
 from __future__ import annotations
@@ -21,32 +22,34 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from worldloom.atari.emulator.console import kernels
+from worldloom.atari.emulator.console_kernels import kernels
 from worldloom.atari.games.game_table import GAMES
 from worldloom.atari.games.multiplayer import MULTIPLAYER_ONLY
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "worlds" / "atari_parity.md"
 BATCH = 13
-"""Games that one process steps side by side."""
+"""Games per process."""
 
 PAGE = """\
 # Atari: equal to ALE
 
-Each game is played by random actions in Worldloom's console and in that of ale-py at the same time, from ALE's own start. After every frame
-the 128 bytes of RAM, every pixel of the picture, the reward, the lives and the end of the game are compared. Half of the episodes take their
-actions from those that the game knows and half from all 18; half of them hold an action for up to {hold} frames. An episode lasts until its game
-is over, or 3,000 frames; the next one begins with a reset of both consoles, whose memory keeps what the last one left there.
-`make parity-atari` makes this table anew.
+Each game runs with random actions in Worldloom's emulator and in ale-py in lockstep, from ALE's own start. After every
+frame the 128 bytes of RAM, every pixel of the picture, the reward, the lives and the end of the game are compared. Half
+of the episodes draw actions from the minimal action set and half from all 18; half of them hold an action for up to
+{hold} frames. An episode lasts until the game is over, or 3,000 frames. The next one starts with a reset of both
+consoles, which keeps their memory.
+`make parity-atari` regenerates this table.
 
-What no game does is compared as well: tests run programs of their own that write to every register of the television chip at every moment of
-a line, in frames of any length, and they play modes and difficulties by chance. Adventure is the exception: in its modes 1 and 2 ALE lays its
-objects by the clock.
+Behaviour that no game uses is compared as well: tests run programs that write to every TIA register at every clock of a
+scanline, in frames of any length, and play random modes and difficulties. Adventure is the exception: in its modes 1
+and 2 ALE places its objects by the wall clock.
 
-Every frame is drawn here. In a step of several frames only the last two are, and a game that ends one of these before its last line shows
-below it what was drawn a step ago, not two frames ago. Video Checkers and 3-D Tic-Tac-Toe do so now and then.
+Every frame is drawn in this comparison. In a step of several frames only the last two are drawn. A game that ends one
+of these before its last scanline then shows below it what was drawn one step ago, not two frames ago. Video Checkers
+and 3-D Tic-Tac-Toe do so occasionally.
 
-Of {games} games, {ram} have equal RAM, {pictures} equal pictures and {rules} equal rewards, lives and ends, over {frames:,} frames. Where something
-differs, the table names the first such frame.
+Of {games} games, {ram} have equal RAM, {pictures} equal pictures and {rules} equal rewards, lives and ends, over
+{frames:,} frames. The table names the first frame that differs.
 
 | game | cartridge | episodes | frames | RAM | picture | rules |
 |---|---|---:|---:|---|---|---|
@@ -55,9 +58,11 @@ differs, the table names the first such frame.
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--episodes", type=int, default=10, help="of each game, if none ends early; 10 by default")
-    parser.add_argument("--frames", type=int, default=3000, help="the most that an episode lasts; 3,000 by default")
-    parser.add_argument("--games", default="", help="names with commas between; all by default")
+    parser.add_argument(
+        "--episodes", type=int, default=10, help="episodes of each game, if none ends early; default 10"
+    )
+    parser.add_argument("--frames", type=int, default=3000, help="maximum frames of an episode; default 3,000")
+    parser.add_argument("--games", default="", help="comma-separated names; default all")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--write", action="store_true", help=f"write the table to {DOCUMENT.name}")
@@ -69,14 +74,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     began = time.perf_counter()
     findings = compare(names, chosen.episodes * chosen.frames, chosen.frames, chosen.seed, chosen.processes)
     took = time.perf_counter() - began
-    Console().print(shown(findings, took))
+    Console().print(result_table(findings, took))
     if chosen.write:
         DOCUMENT.write_text(document(findings))
     return int(any(finding.differs for finding in findings))
 
 
 def compare(names: Sequence[str], total: int, longest: int, seed: int, processes: int) -> list[Finding]:
-    """What the comparison of ``total`` frames of each game finds, in processes of their own."""
+    """Compare ``total`` frames of each game, in separate processes."""
     size = min(BATCH, -(-len(names) // processes))
     batches = [names[first : first + size] for first in range(0, len(names), size)]
     context = multiprocessing.get_context("spawn")
@@ -88,11 +93,11 @@ def compare(names: Sequence[str], total: int, longest: int, seed: int, processes
         watcher = threading.Thread(target=_watch, args=(progress, task, done, finished))
         watcher.start()
         try:
-            found = list(pool.map(_compare_batch, batches, repeat(total), repeat(longest), repeat(seed)))
+            results = list(pool.map(_compare_batch, batches, repeat(total), repeat(longest), repeat(seed)))
         finally:
             finished.set()
             watcher.join()
-    return sorted((finding for batch in found for finding in batch), key=lambda finding: finding.game)
+    return sorted((finding for batch in results for finding in batch), key=lambda finding: finding.game)
 
 
 def _watch(progress: Progress, task: Any, done: Any, finished: threading.Event) -> None:
@@ -106,14 +111,14 @@ def _share(done: Any) -> None:
 
 
 def _compare_batch(names: Sequence[str], total: int, longest: int, seed: int) -> list[Finding]:
-    def tell(frames: int) -> None:
+    def count(frames: int) -> None:
         with _done.get_lock():
             _done.value += frames
 
-    return Lockstep(names, longest, seed).run(total, tell)
+    return Lockstep(names, longest, seed).run(total, count)
 
 
-def told(finding: Finding, part: str) -> str:
+def result_text(finding: Finding, part: str) -> str:
     return "equal" if part not in finding.differs else at(finding.differs[part])
 
 
@@ -121,7 +126,7 @@ def at(place: Place) -> str:
     return f"episode {place.episode + 1}, " + ("start" if place.frame < 0 else f"frame {place.frame + 1}")
 
 
-def shown(findings: Sequence[Finding], took: float) -> Table:
+def result_table(findings: Sequence[Finding], took: float) -> Table:
     equal = sum(not finding.differs for finding in findings)
     frames = sum(finding.frames for finding in findings)
     table = Table(
@@ -136,7 +141,7 @@ def shown(findings: Sequence[Finding], took: float) -> Table:
             finding.cartridge,
             str(finding.episodes),
             f"{finding.frames:,}",
-            *(f"[{colour}]{told(finding, part)}" for part in PARTS),
+            *(f"[{colour}]{result_text(finding, part)}" for part in PARTS),
         )
     return table
 
@@ -153,7 +158,7 @@ def document(findings: Sequence[Finding]) -> str:
             finding.cartridge,
             str(finding.episodes),
             f"{finding.frames:,}",
-            *(told(finding, part) for part in PARTS),
+            *(result_text(finding, part) for part in PARTS),
         ]
         for finding in findings
     ]

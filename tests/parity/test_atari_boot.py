@@ -1,6 +1,6 @@
-"""From power-on to the first frame of an episode, against ALE: the RAM and the lives there, in every mode and difficulty, and what the table of games says.
+"""The boot against ALE: RAM and lives at the start of an episode, in every mode and difficulty, and the game table.
 
-A few games here; all, each in all of its modes, with ``WORLDLOOM_PARITY`` set.
+A few games by default; all games in all modes with ``WORLDLOOM_PARITY`` set.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ pytest.importorskip("ale_py")
 
 from references.ale import console, memory
 
-from worldloom.atari.emulator.console import RAM, WARM_UP, EmulatorBatch, emulation_result
+from worldloom.atari.emulator.emulator_batch import EmulatorBatch, emulation_result
+from worldloom.atari.emulator.inputs import WARM_UP
+from worldloom.atari.emulator.rom_bank import RAM
 from worldloom.atari.env.boot import boot, counted_boot_frames
 from worldloom.atari.env.game_selection import game_specs, rom_bank_of
 from worldloom.atari.env.settings import resolve_settings
@@ -28,11 +30,11 @@ ALL = "WORLDLOOM_PARITY" in os.environ
 CHOSEN = ["berzerk", "double_dunk", "gopher", "sir_lancelot", "tic_tac_toe_3d", "video_cube"]
 NAMES = [game.name for game in GAMES if game.name not in MULTIPLAYER_ONLY] if ALL else CHOSEN
 AT_RANDOM = {"adventure"}
-"""Games whose memory is another one in ALE, too, from second to second, once SELECT was pressed."""
+"""Games whose memory depends on the wall clock in ALE after SELECT was pressed."""
 
 
 def variants(name):
-    """Modes and difficulties of a game: each of them, or the last."""
+    """Modes and difficulties of a game: all, or the last."""
     game = find_game(name)
     modes = game.modes if ALL and len(game.modes) < 100 else game.modes[-1:]
     found = [(mode, game.difficulties[0]) for mode in modes] + [

@@ -1,4 +1,4 @@
-"""The television chip does what ALE's does, pixel by pixel, in programs that go further than any game."""
+"""The TIA equals ALE's, pixel by pixel, in programs that go beyond what games do."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NTSC, ANY = [200, 230, 244, 250, 259, 262, 263, 270], [20, 60, 150, 244, 262, 29
 
 @pytest.fixture
 def assert_as_ale(tmp_path: Path) -> Callable[..., None]:
-    """Run programs under the name of a game that ALE knows, and whose rules find nothing in them."""
+    """Run programs under the name of a known game whose rules do not react to them."""
 
     def compare(images: Iterable[bytes], frames: int) -> None:
         files = []

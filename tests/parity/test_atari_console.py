@@ -1,4 +1,4 @@
-"""Games run as in ALE, frame by frame; ``make parity-atari`` compares all of them, and for longer."""
+"""Games equal ALE, frame by frame; ``make parity-atari`` compares all of them for longer."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ GAMES = (
     "pitfall2",  # DPC
 )
 VARIED = ("asteroids", "berzerk", "double_dunk", "et", "gopher", "tic_tac_toe_3d", "video_cube")
-"""Games whose modes are chosen in different ways."""
+"""Games with different kinds of mode selection."""
 
 
 def test_these_games_have_all_cartridges_that_games_have() -> None:

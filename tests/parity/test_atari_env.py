@@ -1,6 +1,6 @@
-"""Atari worlds beside the environments whose conduct they follow: ale-py driven by hand, EnvPool, ale-py's vector environment and Gymnasium's.
+"""Atari worlds against the environments they follow: ale-py, EnvPool, ale-py's vector environment and Gymnasium.
 
-All get the same actions. No-ops are few enough that nothing is left to chance. ``WORLDLOOM_PARITY=3000`` takes as many steps, in more games.
+All get the same actions, and no-ops are not random. ``WORLDLOOM_PARITY=3000`` runs that many steps in more games.
 """
 
 import os
@@ -10,7 +10,7 @@ import pytest
 from opencv_reference import assert_environments
 
 import worldloom as wl
-from worldloom.atari.emulator.console import RAM
+from worldloom.atari.emulator.rom_bank import RAM
 from worldloom.atari.games.game_table import find_game
 
 ale_py = pytest.importorskip("ale_py")
@@ -24,11 +24,11 @@ GAMES = (
     if LONG
     else ["breakout"]
 )
-"""Games whose episodes all begin alike: ALE switches the console on with another number in its timer each time, which a few games look at."""
+"""Games whose episodes all start alike: ALE powers on with a different timer value, which a few games read."""
 
 
 def actions(count, choices, seed=0):
-    """The same choice for both worlds, whose copies thereby stay the same."""
+    """The same action for both worlds, which keeps them equal."""
     return [np.full(2, choice) for choice in np.random.default_rng(seed).integers(0, choices, count)]
 
 
@@ -64,7 +64,7 @@ def test_consoles_are_ales(game):
 
 
 def same_steps(theirs, ours, steps, numbers, seed=0, last=True):
-    """Both environments with the same actions; ``numbers`` names their infos that mean the same. Returns how many episodes ended."""
+    """Step both environments with the same actions; ``numbers`` maps their infos. Returns the number of ends."""
     (seen, _), (shown, _) = theirs.reset(), ours.reset()
     assert_environments(shown, seen, "at the beginning")
     ended = 0
@@ -114,7 +114,7 @@ VECTOR = [
 @pytest.mark.parametrize(("mode", "settings"), VECTOR)
 @pytest.mark.parametrize("game", GAMES)
 def test_ale_pys_vector_environments_are_the_same(game, mode, settings):
-    """But for the last picture of a game that ends in the last frame of a step."""
+    """Equal except for the last observation of a game that ends in the last frame of a step."""
     vector_env = pytest.importorskip("ale_py.vector_env")
     chosen = {"noop_max": 1, **settings}
     theirs = vector_env.AtariVectorEnv(
@@ -128,7 +128,7 @@ def test_ale_pys_vector_environments_are_the_same(game, mode, settings):
 
 @pytest.mark.parametrize("game", [*GAMES, "ms_pacman"])
 def test_continuous_actions_are_gymnasiums(game):
-    """Of paddles, which turn more or less fast, and of sticks."""
+    """Continuous actions of paddles, with their speed, and of joysticks."""
     gymnasium = pytest.importorskip("gymnasium")
     gymnasium.register_envs(ale_py)
     id_, chosen = (
@@ -175,7 +175,7 @@ def test_gymnasiums_are_the_same(game, settings):
 
 @pytest.mark.parametrize("game", [*GAMES, "qbert"])
 def test_exact_starts_are_gymnasiums(game):
-    """Frame by frame, and in every episode. The switch of Q*bert cuts frames off, which leave in their picture what was drawn before."""
+    """Frame by frame, in every episode. Q*bert's mode switch cuts frames off, which keep earlier pixels."""
     gymnasium = pytest.importorskip("gymnasium")
     gymnasium.register_envs(ale_py)
     id_, chosen = f"ALE/{find_game(game).id}-v5", {"repeat_action_probability": 0.0, "frameskip": 1}

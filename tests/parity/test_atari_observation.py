@@ -1,6 +1,6 @@
-"""Observations made of ALE's raw frames, against those that EnvPool and ale-py's vector environment give for the same actions.
+"""Observations of ALE's raw frames, against those of EnvPool and ale-py's vector environment for the same actions.
 
-Both differ in how they begin a game, in how a stack of pictures begins, and in what they show of a game that ends within a step. The two classes below say how.
+The two differ in the start of a game, the initial frame stack, and the observation of a game that ends within a step.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import pytest
 import warp as wp
 from opencv_reference import assert_environments
 
-from worldloom.atari.frames.observe import FrameSelection, Look, Observer
+from worldloom.atari.frames.observe import FrameFormat, FrameSelection, Observer
 from worldloom.atari.frames.palettes import colours, greys
 from worldloom.atari.frames.television import Format
 
@@ -19,17 +19,17 @@ CPU, SKIP, NOOP, FIRE = wp.get_device("cpu"), 4, 0, 1
 
 
 class Console:
-    """One game of ALE, shown by an Observer.
+    """One game of ALE with the observations of an Observer.
 
     Args:
         game: Its ROM.
-        look: How it is shown.
+        frame_format: Format of the observations.
         most_lines: Lines of the picture that are shown at most.
     """
 
     most_lines = 250
 
-    def __init__(self, game: str, look: Look) -> None:
+    def __init__(self, game: str, frame_format: FrameFormat) -> None:
         ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
         self.ale = ale_py.ALEInterface()
         self.ale.setFloat("repeat_action_probability", 0.0)
@@ -37,8 +37,8 @@ class Console:
         self.actions = [action.value for action in self.ale.getMinimalActionSet()]
         lines = self.ale.getScreenDims()[0]
         television = Format.PAL if lines == 250 else Format.NTSC
-        palette = (greys if look.colour == "grey" else colours)(television)
-        self.observer = Observer(look, [min(lines, self.most_lines)], [palette], CPU)
+        palette = (greys if frame_format.colour == "grey" else colours)(television)
+        self.observer = Observer(frame_format, [min(lines, self.most_lines)], [palette], CPU)
         self.frames = np.zeros((1, 2, lines, 160), np.uint8)
         self.pictures = wp.array(self.frames, device=CPU, copy=False)
         self.screen = wp.zeros((1, int(np.prod(self.observer.shape))), dtype=wp.uint8, device=CPU)
@@ -46,7 +46,7 @@ class Console:
     def keep(self, place: int) -> None:
         self.frames[0, place] = self.ale.getScreen()
 
-    def look(self, show: FrameSelection, fresh: bool = False) -> np.ndarray:
+    def observe(self, show: FrameSelection, fresh: bool = False) -> np.ndarray:
         chosen, begins = (
             wp.array([value], dtype=kind, device=CPU) for value, kind in ((show, wp.int32), (fresh, wp.bool))
         )
@@ -55,7 +55,7 @@ class Console:
 
 
 class LikeEnvPool(Console):
-    """A game begins with a frame of FIRE, or one without anything. A frame is shown though the game ends with it."""
+    """A game starts with a frame of FIRE or a no-op. The final frame of a game is shown."""
 
     most_lines = 210
 
@@ -63,7 +63,7 @@ class LikeEnvPool(Console):
         self.ale.reset_game()
         self.ale.act(FIRE if FIRE in self.actions else NOOP)
         self.keep(0)
-        return self.look(FrameSelection.FIRST, fresh=True)
+        return self.observe(FrameSelection.FIRST, fresh=True)
 
     def step(self, choice: int) -> np.ndarray:
         for frame in range(SKIP):
@@ -72,7 +72,7 @@ class LikeEnvPool(Console):
                 self.keep(frame - SKIP + 2)
             if self.ale.game_over():
                 break
-        return self.look(
+        return self.observe(
             FrameSelection.BRIGHTER
             if frame == SKIP - 1
             else FrameSelection.FIRST
@@ -82,7 +82,7 @@ class LikeEnvPool(Console):
 
 
 class LikeVector(Console):
-    """A game begins with a frame of FIRE, or at once. A frame with which the game ends is not shown.
+    """A game starts with a frame of FIRE, or at once. The final frame of a game is not shown.
 
     Where that is the last one of a step, the frame before it is added to what was shown already; no game here ends so.
     """
@@ -92,21 +92,21 @@ class LikeVector(Console):
         if FIRE in self.actions:
             self.ale.act(FIRE)
         self.keep(0)
-        return self.look(FrameSelection.FIRST, fresh=True)
+        return self.observe(FrameSelection.FIRST, fresh=True)
 
     def step(self, choice: int) -> np.ndarray:
         for frame in range(SKIP):
             self.ale.act(self.actions[choice])
             if self.ale.game_over():
                 assert frame < SKIP - 1
-                return self.look(FrameSelection.SAME)
+                return self.observe(FrameSelection.SAME)
             if frame >= SKIP - 2:
                 self.keep(frame - SKIP + 2)
-        return self.look(FrameSelection.BRIGHTER)
+        return self.observe(FrameSelection.BRIGHTER)
 
 
 def play(console: LikeEnvPool | LikeVector, env, steps: int, seed: int, endings: int = 0) -> None:
-    """The same actions in both; the step behind an end begins the next game."""
+    """Step both with the same actions; the step after an end starts the next game."""
     rng, over, ended = np.random.default_rng(seed), False, 0
     observations, _ = env.reset()
     assert_environments(console.reset(), observations[0], "at the beginning")
@@ -123,34 +123,38 @@ def play(console: LikeEnvPool | LikeVector, env, steps: int, seed: int, endings:
 
 
 @pytest.mark.parametrize(
-    ("game", "id", "look", "steps"),
+    ("game", "id", "frame_format", "steps"),
     [
-        ("pong", "Pong-v5", Look(), 120),
-        ("breakout", "Breakout-v5", Look(), 360),
-        ("air_raid", "AirRaid-v5", Look(), 60),
-        ("carnival", "Carnival-v5", Look(stack=2, colour="planes"), 60),
-        ("pong", "Pong-v5", Look(area=False, stack=1), 60),
+        ("pong", "Pong-v5", FrameFormat(), 120),
+        ("breakout", "Breakout-v5", FrameFormat(), 360),
+        ("air_raid", "AirRaid-v5", FrameFormat(), 60),
+        ("carnival", "Carnival-v5", FrameFormat(stack=2, colour="planes"), 60),
+        ("pong", "Pong-v5", FrameFormat(area=False, stack=1), 60),
     ],
 )
-def test_envpool(game: str, id: str, look: Look, steps: int):
+def test_envpool(game: str, id: str, frame_format: FrameFormat, steps: int):
     envpool = pytest.importorskip("envpool", reason="EnvPool is what observations are compared with")
-    settings = {"stack_num": look.stack, "gray_scale": look.colour == "grey", "use_inter_area_resize": look.area}
+    settings = {
+        "stack_num": frame_format.stack,
+        "gray_scale": frame_format.colour == "grey",
+        "use_inter_area_resize": frame_format.area,
+    }
     env = envpool.make_gymnasium(id, num_envs=1, noop_max=1, **settings)
-    play(LikeEnvPool(game, look), env, steps, seed=0, endings=2 if game == "breakout" else 0)
+    play(LikeEnvPool(game, frame_format), env, steps, seed=0, endings=2 if game == "breakout" else 0)
 
 
 @pytest.mark.parametrize(
-    ("game", "look", "steps"),
+    ("game", "frame_format", "steps"),
     [
-        ("pong", Look(older="zero"), 120),
-        ("breakout", Look(older="zero"), 360),
-        ("air_raid", Look(stack=2, colour="pixels", older="zero"), 60),
+        ("pong", FrameFormat(older="zero"), 120),
+        ("breakout", FrameFormat(older="zero"), 360),
+        ("air_raid", FrameFormat(stack=2, colour="pixels", older="zero"), 60),
     ],
 )
-def test_vector_environment_of_ale(game: str, look: Look, steps: int):
+def test_vector_environment_of_ale(game: str, frame_format: FrameFormat, steps: int):
     from ale_py.vector_env import AtariVectorEnv
 
-    settings = {"stack_num": look.stack, "grayscale": look.colour == "grey"}
+    settings = {"stack_num": frame_format.stack, "grayscale": frame_format.colour == "grey"}
     env = AtariVectorEnv(game, num_envs=1, num_threads=1, noop_max=0, **settings)
-    play(LikeVector(game, look), env, steps, seed=0, endings=2 if game == "breakout" else 0)
+    play(LikeVector(game, frame_format), env, steps, seed=0, endings=2 if game == "breakout" else 0)
     env.close()

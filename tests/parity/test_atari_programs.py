@@ -1,6 +1,6 @@
-"""Programs of our own, run by ALE and by our 6507: every opcode, decimal digits of any kind, the timer, and banks of cartridges.
+"""Test programs in ALE and in the emulated 6507: every opcode, decimal mode, the timer, and bank switching.
 
-ALE takes an image that it does not know by the name of a game, and what a program leaves in RAM tells how its parts work.
+ALE loads an unknown image under the name of a game. The RAM that a program leaves is compared.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ JAMS = {0x02, 0x12, 0x22, 0x32, 0x42, 0x52, 0x62, 0x72, 0x92, 0xB2, 0xD2, 0xF2}
 JUMPS = {0x00, 0x20, 0x40, 0x60, 0x4C, 0x6C}
 MOVES_STACK = {0x9A, 0x9B, 0xBB}
 MOST_CASES = 60
-"""Instructions that one program tries."""
+"""Instructions per program."""
 COUNT, RESULT, VALUE, POINTER = 0xD0, 0xD1, 0xD8, 0xE8
-"""Where in RAM the number of cases lies, the seven bytes that a case leaves, and what instructions work on."""
+"""RAM addresses of the case counter, of the seven bytes of a case, and of operands."""
 MIX = bytes.fromhex("A2 06 A9 00 C9 80 2A 55 D1 CA 10 F8 A6 D0 95 80 E6 D0 60")
-"""A subroutine that mixes the seven bytes of a case into one and keeps it as that of the next case."""
+"""A subroutine that hashes the seven bytes of a case into one and stores it."""
 MIX_AT = 0xFFF0 - len(MIX)
 START = bytes.fromhex("78 D8 A2 FF 9A A9 00 A2 7F 95 80 CA 10 FB")
 """Clears RAM."""
@@ -40,7 +40,7 @@ def length(opcode: int) -> int:
 
 
 def operand(opcode: int, value: int, index: tuple[int, int], chance: random.Random) -> tuple[bytes, bytes, int]:
-    """Bytes after an opcode that lead it to RAM, those of instructions to prepare a pointer, and the address in page zero."""
+    """Operand bytes that address RAM, instructions that prepare a pointer, and the zero-page address."""
     x, y = index
     low, zero = opcode & 0x1F, VALUE + chance.randrange(16)
     mirror = chance.randrange(4) * 0x400 + chance.randrange(2) * 0x100 + zero
@@ -69,7 +69,7 @@ def operand(opcode: int, value: int, index: tuple[int, int], chance: random.Rand
 
 
 def case_of(opcode: int, chance: random.Random, flags: int) -> bytes:
-    """One instruction on random registers, and those that keep what it leaves: A, X, cycles, P, Y, the byte worked on and S."""
+    """One instruction on random registers, then stores of A, X, cycles, P, Y, the operand and S."""
     a, value = (chance.choice([chance.randrange(256), 0, 255, 0x80, 0x7F, 0x99, 0x0F]) for _ in range(2))
     x, y = chance.randrange(256), chance.randrange(256)
     after, prepare, zero = operand(opcode, value, (x, y), chance)
@@ -136,7 +136,7 @@ def case_of(opcode: int, chance: random.Random, flags: int) -> bytes:
 
 
 def image_of(body: bytes) -> bytes:
-    """An image of 4 KiB with a program that runs once and then shows empty frames."""
+    """A 4K image with a program that runs once and then draws empty frames."""
     code = START + body
     loop = 0xF000 + len(code)
     code += FRAMES + bytes([0x4C, loop & 0xFF, loop >> 8])
@@ -146,7 +146,7 @@ def image_of(body: bytes) -> bytes:
 
 @pytest.fixture
 def assert_equal(tmp_path: Path):
-    """Run an image on ALE and on our 6507 and compare RAM."""
+    """Run an image on ALE and on the emulated 6507, and compare RAM."""
     ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
 
     def compare(image: bytes, name: str = "tetris", message: str = "") -> None:
@@ -198,7 +198,8 @@ def test_the_timer_counts_as_in_ale(assert_equal, register: int, value: int):
 
 def test_ports_show_what_they_show_in_ale(assert_equal):
     body = bytes.fromhex(
-        "A9 5A 8D 80 02 8D 82 02 A9 F0 8D 81 02 8D 83 02 AD 80 02 85 80 AD 81 02 85 81 AD 82 02 85 82 AD 83 02 85 83 AD 9C 03 85 84"
+        "A9 5A 8D 80 02 8D 82 02 A9 F0 8D 81 02 8D 83 02 AD 80 02 85 80 AD 81 02 85 81 "
+        "AD 82 02 85 82 AD 83 02 85 83 AD 9C 03 85 84"
     )
     assert_equal(image_of(body + bytes.fromhex("A5 80 A9 00 85 84")))
 
@@ -219,7 +220,7 @@ def test_ports_show_what_they_show_in_ale(assert_equal):
     ],
 )
 def test_undriven_bits_are_those_of_ale(assert_equal, read: str):
-    """Reads of the TIA, whose low bits nothing drives: they are of the last byte that went over the bus."""
+    """Reads of the TIA, whose low bits are not driven: they are those of the last byte on the bus."""
     fill = "A2 7F 8A 49 55 95 80 CA 10 F8"
     assert_equal(image_of(bytes.fromhex(f"{fill} {read} 85 A0 D8 A2 FF 9A")))
 
@@ -236,13 +237,13 @@ BANKS = {
     CartridgeKind.UA: (8, range(0x220, 0x221), "8D 40 02"),
     CartridgeKind.DPC: (10, range(0xFFF8, 0xFFFA), ""),
 }
-"""Kinds that ALE and we switch alike: KiB, hotspots, and a sign that tells the kind."""
+"""Kinds with equal bank switching in ALE: KiB, hotspots, and a signature of the kind."""
 RAM = {CartridgeKind.F8SC: 128, CartridgeKind.F6SC: 128, CartridgeKind.FA: 256}
 
 
 @pytest.mark.parametrize("kind", BANKS)
 def test_banks_and_ram_answer_as_in_ale(assert_equal, kind: CartridgeKind):
-    """Random touches of a cartridge: every KiB holds the same program and bytes of its own, so that it runs on whatever is switched."""
+    """Random cartridge accesses: every KiB holds the same program and its own bytes, so it survives bank switches."""
     chance = random.Random(int(kind))
     size, hotspots, sign = BANKS[kind]
     ram = RAM.get(kind, 0)

@@ -1,6 +1,6 @@
-"""The rules of the games against ALE: rewards, lives and ends, in games as they are played and with memory that was made up.
+"""Reward rules against ALE: rewards, lives and ends, in played games and with random memory.
 
-A few games here; all with ``WORLDLOOM_PARITY`` set. No console of ours takes part: the rules judge the RAM that ALE has.
+A few games by default; all with ``WORLDLOOM_PARITY`` set. The rules score ALE's own RAM, without the emulator.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ PLAYED = RULED if ALL else ["asteroids", "breakout", "freeway", "klax", "qbert",
 MADE_UP = RULED if ALL else ["alien", "beam_rider", "casino", "enduro", "miniature_golf", "riverraid"]
 FRAMES, TRIES = (3000, 100) if ALL else (400, 25)
 SAID_BY_THE_MODE = {"casino": {0x54}, "video_checkers": {0x30}}
-"""Cells that hold the mode of a game, which ALE knows without them."""
+"""Cells that hold the mode of a game; ALE does not read them."""
 NOT_AT_ONCE = {"word_zapper"}
-"""Games whose first reward is one of the frames before the episode."""
+"""Games whose first reward belongs to the frames before the episode."""
 
 
 def judged(judge: RewardRule, ale) -> tuple[int, int, bool]:
-    judge.frame(memory(ale), cartridge_memory(ale) if judge.rule.name == "klax" else b"")
+    judge.score_frame(memory(ale), cartridge_memory(ale) if judge.rule.name == "klax" else b"")
     return judge.reward, judge.lives, judge.over
 
 
 def begin(judge: RewardRule, ale) -> None:
-    """An episode of both; the frames before its first one are judged, too."""
+    """An episode of both; the frames before the first one are scored too."""
     ale.reset_game()
     judge.begin()
     for _ in range(2):
@@ -62,7 +62,7 @@ def test_play(name):
 
 @pytest.mark.parametrize("name", MADE_UP)
 def test_memory_that_was_made_up(name):
-    """Bytes at random in the cells that a rule reads: most of them are what it compares with, digits, or one beside what was there."""
+    """Random bytes in the cells that a rule reads: mostly its constants, digits, or neighbours of the old value."""
     game, ale, rng = find_game(name), console(name), random.Random(5)
     judge = RewardRule(name, game.lives)
     text = re.search(rf"^{name}\n(.*?)(?=^\w|\Z)", FILE.read_text(), re.MULTILINE | re.DOTALL)[1]

@@ -1,4 +1,4 @@
-"""Colours, and which television an unknown ROM is for, are ALE's."""
+"""Palettes and the detection of the television standard equal ALE's."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ ale_py = pytest.importorskip("ale_py", reason="ale-py is not installed")
 
 PAL_ADDED = 312 - SHORTEST
 CUT = 291
-"""ALE ends a frame of an NTSC console at this line."""
+"""Scanline at which ALE ends a frame of an NTSC console."""
 PHOSPHOR = ("air_raid", "asteroids", "jamesbond", "tetris", "yars_revenge")
-"""Games that ask the television to mix frames."""
+"""Games with phosphor blending in ALE."""
 
 
 @pytest.fixture
 def load(tmp_path: Path) -> Callable[[bytes], Any]:
-    """Load a ROM that ALE does not know, by giving it the name of a game without modes."""
+    """Load an unknown ROM into ALE under the name of a game without modes."""
 
     def load_image(image: bytes) -> Any:
         file = tmp_path / "tetris.bin"
@@ -69,7 +69,7 @@ def test_every_colour_looks_as_in_ale(load, added: int, television: Format, numb
 
 @pytest.mark.parametrize("name", PHOSPHOR)
 def test_pictures_do_not_mix_frames(name: str) -> None:
-    """ALE knows which games flicker on purpose, and shows their frames as they are."""
+    """ALE knows the games that flicker on purpose, and does not blend their frames."""
     rom = roms.find(name)
     ale = load_file(rom.source)
     actions = ale.getLegalActionSet()
@@ -80,7 +80,7 @@ def test_pictures_do_not_mix_frames(name: str) -> None:
 
 
 def frames_as_ntsc(added: list[int]) -> list[int]:
-    """Lines of the first 60 frames of a console that runs as NTSC; the first ends with the first VSYNC."""
+    """Scanlines of the first 60 frames on an NTSC console; the first ends with the first VSYNC."""
     frames = [3]
     for more in added:
         whole, rest = divmod(SHORTEST + more - 1, CUT)

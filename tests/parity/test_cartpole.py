@@ -29,7 +29,7 @@ def test_a_thousand_episodes_step_by_step(gym) -> None:
     rng = np.random.default_rng(0)
     starts = rng.uniform(-0.05, 0.05, (EPISODES, 4)).astype(np.float32)
     actions = rng.integers(0, 2, (500, EPISODES, 1), dtype=np.int32)
-    # Half of the worlds push the same way for a while, so that episodes of many lengths and both kinds of failure occur.
+    # Half of the worlds push the same way for a while, for episodes of many lengths and both kinds of failure.
     actions[:, ::2] = np.repeat(actions[::10, ::2], 10, axis=0)
     sim = wl.Simulation("CartPole-v1", EPISODES, "cpu", seed=1, autoreset="disabled")
     start_from(sim, starts)

@@ -1,7 +1,8 @@
-"""The classic control worlds are Gymnasium's: every step of 1,000 of its episodes, taken from its own states, gives the same.
+"""The classic control worlds are Gymnasium's: every step of 1,000 of its episodes, from its own states, gives the same.
 
-Gymnasium computes in double precision and worldloom in single. So long episodes drift apart, the faster the more chaotic the
-world is, and what is held to 1e-5 is each single step. How long whole episodes stay together is tested on its own.
+Gymnasium computes in double precision and worldloom in single. So long episodes drift apart, the faster the more
+chaotic the world is, and what is held to 1e-5 is each single step. How long whole episodes stay together is tested on
+its own.
 """
 
 from __future__ import annotations

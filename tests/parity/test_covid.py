@@ -25,7 +25,7 @@ NAMES = {"cooldown": "action_cooldown_period", "episode_length": "max_steps"}
 
 
 def configurations(count: int) -> Iterator[tuple[Parameters, Settings]]:
-    """Countries and settings at random; what was paid is told in levels of the usual size, so those stay where the past is played again."""
+    """Random countries and settings. Replays keep the default subsidies, since payments are levels of that size."""
     rng, base = np.random.default_rng(6), load_synthetic()
     for number in range(count):
         mode = MODES[max(0, number % 5 - 2)]

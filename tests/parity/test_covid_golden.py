@@ -1,4 +1,4 @@
-"""The COVID-19 economy's NumPy reference gives the published model's golden values from the real data, in all digits that are known."""
+"""The NumPy reference of the economy gives the golden values of the published model, to all known digits."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,8 @@ from references.covid import Economy, Settings
 from worldloom.envs.covid import published
 
 GOLDEN = {
-    # policy: ((governors' mean reward, planner's, deaths, unemployment %, product in billion dollars) after 1 and 540 days, sums of rewards)
+    # policy: ((mean reward of governors, reward of the planner, deaths, unemployment %, product in billion dollars)
+    # after 1 and 540 days, sums of rewards)
     (0, 0): (
         (0.87338, 0.87253, 3_942, 7.9986, 54.833),
         (0.96910, 0.97243, 1_025_544, 5.7596, 57.005),

@@ -14,7 +14,10 @@ WORLDS, STEPS, NEAR = 100, 500, 1e-5
 
 def random_settings(rng: np.random.Generator) -> dict[str, np.ndarray]:
     """One configuration per world."""
-    between = lambda low, high: rng.uniform(low, high, WORLDS).astype(np.float32)
+
+    def between(low: float, high: float) -> np.ndarray:
+        return rng.uniform(low, high, WORLDS).astype(np.float32)
+
     return {
         "grid_length": between(2.0, 20.0),
         "max_acceleration": between(0.05, 1.0),

@@ -12,8 +12,8 @@ from worldloom.envs.tag.grid import Start, grid_tag
 
 WORLDS, STEPS = 67, 500
 SHAPES = [(4, 1, True), (70, 1, False), (3, 70, False)]
-"""Taggers, runners, and whether observations are full; each with a compiled world of its own. Seventy opponents tell one player
-how near they are, and three look through them together."""
+"""Taggers, runners, and whether observations are full; one compiled world each. Seventy opponents report their
+distances to one player, and to three."""
 
 
 @pytest.fixture(autouse=True)

@@ -1,7 +1,8 @@
-"""The toy text worlds are Gymnasium's: the same transitions with the same probabilities, and the same episodes where nothing is random.
+"""The toy text worlds are Gymnasium's: the same transition probabilities, and the same episodes if nothing is random.
 
-Gymnasium holds the rules of its grids as a table: for each state and action a list of (probability, next state, reward, terminated).
-Every outcome of ours must be in that table, and how often each occurs is held to it by a chi-square test with a fixed seed.
+Gymnasium holds the rules of its grids as a table: for each state and action a list of (probability, next state, reward,
+terminated). Every outcome of ours must be in that table, and how often each occurs is held to it by a chi-square test
+with a fixed seed.
 """
 
 from __future__ import annotations
@@ -121,7 +122,7 @@ def test_every_transition_is_in_the_table_and_as_likely(grid: Grid) -> None:
 
 @pytest.mark.parametrize("grid", CERTAIN, ids=name)
 def test_a_thousand_episodes_step_by_step(grid: Grid) -> None:
-    """Where nothing is random: the same start and the same actions give the same episodes, limits and masks included."""
+    """Where nothing is random, the same start and actions give the same episodes, limits and masks included."""
     env = grid.gym()
     rng = np.random.default_rng(2)
     choices = int(env.action_space.n)
@@ -256,7 +257,7 @@ def hand_sum(points: int, ace: bool) -> int:
 
 
 def dealers_cards(points: int, ace: bool, total: int, count: int) -> list[int] | None:
-    """Cards that a dealer who draws up to 17 may have drawn to come from ``points`` to ``total`` with ``count`` cards."""
+    """Cards that a dealer who draws up to 17 may draw to come from ``points`` to ``total`` with ``count`` cards."""
     if hand_sum(points, ace) >= 17:
         return [] if (points, count) == (total, 0) else None
     for card in range(1, 11) if count else ():
@@ -372,7 +373,7 @@ def test_blackjacks_dealer_ends_as_often_on_every_sum() -> None:
     assert_as_likely(found, expected)
 
 
-# -- Catch and NChain, which EnvPool has ---------------------------------------------------------------------------------
+# -- Catch and NChain, which EnvPool has -------------------------------------------------------------------------------
 
 
 def test_catch_is_envpools() -> None:

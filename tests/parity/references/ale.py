@@ -1,11 +1,11 @@
-"""ALE as the rules of the games see it: one frame at a time, with its RAM, and that of a cartridge."""
+"""ALE for tests of reward rules: one frame at a time, with its RAM and that of a cartridge."""
 
 from __future__ import annotations
 
 import pytest
 
 ale_py = pytest.importorskip("ale_py")
-from ale_py import roms
+from ale_py import roms  # noqa: E402
 
 
 def console(name: str, mode: int | None = None, difficulty: int | None = None):
@@ -28,7 +28,7 @@ def memory(ale) -> bytes:
 
 
 def cartridge_memory(ale) -> bytes:
-    """The 128 bytes of a cartridge with bank F6 and RAM, out of a saved state; the console's alone tell nothing of them."""
+    """The 128 bytes of RAM of an F6 cartridge, read from a saved state; the console's RAM does not contain them."""
     state = ale.cloneSystemState().serialize()
     place = state.find(b"CartridgeF6SC") + 13 + 8
     return bytes(state[place + 4 * cell] for cell in range(128))

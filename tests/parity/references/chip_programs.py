@@ -1,4 +1,4 @@
-"""Programs that put the television chip to the test: what no game does, at every moment of a line."""
+"""Programs that test the TIA beyond what games do, at every clock of a scanline."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _keep_latches(program: Program) -> None:
 
 
 def random_writes(seed: int, pause: int, sync: float, writes: list[Register] | None = None) -> bytes:
-    """Random values to random registers; pauses of less than ``pause`` cycles between, and waits for the end of a line with a chance of ``sync``."""
+    """Random writes to random registers, with pauses below ``pause`` cycles, and WSYNC with probability ``sync``."""
     rng, program, cell = np.random.default_rng(seed), Program(), 8
     writes = writes or _WRITES
     _begin_frame(program)
@@ -85,7 +85,7 @@ def _random_value(rng: np.random.Generator, register: Register) -> int:
 
 
 def random_frames(seed: int, lengths: list[int]) -> bytes:
-    """Frames of random lengths, with VSYNC that is too short, in the midst of a line or missing, and writes that outlive a frame."""
+    """Frames of random lengths, with VSYNC too short, within a scanline or missing, and writes across frames."""
     rng, program = np.random.default_rng(seed), Program()
     for register, value in _COLOURS.items():
         program.set(register, value)
@@ -122,7 +122,7 @@ def random_frames(seed: int, lengths: list[int]) -> bytes:
 
 
 def frames_cut_off() -> Iterator[bytes]:
-    """A frame in one colour, and one in another that a last write ends: after it nothing is heard of the program, and the frame is cut off."""
+    """A frame of one colour, then one of another that is cut off: the program never writes again."""
     registers = [register for register in Register if register not in (Register.VSYNC, Register.WSYNC)]
     for cycle, register in [
         *((38 + register % 4, register) for register in registers),
@@ -144,7 +144,7 @@ def frames_cut_off() -> Iterator[bytes]:
 
 
 def moves_at_every_cycle() -> Iterator[bytes]:
-    """HMOVE that ends in each cycle of a line but the fourth, for slow and fast moves to either side."""
+    """HMOVE in each cycle of a scanline except for the fourth, for slow and fast motion to both sides."""
     cycles = [cycle for cycle in range(3, CYCLES + 2) if cycle != 4]
     for first in range(0, len(cycles), 14):
         program = Program()
@@ -177,7 +177,7 @@ def moves_at_every_cycle() -> Iterator[bytes]:
 
 
 def objects_over_objects() -> Iterator[bytes]:
-    """Every set of players, missiles and ball over a playfield, with every order of precedence."""
+    """Every set of players, missiles and ball over a playfield, with every priority."""
     for size in (0x06, 0x25):
         for first in (0, 16):
             program = Program()

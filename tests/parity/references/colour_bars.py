@@ -1,4 +1,4 @@
-"""A small program for the Atari 2600, put together byte by byte: frames of chosen lengths that show every colour, one per line."""
+"""A small Atari 2600 program, assembled byte by byte: frames of given lengths with one colour per scanline."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 VSYNC, VBLANK, WSYNC, COLUBK = 0x00, 0x01, 0x02, 0x09
 COUNTER = 0x80
-"""Where the number of the frame lies in RAM."""
+"""RAM address of the frame counter."""
 SHORTEST = 262
-"""Lines of a frame to which nothing is added."""
+"""Scanlines of a normal frame."""
 _TOP, _SHOWN = 37, 192
 _TABLE = 0xF800
 
 
 def colour_bars(added: Sequence[int]) -> bytes:
-    """The image of a 4K cartridge whose frame k has ``262 + added[k]`` lines; after the last of at most 200 the last is repeated."""
+    """A 4K image whose frame k has ``262 + added[k]`` scanlines; the last of at most 200 frames repeats."""
     assert 0 < len(added) <= 200
     code = bytearray()
 

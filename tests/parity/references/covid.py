@@ -1,8 +1,8 @@
 """The COVID-19 economy in plain NumPy: one world, float64, written from its rules and not from worldloom's own world.
 
-Unemployment is the full sum over the last 600 days, so that the recursive form of the world can be held against it. Step t is day
-``start_day + t`` of the histories throughout, where the published system lets real decisions act a day late; and before the first step the
-country's product is seen as it is, where the published one shows 0.
+Unemployment is the full sum over the last 600 days, so that the recursive form of the world can be held against it.
+Step t is day ``start_day + t`` of the histories throughout, where the published system lets real decisions act a day
+late; and before the first step the country's product is seen as it is, where the published one shows 0.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ class Settings:
     """What can be set; the values of the published training configuration.
 
     Attributes:
-        mode: ``model``: the agents act. ``real policies``: what was decided then is decided again. ``replay``: so is what followed.
+        mode: ``model``: the agents act. ``real policies``: what was decided then is decided again. ``replay``: so is
+            what followed.
         episode_length: Days.
         cooldown: Days after a change of level in which a governor can only keep it; 0 or 1 for none.
         subsidy_interval: Days for which the planner's decision holds.
@@ -34,7 +35,8 @@ class Settings:
         vaccines_per_million: Doses per million people and day.
         health_weight, planner_health_weight: What the fitted odds of health against the economy are multiplied with.
         reward_scale: What all rewards are divided by.
-        slope_factor, intercept_factor, unemployment_factor: What the fitted models are multiplied with, to see how much hangs on them.
+        slope_factor, intercept_factor, unemployment_factor: What the fitted models are multiplied with, to see how much
+            hangs on them.
     """
 
     mode: str = "model"
@@ -174,7 +176,7 @@ class Economy:
         self.subsidy = self.subsidy_level / s.subsidy_levels * p.population * s.subsidy_per_person / YEAR
 
     def _paid_level(self) -> int:
-        """The level nearest to what was paid in the last 90 days, each payment spread over the 90 days that follow it."""
+        """The level nearest to what was paid in the last 90 days, each payment spread over the 90 days after it."""
         p, s = self.parameters, self.settings
         per_level = p.population.sum() * s.subsidy_per_person / s.subsidy_levels * s.subsidy_interval / YEAR
         today = p.start_day + self.t

@@ -1,4 +1,4 @@
-"""Consoles and ALE side by side: the same buttons are pressed in both, and everything they show is compared after every frame."""
+"""The emulator and ALE in lockstep: both get the same inputs, and their states are compared after every frame."""
 
 from __future__ import annotations
 
@@ -11,23 +11,25 @@ import warp as wp
 
 from worldloom.atari.cartridges.cartridge import CartridgeKind
 from worldloom.atari.cartridges.power_on import memory_at_power_on, timer_at_power_on
-from worldloom.atari.emulator.console import RAM, RECORD, WARM_UP, EmulatorBatch, Slot, emulation_result
+from worldloom.atari.emulator.emulator_batch import EmulatorBatch, emulation_result
+from worldloom.atari.emulator.inputs import WARM_UP
+from worldloom.atari.emulator.rom_bank import RAM, RECORD, Slot
 from worldloom.atari.env.boot import boot
 from worldloom.atari.env.game_selection import DIFFICULTY_SHIFT, SWITCHES, GameSpec, game_specs, rom_bank_of
 from worldloom.atari.env.settings import Settings
 from worldloom.core.model.launch import Shard
 
 LONGEST_HOLD = 16
-"""Frames that an action is held at most, in episodes that hold them."""
+"""Maximum number of frames that an action is held."""
 ENOUGH = 5
-"""Episodes of a game that may differ before it is compared no further."""
+"""Differing episodes after which a game is no longer compared."""
 PARTS = ("RAM", "picture", "rules")
-"""What is compared: memory, every pixel, and reward, lives and the end of the game."""
+"""Compared parts: memory; every pixel; reward, lives and end of the game."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where something differs first: the episode, from 0 on, and the frame of it, -1 for the start."""
+    """Position of the first difference: the episode, from 0, and its frame, -1 for the start."""
 
     episode: int
     frame: int
@@ -35,7 +37,7 @@ class Place:
 
 @dataclass
 class Finding:
-    """What the comparison of one game found.
+    """Result of the comparison of one game.
 
     Attributes:
         game: Its name.
@@ -55,7 +57,7 @@ class Finding:
 
 
 def load_ale(title: GameSpec) -> Any:
-    """ALE with the ROM of a game, one frame per action, nothing left to chance."""
+    """ALE with the ROM of a game: one frame per action, deterministic."""
     import ale_py
 
     ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
@@ -71,7 +73,7 @@ def number_of(title: GameSpec) -> int:
 
 
 class Player:
-    """Random play of one game: every second episode with all legal actions, every third and fourth holding them for several frames."""
+    """Random play: every second episode with all legal actions, every third and fourth with held actions."""
 
     def __init__(self, ale: Any, seed: Sequence[int]) -> None:
         self._minimal = [int(action.value) for action in ale.getMinimalActionSet()]
@@ -89,7 +91,7 @@ class Player:
 
 
 class Lockstep:
-    """Games side by side, each in one console and in one ALE, episode after episode.
+    """Several games, each in one console and in one ALE, episode after episode.
 
     Args:
         names: Of the games, or paths of ROMs.
@@ -134,7 +136,7 @@ class Lockstep:
         ]
 
     def run(self, frames: int, tell: Callable[[int], None] = lambda frames: None) -> list[Finding]:
-        """Compare ``frames`` frames of every game, in as many episodes as that takes; ``tell`` is told after each frame of all games."""
+        """Compare ``frames`` frames of every game; ``tell`` is called after each frame of all games."""
         for row in range(len(self.game_specs)):
             self._start(row)
         for _ in range(frames):
@@ -145,7 +147,7 @@ class Lockstep:
         return self.findings
 
     def _start(self, row: int) -> None:
-        """Reset ALE and the console, whose memory is left as it is; the comparison goes on behind its boot."""
+        """Reset ALE and the console, which keeps its memory; the comparison continues after the boot."""
         finding, kind = self.findings[row], int(self._table[row, Slot.KIND])
         memory = memory_at_power_on(kind, finding.episodes)
         self._state[row, RECORD : RECORD + len(memory) - 128] = np.frombuffer(memory[128:], np.uint8)
@@ -189,7 +191,7 @@ class Lockstep:
         self._bench.draw(shard, self._games, self._pictures)
 
     def _compare(self, row: int, reward: int, earned: int) -> None:
-        """Compare what a console shows with what ALE shows; begin the next episode where this one is over, long enough, or lost."""
+        """Compare a console with ALE; start the next episode if this one is over, long enough, or differs."""
         ale, finding = self._ales[row], self.findings[row]
         screen = self._screens[row]
         ale.getScreen(screen)

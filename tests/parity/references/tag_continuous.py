@@ -38,8 +38,9 @@ class TagContinuous:
         x, y, speed, direction, acceleration: Shape (..., agents).
         in_game: Likewise, truth values.
         time: Steps of the episode, shape (...).
-        margin: How near each decision of the last step was to going the other way, by name: ``edge`` and ``speed`` of shape
-            (..., agents), ``tag`` and ``nearest_tagger`` of shape (..., runners), ``nearest`` of shape (..., agents).
+        margin: How near each decision of the last step was to going the other way, by name: ``edge`` and ``speed`` of
+            shape (..., agents), ``tag`` and ``nearest_tagger`` of shape (..., runners), ``nearest`` of shape
+            (..., agents).
     """
 
     def __init__(
@@ -81,7 +82,10 @@ class TagContinuous:
         return self.observe()
 
     def step(self, actions: Array) -> tuple[Array, Array, Array, Array]:
-        """Observations (..., agents, n), rewards (..., agents), terminated and truncated (...) after ``actions`` (..., agents, 2)."""
+        """Take one step with ``actions`` (..., agents, 2).
+
+        Returns: observations (..., agents, n), rewards (..., agents), terminated (...) and truncated (...).
+        """
         self.time = self.time + 1
         edge_hit = self.move(actions)
         observations = self.observe()

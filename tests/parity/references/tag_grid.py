@@ -31,7 +31,8 @@ class TagGrid:
     """A world, or several. Taggers come first, then runners.
 
     Attributes:
-        places: Where everybody is, shape (..., players, 2); (-1, -1) for a runner that has left, from the step after it was tagged on.
+        places: Where everybody is, shape (..., players, 2); (-1, -1) for a runner that has left, from the step after it
+            was tagged on.
         active: Which of the runners are in the game, shape (..., runners).
         time: Steps of the episode, shape (...).
         rewards: Of the last step, shape (..., players).
@@ -52,7 +53,10 @@ class TagGrid:
         self.time = np.where(where, 0, self.time)
 
     def step(self, actions: np.ndarray) -> tuple[Any, Any]:
-        """Take one step with an action for everybody, shape (..., players); whether the episode terminated, and whether its time is over."""
+        """Take one step with an action for everybody, shape (..., players).
+
+        Returns: whether the episode terminated, and whether its time is over.
+        """
         rules = self.rules
         playing = np.concatenate([np.ones((*self.time.shape, rules.taggers), bool), self.active], axis=-1)
         wanted = self.places + MOVES[actions]
@@ -97,7 +101,8 @@ class TagGrid:
     def targets(self) -> np.ndarray:
         """The place of everybody's nearest opponent, the one with the lowest id of several, shape (..., players, 2).
 
-        A tagger looks for runners in the game. When all are tagged, it looks for those that it still sees, which were tagged just now.
+        A tagger looks for runners in the game. When all are tagged, it looks for those that it still sees, which were
+        tagged just now.
         """
         taggers, runners = self.places[..., : self.rules.taggers, :], self.places[..., self.rules.taggers :, :]
         seen = np.where(self.active.any(axis=-1, keepdims=True), self.active, runners[..., 0] >= 0)

@@ -1,1 +1,4 @@
-"""ROM images: files and where they are found, bank-switching kinds, the image as words for the emulated CPU, and memory at power-on. May import games."""
+"""ROM images: files and their search path, bank-switching kinds, images as words for the CPU, memory at power-on.
+
+May import games.
+"""

@@ -1,7 +1,7 @@
-"""ROM files: where they lie, whether they can be used, and which game they are.
+"""ROM files: search path, validation and identification.
 
-A file is known by the MD5 of its bytes, whatever it is called. It is data from outside: every reason not to use one is told in a sentence, and no more of
-it is read than a cartridge can hold.
+A file is identified by the MD5 of its bytes, not by its name. It is untrusted input: every reason to reject one is an
+error message, and no more bytes are read than a cartridge can hold.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from worldloom.core.base.paths import expand_home, printable_path
 VARIABLE = "ALE_ROMS_DIR"
 """The environment variable that names a folder of ROMs."""
 PACKAGE = "ale_py"
-"""The package that brings ROMs along. It is looked for and never imported."""
+"""The package that contains ROMs. It is located but never imported."""
 SUFFIXES = (".bin", ".a26", ".rom")
-"""How names of ROM files end."""
+"""Suffixes of ROM files."""
 HOW_TO_GET = f"pip install 'worldloom[atari]' brings the ROMs of all games, and {VARIABLE} names a folder of your own"
 
 _MAX_FILE_BYTES = 512 * 1024
@@ -40,17 +40,17 @@ _PACKED = {
 }
 _PACKED_SUFFIXES = (".zip", ".gz", ".7z", ".rar", ".bz2", ".xz")
 _WORLD_FILE = re.compile(r"\.py(:|$)")
-"""What names a world by the file that registers it, and is no ROM."""
+"""The name of a world by the file that registers it, which is no ROM."""
 
 
 @dataclass(frozen=True)
 class Rom:
-    """A ROM that can be used.
+    """A valid ROM.
 
     Attributes:
-        name: The game's, such as ``ms_pacman``; that of the file, without its ending, where the ROM is not known.
+        name: Name of the game, such as ``ms_pacman``; the stem of the file for an unknown ROM.
         image: The bytes.
-        md5: Of the bytes, 32 hexadecimal digits.
+        md5: MD5 of the bytes, 32 hexadecimal digits.
         source: The file.
     """
 
@@ -61,17 +61,17 @@ class Rom:
 
     @property
     def game(self) -> Game | None:
-        """The game that it is; None where the ROM is not known."""
+        """The game; None for an unknown ROM."""
         return game_of_rom(self.md5)
 
     @property
     def kind(self) -> CartridgeKind:
-        """The kind of cartridge."""
+        """The cartridge kind."""
         return detect_kind(self.image)
 
     @property
     def notice(self) -> str:
-        """What whoever plays it should know; empty for a game that is known."""
+        """A notice for the user; empty for a known game."""
         if self.game is not None:
             return ""
         unknown = (
@@ -82,7 +82,7 @@ class Rom:
 
 @dataclass(frozen=True)
 class RomFile:
-    """A file that looks like a ROM by its name: with the ROM, or with the sentence that says why it cannot be used."""
+    """A file with the name of a ROM: the ROM, or the reason why it cannot be used."""
 
     source: Path
     rom: Rom | None
@@ -90,21 +90,21 @@ class RomFile:
 
 
 def find(name: str | Path) -> Rom:
-    """The ROM of a game, or in a file.
+    """Find the ROM of a game, or read it from a file.
 
     Args:
-        name: The name or id of a game, such as ``ms_pacman`` or ``MsPacman-v5``, which is looked for in the folder that ``ALE_ROMS_DIR`` names and then in
-            the installed ale-py; or the path of a file.
+        name: Name or id of a game, such as ``ms_pacman`` or ``MsPacman-v5``, which is searched in the folder
+            ``ALE_ROMS_DIR`` and then in the installed ale-py; or the path of a file.
 
     Raises:
-        InputError: Where there is no such ROM, or it cannot be used.
+        InputError: If there is no such ROM, or it cannot be used.
     """
     if is_path(name):
         return read(name)
     game = find_game(str(name))
-    looked = folders()
+    searched = folders()
     namesake = None
-    for folder in looked:
+    for folder in searched:
         for file in _likely_first(folder, game.name):
             try:
                 rom = read(file)
@@ -114,68 +114,69 @@ def find(name: str | Path) -> Rom:
             if rom.md5 == game.md5:
                 return rom
             if file.stem == game.name:
-                namesake = (
-                    namesake
-                    or f"{printable_path(file)} is another program (its MD5 is {rom.md5}), and can only be played without rules, by its path"
+                namesake = namesake or (
+                    f"{printable_path(file)} is another program (its MD5 is {rom.md5}), "
+                    "and can only be played without rules, by its path"
                 )
-    where = " or ".join(map(printable_path, looked))
+    where = " or ".join(map(printable_path, searched))
     absent = (
         f"there is no ROM of {game.name}, with the MD5 {game.md5}, in {where}"
-        if looked
+        if searched
         else f"there is no ROM of {game.name}"
     )
     raise InputError(f"{absent}: {f'{namesake}; ' if namesake else ''}{HOW_TO_GET}")
 
 
 def available() -> list[Rom]:
-    """Every ROM that can be used in the folders that are looked through, each once, known games first and by name."""
+    """Every valid ROM of the search path, each once, known games first, sorted by name."""
     roms: dict[str, Rom] = {}
-    for found in scan():
-        if found.rom is not None:
-            roms.setdefault(found.rom.md5, found.rom)
+    for file in scan():
+        if file.rom is not None:
+            roms.setdefault(file.rom.md5, file.rom)
     return sorted(roms.values(), key=lambda rom: (rom.game is None, rom.name))
 
 
 def scan(path: str | Path | None = None) -> list[RomFile]:
-    """Every file at ``path``, a file or a folder, that looks like a ROM or a packed one; without a path, those in the folders that are looked through.
+    """Every file with the suffix of a ROM or an archive at ``path``, a file or a folder; by default in the search path.
 
     Raises:
-        InputError: Where ``path`` is neither.
+        InputError: If ``path`` is neither.
     """
     if path is None:
-        places = folders()
+        searched = folders()
     else:
-        place = expand_home(path)
-        if not os.path.isdir(place):
-            return [RomFile(place, read(place), "")]
-        places = [place]
-    return [_found(file) for place in places for file in _files(place, (*SUFFIXES, *_PACKED_SUFFIXES))]
+        target = expand_home(path)
+        if not os.path.isdir(target):
+            return [RomFile(target, read(target), "")]
+        searched = [target]
+    return [_rom_file(file) for folder in searched for file in _files(folder, (*SUFFIXES, *_PACKED_SUFFIXES))]
 
 
 def folders() -> list[Path]:
-    """The folders in which games are looked for, in order.
+    """The search path of ROMs, in order.
 
     Raises:
-        InputError: Where the environment variable names no folder.
+        InputError: If the environment variable names no folder.
     """
     chosen = os.environ.get(VARIABLE, "")
     own = [expand_home(chosen)] if chosen else []
     if own and not os.path.isdir(own[0]):
         raise InputError(
-            f"{VARIABLE} names {printable_path(chosen)}, which is no folder: name the folder that holds your ROMs, or unset the variable"
+            f"{VARIABLE} names {printable_path(chosen)}, which is no folder: "
+            "name the folder that holds your ROMs, or unset the variable"
         )
     try:
         package = importlib.util.find_spec(PACKAGE)
-    except ValueError:  # a module of that name without a specification, which some programs put in its place
+    except ValueError:  # a module of that name without a specification
         package = None
-    bundled = [Path(place) / "roms" for place in (package.submodule_search_locations or [] if package else [])]
+    bundled = [Path(location) / "roms" for location in (package.submodule_search_locations or [] if package else [])]
     return own + [folder for folder in bundled if os.path.isdir(folder)]
 
 
 def is_path(name: str | Path) -> bool:
-    """Whether ``name`` is the path of a ROM, and no name of a game: it ends as ROMs and archives do, begins as only paths do, or is that of a file.
+    """Whether ``name`` is the path of a ROM rather than a game: by its suffix, its prefix, or because the file exists.
 
-    Ids of other worlds may have a separator too.
+    Ids of other worlds may contain a separator too.
     """
     if isinstance(name, Path):
         return True
@@ -183,14 +184,14 @@ def is_path(name: str | Path) -> bool:
         return False
     if name.lower().endswith((*SUFFIXES, *_PACKED_SUFFIXES)) or name.startswith(("~", ".", os.sep)):
         return True
-    return any(sign in name for sign in ("/", os.sep)) and os.path.isfile(name)
+    return any(separator in name for separator in ("/", os.sep)) and os.path.isfile(name)
 
 
 def read(path: str | Path) -> Rom:
-    """The ROM in a file.
+    """Read a ROM from a file.
 
     Raises:
-        InputError: Where the file cannot be read, or holds no ROM of a cartridge that is supported.
+        InputError: If the file cannot be read, or holds no ROM of a supported cartridge.
     """
     source = expand_home(path)
     image = _read_checked(source)
@@ -202,13 +203,13 @@ def read(path: str | Path) -> Rom:
 
 
 def _read_checked(source: Path) -> bytes:
-    """The bytes of a file that is not empty and not too large for a ROM."""
+    """The bytes of a file of a valid size."""
     name = printable_path(source)
     try:
-        facts = source.stat()
-        if stat.S_ISDIR(facts.st_mode):
+        status = source.stat()
+        if stat.S_ISDIR(status.st_mode):
             raise InputError(f"{name} is a folder: name a ROM file in it; `worldloom roms {name}` lists them")
-        if not stat.S_ISREG(facts.st_mode):  # a pipe may never answer, and a device never end
+        if not stat.S_ISREG(status.st_mode):  # a pipe may block, and a device may never end
             raise InputError(f"{name} is no regular file: name a ROM file, such as pong.bin")
         with source.open("rb") as file:
             image = file.read(_MAX_FILE_BYTES + 1)
@@ -225,7 +226,7 @@ def _read_checked(source: Path) -> bytes:
             f"{name} cannot be read: {getattr(error, 'strerror', None) or error}; check the path"
         ) from None
     if not image:
-        raise InputError(f"{name} is empty: get the file anew")
+        raise InputError(f"{name} is empty: download it again")
     if len(image) > _MAX_FILE_BYTES:
         raise InputError(
             f"{name} is larger than any cartridge, more than {_MAX_FILE_BYTES // 1024} KiB: name the ROM file itself"
@@ -234,19 +235,19 @@ def _read_checked(source: Path) -> bytes:
 
 
 def _check_image(image: bytes, source: Path) -> None:
-    """InputError where the bytes of a file that is not known cannot be a program for the console."""
+    """InputError if the bytes of an unknown file cannot be a program for the console."""
     name = printable_path(source)
-    packed = next((archive for sign, archive in _PACKED.items() if image.startswith(sign)), None)
+    packed = next((archive for magic, archive in _PACKED.items() if image.startswith(magic)), None)
     if packed is not None:
         raise InputError(
             f"{name} is a {packed} archive, which worldloom does not open: unpack it, and name the ROM file in it"
         )
     if _is_text(image):
         what = "a web page" if b"<html" in image[:4096].lower() or b"<!doctype" in image[:4096].lower() else "text"
-        raise InputError(f"{name} is {what} and no ROM: the download went wrong, so get the file anew")
+        raise InputError(f"{name} is {what} and no ROM: the download went wrong, so download it again")
     if image.count(image[0]) == len(image):
         raise InputError(
-            f"{name} holds the same byte {len(image):,} times and no program: it is damaged, so get the file anew"
+            f"{name} holds the same byte {len(image):,} times and no program: it is damaged, so download it again"
         )
     try:
         detect_kind(image)
@@ -255,14 +256,14 @@ def _check_image(image: bytes, source: Path) -> None:
 
 
 def _is_text(image: bytes) -> bool:
-    """Whether the bytes are those of a text: they decode, and hold no control characters but those of layout."""
+    """Whether the bytes are text: they decode, and hold no control characters except whitespace."""
     try:
         return image.decode("utf-8-sig").translate(dict.fromkeys(map(ord, "\t\n\r\f"))).isprintable()
     except UnicodeDecodeError:
         return False
 
 
-def _found(file: Path) -> RomFile:
+def _rom_file(file: Path) -> RomFile:
     try:
         return RomFile(file, read(file), "")
     except InputError as error:
@@ -279,5 +280,6 @@ def _files(folder: Path, suffixes: tuple[str, ...]) -> list[Path]:
         return sorted(file for file in folder.iterdir() if file.name.lower().endswith(suffixes))
     except OSError as error:
         raise InputError(
-            f"the folder {printable_path(folder)} cannot be listed: {error.strerror}; change its permissions, or name another"
+            f"the folder {printable_path(folder)} cannot be listed: {error.strerror}; "
+            "change its permissions, or name another"
         ) from None

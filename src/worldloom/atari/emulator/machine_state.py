@@ -1,7 +1,8 @@
-"""The state of a console as named fields, and the range of each: what a restored state may hold.
+"""The state of a console as named fields, and the valid range of each field of a restored state.
 
-The layout is read from ``native/state.h``, so that it cannot differ from it. Every range is one that the console keeps by itself whatever a
-program does; the native code also confines the fields that lead to memory when it loads a state (``native/confine.h``).
+The layout is parsed from ``native/machine/state.h``. Every range is an invariant of the emulation, whatever a program
+does. The native code also clamps the fields that address memory when it loads a state
+(``native/machine/clamp_state.h``).
 """
 
 from __future__ import annotations
@@ -13,22 +14,24 @@ from typing import Any
 import numpy as np
 
 from worldloom.atari import native
-from worldloom.atari.emulator.console import RECORD, WIDTH, Slot
+from worldloom.atari.emulator.rom_bank import RECORD, Slot
+from worldloom.atari.native import WIDTH
 from worldloom.core.model.fields import Check
 
 Array = np.ndarray[Any, Any]
 
 MAX_INSTRUCTIONS = 25_000
-"""Instructions of a frame at most, as ``native/tables.h`` has it."""
+"""Maximum number of instructions of a frame, as in ``native/machine/common.h``."""
 HUNG = 0x2000_0000
-"""Cycles after which a frame that was cut off again and again begins anew, as ``native/display.h`` has it."""
+"""Cycles after which a frame that was cut off repeatedly starts anew, as in ``native/tia/display.h``."""
 MAX_INSTRUCTION_CYCLES, CYCLES_IN_LINE = 8, 76
-"""Cycles of the longest instruction, and of a line, which is the longest wait."""
+"""Cycles of the longest instruction, and of a scanline, which is the longest wait."""
 LONG_AGO = -0x1000_0000
-"""The earliest clock, as ``native/frame.h`` has it."""
+"""The earliest clock, as in ``native/machine/frame.h``."""
 
 FLAGS = (
-    "buffer", "partial", "faded", "fire", "timer_expired", "reflected", "delayed", "enam", "resmp", "enabl", "enabl_old", "delayed_ball", "over",
+    "buffer", "partial", "faded", "fire", "timer_expired", "reflected", "delayed", "enam", "resmp", "enabl",
+    "enabl_old", "delayed_ball", "over",
 )  # fmt: skip
 """Fields that are 0 or 1."""
 SHOWN_FLAGS = ("VBLANK", "MISSILE0", "MISSILE1", "BALL", "HIDE0", "HIDE1", "COMB", "REFLECT")
@@ -37,24 +40,24 @@ SHOWN_FLAGS = ("VBLANK", "MISSILE0", "MISSILE1", "BALL", "HIDE0", "HIDE1", "COMB
 
 @cache
 def layout() -> dict[str, tuple[str, int, int]]:
-    """By the name of a field of the state: its type, the byte that it begins at, and how many there are of it, as ``native/state.h`` has them."""
+    """By field of the state: its type, its byte offset and its length, parsed from ``native/machine/state.h``."""
     types = {"s32": "<i4", "u32": "<u4", "u16": "<u2", "u8": "u1"}
-    found: dict[str, tuple[str, int, int]] = {}
-    place = 0
+    fields: dict[str, tuple[str, int, int]] = {}
+    offset = 0
     for kind, names in re.findall(
         r"^(s32|u32|u16|u8) ([\w\[\], ]+);",
         native.header("machine/state").partition("is state:")[2],
         flags=re.MULTILINE,
     ):
         for name, count in re.findall(r"(\w+)(?:\[(\d+)\])?", names):
-            found[name] = types[kind], place, int(count or 1)
-            place += np.dtype(types[kind]).itemsize * int(count or 1)
-    return found
+            fields[name] = types[kind], offset, int(count or 1)
+            offset += np.dtype(types[kind]).itemsize * int(count or 1)
+    return fields
 
 
 @cache
 def display_fields() -> list[str]:
-    """What the bytes of the field ``kept`` are, as ``native/display.h`` has them."""
+    """Names of the bytes of the field ``kept``, parsed from ``native/tia/display.h``."""
     return re.findall(
         r"\w+", re.findall(r"enum Kind : u32 \{(.*?), KINDS", native.header("tia/display"), flags=re.DOTALL)[0]
     )
@@ -62,23 +65,23 @@ def display_fields() -> list[str]:
 
 def fields(machine: Array) -> dict[str, Array]:
     """The state of N consoles, uint8 (N, record), by field: arrays of shape (N, count)."""
-    found = {}
-    for name, (kind, place, count) in layout().items():
-        found[name] = np.ascontiguousarray(machine[:, place : place + np.dtype(kind).itemsize * count]).view(kind)
-    return found
+    values = {}
+    for name, (kind, offset, count) in layout().items():
+        values[name] = np.ascontiguousarray(machine[:, offset : offset + np.dtype(kind).itemsize * count]).view(kind)
+    return values
 
 
 def in_range(now: dict[str, Array], table: Array) -> dict[str, Array]:
-    """Which numbers of a state lie in the range of their field.
+    """Whether the numbers of a state lie in the range of their field.
 
     Args:
-        now: What :func:`fields` gives of N consoles.
-        table: int32 (N, len(Slot)): the rows of their games, or (1, len(Slot)) for one that holds for all.
+        now: The result of :func:`fields` for N consoles.
+        table: int32 (N, len(Slot)): game rows of the consoles, or (1, len(Slot)) for all of them.
 
     Returns:
-        By the name of the field, or of the byte of ``kept``: bool of shape (N, ...).
+        By name of the field, or of the byte of ``kept``: bool of shape (N, ...).
     """
-    kept = {name: now["kept"][:, place] for place, name in enumerate(display_fields())}
+    display = {name: now["kept"][:, index] for index, name in enumerate(display_fields())}
     last_line = table[:, Slot.FIRST_LINE, None] + table[:, Slot.HEIGHT, None]
     last_clock, most_paddle = last_line * 3 * CYCLES_IN_LINE, table[:, Slot.PADDLE_MAX, None]
     most_cycles = HUNG + MAX_INSTRUCTIONS * (MAX_INSTRUCTION_CYCLES + CYCLES_IN_LINE)
@@ -102,29 +105,29 @@ def in_range(now: dict[str, Array], table: Array) -> dict[str, Array]:
         "motion": now["motion"] < 16,
         "comb_due": now["comb_due"] < 4,
         **{name: now[name] < 2 for name in FLAGS},
-        **{name: kept[name] < WIDTH for name in kept if name.startswith("X_")},
-        **{name: kept[name] < 2 for name in SHOWN_FLAGS},
-        **{name: kept[name] & 0xC8 == 0 for name in ("CTRLPF", "NUSIZ0", "NUSIZ1")},
-        "PF0": kept["PF0"] < 16,
-        "STARS": (kept["STARS"] == 0) | (kept["STARS"] >= 128) & (kept["STARS"] < 132),
+        **{name: display[name] < WIDTH for name in display if name.startswith("X_")},
+        **{name: display[name] < 2 for name in SHOWN_FLAGS},
+        **{name: display[name] & 0xC8 == 0 for name in ("CTRLPF", "NUSIZ0", "NUSIZ1")},
+        "PF0": display["PF0"] < 16,
+        "STARS": (display["STARS"] == 0) | (display["STARS"] >= 128) & (display["STARS"] < 132),
     }
 
 
 def state_check(table: Array) -> Check:
-    """What tells the valid states of consoles that play any of these games, int32 (games, len(Slot)), from others."""
+    """The validity check of states of consoles that play any of these games, int32 (games, len(Slot))."""
     widest = table.max(axis=0, keepdims=True)
 
     def check(machine: Array) -> dict[str, Array]:
-        """By requirement: which consoles, uint8 (N, record), meet it."""
-        right = in_range(fields(machine[:, :RECORD]), widest)
+        """By requirement: the consoles, uint8 (N, record), that meet it."""
+        valid = in_range(fields(machine[:, :RECORD]), widest)
         return {
-            f"a valid '{name}' of the console": np.asarray(fine.reshape(len(machine), -1).all(axis=1))
-            for name, fine in right.items()
+            f"a valid '{name}' of the console": np.asarray(values.reshape(len(machine), -1).all(axis=1))
+            for name, values in valid.items()
         }
 
     return check
 
 
 def _between(values: Array, low: Any, high: Any) -> Array:
-    found: Array = (values >= low) & (values <= high)
-    return found
+    within: Array = (values >= low) & (values <= high)
+    return within

@@ -1,1 +1,4 @@
-"""The reinforcement-learning world: settings, ids, game selection, boot and start states, episode rules, launches, definition. May import every other folder of atari; none imports it but atari/__init__.py."""
+"""The reinforcement-learning environment: settings, ids, game selection, start states, episode rules and definition.
+
+May import every other folder of atari except cli.
+"""

@@ -1,4 +1,4 @@
-"""Which games a batch plays: their ROMs, what is known of them, and both as the console's kernels take them."""
+"""Game selection: from names and settings to ROMs, game specifications and a ROM bank."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ import warp as wp
 from worldloom.atari.cartridges import roms
 from worldloom.atari.cartridges.cartridge import cartridge
 from worldloom.atari.cartridges.power_on import memory_at_power_on, timer_at_power_on
-from worldloom.atari.emulator.console import EmulatorBatch, RomBank, RomEntry, Slot, emulation_result, pack_roms
+from worldloom.atari.emulator.emulator_batch import EmulatorBatch, emulation_result
+from worldloom.atari.emulator.pack_roms import pack_roms
+from worldloom.atari.emulator.rom_bank import RomBank, RomEntry, Slot
 from worldloom.atari.env.settings import Settings
 from worldloom.atari.frames.television import FIRST_LINE, TRIAL_FRAMES, Format, Television, television_of
 from worldloom.atari.games.game_table import ALL_ACTIONS, Game
@@ -21,12 +23,12 @@ from worldloom.core.base.errors import InputError
 from worldloom.core.model.launch import Shard
 
 MAX_LINES = {Format.NTSC: 291, Format.PAL: 343, Format.SECAM: 343}
-"""Lines after which a frame ends that nothing else ends: 290 or 342 are not too many yet."""
+"""Scanlines after which a frame without VSYNC ends: 290 or 342 are still allowed."""
 MIN_RESISTANCE, MAX_RESISTANCE = 27_450, 790_196
 SWITCHES = 0x3F
-"""The console's switches as bits of a port: colour, nothing pressed, both difficulties at B."""
+"""Switches as bits of SWCHB: colour, nothing pressed, both difficulties at B."""
 DIFFICULTY_SHIFT = 6
-"""The place of the left difficulty switch among those bits; the right one follows."""
+"""Bit of the left difficulty switch; the right one is the next bit."""
 RIGHT_PORT_PADDLES = ("pong", "warlords")
 CYCLES_IN_LINE = 76
 
@@ -36,11 +38,11 @@ class GameSpec:
     """One game of a batch.
 
     Attributes:
-        rom: The file.
-        game: Its row in the table of games; None for a ROM that is not in it, which has no rules.
-        television: What it is shown on.
-        mode, difficulty: The variant that is played.
-        duel: The variant for several players, which ``mode`` then says nothing about; None for one player.
+        rom: The ROM file.
+        game: Row of the game table; None for an unknown ROM, which has no reward rule.
+        television: Standard and visible scanlines.
+        mode, difficulty: Mode and difficulty of the game.
+        variant: Multiplayer variant, which replaces ``mode``; None for one player.
     """
 
     rom: roms.Rom
@@ -52,13 +54,13 @@ class GameSpec:
 
     @property
     def id(self) -> str:
-        """What finds it: ``MsPacman-v5``, or the path of a ROM that is not in the table."""
+        """Its id: ``MsPacman-v5``, or the path of an unknown ROM."""
         if self.game is None:
             return str(self.rom.source.resolve())
         return f"{self.game.id if self.variant is None else self.variant.id}-v5"
 
     def choices(self, settings: Settings, several: bool) -> tuple[int, ...]:
-        """What the agent's choices press, as actions of the console; ``several`` games share one list of all 18."""
+        """The console action of each agent action; ``several`` games share one list of all 18."""
         if self.game is None:
             return ALL_ACTIONS
         if settings.full_action_space or settings.continuous or several:
@@ -67,11 +69,11 @@ class GameSpec:
 
 
 def game_specs(names: Sequence[str], settings: Settings) -> tuple[GameSpec, ...]:
-    """The games that ``names`` name: as ``ms_pacman`` or ``MsPacman-v5``, or by the path of a ROM."""
+    """The games with these names: ``ms_pacman``, ``MsPacman-v5``, or the path of a ROM."""
     if not names:
-        raise InputError("an Atari world plays one game or more: name them")
+        raise InputError("an Atari world needs at least one game: name one")
     if settings.players > 1 and len(names) > 1:
-        raise InputError("several players play one game: name one, or leave players out")
+        raise InputError("a multiplayer world has one game: name one, or leave players out")
     return tuple(_game_spec(name, settings) for name in names)
 
 
@@ -90,45 +92,43 @@ def _game_spec(name: str, settings: Settings) -> GameSpec:
 
 
 def _require_alone(game: Game | None, named: MultiplayerVariant | None) -> None:
-    """InputError where nobody plays alone what ``named`` names, or any variant of ``game``."""
+    """InputError if ``named``, or every variant of ``game``, is for several players."""
     if game is not None and (game.name in MULTIPLAYER_ONLY or (named is not None and named.implied)):
         variant = named or find_variant(game.name)
         raise InputError(
-            f"{(named or game).id}-v5 is for {variant.players} players: give players={variant.players}, and name no other game beside it"
+            f"{(named or game).id}-v5 is for {variant.players} players: give players={variant.players}, "
+            "and name no other game beside it"
         )
 
 
 def _variant_for(rom: roms.Rom, named: MultiplayerVariant | None, settings: Settings) -> MultiplayerVariant:
     if settings.mode is not None:
-        raise InputError("several players play the variant of a game that is for them: leave mode out, or players")
+        raise InputError("the mode of a multiplayer game is that of its variant: leave mode out, or players")
     if rom.game is None:
-        raise InputError(
-            f"nothing is known about several players of {rom.name}: name a game of the table, or leave players out"
-        )
+        raise InputError(f"{rom.name} has no known multiplayer variant: name a game of the table, or leave players out")
     variant = named or find_variant(rom.game.name)
     if variant.players != settings.players:
         raise InputError(
-            f"{variant.id}-v5 is for {variant.players} players, not {settings.players}: leave players out, or give players={variant.players}"
+            f"{variant.id}-v5 is for {variant.players} players, not {settings.players}: "
+            f"leave players out, or give players={variant.players}"
         )
     return variant
 
 
-def _chosen_option(what: str, wanted: int | None, there: Sequence[int], rom: roms.Rom) -> int:
-    """The mode or difficulty that is asked for, or the first that there is."""
+def _chosen_option(what: str, wanted: int | None, options: Sequence[int], rom: roms.Rom) -> int:
+    """The requested mode or difficulty, or the first one."""
     if wanted is None:
-        return there[0]
-    if wanted not in there:
+        return options[0]
+    if wanted not in options:
         raise InputError(
-            f"{rom.name} has no {what} {wanted}: choose one of {', '.join(map(str, there))}, or leave it out"
+            f"{rom.name} has no {what} {wanted}: choose one of {', '.join(map(str, options))}, or leave it out"
         )
     return wanted
 
 
-def rom_bank_of(found: Sequence[GameSpec]) -> RomBank:
-    """The games as the kernels take them."""
-    return pack_roms(
-        [_entry(title.rom, title.game, title.television, title.difficulty, title.variant) for title in found]
-    )
+def rom_bank_of(specs: Sequence[GameSpec]) -> RomBank:
+    """The ROM bank of these games."""
+    return pack_roms([_entry(spec.rom, spec.game, spec.television, spec.difficulty, spec.variant) for spec in specs])
 
 
 def _entry(
@@ -162,16 +162,16 @@ def _entry(
 
 
 def _line_counts(rom: roms.Rom) -> list[int]:
-    """The lines of each of the first frames of a ROM that nobody has described, tried as NTSC."""
+    """Scanlines of the first frames of an unknown ROM on an NTSC console."""
     rom_bank = pack_roms([_entry(rom, None, Television(Format.NTSC, FIRST_LINE, Format.NTSC.height), 0)])
     device = wp.get_device("cpu")
-    bench, machine = EmulatorBatch(rom_bank, 1, device), wp.array(rom_bank.power_on, dtype=wp.uint8, device=device)
+    emulator, machine = EmulatorBatch(rom_bank, 1, device), wp.array(rom_bank.power_on, dtype=wp.uint8, device=device)
     game, frames = wp.zeros(1, dtype=wp.int32, device=device), wp.ones(1, dtype=wp.int32, device=device)
     pressed, pictures = (
         wp.zeros(shape, dtype=wp.uint8, device=device) for shape in ((1, 1, 2), (1, 2, rom_bank.height, 160))
     )
-    alone, told, counts = Shard(0, 1, None, True, device, None), emulation_result(1, device), []
+    shard, result, counts = Shard(0, 1, None, True, device, None), emulation_result(1, device), []
     for _ in range(TRIAL_FRAMES):
-        bench.emulate(alone, machine, game, pressed, frames, None, told, pictures, window=0)
+        emulator.emulate(shard, machine, game, pressed, frames, None, result, pictures, window=0)
         counts.append(int(machine.numpy()[0, :4].view(np.int32)[0]) // CYCLES_IN_LINE)
     return counts

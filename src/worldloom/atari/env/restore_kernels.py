@@ -1,4 +1,4 @@
-"""The kernel that puts consoles into states that were kept."""
+"""The kernel that copies stored states into consoles."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ def restore(
     over: wp.array(dtype=wp.bool),
     newest: wp.array(dtype=wp.int32),
 ):
-    """Copy row ``record[k]`` of the states into console k, with its pictures, lives and newest picture where there are any; ``lanes`` threads each."""
+    """Copy row ``record[k]`` of the states into console k, with its pictures, lives and newest picture if given.
+
+    ``lanes`` threads copy one state.
+    """
     k = first + wp.tid() // lanes
     lane = wp.tid() % lanes
     if not picked(mask, value, k):

@@ -1,6 +1,6 @@
-"""What can be chosen of an Atari world: EnvPool's settings, those of ale-py's vector environment and those of Gymnasium's, under one roof.
+"""Settings of Atari worlds: the union of the settings of EnvPool, ale-py's vector environment and Gymnasium.
 
-The names are EnvPool's where it has one. ``ALIASES`` are what the others call the same things.
+Names are EnvPool's where it has one. ``ALIASES`` maps the names of the others.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from worldloom.core.base.errors import InputError
 from worldloom.core.model.families import closest_first
 
 Like = Literal["envpool", "vector", "gymnasium"]
-"""Whose conduct is followed where they differ: EnvPool's, that of ale-py's ``AtariVectorEnv``, or that of Gymnasium's ``ALE/Pong-v5``."""
+"""The implementation to follow: EnvPool, ale-py's ``AtariVectorEnv``, or Gymnasium's ``ALE/Pong-v5``."""
 Observed = Literal["screen", "ram"]
 Standard = Literal["auto", "ntsc", "pal", "secam"]
 
@@ -27,7 +27,7 @@ ALIASES = {
     "maxpool": "max_pool",
     "reward_clipping": "reward_clip",
 }
-"""What ale-py calls settings that EnvPool has under another name."""
+"""ale-py's names of EnvPool's settings."""
 MAX_SKIP = 64
 MAX_NOOPS = 256
 MAX_STACK = 64
@@ -47,36 +47,36 @@ class Settings:
     """The settings of an Atari world, with EnvPool's defaults.
 
     Attributes:
-        like: Whose conduct is followed where EnvPool, ale-py's vector environment and Gymnasium's differ: how many no-ops an episode
-            begins with, what a stack of pictures holds at first, what is seen of a game that ends within a step.
-        frame_skip: Frames in a step, in each of which the action is held; a pair (least, greatest + 1) draws their number at every step.
-        stack_num: Pictures in an observation, the newest last.
-        img_height: Lines of a picture; 0 leaves it at the size that the console has.
-        img_width: Columns of a picture; 0 likewise.
-        gray_scale: Whether pictures are grey, or red, green and blue.
-        max_pool: Whether a pixel is the brighter one of the last two frames of a step, or that of the last frame.
-        use_inter_area_resize: Whether pictures are made smaller by taking the mean over the area of a pixel, or by bilinear interpolation.
+        like: The implementation to follow where EnvPool, ale-py's vector environment and Gymnasium differ: number of
+            no-ops at the start, initial frame stack, observation of a game that ends within a step.
+        frame_skip: Frames per step, with the action held; a pair (min, max + 1) draws the number at every step.
+        stack_num: Stacked frames of an observation, newest last.
+        img_height: Height of an observation in pixels; 0 keeps the console's own.
+        img_width: Width of an observation in pixels; 0 keeps the console's own.
+        gray_scale: Whether observations are grey, or RGB.
+        max_pool: Whether observations are the pixel-wise maximum of a step's last two frames, or the last frame.
+        use_inter_area_resize: Whether frames are resized by area averaging, or by bilinear interpolation.
         obs_type: ``screen``, or ``ram`` for the 128 bytes of the console's memory.
-        noop_max: An episode begins after a random number of frames with nothing pressed, below this.
-        use_fire_reset: Whether the button is then pressed for a frame, in games that have one.
-        episodic_life: Whether an episode ends with every life. The game itself goes on in the next.
-        life_loss_info: Whether the loss of a life is told as the end of an episode that nevertheless goes on.
-        zero_discount_on_life_loss: Whether the info ``discount`` is 0 where a life is lost, as at the end of an episode.
-        reward_clip: Whether the reward is the sign of the points of a step.
-        repeat_action_probability: How likely a frame keeps the action of the frame before it, whatever the agent chose.
-        full_action_space: Whether all 18 actions are there, or only those that mean something in the game.
-        continuous: Whether an action is three numbers instead: how far the stick is pushed, 0 to 1, its angle in radians, and the button, 0 to 1.
-            Paddles turn as fast as the stick is pushed far.
-        continuous_action_threshold: How far counts as pushed, to each side, and what counts as pressed.
-        max_episode_steps: Steps after which an episode is cut off; 0 for none.
-        max_num_frames_per_episode: Frames after which it is; 0 for none.
-        mode: The variant of the game; None for the usual one.
-        difficulty: The difficulty switches; None for the usual ones.
-        television: The standard of the television: ``ntsc``, ``pal`` or ``secam``, which decides the colours and how long a frame may last; ``auto`` for
-            the game's own, or what the first frames of an unknown ROM tell.
-        players: 1, or 2 or 4 for games that have a variant for so many agents.
-        exact_start: Whether each episode boots the console and presses the no-ops anew, instead of copying a state that was made so before.
-            Both give the same states; this is slow and there for comparison.
+        noop_max: Exclusive upper bound of the random number of no-op frames at the start of an episode.
+        use_fire_reset: Whether the fire button is then pressed for one frame, in games that use it.
+        episodic_life: Whether an episode ends when a life is lost. The next episode continues the game.
+        life_loss_info: Whether a lost life is reported as the end of an episode without resetting the game.
+        zero_discount_on_life_loss: Whether the info ``discount`` is 0 when a life is lost, as at the end of an episode.
+        reward_clip: Whether the reward is the sign of a step's points.
+        repeat_action_probability: Sticky actions: probability that a frame repeats the action of the previous frame.
+        full_action_space: Whether all 18 actions are available, or the minimal set of the game.
+        continuous: Whether an action is three numbers instead: radius of the stick, 0 to 1, its angle in radians, and
+            fire, 0 to 1. The radius is the speed of paddles.
+        continuous_action_threshold: Threshold above which the stick counts as pushed and the button as pressed.
+        max_episode_steps: Steps after which an episode is truncated; 0 for no limit.
+        max_num_frames_per_episode: Frames after which an episode is truncated; 0 for no limit.
+        mode: Mode of the game; None for the default.
+        difficulty: Difficulty switches; None for the default.
+        television: Television standard: ``ntsc``, ``pal`` or ``secam``. It decides the colours and the maximum length
+            of a frame. ``auto`` selects the game's own, or detects it for an unknown ROM.
+        players: 1, or 2 or 4 for games with a multiplayer variant of that many agents.
+        exact_start: Whether every episode boots the console and runs the no-ops, instead of copying a stored state.
+            Both give the same states. This option is slow and serves comparisons.
     """
 
     like: Like = "envpool"
@@ -145,20 +145,21 @@ class Settings:
             raise _wrong(
                 "img_height",
                 self.img_height,
-                "0 together with img_width=0, which leaves pictures as they are, or neither",
+                "0 together with img_width=0, which keeps the console's own size, or neither",
             )
         if self.continuous and self.players > 1:
             raise InputError(
-                "several players of an Atari world have sticks of 18 actions: leave continuous=True out, or players"
+                "several players of an Atari world have discrete actions: leave continuous=True out, or players"
             )
         if self.episodic_life and self.life_loss_info:
             raise InputError(
-                "Atari worlds either end episodes with a life (episodic_life) or only tell of it (life_loss_info): choose one of them"
+                "Atari worlds either end episodes when a life is lost (episodic_life) "
+                "or only report it (life_loss_info): choose one of them"
             )
 
     @property
     def skips(self) -> tuple[int, int]:
-        """The fewest and the most frames in a step."""
+        """Minimum and maximum number of frames per step."""
         return (
             (self.frame_skip[0], self.frame_skip[1] - 1)
             if isinstance(self.frame_skip, tuple)
@@ -178,9 +179,9 @@ _SHARES = ("repeat_action_probability", "continuous_action_threshold")
 _SWITCHES = tuple(f.name for f in dataclasses.fields(Settings) if isinstance(f.default, bool))
 
 ENVPOOL = Settings()
-"""``Pong-v5`` as EnvPool has it."""
+"""Defaults of EnvPool's ``Pong-v5``."""
 VECTOR = Settings(like="vector", reward_clip=True, max_episode_steps=0, max_num_frames_per_episode=108_000)
-"""ale-py's ``AtariVectorEnv``."""
+"""Defaults of ale-py's ``AtariVectorEnv``."""
 GYMNASIUM = Settings(
     like="gymnasium",
     stack_num=1,
@@ -194,10 +195,10 @@ GYMNASIUM = Settings(
     max_episode_steps=0,
     max_num_frames_per_episode=108_000,
 )
-"""``ALE/Pong-v5`` as Gymnasium has it."""
+"""Defaults of Gymnasium's ``ALE/Pong-v5``."""
 DEFAULTS: dict[Like, Settings] = {"envpool": ENVPOOL, "vector": VECTOR, "gymnasium": GYMNASIUM}
 NAMES = frozenset({*(f.name for f in dataclasses.fields(Settings)), *ALIASES})
-"""Whatever a setting may be called."""
+"""All names of settings, aliases included."""
 
 
 CONFIGURED = {
@@ -205,68 +206,65 @@ CONFIGURED = {
     "reward_clipping": "reward_clip",
     "max_episode_steps": "max_steps",
 }
-"""Settings that are configuration, which one value per world may be given for, and what it is called there."""
+"""Settings that may have one value per world, and the names of their configuration columns."""
 LIMITS: dict[str, tuple[float, float]] = {
     CONFIGURED[name]: (least, most)
     for name, least, most in (*_RANGES, *((name, 0, 1) for name in _SHARES))
     if name in CONFIGURED
 }
-"""The least and the greatest value of each of those that are numbers, by what it is called there."""
+"""Minimum and maximum of the numeric ones, by name of the configuration column."""
 
 
 def resolve_settings(given: Mapping[str, Any], like: Like = "envpool") -> Settings:
-    """The settings of ``like``, or of whoever ``given`` names under ``like``, with those of ``given`` in their places."""
+    """The defaults of ``given["like"]``, or else of ``like``, overridden by ``given``."""
     named: dict[str, Any] = {}
     for name, value in given.items():
         if name not in NAMES:
             near = difflib.get_close_matches(name, NAMES, n=1)
             hint = f"did you mean {near[0]}?" if near else f"they have {', '.join(closest_first(name, sorted(NAMES)))}"
             raise InputError(f"Atari worlds have no setting '{name}'; {hint}")
-        known = ALIASES.get(name, name)
-        if known in named:
-            raise InputError(f"the setting '{known}' of an Atari world is given twice")
+        canonical = ALIASES.get(name, name)
+        if canonical in named:
+            raise InputError(f"the setting '{canonical}' of an Atari world is given twice")
         value = value.item() if isinstance(value, np.generic) else value
-        unsaid = known in ("mode", "difficulty") and value == -1  # EnvPool's word for the game's own
-        if isinstance(value, list):  # which means one value per world, where that can be
-            raise InputError(
-                f"the setting '{known}' of an Atari world cannot be one value per world{'; a pair is a tuple' if known == 'frame_skip' else ''}"
-            )
-        named[known] = None if unsaid else value
-    if named.get("obs_type") in ("rgb", "grayscale"):  # Gymnasium's words
+        default = canonical in ("mode", "difficulty") and value == -1  # EnvPool's value for the game's default
+        if isinstance(value, list):  # a list means one value per world
+            hint = "; a pair is a tuple" if canonical == "frame_skip" else ""
+            raise InputError(f"the setting '{canonical}' of an Atari world cannot be one value per world{hint}")
+        named[canonical] = None if default else value
+    if named.get("obs_type") in ("rgb", "grayscale"):  # Gymnasium's values
         named = {"gray_scale": named["obs_type"] == "grayscale", **named, "obs_type": "screen"}
     if isinstance(named.get("television"), str):
         named["television"] = named["television"].lower()
-    whose = named.get("like", like)
-    if whose not in DEFAULTS:
-        raise _wrong("like", whose, f"one of {', '.join(DEFAULTS)}")
-    return dataclasses.replace(DEFAULTS[whose], **named)
+    base = named.get("like", like)
+    if base not in DEFAULTS:
+        raise _wrong("like", base, f"one of {', '.join(DEFAULTS)}")
+    return dataclasses.replace(DEFAULTS[base], **named)
 
 
 def format_settings(settings: Settings, like: Like) -> str:
-    """What differs from the settings of ``like``, as :func:`read` reads it: ``frame_skip=2,noop_max=1``."""
+    """The settings that differ from the defaults, as text for :func:`parse_settings`: ``frame_skip=2,noop_max=1``."""
     base = DEFAULTS[settings.like]
-    found = {} if settings.like == like else {"like": settings.like}
-    found |= {
+    changed = {} if settings.like == like else {"like": settings.like}
+    changed |= {
         f.name: getattr(settings, f.name)
         for f in dataclasses.fields(Settings)
         if getattr(settings, f.name) != getattr(base, f.name)
     }
-    return ",".join(f"{name}={_text(value)}" for name, value in found.items())
+    return ",".join(f"{name}={_text(value)}" for name, value in changed.items())
 
 
-def read(text: str) -> dict[str, Any]:
-    """Settings written as ``frame_skip=2,noop_max=1``: truth values as true and false, a pair as 2-5."""
-    found: dict[str, Any] = {}
+def parse_settings(text: str) -> dict[str, Any]:
+    """Parse settings such as ``frame_skip=2,noop_max=1``; booleans are true and false, a pair is 2-5."""
+    parsed: dict[str, Any] = {}
     for part in text.split(","):
         name, equals, value = part.partition("=")
         if not equals:
-            raise InputError(
-                f"'{part}' is no setting of an Atari world: write name=value, several of them with commas between"
-            )
-        if name.strip() in found:
+            raise InputError(f"'{part}' is no setting of an Atari world: write name=value, separated by commas")
+        if name.strip() in parsed:
             raise InputError(f"the setting '{name.strip()}' of an Atari world is given twice")
-        found[name.strip()] = _value(value.strip())
-    return found
+        parsed[name.strip()] = _value(value.strip())
+    return parsed
 
 
 def _text(value: Any) -> str:

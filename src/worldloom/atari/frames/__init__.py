@@ -1,1 +1,4 @@
-"""What is shown of a frame: television standards, palettes, resizing and the observation kernel. May import native and games."""
+"""From frames to observations: television standards, palettes, resizing and the observation kernel.
+
+May import native and games.
+"""

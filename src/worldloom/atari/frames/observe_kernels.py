@@ -1,4 +1,4 @@
-"""The kernel that shows pictures to agents; its C++ source is put together from two headers and the constants of a form."""
+"""The observation kernel; its C++ source is assembled from headers and the constants of a specification."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ from functools import cache
 import warp as wp
 
 from worldloom.atari import native
+from worldloom.atari.native import WIDTH
 from worldloom.core.kernels.launch_kernels import picked
 
-WIDTH = 160
-"""Columns of a picture that the console makes."""
 LANES = 256
-"""About how many threads work on a console together on a GPU."""
+"""Approximate number of threads per console on a GPU."""
 THREADS = 1536
-"""Threads that a multiprocessor of a GPU is to have at once."""
+"""Resident threads per multiprocessor to aim for."""
 
 VECTOR, WINDOWS = 16, (32, 64)
-"""Pixels that a CPU works on at once, and how many columns they may be made of."""
+"""Pixels per vector on a CPU, and the numbers of source columns that a vector may span."""
 
 _ACROSS = """
 struct Across {
@@ -40,18 +39,18 @@ _ONE_BY_ONE = """
 
 @dataclass(frozen=True)
 class ObserveKernelSpec:
-    """What the source of the kernel depends on.
+    """Constants of the kernel's source.
 
     Attributes:
-        rows: Lines of the tallest picture.
-        out_height, out_width: Pixels of what is shown.
-        across, down: How many columns and lines of a picture a pixel is made of.
-        stack, channels: Pictures in a stack, and planes of a picture.
-        interleaved: Whether the planes of a picture lie side by side for each pixel.
-        zeros: Whether a stack begins with zeros.
-        has_linear: Whether pictures are interpolated.
-        narrow: Whether all sums of weighted pixels fit into 16 bits.
-        columns: For each pixel its first column, and the weights of this and the ones after it; empty where no picture takes means.
+        rows: Scanlines of the tallest picture.
+        out_height, out_width: Size of an observed picture.
+        across, down: Taps of the filters of columns and lines.
+        stack, channels: Pictures of a stack, and channels of a picture.
+        interleaved: Whether the channels are the last dimension.
+        zeros: Whether a new stack starts with zeros.
+        has_linear: Whether any picture is interpolated.
+        narrow: Whether all weighted sums fit into 16 bits.
+        columns: First column and weights of each pixel; empty if no picture is averaged.
     """
 
     rows: int
@@ -69,7 +68,7 @@ class ObserveKernelSpec:
 
     @property
     def lanes(self) -> int:
-        """Threads of a block on a GPU: whole warps for one column each, as far as they go."""
+        """Threads of a block on a GPU: whole warps, about one column per thread."""
         if self.out_width > 2 * LANES:
             return LANES
         return -(-self.out_width * max(1, round(LANES / self.out_width)) // 32) * 32
@@ -117,7 +116,7 @@ class ObserveKernelSpec:
         return f"enum : int {{ {named} }};\n#if defined(__CUDA_ARCH__)\ntypedef {unit} Unit;\n#endif"
 
     def _across(self) -> str:
-        """C++ that adds up columns on a CPU, many at a time: which of them belong to a pixel is known, so they can be brought into order by shuffles."""
+        """C++ that sums columns on a CPU with vectors, ordered by shuffles: the columns of a pixel are constants."""
         blocks = [self.columns[n : n + VECTOR] for n in range(0, self.out_width, VECTOR)] if self.columns else []
         widest = max((block[-1][0] + self.across - block[0][0] for block in blocks), default=0)
         window = next((room for room in WINDOWS if 0 < widest <= room), 0)
@@ -139,7 +138,8 @@ class ObserveKernelSpec:
                 ", ".join(map(str, numbers))
                 for numbers in ([c[0] - base + tap for c in full], [c[1 + tap] for c in full])
             )
-            text += f"made += (Sums){{{weights}}} * __builtin_convertvector(__builtin_shufflevector(window, window, {places}), Sums);\n"
+            shuffled = f"__builtin_shufflevector(window, window, {places})"
+            text += f"made += (Sums){{{weights}}} * __builtin_convertvector({shuffled}, Sums);\n"
         return f"{text}__builtin_memcpy(sums + {place}, &made, sizeof made); }}\n"
 
 
@@ -160,7 +160,7 @@ def _observe_one(
 
 @cache
 def kernel(form: ObserveKernelSpec) -> wp.Kernel:
-    """The kernel for pictures of this form, made when it is first asked for."""
+    """The kernel of a specification, built on the first call."""
     observe_one = wp.func_native(form.source())(_observe_one)
 
     @wp.kernel(enable_backward=False, module="unique", launch_bounds=(form.lanes, THREADS // form.lanes))

@@ -1,7 +1,7 @@
-"""Colours of the Atari 2600's picture: what each colour number looks like on an NTSC, a PAL and a SECAM television, in colour and in grey.
+"""Palettes of the Atari 2600 for NTSC, PAL and SECAM, in colour and in grey.
 
-The chip's colours are even numbers: a hue in the high four bits, a brightness in the next three. The lowest bit is free; a set one stands here for colour
-that is lost: a PAL television shows a frame in grey when the frame before it had an odd number of lines.
+The TIA's colours are even numbers: four bits of hue, three of brightness. The lowest bit is unused by the chip. Here it
+marks lost colour: a PAL television shows a frame in grey if the frame before it had an odd number of scanlines.
 """
 
 from __future__ import annotations
@@ -54,37 +54,37 @@ _PAL = """
 _SECAM = """
     000000 2121FF F03C79 FF50FF 7FFF00 7FFFFF FFFF3F FFFFFF
 """
-"""A line for each hue, from dark to bright. SECAM has no hues: the brightness chooses one of eight colours."""
+"""One line per hue, from dark to bright. SECAM has no hues: the brightness selects one of eight colours."""
 
 _BY_FORMAT = {Format.NTSC: _NTSC, Format.PAL: _PAL, Format.SECAM: _SECAM * 16}
 
 
 @functools.cache
 def colours(television: Format) -> Colours:
-    """Red, green and blue of each colour number, shape (256, 3), read-only. Odd numbers are the grey of the colour before."""
+    """RGB values of each colour number, shape (256, 3), read-only. Odd numbers are the grey of the preceding colour."""
     rows = [list(bytes.fromhex(colour)) for colour in _BY_FORMAT[television].split()]
-    shown = np.array(rows, dtype=np.uint8)
-    return _fixed(np.stack([shown, np.repeat(_brightness(shown)[:, None], 3, axis=1)], axis=1).reshape(256, 3))
+    even = np.array(rows, dtype=np.uint8)
+    return _read_only(np.stack([even, np.repeat(_brightness(even)[:, None], 3, axis=1)], axis=1).reshape(256, 3))
 
 
 @functools.cache
 def greys(television: Format) -> Colours:
-    """The grey of each colour number as ALE has it, shape (256,), read-only.
+    """Grey value of each colour number as in ALE, shape (256,), read-only.
 
-    Even numbers give their brightness. At odd ones ALE's table, which few programs ever look up, has the blue of the next colour.
+    Even numbers give their brightness. At odd numbers ALE's table holds the blue of the next colour.
     """
-    shown = colours(television)
-    grey = _brightness(shown)
-    grey[1::2] = np.append(shown[2::2, 2], 0)
-    return _fixed(grey)
+    rgb = colours(television)
+    grey = _brightness(rgb)
+    grey[1::2] = np.append(rgb[2::2, 2], 0)
+    return _read_only(grey)
 
 
-def _brightness(shown: Colours) -> Colours:
-    """The brightness of colours of shape (n, 3), rounded: 29.89 % red, 58.7 % green and 11.4 % blue."""
-    weighted: np.ndarray[Any, np.dtype[np.int64]] = shown.astype(np.int64) @ np.array([2989, 5870, 1140])
+def _brightness(rgb: Colours) -> Colours:
+    """Luma of colours of shape (n, 3), rounded: 29.89 % red, 58.7 % green and 11.4 % blue."""
+    weighted: np.ndarray[Any, np.dtype[np.int64]] = rgb.astype(np.int64) @ np.array([2989, 5870, 1140])
     return ((weighted + 5000) // 10000).astype(np.uint8)
 
 
-def _fixed(table: Colours) -> Colours:
+def _read_only(table: Colours) -> Colours:
     table.flags.writeable = False
     return table

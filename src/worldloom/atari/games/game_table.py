@@ -1,4 +1,4 @@
-"""The games of the Atari 2600 that have rules: what identifies each, its actions, modes and difficulties, and how an episode starts."""
+"""The table of known games: ids, ROM digests, actions, modes, difficulties and start of an episode."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from worldloom.core.base.errors import InputError
 
 TABLE = Path(__file__).parent / "tables" / "games.txt"
-RESET = 40  # a starting action that presses the console's RESET switch, not the stick
+RESET = 40  # a start action that presses the console's RESET switch
 ALL_ACTIONS = tuple(range(18))
 
 
@@ -17,25 +17,27 @@ class Game:
     """One game.
 
     Attributes:
-        name: The name of its ROM, such as ``ms_pacman``.
-        id: The name of its environment without the version, such as ``MsPacman``.
-        md5: Of the ROM, 32 hexadecimal digits.
-        cartridge: The kind of cartridge, such as ``F8``.
-        lives: At the start of an episode, as the rules count them.
-        actions: The minimal actions, by their numbers.
-        legal: All actions that the game takes; others count as no action.
-        modes: The numbers of its modes; the first is the one at the start.
-        difficulties: The numbers of its difficulties: bit 0 is the left switch at A, bit 1 the right one; the first is the one at the start.
-        start: The actions of the first frames of an episode, one frame each, after the console was reset; ``RESET`` presses that switch.
+        name: Name of its ROM, such as ``ms_pacman``.
+        id: Name of its environment without the version, such as ``MsPacman``.
+        md5: MD5 of the ROM, 32 hexadecimal digits.
+        cartridge: Cartridge kind, such as ``F8``.
+        lives: Lives at the start of an episode, as the reward rule counts them.
+        actions: The minimal action set.
+        legal: All actions that the game accepts; others are no-ops.
+        modes: Numbers of its modes; the first one is the default.
+        difficulties: Numbers of its difficulties: bit 0 is the left switch at A, bit 1 the right one. The first one is
+            the default.
+        start: Actions of the first frames of an episode after the console's reset; ``RESET`` presses that switch.
         television: ``NTSC`` or ``PAL``.
-        top: The first line that is shown.
-        height: The number of lines that are shown.
-        paddles: Whether the game is played with paddles.
-        swapped_paddles: Whether the paddles of a port are exchanged.
-        swapped_ports: Whether the ports are exchanged: the first player holds the right stick.
-        blanks: Whether a move at the start of a line blanks its first eight pixels.
-        paddle_limit: The largest resistance of a paddle.
-        memory: Cells of the RAM, 0 to 127, that the game does not clear, and what ALE's console holds in them when its first episode begins.
+        top: First visible scanline.
+        height: Number of visible scanlines.
+        paddles: Whether the game uses paddles.
+        swapped_paddles: Whether the paddles of a port are swapped.
+        swapped_ports: Whether the ports are swapped: the first player uses the right joystick.
+        blanks: Whether HMOVE blanks the first eight pixels of a scanline.
+        paddle_limit: Maximum resistance of a paddle.
+        memory: Cells of the RAM, 0 to 127, that the game does not clear, and their values at the start of ALE's first
+            episode.
     """
 
     name: str
@@ -60,29 +62,29 @@ class Game:
 
     @property
     def number(self) -> int:
-        """Its place among the games by name, which the compiled rules go by."""
+        """Its index among the games by name, which the compiled rules use."""
         return NUMBERS[self.name]
 
 
 def read_table(path: Path) -> list[list[str]]:
-    """The rows of a table of text, whose first line names the columns."""
+    """The rows of a text table, whose first line names the columns."""
     lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
     return [[cell.strip() for cell in line.split("|")] for line in lines[1:]]
 
 
 def read_numbers(text: str) -> tuple[int, ...]:
-    """``0-2,5`` is 0, 1, 2, 5; ``0*3,1`` is 0, 0, 0, 1; ``0-2+100*0-5`` is 0, 1, 2, 100, 101, 102, ... 502; ``-`` is none."""
+    """Parse ``0-2,5`` as 0, 1, 2, 5; ``0*3,1`` as 0, 0, 0, 1; ``0-2+100*0-1`` as 0-2, 100-102; ``-`` as none."""
     if text == "-":
         return ()
     ones, _, hundreds = text.partition("+100*")
     if hundreds:
         return tuple(100 * hundred + one for hundred in read_numbers(hundreds) for one in read_numbers(ones))
-    found: list[int] = []
+    numbers: list[int] = []
     for part in text.split(","):
         span, _, times = part.partition("*")
         ends = [int(end) for end in span.split("-")]
-        found += [*range(ends[0], ends[-1] + 1)] * int(times or 1)
-    return tuple(found)
+        numbers += [*range(ends[0], ends[-1] + 1)] * int(times or 1)
+    return tuple(numbers)
 
 
 def _read() -> tuple[Game, ...]:
@@ -125,16 +127,16 @@ _MD5S = {game.md5: game for game in GAMES}
 
 
 ALE, VERSION = "ALE/", "-v5"
-"""How Gymnasium's ids of games begin, and how all end."""
+"""Prefix of Gymnasium's ids, and suffix of all ids."""
 
 
 def base_name(name: str) -> str:
-    """The name of a game without what ids have around it: ``MsPacman`` of ``ALE/MsPacman-v5``."""
+    """The name of a game without prefix and version: ``MsPacman`` of ``ALE/MsPacman-v5``."""
     return name.removeprefix(ALE).removesuffix(VERSION)
 
 
 def find_game(name: str) -> Game:
-    """The game of that name or id: ``ms_pacman``, ``MsPacman``, ``MsPacman-v5`` or ``ALE/MsPacman-v5``."""
+    """The game with a name or id: ``ms_pacman``, ``MsPacman``, ``MsPacman-v5`` or ``ALE/MsPacman-v5``."""
     key = base_name(name)
     if key in NUMBERS:
         return GAMES[NUMBERS[key]]
@@ -144,5 +146,5 @@ def find_game(name: str) -> Game:
 
 
 def game_of_rom(md5: str) -> Game | None:
-    """The game with that ROM, or None for a ROM that is not in the table."""
+    """The game with that ROM, or None for an unknown ROM."""
     return _MD5S.get(md5)

@@ -1,4 +1,4 @@
-"""Games of two players or four: which variant of a game, how the console comes to it, and who judges."""
+"""Multiplayer variants of games: number of players, mode selection and reward rule."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from worldloom.core.base.errors import InputError
 
 TABLE = Path(__file__).parent / "tables" / "multiplayer.txt"
 MULTIPLAYER_ONLY = ("combat", "joust", "maze_craze", "warlords")
-"""Games that nobody plays alone."""
+"""Games without a single-player mode."""
 
 
 @dataclass(frozen=True)
 class MultiplayerVariant:
-    """A game for several.
+    """A multiplayer variant of a game.
 
     Attributes:
-        name: As PettingZoo names it.
-        game: Whose ROM it is.
+        name: PettingZoo's name.
+        game: The game with its ROM.
         players: 2 or 4.
-        presses: Of SELECT, after the console's RESET; None where the game has a menu.
-        held: Frames that each press lasts.
-        rule: The name of the rule that judges it.
+        presses: Presses of SELECT after the console's RESET; None for a game with a menu.
+        held: Frames of each press.
+        rule: Name of its reward rule.
     """
 
     name: str
@@ -35,14 +35,14 @@ class MultiplayerVariant:
 
     @property
     def id(self) -> str:
-        """The name of its environment without the version: that of its game, or one of its own such as ``CombatPlane``."""
+        """Name of its environment without the version: that of its game, or a separate one such as ``CombatPlane``."""
         return (
             self.game.id if self.name == self.game.name else "".join(word.capitalize() for word in self.name.split("_"))
         )
 
     @property
     def implied(self) -> bool:
-        """Whether its id alone says how many play: nobody plays alone what has that id."""
+        """Whether its id implies the number of players."""
         return self.name != self.game.name or self.game.name in MULTIPLAYER_ONLY
 
 
@@ -62,15 +62,15 @@ _IDS = {variant.id.lower(): variant for variant in MULTIPLAYER_VARIANTS.values()
 
 
 def variant_of(name: str) -> MultiplayerVariant | None:
-    """The duel of that name or id: ``combat_plane``, ``CombatPlane`` or ``CombatPlane-v5``; None where there is none."""
+    """The variant with a name or id: ``combat_plane``, ``CombatPlane`` or ``CombatPlane-v5``; or None."""
     return MULTIPLAYER_VARIANTS.get(name) or _IDS.get(base_name(name).lower())
 
 
 def find_variant(name: str) -> MultiplayerVariant:
-    """The duel of that name or id, or the first one of the game with that name or id."""
-    known = variant_of(name)
-    if known is not None:
-        return known
+    """The variant with a name or id, or the first variant of the game with that name or id."""
+    named = variant_of(name)
+    if named is not None:
+        return named
     game = find_game(name)
     for variant in sorted(MULTIPLAYER_VARIANTS.values(), key=lambda variant: variant.name != game.name):
         if variant.game is game:

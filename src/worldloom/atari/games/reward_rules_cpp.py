@@ -1,4 +1,4 @@
-"""The rules of all games as one C++ text: a switch over the game's number, compiled into the console."""
+"""The reward rules of all games as C++ text: a switch over the game's number, compiled into the console."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _OPERATORS: dict[type[ast.AST], str] = {
     ast.Add: "+",
     ast.Sub: "-",
     ast.Mult: "*",
-    ast.FloorDiv: "/",  # of numbers that are not negative
+    ast.FloorDiv: "/",  # for non-negative numbers
     ast.Mod: "%",
     ast.BitAnd: "&",
     ast.BitOr: "|",
@@ -34,7 +34,7 @@ _OPERATORS: dict[type[ast.AST], str] = {
 }
 _FIELDS = {
     **{f"note{cell}": f"note[{cell}]" for cell in range(4)},
-    **{name: f"others[{place}]" for place, name in enumerate(OTHERS)},
+    **{name: f"others[{index}]" for index, name in enumerate(OTHERS)},
 }
 _HELPERS = """
 CUDA_CALLABLE s32 bcd(u32 a) { return (s32)((a >> 4) * 10 + (a & 15)); }
@@ -50,7 +50,7 @@ CUDA_CALLABLE s32 greater(s32 a, s32 b) { return a > b ? a : b; }
 LIVES: dict[str, int] = {game.name: game.lives for game in GAMES} | {
     variant.rule: variant.game.lives for variant in MULTIPLAYER_VARIANTS.values()
 }
-"""The lives at the start by the names of the rules, in the order of their numbers: games by name, and then what only duels have."""
+"""Initial lives by name of the rule, in the order of rule numbers: games by name, then multiplayer rules."""
 _SHARED = frozenset(variant.rule for variant in MULTIPLAYER_VARIANTS.values())
 _CALLS = {
     "bcd": "bcd",
@@ -64,20 +64,20 @@ _CALLS = {
 
 
 def number_of(rule: str) -> int:
-    """The number of a rule in the compiled switch; for a game that is its place among the games."""
+    """The number of a rule in the compiled switch; for a game its index among the games."""
     return list(LIVES).index(rule)
 
 
 def rules_source() -> str:
-    """Member functions ``score_frame(game)`` and ``begin_rules(game)`` of the console; fields as in ``native/state.h``."""
-    begin, judge = [], []
+    """Member functions ``score_frame(game)`` and ``begin_rules(game)`` of the struct of ``native/machine/state.h``."""
+    begin, score = [], []
     for number, (name, lives) in enumerate(LIVES.items()):
         rule = rules()[name]
         first = "".join(_lines(rule, rule.begin, set()))
         begin.append(f"    case {number}: lives = {lives}; {first.strip()} break;  // {name}\n")
         fixed = "" if rule.sets("lives") else f"        lives = {lives};\n"
         body = fixed + "".join(_lines(rule, rule.body, set()))
-        judge.append(f"    case {number}: {{  // {name}\n{body}        break;\n    }}\n")
+        score.append(f"    case {number}: {{  // {name}\n{body}        break;\n    }}\n")
     return f"""{_HELPERS}
 NOINLINE CUDA_CALLABLE void begin_rules(u32 game) {{
     score = 0; reward = 0; lives = 0; over = 0;
@@ -90,36 +90,38 @@ NOINLINE CUDA_CALLABLE void begin_rules(u32 game) {{
 NOINLINE CUDA_CALLABLE void score_frame(u32 game) {{
     const s32 score_before = score;
     switch (game) {{
-{"".join(judge)}    default: break;
+{"".join(score)}    default: break;
     }}
 }}
 """
 
 
-def _lines(rule: Rule, statements: tuple[ast.stmt, ...] | list[ast.stmt], known: set[str], depth: int = 2) -> list[str]:
-    """The C++ lines of ``statements``; ``known`` are the names already declared around them."""
-    lines, pad, known = [], "    " * depth, set(known)
+def _lines(
+    rule: Rule, statements: tuple[ast.stmt, ...] | list[ast.stmt], declared: set[str], depth: int = 2
+) -> list[str]:
+    """The C++ lines of ``statements``; ``declared`` are the names declared in enclosing blocks."""
+    lines, pad, declared = [], "    " * depth, set(declared)
     for line in statements:
         if isinstance(line, ast.Assign) and isinstance(line.targets[0], ast.Name):
             name = line.targets[0].id
-            kind = "" if name in known or name in KEPT else "s32 "
-            known.add(name)
+            kind = "" if name in declared or name in KEPT else "s32 "
+            declared.add(name)
             cast = "(u8)" if name == "over" else ""
             lines.append(f"{pad}{kind}{_FIELDS.get(name, name)} = {cast}{_value(rule, line.value)};\n")
         elif isinstance(line, ast.If):
             lines += [
                 f"{pad}if ({_value(rule, line.test)}) {{\n",
-                *_lines(rule, line.body, known, depth + 1),
+                *_lines(rule, line.body, declared, depth + 1),
                 f"{pad}}}\n",
             ]
             if line.orelse:
-                lines += [f"{pad}else {{\n", *_lines(rule, line.orelse, known, depth + 1), f"{pad}}}\n"]
+                lines += [f"{pad}else {{\n", *_lines(rule, line.orelse, declared, depth + 1), f"{pad}}}\n"]
         elif isinstance(line, ast.For) and isinstance(line.target, ast.Name) and isinstance(line.iter, ast.Call):
             start, stop, *by = (_value(rule, bound) for bound in line.iter.args)
             name, step = line.target.id, by[0] if by else "1"
             lines += [
                 f"{pad}for (s32 {name} = {start}; {name} < {stop}; {name} += {step}) {{\n",
-                *_lines(rule, line.body, known | {name}, depth + 1),
+                *_lines(rule, line.body, declared | {name}, depth + 1),
                 f"{pad}}}\n",
             ]
         else:
@@ -134,7 +136,7 @@ def _lines(rule: Rule, statements: tuple[ast.stmt, ...] | list[ast.stmt], known:
 
 
 def _value(rule: Rule, node: ast.expr) -> str:
-    """The C++ of an expression, in brackets wherever it has parts."""
+    """The C++ of an expression, with parentheses around compound ones."""
     if isinstance(node, ast.Name):
         return _FIELDS.get(node.id, node.id)
     if isinstance(node, ast.Constant) and isinstance(node.value, int):
@@ -159,5 +161,6 @@ def _value(rule: Rule, node: ast.expr) -> str:
 
 def _unknown(rule: Rule, node: ast.AST) -> InputError:
     return InputError(
-        f"the rule of '{rule.name}' says '{ast.unparse(node)}', which rules cannot say; write it as the others in rules.txt"
+        f"the rule of '{rule.name}' contains '{ast.unparse(node)}', which rules do not support; "
+        "write it as the others in rules.txt"
     )

@@ -1,7 +1,8 @@
-"""What each instruction of the 6507 does, as two words of flags: the table by which a GPU runs all of them with the same few lines.
+"""The opcode table: each instruction of the 6507 as two words of flags, so that a GPU runs all with the same code.
 
-A processor reads a byte, adds or combines it with a register, and puts the result somewhere. Each documented opcode but for the jumps, the stack and four
-flags is a choice among these, so that consoles which are at different instructions still run the same code. ``native/m6507_cuda.h`` takes the choices.
+An instruction reads a byte, combines it with a register, and stores the result. Each documented opcode except for
+jumps, stack operations and four flag operations is a choice among these, so consoles at different instructions run the
+same code: ``native/m6507/m6507_cuda.h``.
 """
 
 from __future__ import annotations
@@ -9,25 +10,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 NOTHING, INTO_A, INTO_X, INTO_Y, INTO_S = 0x3210, 0x3214, 0x3240, 0x3410, 0x4210
-"""Where a result goes, as ``pick`` puts it among A, X, Y and S, which lie in one word."""
+"""Destination of a result, as a selector of ``pick`` for the word that holds A, X, Y and S."""
 A, X, Y, S, BYTE, ZERO = range(6)
-"""What is on the left of an operation: a register, the byte that was read, or 0; in four bits, as ``pick`` finds it."""
+"""Left operand: a register, the byte that was read, or 0; a selector of ``pick`` in four bits."""
 NO_MORE = 0x444
-"""Above the register that indexes, so that ``pick`` finds it and nothing else."""
+"""High digits of the selector of the index register, so that ``pick`` extracts only that register."""
 
 FLAGS = (
-    "PAGE_ZERO", "POINTS", "CROSSES", "READS", "WRITES",  # how memory is addressed: CROSSES takes a cycle more on another page
-    "ADDS", "INVERTS", "CARRIES", "ONE_MORE", "ANDS", "XORS", "HALVES",  # what is on the right, and what is done with it
+    "PAGE_ZERO", "POINTS", "CROSSES", "READS", "WRITES",  # addressing; CROSSES adds a cycle at a page crossing
+    "ADDS", "INVERTS", "CARRIES", "ONE_MORE", "ANDS", "XORS", "HALVES",  # right operand and operation
     "SETS_NZ", "SETS_C", "SETS_V", "TESTS", "BRANCHES", "SPECIAL", "DECIMAL",
 )  # fmt: skip
-"""The flags of the second word from bit 5 on; below them are the cycles (3 bits) and the bytes (2 bits), above them where its byte comes from and what is
-on the left (4 bits each)."""
-BIT = {name: 1 << (5 + place) for place, name in enumerate(FLAGS)}
+"""Flags of the second word, from bit 5 on. Below them: cycles (3 bits) and bytes (2 bits). Above them: source of the
+byte and left operand (4 bits each)."""
+BIT = {name: 1 << (5 + index) for index, name in enumerate(FLAGS)}
 FROM_WORD, FROM_A = 5, 0
-"""Without memory the byte is the one behind the opcode, or A."""
+"""Without memory access the byte is the one after the opcode, or A."""
 
 MODES = {
-    # name: bytes, cycles to read, to write, to change, register that indexes, flags
+    # name: bytes, cycles to read, to write, to modify, index register, flags
     "#": (2, 2, 0, 0, ZERO, ""),
     "z": (2, 3, 3, 5, ZERO, "PAGE_ZERO"),
     "zx": (2, 4, 4, 6, X, "PAGE_ZERO"),
@@ -40,7 +41,7 @@ MODES = {
 }
 
 OPERATIONS = {
-    # name: what is on its left, where the result goes, flags, then the opcodes
+    # name: left operand, destination, flags, opcodes
     "LDA": (ZERO, INTO_A, "ADDS SETS_NZ", "A9# A5z B5zx ADa BDax B9ay A1(x B1)y"),
     "LDX": (ZERO, INTO_X, "ADDS SETS_NZ", "A2# A6z B6zy AEa BEay"),
     "LDY": (ZERO, INTO_Y, "ADDS SETS_NZ", "A0# A4z B4zx ACa BCax"),
@@ -65,10 +66,12 @@ OPERATIONS = {
 }
 
 IMPLIED = {
-    # opcode: what is on its left, where the result goes, flags; one byte, two cycles
-    0xAA: (A, INTO_X, "SETS_NZ"), 0xA8: (A, INTO_Y, "SETS_NZ"), 0x8A: (X, INTO_A, "SETS_NZ"), 0x98: (Y, INTO_A, "SETS_NZ"),
+    # opcode: left operand, destination, flags; one byte, two cycles
+    0xAA: (A, INTO_X, "SETS_NZ"), 0xA8: (A, INTO_Y, "SETS_NZ"),
+    0x8A: (X, INTO_A, "SETS_NZ"), 0x98: (Y, INTO_A, "SETS_NZ"),
     0xBA: (S, INTO_X, "SETS_NZ"), 0x9A: (X, INTO_S, ""),
-    0xE8: (X, INTO_X, "ONE_MORE SETS_NZ"), 0xC8: (Y, INTO_Y, "ONE_MORE SETS_NZ"), 0xCA: (X, INTO_X, "INVERTS SETS_NZ"), 0x88: (Y, INTO_Y, "INVERTS SETS_NZ"),
+    0xE8: (X, INTO_X, "ONE_MORE SETS_NZ"), 0xC8: (Y, INTO_Y, "ONE_MORE SETS_NZ"),
+    0xCA: (X, INTO_X, "INVERTS SETS_NZ"), 0x88: (Y, INTO_Y, "INVERTS SETS_NZ"),
     0x0A: (A, INTO_A, "ADDS SETS_NZ SETS_C"), 0x2A: (A, INTO_A, "ADDS CARRIES SETS_NZ SETS_C"),
     0x4A: (ZERO, INTO_A, "HALVES SETS_NZ SETS_C"), 0x6A: (ZERO, INTO_A, "HALVES CARRIES SETS_NZ SETS_C"),
     0x18: (ZERO, NOTHING, "SETS_C"), 0x38: (ZERO, NOTHING, "INVERTS ONE_MORE SETS_C"), 0xB8: (ZERO, NOTHING, "SETS_V"),
@@ -77,7 +80,7 @@ IMPLIED = {
 
 BRANCHES = (0x10, 0x30, 0x50, 0x70, 0x90, 0xB0, 0xD0, 0xF0)
 SPECIAL = {
-    # opcode: bytes, cycles; those that the table does not name are special, too, and count their own
+    # opcode: bytes, cycles; opcodes missing in all tables are special too, and count their own
     0x20: (3, 6), 0x60: (1, 6), 0x4C: (3, 3), 0x48: (1, 3), 0x08: (1, 3), 0x68: (1, 4), 0x28: (1, 4),
     0x58: (1, 2), 0x78: (1, 2), 0xD8: (1, 2), 0xF8: (1, 2),
 }  # fmt: skip

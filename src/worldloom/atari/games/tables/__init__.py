@@ -1,1 +1,1 @@
-"""Facts about the games as text, for people and for ``games`` and ``rules`` to read."""
+"""Text tables of games, modes, multiplayer variants and reward rules. Data only."""

@@ -1,4 +1,4 @@
-// Cartridges: banks, hotspots and RAM. `slices` is what the fast paths of the CPU see of them.
+// Cartridges: banks, hotspots and RAM. The CPU's fast path reads the mapping in `slices`.
 
 // The four slices of the 4 KiB bank that starts at KiB `first` of the image.
 CUDA_CALLABLE u32 whole_bank(u32 first) { return first * 0x01010101u + 0x03020100u; }
@@ -19,7 +19,7 @@ CUDA_CALLABLE void ua_access(u32 address) {
     if (spot == 0x240) slices = whole_bank(4);
 }
 
-// FE shows its first half at $F000 and its second at $D000; told whenever the program jumps.
+// FE maps its first half at $F000 and its second at $D000; called at every jump of the program.
 NOINLINE CUDA_CALLABLE void fe_jump(u32 address) { slices = whole_bank(address & 0x2000 ? 0 : 4); }
 
 CUDA_CALLABLE void start_cartridge() {
@@ -40,7 +40,7 @@ CUDA_CALLABLE void start_cartridge() {
     }
 }
 
-// Where hotspots switch banks of 4 KiB: the first of them and how many there are.
+// Hotspots that switch banks of 4 KiB: the first one and their number.
 CUDA_CALLABLE void switch_bank(u32 offset) {
     u32 first = 0, count = 0;
     switch (kind) {
@@ -61,7 +61,7 @@ CUDA_CALLABLE void switch_e0(u32 offset) {
     if (offset - 0xFE0 < 24) map_slice((offset - 0xFE0) >> 3, offset & 7);
 }
 
-// The eighth hotspot shows RAM in the place of a bank; the slice behind the image stands for it.
+// The eighth hotspot maps RAM instead of a bank; it is represented by the slice behind the image.
 CUDA_CALLABLE void switch_e7(u32 offset) {
     u32 spot = offset - 0xFE0;
     if (spot < 7) slices = (slices & 0xFFFF0000u) | 2 * spot | (2 * spot + 1) << 8;
@@ -80,7 +80,7 @@ CUDA_CALLABLE void touch_hotspot(u32 offset) {
 
 enum : u32 { NOT_RAM = 0, READS_RAM = 1, WRITES_RAM = 2 };
 
-// The cartridge's RAM at an offset into its 4 KiB: which port it is, and the byte.
+// The cartridge's RAM at an offset into its 4 KiB: read or write port, and the byte.
 CUDA_CALLABLE u32 ram_port(u32 offset, u32* byte) {
     *byte = 0;
     switch (kind) {

@@ -1,14 +1,14 @@
-// The DPC of Pitfall II: eight data fetchers over 2 KiB of graphics, three of which can play notes, and a random number.
-// Its registers lie in the cartridge's memory.
+// The DPC of Pitfall II: eight data fetchers over 2 KiB of graphics, three of which can play notes, and a random number
+// generator. Its registers lie in the cartridge's memory.
 enum : u32 {
     DPC_TOP = 0,        // 8 bytes
     DPC_BOTTOM = 8,     // 8 bytes
     DPC_FLAG = 16,      // 8 bytes, 0 or 255
-    DPC_LOW = 24,       // 8 bytes: the counters, which address the graphics from their end
-    DPC_HIGH = 32,      // 8 bytes: 3 bits of counter; 16: this fetcher plays notes
+    DPC_LOW = 24,       // 8 bytes: low bytes of the counters, which address the graphics backwards
+    DPC_HIGH = 32,      // 8 bytes: 3 high bits of the counters; 16: the fetcher plays notes
     DPC_RANDOM = 40,    // 1 byte
-    DPC_PARTS = 44,     // 4 bytes: parts of a tick of the oscillator
-    DPC_SEEN = 48       // 4 bytes: cycles up to which the oscillator has run
+    DPC_PARTS = 44,     // 4 bytes: fraction of an oscillator tick
+    DPC_SEEN = 48       // 4 bytes: cycle up to which the oscillator has run
 };
 
 // The oscillator ticks 15,700 times a second, the CPU 1,193,192 times.
@@ -38,7 +38,7 @@ CUDA_CALLABLE void dpc_flag(u32 fetcher) {
         cart_ram[DPC_FLAG + fetcher] = 0;
 }
 
-// Runs the oscillator up to now: a note counts down from its top and begins again; it sounds while it is above its bottom.
+// Runs the oscillator up to now. A note counts down from its top and restarts; it is on while it is above its bottom.
 CUDA_CALLABLE void dpc_music(s32 at) {
     unsigned long long parts = (unsigned long long)((u32)at - (u32)dpc_number(DPC_SEEN)) * DPC_RATE + (u32)dpc_number(DPC_PARTS);
     u32 ticks = (u32)(parts / CPU_RATE);
@@ -53,13 +53,13 @@ CUDA_CALLABLE void dpc_music(s32 at) {
     }
 }
 
-// Every write to the cartridge and every read that is not of plain ROM draws the next number. ROM is plain from $80 to $FBF.
+// Every write to the cartridge, and every read outside of plain ROM ($80 to $FBF), draws the next random number.
 CUDA_CALLABLE void dpc_shuffle() {
     u32 old = cart_ram[DPC_RANDOM];
     cart_ram[DPC_RANDOM] = (u8)(old << 1 | (~(old >> 7 ^ old >> 5 ^ old >> 4 ^ old >> 3) & 1));
 }
 
-// Registers 0 to $3F: the fetcher is in the low three bits, what to make of its byte in the next three.
+// Registers 0 to $3F: the low three bits are the fetcher, the next three the function.
 CUDA_CALLABLE u32 dpc_peek(u32 offset, s32 at) {
     u32 fetcher = offset & 7;
     if (offset >= 0x40) return rom_at(offset);
@@ -84,7 +84,7 @@ CUDA_CALLABLE u32 dpc_peek(u32 offset, s32 at) {
         case 1: return byte;
         case 2: return byte & flag;
         case 7: return flag;
-        default: return 0;  // swapped, mirrored and shifted bytes, which no game reads
+        default: return 0;  // swapped, mirrored and shifted bytes: unused by games
     }
 }
 

@@ -1,5 +1,5 @@
-// The body of the native function that shows the pictures of console k begins here. It goes on in observe_cpu.h, or in
-// observe_cuda.h, where it is thread `lane` of a block that works on one console.
+// Start of the native function that writes the observation of console k. It continues in observe_cpu.h, or in
+// observe_cuda.h as thread `lane` of a block that works on one console.
 
 enum : s32 { SHOW_SAME, SHOW_FIRST, SHOW_SECOND, SHOW_BRIGHTER, SHOW_NOTHING_NEW };
 enum : s32 { CELLS = OUT_HEIGHT * OUT_WIDTH, PLANE = CELLS * CHANNELS, OLDER = PLANE * (STACK - 1) };

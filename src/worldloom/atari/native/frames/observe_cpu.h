@@ -1,6 +1,6 @@
-// The brightness of colours, a row of a picture at once.
+// Palette lookup of a row of a picture.
 struct Palette {
-#if defined(__AVX512VBMI__)  // looks up 64 at once
+#if defined(__AVX512VBMI__)  // 64 lookups at once
     typedef u8 Lanes __attribute__((vector_size(64)));
     typedef char Places __attribute__((vector_size(64)));
     Lanes quarter[4];
@@ -45,14 +45,14 @@ struct Palette {
 #endif
 };
 
-// Rows of a picture repeat, and frames do: whatever was worked out already is not worked out again.
+// Rows of a picture repeat, and so do frames: equal rows are computed once.
 struct Downsampler {
     enum : s32 { PADDED = (OUT_WIDTH + 15) / 16 * 16 };
     const u8 *first, *second;
     s32 rows;
     u8 brightness[ROWS * WIDTH];
-    u16 alike[ROWS];  // the first of the rows above that are all the same as this one
-    bool differ[ROWS];  // whether the frames show the row in different ways
+    u16 alike[ROWS];  // first of the rows above that equal this one
+    bool differ[ROWS];  // whether the row differs between the two frames
 
     bool same(const u8* a, const u8* b) const {
         typedef u64 Words __attribute__((vector_size(32)));
@@ -86,7 +86,8 @@ struct Downsampler {
 
     u16 high(u16 a, u16 b) const { return (u32)a * b >> 16; }
 
-    // One line of the target; false where a mean was in doubt, so that the next line may differ though all of its sources are the same.
+    // One target line; false if a mean was ambiguous, so that the next line may differ although its sources are the
+    // same.
     bool shrink(const Resize& resize, s32 y, u8* made) const {
         const s32* lines = resize.line(y);
         const u8* at = brightness + lines[0] * WIDTH;
@@ -99,7 +100,7 @@ struct Downsampler {
         Across::Number sums[PADDED] = {};
         Across().add(resize.columns(), down, sums);
 
-        // As Resize::mean, but with quotients that may be too small or, of real numbers, too large: where they are wrong, the mean is in doubt.
+        // As Resize::mean, but quotients may be too small or, in floating point, too large: the mean is ambiguous then.
         s32 unit = resize.unit, twice = 2 * unit, near = resize.near;
         bool any = false;
         if (NARROW) {

@@ -1,5 +1,5 @@
-// Threads of a block first move the older pictures and put both new ones through the palette into shared memory, and then each
-// works on one column of the target: what it has to know of its column stays in registers.
+// The threads of a block first shift the stack and write both new pictures through the palette into shared memory. Then
+// each works on one target column, whose constants stay in registers.
 
 enum : s32 { SHARERS = OUT_WIDTH < LANES ? OUT_WIDTH : LANES, GROUPS = LANES / SHARERS };
 
@@ -7,7 +7,7 @@ __shared__ __align__(16) u8 brightness[ROWS * WIDTH + 16];
 __shared__ u8 table[CHANNELS * 256];
 
 struct Block {
-    // Four colours of one word in the palette, or the brighter ones of two words.
+    // Palette lookup of the four colours of a word, or the maximum of two words.
     static CUDA_CALLABLE u32 seen(const u8* table, u32 a, u32 b, bool two) {
         u32 made[4];
         for (s32 n = 0; n < 4; n++) made[n] = table[__byte_perm(a, 0, 0x4440 + n)];
@@ -16,7 +16,8 @@ struct Block {
         return __byte_perm(__byte_perm(made[0], made[1], 0x0040), __byte_perm(made[2], made[3], 0x0040), 0x5410);
     }
 
-    // What the columns that a pixel is made of add up to in one line; `weights` are those of up to four columns, a byte each.
+    // Weighted sum of the source columns of a pixel in one line; `weights` are those of up to four columns, a byte
+    // each.
     static CUDA_CALLABLE u32 across(const Resize& resize, s32 row, s32 x, s32 first, u32 weights) {
         if (ACROSS <= 4) {
             const u32* words = (const u32*)(resize.source + row * WIDTH) + (first >> 2);
@@ -38,7 +39,7 @@ struct Block {
     }
 };
 
-// Nothing is computed before memory has answered, so all that is read later is asked for at once.
+// Prefetches all later reads at once: computation waits for memory.
 if (shown != SHOW_SAME) {
     for (s32 at = lane * 128; at < rows * WIDTH; at += LANES * 128) {
         asm volatile("prefetch.L2 [%0];" ::"l"(first + at));

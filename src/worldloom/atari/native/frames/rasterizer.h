@@ -1,15 +1,15 @@
-// Draws the picture of a frame from the log of its events: rasterizer_cpu.h or rasterizer_cuda.h.
+// Draws the picture of a frame from the log of its display events: rasterizer_cpu.h or rasterizer_cuda.h.
 //
-// A log holds: how many events, the clock it begins at, the clock it ends at, the display at its beginning (7 words), which of the two
-// pictures it belongs to, and the events: clock << 13 | kind << 8 | value. Events whose clocks are before that of another before them take effect
-// together with it.
+// A log holds the number of events, its first clock, its last clock, the display at its start (7 words), the index of
+// its picture, and the events: clock << 13 | kind << 8 | value. An event with an earlier clock than one before it takes
+// effect together with that one.
 
 Display view;
 u8* picture;
 s32 first_line;
 
-// What shows at 32 pixels of a line, a bit for each: of two objects at a pixel the one in front. The playfield may have the colours of the players, that of
-// player 0 in its left half; the other objects may lie over it.
+// The visible object of 32 pixels of a scanline, one bit each. The playfield may have the colours of the players, that
+// of player 0 in its left half; the other objects may lie in front of it.
 struct Layers {
     u32 field, left, player0, player1, ball;
 };

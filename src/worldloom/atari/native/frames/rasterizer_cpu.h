@@ -1,9 +1,9 @@
-// How a CPU draws: line by line, 32 pixels at once, one object over the other.
+// Drawing on a CPU: line by line, 32 pixels at once, from the back object to the front one.
 
 typedef u8 Pixels __attribute__((ext_vector_type(32)));
 typedef bool Bits __attribute__((ext_vector_type(32)));
 
-// These pixels get another look.
+// Replaces the selected pixels.
 void blend(Pixels& onto, u32 pixels, Pixels look) const {
     Bits chosen;
     __builtin_memcpy(&chosen, &pixels, sizeof chosen);
@@ -42,15 +42,15 @@ void segment(s32 line, s32 x0, s32 x1) {
     if (view.now[COMB] && x0 < 8) __builtin_memset(row + x0, 0, (x1 < 8 ? x1 : 8) - x0);
 }
 
-// A whole line that shows the same as the one above.
+// A whole line that equals the one above.
 void repeat(s32 line) {
     u8* row = row_of(line);
     __builtin_memcpy(row, row - WIDTH, WIDTH);
 }
 
-// Draw from one clock of the frame to another.
+// Draws from one clock of the frame to another.
 void draw(s32 from, s32 to, s32 top) {
-    s32 alike = -2;  // the last line that was drawn whole, as all after it will be
+    s32 alike = -2;  // last line that was drawn whole; later ones are equal to it
     s32 line = from / LINE, x = from - line * LINE - BLANK;
     if (x < 0) x = 0;
     while (line * LINE + BLANK + x < to) {
@@ -68,7 +68,7 @@ void draw(s32 from, s32 to, s32 top) {
     }
 }
 
-// Draw the lines from top up to, not including, bottom, all of them.
+// Draws the lines [top, bottom).
 void replay(const u32* log, s32 top, s32 bottom, s32 /* apart */ = 1) {
     const u32 count = log[0];
     s32 clock = log[1], end = log[2], stop = bottom * LINE;

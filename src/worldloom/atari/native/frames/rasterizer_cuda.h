@@ -1,21 +1,22 @@
-// How a GPU draws: the threads of a warp share the lines of a picture, each draws every 32nd. On its way from one of its lines to the next a thread takes the
-// events in between. So that all draw at the same time they meet before each piece of a line.
+// Drawing on a GPU: the threads of a warp share the lines of a picture, each draws every 32nd. Between two of its lines
+// a thread applies the events of the skipped lines. The threads synchronize before each segment of a line, so that all
+// draw at the same time.
 
-struct alignas(16) Pixels16 {  // pixels, one store
+struct alignas(16) Pixels16 {  // written by one store
     u32 cell[4];
 };
 
 const u32* events;
-u32 next, count;  // the next event, and how many there are
-s32 end;          // the clock that the picture goes to
-s32 line;         // that has been reached
+u32 next, count;  // next event, and number of events
+s32 end;          // last clock of the picture
+s32 line;         // current line
 
-enum : u32 { NO_EVENT = 0xFFFFFFFFu };  // after all others
+enum : u32 { NO_EVENT = 0xFFFFFFFFu };  // sorts after all others
 
 CUDA_CALLABLE s32 clock_of_next() const { return (s32)((next < count ? events[next] : NO_EVENT) >> 13); }
 
-// Take the events before a clock, and go on to a line. On its way a thread keeps the display in registers, w0 to w6, four kinds in each: what it puts into
-// memory costs more than all the rest. The masks of all objects are out of date afterwards.
+// Applies the events before a clock and advances to a line. The display is kept in registers, w0 to w6, four kinds in
+// each: stores to memory would cost more than everything else. Afterwards the masks of all objects are out of date.
 CUDA_CALLABLE void advance_to(s32 clock, s32 other) {
     u32* const now = (u32*)view.now;
     u32 w0 = now[0], w1 = now[1], w2 = now[2], w3 = now[3], w4 = now[4], w5 = now[5], w6 = now[6];
@@ -40,7 +41,7 @@ CUDA_CALLABLE void advance_to(s32 clock, s32 other) {
             w6 = (w6 & ~0xFFu) | (w1 >> 8 & 1);  // REFLECT, CTRLPF
         }
         const u32 word = more ? what >> 10 & 7 : 7, byte = what >> 8 & 3;
-        const u32 selector = 0x3210 + (4 - byte << 4 * byte);  // puts the value of the event into that byte
+        const u32 selector = 0x3210 + (4 - byte << 4 * byte);  // inserts the value of the event into that byte
         w0 = word == 0 ? __byte_perm(w0, what, selector) : w0;
         w1 = word == 1 ? __byte_perm(w1, what, selector) : w1;
         w2 = word == 2 ? __byte_perm(w2, what, selector) : w2;
@@ -61,7 +62,7 @@ CUDA_CALLABLE u32 four_bytes(u32 bits) const { return ((bits & 15) * 0x00204081u
 
 CUDA_CALLABLE u32 four_of(u32 kind) const { return view.now[kind] * 0x01010101u; }
 
-// The pixels from x0 up to, not including, x1 of a line.
+// The pixels [x0, x1) of a line.
 CUDA_CALLABLE void segment(s32 x0, s32 x1) {
     u8* row = row_of(line);
     const u32 shown = view.now[VBLANK] ? 0 : view.present, back = view.now[VBLANK] ? 0 : four_of(COLUBK);
@@ -98,7 +99,7 @@ CUDA_CALLABLE void segment(s32 x0, s32 x1) {
     }
 }
 
-// Draw one line out of each `apart`, from `first` on, as far as `bottom`.
+// Draws every `stride`-th line from `first` up to `bottom`.
 CUDA_CALLABLE void replay(const u32* log, s32 first, s32 bottom, s32 stride = 1) {
     const u32 warp = __activemask();
     begin(log);
@@ -108,7 +109,7 @@ CUDA_CALLABLE void replay(const u32* log, s32 first, s32 bottom, s32 stride = 1)
     end = log[2];
     line = (s32)log[1] / LINE;
     for (s32 mine = first; __any_sync(warp, mine < bottom && mine * LINE < end); mine += stride) {
-        const bool draws = mine < bottom && mine * LINE < end;  // or waits for the others: all threads come to every meeting
+        const bool draws = mine < bottom && mine * LINE < end;  // or only synchronizes with the others
         const s32 begun = mine * LINE, visible = begun + BLANK, over = begun + LINE < end ? begun + LINE : end;
         s32 clock = (s32)log[1] > begun ? (s32)log[1] : begun;
         if (draws) advance_to(begun, mine);
@@ -123,5 +124,5 @@ CUDA_CALLABLE void replay(const u32* log, s32 first, s32 bottom, s32 stride = 1)
     }
 }
 
-// The events behind the last line that was drawn.
+// Applies the events after the last drawn line.
 CUDA_CALLABLE void apply_remaining_events() { advance_to(end + 1, end / LINE); }

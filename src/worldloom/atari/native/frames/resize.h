@@ -1,8 +1,9 @@
-// One pixel of a picture that gets another size. worldloom/atari/resize.py makes the plan and says why there are two kinds of weights.
+// One pixel of a resized picture. worldloom/atari/frames/resize.py computes the plan and explains the two kinds of
+// weights.
 //
-// A plan holds HEAD numbers; for each of OUT_HEIGHT pixels the first line and the DOWN weights of it and those after it, in
-// LINE_STRIDE numbers; the first column of each of OUT_WIDTH pixels, then the first weight of each, and so on, ACROSS of them.
-// `shares` holds 1 / unit, the weights of columns and those of lines again as parts of 1.
+// A plan holds HEAD numbers; for each of OUT_HEIGHT lines the first source line and DOWN weights, in LINE_STRIDE
+// numbers; the first source column of each of OUT_WIDTH columns, then the first weight of each, and so on, ACROSS of
+// them. `shares` holds 1 / unit, the weights of columns and those of lines as fractions.
 
 typedef unsigned char u8;
 typedef unsigned short u16;
@@ -14,7 +15,7 @@ enum : s32 { PLAN_ROWS, PLAN_KIND, PLAN_UNIT, PLAN_MAGIC, PLAN_SHIFT, PLAN_DOUBT
 enum : s32 { LINE_STRIDE = (1 + DOWN + 3) / 4 * 4 };
 enum : s32 { AREA, BOX, QUARTERS, LINEAR };
 
-// Products and sums that are rounded one by one, on every device.
+// Products and sums that are rounded separately, on every device.
 struct Rounded {
     float value;
 
@@ -28,7 +29,7 @@ struct Rounded {
 #endif
     }
 
-    // The nearest whole number, the even one of two.
+    // Rounds to the nearest integer, ties to even.
     CUDA_CALLABLE u8 nearest() const {
         u32 below = (u32)value;
         float rest = value - (float)below;
@@ -54,7 +55,7 @@ struct Resize {
     CUDA_CALLABLE const s32* line(s32 y) const { return plan + HEAD + LINE_STRIDE * y; }
     CUDA_CALLABLE const s32* columns() const { return plan + HEAD + LINE_STRIDE * OUT_HEIGHT; }
 
-    // A sum divided by the unit and rounded; `doubt` tells whether it is too near to the middle between two numbers to say.
+    // A sum divided by the unit and rounded; `doubt` is set if it is too close to a halfway point.
     CUDA_CALLABLE u8 mean(u32 sum, bool& doubt) const {
         u32 twice = 2 * unit, n = 2 * sum + unit;
         u32 whole = (u32)((u64)n * magic >> 32) >> shift;
@@ -63,7 +64,7 @@ struct Resize {
         return whole;
     }
 
-    // What OpenCV makes of a mean in doubt.
+    // OpenCV's rounding of an ambiguous mean.
     CUDA_CALLABLE u8 round_as_opencv(s32 x, s32 y, u32 sum, u8 mean) const {
         if (plan[PLAN_KIND] == QUARTERS) return mean;
         if (plan[PLAN_KIND] == BOX) return Rounded{0.0f}.plus((float)sum, shares[0]).nearest();
@@ -78,7 +79,7 @@ struct Resize {
         return made.nearest();
     }
 
-    // Between four pixels, with the weights of 11 bits and the roundings that OpenCV has.
+    // Bilinear interpolation with OpenCV's weights of 11 bits and its roundings.
     CUDA_CALLABLE u8 interpolate(s32 x, s32 y) const {
         const s32 *column = columns() + x, *lines = line(y);
         s32 last = plan[PLAN_ROWS] - 1, made = 2;

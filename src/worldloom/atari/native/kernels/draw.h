@@ -1,4 +1,4 @@
-// The body of the native function that draws one of the two pictures of console k, `slot`, or of its lines every `lanes`th, from `lane` on.
+// Body of the native function that draws picture `slot` of console k: every `lanes`-th scanline, starting at `lane`.
 const s32* row = &table.data[KNOWN_ROW(game.data[k], table.shape[0]) * SLOTS];
 const u32* events = log.data + ((long long)k * 2 + slot) * log_words;
 if (events[0] == NOTHING_LOGGED) return;

@@ -1,5 +1,6 @@
-// The body of the native function that runs the frames of programs in consoles, those of `first` on: on a GPU each thread has one, on a CPU `together` of
-// them. These take turns every few hundred instructions: the part of the game that one has just run, the CPU knows its way through when the next one comes.
+// Body of the native function that runs the frames of programs in consoles, starting at `first`: one console per thread
+// on a GPU, `consoles_per_thread` on a CPU. Those are interleaved every few hundred instructions: the branch predictor
+// has learned that part of the game when the next console runs it.
 
 struct Lane {
     Machine m;
@@ -13,12 +14,12 @@ const auto memory_of = [&](s32 k) { return (u8*)machine.data + (long long)k * ma
 const auto logs_of = [&](s32 k) { return log.data + (long long)k * 2 * log_words; };
 const auto game_row_of = [&](s32 k) { return &table.data[KNOWN_ROW(game.data[k], table.shape[0]) * SLOTS]; };
 
-// Whether console k has anything to do.
+// Loads console k; false if it has nothing to do.
 const auto load_lane = [&](Lane& lane, s32 k) {
     if (mask.data && mask.data[k] != value) return false;
     lane.k = k, lane.row = program.data ? program.data[k] : k;
     logs_of(k)[0] = logs_of(k)[log_words] = NOTHING_LOGGED;
-    if ((u32)lane.row >= (u32)pressed.shape[0]) return false;  // -1, or no program
+    if ((u32)lane.row >= (u32)pressed.shape[0]) return false;  // -1, or out of range
     Machine& m = lane.m;
     m.load((const u32*)memory_of(k));
     m.attach_game(game_row_of(k), words.data, memory_of(k) + 4 * RECORD_WORDS);
@@ -29,7 +30,7 @@ const auto load_lane = [&](Lane& lane, s32 k) {
     return true;
 };
 
-// Whether frame f is played.
+// Whether frame f runs.
 const auto should_run = [&](Lane& lane, s32 f) {
     const Machine& m = lane.m;
     lane.plays = lane.plays && f < frames.data[lane.row] && f < most && (held(lane, f)[1] & 128 || !(m.over || (one_life && m.lives < lane.owned)));
@@ -77,7 +78,7 @@ for (s32 f = 0;; f++) {
     const bool plays = should_run(lane, f);
     lane.m.warp_mask = __ballot_sync(warp, plays);
     if (!lane.m.warp_mask) break;
-    if (!plays) continue;  // and wait for the others
+    if (!plays) continue;  // waits for the others
     begin(lane, f);
     lane.m.run();
     end(lane);
@@ -86,7 +87,7 @@ store_lane(lane);
 #else
 Lane lanes[MAX_CONSOLES_PER_THREAD];
 u32 taken = 0;
-for (s32 k = first + turn * together; k < first + count && k < first + (turn + 1) * together; k++) taken += load_lane(lanes[taken], k);
+for (s32 k = first + turn * consoles_per_thread; k < first + count && k < first + (turn + 1) * consoles_per_thread; k++) taken += load_lane(lanes[taken], k);
 for (s32 f = 0;; f++) {
     u32 playing = 0;
     for (u32 i = 0; i < taken; i++) {

@@ -1,4 +1,4 @@
-// The body of the native function that switches console k on. RAM is as it was left.
+// Body of the native function that powers console k on. RAM is kept.
 u8* bytes = (u8*)machine.data + (long long)k * machine.strides[0];
 const s32* row = &table.data[KNOWN_ROW(game.data[k], table.shape[0]) * SLOTS];
 Machine m;

@@ -1,1 +1,1 @@
-"""The 6507 CPU: instructions, addressing, fast and slow paths, one dispatch for the CPU (_cpu) and one for CUDA (_cuda)."""
+"""The 6507: instructions, addressing, fast and slow path, a dispatch for CPUs (_cpu) and one for CUDA (_cuda)."""

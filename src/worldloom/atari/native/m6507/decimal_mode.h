@@ -1,5 +1,6 @@
-// Decimal mode. Numbers go through plain ones, which also settles what digits above 9 give; C is right, N, V and Z are those of the decimal result.
-// Bits 0 to 7 of what comes back are the result, 8: C, 9: V, 10: Z, 11: N.
+// Decimal mode. BCD numbers are converted to binary and back, which also defines the result for digits above 9. C is
+// exact; N, V and Z are those of the decimal result. Bits 0 to 7 of the return value are the result, 8: C, 9: V, 10: Z,
+// 11: N.
 CUDA_CALLABLE u32 from_digits(u32 digits) { return (digits >> 4) * 10 + (digits & 15); }
 
 CUDA_CALLABLE u32 to_digits(u32 number) { return (number % 100 / 10) << 4 | number % 10; }

@@ -1,7 +1,8 @@
-// What leads from function to function on a CPU: the table of them, and those that are no instructions.
+// Dispatch on a CPU: the table of handlers, and the handlers that are not instructions.
 #if !defined(__CUDA_ARCH__)
 
-// Writes of `word` to a register of the television chip: what may be nothing new to it, and anything. Registers that do nothing are all as 3F.
+// Writes of `word` to a TIA register: redundant writes, and all others. Registers without effect share the handler of
+// 3F.
 #define DEFINE_TIA_WRITE(number) FUNCTION(tia_write_##number, \
     const s32 clock = m.clock_of(t); \
     if (clock >= m.most_clocks || !m.is_redundant_write(0x##number, word)) TAIL_CALL(TIA_WRITE_FULL + 0x##number) \
@@ -13,8 +14,8 @@
     if (UNLIKELY(stop)) HALT)
 #define OFTEN_REDUNDANT(X) X(06) X(07) X(08) X(09) X(0D) X(0E) X(0F) X(1B) X(1C) X(1D) X(1E) X(1F)
 #define OTHERS(X) \
-    X(00) X(01) X(02) X(04) X(05) X(0A) X(0B) X(0C) X(10) X(11) X(12) X(13) X(14) X(20) X(21) X(22) X(23) X(24) X(25) X(26) X(27) X(28) X(29) X(2A) X(2B) \
-    X(2C) X(3F)
+    X(00) X(01) X(02) X(04) X(05) X(0A) X(0B) X(0C) X(10) X(11) X(12) X(13) X(14) X(20) X(21) X(22) X(23) X(24) \
+    X(25) X(26) X(27) X(28) X(29) X(2A) X(2B) X(2C) X(3F)
 OFTEN_REDUNDANT(DEFINE_TIA_WRITE)
 OFTEN_REDUNDANT(DEFINE_TIA_WRITE_FULL)
 OTHERS(DEFINE_TIA_WRITE_FULL)
@@ -63,7 +64,7 @@ PRESERVE_NONE static void end(STATE) {
 #define TIA_WRITE_HANDLER(number) HANDLER(tia_write_##number)
 #define TIA_WRITE_FULL_HANDLER(number) HANDLER(tia_write_full_##number)
 
-// Runs some instructions of a frame; says whether there are more.
+// Runs up to a quantum of instructions of a frame; returns whether the frame continues.
 bool run_quantum() {
     static const void* const handlers[HANDLERS] = {
         INSTRUCTIONS(FAST_HANDLER, SLOW_HANDLER, SLOW_HANDLER(others)),

@@ -1,4 +1,4 @@
-// The documented instructions but for rare ones: the quick ones, or those with care.
+// The documented instructions except for rare ones, for the fast path or the slow path.
 #if !defined(__CUDA_ARCH__)
 
 EIGHT_MODES(09, 05, 15, 0D, 1D, 19, 01, 11, nz = a |= v;)

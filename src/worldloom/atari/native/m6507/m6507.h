@@ -1,22 +1,25 @@
-// The 6507. Instructions run until the TIA ends the frame or too many have run: in m6507_cpu.h each with code of its own, in m6507_cuda.h and slow_path_cuda.h
-// all with the same code, the consoles of a warp together. Here is what they have in common.
+// The 6507. Instructions run until the TIA ends the frame or the instruction limit is reached. m6507_cpu.h has a
+// function per instruction; m6507_cuda.h and slow_path_cuda.h run all instructions with the same code, the consoles of
+// a warp in lockstep. This header holds the common part.
 //
-// All cycles of an instruction are counted before it touches memory: an access sees the time at the end of its instruction.
+// All cycles of an instruction are counted before it accesses memory: an access sees the time at the end of its
+// instruction.
 //
 // Registers and flags are local variables on a GPU; on a CPU they are arguments, or refer to fields of the machine:
-//   nz      result of the last operation: Z where its low byte is 0, N by its bits 7 and 15
+//   nz      result of the last operation: Z if its low byte is 0, N if bit 7 or 15 is set
 //   carry   0 or 1
-//   over    V where it is not 0
+//   over    V if nonzero
 //   modes   D (8) and I (4)
 //   t       cycles
-//   left    instructions that may still run, on a CPU in this turn
-//   shown   slices
-//   place   where in the ROM the next instruction lies; its address, pc, is place + lift
-//   word    the instruction, as the ROM has it
+//   left    instructions that may still run, on a CPU in this quantum
+//   shown   copy of slices
+//   place   index of the next instruction in the ROM; its address, pc, is place + lift
+//   word    the instruction as a ROM word
 //
-// As long as the program runs on within a slice, only `place` moves. Where it leaves it, or banks are switched, `place` goes to the open slice behind the
-// image: its words all ask for a closer look, which finds the place anew. RESUME stands behind accesses that may have switched banks or ended the frame,
-// ON_SLOW_PATH around what such an access is part of. SELF is the machine, SKIP counts instructions that are not run, and MAY_SKIP is how many that may be.
+// Within a slice only `place` changes. When the program leaves it or banks are switched, `place` moves to the open
+// slice behind the image: all of its words request a slow fetch, which recomputes `place`. RESUME follows accesses that
+// may have switched banks or ended the frame; ON_SLOW_PATH encloses the code around such an access. SELF is the
+// machine, SKIP counts instructions that are skipped, and MAY_SKIP is their maximum.
 
 #define PC (place + lift)
 #define SLICE_OF(address) (((shown >> (((address) >> 7) & 24)) & 255) << 10)
@@ -43,7 +46,8 @@
     if (at & 128 && at != 255) target = ram[at & 127] | ram[(at & 127) + 1] << 8; \
     else ON_SLOW_PATH(target = SELF pointer_at(at, LOW, t);) }
 
-// An instruction that asks for a closer look: fetched byte by byte, or the first of a loop that waits for the timer, whose rounds are skipped.
+// Slow fetch: an instruction that is fetched byte by byte, or the first one of a loop that polls the timer, whose
+// iterations are skipped.
 #define FETCH_SLOW { \
     const u32 pc = PC; \
     JUMP(pc) \
@@ -57,13 +61,13 @@
         t += rounds * SELF poll_cycles(pc); \
         SKIP(rounds * 2) \
     } }
-// What add_decimal and subtract_decimal gave, r.
+// Takes r, the result of add_decimal or subtract_decimal.
 #define TAKE_DECIMAL(target) target = r & 255, carry = r >> 8 & 1, over = r >> 9 & 1, nz = (r >> 10 & 1 ? 0 : 1) | (r >> 11 & 1) << 15;
 #define TAKE_BRANCH { \
     const u32 target = place + (u32)(s32)(signed char)LOW, moved = place ^ target; \
     t += 1 + (moved >> 8 & 1); \
     if (moved < 1024) place = target; else FORCE_SLOW_FETCH(target + lift) }
-// Instructions that both spell out: JMP by a pointer, whose carry does not reach the high byte, BRK, and those outside of the documentation.
+// Instructions common to both: JMP indirect, whose carry does not reach the high byte, BRK, and undocumented opcodes.
 #define JUMP_BY_POINTER { \
     u32 low, high; \
     READ(low, ABSOLUTE, HIGH) \
@@ -79,7 +83,7 @@
     READ(high, 0xFFFF, low) \
     GO_TO(low | high << 8) }
 #define RUN_UNDOCUMENTED { \
-    if (place < open && SELF jams(word & 255)) { /* in ROM, so for ever */ \
+    if (place < open && SELF jams(word & 255)) { /* in ROM, so forever */ \
         t += 2 * left; \
         left = 0; \
     } \

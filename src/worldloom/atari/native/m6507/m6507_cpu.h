@@ -1,24 +1,25 @@
-// The 6507 on a CPU. Each instruction is a function that ends with a jump to that of the next: jumps of their own the CPU learns to predict, and registers
-// stay in registers from one to the other. One that calls another has to save them first. So there are two of each instruction: a quick one, which calls
-// nothing, and one that takes care, to which the quick one leads where it would have to (fast_path_cpu.h, slow_path_cpu.h, instructions_cpu.h).
+// The 6507 on a CPU. Each instruction is a function that ends with a tail call of the next one: the CPU predicts these
+// jumps separately, and the 6507's registers stay in machine registers. A function that calls another must save them
+// first. So each instruction has two functions: a fast path, which calls nothing, and a slow path, to which the fast
+// path jumps when it would need a call (fast_path_cpu.h, slow_path_cpu.h, instructions_cpu.h).
 #if !defined(__CUDA_ARCH__)
 
 #if defined(__has_attribute)
 #if __has_attribute(preserve_none)
-#define PRESERVE_NONE __attribute__((preserve_none))  // so that nearly all registers may hold arguments, twelve on x86-64
+#define PRESERVE_NONE __attribute__((preserve_none))  // nearly all registers may then hold arguments: twelve on x86-64
 #endif
 #endif
 #if !defined(PRESERVE_NONE)
 #define PRESERVE_NONE
 #endif
 
-// The arguments of all of them. `ways` are the functions, those of instructions and of registers of the television chip by number.
+// The arguments of all handlers. `handlers` is the table, indexed by opcode and by TIA register.
 #define STATE Machine &m, unsigned long long place, u32 word, s32 t, u32 left, u32 a, u32 x, u32 y, u32 nz, u32 carry, const void* const* handlers
 typedef void (*Handler)(STATE) PRESERVE_NONE;
 enum : u32 { FAST_PATH = 0, SLOW_PATH = 256, TIA_WRITE = 512, TIA_WRITE_FULL = 576, SLOW_FETCH = 640, END, HANDLERS };
 #define TAIL_CALL(handler) { [[clang::musttail]] return ((Handler)handlers[handler])(m, place, word, t, left, a, x, y, nz, carry, handlers); }
 
-// What of the 6507 is not among the arguments, and what else they name.
+// State of the 6507 that is not among the arguments, and other names that handlers use.
 #define FIELDS \
     const u32 *const rom = m.rom, &slices = m.slices, &stop = m.stop, kind = m.kind, open = m.rom_slices << 10; \
     u32 &shown = m.shown, &lift = m.lift, &over = m.overflow, &modes = m.modes; \
@@ -46,7 +47,7 @@ enum : u32 { FAST_PATH = 0, SLOW_PATH = 256, TIA_WRITE = 512, TIA_WRITE_FULL = 5
 #define WRITE_ZERO(address, value) { u32 onto = (address) & 255; if (onto & 128) ram[onto & 127] = (u8)(value); else STORE_TIA(onto, (value) & 255) }
 #define CARRY_OF(index) ((LOW + (index)) >> 8)
 
-// One operation on a byte v, over the ways to address it; what changes a byte v in memory; what stores one.
+// An operation on a byte v by addressing mode; an operation that modifies a byte v in memory; stores.
 #define IMMEDIATE(code, ...) OPCODE(code, t += 2; place += 2; u32 v = LOW; __VA_ARGS__)
 #define ZERO_PAGE(code, ...) OPCODE(code, t += 3; place += 2; u32 v; READ_ZERO(v, LOW, LOW) __VA_ARGS__)
 #define ZERO_INDEXED(code, index, ...) OPCODE(code, t += 4; place += 2; u32 v; READ_ZERO(v, LOW + index, LOW) __VA_ARGS__)

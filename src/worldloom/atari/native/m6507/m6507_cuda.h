@@ -1,12 +1,14 @@
-// The 6507 on a GPU. The consoles of a warp are at different instructions, and code of their own for each would run one after the other.
-// So every instruction is the same: a byte is read, combined with a register, and put somewhere, as its entry in OPCODE_TABLE says (deeds.py). Only what few
-// instructions do stands behind conditions. A, X, Y and S lie in one word, from which `pick` takes them and into which it puts them.
+// The 6507 on a GPU. The consoles of a warp run different instructions, and a branch per instruction would serialize
+// them. So all instructions share one code path, controlled by their entry in OPCODE_TABLE (opcode_table.py): read a
+// byte, combine it with a register, store the result. Only rare operations are behind conditions. A, X, Y and S share
+// one word; `pick` extracts and inserts them.
 //
-// All consoles of a warp run the same line: one that is ahead, because it has skipped the rounds of a loop, waits for the others. One that comes to an odd
-// instruction waits too, such as one that switches banks, reads a collision, sets the timer, has to be fetched byte by byte or is outside of the
-// documentation. When all others are through with the line, or wait as well, those run theirs together, with care (slow_path_cuda.h). So the loop calls next to
-// nothing. Where threads that part will meet again, a GPU notes in a dozen registers for that. Around calls that go deep there are too few, and a condition
-// with such a call behind it costs forty cycles, whether it holds or not, to put one of them aside and to fetch it back.
+// All consoles of a warp run the same scanline: one that is ahead, because it skipped the iterations of a loop, waits
+// for the others. So does one that reaches an odd instruction: one that switches banks, reads a collision, sets the
+// timer, must be fetched byte by byte or is undocumented. When all others have finished the scanline or wait as well,
+// the odd instructions run together on the slow path (slow_path_cuda.h). The loop therefore calls next to nothing. A
+// GPU keeps the reconvergence points of divergent threads in a dozen registers. Around deep calls there are too few of
+// them, and a condition with such a call behind it costs forty cycles, taken or not, to spill and restore one.
 #if defined(__CUDA_ARCH__)
 
 #define SELF this->
@@ -18,7 +20,7 @@
     this->pc = (u16)PC, this->a = (u8)axys, this->x = (u8)(axys >> 8), this->y = (u8)(axys >> 16), this->s = (u8)(axys >> 24), this->p = (u8)PACK_FLAGS;
 #define LOAD_REGISTERS axys = this->a | this->x << 8 | this->y << 16 | (u32)this->s << 24, shown = slices; UNPACK_FLAGS(this->p) JUMP((u32)this->pc)
 
-// What the instruction in `word` is about, and where its byte lies if that is in memory. `last` is the byte on the bus before.
+// Decodes the instruction in `word` and the address of its operand. `last` is the previous byte on the bus.
 #define DECODE \
     const unsigned long long opcode_entry = OPCODE_TABLE[word & 255]; \
     const u32 what = (u32)opcode_entry, how = (u32)(opcode_entry >> 32); \
@@ -27,7 +29,7 @@
 #define FOLLOW(pointer) { \
     const u32 by = word & 0x10 ? axys >> 16 & 255 : 0; \
     where = (pointer) + by, last = (pointer) >> 8, crossed = ((pointer) & 255) + by; }
-// What it does with the byte v.
+// The operation on the byte v.
 #define COMBINE \
     const u32 one = pick(axys, v, how >> 28) & 255, other = (how & ADDS ? v : 0) ^ (how & INVERTS ? 255 : 0); \
     const u32 in = how & CARRIES ? carry : how & ONE_MORE ? 1 : 0; \
@@ -43,7 +45,7 @@
     const u32 r = how & INVERTS ? subtract_decimal(one, v, in) : add_decimal(one, v, in); \
     TAKE_DECIMAL(result) \
     axys = pick(axys, result, what); }
-// Branches are on N, V, C or Z, by the highest bits of the opcode; the next tells whether it is to be set.
+// Branches test N, V, C or Z, by the two highest bits of the opcode; the next bit is the value tested for.
 #define BRANCH \
     if (how & BRANCHES) { \
         const u32 flags = (IS_NEGATIVE ? 1 : 0) | (over ? 2 : 0) | carry << 2 | (IS_ZERO ? 8 : 0); \
@@ -51,9 +53,10 @@
     }
 #define NEEDS_SLOW_FETCH(word) ((word) & (WORD_FETCH | WORD_POLL))
 
-// Whether a write to a register of the TIA at a cycle is odd: it may end the frame or switch banks, or has no room to wait in, or comes too late to.
+// Whether a TIA write needs the slow path: it may end the frame or switch banks, the queue is full, or its cycle is too
+// late.
 #define IS_SLOW_WRITE(number, at) (!plain | !(number) | queued == WRITE_QUEUE_SIZE | (at) >= fast_path_end)
-// Any other. A wait for the end of the line moves t on.
+// Any other write. WSYNC advances t.
 #define TIA_WRITE(number, value, queue) { \
     touched_last = (number), touched_at = t; \
     if (touched_last == 0x02) t = end_of_line(t); \
@@ -61,7 +64,8 @@
 
 enum : s32 { NOT_YET = -0x10000000 };  // a cycle before all others
 
-// Bytes of two words, as __byte_perm has it, which however would first take the highest bit of each place from the selector. None of ours has it.
+// Bytes of two words, as __byte_perm, which would first clear the highest bit of each selector digit. Ours never set
+// it.
 CUDA_CALLABLE static u32 pick(u32 one, u32 other, u32 selector) {
 #if defined(__CUDACC__)
     u32 picked;
@@ -86,7 +90,7 @@ CUDA_CALLABLE void run() {
     while (__any_sync(warp_mask, !ended && left > 0)) {
         const s32 line_end = ended ? t : next_line;
         while (t < line_end && left > 0) {
-            // What can be known of the instruction before it has done anything.
+            // Everything about the instruction that does not change state.
             const u32 word = ahead;
             DECODE
             odd = NEEDS_SLOW_FETCH(word);
@@ -119,7 +123,7 @@ CUDA_CALLABLE void run() {
             place += how >> 3 & 3;
             COMBINE
             BRANCH
-            ahead = rom[place];  // before anything long, which memory has time for then
+            ahead = rom[place];  // prefetched before long operations
             if (how & WRITES) {
                 if (in_ram) ram[where & 127] = (u8)result;
                 else TIA_WRITE(where & 63, result, queue)
@@ -161,7 +165,8 @@ CUDA_CALLABLE void run() {
                         } break;
                         case 0x28: case 0x68: {
                             u32 value = ram[s + 1 & 127];
-                            if (s < 127 && s & s + 1 & 8 && plain) {  // an input of the TIA; one that is read in vain before it leaves the same on the bus
+                            // An input of the TIA; the dummy read before it leaves the same byte on the bus.
+                            if (s < 127 && s & s + 1 & 8 && plain) {
                                 value = port(0x101 + s, word & 255, t);
                                 touched_last = 0, touched_at = t;
                             } else if (s < 127 || s == 255) {
@@ -178,7 +183,7 @@ CUDA_CALLABLE void run() {
                         case 0xF8: modes |= 8; break;
                         default: odd = 1;
                     }
-                    if (odd) {  // it has done nothing yet
+                    if (odd) {  // it has not changed any state yet
                         left += 1;
                         t -= how & 7;
                         place -= how >> 3 & 3;

@@ -1,4 +1,4 @@
-// Instructions that may do anything.
+// Slow path: instructions with any kind of access.
 #if !defined(__CUDA_ARCH__)
 
 #define OPCODE(code, ...) FUNCTION(slow_##code, __VA_ARGS__)
@@ -9,7 +9,7 @@
 #define CHANGES(address)
 #define LEAVES
 
-// Rare ones, which have no quick twin.
+// Rare instructions, which have no fast path.
 OPCODE(6C, t += 5; JUMP_BY_POINTER)
 OPCODE(40, t += 6; u32 v, low, high; PULL(v) UNPACK_FLAGS(v) PULL(low) PULL(high) GO_TO(low | high << 8))
 OPCODE(00, t += 7; BREAK_FROM(PC + 2))

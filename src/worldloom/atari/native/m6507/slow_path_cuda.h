@@ -1,5 +1,6 @@
-// One instruction of any kind, on a GPU: what the loop of m6507_cuda.h leaves alone. The registers are where STORE_REGISTERS leaves them, and whoever picks them up
-// finds the place of the next instruction anew; `cycles` and `instructions` are the cycles so far and the instructions that may still run.
+// One instruction of any kind on a GPU: those that the loop of m6507_cuda.h does not run. Registers are passed as
+// STORE_REGISTERS leaves them, and the caller recomputes the fetch address. `cycles` and `instructions` are the cycles
+// so far and the number of instructions that may still run.
 #if defined(__CUDA_ARCH__)
 
 NOINLINE CUDA_CALLABLE void step_slow() {

@@ -1,9 +1,10 @@
-// Loops that do nothing but wait for the timer, such as LDA INTIM; BNE: rounds are counted instead of run.
+// Loops that only poll the timer, such as LDA INTIM; BNE: their iterations are counted instead of run.
 
-// Cycles of one round of the loop that begins at `address`: a read of 4 cycles and a branch that is taken.
+// Cycles of one iteration of the loop at `address`: a read of 4 cycles and a taken branch.
 CUDA_CALLABLE s32 poll_cycles(u32 address) { return 7 + (s32)((address ^ (address + 5)) >> 8 & 1); }
 
-// How many rounds the loop certainly goes on, given that only `most` more instructions may run. The last round is left to be run.
+// Number of iterations that can be skipped if at most `most` instructions may still run. The last iteration is not
+// skipped.
 NOINLINE CUDA_CALLABLE s32 poll_rounds(u32 address, s32 at, s32 most) {
     u32 reads_flag = rom_at(address + 1) & 1;
     u32 branch = rom_at(address + 3);

@@ -1,5 +1,5 @@
-// Opcodes outside of the documentation: combinations of two documented operations, which some games use, NOPs of all lengths, and a few unstable ones.
-// They are rare, so one function decodes them in two steps, on the registers in the fields.
+// Undocumented opcodes: combinations of two documented operations, which some games use, NOPs of all lengths, and a few
+// unstable ones. They are rare, so one function decodes them, on the registers in the machine's fields.
 
 enum : u32 { FLAG_C = 1, FLAG_Z = 2, FLAG_D = 8, FLAG_V = 64, FLAG_N = 128 };
 
@@ -23,16 +23,16 @@ CUDA_CALLABLE void subtract_from_a(u32 value) {
         add_to_a(value ^ 255);
 }
 
-// A sum with its flags, as add_decimal gives it.
+// Sets A and the flags from a result of add_decimal.
 CUDA_CALLABLE void set_sum(u32 sum) {
     a = (u8)sum;
     p = (u8)((p & ~(FLAG_N | FLAG_V | FLAG_Z | FLAG_C)) | (sum >> 8 & FLAG_C) | (sum >> 3 & FLAG_V) | (sum >> 9 & FLAG_Z) | (sum >> 4 & FLAG_N));
 }
 
-// JAM: the CPU stays where it is.
+// JAM: the CPU halts.
 CUDA_CALLABLE bool jams(u32 opcode) const { return (opcode & 0x1F) == 0x12 || ((opcode & 0x1F) == 0x02 && opcode < 0x80); }
 
-// Runs the instruction in `word`, with pc on its first byte; returns the cycles after it.
+// Runs the instruction in `word`, with pc at its first byte; returns the cycle after it.
 NOINLINE CUDA_CALLABLE s32 run_undocumented(u32 word, s32 at) {
     u32 opcode = word & 255, low = word >> 8 & 255, absolute = word >> 8 & 0xFFFF;
     u32 row = opcode >> 5;
@@ -45,7 +45,7 @@ NOINLINE CUDA_CALLABLE s32 run_undocumented(u32 word, s32 at) {
         return at + 2;
     }
 
-    // Where: rows 4 and 5 store and load, the others change memory. The column of a row says how it is addressed.
+    // The address. Rows 4 and 5 store and load, the others modify memory. The column is the addressing mode.
     bool changes = (opcode & 3) == 3 && row != 4 && row != 5;
     u32 index = (opcode & 0xDF) == 0x97 || (opcode & 0xDF) == 0x9F || opcode == 0x9E ? y : x;
     if ((opcode & 0x1F) == 0x1B) index = y;
@@ -147,7 +147,7 @@ CUDA_CALLABLE void run_immediate(u32 opcode, u32 value) {
     }
 }
 
-// ARR: AND, then a rotation whose flags come from the adder, with a correction of its own in decimal mode.
+// ARR: AND, then a rotation whose flags come from the adder, with a correction in decimal mode.
 CUDA_CALLABLE void rotate_and(u32 value) {
     value &= a;
     u32 turned = value >> 1 | (p & FLAG_C) << 7;
@@ -165,7 +165,7 @@ CUDA_CALLABLE void rotate_and(u32 value) {
     a = (u8)turned;
 }
 
-// SAX, and the four that AND with the high byte of the address plus one.
+// SAX, and the four stores that AND with the high byte of the address plus one.
 CUDA_CALLABLE s32 store_undocumented(u32 opcode, u32 address, s32 at) {
     u32 page = ((address >> 8) + 1) & 255;
     u32 value = a & x;

@@ -1,1 +1,1 @@
-"""The console around the chips: common types and constants, state and its record, bus, RIOT, controls, frame boundaries."""
+"""The console around the chips: common types, state and its record, bus, RIOT, controls and frame boundaries."""

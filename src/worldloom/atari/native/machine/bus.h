@@ -1,6 +1,6 @@
-// What the CPU reads and writes outside of the fast paths: 13 address lines, of which A12, A9 and A7 choose who answers.
+// The bus: CPU reads and writes outside of the fast path. Of its 13 address lines A12, A9 and A7 select the chip.
 
-// One byte for the CPU. `last` is the byte that was on the data bus before.
+// Reads one byte. `last` is the previous byte on the data bus.
 NOINLINE CUDA_CALLABLE u32 peek(u32 address, u32 last, s32 at) {
     bus = (u8)last;
     if (address & 0x1000) return cart_peek(address, at);
@@ -16,15 +16,15 @@ NOINLINE CUDA_CALLABLE u32 peek(u32 address, u32 last, s32 at) {
 }
 
 #if defined(__CUDA_ARCH__)
-// A byte of a port or of the timer, or of an input of the TIA (bit 3 of the address is set), for which nothing has to be told to anybody before. Not for
-// cartridges that see what is read.
+// Reads a port, the timer, or an input of the TIA (bit 3 of the address is set). No TIA write has to be flushed before.
+// Not for cartridges with hotspots outside of their own addresses.
 NOINLINE CUDA_CALLABLE u32 port(u32 address, u32 last, s32 at) {
     bus = (u8)last;
     return address & 0x80 ? riot_peek(address, at) : tia_input(address & 15, last & 0x3F, at);
 }
 #endif
 
-// A byte for the TIA, which most writes outside of RAM are; returns the cycles after it, which a wait for the end of the line moves on.
+// Writes a byte to the TIA; most writes outside of RAM do. Returns the cycle after it, which WSYNC advances.
 NOINLINE CUDA_CALLABLE s32 poke_tia(u32 address, u32 value, s32 at) {
     touched = address & 0x3F;
     if (kind == KIND_3F && (address & 0x1FFF) < 0x40) switch_3f(value);
@@ -35,7 +35,7 @@ NOINLINE CUDA_CALLABLE s32 poke_tia(u32 address, u32 value, s32 at) {
 #endif
 }
 
-// Takes one byte of the CPU; returns the cycles after it.
+// Writes one byte; returns the cycle after it.
 NOINLINE CUDA_CALLABLE s32 poke(u32 address, u32 value, s32 at) {
     if (address & 0x1000) {
         cart_poke(address, value, at);
@@ -50,7 +50,8 @@ NOINLINE CUDA_CALLABLE s32 poke(u32 address, u32 value, s32 at) {
     return at;
 }
 
-// An instruction fetched byte by byte, as a word of the ROM: where the program runs outside of the cartridge, over the end of a slice or near a hotspot.
+// Fetches an instruction byte by byte, as a ROM word: for code outside of the cartridge, across the end of a slice or
+// near a hotspot.
 NOINLINE CUDA_CALLABLE u32 fetch(u32 address, s32 at) {
     u32 word = peek(address, bus, at);
     u32 length = (LENGTHS[word >> 4] >> ((word & 15) * 2)) & 3;
@@ -59,13 +60,13 @@ NOINLINE CUDA_CALLABLE u32 fetch(u32 address, s32 at) {
     return word;
 }
 
-// A pointer out of page zero, whose second byte comes from page zero too.
+// Reads a pointer from the zero page; its second byte wraps within that page.
 NOINLINE CUDA_CALLABLE u32 pointer_at(u32 address, u32 last, s32 at) {
     u32 low = peek(address & 255, last, at);
     return low | peek((address + 1) & 255, low, at) << 8;
 }
 
-// A byte of the stack where it is not in RAM. The place before it has been read once in vain, and that byte is still on the bus.
+// Pulls a byte from a stack outside of RAM. The 6507 reads the previous address first; that byte is on the bus then.
 NOINLINE CUDA_CALLABLE u32 pull(u32 pointer, u32 opcode, s32 at) {
     u32 last = peek(0x100 | ((pointer - 1) & 255), opcode, at);
     return peek(0x100 | pointer, last, at);

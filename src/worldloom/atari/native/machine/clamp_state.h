@@ -1,11 +1,12 @@
-// A state comes from memory, which a file may have filled. What leads from it to a table, a picture or the ROM is confined when it is loaded: whatever the
-// bytes, nothing is read or written outside. Nothing changes in a state that a console left behind. machine_state.py refuses others when they are restored.
+// A state may come from a file. The fields that index a table, a picture or the ROM are clamped when a state is loaded,
+// so that no byte pattern leads to an access out of bounds. States that a console wrote itself are not changed.
+// machine_state.py rejects invalid states when they are restored.
 
 enum : s32 { MAX_CYCLES = HUNG + MAX_INSTRUCTIONS * (8 + 76), MAX_CLOCK = 3 * (MAX_CYCLES + 2 * 76) };
 
 CUDA_CALLABLE static s32 clamped(s32 value, s32 low, s32 high) { return value < low ? low : value > high ? high : value; }
 
-// Every KiB of the cartridge shows one of the image, or the open slice behind it.
+// Every KiB of the cartridge maps a KiB of the image, or the open slice behind it.
 CUDA_CALLABLE void clamp_slices() {
     ROLLED for (u32 place = 0; place < 32; place += 8)
         if ((slices >> place & 255) > rom_slices) slices &= ~(255u << place);
@@ -23,7 +24,7 @@ CUDA_CALLABLE void clamp_clocks() {
     timer_shift &= 15;
 }
 
-// `kept` in words of four kinds: the places of objects lie on the line, and those that may be shown are 0 or 1.
+// The display: positions of objects lie on the scanline, and enable flags are 0 or 1.
 CUDA_CALLABLE void clamp_display() {
     kept[MISSILE0] &= 1;
     kept[MISSILE1] &= 1;

@@ -1,8 +1,8 @@
 // One frame: from the end of one VSYNC to the end of the next.
 
-enum : s32 { LONG_AGO = -0x10000000 };  // what is older than this is as old as this
+enum : s32 { LONG_AGO = -0x10000000 };  // clamp of earlier clocks
 
-// Moves the origin of time on, by cycles and by the clocks of whole lines.
+// Moves the origin of time by cycles, and by the clocks of whole scanlines.
 CUDA_CALLABLE void rebase(s32 by, s32 clocks) {
     if (vsync_end != NEVER) vsync_end = vsync_end > clocks ? vsync_end - clocks : 0;
     hmove_clock = hmove_clock > LONG_AGO + clocks ? hmove_clock - clocks : LONG_AGO;
@@ -17,20 +17,21 @@ CUDA_CALLABLE void begin_frame() {
     rebase(cycles, before - in_line);
     marked_line = first_clock / LINE;
     line_phase = -in_line / 3;
-    faded = fades ? before / LINE & 1 : 0;  // PAL sets lose the colour of frames with an odd number of lines
+    // PAL televisions lose the colour after a frame with an odd number of scanlines.
+    faded = fades ? before / LINE & 1 : 0;
     for (s32 i = COLUP0; i <= COLUBK; i++) view.now[i] = (view.now[i] & 0xFE) | faded;
     looked = first_clock;
     seen = 0;
     buffer ^= 1;
 }
 
-// What comes before a frame is run; its picture is logged where `log` is not null.
+// Before a frame runs; its display events are logged if `log` is not null.
 CUDA_CALLABLE void enter_frame() {
     line_phase = phase;
     ROLLED for (s32 i = 0; i < KINDS; i++) view.now[i] = kept[i];
     view.begin();
     has_log_header = logged = 0;
-    if (cycles > HUNG) partial = 0;  // a program that never ends a frame: its clock must not run over
+    if (cycles > HUNG) partial = 0;  // the program never ends a frame: its clock must not overflow
     if (partial) {
         if (log) write_log_header(looked);
     } else {
@@ -43,9 +44,10 @@ CUDA_CALLABLE void enter_frame() {
     instructions = 0;
 }
 
-// What comes after it.
+// After a frame has run.
 CUDA_CALLABLE void leave_frame() {
-    s32 drawn = partial ? seen + delay_of(touched, seen) : seen;  // a frame that is cut off is drawn as far as its last write reaches
+    // A frame that is cut off is drawn up to the effect of its last write.
+    s32 drawn = partial ? seen + delay_of(touched, seen) : seen;
     collide(drawn);
     if (log) end_log(drawn);
     comb_due = (seen > first_clock ? 0 : comb_due & 1) | comb_due >> 1;
@@ -63,7 +65,7 @@ CUDA_CALLABLE void start_tia() {
     for (s32 i = 0; i < 5; i++) motion[i] = 0;
 }
 
-// Switch the console on, with `timer` in the timer, which is by chance. RAM is left alone: it holds anything.
+// Powers the console on. The initial `timer` is random on hardware. RAM is kept: its contents are undefined.
 CUDA_CALLABLE void power_on(u32 timer) {
     cycles = 0;
     start_tia();

@@ -1,4 +1,4 @@
-// The RIOT: two ports and a timer. Its RAM is `ram`. The ports show the pins whatever a program writes to them, as nothing that takes output is plugged in.
+// The RIOT: two ports and a timer. Its RAM is `ram`. The ports always read the pins: no output device is connected.
 
 NOINLINE CUDA_CALLABLE u8 riot_peek(u32 address, s32 at) {
     switch (address & 7) {
@@ -27,13 +27,13 @@ CUDA_CALLABLE void set_timer(u32 value, u32 shift, s32 at) {
     timer_expired = 0;
 }
 
-// Cycles since the timer was written, as an access at the end of an instruction sees them.
+// Cycles since the timer was written, for an access at the end of an instruction.
 CUDA_CALLABLE s32 timer_age(s32 at) { return (s32)((u32)at - (u32)timer_cycle - 1u); }
 
-// The timer while it counts intervals; negative once it has expired.
+// The timer in intervals; negative once it has expired.
 CUDA_CALLABLE s32 timer_left(s32 at) { return (s32)(timer_value - (u32)(timer_age(at) >> timer_shift) - 1u); }
 
-// After its last interval the timer counts cycles, until somebody reads it.
+// After its last interval the timer counts cycles until it is read.
 CUDA_CALLABLE u8 timer_peek(s32 at) {
     s32 left = timer_left(at);
     if (left >= 0) return (u8)left;
@@ -53,7 +53,7 @@ CUDA_CALLABLE void start_riot(u32 timer) {
     swacnt = 0;
 }
 
-// Moves the origin of time `by` cycles on. A timer that nobody sets for hours comes around.
+// Moves the origin of time by `by` cycles. A timer that is not set for hours wraps around.
 CUDA_CALLABLE void rebase_riot(s32 by) {
     timer_cycle = (s32)((u32)timer_cycle - (u32)by);
     timer_noted = (s32)((u32)timer_noted - (u32)by);

@@ -1,9 +1,9 @@
-// The state of a machine as a block of words in memory, and the row of the table of games that says what is plugged in.
+// The state of a machine as a block of words, and the row of the game table that configures it.
 
 #if defined(__CUDACC__)
 typedef u32 Word;
 #else
-typedef u32 __attribute__((may_alias)) Word;  // fields of other types lie in the same words
+typedef u32 __attribute__((may_alias)) Word;  // the words hold fields of other types
 #endif
 
 CUDA_CALLABLE void load(const u32* from) {
@@ -18,7 +18,7 @@ CUDA_CALLABLE void save(u32* to) const {
     for (u32 i = 0; i < RECORD_WORDS; i++) to[i] = from[i];
 }
 
-// `row` as console.Slot has it.
+// Columns of `row`: rom_bank.Slot.
 CUDA_CALLABLE void attach_game(const s32* row, const u32* words, u8* memory) {
     rom = words + row[0];
     rom_slices = row[1];

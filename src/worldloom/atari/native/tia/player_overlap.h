@@ -1,5 +1,6 @@
-// Shapes of players change in every line of many games. Players that are apart do not meet, whatever their shapes. To know that pays on a CPU; on a GPU, whose
-// threads would find it out one after the other, it does not.
+// Whether the two players may overlap. Many games change the shapes of players in every scanline; players that are
+// disjoint cannot collide, whatever their shapes. The test pays on a CPU. On a GPU the threads of a warp would run it
+// one after the other, so it is disabled there.
 
 #if defined(__CUDA_ARCH__)
 
@@ -10,7 +11,7 @@ CUDA_CALLABLE void invalidate_player_overlap() {}
 
 enum : u32 { UNKNOWN, MAY_OVERLAP, DISJOINT };
 
-// Where a player and its copies may be, a bit for each eight pixels of a line.
+// Extent of a player and its copies, one bit per eight pixels of a scanline.
 u32 player_extent(u32 which) const {
     const u32 mode = view.now[NUSIZ0 + which] & 7, x = view.now[X_PLAYER0 + which], width = mode == 5 ? 17 : mode == 7 ? 33 : 8;
     const unsigned long long first = (unsigned long long)((1u << ((x & 7) + width + 7 >> 3)) - 1) << (x >> 3), all = first * COPIES[mode];
@@ -24,7 +25,7 @@ bool players_disjoint() {
     return player_overlap == DISJOINT;
 }
 
-// Before a player is placed anew.
+// Before a player is moved.
 void invalidate_player_overlap() { player_overlap = UNKNOWN; }
 
 #endif

@@ -1,18 +1,18 @@
-// The television chip: its registers, and the events that they make of the display.
+// The TIA: its registers, and the display events that writes to them cause.
 //
-// A write takes effect some colour clocks after the instruction's last cycle, which differs from register to register.
+// A write takes effect some colour clocks after the instruction's last cycle; the delay depends on the register.
 
 // The clock of the frame at a CPU cycle.
 CUDA_CALLABLE s32 clock_of(s32 cycle) const { return 3 * (cycle - line_phase); }
 
-// What holds for one line only is over once another has begun. Lines that are not shown are none: what they leave holds for the next that is.
+// Ends the scanlines before a clock. Invisible scanlines do not count: their state holds for the next visible one.
 CUDA_CALLABLE void end_past_lines(s32 clock) {
     if (clock > last_clock) clock = last_clock;
     if (clock >= (marked_line + 1) * LINE) end_lines(clock / LINE);
 }
 
 NOINLINE CUDA_CALLABLE void end_lines(s32 line) {
-    if (log && !has_log_header) write_log_header(first_clock);  // before what holds in the first line is lost
+    if (log && !has_log_header) write_log_header(first_clock);  // before the state of the first scanline is lost
     if (view.now[STARS]) while (++marked_line < line) view.end_line();
     marked_line = line;
     view.end_line();
@@ -27,23 +27,23 @@ NOINLINE_ON_CPU CUDA_CALLABLE void write_log_header(s32 clock) {
     has_log_header = 1;
 }
 
-// Draws what the log holds into the picture of this frame.
+// Draws the log into the picture of this frame.
 CUDA_CALLABLE void draw_log(Rasterizer& rasterizer) const {
     rasterizer.picture = pictures + buffer * picture_bytes;
     rasterizer.first_line = first_clock / LINE;
     rasterizer.replay(log, first_clock / LINE, last_clock / LINE);
 }
 
-// Draws a frame that is over; nothing of it is left to be drawn later.
+// Draws a frame that is over and empties its log.
 CUDA_CALLABLE NOINLINE void draw_frame() {
     Rasterizer rasterizer;
     draw_log(rasterizer);
     log[0] = NOTHING_LOGGED;
 }
 
-// A full log is drawn at once, and begun anew.
+// Draws a full log at once and restarts it.
 CUDA_CALLABLE NOINLINE void spill_log() {
-    s32 clock = log[1];  // the latest of its events, which need not be the last
+    s32 clock = log[1];  // of its latest event, which need not be the last one
     for (u32 i = 0; i < logged; i++) {
         s32 at = log[LOG_HEAD + i] >> 13;
         if (at > clock) clock = at;
@@ -88,14 +88,14 @@ CUDA_CALLABLE void show_missile(u32 which, s32 clock) { show(MISSILE0 + which, e
 
 CUDA_CALLABLE void show_ball(s32 clock) { show(BALL, delayed_ball ? enabl_old : enabl, clock); }
 
-// The first copy of a player is left out for the rest of the line.
+// Hides the first copy of a player for the rest of the scanline.
 CUDA_CALLABLE void hide(u32 which, u32 hidden, s32 clock) {
     if (!hidden && !view.now[HIDE0 + which]) return;
     catch_up(clock);
     show(HIDE0 + which, hidden, clock);
 }
 
-// Whether a player is being drawn when its position is reset to `to`: 1 in the midst of a copy, -1 shortly before one, 0 otherwise.
+// Phase of a player's drawing when its position is reset to `to`: 1 within a copy, -1 shortly before one, 0 otherwise.
 CUDA_CALLABLE s32 draw_phase_at(u32 which, s32 to) const {
     u32 mode = view.now[NUSIZ0 + which] & 7;
     s32 from = view.now[X_PLAYER0 + which], width = mode == 5 ? 16 : mode == 7 ? 32 : 8, found = 0;
@@ -113,20 +113,20 @@ CUDA_CALLABLE s32 draw_phase_at(u32 which, s32 to) const {
 
 NOINLINE CUDA_CALLABLE void reset_player(u32 which, s32 clock) {
     s32 at = clock % LINE, to = at < BLANK ? 3 : (at - BLANK + 5) % WIDTH, when = draw_phase_at(which, to);
-    if (when == 1) clock += 11;  // the copy that is being drawn is drawn to its end
+    if (when == 1) clock += 11;  // the current copy is drawn to its end
     if (clock > seen) seen = clock;
-    u32 in_time = clock % LINE == 0 && clock > first_clock && clock < last_clock;  // the very start of a line
+    u32 in_time = clock % LINE == 0 && clock > first_clock && clock < last_clock;  // the first clock of a scanline
     hide(which, when != -1 && !in_time, clock);
     show(X_PLAYER0 + which, to, clock);
 }
 
 CUDA_CALLABLE void place_missile(u32 which, s32 to, s32 clock) {
-    if (view.now[STARS]) catch_up(clock);  // it wanders from line to line
+    if (view.now[STARS]) catch_up(clock);  // the starfield moves it at every scanline
     show(X_MISSILE0 + which, to, clock);
 }
 
-// Where a missile or the ball lands. One that is reset while HMOVE is still at work gets the rest of its extra clocks afterwards;
-// known are the cases that games rely on.
+// The new position of a missile or the ball. If it is reset while HMOVE is active, it gets the remaining extra clocks
+// afterwards; the cases that games rely on are covered.
 CUDA_CALLABLE s32 reset_place(u32 kind, s32 clock) const {
     s32 at = clock % LINE, moved = clock - hmove_clock;
     if (kind == X_BALL) {
@@ -140,18 +140,18 @@ CUDA_CALLABLE s32 reset_place(u32 kind, s32 clock) const {
     return at < BLANK ? 2 : (at - BLANK + 4) % WIDTH;
 }
 
-// HMOVE gives every object up to 15 extra clocks, one each four colour clocks, as long as the line is blank.
+// HMOVE gives every object up to 15 extra clocks, one per four colour clocks, during the horizontal blank.
 CUDA_CALLABLE NOINLINE void move(s32 clock) {
     s32 cycle = clock % LINE / 3;
     hmove_clock = clock;
     if (view.now[STARS]) {
         catch_up(clock);
         show(STARS, 0, clock);
-        apply_commands();  // now the missile is where the last line left it
+        apply_commands();  // the missile is now where the last scanline left it
     }
-    u32 early = cycle <= 20 || cycle == 75;  // the blank is eight pixels longer, so that everything moves right by as much
+    u32 early = cycle <= 20 || cycle == 75;  // the blank is eight pixels longer, which moves everything to the right
     s32 most = early && cycle >= 3 && cycle <= 20 ? 15 - ((3 * cycle - 7) >> 2) : 15;
-    s32 lost = early ? 0 : (219 - 3 * cycle + 3) >> 2;  // those that come before the next line's blank
+    s32 lost = early ? 0 : (219 - 3 * cycle + 3) >> 2;  // extra clocks that fall before the next horizontal blank
     if (lost < 0) lost = 0;
     ROLLED for (u32 i = 0; i < 5; i++) {
         s32 extra = motion[i] ^ 8;
@@ -170,7 +170,7 @@ CUDA_CALLABLE void end_frame() {
     partial = 0;
 }
 
-// VSYNC: its end ends the frame, if it has lasted for a line.
+// VSYNC: its end ends the frame if it lasted for a scanline.
 CUDA_CALLABLE void sync_vertically(u32 value, s32 clock) {
     if (value & 2) {
         vsync_end = clock + LINE;
@@ -180,25 +180,25 @@ CUDA_CALLABLE void sync_vertically(u32 value, s32 clock) {
     }
 }
 
-// VBLANK: its highest bit keeps the capacitors of the paddles empty.
+// VBLANK: its highest bit discharges the paddles' capacitors.
 CUDA_CALLABLE void load_paddles(u32 value, s32 cycle) {
     if (vblank & 0x80 && !(value & 0x80)) dump_cycle = cycle;
     vblank = (u8)value;
 }
 
-// WSYNC: the CPU waits for the next line.
+// WSYNC: the CPU waits for the next scanline.
 CUDA_CALLABLE s32 end_of_line(s32 cycle) const {
     s32 in_line = (cycle - line_phase) % 76;
     return in_line ? cycle + 76 - in_line : cycle;
 }
 
-// Pixels of the playfield are four clocks wide, and a write to it waits for the next.
+// Playfield pixels are four clocks wide; a write takes effect at the next one.
 CUDA_CALLABLE s32 playfield_delay(s32 clock) const {
     s32 in_cell = clock / 3 % 76 & 3;
     return in_cell < 2 ? 4 + in_cell : in_cell;
 }
 
-// How many clocks after a write to a register what it says is seen.
+// Clocks between a write to a register and its effect.
 CUDA_CALLABLE s32 delay_of(u32 number, s32 clock) const {
     switch (number) {
         case 0x01: case 0x0B: case 0x0C: case 0x1B: case 0x1C: return 1;
@@ -208,13 +208,13 @@ CUDA_CALLABLE s32 delay_of(u32 number, s32 clock) const {
     }
 }
 
-// What paddles and buttons say, in the highest bit.
+// Paddles and buttons, in the highest bit.
 CUDA_CALLABLE u32 tia_input(u32 number, u32 low, s32 cycle) const {
     if (number < 12) {
         s32 resistance = paddle_of(number - 8);
         if (resistance == 0) return 0x80 | low;
         if (resistance < 0 || vblank & 0x80) return low;
-        // As in ALE, which compares without a sign: an input whose load was complete before this frame began reads as if it were not.
+        // The comparison is unsigned as in ALE: an input that was charged before this frame began reads as not charged.
         return (u32)cycle > (u32)(dump_cycle + resistance * 119 / 6250) ? 0x80 | low : low;
     }
     if (number < 14) return fire[number - 12] ? low : 0x80 | low;
@@ -231,7 +231,7 @@ CUDA_CALLABLE u8 tia_peek(u32 address, s32 cycle) {
     return (bits & 1) << 7 | (bits & 2) << 5 | low;
 }
 
-// Whether a write to a register tells the chip only what it has been told before, so that nothing comes of it. Not asked of all registers.
+// Whether a write repeats the value of a register and has no effect. Only some registers are tested.
 CUDA_CALLABLE bool is_redundant_write(u32 number, u32 value) const {
     switch (number) {
         case 0x06: case 0x07: case 0x08: case 0x09: return view.now[COLUP0 + number - 0x06] == ((value & 0xFE) | faded);
@@ -249,7 +249,7 @@ CUDA_CALLABLE bool is_redundant_write(u32 number, u32 value) const {
 CUDA_CALLABLE inline s32 tia_poke(u32 address, u8 value, s32 cycle) {
     s32 clock = clock_of(cycle);
     if (clock > seen) seen = clock;
-    if (clock >= most_clocks) end_frame();  // no VSYNC came in time
+    if (clock >= most_clocks) end_frame();  // no VSYNC in time
     u32 number = address & 0x3F;
     switch (number) {
         case 0x00: sync_vertically(value, clock); break;

@@ -1,9 +1,9 @@
-// What a write to the television chip asks of the display: to show something else from a clock on, to be done with all before a clock, to blank the start of
-// a line, to forget collisions. A CPU does so at once. On a GPU the consoles of a warp write to different registers at the same time, and what is long in it,
-// which is the same for all of them, would be done one console after the other. There the short part of a write only notes commands, and the warp carries them
-// out together.
+// Commands of a TIA write to the display: change an object or a colour from a clock on, evaluate everything before a
+// clock, blank the start of a scanline, clear collisions. A CPU applies them at once. On a GPU the consoles of a warp
+// write to different registers at the same time, and the long part, which is the same for all, would run one console
+// after the other. There the short part of a write only queues commands, and the warp applies them together.
 
-// Eight black pixels in the line of a clock. They wait for the first line that is shown if this one is not.
+// Blanks eight pixels of the scanline of a clock, or of the first visible scanline if that one is invisible.
 CUDA_CALLABLE void blank_line_start(s32 clock) {
     if (clock <= first_clock) comb_due |= 1;
     else if (clock >= last_clock) comb_due |= 2;
@@ -12,13 +12,14 @@ CUDA_CALLABLE void blank_line_start(s32 clock) {
 
 #if defined(__CUDA_ARCH__)
 
-enum : u32 { CATCH_UP = KINDS, CLEAR_COLLISIONS };  // commands that are no kind of event
+enum : u32 { CATCH_UP = KINDS, CLEAR_COLLISIONS };  // commands that are not events
 
-// At most 11 clocks after the write, and at most ten of them: HMOVE reaches a clock and shows a copy again for two players, moves five objects and blanks.
+// At most 11 clocks after the write. At most ten commands: HMOVE catches up and shows a copy again for two players,
+// moves five objects and blanks.
 CUDA_CALLABLE void queue_command(u32 kind, u32 value, s32 clock) { command[commands++] = (u32)(clock - write_clock) << 16 | kind << 8 | value; }
 
 CUDA_CALLABLE void show(u32 kind, u32 value, s32 clock) {
-    const bool settled = kind < HIDE0 && !view.now[STARS];  // no order that waits can change what is shown of it
+    const bool settled = kind < HIDE0 && !view.now[STARS];  // no queued command can change it
     if (!settled || view.now[kind] != value) queue_command(kind, value, clock);
 }
 
@@ -34,7 +35,7 @@ CUDA_CALLABLE void apply_command(u32 what) {
         return;
     }
     if (kind < KINDS && view.now[kind] == value) return;
-    if (kind == CLEAR_COLLISIONS) collided = ALL_PAIRS;  // nothing is to be looked for any more
+    if (kind == CLEAR_COLLISIONS) collided = ALL_PAIRS;  // no pair is left to evaluate
     if (kind < CATCH_UP) collide_before(kind, clock);
     else collide(clock);
     if (kind == CATCH_UP) end_past_lines(clock);
@@ -70,7 +71,7 @@ CUDA_CALLABLE void catch_up(s32 clock) {
 CUDA_CALLABLE void comb(s32 clock) { blank_line_start(clock); }
 
 CUDA_CALLABLE void clear_collisions(s32 clock) {
-    collided = ALL_PAIRS;  // nothing is to be looked for any more
+    collided = ALL_PAIRS;  // no pair is left to evaluate
     collide(clock);
     collided = 0;
 }

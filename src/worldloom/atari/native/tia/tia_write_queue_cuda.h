@@ -1,14 +1,16 @@
-// Writes to the TIA on a GPU. The consoles of a warp run their programs apart from each other, so what the display is told waits for the end of a line at which
-// one of them has much to tell, and then all tell it together; or until one reads a collision. Four of five writes tell it what it knows: they are not kept.
+// The queue of TIA writes on a GPU. The consoles of a warp run different instructions, so writes are queued until the
+// end of a scanline at which a queue of the warp is more than half full, and then all queues are flushed together; or
+// until a console reads a collision. Four of five writes repeat the value of the register: they are not queued.
 //
-// __activemask() names those who are here now. It is read once, and all of them make the same calls with it afterwards; should a warp come here in parts, each
-// part has its own, and only time is lost. Those who have nothing to do come to every call with the others.
+// __activemask() is the set of threads that are here now. It is read once, and these threads make the same calls with
+// it afterwards. If a warp arrives in parts, each part has its own mask, which costs only time. Threads without work
+// take part in every call.
 #if defined(__CUDA_ARCH__)
 
-// Registers: those that act whenever they are written, and those that nothing comes of.
+// Registers whose writes always act, and registers without effect.
 enum : unsigned long long { ALWAYS_ACT = 0x1C00001F0001ull, NEVER_ACT = 0xFFFFE00007E0000Cull };
 
-// Nothing is known of what the registers hold, but for those whose change lets a write to others act.
+// The values of the registers are unknown, except for those whose change makes a write to another register act.
 CUDA_CALLABLE void begin_write_queue() {
     queued_writes = commands = 0;
     stale_registers = ~0ull;
@@ -17,28 +19,30 @@ CUDA_CALLABLE void begin_write_queue() {
     last_written[0x1F] = enabl << 1;
 }
 
-// Whether a write would change anything.
+// Whether a write would have an effect.
 CUDA_CALLABLE bool is_new_value(u32 number, u32 value) const { return stale_registers >> number & 1 || last_written[number] != value; }
 
-// Notes a write that matters; returns whether the display has to be told of it.
+// Records a write with an effect; returns whether the display must process it.
 CUDA_CALLABLE bool record_write(u32 number, u32 value) {
     const unsigned long long one = 1;
-    if (last_written[number] != value) {  // the graphics of one player and the ball are shown later, by a write to those of the other
+    // A write to the graphics of the other player shows those of this one and the ball.
+    if (last_written[number] != value) {
         if (number == 0x1B || number == 0x1F) stale_registers |= one << 0x1C;
         if (number == 0x1C) stale_registers |= one << 0x1B;
     }
-    if (number == 0x10 || number == 0x11) stale_registers |= one << (number - 0x10 + 0x04);  // a hidden copy is shown by NUSIZ
+    // NUSIZ shows a hidden copy again.
+    if (number == 0x10 || number == 0x11) stale_registers |= one << (number - 0x10 + 0x04);
     if (number == 0x2B) stale_registers |= one * 31 << 0x20;
     last_written[number] = (u8)value;
     stale_registers = stale_registers & ~(one << number) | ALWAYS_ACT;
     return number != 0x00 && !(NEVER_ACT >> number & 1);
 }
 
-// A write as it waits, and the cycle from which on it does not fit.
+// A queued write, and the first cycle that does not fit into it.
 CUDA_CALLABLE u32 pack_write(u32 number, u32 value, s32 at) const { return (u32)at << 14 | number << 8 | value; }
 enum : s32 { MAX_QUEUED_CYCLE = 1 << 18 };
 
-// A write that fits, behind `before` that wait already; returns how many wait then.
+// Queues a write behind `before` others; returns the length of the queue.
 CUDA_CALLABLE u32 queue(u32 number, u32 value, s32 at, u32 before) {
     if (!is_new_value(number, value) || !record_write(number, value)) return before;
     if (number == 0x01) load_paddles(value, at);
@@ -46,23 +50,23 @@ CUDA_CALLABLE u32 queue(u32 number, u32 value, s32 at, u32 before) {
     return before + 1;
 }
 
-// The same where it is seldom called.
+// The same for rare call sites.
 NOINLINE CUDA_CALLABLE u32 queue_noinline(u32 number, u32 value, s32 at, u32 before) { return queue(number, value, at, before); }
 
-// Any write that matters, out of the loop: there half of the room is free.
+// Any write with an effect, outside of the loop, where half of the queue is free.
 NOINLINE CUDA_CALLABLE void queue_write(u32 number, u32 value, s32 at) {
     if (number == 0x00) sync_vertically(value, clock_of(at));
     if (at < MAX_QUEUED_CYCLE) {
         queued_writes = queue(number, value, at, queued_writes);
         return;
     }
-    if (!record_write(number, value)) return;  // of a program that has not looked at the chip for long
+    if (!record_write(number, value)) return;  // the program has not accessed the TIA for a long time
     if (number == 0x01) load_paddles(value, at);
     flush_tia(__activemask());
     write_now(number, value, at);
 }
 
-// Any write; returns the cycles after it.
+// Any write; returns the cycle after it.
 CUDA_CALLABLE s32 write_register(u32 number, u32 value, s32 at) {
     if (clock_of(at) > seen) seen = clock_of(at);
     if (clock_of(at) >= most_clocks) end_frame();
@@ -81,10 +85,10 @@ NOINLINE CUDA_CALLABLE void write_now(u32 number, u32 value, s32 at) {
     apply_commands();
 }
 
-enum : u32 { TRIES = 3 };  // writes that a console may tell of before there is an order: not all of them give one
+enum : u32 { TRIES = 3 };  // writes that a console may issue until one gives a command: not all of them do
 
-// Together with others of the warp, a bit for each. In every round a console whose commands are carried out notes those of its next write, and then all carry
-// out one.
+// Flushes the queues of the threads `with` of the warp. In every round a console whose commands have been applied
+// queues those of its next write, and then each applies one command.
 NOINLINE CUDA_CALLABLE void flush_tia(u32 with) {
     u32 next = 0, done = 0;
     while (__any_sync(with, next < queued_writes || done < commands)) {

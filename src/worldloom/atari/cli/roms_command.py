@@ -1,4 +1,4 @@
-"""``worldloom roms``: which ROMs of the Atari 2600 are found, and which games they are."""
+"""``worldloom roms``: the ROMs on the search path and their games."""
 
 from __future__ import annotations
 
@@ -22,20 +22,21 @@ UNKNOWN = "not known"
 
 @dataclass
 class Roms:
-    """List the ROMs of the Atari 2600 that are found: which game each is, its cartridge and its television, or why it cannot be used.
+    """List Atari 2600 ROMs: the game, the cartridge and the television standard of each, or why it cannot be used.
 
-    Without PATH those in the folder that ALE_ROMS_DIR names and in the installed package ale-py, where worlds look for them. Worldloom brings no ROMs along.
+    Without PATH: the ROMs in the folder ALE_ROMS_DIR and in the installed package ale-py, the search path of worlds.
+    Worldloom contains no ROMs.
     """
 
     path: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="[PATH]")] = ""
-    """A ROM file, or a folder with some."""
+    """A ROM file, or a folder with ROM files."""
     json: Json = False
     """Print JSON."""
 
     def run(self) -> int:
         files = roms.scan(self.path or None)
         if not files:
-            where = [printable_path(place) for place in ([self.path] if self.path else roms.folders())]
+            where = [printable_path(path) for path in ([self.path] if self.path else roms.folders())]
             raise InputError(f"no ROM was found{' in ' if where else ''}{' or '.join(where)}: {roms.HOW_TO_GET}")
         if self.json:
             console.print_json([_rom_report(file) for file in files])
@@ -48,7 +49,7 @@ class Roms:
 
 
 def roms_status() -> str:
-    """How many games have their ROM here, and where; or what is wrong, and how to get them."""
+    """The number of games with a ROM and its folders; or what is wrong, and how to get ROMs."""
     try:
         known = [rom for rom in roms.available() if rom.game is not None]
     except InputError as error:
@@ -60,7 +61,7 @@ def roms_status() -> str:
 
 
 def _rom_report(file: roms.RomFile) -> dict[str, Any]:
-    """One file in words; what is not known is None."""
+    """The report of one file; unknown values are None."""
     rom = file.rom
     game = rom.game if rom else None
     return {
@@ -76,32 +77,29 @@ def _rom_report(file: roms.RomFile) -> dict[str, Any]:
 
 
 def _table(files: list[roms.RomFile]) -> Table:
-    """The ROMs among ``files`` that can be used."""
+    """The valid ROMs among ``files``."""
     table = Table(box=box.SIMPLE_HEAD)
     for heading in ("file", "game", "MD5", "cartridge", "television"):
         table.add_column(heading, overflow="fold")
     for file in files:
-        facts = _rom_report(file)
+        report = _rom_report(file)
         if file.rom is not None:
-            md5 = f"{file.rom.md5[:12]}…"  # enough to tell them apart by eye; the JSON has all of it
+            md5 = f"{file.rom.md5[:12]}…"  # abbreviated; the JSON has all of it
             table.add_row(
                 escape(printable_path(file.source.name)),
-                facts["game"] or UNKNOWN,
+                report["game"] or UNKNOWN,
                 md5,
-                facts["cartridge"],
-                facts["television"] or UNKNOWN,
+                report["cartridge"],
+                report["television"] or UNKNOWN,
             )
     return table
 
 
 def _summary(files: list[roms.RomFile]) -> str:
-    """What cannot be used, a line each, and how many can be."""
+    """The problem of each invalid file, and the number of valid ones."""
     known = sum(file.rom is not None and file.rom.game is not None for file in files)
     unknown = sum(file.rom is not None and file.rom.game is None for file in files)
     lines = [escape(file.problem) for file in files if file.problem]
-    strangers = (
-        f", and {unknown} that {'is' if unknown == 1 else 'are'} not known and can be played without rules"
-        if unknown
-        else ""
-    )
-    return "\n".join([*lines, f"{known} ROM{'' if known == 1 else 's'} of known games{strangers}."])
+    verb = "is" if unknown == 1 else "are"
+    others = f", and {unknown} that {verb} not known and can be played without rules" if unknown else ""
+    return "\n".join([*lines, f"{known} ROM{'' if known == 1 else 's'} of known games{others}."])

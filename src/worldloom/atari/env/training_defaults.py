@@ -1,7 +1,7 @@
-"""Settings that suit the games of the Atari 2600, on a GPU with thousands of consoles and on a CPU with a few; and what single games want otherwise.
+"""Training defaults of Atari games: for a GPU with thousands of consoles, for a CPU with a few, and for single games.
 
-All learn from the signs of rewards, and take a lost life for the end of what can be gained. Episodes are whole games all the same, so that the
-returns that are told, and those of an evaluation, are scores.
+Rewards are clipped to their sign, and a lost life ends the bootstrap of returns. Episodes are still whole games, so
+that reported returns and those of an evaluation are scores.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ CPU: Values = {"schedule": "linear", "total_steps": 10_000_000}
 
 ON_GPU: dict[str, Values] = {
     "ppo": {
-        # A step of 4,096 consoles takes as long as one of 512, and the update runs while the next steps are taken.
+        # A step of 4,096 consoles takes as long as one of 512, and the update overlaps with the next steps.
         "num_envs": 4096,
         "num_steps": 32,
         "minibatches": 32,
@@ -34,7 +34,7 @@ ON_GPU: dict[str, Values] = {
         "entropy_weight": 0.01,
     },
     "vtrace": {
-        # An update from 1,280 samples after every step of all consoles: a batch of all of them would make too few.
+        # An update on 1,280 samples after every step of all consoles: one batch of all would give too few updates.
         "num_envs": 1024,
         "num_steps": 20,
         "batches": 16,
@@ -94,12 +94,12 @@ ON_CPU: dict[str, Values] = {
 }
 
 GAMES: dict[tuple[str, str], Values] = {
-    # Every point counts the same and comes soon after what earned it.
+    # All rewards have the same size and a short delay.
     ("Pong", "ppo"): {"clip": 0.2, "total_steps": 40_000_000},
     ("Pong", "a2c"): {"total_steps": 15_000_000},
     ("Pong", "vtrace"): {"learning_rate": 7e-4, "total_steps": 8_000_000},
     ("Pong", "dqn"): {"total_steps": 4_000_000},
-    # Whoever plays well plays long, and finds the tunnel late.
+    # Episodes get long with skill, and the tunnel is found late.
     ("Breakout", "ppo"): {"total_steps": 150_000_000},
     ("Breakout", "a2c"): {"total_steps": 60_000_000},
     ("Breakout", "vtrace"): {"total_steps": 60_000_000},
@@ -107,14 +107,14 @@ GAMES: dict[tuple[str, str], Values] = {
     ("Assault", "ppo"): {"total_steps": 150_000_000},
     ("Asterix", "ppo"): {"total_steps": 150_000_000},
 }
-"""By game and algorithm, on a GPU: what differs."""
+"""Overrides by game and algorithm, on a GPU."""
 
 
 def atari_defaults(world: str, algorithm: str, gpu: bool) -> Values:
-    """The settings for the world of an Atari id, such as ``Pong-v5`` or ``ALE/Pong-v5:frame_skip=2``."""
-    found = {**COMMON, **(GPU if gpu else CPU), **(ON_GPU if gpu else ON_CPU).get(algorithm, {})}
+    """The config values for an Atari id, such as ``Pong-v5`` or ``ALE/Pong-v5:frame_skip=2``."""
+    values = {**COMMON, **(GPU if gpu else CPU), **(ON_GPU if gpu else ON_CPU).get(algorithm, {})}
     games = _game_names(world)
-    return {**found, **(GAMES.get((games[0], algorithm), {}) if gpu and len(games) == 1 else {})}
+    return {**values, **(GAMES.get((games[0], algorithm), {}) if gpu and len(games) == 1 else {})}
 
 
 def _game_names(world: str) -> list[str]:
