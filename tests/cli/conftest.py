@@ -1,4 +1,4 @@
-"""What the tests of the command line share."""
+"""Fixtures for the tests of the command line."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from worldloom.core.registry import registry
 
 @pytest.fixture
 def worldloom(capsys):
-    """Run the command line in this process; gives the exit code, standard output and standard error."""
+    """Run the command line in this process; returns the exit code, standard output and standard error."""
 
     def run(*arguments):
         code = main([str(a) for a in arguments])
@@ -23,20 +23,20 @@ def worldloom(capsys):
 
 @pytest.fixture
 def planted():
-    """A file with an honest world and a spoilt one."""
+    """A file with a correct world and one that differs between devices."""
     return Path(__file__).parent / "planted.py"
 
 
 @pytest.fixture
 def payload(tmp_path):
-    """A file with a world, and the file that it writes whenever it is run."""
+    """A file with a world, and the file that it writes when it is executed."""
     yield write_payload(tmp_path)
     registry._REGISTRY.pop("Payload-v0", None)
 
 
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory):
-    """The folder of a short training in CartPole-v1."""
+    """The folder of a short training run in CartPole-v1."""
     from worldloom.learn.algorithms.ppo import PPOConfig
     from worldloom.learn.runs.training_run import TrainingRequest, run_training
 

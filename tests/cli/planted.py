@@ -1,4 +1,4 @@
-"""Two worlds for the tests of the command line: one that is the same on every device, and one made to differ on the CPU."""
+"""Two worlds for the tests of the command line: one is equal on every device, one differs on the CPU."""
 
 import worldloom as wl
 
@@ -30,7 +30,7 @@ def look(ball: Ball):
 
 
 def spoil(simulation):
-    """In the third step, world 2 of the compiled simulation gets one bounce too many."""
+    """In the third step, world 2 of the compiled simulation counts one bounce too many."""
     if not simulation.interpreted and int(simulation.world.step.numpy()[2]) == 2:
         simulation["Ball"].bounces.numpy()[2, 1] += 1
 

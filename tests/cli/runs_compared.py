@@ -1,10 +1,10 @@
-"""Short trainings for the tests of the command line, and whether two of them came to the same."""
+"""Short training runs for the tests of the command line, and their comparison."""
 
 from worldloom.learn.runs.checkpoints import Checkpoints
 from worldloom.learn.runs.run_folder import read_metrics
 
 FEW = ("--device", "cpu", "--num-envs", "8", "--no-video", "--quiet")
-"""A training that takes no time."""
+"""Settings of a very short training run."""
 SMALL = {
     "ppo": ("--num-steps", "16", "--policy.hidden", "16", "--schedule", "constant"),
     "a2c": ("--num-steps", "8", "--policy.hidden", "16", "--schedule", "constant"),
@@ -27,7 +27,7 @@ STEPS = {"ppo": 128, "a2c": 64, "vtrace": 32, "dqn": 32}
 
 
 def ended(folder):
-    """The tensors of the last checkpoint of a run, what else it goes on from, and its metrics, but for what depends on the clock."""
+    """Tensors and state of the last checkpoint of a run, and its metrics, without values that depend on time."""
     checkpoints = Checkpoints(folder / "checkpoints")
     saved = checkpoints.load(checkpoints.latest())
     rows = [{k: v for k, v in row.items() if "second" not in k} for row in read_metrics(folder)]

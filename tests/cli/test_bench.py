@@ -1,4 +1,4 @@
-"""``worldloom bench``: what is reported, and that timing does not change what is timed. No test asks how long anything takes."""
+"""``worldloom bench``: its reports, and that timing does not change results. No test depends on durations."""
 
 import json
 import os
@@ -272,7 +272,7 @@ def test_start_reports_cold_and_warm(worldloom, planted):
 
 
 def test_start_says_why_a_process_failed(tmp_path):
-    with pytest.raises(InputError, match=r"a fresh process could not step 'No-v0' on cpu: .*there is no world 'No-v0'"):
+    with pytest.raises(InputError, match=r"a new process could not step 'No-v0' on cpu: .*there is no world 'No-v0'"):
         seconds_to_first_step("No-v0", "cpu", str(tmp_path))
 
 

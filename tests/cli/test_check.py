@@ -1,4 +1,4 @@
-"""``worldloom check`` and the files it can be pointed at."""
+"""``worldloom check``, and worlds in files."""
 
 import json
 
@@ -118,7 +118,8 @@ def test_a_file_without_the_wanted_world_names_those_it_has(worldloom, planted):
 def test_a_wrong_world_shows_its_own_line(worldloom, tmp_path):
     file = tmp_path / "wrong.py"
     file.write_text(
-        "import worldloom as wl\n\nclass Ball(wl.Entity):\n    height: float\n\n@wl.system\ndef fall(ball: Ball):\n    ball.hieght = 0.0\n"
+        "import worldloom as wl\n\nclass Ball(wl.Entity):\n    height: float\n\n"
+        "@wl.system\ndef fall(ball: Ball):\n    ball.hieght = 0.0\n"
     )
     code, _, err = worldloom("check", file)
     assert code == 2

@@ -67,8 +67,8 @@ def test_a_run_stands_in_one_table_with_all_constant_policies(worldloom, learned
     code, out, err = worldloom("economy", "sweep", "--against", learned, "--out", tmp_path)
     assert code == 0, err
     assert "the best of 231 constant policies" in " ".join(out.split()) and "learned (learned)" in out
-    kept = json.loads((tmp_path / "sweep.json").read_text())
-    assert len(kept["constant"]) == 231 and kept["learned"][0]["label"] == "learned (learned)"
+    report = json.loads((tmp_path / "sweep.json").read_text())
+    assert len(report["constant"]) == 231 and report["learned"][0]["label"] == "learned (learned)"
 
 
 @pytest.mark.parametrize(

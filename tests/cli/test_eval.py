@@ -1,4 +1,4 @@
-"""``worldloom eval``: the figures it gives, and what it refuses."""
+"""``worldloom eval``: its report, and its errors."""
 
 import json
 import shutil
@@ -49,8 +49,8 @@ def test_other_policies_do_not(worldloom, trained):
     code, _, err = worldloom("eval", trained, "--episodes", "3", "--epsilon", "0.5")
     assert (
         code == 2
-        and "only policies of dqn act at random so often" in err
-        and "is of ppo: leave --epsilon off" in " ".join(err.split())
+        and "only policies of dqn have an epsilon" in err
+        and "is of ppo: omit --epsilon" in " ".join(err.split())
     )
 
 

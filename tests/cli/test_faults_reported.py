@@ -1,4 +1,4 @@
-"""Faults of single worlds and dropped entities: every command that steps worlds tells of them, on standard error and in its JSON."""
+"""Every command that steps worlds reports faults and dropped entities, on standard error and in its JSON."""
 
 import json
 from pathlib import Path
@@ -40,10 +40,8 @@ def test_what_went_wrong_is_told(worldloom, tmp_path, name):
     found = json.loads(out)
     assert code == 0
     assert found["faults"] > 0 and found["first_fault"].startswith(WORDS) and found["dropped"]["Spark"] > 0
-    assert (
-        f"worldloom: {found['faults']:,} faults cut episodes short; the first: {found['first_fault']}. docs/debug.md says"
-        in err
-    )
+    first = found["first_fault"]
+    assert f"worldloom: {found['faults']:,} faults cut episodes short; the first: {first}. docs/debug.md says" in err
     assert f"{found['dropped']['Spark']:,} Spark did not fit and were dropped: raise wl.UpTo for Spark" in err
     if name in ("check", "profile"):  # four steps of two worlds, one of which fails
         assert (found["faults"], found["dropped"]) == (2, {"Spark": 4})

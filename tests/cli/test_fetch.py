@@ -1,4 +1,4 @@
-"""Data that is fetched: kept, told, and there for the worlds that need it."""
+"""``worldloom fetch``: data are saved, reported, and used by the worlds that need them."""
 
 import json
 
@@ -8,20 +8,23 @@ from covid_files import published_files, write_wheel
 
 import worldloom as wl
 from worldloom.core.registry import registry
-from worldloom.envs.covid import announce_real, fetch_command
+from worldloom.envs.covid import fetch_command, register_real
 from worldloom.envs.covid.data import load_real
 
 COVID = "CovidEconomy-v0"
-MUST = "the data of the COVID-19 economy must be fetched first, with `pip download --no-deps ai-economist` and `worldloom fetch covid --from FILE`"
+MUST = (
+    "the data of the COVID-19 economy must be fetched first, with `pip download --no-deps ai-economist` "
+    "and `worldloom fetch covid --from FILE`"
+)
 
 
 @pytest.fixture(autouse=True)
 def no_data(monkeypatch, tmp_path):
     monkeypatch.setenv("WORLDLOOM_DATA", str(tmp_path / "kept"))
     monkeypatch.setattr(registry, "_REGISTRY", dict(registry._REGISTRY))
-    announce_real()
+    register_real()
     yield
-    announce_real()
+    register_real()
 
 
 @pytest.fixture
@@ -32,8 +35,10 @@ def wheel(tmp_path):
 def test_without_data_everything_says_how_to_get_it(worldloom):
     for command in (["check", COVID], ["train", COVID], ["explain", COVID], ["bench", "step", COVID]):
         code, out, err = worldloom(*command)
-        told = err.removeprefix("worldloom: preparing the training ...\n")
-        assert code == 2 and out == "" and f"world '{COVID}' cannot be made: {MUST}" in told and told.count("\n") == 1
+        report = err.removeprefix("worldloom: preparing the training ...\n")
+        assert (
+            code == 2 and out == "" and f"world '{COVID}' cannot be made: {MUST}" in report and report.count("\n") == 1
+        )
     for make in (
         lambda: wl.make(COVID),
         lambda: wl.Simulation(COVID, 1),
@@ -53,10 +58,11 @@ def test_without_data_lists_and_the_doctor_say_so(worldloom):
 
 def test_fetched_data_is_there_for_its_world(worldloom, wheel, tmp_path):
     code, out, _ = worldloom("fetch", "covid", "--from", wheel, "--json")
-    told = json.loads(out)
-    assert code == 0 and told["env"] == COVID and told["states"] == 51 and told["days"] == 518
+    report = json.loads(out)
+    assert code == 0 and report["env"] == COVID and report["states"] == 51 and report["days"] == 518
     assert (
-        told["file"] == str(tmp_path / "kept" / "covid.safetensors") and "no tool for policy making" in told["notice"]
+        report["file"] == str(tmp_path / "kept" / "covid.safetensors")
+        and "no tool for policy making" in report["notice"]
     )
     assert load_real().source == "ai-economist: ai_economist-1.7.1-py3-none-any.whl"
     assert "covid.safetensors" in json.loads(worldloom("doctor", "--json")[1])["covid"]
@@ -79,11 +85,11 @@ def test_fetch_without_a_place_says_how_to_get_the_file(worldloom, monkeypatch, 
 
 def test_a_refused_file_leaves_what_was_kept(worldloom, wheel, tmp_path):
     worldloom("fetch", "covid", "--from", wheel)
-    kept = (tmp_path / "kept" / "covid.safetensors").read_bytes()
+    before = (tmp_path / "kept" / "covid.safetensors").read_bytes()
     (tmp_path / "bad.whl").write_text("nothing")
     code, _, err = worldloom("fetch", "covid", "--from", tmp_path / "bad.whl")
     assert code == 2 and "is no wheel or zip" in err
-    assert (tmp_path / "kept" / "covid.safetensors").read_bytes() == kept
+    assert (tmp_path / "kept" / "covid.safetensors").read_bytes() == before
 
 
 def test_a_folder_that_cannot_be_made_is_named(worldloom, wheel, tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""Ctrl-C while the command loads leaves no traceback, at whatever moment it comes."""
+"""Ctrl-C while the command loads prints no traceback, at any moment."""
 
 import os
 import shutil
@@ -26,7 +26,7 @@ def tell_imports(folder):
 
 
 def start(command, **options):
-    """A process that Ctrl-C reaches: a shell starts programs in the background with the signal ignored, which they would inherit from this one."""
+    """A process that handles Ctrl-C; a shell starts background programs with SIGINT ignored, which is inherited."""
     return subprocess.Popen(
         command,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),

@@ -1,4 +1,4 @@
-"""What there is: worlds, versions, devices and extras."""
+"""``worldloom list`` and ``worldloom doctor``."""
 
 import json
 from pathlib import Path

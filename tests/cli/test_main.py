@@ -1,4 +1,4 @@
-"""The command line as a whole: help, versions, exit codes, and what it costs to start."""
+"""The command line as a whole: help, version, exit codes, and start-up imports."""
 
 import importlib.metadata
 import json

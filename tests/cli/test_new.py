@@ -1,4 +1,4 @@
-"""``worldloom new``: the files it writes run at once."""
+"""``worldloom new``: the files it writes run unchanged."""
 
 import os
 import subprocess

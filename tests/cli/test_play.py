@@ -1,4 +1,4 @@
-"""``worldloom play``: it leaves a video, or says why not."""
+"""``worldloom play``: its video, and its errors."""
 
 import json
 from pathlib import Path
@@ -13,17 +13,17 @@ def test_a_video_is_written(worldloom, trained, tmp_path, name, magic):
     code, out, _ = worldloom("play", trained, "--video", tmp_path / name, "--max-frames", "12")
     assert code == 0
     assert magic in (tmp_path / name).read_bytes()[:12]
-    assert f"wrote {tmp_path / name}: " in out and "pictures of CartPole-v1" in out
+    assert f"wrote {tmp_path / name}: " in out and "frames of CartPole-v1" in out
 
 
-def test_whole_episodes_are_filmed_with_their_ends(worldloom, tmp_path):
+def test_whole_episodes_are_recorded_with_their_ends(worldloom, tmp_path):
     few = ("--device", "cpu", "--num-envs", "4", "--total-steps", "128", "--quiet", "--no-video")
     assert worldloom("train", f"{FLOCK}:FlockSeen-v0", *few, "--run-dir", tmp_path / "run")[0] == 0
     code, out, _ = worldloom(
         "play", tmp_path / "run", "--env", FLOCK, "--video", tmp_path / "out.gif", "--episodes", "2"
     )
     assert code == 0
-    assert ": 12 pictures" in out and "--max-frames" not in out  # the start and five steps, twice
+    assert ": 12 frames" in out and "--max-frames" not in out  # the start and five steps, twice
 
 
 def test_a_world_without_a_renderer_is_refused(worldloom, tmp_path):
@@ -34,12 +34,12 @@ def test_a_world_without_a_renderer_is_refused(worldloom, tmp_path):
     assert "world 'Flock-v0' has no renderer: register it with render=..." in err
 
 
-def test_random_actions_are_filmed_in_any_world(worldloom, tmp_path):
+def test_random_actions_are_recorded_in_any_world(worldloom, tmp_path):
     code, out, _ = worldloom(
         "play", "CartPole-v1", "--random", "--video", tmp_path / "out.gif", "--max-frames", "9", "--episodes", "3"
     )
     assert code == 0
-    assert ": 9 pictures of CartPole-v1" in out and "; as many as --max-frames allows" in out
+    assert ": 9 frames of CartPole-v1" in out and "; the maximum of --max-frames" in out
     code, _, err = worldloom("play", f"{FLOCK}:Flock-v0", "--random", "--video", tmp_path / "out.gif")
     assert code == 2 and "world 'Flock-v0' has no renderer" in err
     code, _, err = worldloom("play", "Nowhere-v0", "--random", "--video", tmp_path / "out.gif")
@@ -62,7 +62,7 @@ def test_what_cannot_be_done_is_refused(worldloom, trained, tmp_path, monkeypatc
     assert sentence in out + err
 
 
-def test_a_world_in_the_place_of_a_run_is_told_how_to_be_filmed(worldloom, tmp_path):
+def test_a_world_in_the_place_of_a_run_is_told_how_to_be_recorded(worldloom, tmp_path):
     code, _, err = worldloom("play", "Pong-v5", "--video", tmp_path / "out.mp4")
     assert code == 2 and "Pong-v5 is a world and no folder of a run: add --random" in " ".join(err.split())
 
@@ -74,7 +74,7 @@ def test_a_folder_that_is_not_there_is_no_world(worldloom, tmp_path, monkeypatch
     assert code == 2 and "holds no run" in err
 
 
-def test_the_file_of_a_rom_in_the_place_of_a_run_is_told_how_to_be_filmed(worldloom, tmp_path):
+def test_the_file_of_a_rom_in_the_place_of_a_run_is_told_how_to_be_recorded(worldloom, tmp_path):
     (tmp_path / "any.bin").write_bytes(bytes(2048))
     code, _, err = worldloom("play", tmp_path / "any.bin", "--video", tmp_path / "out.mp4")
     assert code == 2 and "is a world and no folder of a run: add --random" in " ".join(err.split())

@@ -1,4 +1,4 @@
-"""``worldloom profile``: a table, JSON and a trace. No test asks how long anything takes."""
+"""``worldloom profile``: a table, JSON and a trace. No test depends on durations."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""``worldloom replay``: recordings listed and played again."""
+"""``worldloom replay``: episodes listed and replayed."""
 
 import json
 from pathlib import Path

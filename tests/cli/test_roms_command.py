@@ -40,7 +40,7 @@ def test_roms_shows_games_strangers_and_reasons(worldloom, with_pong):
     assert lines[0] == str(with_pong)
     assert next(line for line in lines if "a [1].bin" in line).split()[2::2] == ["pong", "4K"]
     assert "not known" in next(line for line in lines if "homebrew.bin" in line)
-    assert "broken.bin is empty: get the file anew" in out
+    assert "broken.bin is empty: download it again" in out
     assert "1 ROM of known games, and 1 that is not known and can be played without rules." in out
     assert worldloom("roms", with_pong)[1] == out
 
@@ -49,7 +49,7 @@ def test_roms_as_json(worldloom, with_pong):
     known, broken, unknown = json.loads(worldloom("roms", "--json")[1])
     assert known["game"] == "pong" and known["env"] == "Pong-v5" and known["bytes"] == 4096 and known["problem"] is None
     assert len(known["md5"]) == 32 and known["file"] == str(with_pong / "a [1].bin")
-    assert broken["problem"].endswith("is empty: get the file anew") and broken["md5"] is None
+    assert broken["problem"].endswith("is empty: download it again") and broken["md5"] is None
     assert unknown["game"] is None and unknown["cartridge"] == "4K"
 
 

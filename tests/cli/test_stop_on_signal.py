@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM while a training runs: it saves, says how to go on, and leaves with the right code."""
+"""Ctrl-C and SIGTERM during training: a checkpoint, a hint how to resume, and the exit code."""
 
 import os
 import signal
@@ -37,7 +37,7 @@ def test_a_signal_ends_it_in_good_order(worldloom, tmp_path, monkeypatch, number
     assert_equal_runs(tmp_path / "parts", tmp_path / "straight")
 
 
-def test_the_second_signal_leaves_at_once(monkeypatch, capfd):
+def test_the_second_signal_exits_at_once(monkeypatch, capfd):
     left = []
     monkeypatch.setattr(os, "_exit", left.append)
     before = signal.getsignal(signal.SIGTERM)
@@ -47,7 +47,7 @@ def test_the_second_signal_leaves_at_once(monkeypatch, capfd):
         signal.raise_signal(signal.SIGINT)
     assert left == [130]
     assert signal.getsignal(signal.SIGTERM) is before
-    assert "once more to leave at once" in capfd.readouterr().err
+    assert "repeat to exit at once" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -1,7 +1,9 @@
-"""``worldloom train``: its flags, what it leaves behind, and going on later as if nothing had happened."""
+"""``worldloom train``: its flags, its output files, and resuming a run."""
 
 import dataclasses
+import inspect
 import json
+import re
 import typing
 from pathlib import Path
 
@@ -13,6 +15,8 @@ from worldloom.cli.commands import train_parser
 from worldloom.cli.commands.train import Train
 from worldloom.learn.algorithms.registry import ALGORITHMS
 from worldloom.learn.config import tuned_defaults
+from worldloom.learn.config.policy_config import PolicyConfig
+from worldloom.learn.config.train_config import TrainConfig
 from worldloom.learn.runs.checkpoints import Checkpoints
 from worldloom.learn.runs.run_folder import read_config, read_metrics
 
@@ -26,6 +30,13 @@ def test_the_algorithms_are_those_there_are():
     assert typing.get_args(typing.get_type_hints(Train)["algo"]) == tuple(ALGORITHMS)
 
 
+def docstring_of(config: type, field: str) -> str:
+    """The docstring of a config's field, in one line."""
+    match = re.search(rf'^    {field}: .*?"""(.*?)"""', inspect.getsource(config), re.MULTILINE | re.DOTALL)
+    assert match is not None
+    return " ".join(match[1].split())
+
+
 @pytest.mark.parametrize("algo", ALGORITHMS)
 def test_help_shows_every_setting_of_the_algorithm(worldloom, monkeypatch, algo):
     monkeypatch.setenv("COLUMNS", "400")
@@ -35,19 +46,24 @@ def test_help_shows_every_setting_of_the_algorithm(worldloom, monkeypatch, algo)
     for field in dataclasses.fields(kind):
         if field.name != "policy":
             assert f"--{field.name.replace('_', '-')}" in out
-    assert "--policy.hidden" in out and "Units of each layer of an mlp" in out
-    assert "Worlds that run side by side, over all processes." in out
+    words = " ".join(re.sub("[│]", " ", out).split())
+    assert "--policy.hidden" in out and docstring_of(PolicyConfig, "hidden") in words
+    assert docstring_of(TrainConfig, "num_envs") in words
     assert all(name in out for name in ALGORITHMS)
 
 
 def test_tuned_settings_are_the_defaults(worldloom, monkeypatch):
     monkeypatch.setitem(
-        tuned_defaults.TUNED, ("CartPole-v1", "a2c"), {"num_envs": 77, "gamma": 0.913, "policy.hidden": (48,)}
+        tuned_defaults.TUNED_SETTINGS, ("CartPole-v1", "a2c"), {"num_envs": 77, "gamma": 0.913, "policy.hidden": (48,)}
     )
     monkeypatch.setenv("COLUMNS", "400")
     _, out, _ = worldloom("train", "CartPole-v1", "--algo", "a2c", "--help")
     assert (
-        "default: 77" in out and "0.913" in out and "default: 48" in out and "suit CartPole-v1" in out and " ENV" in out
+        "default: 77" in out
+        and "0.913" in out
+        and "default: 48" in out
+        and "tuned for CartPole-v1" in out
+        and " ENV" in out
     )
     command = train_parser.parse(["--run-dir", "CartPole-v1", "--algo=a2c", "CartPole-v1", "--gamma", "0.5"])
     assert (command.settings.num_envs, command.settings.gamma, command.settings.policy.hidden) == (77, 0.5, (48,))
@@ -135,7 +151,7 @@ def test_players_of_a_world_may_share_a_policy_unless_others_are_named():
         (["CartPole-v1", "--frozen", "Dog", *FEW], "there is no policy 'Dog'"),
         (["CartPole-v1", "--checkpoint-every", "-1"], "checkpoint_every must be 0 or more"),
         (["CartPole-v1", "--keep", "0"], "keep must be 1 checkpoint or more"),
-        (["CartPole-v1", "--resume"], "say with --run-dir which run"),
+        (["CartPole-v1", "--resume"], "name the run to resume with --run-dir"),
         (["CartPole-v1", "--resume", "--run-dir", "nowhere"], "nowhere holds no run"),
         (["Pendulum-v1", "--algo", "dqn", *FEW], "ppo"),
         (["nowhere.py"], "there is no file nowhere.py"),

@@ -1,4 +1,4 @@
-"""``worldloom tune`` where there is nothing to tune; the search itself is tested without a GPU, the rest with one."""
+"""``worldloom tune`` without a GPU; the search is tested elsewhere, the rest with a GPU."""
 
 import json
 

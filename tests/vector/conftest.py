@@ -1,4 +1,4 @@
-"""What tests of trainers share."""
+"""Fixtures for the tests of trainers."""
 
 import pytest
 import torch
@@ -6,7 +6,7 @@ import torch
 
 @pytest.fixture
 def one_thread():
-    """Small networks only lose time with several threads."""
+    """One PyTorch thread: several slow down small networks."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield

@@ -1,4 +1,4 @@
-"""Two small worlds for tests of the outside: one with agents, several actions and observations of every kind, and one with a single number."""
+"""Two small worlds for tests of the interfaces: one with all kinds of components, one with a single number."""
 
 import numpy as np
 
@@ -60,7 +60,7 @@ def weather(world: Meadow):
 
 
 def paint(simulation, world):
-    """One grey, which is brighter in later steps."""
+    """A uniform grey that is brighter in later steps."""
     return np.full((4, 6, 3), 10 * int(simulation.world.step.numpy()[world]), np.uint8)
 
 

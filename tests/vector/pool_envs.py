@@ -1,4 +1,4 @@
-"""Environments for the tests of the process pool. Workers import this file, so it needs Gymnasium alone."""
+"""Environments for the tests of the process pool. Workers import this file, so it imports only Gymnasium."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 from gymnasium import spaces
 
 FINE, RAISE, KILL, HANG, EXIT, STOP = range(6)
-"""What a moody environment does when it is stepped."""
+"""Actions of Moody."""
 
 
 class Mixed(gymnasium.Env):
@@ -74,7 +74,7 @@ class Mixed(gymnasium.Env):
 
 
 class Moody(gymnasium.Env):
-    """Does what its action says: goes on, raises, kills itself, hangs, leaves or stands still."""
+    """Behaves as its action says: steps normally, raises, kills itself, hangs, exits or stops."""
 
     observation_space = spaces.Box(-np.inf, np.inf, (2,), np.float64)
     action_space = spaces.Discrete(6)
@@ -109,7 +109,7 @@ class Moody(gymnasium.Env):
 
 
 class Uneven(gymnasium.Env):
-    """Environments with an even number answer at once, the others after ``delay`` seconds."""
+    """Environments with an even number step at once, the others after ``delay`` seconds."""
 
     observation_space = spaces.Box(0, 1000, (), np.int64)
     action_space = spaces.Discrete(2)
@@ -137,6 +137,6 @@ class Uneven(gymnasium.Env):
 
 
 class Endless(Moody):
-    """An observation that has no fixed shape."""
+    """An observation space without a fixed shape."""
 
     observation_space = spaces.Sequence(spaces.Discrete(2))

@@ -1,4 +1,4 @@
-"""What owns threads, processes or memory refuses to be copied, and goes on."""
+"""Objects that own threads, processes or memory cannot be copied, and stay usable."""
 
 import copy
 import gc

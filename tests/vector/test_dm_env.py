@@ -1,4 +1,4 @@
-"""Worlds as dm_env environments: kinds of steps, discounts, specs."""
+"""Worlds as dm_env environments: step types, discounts, specs."""
 
 import importlib
 import sys
@@ -12,7 +12,7 @@ from worldloom.core.base.errors import InputError
 
 dm_env = pytest.importorskip("dm_env", reason="needs pip install dm-env")
 
-from worldloom.vector.adapters.dm_env import DmVectorEnv
+from worldloom.vector.adapters.dm_env import DmVectorEnv  # noqa: E402
 
 FIRST, MID, LAST = (int(kind) for kind in (dm_env.StepType.FIRST, dm_env.StepType.MID, dm_env.StepType.LAST))
 

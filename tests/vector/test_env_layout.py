@@ -1,4 +1,4 @@
-"""How components appear outside: keys, shapes and spaces."""
+"""The layout of an environment: keys, shapes and spaces."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Worlds as Gymnasium environments: spaces, autoreset, seeds, copies and infos, step by step beside Gymnasium's own vector environment."""
+"""Worlds as Gymnasium environments: spaces, autoreset, seeds, copies and infos, compared with SyncVectorEnv."""
 
 import warnings
 
@@ -20,12 +20,12 @@ WORLDS = {"Meadow": (MEADOW, "python"), "CartPole": (wl.definition("CartPole-v1"
 
 
 def rows(tree, world):
-    """One world's part of batched data."""
+    """One world's row of batched data."""
     return {key: rows(part, world) for key, part in tree.items()} if isinstance(tree, dict) else tree[world]
 
 
 def device_of(id_):
-    """Interpreted, unless there are so many entities that compiling is quicker."""
+    """Interpreted, unless there are so many entities that compiling is faster."""
     return "python" if sum(wl.definition(id_).rows.values()) < 50 else "cpu"
 
 
@@ -60,7 +60,7 @@ def test_batches_lie_in_their_spaces(id_):
 @pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.parametrize("mode", ["same_step", "next_step", "disabled"])
 def test_autoreset_is_gymnasiums_own(world, mode):
-    """World k of a batch goes through what Gymnasium makes of world k alone, to the last bit."""
+    """World k of a batch equals world k in SyncVectorEnv, bit for bit."""
     made, device = WORLDS[world]
     env = WorldVectorEnv(made, N, device=device, autoreset=mode)
     twin = SyncVectorEnv(
@@ -87,7 +87,7 @@ def test_autoreset_is_gymnasiums_own(world, mode):
 
 
 def as_wide(data):
-    """Whole numbers as Gymnasium stores them, in 64 bits."""
+    """Integers in 64 bits, as Gymnasium stores them."""
     if isinstance(data, dict):
         return {key: as_wide(part) for key, part in sorted(data.items())}
     data = np.asarray(data)
@@ -169,7 +169,7 @@ def test_copies_stay_and_views_move(backend):
 def test_threads_copy_large_observations(monkeypatch):
     one, other = (WorldVectorEnv("CartPole-v1", 6, seed=0, threads=threads) for threads in (1, 3))
     assert not one.simulation.copies_in_step and other.simulation.copies_in_step
-    monkeypatch.setattr(world_batch, "LARGE", 1)
+    monkeypatch.setattr(world_batch, "OVERLAPPED_COPY_BYTES", 1)
     large = WorldVectorEnv("CartPole-v1", 6, seed=0, threads=3)
     actions = np.random.default_rng(0).integers(0, 2, (60, 6))
     for env in (one, other, large):

@@ -1,4 +1,4 @@
-"""Gymnasium's own vector wrappers around worlds."""
+"""Gymnasium's vector wrappers around worlds."""
 
 import gymnasium
 import numpy as np
@@ -19,7 +19,7 @@ def sky(**options):
 
 
 def run(env, steps=30):
-    """Random steps; the outcomes."""
+    """The results of random steps."""
     env.reset(seed=0)
     env.action_space.seed(0)
     return [env.step(env.action_space.sample()) for _ in range(steps)]

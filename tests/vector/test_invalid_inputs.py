@@ -1,13 +1,15 @@
-"""Whatever is handed in from outside and does not fit is refused with a sentence, and nothing runs."""
+"""Invalid arguments raise one clear sentence, and nothing runs."""
 
 import math
+import re
+import reprlib
 
 import numpy as np
 import pytest
 
 import worldloom as wl
 from worldloom.vector.adapters.gymnasium import WorldEnv, WorldVectorEnv
-from worldloom.vector.process_pool.pool import ProcessPool
+from worldloom.vector.process_pool import ProcessPool
 from worldloom.vector.world_pool import WorldPool
 
 
@@ -55,12 +57,27 @@ def environment():
         ({"num_envs": 2**31}, "num_envs must be at most 2,147,483,647, not 2147483648"),
         ({"num_envs": "3"}, "num_envs must be a whole number"),
         ({"num_envs": None, "batch_size": 2}, "num_envs must be a whole number"),
-        ({"num_envs": 4, "batch_size": 2, "num_threads": -1}, "threads must be a whole number of 1 or more"),
-        ({"num_envs": 4, "batch_size": 2, "num_threads": "x"}, "threads must be a whole number of 1 or more"),
-        ({"num_envs": 4, "batch_size": 2, "seed": "x"}, r"seed is a whole number or one per world \(4\), not 'x'"),
-        ({"num_envs": 4, "batch_size": 2, "seed": [1, 2, 3]}, r"seed is a whole number or one per world \(4\)"),
+        (
+            {"num_envs": 4, "batch_size": 2, "num_threads": -1},
+            "^num_threads must be a whole number of 1 or more, not -1",
+        ),
+        ({"num_threads": -1}, "^num_threads must be a whole number of 1 or more, not -1"),
+        ({"num_threads": True}, "^num_threads must be a whole number of 1 or more, not True"),
+        ({"id": environment, "device": "cpu", "num_threads": -1}, "^num_threads must be a whole number of 1 or more"),
+        ({"id": environment, "device": "cpu", "num_threads": 4}, r"^num_threads must be at most num_envs \(3\), not 4"),
+        (
+            {"num_envs": 4, "batch_size": 2, "num_threads": "x"},
+            "^num_threads must be a whole number of 1 or more, not 'x'",
+        ),
+        (
+            {"num_envs": 4, "batch_size": 2, "seed": "x"},
+            r"seeds are one whole number, or one per world, shape \(4,\), not 'x'",
+        ),
+        ({"num_envs": 4, "batch_size": 2, "seed": [1, 2, 3]}, r"or one per world, shape \(4,\), not \[1, 2, 3\]"),
         ({"seed": [1, [2, 3], 4]}, "the seeds cannot be read as an array"),
-        ({"seed": "x"}, "seeds are one whole number"),
+        ({"seed": "x"}, r"seeds are one whole number, or one per world, shape \(3,\), not 'x'"),
+        ({"seed": True}, "seeds are one whole number, .* not True"),
+        ({"seed": 2**64}, r"seeds are at most 2\*\*64 - 1, .*, not 18446744073709551616"),
         ({"force": math.nan}, "configuration 'force' is a finite float32, not nan"),
         ({"force": -math.inf}, "configuration 'force' is a finite float32, not -inf"),
         ({"force": 1e40}, r"configuration 'force' is a finite float32, not 1e\+40"),
@@ -72,6 +89,8 @@ def environment():
         ),
         ({"max_steps": -5}, "configuration 'max_steps' is a whole number from 0 to 2,147,483,647, not -5"),
         ({"max_steps": 2**40}, "configuration 'max_steps' is a whole number from 0"),
+        ({"max_steps": True}, "configuration 'max_steps' is a whole number from 0 to 2,147,483,647, not True"),
+        ({"max_steps": np.ones(3, bool)}, "configuration 'max_steps' is a whole number from 0"),
         (
             {"id": "gymnasium:no_such_module:CartPole-v1", "device": "cpu"},
             "the module 'no_such_module' of .* cannot be imported",
@@ -102,12 +121,21 @@ def test_a_configuration_that_is_infinite_by_default_may_be_infinite_or_not():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"seed": "x"}, "seeds are one whole number"),
-        ({"seed": -1}, "seeds are 0 or more"),
-        ({"seed": ["a", None, 1]}, "seeds are one whole number"),
+        ({"seed": "x"}, r"seeds are one whole number, or one per world, shape \(3,\), not 'x'"),
+        ({"seed": -1}, "seeds are 0 or more, not -1"),
+        (
+            {"seed": 2**64},
+            r"seeds are at most 2\*\*64 - 1, which is 18,446,744,073,709,551,615, not 18446744073709551616",
+        ),
+        ({"seed": [1, 2, 2**70]}, r"seeds are at most 2\*\*64 - 1"),
+        ({"seed": [1, -2, 2**70]}, "seeds are 0 or more, not -2"),
+        ({"seed": [None, 1, 2**64]}, r"seeds are at most 2\*\*64 - 1"),
+        ({"seed": [1, 2]}, r"one per world, shape \(3,\), not \[1, 2\]"),
+        ({"seed": ["a", None, 1]}, r"seeds are one whole number, .* not \['a', 0, 1\]"),
         ({"options": "abc"}, "the options of a reset are a mapping, such as {'reset_mask': mask}, not 'abc'"),
         ({"options": [1]}, "the options of a reset are a mapping"),
         ({"options": {"reset_mask": [[True], False, True]}}, "a reset mask cannot be read as an array"),
+        ({"options": {"mask": [True] * 3}}, "unknown reset option 'mask': reset takes 'reset_mask'"),
     ],
 )
 def test_resets_of_a_batch(arguments, message):
@@ -122,7 +150,9 @@ def test_resets_of_a_batch(arguments, message):
         ({"seed": "x"}, "seed must be a whole number of 0 or more"),
         ({"seed": -1}, "seed must be a whole number of 0 or more"),
         ({"seed": 1.5}, "seed must be a whole number of 0 or more"),
+        ({"seed": 2**63}, "seed must be at most 9,223,372,036,854,775,807, not 9223372036854775808"),
         ({"options": "abc"}, "the options of a reset are a mapping"),
+        ({"options": {"low": 0.1}}, "unknown reset option 'low': reset takes no options"),
     ],
 )
 def test_resets_of_one_world(arguments, message):
@@ -161,6 +191,24 @@ def test_actions(actions):
     env.reset()
     with pytest.raises(wl.InputError):
         env.step(actions)
+
+
+@pytest.mark.parametrize("actions", ["x", None, [None] * 3, object()])
+def test_messages_show_actions_that_are_no_numbers(actions):
+    env = make(seed=0)
+    env.reset()
+    shown = re.escape(reprlib.repr(actions))
+    with pytest.raises(wl.InputError, match=rf"Ball.kick takes int32 of shape \(3, 1\), not {shown}"):
+        env.step(actions)
+
+
+@pytest.mark.parametrize("action", ["a", None, {}])
+@pytest.mark.parametrize("world", [ROOM, "Pendulum-v1"])
+def test_actions_of_one_world(world, action):
+    env = WorldEnv(world, device="python")
+    env.reset(seed=0)
+    with pytest.raises(wl.InputError, match=r"is no action of (Discrete|Box)|a mapping with the keys torque"):
+        env.step(action)
 
 
 @pytest.mark.parametrize("values", ["a", [1, [2]]])

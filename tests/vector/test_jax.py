@@ -1,4 +1,4 @@
-"""Worlds inside compiled JAX programs run as they do outside, bit for bit."""
+"""Worlds in compiled JAX programs give the same results as outside, bit for bit."""
 
 import gc
 import weakref
@@ -18,7 +18,7 @@ N = 5
 
 
 def rolled(env, actions):
-    """The first outcome and those of all ``actions``, from one compiled program."""
+    """The first result and those of all ``actions``, from one compiled program."""
     handle, recv, _, step = env.xla()
 
     @jax.jit
@@ -100,7 +100,7 @@ def test_a_step_whose_outcome_nobody_reads_is_taken():
 
 
 def test_a_policy_in_the_loop():
-    """Observations decide the next actions, all within one program."""
+    """Observations determine the next actions, all in one program."""
     inside, outside = wl.make("CartPole-v1", N, seed=0), wl.make("CartPole-v1", N, seed=0)
     handle, recv, _, step = inside.xla()
 

@@ -1,4 +1,4 @@
-"""One door: what ``make`` gives for which arguments, and how it refuses the rest."""
+"""``make``: the result for each kind of argument, and the errors for invalid ones."""
 
 import numpy as np
 import pytest
@@ -48,7 +48,7 @@ def test_threads_and_seeds_reach_the_simulation():
         ({"id": SKY, "batch_size": 0}, r"batch_size must be from 1 to num_envs \(4\), not 0"),
         ({"id": SKY, "batch_size": 2.0}, r"batch_size must be from 1 to num_envs \(4\), not 2.0"),
         ({"id": SKY, "batch_size": 3}, r"num_envs \(4\) must be a multiple of batch_size \(3\)"),
-        ({"id": SKY, "batch_size": 2, "env_type": "torch"}, "a pool .* speaks env_type='gymnasium' only"),
+        ({"id": SKY, "batch_size": 2, "env_type": "torch"}, "a pool .* supports only env_type='gymnasium'"),
         ({"id": SKY, "batch_size": 2, "autoreset": "disabled"}, "a pool resets its worlds by itself"),
         ({"id": SKY, "autoreset": "later"}, "autoreset must be one of same_step, next_step, disabled, not 'later'"),
         ({"id": SKY, "render_mode": "rgb_array"}, "world 'Sky-test' has no renderer"),

@@ -1,4 +1,4 @@
-"""Worlds of many agents: PettingZoo's own tests, agents that leave, kinds side by side, and batches of worlds."""
+"""Multi-agent worlds: PettingZoo's conformance tests, agents that leave, several kinds, and batches of worlds."""
 
 import dataclasses
 import importlib
@@ -21,7 +21,7 @@ from worldloom.vector.adapters.pettingzoo import WorldParallelEnv, WorldParallel
 
 
 class HillRunner(wl.Entity):
-    """Waits (0), runs (1), or gives up (2); who is at the top has arrived."""
+    """Waits (0), runs (1), or gives up (2); terminates at the top."""
 
     move: wl.Action(wl.Discrete(3))
     height: float
@@ -30,8 +30,8 @@ class HillRunner(wl.Entity):
     reward: wl.Reward
 
 
-class RewardRule(wl.Entity):
-    """Stays to the end, and waves at a height."""
+class Judge(wl.Entity):
+    """Never ends individually, and is rewarded for its flag."""
 
     flag: wl.Action(wl.Box(-1.0, 1.0, (2,)))
     loud: wl.Action(wl.MultiDiscrete(2, 4))
@@ -40,7 +40,7 @@ class RewardRule(wl.Entity):
 
 
 class Tree(wl.Entity):
-    """Does nothing, so it is no agent."""
+    """Has no action, so it is no agent."""
 
     leaves: int
 
@@ -65,7 +65,7 @@ def climb(runner: HillRunner, world: Hill):
 
 
 @wl.system
-def wave(judge: RewardRule, world: Hill):
+def wave(judge: Judge, world: Hill):
     judge.reward = judge.flag[0] + 10.0 * float(judge.loud[1])
     world.cheer += 0.25
 
@@ -81,7 +81,7 @@ def look(runner: HillRunner):
 
 
 @wl.system
-def watch(judge: RewardRule, world: Hill):
+def watch(judge: Judge, world: Hill):
     judge.tall[0] = 0.0
     for runner in world.all(HillRunner):
         judge.tall[0] = max(judge.tall[0], runner.height)
@@ -95,7 +95,7 @@ def pour(world: Hill):
 HILL = wl.Definition(
     "Hill-test",
     Hill,
-    {HillRunner: 3, RewardRule: 1, Tree: 2},
+    {HillRunner: 3, Judge: 1, Tree: 2},
     reset=(line_up,),
     step=(climb, wave),
     observe=(look, watch, pour),
@@ -109,7 +109,7 @@ QUIET = {"flag": np.zeros(2, np.float32), "loud": np.zeros(2, np.int64)}
 
 
 def acts(env: WorldParallelEnv, *moves: int) -> dict:
-    """The moves of the runners that are still there, and a judge who does nothing."""
+    """Actions of the runners still in the episode, and of an idle judge."""
     given = {**dict(zip(RUNNERS, moves, strict=True)), "judge_0": QUIET}
     return {agent: given[agent] for agent in env.agents}
 
@@ -246,7 +246,7 @@ def test_a_batch_keeps_the_last_observations(backend: str):
 
 
 def test_a_trainer_takes_its_agents_that_leave(race: wl.Definition):
-    """TorchRL's multi-agent environments, made of PettingZoo's."""
+    """TorchRL's wrapper of PettingZoo environments."""
     pytest.importorskip("torchrl", reason="needs pip install torchrl")
     from torchrl.envs import PettingZooWrapper
     from torchrl.envs.utils import check_env_specs

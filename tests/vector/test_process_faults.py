@@ -1,4 +1,4 @@
-"""Workers fail, programs are interrupted or killed: it is reported, the pool goes on, and nothing is left behind."""
+"""Failing workers, and interrupted or killed programs: a report, a usable pool, and no process left."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ import pytest
 from pool_envs import EXIT, FINE, HANG, KILL, RAISE, STOP, Moody
 
 import worldloom as wl
-from worldloom.vector.process_pool.pool import ProcessPool, WorkerError
+from worldloom.vector.process_pool import ProcessPool, WorkerError
 
 pytestmark = pytest.mark.timeout(60)
 
 
 def running(pid: int) -> bool:
-    """Whether a process runs; one that has ended and was not yet waited for does not."""
+    """Whether a process is running; a zombie is not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except (FileNotFoundError, ProcessLookupError):
@@ -32,7 +32,7 @@ def running(pid: int) -> bool:
 
 
 def gone(pids: Any, within: float = 8.0) -> bool:
-    """Whether all processes end within so many seconds."""
+    """Whether all processes exit within so many seconds."""
     deadline = time.monotonic() + within
     while any(running(pid) for pid in pids):
         if time.monotonic() > deadline:
@@ -42,7 +42,7 @@ def gone(pids: Any, within: float = 8.0) -> bool:
 
 
 def named_memory(*pids: int) -> set[str]:
-    """The files of /dev/shm that processes hold. Others may use it at the same time, so that it cannot just be listed."""
+    """The files of /dev/shm that processes hold; a listing would also show those of other programs."""
     maps = [
         line.split(maxsplit=5)[-1].strip()
         for pid in pids
@@ -54,7 +54,7 @@ def named_memory(*pids: int) -> set[str]:
 
 @pytest.fixture(autouse=True)
 def nothing_is_left_behind() -> Iterator[None]:
-    """Neither shared memory, nor file descriptors, nor children."""
+    """A test leaves no shared memory, file descriptors or child processes."""
 
     def traces() -> tuple[set[str], int, str]:
         gc.collect()
@@ -85,7 +85,8 @@ def actions(mood: int, env_id: int, count: int = 4) -> np.ndarray:
         (
             RAISE,
             "raised",
-            r"^environment 2 raised when it was stepped: ValueError: out of sorts; a new worker has taken over and has reset environments 2 to 3\n",
+            r"^environment 2 raised when it was stepped: ValueError: out of sorts; "
+            r"a new worker has taken over and has reset environments 2 to 3\n",
         ),
         (
             KILL,
@@ -95,10 +96,10 @@ def actions(mood: int, env_id: int, count: int = 4) -> np.ndarray:
         (
             EXIT,
             "ended",
-            r"^the worker of environments 2 to 3 left with exit code 3 while it worked on environment 2; a new worker",
+            r"^the worker of environments 2 to 3 exited with code 3 while it worked on environment 2; a new worker",
         ),
-        (HANG, "hung", r"^environment 2 gave no answer within 1 s; a new worker"),
-        (STOP, "hung", r"^environment 2 gave no answer within 1 s; a new worker"),
+        (HANG, "hung", r"^environment 2 did not respond within 1 s; a new worker"),
+        (STOP, "hung", r"^environment 2 did not respond within 1 s; a new worker"),
     ],
     ids=["raises", "is killed", "leaves", "hangs", "is stopped"],
 )
@@ -135,7 +136,7 @@ def test_a_failing_worker_is_reported_and_replaced(mood: int, reason: str, words
 
 
 def test_stepping_on_after_a_fault_tells_what_was_cut():
-    """Without recv() in between, the next step says so, in next-step autoreset too."""
+    """Without recv() in between, the next step reports the restart, in next-step autoreset too."""
     pool = pool_of()
     try:
         pool.reset()
@@ -192,7 +193,7 @@ def test_a_fault_in_a_reset_and_in_a_call():
             pool.reset(options={"refuse": True})
         assert len(caught.value.faults) == 2
         assert pool.reset(seed=0)[0][:, 0].tolist() == [0.0] * 4
-        with pytest.raises(WorkerError, match=r"the worker of environments 2 to 3 gave no answer within 1 s"):
+        with pytest.raises(WorkerError, match=r"the worker of environments 2 to 3 did not respond within 1 s"):
             pool.set_attr("age", [0, 0, SlowToArrive(), 0])
         assert pool.step(actions(FINE, 0))[3].tolist() == [False, False, True, True]
     finally:
@@ -200,14 +201,14 @@ def test_a_fault_in_a_reset_and_in_a_call():
 
 
 class SlowToArrive:
-    """Takes longer to be unpickled than the pool waits."""
+    """Takes longer to unpickle than the pool waits."""
 
     def __reduce__(self) -> tuple[Callable[[float], None], tuple[float]]:
         return time.sleep, (1000.0,)
 
 
 def test_a_fault_in_an_asynchronous_pool():
-    """The environment that was at work comes back cut; the other of that worker says so at its next step; the rest goes on."""
+    """The environment in flight is truncated, the other one of its worker at its next step, and no other one."""
     pool = pool_of(6, batch_size=2, num_workers=3)
     try:
         pool.async_reset()
@@ -232,7 +233,7 @@ def test_a_worker_that_cannot_start():
         ProcessPool([Moody, Moody, Moody, lambda: 1 // 0], 4, num_workers=2)
     with pytest.raises(
         WorkerError,
-        match=r"the worker of environments 0 to 1 left with exit code 7 while it started; the pool is closed",
+        match=r"the worker of environments 0 to 1 exited with code 7 while it started; the pool is closed",
     ):
         ProcessPool(lambda: os._exit(7), 4, num_workers=2)
 
@@ -305,7 +306,7 @@ PROGRAM = """
 import os, signal, sys, time
 import numpy as np
 from pool_envs import FINE, HANG, Moody
-from worldloom.vector.process_pool.pool import ProcessPool
+from worldloom.vector.process_pool import ProcessPool
 
 pool = ProcessPool(Moody, 4, num_workers=2, timeout=30.0)
 pool.reset(seed=0)
@@ -314,7 +315,7 @@ print(*pool.get_attr("pid"), flush=True)
 
 
 def start(ending: str) -> tuple[subprocess.Popen[str], list[int]]:
-    """A program with a pool of four in two workers, and the workers' numbers; it is a foreground job of its own."""
+    """A program with a pool of four in two workers, as a separate foreground job, and the workers' process ids."""
     folders = [str(Path(__file__).parent), *sys.path]
     program = subprocess.Popen(
         [sys.executable, "-c", PROGRAM + textwrap.dedent(ending)],

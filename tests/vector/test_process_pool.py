@@ -14,14 +14,14 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 from pool_envs import Endless, Mixed, Moody, Uneven
 
 import worldloom as wl
-from worldloom.vector.process_pool.pool import ProcessPool, WorkerError
+from worldloom.vector.process_pool import ProcessPool, WorkerError
 from worldloom.vector.process_pool.spsc_ring import SpscRing
 
 MODES = {"next_step": AutoresetMode.NEXT_STEP, "same_step": AutoresetMode.SAME_STEP, "disabled": AutoresetMode.DISABLED}
 
 
 def assert_same(ours: Any, theirs: Any) -> None:
-    """Equal in every value, type and shape, however nested."""
+    """Compare nested values by value, type and shape."""
     if isinstance(theirs, dict):
         assert isinstance(ours, dict) and set(ours) == set(theirs)
         for key in theirs:
@@ -54,7 +54,7 @@ def uneven() -> Iterator[ProcessPool]:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_same_as_gymnasium(mode: str):
-    """Step for step, through all kinds of spaces, infos and ends of episodes."""
+    """Compared step by step, over all kinds of spaces, infos and episode ends."""
     factories = [functools.partial(Mixed, bonus=k) for k in range(5)]
     ours, theirs = (
         ProcessPool(factories, 5, num_workers=2, autoreset=mode),
@@ -114,7 +114,7 @@ def test_an_id_that_only_this_process_knows(monkeypatch: pytest.MonkeyPatch):
         pool.reset(seed=0)
         assert_same(pool.render(), (np.zeros((2, 2, 3), np.uint8),) * 2)
         with pytest.raises(
-            WorkerError, match=r"environment 0 raised when it was called: .*nothing_of_that_name.*its worker goes on"
+            WorkerError, match=r"environment 0 raised when it was called: .*nothing_of_that_name.*its worker continues"
         ):
             pool.get_attr("nothing_of_that_name")
         assert pool.get_attr("bonus") == (3.0, 3.0)
@@ -206,7 +206,7 @@ def test_some_can_be_reset_while_others_work(uneven: ProcessPool):
 
 
 def test_nothing_is_lost_or_handed_out_twice():
-    """Many small hand-overs: every environment has taken exactly as many steps as it was sent."""
+    """Many small submissions: every environment takes exactly as many steps as actions were sent."""
     with ProcessPool([functools.partial(Uneven, k, 0.0) for k in range(7)], 7, batch_size=3, num_workers=3) as pool:
         sent, counts = np.zeros(7, int), np.zeros(7, int)
         pool.async_reset()
@@ -232,13 +232,13 @@ def test_wrong_use_is_answered_with_a_sentence(cartpoles: ProcessPool, uneven: P
         (lambda: cartpoles.reset(seed=[1, 2]), r"one per environment \(4\)"),
         (lambda: cartpoles.reset(seed=-1), r"from 0 to 2\*\*63 - 1"),
         (lambda: cartpoles.reset(options={"reset_mask": np.zeros(4, bool)}), r"reset_mask .* at least one True"),
-        (lambda: cartpoles.recv(), r"waits for 4 environments, but 0 are at work"),
+        (lambda: cartpoles.recv(), r"waits for 4 environments, but 0 are in flight"),
         (lambda: cartpoles.call("step", 0), r"use step\(\)"),
         (lambda: cartpoles.set_attr("x", [1, 2]), r"one value for all environments or 4, not 2"),
         (lambda: uneven.reset(), r"call async_reset\(\), then recv\(\)"),
         (lambda: uneven.send(np.zeros(1, int), [8]), r"from 0 to 7"),
         (lambda: uneven.send(np.zeros(2, int), [ids[0], ids[0]]), r"twice"),
-        (lambda: uneven.send(np.zeros(1, int), [other]), rf"environment {other} is still at work"),
+        (lambda: uneven.send(np.zeros(1, int), [other]), rf"environment {other} is still in flight"),
     ]:
         with pytest.raises(wl.InputError, match=words):
             wrong()
@@ -252,7 +252,7 @@ def test_wrong_use_is_answered_with_a_sentence(cartpoles: ProcessPool, uneven: P
         ({"batch_size": 3}, "batch_size is a whole number from 1 to 2, not 3"),
         ({"num_workers": True}, "num_workers is a whole number from 1 to 2, not True"),
         ({"timeout": 0}, "timeout is a positive number"),
-        ({"autoreset": "sometimes"}, "autoreset is one of next_step, same_step, disabled"),
+        ({"autoreset": "sometimes"}, "autoreset is one of same_step, next_step, disabled"),
         ({"seed": "x"}, "seed is a whole number"),
         ({"factories_or_id": "Nowhere-v0"}, "Gymnasium knows no environment 'Nowhere-v0'"),
         ({"factories_or_id": [Moody]}, "a list of 2 such functions"),

@@ -1,4 +1,4 @@
-"""Worlds in rl_games: spaces, limits of time, and its PPO."""
+"""Worlds in rl_games: spaces, truncation, and its PPO."""
 
 import importlib
 import sys
@@ -19,7 +19,7 @@ from worldloom.vector.adapters.rl_games import RlGamesVectorEnv, register
 
 
 class Lengths(AlgoObserver):
-    """Notes the mean length of episodes after every iteration."""
+    """Records the mean episode length after every iteration."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -110,7 +110,7 @@ def test_its_spaces():
 def test_several_choices_are_a_tuple_of_choices():
     class Pair(RlGamesVectorEnv):
         def __init__(self) -> None:
-            self.env = gymnasium.make_vec("CartPole-v1", 1)
+            self.__dict__["_worlds"] = gymnasium.make_vec("CartPole-v1", 1)
             self.env.single_action_space = gymnasium.spaces.MultiDiscrete([2, 3])
 
     assert Pair().get_env_info()["action_space"] == gymnasium.spaces.Tuple(

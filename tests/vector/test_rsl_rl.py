@@ -1,4 +1,4 @@
-"""Worlds in rsl_rl: observation groups, limits of time, lengths of episodes, and its PPO."""
+"""Worlds in rsl_rl: observation groups, truncation, episode lengths, and its PPO."""
 
 import importlib
 import statistics

@@ -1,4 +1,4 @@
-"""Worlds in skrl: flat observations, ends, resets, and its PPO."""
+"""Worlds in skrl: flat observations, episode ends, resets, and its PPO."""
 
 import importlib
 import sys
@@ -48,7 +48,7 @@ def test_flat_observations_and_flags_in_columns():
     _, rewards, terminations, truncations, infos = env.step(actions)
     assert rewards.tolist() == [[1.5]] * 3
     assert terminations.shape == truncations.shape == (3, 1) and terminations.dtype == torch.bool
-    assert infos["nectar"].tolist() == env._worlds.simulation["Bee"].nectar.numpy().tolist()
+    assert infos["nectar"].tolist() == env.worlds.simulation["Bee"].nectar.numpy().tolist()
 
 
 @pytest.mark.parametrize("autoreset", ["same_step", "next_step"])

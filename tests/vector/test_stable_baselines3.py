@@ -1,4 +1,4 @@
-"""Worlds in Stable-Baselines3: ends, limits of time, attributes, seeds, and PPO."""
+"""Worlds in Stable-Baselines3: episode ends, truncation, attributes, seeds, and PPO."""
 
 import importlib
 import sys
@@ -10,10 +10,10 @@ from worldloom.core.base.errors import InputError
 
 sb3 = pytest.importorskip("stable_baselines3", reason="needs pip install stable-baselines3")
 
-from stable_baselines3.common.evaluation import evaluate_policy
-from stable_baselines3.common.vec_env import VecMonitor, VecNormalize
+from stable_baselines3.common.evaluation import evaluate_policy  # noqa: E402
+from stable_baselines3.common.vec_env import VecMonitor, VecNormalize  # noqa: E402
 
-from worldloom.vector.adapters.stable_baselines3 import Sb3VectorEnv
+from worldloom.vector.adapters.stable_baselines3 import Sb3VectorEnv  # noqa: E402
 
 
 @pytest.fixture

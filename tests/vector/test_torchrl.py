@@ -1,4 +1,4 @@
-"""Worlds in TorchRL: specs, resets by mask, last observations, and an update of PPO."""
+"""Worlds in TorchRL: specs, resets by mask, last observations, and a PPO update."""
 
 import importlib
 import sys

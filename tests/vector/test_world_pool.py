@@ -1,4 +1,4 @@
-"""The asynchronous pool of worlds: everybody comes back once per round, and lives as in the synchronous run."""
+"""The asynchronous pool of worlds: every world returns once per round, with the results of a synchronous run."""
 
 import threading
 import time
@@ -21,7 +21,7 @@ def pool(world=SKY, **options):
 
 
 def receive_round(worlds):
-    """Every group once: the outcomes, in the order in which they came."""
+    """One result of every group, in the order of arrival."""
     found = [worlds.recv() for _ in range(N // BATCH)]
     ids = np.concatenate([outcome[4]["env_id"] for outcome in found])
     assert sorted(ids.tolist()) == list(range(N)), "every world comes back exactly once per round"
@@ -29,7 +29,7 @@ def receive_round(worlds):
 
 
 def joined(found, ids, pick):
-    """A part of all outcomes of a round, ordered by world."""
+    """One field of all results of a round, ordered by world."""
     values = np.concatenate([pick(outcome) for outcome in found])
     return values[np.argsort(ids)]
 
@@ -161,7 +161,7 @@ class Lock(wl.World):
 
 
 def jam(simulation):
-    """Breaks in the group of world 4, and waits in that of world 8 until the test lets go."""
+    """Raises in the group of world 4, and blocks in that of world 8 until the test releases it."""
     if ARMED.is_set() and simulation.world_offset == 4:
         raise RuntimeError("the door is jammed")
     if ARMED.is_set() and simulation.world_offset == 8:
@@ -239,7 +239,7 @@ def test_a_reset_after_a_failed_step_shows_what_it_made(monkeypatch):
         observe=SKY.observe,
         worlds_per_thread=1,
     )
-    monkeypatch.setattr(world_batch, "LARGE", 1)
+    monkeypatch.setattr(world_batch, "OVERLAPPED_COPY_BYTES", 1)
     with WorldPool(windy, 6, 6, device="cpu", seed=0) as worlds:
         assert worlds.simulations[0].copies_in_step
         worlds.async_reset()

@@ -1,4 +1,4 @@
-"""The curve of a run: the right points in the picture, and a whole file or none."""
+"""Learning curves: their points, and atomic writes."""
 
 import math
 import sys

@@ -1,4 +1,4 @@
-"""Videos: what is read back is what was shown, and a file is whole or not there."""
+"""Videos: the frames read back equal those written, and files are written atomically."""
 
 import sys
 
@@ -10,7 +10,7 @@ from worldloom.view.video import write_video
 
 
 def frames(height, width, count):
-    """A bar that grows from the left, over a grey ground."""
+    """A bar that grows from the left, on a grey background."""
     for i in range(count):
         picture = np.full((height, width, 3), 60, np.uint8)
         picture[:, : width * i // count] = (220, 40, 40)
@@ -18,7 +18,7 @@ def frames(height, width, count):
 
 
 def read(path):
-    """The description of a video, and its pictures."""
+    """The metadata of a video, and its frames."""
     reader = pytest.importorskip("imageio_ffmpeg").read_frames(str(path))
     about = next(reader)
     width, height = about["size"]

@@ -1,1 +1,4 @@
-"""The command line: one file per command, whose settings are a dataclass."""
+"""The ``worldloom`` command: ``main`` parses the arguments, runs one command and maps errors to an exit code.
+
+May import every other package.
+"""

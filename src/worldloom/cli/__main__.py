@@ -1,4 +1,4 @@
-"""``python -m worldloom.cli``: the same as ``worldloom``, where the command is not on the path."""
+"""``python -m worldloom.cli``: the same as ``worldloom``, for when the command is not on the path."""
 
 from worldloom.cli.main import main
 

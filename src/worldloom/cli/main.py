@@ -1,6 +1,6 @@
-"""The ``worldloom`` command: reads the arguments, runs one command, and turns errors into one line and an exit code.
+"""The ``worldloom`` command: parses the arguments, runs one command, and maps errors to one line and an exit code.
 
-Exit codes: 0 done, 1 a check found a difference, 2 the request cannot be met, 130 interrupted, 143 told to end.
+Exit codes: 0 success, 1 a check found a difference, 2 invalid request, 130 interrupted (SIGINT), 143 SIGTERM.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from typing import Annotated, Any, Protocol
 
 import tyro
 
-from worldloom.atari.roms_command import Roms
+from worldloom.atari.cli.roms_command import Roms
 from worldloom.cli.bench.command import Bench
 from worldloom.cli.commands.check import Check
 from worldloom.cli.commands.doctor import Doctor
+from worldloom.cli.commands.economy import Economy
 from worldloom.cli.commands.eval import Eval
 from worldloom.cli.commands.explain import Explain
 from worldloom.cli.commands.list import List
@@ -26,23 +27,26 @@ from worldloom.cli.commands.profile import Profile
 from worldloom.cli.commands.replay import Replay
 from worldloom.cli.commands.train import Train
 from worldloom.cli.commands.tune import Tune
-from worldloom.cli.economy import Economy
+from worldloom.cli.plain_warnings import plain_warnings
 from worldloom.core.base import interrupt
 from worldloom.core.base.errors import WorldloomError
 from worldloom.envs.covid.fetch_command import Fetch
 from worldloom.terminal.console import print_error
 
-DESCRIPTION = "Reinforcement-learning worlds in plain Python, a million at once. `worldloom COMMAND --help` says more; `worldloom --version` gives the version."
+DESCRIPTION = (
+    "Reinforcement-learning worlds in plain Python, a million at once. "
+    "`worldloom COMMAND --help` describes a command; `worldloom --version` prints the version."
+)
 
 QUIET_FLAGS = {"-h", "--help", "--quiet", "--json"}
-"""Flags of a training that says nothing on the way."""
+"""Flags of ``train`` that suppress progress output."""
 
 
 class Command(Protocol):
-    """What every command is: settings that can be run."""
+    """A command: flags and a run method."""
 
     def run(self) -> int:
-        """Do it, and return the exit code."""
+        """Run the command, and return the exit code."""
 
 
 Commands = (
@@ -73,36 +77,39 @@ def version() -> str:
 
 
 def parse(arguments: Sequence[str]) -> Command:
-    """The command that ``arguments`` ask for; ends the process with a message where they ask for none."""
-    if arguments[:1] == ["train"]:  # its flags depend on the algorithm, which only it knows
-        if not QUIET_FLAGS & set(arguments):  # what learns takes seconds to load
+    """The command that ``arguments`` select; prints a message and exits the process if they select none."""
+    if arguments[:1] == ["train"]:  # its flags depend on the algorithm
+        if not QUIET_FLAGS & set(arguments):  # PyTorch takes seconds to load
             print("worldloom: preparing the training ...", file=sys.stderr, flush=True)
         from worldloom.cli.commands.train_parser import parse as parse_training
 
         return parse_training(arguments[1:])
-    form: Any = Commands
+    commands: Any = Commands
     config = (tyro.conf.OmitArgPrefixes, tyro.conf.OmitSubcommandPrefixes)
-    command: Command = tyro.cli(form, prog="worldloom", description=DESCRIPTION, args=list(arguments), config=config)
+    command: Command = tyro.cli(
+        commands, prog="worldloom", description=DESCRIPTION, args=list(arguments), config=config
+    )
     return command
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    given = sys.argv[1:] if arguments is None else list(arguments)
-    if given == ["--version"]:
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    if arguments == ["--version"]:
         print(f"worldloom {version()}")
         return 0
     try:
-        command = parse(given)
-        interrupt.restore_sigint()
-        return command.run()
+        with plain_warnings():
+            command = parse(arguments)
+            interrupt.restore_sigint()
+            return command.run()
     except WorldloomError as error:
         print_error(str(error))
         return 2
     except KeyboardInterrupt:
         return interrupt.INTERRUPTED
-    except BrokenPipeError:  # whoever read our output has enough
+    except BrokenPipeError:  # the reader of our output has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except SystemExit as end:
-        return end.code if isinstance(end.code, int) else 0 if end.code is None else 2
+    except SystemExit as exit:
+        return exit.code if isinstance(exit.code, int) else 0 if exit.code is None else 2

@@ -1,1 +1,4 @@
-"""What commands print and how their flags are declared: standard output and error, JSON, a progress bar, flag types. Knows no worlds and no learning; imports core.base, rich and tyro only, so that the commands of a single world can live with that world."""
+"""Output and flag types of commands: standard output and error, JSON, a progress bar.
+
+Imports core.base, rich and tyro only, and no worlds, so that the commands of a single world can live with that world.
+"""

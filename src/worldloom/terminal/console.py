@@ -1,4 +1,4 @@
-"""What commands print: results on standard output, everything else on standard error."""
+"""Output of commands: results on standard output, everything else on standard error."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.text import Text
 
 
 def out() -> Console:
-    """Standard output. Made anew each time, since tests and JSON output replace it."""
+    """Standard output; a new Console each time, because tests and JSON output replace ``sys.stdout``."""
     return Console(highlight=False)
 
 
@@ -24,30 +24,30 @@ def err() -> Console:
 
 
 def print_error(message: str) -> None:
-    """Say on standard error what is wrong; lines are not broken, so that file names can be copied."""
+    """Print an error to standard error, without wrapping, so that file names can be copied."""
     err().print(Text.assemble(("worldloom: ", "bold red"), message), soft_wrap=True)
 
 
 def print_warnings(messages: Iterable[str]) -> None:
-    """Say on standard error, a line each, what the user should know about a result."""
+    """Print warnings about a result to standard error, one line each."""
     for message in messages:
         err().print(Text.assemble(("worldloom: ", "bold yellow"), message), soft_wrap=True)
 
 
 @contextlib.contextmanager
 def keep_stdout_for_json(as_json: bool) -> Iterator[None]:
-    """With ``as_json``: whatever the worlds or other packages print goes to standard error, so that JSON stands alone."""
+    """With ``as_json``: redirect standard output to standard error, so that the JSON is the only output."""
     with contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext():
         yield
 
 
 def print_json(data: Any) -> None:
-    """One JSON document on standard output."""
+    """Print one JSON document to standard output."""
     print(json.dumps(_json_safe(data), indent=2, allow_nan=False))
 
 
 def _json_safe(data: Any) -> Any:
-    """``data`` with numbers that JSON cannot hold written as text."""
+    """``data`` with infinities and NaN as strings, which JSON has no numbers for."""
     if isinstance(data, dict):
         return {key: _json_safe(value) for key, value in data.items()}
     if isinstance(data, (list, tuple)):
@@ -55,7 +55,15 @@ def _json_safe(data: Any) -> Any:
     return str(data) if isinstance(data, float) and not math.isfinite(data) else data
 
 
-def number(value: float) -> str:
+def print_result(as_json: bool, data: Any, text: RenderableType) -> None:
+    """Print a result to standard output: ``data`` as JSON, or ``text`` for people."""
+    if as_json:
+        print_json(data)
+    else:
+        out().print(text)
+
+
+def format_count(value: float) -> str:
     """A rate or a count for people: ``41.2 million``, ``8,192``."""
     for size, word in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million")):
         if abs(value) >= size:
@@ -63,8 +71,8 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
 
 
-def size(count: float) -> str:
-    """Bytes for people: ``61 B``, ``1.5 MiB``."""
+def format_bytes(count: float) -> str:
+    """A number of bytes for people: ``61 B``, ``1.5 MiB``."""
     for unit in ("B", "KiB", "MiB"):
         if count < 1024:
             return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"

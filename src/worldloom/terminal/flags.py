@@ -1,4 +1,4 @@
-"""Settings that several commands share."""
+"""Flag types and checks that several commands share."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ Run = Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="RUN")]
 """The folder of a run."""
 
 Switch = tyro.conf.FlagCreatePairsOff[bool]
-"""Off, unless its flag is given."""
+"""A flag without a value, off by default."""
 
 Json = Switch
-"""A switch that turns the output into JSON."""
+"""The flag for JSON output."""
 
 
 def names(text: str) -> list[str]:
-    """``python,cpu`` as a list."""
+    """A comma-separated list such as ``python,cpu``, split."""
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def require_positive(**numbers: float) -> None:
-    """InputError where one of ``numbers``, named like its flag, is not above 0."""
+    """Raise InputError if one of ``numbers``, named like its flag, is not above 0."""
     for name, number in numbers.items():
         if not number > 0:
             raise InputError(f"--{name.replace('_', '-')} must be more than 0, not {number}")

@@ -1,4 +1,4 @@
-"""A progress bar on standard error, shown only when the wait is long; a line now and then where there is no terminal."""
+"""A progress bar on standard error for long operations; plain lines if there is no terminal."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from worldloom.terminal import console
 
 PATIENCE_S = 2.0
-"""How long no progress bar is shown."""
+"""Seconds before the progress bar appears."""
 LINE_EVERY_S = 10.0
-"""Time between two lines where there is no terminal to draw a bar on."""
+"""Seconds between two lines if there is no terminal."""
 
 
 class ProgressBar:
-    """Shows how much of ``total`` is done."""
+    """Shows progress towards ``total``."""
 
     def __init__(self, what: str, total: int) -> None:
         self.progress = Progress(
@@ -38,6 +38,7 @@ class ProgressBar:
             self.progress.stop()
 
     def show(self, done: int) -> None:
+        """Update the progress to ``done``."""
         self.progress.update(self.task, completed=done)
         if self.progress.live.is_started or time.monotonic() < self.due:
             return

@@ -1,4 +1,4 @@
-"""How a world's components appear from outside: its observation, its action and their spaces, in Gymnasium's terms."""
+"""The observation, action, reward and info components of a world, with their Gymnasium spaces."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from worldloom.core.registry.registry import Definition
 
 @dataclass(frozen=True)
 class EnvComponent:
-    """One component as part of an observation or an action.
+    """One component of an observation, an action, a reward or an info.
 
     Attributes:
-        key: What it is called outside: its own name, with its table's where two have the same.
-        table, name: The column behind it.
+        key: Its key in the interface: its own name, prefixed with its table's where two tables have the same name.
+        table, name: The column that holds it.
         space: The space of one world's value.
-        shape: The shape of one world's value; the axis of entities is left out where there is one entity.
+        shape: The shape of one world's value; there is no entity axis where the world has one entity.
     """
 
     key: str
@@ -34,7 +34,7 @@ class EnvComponent:
 
 @dataclass(frozen=True)
 class EnvLayout:
-    """The components of a world that the outside sees."""
+    """The components of a world that an environment exposes, by role."""
 
     observations: list[EnvComponent] = field(default_factory=list)
     actions: list[EnvComponent] = field(default_factory=list)
@@ -43,16 +43,17 @@ class EnvLayout:
 
     @property
     def observation_space(self) -> gymnasium.Space[Any]:
-        """The space of one world's observation: the component's own, or a Dict where there are several."""
-        return _combine_spaces(self.observations)
+        """The space of one world's observation: the single component's space, or a Dict of several."""
+        return combine_spaces({component.key: component.space for component in self.observations})
 
     @property
     def action_space(self) -> gymnasium.Space[Any]:
-        return _combine_spaces(self.actions)
+        """The space of one world's action: the single component's space, or a Dict of several."""
+        return combine_spaces({component.key: component.space for component in self.actions})
 
 
 def make_layout(definition: Definition) -> EnvLayout:
-    """The outside of a world: every component with a role for it, each under a key of its own."""
+    """The layout of a world: every observation, action, reward and info component, each under a unique key."""
     definition.require_fixed((Role.ACTION, Role.OBSERVATION, Role.REWARD, Role.INFO), "an environment")
     counts = {"World": 1, **definition.rows}
     tables: dict[str, Mapping[str, Field]] = {
@@ -60,13 +61,13 @@ def make_layout(definition: Definition) -> EnvLayout:
         **{k.__name__: k.fields for k in definition.entities},
     }
     by_role: dict[Role, list[EnvComponent]] = {Role.OBSERVATION: [], Role.ACTION: [], Role.REWARD: [], Role.INFO: []}
-    for role, leaves in by_role.items():
-        found = [(t, f) for t, fields in tables.items() for f in fields.values() if f.role is role]
-        names = [f.name for _, f in found]
-        for table, component in found:
-            key = component.name if names.count(component.name) == 1 else f"{table}.{component.name}"
-            shape = (() if counts[table] == 1 else (counts[table],)) + component.value_shape
-            leaves.append(EnvComponent(key, table, component.name, component_space(component, shape), shape))
+    for role, components in by_role.items():
+        columns = [(t, f) for t, fields in tables.items() for f in fields.values() if f.role is role]
+        names = [f.name for _, f in columns]
+        for table, column in columns:
+            key = column.name if names.count(column.name) == 1 else f"{table}.{column.name}"
+            shape = (() if counts[table] == 1 else (counts[table],)) + column.value_shape
+            components.append(EnvComponent(key, table, column.name, component_space(column, shape), shape))
     return EnvLayout(by_role[Role.OBSERVATION], by_role[Role.ACTION], by_role[Role.REWARD], by_role[Role.INFO])
 
 
@@ -89,16 +90,20 @@ def component_space(component: Field, shape: tuple[int, ...]) -> gymnasium.Space
     return gymnasium.spaces.Box(bounds[0], bounds[1], shape, dtype)
 
 
+def combine_spaces(spaces: dict[str, gymnasium.Space[Any]]) -> gymnasium.Space[Any]:
+    """The single space alone, or a Dict of several."""
+    return next(iter(spaces.values())) if len(spaces) == 1 else gymnasium.spaces.Dict(spaces)
+
+
+def combine_values(values: dict[str, Any]) -> Any:
+    """The single value alone, or the dict of several, as :func:`combine_spaces` nests their spaces."""
+    return next(iter(values.values())) if len(values) == 1 else values
+
+
 def _clip_to_dtype(bound: Any, dtype: Any) -> Any:
-    """``bound``, one number or several, in ``dtype``; whole numbers have their type's least and greatest instead of infinities."""
+    """``bound``, a number or an array, in ``dtype``; integer types clip it to their smallest and largest value."""
     if not np.issubdtype(dtype, np.integer):
         return np.asarray(bound, dtype=dtype)
-    least, greatest = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
-    whole = [least if b <= least else greatest if b >= greatest else int(b) for b in np.ravel(bound).tolist()]
-    return np.asarray(whole, dtype=dtype).reshape(np.shape(bound))
-
-
-def _combine_spaces(leaves: list[EnvComponent]) -> gymnasium.Space[Any]:
-    if len(leaves) == 1:
-        return leaves[0].space
-    return gymnasium.spaces.Dict({leaf.key: leaf.space for leaf in leaves})
+    smallest, largest = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    clipped = [smallest if b <= smallest else largest if b >= largest else int(b) for b in np.ravel(bound).tolist()]
+    return np.asarray(clipped, dtype=dtype).reshape(np.shape(bound))

@@ -1,4 +1,4 @@
-"""Worlds under Gymnasium's own names: ``gymnasium.make_vec("worldloom/CartPole-v1", num_envs=...)``."""
+"""Registration of worlds with Gymnasium: ``gymnasium.make_vec("worldloom/CartPole-v1", num_envs=...)``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NAMESPACE = "worldloom"
 
 
 def register_with_gymnasium(id: str) -> None:
-    """Let Gymnasium know a world."""
+    """Register a world under ``worldloom/<id>``, so that ``gymnasium.make`` and ``gymnasium.make_vec`` find it."""
     name = f"{NAMESPACE}/{id}"
     try:
         registry.pop(name, None)
@@ -27,11 +27,12 @@ def register_with_gymnasium(id: str) -> None:
             disable_env_checker=True,
             order_enforce=False,
         )
-    except gymnasium.error.Error:  # an id that Gymnasium has no form for, such as one without a version
+    except gymnasium.error.Error:  # an id that Gymnasium does not accept, such as one without a version
         return
 
 
 def make_one(world: str, **arguments: Any) -> Any:
+    """One world as a Gymnasium environment."""
     from worldloom.vector.adapters.gymnasium import WorldEnv
 
     settings, rest = split(world, arguments)
@@ -45,10 +46,10 @@ def make_many(
     autoreset: Autoreset = "next_step",
     **arguments: Any,
 ) -> Any:
-    """A batch of worlds with Gymnasium's own default of autoreset, which most of its wrappers ask for."""
+    """A batch of worlds with Gymnasium's default autoreset mode, which most of its wrappers require."""
     from worldloom.vector.make import make
 
-    if max_episode_steps is not None:  # what ``gymnasium.make`` does with a wrapper
+    if max_episode_steps is not None:  # ``gymnasium.make`` uses a wrapper for it
         arguments["max_steps"] = max_episode_steps
     return make(world, num_envs, autoreset=autoreset, **arguments)
 

@@ -1,9 +1,10 @@
-"""A batch of worlds as arrays: actions in; observations, rewards, flags and infos out, as NumPy arrays or PyTorch tensors."""
+"""A batch of worlds as NumPy arrays or PyTorch tensors: actions in; observations, rewards, flags and infos out."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import reprlib
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -11,34 +12,46 @@ import numpy as np
 
 from worldloom.core.base.arrays import to_numpy
 from worldloom.core.base.errors import InputError
+from worldloom.core.registry.registry import Definition, definition
 from worldloom.core.runtime.action_range import fits
 from worldloom.core.runtime.executor import OutputCopy
 from worldloom.core.runtime.table import Column
 from worldloom.core.schedule.lifecycle import FINAL
+from worldloom.core.schedule.schedule import Autoreset
 from worldloom.core.simulation import Simulation
-from worldloom.vector.env_layout import EnvComponent, EnvLayout
+from worldloom.vector.checks import (
+    NUMERIC_KINDS,
+    StepResult,
+    check_action_keys,
+    check_max_steps,
+    check_seeds,
+)
+from worldloom.vector.env_layout import EnvComponent, EnvLayout, combine_values, make_layout
 
 Backend = Literal["numpy", "torch"]
-StepResult = tuple[Any, Any, Any, Any, dict[str, Any]]
-"""Observations, rewards, terminations, truncations and infos."""
-LARGE = 1 << 16
-"""Bytes from which on observations are copied slice by slice, while the worlds are stepped."""
+OVERLAPPED_COPY_BYTES = 1 << 16
+"""Observations of at least this size are copied slice by slice while other slices are still being stepped."""
+
+
+def resolve_definition(world: str | Definition) -> Definition:
+    """The definition of a world, given itself or its id."""
+    return world if isinstance(world, Definition) else definition(world)
 
 
 class WorldBatch:
-    """The outside of a simulation.
+    """The array interface of a simulation.
 
     Args:
         simulation: The worlds.
-        layout: Which components the outside sees.
+        layout: The components that the interface exposes.
         backend: ``numpy``, or ``torch`` for tensors on the simulation's device.
-        copy: Whether what is handed out stays as it is when the worlds step on; without it the columns themselves are handed out.
+        copy: Whether results are copies. Without copies they are views of the columns that the next step overwrites.
     """
 
     def __init__(self, simulation: Simulation, layout: EnvLayout, backend: Backend, copy: bool) -> None:
         self.simulation, self.layout, self.backend, self.copy = simulation, layout, backend, copy
         self.num_envs = simulation.num_worlds
-        self._action_columns = {leaf.key: self._column(leaf) for leaf in layout.actions}
+        self._action_columns = {component.key: self._column(component) for component in layout.actions}
         self._views: dict[tuple[str, tuple[int, ...]], Any] = {}
         on_host = simulation.device.is_cpu and backend == "numpy"
         self._single_action = (
@@ -47,15 +60,67 @@ class WorldBatch:
             else None
         )
         views = (
-            {leaf.key: self._view(self._column(leaf), leaf.shape) for leaf in layout.observations}
+            {component.key: self._view(self._column(component), component.shape) for component in layout.observations}
             if on_host and copy and simulation.copies_in_step
             else {}
         )
-        self._large_observations = {key: view for key, view in views.items() if view.nbytes >= LARGE}
+        self._large_observations = {key: view for key, view in views.items() if view.nbytes >= OVERLAPPED_COPY_BYTES}
         self._copies: dict[str, Any] = {}
 
-    def _column(self, leaf: EnvComponent, prefix: str = "") -> Column:
-        return self.simulation.tables[leaf.table][prefix + leaf.name]
+    @classmethod
+    def create(
+        cls,
+        definition: Definition,
+        num_worlds: int,
+        device: str = "cpu",
+        *,
+        seed: int | Sequence[int] | None = None,
+        autoreset: Autoreset = "same_step",
+        threads: int | None = None,
+        backend: Backend = "numpy",
+        copy: bool = True,
+        config: Mapping[str, Any] | None = None,
+        share: bool = False,
+        **options: Any,
+    ) -> WorldBatch:
+        """Create the worlds and their array interface.
+
+        Args:
+            definition: The world.
+            num_worlds: Number of worlds.
+            device: ``cpu``, ``cuda:N``, ``auto`` or ``python``.
+            seed: One seed, or one per world; None draws one from the operating system.
+            autoreset: ``same_step``, ``next_step`` or ``disabled``.
+            threads: CPU threads; None uses every core that has enough work.
+            backend, copy: As for :class:`WorldBatch`.
+            config: Values of the world's configuration.
+            share: Whether, on a GPU, an observation that repeats a component is a view of it.
+            options: Further arguments of :class:`worldloom.Simulation`, such as ``exact``.
+        """
+        if backend not in ("numpy", "torch"):
+            raise InputError(f"backend must be 'numpy' or 'torch', not {backend!r}")
+        check_max_steps(config)
+        layout = make_layout(definition)
+        seeds = check_seeds(seed, num_worlds)
+        per_world = seeds is not None and seeds.ndim == 1
+        simulation = Simulation(
+            definition,
+            num_worlds,
+            device,
+            seed=None if seeds is None else 0 if per_world else int(seeds),
+            autoreset=autoreset,
+            threads=threads,
+            config=config,
+            share=share,
+            **options,
+        )
+        if per_world:
+            simulation.reset(seeds=seeds)
+            simulation.pristine = True
+        return cls(simulation, layout, backend, copy)
+
+    def _column(self, component: EnvComponent, prefix: str = "") -> Column:
+        return self.simulation.tables[component.table][prefix + component.name]
 
     def export(self, column: Column, shape: tuple[int, ...]) -> Any:
         """A column with shape (num_envs, *shape)."""
@@ -68,25 +133,31 @@ class WorldBatch:
         return array.copy() if self.copy else array
 
     def _view(self, column: Column, shape: tuple[int, ...]) -> Any:
-        """The column's memory with shape (num_envs, *shape); made once, since a step of few worlds takes no longer than making it."""
+        """The column's memory with shape (num_envs, *shape); cached, since a new view costs as much as a small step."""
         view = self._views.get((column.name, shape))
         if view is None:
             view = (column.torch() if self.backend == "torch" else column.numpy()).reshape(self.num_envs, *shape)
             self._views[column.name, shape] = view
         return view
 
-    def _tree(
-        self, leaves: list[EnvComponent], prefix: str = "", copies: Mapping[str, Any] = MappingProxyType({})
+    def _values(
+        self,
+        components: list[EnvComponent],
+        prefix: str = "",
+        copies: Mapping[str, Any] = MappingProxyType({}),
     ) -> Any:
-        """Components by key, the only one by itself; those of ``copies`` have been copied already."""
-        parts = {
-            leaf.key: copies[leaf.key] if leaf.key in copies else self.export(self._column(leaf, prefix), leaf.shape)
-            for leaf in leaves
-        }
-        return next(iter(parts.values())) if len(parts) == 1 else parts
+        """The single component's values alone, or a dict of several by key; ``copies`` holds those already copied."""
+        return combine_values(
+            {
+                component.key: copies[component.key]
+                if component.key in copies
+                else self.export(self._column(component, prefix), component.shape)
+                for component in components
+            }
+        )
 
     def start_episodes(self) -> None:
-        """New episodes in all worlds; the first ones, which began with the seed that the worlds were made with, are not skipped."""
+        """Start new episodes in all worlds; a first call keeps the episodes that the constructor's seed began."""
         self._copies = {}
         if self.simulation.pristine:
             self.simulation.pristine = False
@@ -94,31 +165,33 @@ class WorldBatch:
             self.simulation.reset()
 
     def observations(self) -> Any:
-        """What every world shows: an array of shape (num_envs, ...), or a dict of them."""
-        return self._tree(self.layout.observations)
+        """The current observations: an array of shape (num_envs, ...), or a dict of them."""
+        return self._values(self.layout.observations)
 
     def final_observations(self) -> Any:
-        """What the last episode of every world showed at its end; only rows of worlds that ended in the last step mean anything."""
-        return self._tree(self.layout.observations, FINAL)
+        """The last observations of the previous episodes; valid only in rows of worlds that ended in the last step."""
+        return self._values(self.layout.observations, FINAL)
 
     def rewards(self) -> Any:
         """The reward of every world, shape (num_envs,): the sum over its agents."""
-        found = None
-        for leaf in self.layout.rewards:
-            part = self.export(self._column(leaf), leaf.shape)
-            part = part.reshape(self.num_envs, -1).sum(1) if leaf.shape else part
-            found = part if found is None else found + part
-        if found is not None:
-            return found
+        total = None
+        for component in self.layout.rewards:
+            values = self.export(self._column(component), component.shape)
+            values = values.reshape(self.num_envs, -1).sum(1) if component.shape else values
+            total = values if total is None else total + values
+        if total is not None:
+            return total
         zeros = np.zeros(self.num_envs, np.float32)
         return (
             zeros if self.backend == "numpy" else self.terminations().new_zeros(self.num_envs, dtype=_torch().float32)
         )
 
     def terminations(self) -> Any:
+        """Whether each world's episode terminated in the last step, shape (num_envs,)."""
         return self.export(self.simulation.terminated, ())
 
     def truncations(self) -> Any:
+        """Whether each world's episode was truncated in the last step, shape (num_envs,)."""
         return self.export(self.simulation.truncated, ())
 
     def infos(self) -> dict[str, Any]:
@@ -126,48 +199,49 @@ class WorldBatch:
         return self._infos_with_mask("", self.all_worlds_mask()) if self.layout.infos else {}
 
     def _infos_with_mask(self, prefix: str, mask: Any) -> dict[str, Any]:
-        out: dict[str, Any] = {}
-        for leaf in self.layout.infos:
-            out[leaf.key] = self.export(self._column(leaf, prefix), leaf.shape)
-            out["_" + leaf.key] = mask
-        return out
+        infos: dict[str, Any] = {}
+        for component in self.layout.infos:
+            infos[component.key] = self.export(self._column(component, prefix), component.shape)
+            infos["_" + component.key] = mask
+        return infos
 
     def step_result(self) -> StepResult:
-        """What the last step led to: observations, rewards, terminations, truncations and infos, each of shape (num_envs, ...).
+        """Observations, rewards, terminations, truncations and infos of the last step, each of shape (num_envs, ...).
 
-        With same-step autoreset ``infos["final_obs"]`` and ``infos["final_info"]`` hold what the episodes that ended showed last, and
-        ``infos["_final_obs"]`` and ``infos["_final_info"]`` say in which rows. NumPy's infos have them only where an episode ended.
+        With same-step autoreset ``infos["final_obs"]`` and ``infos["final_info"]`` hold the last observations and infos
+        of the episodes that ended; ``infos["_final_obs"]`` and ``infos["_final_info"]`` mask their rows. With the
+        NumPy backend these keys are present only if an episode ended.
         """
         terminations, truncations, infos = self.terminations(), self.truncations(), self.infos()
         if self.simulation.autoreset == "same_step":
-            over = terminations | truncations
-            if self.backend == "torch" or over.any():  # a look at a GPU's flags would wait for it
-                infos["final_obs"], infos["_final_obs"] = self.final_observations(), over
-                infos["final_info"], infos["_final_info"] = self._infos_with_mask(FINAL, over), over
+            ended = terminations | truncations
+            if self.backend == "torch" or ended.any():  # any() on a GPU would synchronize
+                infos["final_obs"], infos["_final_obs"] = self.final_observations(), ended
+                infos["final_info"], infos["_final_info"] = self._infos_with_mask(FINAL, ended), ended
         copies, self._copies = self._copies, {}
-        return self._tree(self.layout.observations, copies=copies), self.rewards(), terminations, truncations, infos
+        return self._values(self.layout.observations, copies=copies), self.rewards(), terminations, truncations, infos
 
     def all_worlds_mask(self) -> Any:
-        """A mask of all worlds."""
+        """A mask that is True for all worlds, shape (num_envs,)."""
         if self.backend == "numpy":
             return np.ones(self.num_envs, np.bool_)
         return self.simulation.terminated.torch().new_ones(self.num_envs)
 
     def step(self, actions: Any) -> None:
-        """Hand in one action per world and step."""
+        """Step every world with its action."""
         copies = {key: np.empty_like(view) for key, view in self._large_observations.items()}
         self._step(actions, [(self._large_observations[key], copy) for key, copy in copies.items()])
         self._copies = copies
 
     def _step(self, actions: Any, output_copies: list[OutputCopy]) -> None:
         own: Any = self._single_action
-        alike = (
+        same_form = (
             own is not None
             and type(actions) is np.ndarray
             and actions.shape == own.shape
             and actions.dtype.kind == own.dtype.kind
         )
-        if alike and (
+        if same_form and (
             actions.dtype.itemsize <= own.dtype.itemsize or actions.dtype.kind == "f" or fits(actions, own.dtype)
         ):
             own[...] = actions
@@ -175,17 +249,22 @@ class WorldBatch:
             return
         if len(self._action_columns) == 1 and not isinstance(actions, Mapping):
             column = next(iter(self._action_columns.values()))
-            self.simulation.step(self._reshape_actions(actions, column), output_copies)
+            self.simulation.step(self._to_column(actions, column), output_copies)
             return
-        if not isinstance(actions, Mapping) or set(actions) != set(self._action_columns):
-            raise InputError(f"actions are a mapping with the keys {', '.join(self._action_columns)}")
+        check_action_keys(actions, self._action_columns)
         self.simulation.step(
-            {c.name: self._reshape_actions(actions[k], c) for k, c in self._action_columns.items()}, output_copies
+            {c.name: self._to_column(actions[k], c) for k, c in self._action_columns.items()}, output_copies
         )
 
-    def _reshape_actions(self, actions: Any, column: Column) -> Any:
+    def _to_column(self, actions: Any, column: Column) -> Any:
+        """``actions`` as an array or tensor, in the shape of its column if the number of elements fits."""
         if not hasattr(actions, "shape"):
-            actions = to_numpy(actions, "the actions")
+            array = to_numpy(actions, "the actions")
+            if array.dtype.kind not in NUMERIC_KINDS:
+                raise InputError(
+                    f"{column.name} takes {column.dtype.name} of shape {column.shape}, not {reprlib.repr(actions)}"
+                )
+            actions = array
         if (
             actions.shape != column.shape
             and _num_elements(actions) == _num_elements(column)
@@ -193,7 +272,7 @@ class WorldBatch:
         ):
             actions = actions.reshape(column.shape)
         if isinstance(actions, np.ndarray) and actions.dtype == np.float64 and column.dtype == np.float32:
-            actions = actions.astype(np.float32)  # Gymnasium's users often compute in double precision
+            actions = actions.astype(np.float32)  # Gymnasium code often computes in double precision
         return actions
 
 

@@ -1,1 +1,10 @@
-"""Pictures of worlds and of runs: curves and videos."""
+"""Curves and videos as files; matplotlib and ffmpeg are optional. Imports core only.
+
+Figures of a single world live with that world.
+"""
+
+from worldloom.view.curve import draw_curve
+from worldloom.view.figure import new_figure, save_figure
+from worldloom.view.video import write_video
+
+__all__ = ["draw_curve", "new_figure", "save_figure", "write_video"]

@@ -1,4 +1,4 @@
-"""The curve of a run as a picture: return over steps and over time, and the length of the episodes."""
+"""Learning curves: return and episode length over steps and over time."""
 
 from __future__ import annotations
 
@@ -10,20 +10,21 @@ from worldloom.view.figure import new_figure, save_figure
 
 RETURN, LENGTH = "episode/return", "episode/length"
 SMOOTHING_FRACTION = 0.02
-"""The bold line is a running mean over this share of the points; the points themselves are faint."""
+"""Window of the running mean, as a fraction of the number of points."""
 
 Points = tuple[list[float], list[float]]
 
 
 def draw_curve(rows: list[dict[str, Any]], target: Path, title: str, threshold: float | None = None) -> None:
-    """Draw ``target``, whose ending says which format, such as ``.png``.
+    """Draw the learning curve of a run.
 
     Args:
-        rows: One per iteration, with ``steps``, ``seconds``, ``episode/return`` and ``episode/length``; with several policies
-            the last two have ``/<policy>`` appended, and each gets a line. Values that are None or not finite are left out.
-        target: The file. It appears whole, or not at all.
-        title: What stands above.
-        threshold: The return at which the world counts as solved, drawn as a broken line.
+        rows: One per iteration, with ``steps``, ``seconds``, ``episode/return`` and ``episode/length``. With several
+            policies the last two have ``/<policy>`` appended, and each gets a line. None and non-finite values are
+            skipped.
+        target: The file, written atomically; its suffix, such as ``.png``, selects the format.
+        title: The title of the figure.
+        threshold: The return at which the world counts as solved, drawn as a dashed line.
     """
     figure = new_figure("a curve", 9.0, 5.5)
     from matplotlib.ticker import EngFormatter
@@ -49,39 +50,39 @@ def draw_curve(rows: list[dict[str, Any]], target: Path, title: str, threshold: 
 
 
 def series(rows: list[dict[str, Any]], name: str, over: str) -> dict[str, Points]:
-    """For each policy, ``""`` where there is only one: the points of metric ``name`` over column ``over``, the finite ones."""
-    found: dict[str, Points] = {}
+    """The finite points of metric ``name`` over column ``over``, by policy; ``""`` if there is only one."""
+    points: dict[str, Points] = {}
     for row in rows:
         for key, value in row.items():
             if (key == name or key.startswith(name + "/")) and value is not None and math.isfinite(value):
-                across, up = found.setdefault(key[len(name) + 1 :], ([], []))
-                across.append(row[over])
-                up.append(value)
-    return found
+                x, y = points.setdefault(key[len(name) + 1 :], ([], []))
+                x.append(row[over])
+                y.append(value)
+    return points
 
 
 def running_mean(values: list[float], window: int) -> list[float]:
-    """Means over the last ``window`` values, or as many as there are."""
-    found, total = [], 0.0
+    """Means over the last ``window`` values, or over all values so far."""
+    means, total = [], 0.0
     for i, value in enumerate(values):
         total += value - (values[i - window] if i >= window else 0.0)
-        found.append(total / min(i + 1, window))
-    return found
+        means.append(total / min(i + 1, window))
+    return means
 
 
 def _draw_lines(axes: Any, rows: list[dict[str, Any]], name: str, over: str) -> None:
     lines = series(rows, name, over)
-    for i, (policy, (across, up)) in enumerate(sorted(lines.items())):
-        window = max(1, round(len(up) * SMOOTHING_FRACTION))
+    for i, (policy, (x, y)) in enumerate(sorted(lines.items())):
+        window = max(1, round(len(y) * SMOOTHING_FRACTION))
         if window > 1:
-            axes.plot(across, up, color=f"C{i}", linewidth=0.8, alpha=0.3)
+            axes.plot(x, y, color=f"C{i}", linewidth=0.8, alpha=0.3)
         axes.plot(
-            across,
-            running_mean(up, window),
+            x,
+            running_mean(y, window),
             color=f"C{i}",
             linewidth=1.8,
             label=policy or "return",
-            marker="o" if len(up) == 1 else None,
+            marker="o" if len(y) == 1 else None,
         )
     if not lines:
         axes.text(0.5, 0.7, "no episode has ended", transform=axes.transAxes, ha="center", va="center", alpha=0.6)

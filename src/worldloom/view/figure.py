@@ -1,4 +1,4 @@
-"""Figures of matplotlib, an extra: made without a screen, and written whole or not at all."""
+"""Matplotlib figures without a display, written atomically. Matplotlib is an optional dependency."""
 
 from __future__ import annotations
 
@@ -11,7 +11,12 @@ from worldloom.core.base.files import atomic_write
 
 
 def new_figure(what: str, width: float, height: float) -> Any:
-    """An empty figure, its size in inches; InputError, which names ``what`` was to be drawn, where matplotlib is missing."""
+    """An empty figure.
+
+    Args:
+        what: What is to be drawn, for the message of the InputError that a missing matplotlib raises.
+        width, height: Size in inches.
+    """
     if importlib.util.find_spec("matplotlib") is None:
         raise InputError(f"{what} needs matplotlib: pip install 'worldloom[view]' adds it")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -23,7 +28,7 @@ def new_figure(what: str, width: float, height: float) -> Any:
 
 
 def save_figure(figure: Any, target: Path) -> None:
-    """Write ``figure`` into ``target``, whose ending says which format, such as ``.png`` or ``.svg``."""
+    """Write ``figure`` to ``target``; its suffix, such as ``.png`` or ``.svg``, selects the format."""
     target = Path(target).expanduser()
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -31,5 +36,5 @@ def save_figure(figure: Any, target: Path) -> None:
             figure.savefig(part, dpi=150)
     except InputError:
         raise
-    except (OSError, ValueError) as error:  # a folder that cannot be made, a format that matplotlib does not know
+    except (OSError, ValueError) as error:  # a folder that cannot be created, or an unknown format
         raise InputError(f"cannot draw {target}: {error}") from None

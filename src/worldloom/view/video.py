@@ -1,4 +1,4 @@
-"""Pictures of a world, one after the other, as a video file."""
+"""Frames of a world as a video file."""
 
 from __future__ import annotations
 
@@ -23,38 +23,38 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "output_params": ["-vf", "split[a][b];[a]palettegen[p];[b][p]paletteuse"],
     },
 }
-"""What each format asks of ffmpeg: what every browser plays, and for GIF colours chosen from the pictures themselves."""
+"""ffmpeg options of each format: H.264 that every browser plays, and GIF with a palette of the frames' colours."""
 
 
 def write_video(frames: Iterable[Frame], target: Path, frames_per_second: int) -> None:
-    """Write ``frames`` into ``target``, an ``.mp4`` (H.264) or a ``.gif``. The file appears whole, or not at all.
+    """Write ``frames`` to an ``.mp4`` (H.264) or a ``.gif`` file.
 
     Args:
-        frames: Pictures, uint8 (height, width, 3), all of one size. They are taken one at a time. H.264 wants even sizes, so an
-            odd one has its last row or column doubled.
-        target: The file; one that is there is replaced.
-        frames_per_second: How fast they are shown.
+        frames: Frames, uint8 (height, width, 3), all of one size, read one at a time. H.264 requires an even width and
+            height, so the last row or column of an odd size is repeated.
+        target: The file, written atomically; an existing file is replaced.
+        frames_per_second: Frame rate.
     """
     target = Path(target).expanduser()
     _check_arguments(target, frames_per_second)
     import imageio_ffmpeg  # type: ignore[import-untyped, import-not-found]
 
-    even = _pad_to_even(frames)
-    first = next(even, None)
+    padded = _pad_to_even(frames)
+    first = next(padded, None)
     if first is None:
         raise InputError(f"there are no pictures for {target}: at least one is needed")
     options = _OPTIONS[target.suffix.lower()]
     size = (first.shape[1], first.shape[0])
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_write(target) as part:  # with the same ending, from which ffmpeg takes the format
+        with atomic_write(target) as part:  # with the same suffix, from which ffmpeg takes the format
             writer = imageio_ffmpeg.write_frames(
                 str(part), size, fps=frames_per_second, macro_block_size=2, ffmpeg_log_level="error", **options
             )
             try:
                 writer.send(None)
                 writer.send(first)
-                for frame in even:
+                for frame in padded:
                     writer.send(frame)
             finally:
                 writer.close()
@@ -72,7 +72,7 @@ def _check_arguments(target: Path, frames_per_second: int) -> None:
 
 
 def _pad_to_even(frames: Iterable[Frame]) -> Iterator[Frame]:
-    """The frames with even heights and widths, in contiguous memory, checked."""
+    """The frames, checked, padded to even heights and widths, in contiguous memory."""
     expected: tuple[int, ...] | None = None
     for i, frame in enumerate(frames):
         array = np.asarray(frame)

@@ -1,1 +1,4 @@
-"""`worldloom bench step|systems|start`, the engines it compares with, and its plot. Imports terminal, vector and core."""
+"""``worldloom bench step|systems|start``, the baselines it compares with, and its plot.
+
+Imports terminal, view, vector and core.
+"""

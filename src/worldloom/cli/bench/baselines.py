@@ -1,4 +1,4 @@
-"""Those who run many copies of a world beside worldloom's engine, stepped the way their own users step them."""
+"""Other engines for many copies of a world, stepped as their own users step them."""
 
 from __future__ import annotations
 
@@ -10,64 +10,65 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
-from worldloom.atari.games.game_table import ALE
+from worldloom.atari.cli.ale_baseline import make_ale_vector
 from worldloom.core.base.errors import InputError
 from worldloom.core.measure.timing import NUM_ACTION_SETS, Run
 from worldloom.core.model.families import family_of
 from worldloom.vector.make import make
 
 Make = Callable[[Any, str, int, int | None], Any]
-"""Given the package, the world, how many copies and how many come back at a time (None for all): makes them."""
+"""Makes the worlds, given the package, the world's id, the number of copies, and the batch size (None for all)."""
 
 
 @dataclass(frozen=True)
 class Baseline:
-    """A way to run many copies of a world.
+    """An engine that runs many copies of a world.
 
     Attributes:
         package: The package to import.
-        extra: What adds the package.
+        extra: The requirement that installs the package.
         make: Makes the worlds.
-        most: How many worlds it is asked for at most; 0 for any number.
-        pooled: Whether it can hand back worlds in batches.
+        max_worlds: Maximum number of worlds; 0 for no limit.
+        supports_batches: Whether it can return worlds in batches.
     """
 
     package: str
     extra: str
     make: Make
-    most: int = 0
-    pooled: bool = False
+    max_worlds: int = 0
+    supports_batches: bool = False
 
 
 def check_baseline(name: str, num_worlds: int, batch_size: int | None) -> None:
-    """InputError where there is no such peer, or it cannot run so many worlds that way."""
+    """Raise InputError if there is no such baseline, or it does not support the batch size or so many worlds."""
     if name not in BASELINES:
         raise InputError(f"--against knows {', '.join(BASELINES)}, not '{name}'")
-    if batch_size is not None and not BASELINES[name].pooled:
+    baseline = BASELINES[name]
+    if batch_size is not None and not baseline.supports_batches:
+        batched = " or ".join(other for other in BASELINES if BASELINES[other].supports_batches)
+        raise InputError(f"{name} steps all worlds at once: leave --batch-size out, or compare with {batched}")
+    if baseline.max_worlds and num_worlds > baseline.max_worlds:
         raise InputError(
-            f"{name} steps all worlds at once: leave --batch-size out, or compare with {_either(n for n in BASELINES if BASELINES[n].pooled)}"
-        )
-    if BASELINES[name].most and num_worlds > BASELINES[name].most:
-        raise InputError(
-            f"{name} starts a process for each world: give --num-worlds {BASELINES[name].most} or less, not {num_worlds}"
+            f"{name} starts a process for each world: give --num-worlds {baseline.max_worlds} or less, not {num_worlds}"
         )
 
 
 def open_baseline(name: str, env: str, num_worlds: int, stack: ExitStack, batch_size: int | None = None) -> Run:
-    """What steps ``num_worlds`` copies of the world ``env`` as the peer ``name`` does; ``stack`` closes it.
+    """A function that steps ``num_worlds`` copies of the world ``env`` with the baseline ``name``; ``stack`` closes it.
 
-    Raises InputError where there is no such peer, or it has no such world.
+    Raises:
+        InputError: If there is no such baseline, or it has no such world.
     """
     check_baseline(name, num_worlds, batch_size)
-    peer = BASELINES[name]
+    baseline = BASELINES[name]
     try:
-        package = importlib.import_module(peer.package)
+        package = importlib.import_module(baseline.package)
     except ImportError:
-        raise InputError(f"{peer.package} is not installed: pip install '{peer.extra}' adds it") from None
+        raise InputError(f"{baseline.package} is not installed: pip install '{baseline.extra}' adds it") from None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            worlds = peer.make(package, env, num_worlds, batch_size)
+            worlds = baseline.make(package, env, num_worlds, batch_size)
         except Exception as error:
             if ":" in env and family_of(env) is not None:
                 raise InputError(
@@ -79,7 +80,7 @@ def open_baseline(name: str, env: str, num_worlds: int, stack: ExitStack, batch_
 
 
 def sync_stepper(worlds: Any, num_worlds: int) -> Run:
-    """Steps a vector environment: one step is one of all worlds."""
+    """A function that steps a vector environment: one step covers all worlds."""
     actions = sample_actions(worlds.single_action_space, num_worlds)
     worlds.reset()
 
@@ -92,7 +93,7 @@ def sync_stepper(worlds: Any, num_worlds: int) -> Run:
 
 
 def async_stepper(worlds: Any, num_worlds: int, batch_size: int) -> Run:
-    """Receives from a pool and sends to it in turn: one step is as many batches as make up all worlds."""
+    """A function that alternates ``recv`` and ``send`` of a pool: one step is as many batches as cover all worlds."""
     actions = sample_actions(worlds.single_action_space, batch_size)
     worlds.async_reset()
 
@@ -105,7 +106,7 @@ def async_stepper(worlds: Any, num_worlds: int, batch_size: int) -> Run:
 
 
 def sample_actions(space: Any, count: int) -> list[Any]:
-    """ROTATED random actions for ``count`` worlds at once, from the space of one."""
+    """NUM_ACTION_SETS batches of random actions for ``count`` worlds, from the space of one."""
     batched = importlib.import_module("gymnasium.vector.utils").batch_space(space, count)
     batched.seed(0)
     return [batched.sample() for _ in range(NUM_ACTION_SETS)]
@@ -118,31 +119,7 @@ def _make_envpool(package: Any, env: str, num_worlds: int, batch_size: int | Non
 def _make_gymnasium(package: Any, env: str, num_worlds: int, batch_size: int | None, *, mode: str) -> Any:
     if family_of(env) is None:
         return package.make_vec(env, num_envs=num_worlds, vectorization_mode=mode)
-    package.register_envs(importlib.import_module("ale_py"))
-    if env.startswith(ALE):
-        if mode == "vector_entry_point":
-            raise InputError(
-                f"ale-py's vector environment shows EnvPool's pictures: measure {env.removeprefix(ALE)} against it, or {env} against gymnasium-sync"
-            )
-        return package.make_vec(env, num_envs=num_worlds, vectorization_mode=mode)
-    if mode == "vector_entry_point":  # ale-py's own vector environment, which has EnvPool's grey pictures of 84 x 84
-        return package.make_vec(ALE + env, num_envs=num_worlds, vectorization_mode=mode)
-    return package.make_vec(
-        ALE + env,
-        num_envs=num_worlds,
-        vectorization_mode=mode,
-        wrappers=[_as_envpool],
-        frameskip=1,
-        repeat_action_probability=0.0,
-    )
-
-
-def _as_envpool(env: Any) -> Any:
-    """An Atari game of Gymnasium's that shows what EnvPool's does: four grey pictures of 84 x 84, every fourth frame."""
-    wrappers = importlib.import_module("gymnasium.wrappers")
-    return wrappers.FrameStackObservation(
-        wrappers.AtariPreprocessing(env, noop_max=30, frame_skip=4, screen_size=84), 4
-    )
+    return make_ale_vector(package, env, num_worlds, mode)
 
 
 def _make_own(package: Any, env: str, num_worlds: int, batch_size: int | None) -> Any:
@@ -153,15 +130,13 @@ def _first_line(error: Exception) -> str:
     return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
-def _either(names: Any) -> str:
-    return " or ".join(names)
-
-
 BASELINES: dict[str, Baseline] = {
-    "envpool": Baseline("envpool", "worldloom[compat]", _make_envpool, pooled=True),
+    "envpool": Baseline("envpool", "worldloom[compat]", _make_envpool, supports_batches=True),
     "gymnasium": Baseline("gymnasium", "gymnasium", functools.partial(_make_gymnasium, mode="vector_entry_point")),
     "gymnasium-sync": Baseline("gymnasium", "gymnasium", functools.partial(_make_gymnasium, mode="sync")),
-    "gymnasium-async": Baseline("gymnasium", "gymnasium", functools.partial(_make_gymnasium, mode="async"), most=256),
+    "gymnasium-async": Baseline(
+        "gymnasium", "gymnasium", functools.partial(_make_gymnasium, mode="async"), max_worlds=256
+    ),
     "worldloom-gymnasium": Baseline("worldloom", "worldloom", _make_own),
 }
-"""Whom ``--against`` knows."""
+"""The baselines of ``--against``."""

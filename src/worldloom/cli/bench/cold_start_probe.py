@@ -1,4 +1,4 @@
-"""What ``worldloom bench start`` times in a process of its own: a world's way to its first step."""
+"""The process that ``worldloom bench start`` times: it creates a world and takes the first step."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ DONE = "worldloom: first step done"
 
 
 def main(env: str, device: str) -> None:
-    """Make the world ``env`` on ``device``, step it once with random actions, and say so on standard output."""
+    """Create the world ``env`` on ``device``, step it once with random actions, and print DONE."""
     import numpy as np
     import warp as wp
 

@@ -1,4 +1,4 @@
-"""``worldloom bench``: how fast worlds run and start."""
+"""``worldloom bench``: the speed of steps, of systems and of the start."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from worldloom.cli.bench.systems import BenchSystems
 
 @dataclass
 class Bench:
-    """Measure how fast a world steps (step), where the time goes (systems), or how soon it starts (start)."""
+    """Measure steps per second (step), the time of each system (systems), or the start-up time (start)."""
 
     what: (
         Annotated[BenchStep, tyro.conf.subcommand("step")]

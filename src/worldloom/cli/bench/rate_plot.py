@@ -1,4 +1,4 @@
-"""The picture of ``worldloom bench step --sweep``: world steps per second over the number of worlds."""
+"""The plot of ``worldloom bench step --sweep``: world steps per second over the number of worlds."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from worldloom.core.base.errors import InputError
+from worldloom.view import new_figure, save_figure
 
 
 def check(file: str, sweeping: bool) -> None:
-    """InputError where a picture cannot be drawn into ``file``, before anything is measured for it."""
+    """Raise InputError if ``file`` cannot be drawn, before anything is measured."""
     if not sweeping:
         raise InputError("--plot draws a sweep: give --sweep with several numbers of worlds, such as 1024,4096,16384")
     if importlib.util.find_spec("matplotlib") is None:
@@ -20,12 +21,8 @@ def check(file: str, sweeping: bool) -> None:
 
 
 def draw(reports: list[dict[str, Any]], file: str) -> None:
-    """Draw the rates of all contenders, both axes logarithmic, into ``file``; its ending says which format."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7.0, 4.5), layout="constrained")
-    FigureCanvasAgg(figure)
+    """Draw the rates of all engines, both axes logarithmic, to ``file``; its suffix selects the format."""
+    figure = new_figure("--plot", 7.0, 4.5)
     axes = figure.add_subplot()
     for name, points in rates_by_name(reports).items():
         axes.plot([size for size, _ in points], [rate for _, rate in points], marker="o", label=name)
@@ -38,18 +35,15 @@ def draw(reports: list[dict[str, Any]], file: str) -> None:
     )
     axes.grid(which="major", alpha=0.3)
     axes.legend()
-    try:
-        figure.savefig(Path(file).expanduser(), dpi=150)
-    except ValueError as error:  # a format that matplotlib does not know
-        raise InputError(f"--plot cannot write {file}: {error}") from None
+    save_figure(figure, Path(file))
 
 
 def rates_by_name(reports: list[dict[str, Any]]) -> dict[str, list[tuple[int, float]]]:
-    """For worldloom and each of the others: (number of worlds, world steps per second), from the reports of a sweep."""
-    found: dict[str, list[tuple[int, float]]] = {
+    """For worldloom and each baseline: (number of worlds, world steps per second), from the reports of a sweep."""
+    rates: dict[str, list[tuple[int, float]]] = {
         "worldloom": [(report["num_worlds"], report["steps_per_second"]) for report in reports]
     }
     for report in reports:
-        for name, peer in report["against"].items():
-            found.setdefault(name, []).append((report["num_worlds"], peer["steps_per_second"]))
-    return found
+        for name, baseline in report["against"].items():
+            rates.setdefault(name, []).append((report["num_worlds"], baseline["steps_per_second"]))
+    return rates

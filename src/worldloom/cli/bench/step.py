@@ -1,4 +1,4 @@
-"""``worldloom bench step``: steps per second through the public interface, beside others in the same run."""
+"""``worldloom bench step``: steps per second through the public interface, compared with baselines in the same run."""
 
 from __future__ import annotations
 
@@ -10,48 +10,44 @@ from rich import box
 from rich.table import Table
 
 from worldloom.cli.bench import baselines, rate_plot
+from worldloom.cli.world_command import BatchCommand
 from worldloom.core.base.errors import InputError
 from worldloom.core.measure.timing import Run, make_actions, median_rates, step_runner
 from worldloom.core.registry.registry import Definition
-from worldloom.core.registry.world_files import find
 from worldloom.core.runtime import fault_summary
 from worldloom.core.runtime.fault_summary import FaultSummary
 from worldloom.core.simulation import Simulation
 from worldloom.core.tools.compare import device_name
 from worldloom.terminal import console
-from worldloom.terminal.flags import Env, Json, names, require_positive
+from worldloom.terminal.flags import Json, names, require_positive
 from worldloom.vector.world_pool import WorldPool
 
 FAST = "worldloom, not exact"
-"""What exact mode is compared with."""
+"""The fast mode, with which exact mode is compared."""
 
 
 @dataclass
-class BenchStep:
-    """Measure full steps per second: actions handed in, all worlds stepped and reset where they finished, observations ready.
+class BenchStep(BatchCommand):
+    """Measure full steps per second: actions in, all worlds stepped and autoreset, observations out.
 
-    Every step gets another array of actions: NumPy on the CPU, PyTorch on a GPU. Others step the world of the same id,
-    as many copies of it, by turns in the same run; the medians of seven rounds are compared.
+    Every step gets another array of actions: NumPy on the CPU, PyTorch on a GPU. Baselines step as many copies of the
+    world of the same id, in alternation in the same run; the medians of seven rounds are compared.
     """
 
-    env: Env
-    """A registered world, or a file that registers one: pond.py or pond.py:Pond-v0."""
-    num_worlds: int = 8192
-    """Worlds that run side by side."""
     device: str = "cpu"
-    """Where they run: cpu, cuda:N, auto or python."""
+    """Device: cpu, cuda:N, auto or python."""
     against: str = ""
-    """Whom to compare with, with commas between: envpool, gymnasium (its NumPy version), gymnasium-sync, gymnasium-async, worldloom-gymnasium."""
+    """Comma-separated baselines: envpool, gymnasium (NumPy), gymnasium-sync, gymnasium-async, worldloom-gymnasium."""
     exact: bool = False
-    """Measure exact mode, beside the fast one in the same run."""
+    """Measure exact mode, and compare it with the fast mode."""
     batch_size: int | None = None
-    """Step asynchronously: worlds come back from the pool in batches of this many."""
+    """Step asynchronously: the pool returns batches of this many worlds."""
     sweep: str = ""
-    """Measure for several numbers of worlds instead of one: 1024,4096,16384."""
+    """Measure several numbers of worlds instead of one: 1024,4096,16384."""
     plot: str = ""
-    """With --sweep: draw the rates into this file, such as rates.png."""
+    """With --sweep: plot the rates to this file, such as rates.png."""
     seconds: float = 6.0
-    """About how long the measurement takes for each number of worlds, everybody together."""
+    """Approximate duration of the measurement for each number of worlds, including baselines."""
     json: Json = False
     """Print JSON."""
 
@@ -61,22 +57,23 @@ class BenchStep:
         if self.plot:
             rate_plot.check(self.plot, bool(self.sweep))
         with console.keep_stdout_for_json(self.json):
-            made = find(self.env)
-            reports = [self._measure(made, size) for size in sizes]
+            definition = self.definition()
+            reports = [self._measure(definition, size) for size in sizes]
             faults = fault_summary.merge_summaries(
                 FaultSummary(report["faults"], report["first_fault"], report["dropped"]) for report in reports
             )
         if self.plot:
             rate_plot.draw(reports, self.plot)
-        if self.json:
-            console.print_json(reports if self.sweep else reports[0])
-        else:
-            console.out().print(_sweep_table(reports) if self.sweep else _table(reports[0]))
+        console.print_result(
+            self.json,
+            reports if self.sweep else reports[0],
+            _sweep_table(reports) if self.sweep else _table(reports[0]),
+        )
         console.print_warnings(faults.lines())
         return 0
 
     def _sizes(self) -> list[int]:
-        """The numbers of worlds to measure, which everybody can run."""
+        """The numbers of worlds to measure, checked for every baseline."""
         try:
             sizes = [int(size) for size in names(self.sweep)] if self.sweep else [self.num_worlds]
         except ValueError:
@@ -91,25 +88,29 @@ class BenchStep:
             baselines.check_baseline(name, min(sizes), self.batch_size)
         return sizes
 
-    def _measure(self, made: Definition, size: int) -> dict[str, Any]:
+    def _measure(self, definition: Definition, size: int) -> dict[str, Any]:
         with ExitStack() as stack:
-            found = {name: baselines.BASELINES[name] for name in names(self.against)}
-            able = [
-                name for name, peer in found.items() if not peer.most or size <= peer.most
-            ]  # in a sweep, the small ones drop out
-            contenders = {name: baselines.open_baseline(name, made.id, size, stack, self.batch_size) for name in able}
-            worlds, contenders["worldloom"] = self._open(made, size, stack, self.exact)
+            runners: dict[str, Run] = {}
+            for name in names(self.against):
+                limit = baselines.BASELINES[name].max_worlds
+                if not limit or size <= limit:  # a sweep may exceed the limit of some baselines
+                    runners[name] = baselines.open_baseline(name, definition.id, size, stack, self.batch_size)
+            worlds, runners["worldloom"] = self._open(definition, size, stack, self.exact)
             if self.exact:
-                _, contenders[FAST] = self._open(made, size, stack, exact=False)
-            rates = {name: rate * size for name, rate in median_rates(contenders, self.seconds).items()}
+                _, runners[FAST] = self._open(definition, size, stack, exact=False)
+            rates = {name: rate * size for name, rate in median_rates(runners, self.seconds).items()}
             return self._report(_idle_simulations(worlds), size, rates)
 
-    def _open(self, made: Definition, size: int, stack: ExitStack, exact: bool) -> tuple[Simulation | WorldPool, Run]:
-        """Worldloom's own worlds, and the contender that steps them."""
+    def _open(
+        self, definition: Definition, size: int, stack: ExitStack, exact: bool
+    ) -> tuple[Simulation | WorldPool, Run]:
+        """Worldloom's own worlds, and the function that steps them."""
         if self.batch_size is None:
-            simulation = stack.enter_context(Simulation(made, size, self.device, seed=0, exact=exact))
+            simulation = stack.enter_context(Simulation(definition, size, self.device, seed=0, exact=exact))
             return simulation, step_runner(simulation, make_actions(simulation))
-        pool = stack.enter_context(WorldPool(made, size, self.batch_size, device=self.device, seed=0, exact=exact))
+        pool = stack.enter_context(
+            WorldPool(definition, size, self.batch_size, device=self.device, seed=0, exact=exact)
+        )
         return pool, baselines.async_stepper(pool, size, self.batch_size)
 
     def _report(self, simulations: list[Simulation], size: int, rates: dict[str, float]) -> dict[str, Any]:
@@ -127,12 +128,12 @@ class BenchStep:
             },
             **fault_summary.read(simulations).as_dict(),
         }
-        asked = {"exact": self.exact or None, "batch_size": self.batch_size}
-        return {**report, **{name: value for name, value in asked.items() if value is not None}}
+        options = {"exact": self.exact or None, "batch_size": self.batch_size}
+        return {**report, **{name: value for name, value in options.items() if value is not None}}
 
 
 def _idle_simulations(worlds: Simulation | WorldPool) -> list[Simulation]:
-    """The simulations of a contender, none of which is stepping."""
+    """The simulations of worldloom's worlds, once none is stepping."""
     if isinstance(worlds, Simulation):
         return [worlds]
     for _ in worlds.simulations:
@@ -145,33 +146,36 @@ def _batches(report: dict[str, Any]) -> str:
 
 
 def _table(report: dict[str, Any]) -> Table:
-    per_world = console.size(report["bytes_per_world"])
-    title = f"{report['env']}: {report['num_worlds']:,} worlds{_batches(report)} on {report['device']}, {per_world} per world"
+    per_world = console.format_bytes(report["bytes_per_world"])
+    worlds = f"{report['num_worlds']:,} worlds{_batches(report)}"
+    title = f"{report['env']}: {worlds} on {report['device']}, {per_world} per world"
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
-    table.add_column("who")
+    table.add_column("engine")
     table.add_column("world steps per second", justify="right")
     table.add_column("exact is" if "exact" in report else "worldloom is", justify="right")
     table.add_row(
-        "worldloom, exact" if "exact" in report else "worldloom", console.number(report["steps_per_second"]), ""
+        "worldloom, exact" if "exact" in report else "worldloom", console.format_count(report["steps_per_second"]), ""
     )
-    for name, peer in report["against"].items():
-        table.add_row(name, console.number(peer["steps_per_second"]), f"{peer['ratio']:.3g} x as fast")
+    for name, baseline in report["against"].items():
+        table.add_row(name, console.format_count(baseline["steps_per_second"]), f"{baseline['ratio']:.3g} x as fast")
     return table
 
 
 def _sweep_table(reports: list[dict[str, Any]]) -> Table:
-    """One row per number of worlds, one column for each contender."""
+    """One row per number of worlds, one column per engine."""
     first = reports[0]
-    title = f"{first['env']}{_batches(first)} on {first['device']}: world steps per second (and how many times as fast worldloom is)"
+    subject = f"{first['env']}{_batches(first)} on {first['device']}"
+    title = f"{subject}: world steps per second (and how many times as fast worldloom is)"
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
     others = list(dict.fromkeys(name for report in reports for name in report["against"]))
     for heading in ("worlds", "worldloom", *others):
         table.add_column(heading, justify="right")
     for report in reports:
-        peers_of = [report["against"].get(name) for name in others]
-        cells = [
-            "" if peer is None else f"{console.number(peer['steps_per_second'])} ({peer['ratio']:.3g} x)"
-            for peer in peers_of
-        ]
-        table.add_row(f"{report['num_worlds']:,}", console.number(report["steps_per_second"]), *cells)
+        cells = []
+        for name in others:
+            other = report["against"].get(name)
+            cells.append(
+                "" if other is None else f"{console.format_count(other['steps_per_second'])} ({other['ratio']:.3g} x)"
+            )
+        table.add_row(f"{report['num_worlds']:,}", console.format_count(report["steps_per_second"]), *cells)
     return table

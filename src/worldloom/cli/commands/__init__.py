@@ -1,1 +1,4 @@
-"""One file per command, whose flags are a dataclass with a run method. May import cli.parsing, cli.training and everything below cli; never cli.main."""
+"""One file per command: a dataclass of flags with a run method.
+
+May import cli.parsing, cli.training and every package below cli, but not cli.main.
+"""

@@ -1,4 +1,4 @@
-"""``worldloom doctor``: what this machine has, and what it lacks."""
+"""``worldloom doctor``: versions, devices and optional packages of this machine."""
 
 from __future__ import annotations
 
@@ -13,17 +13,16 @@ from typing import Any
 
 import warp as wp
 from rich import box
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from worldloom.atari.roms_command import roms_status
+from worldloom.atari.cli.roms_command import roms_status
 from worldloom.envs.covid.fetch_command import data_status
 from worldloom.terminal import console
 from worldloom.terminal.flags import Json
 
 PACKAGES = {"worldloom": "worldloom", "warp": "warp-lang", "torch": "torch", "gymnasium": "gymnasium", "numpy": "numpy"}
-"""What is shown, and the package that it is."""
+"""Packages by the name that is shown."""
 
 EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {
     "jax": ("worlds inside JAX", ("jax",)),
@@ -34,17 +33,16 @@ EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {
     "rl-games": ("training with rl_games", ("rl-games",)),
     "skrl": ("training with skrl", ("skrl",)),
     "compat": ("all of these trainers, dm_env, and EnvPool to compare with", ("dm-env", "envpool")),
-    "view": ("curves, plots and videos; a viewer to come", ("viser", "imageio-ffmpeg", "matplotlib")),
+    "view": ("curves, plots and videos", ("imageio-ffmpeg", "matplotlib")),
     "atari": ("ROMs of the Atari games", ("ale-py",)),
-    "robots": ("robots in MuJoCo, to come", ("mujoco", "mujoco-warp")),
     "cluster": ("training on a Ray cluster", ("ray",)),
 }
-"""What each extra adds, and the packages it installs."""
+"""The purpose of each extra, and the packages it installs."""
 
 
 @dataclass(frozen=True)
 class Gpu:
-    """One GPU: its device name, what it is, and its memory in bytes."""
+    """One GPU: its device alias, its name, and its memory in bytes."""
 
     device: str
     name: str
@@ -53,7 +51,7 @@ class Gpu:
 
 @dataclass(frozen=True)
 class Extra:
-    """One extra of the package, and which of its packages are missing."""
+    """One extra of the package, and its missing packages."""
 
     name: str
     purpose: str
@@ -66,17 +64,17 @@ class Extra:
 
 @dataclass(frozen=True)
 class MachineReport:
-    """What :func:`examine` found.
+    """The result of :func:`inspect_machine`.
 
     Attributes:
-        versions: The version of each package; None where it is not installed.
+        versions: The version of each package; None if it is not installed.
         cores: CPU cores that this process may use.
         gpus: Every GPU.
-        driver: The driver, in words; what is wrong with it where there is no GPU.
+        driver: The driver, in words, or the problem if there is no GPU.
         cache: The folder of compiled kernels.
         cache_bytes: Its size.
-        covid: Whether the data of the COVID-19 economy is fetched: where it lies, or how to get it.
-        roms: How many games of the Atari 2600 have their ROM here, or how to get them.
+        covid: Where the data of the COVID-19 economy is, or how to get it.
+        roms: The number of Atari 2600 games with a ROM, or how to get ROMs.
         extras: Every extra.
     """
 
@@ -93,23 +91,20 @@ class MachineReport:
 
 @dataclass
 class Doctor:
-    """Show versions, devices, the cache of compiled kernels, the data and ROMs that are found, and which extras are missing."""
+    """Show versions, devices, the kernel cache, available data and ROMs, and missing extras."""
 
     json: Json = False
     """Print JSON."""
 
     def run(self) -> int:
         with console.keep_stdout_for_json(self.json):
-            found = inspect_machine()
-        if self.json:
-            console.print_json(_as_json(found))
-        else:
-            _show(found, console.out())
+            report = inspect_machine()
+        console.print_result(self.json, _as_json(report), _table(report))
         return 0
 
 
 def _folder_size(folder: Path) -> int:
-    """Bytes of all files in ``folder``; those that another process takes away meanwhile do not count."""
+    """Bytes of all files in ``folder``, except those that another process deletes meanwhile."""
     total = 0
     for where, _, names in os.walk(folder, onerror=lambda _: None):
         for name in names:
@@ -119,7 +114,7 @@ def _folder_size(folder: Path) -> int:
 
 
 def inspect_machine() -> MachineReport:
-    """Look at this machine."""
+    """Inspect this machine."""
     wp.init()
     gpus = tuple(Gpu(d.alias, d.name, int(d.total_memory)) for d in wp.get_cuda_devices())
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -143,41 +138,44 @@ def _version(package: str) -> str | None:
 
 
 def _driver(has_gpus: bool) -> str:
-    """The NVIDIA driver in words, or what to do about its absence."""
+    """The NVIDIA driver in words, or how to fix its absence."""
     cuda = wp.get_cuda_driver_version()
     if cuda is None:
         return "no NVIDIA driver was found: worlds run on the CPU; install the driver from nvidia.com to use a GPU"
     if not has_gpus:
-        return "an NVIDIA driver is installed but shows no GPU: see what nvidia-smi says, and whether CUDA_VISIBLE_DEVICES hides it"
+        return (
+            "an NVIDIA driver is installed but shows no GPU: "
+            "check nvidia-smi, and whether CUDA_VISIBLE_DEVICES hides it"
+        )
     version = Path("/proc/driver/nvidia/version")
     number = re.search(r"\b(\d+\.\d+(?:\.\d+)?)\b", version.read_text()) if version.is_file() else None
     return f"NVIDIA driver {number.group(1) if number else ''} for CUDA {cuda[0]}.{cuda[1]}".replace("  ", " ")
 
 
-def _as_json(found: MachineReport) -> dict[str, Any]:
+def _as_json(report: MachineReport) -> dict[str, Any]:
     extras = {
         e.name: {"purpose": e.purpose, "missing": e.missing, "command": e.command if e.missing else None}
-        for e in found.extras
+        for e in report.extras
     }
-    return {**asdict(found), "extras": extras}
+    return {**asdict(report), "extras": extras}
 
 
-def _show(found: MachineReport, screen: Console) -> None:
+def _table(report: MachineReport) -> Table:
     table = Table(box=box.SIMPLE, show_header=False)
     table.add_column(style="bold")
     table.add_column(overflow="fold")
-    for package, version in found.versions.items():
+    for package, version in report.versions.items():
         table.add_row(package, version or "not installed")
     table.add_row("", "")
-    table.add_row("cpu", f"{found.cores} cores")
-    for gpu in found.gpus:
-        table.add_row(gpu.device, f"{gpu.name}, {console.size(gpu.memory)}")
-    table.add_row("driver", found.driver)
-    table.add_row("kernel cache", f"{found.cache}, {console.size(found.cache_bytes)}")
-    table.add_row("covid data", escape(found.covid))
-    table.add_row("Atari ROMs", escape(found.roms))
+    table.add_row("cpu", f"{report.cores} cores")
+    for gpu in report.gpus:
+        table.add_row(gpu.device, f"{gpu.name}, {console.format_bytes(gpu.memory)}")
+    table.add_row("driver", report.driver)
+    table.add_row("kernel cache", f"{report.cache}, {console.format_bytes(report.cache_bytes)}")
+    table.add_row("covid data", escape(report.covid))
+    table.add_row("Atari ROMs", escape(report.roms))
     table.add_row("", "")
-    for extra in found.extras:
+    for extra in report.extras:
         state = f"missing {', '.join(extra.missing)}: {extra.command}" if extra.missing else "installed"
         table.add_row(extra.name, escape(f"{extra.purpose}: {state}"))
-    screen.print(table)
+    return table

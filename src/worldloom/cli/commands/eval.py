@@ -1,4 +1,4 @@
-"""``worldloom eval``: how good the policies of a run are."""
+"""``worldloom eval``: the mean return of a run's policies."""
 
 from __future__ import annotations
 
@@ -16,44 +16,44 @@ from worldloom.terminal.progress_bar import ProgressBar
 
 @dataclass
 class Eval:
-    """Let the policies of a run play whole episodes, and say what they got."""
+    """Evaluate the policies of a run over whole episodes."""
 
     run_dir: Run
-    """The folder of a run, as `worldloom train` leaves it."""
+    """The folder of a run of `worldloom train`."""
     episodes: int = 100
-    """Episodes to play."""
+    """Number of episodes."""
     env: str = ""
-    """The file that registers the run's world, as in pond.py; a registered world need not be named."""
+    """The file that registers the run's world, such as pond.py; not needed for a registered world."""
     checkpoint: str = "last"
-    """Which policies: last, best, or a checkpoint of the run by its name or path."""
+    """Checkpoint: last, best, or the name or path of a checkpoint of the run."""
     device: str = "cpu"
-    """Where the worlds and the policies run: cpu, cuda:N or auto."""
+    """Device of worlds and policies: cpu, cuda:N or auto."""
     seed: int = 1_000_000
-    """Where the random numbers of the worlds start."""
+    """Random seed of the worlds."""
     stochastic: Switch = False
-    """Draw actions as in the training, instead of the likeliest ones."""
+    """Sample actions from the policy, as in training, instead of taking the most likely ones."""
     epsilon: float | None = None
-    """How often a policy of dqn acts at random, 0 to 1; unless given, 0.05 in Atari worlds and 0 in others."""
+    """Probability of a random action with dqn, 0 to 1; by default 0.05 in Atari worlds and 0 in others."""
     json: Json = False
     """Print JSON."""
 
     def run(self) -> int:
         require_positive(episodes=self.episodes)
         if self.epsilon is not None and not 0.0 <= self.epsilon <= 1.0:
-            raise InputError(f"--epsilon must lie between 0 and 1, not be {self.epsilon}")
+            raise InputError(f"--epsilon must be between 0 and 1, not {self.epsilon}")
         with console.keep_stdout_for_json(self.json):
-            report, found = self._play()
+            report, faults = self._play()
         if self.json:
-            console.print_json({**report, **found.as_dict()})
+            console.print_json({**report, **faults.as_dict()})
         else:
             _show(report)
-        console.print_warnings(found.lines())
+        console.print_warnings(faults.lines())
         return 0
 
     def _play(self) -> tuple[dict[str, Any], FaultSummary]:
-        """What the policies got, and what went wrong in single worlds meanwhile."""
-        from worldloom.learn.play.actors import open_run
+        """The report of the evaluation, and the faults of single worlds."""
         from worldloom.learn.play.evaluation import evaluate, num_worlds_for
+        from worldloom.learn.play.saved_run import open_run
 
         run = open_run(Path(self.run_dir), self.checkpoint, self.env)
         with (
@@ -61,25 +61,25 @@ class Eval:
             ProgressBar(f"playing {run.definition.id}", self.episodes) as bar,
         ):
             actors = run.actors(worlds, stochastic=self.stochastic, seed=self.seed, epsilon=self.epsilon)
-            found = evaluate(worlds, actors, self.episodes, bar.show)
+            result = evaluate(worlds, actors, self.episodes, bar.show)
             faults = fault_summary.read([worlds])
-        saved = run.checkpoint
-        head = {
+        report = {
             "run": str(run.folder),
             "env": run.definition.id,
             "algorithm": run.request.algorithm,
-            "iteration": saved.iteration,
-            "steps": saved.steps,
+            "iteration": run.checkpoint.iteration,
+            "steps": run.checkpoint.steps,
         }
-        return {**head, "seed": self.seed, "stochastic": self.stochastic, **asdict(found)}, faults
+        return {**report, "seed": self.seed, "stochastic": self.stochastic, **asdict(result)}, faults
 
 
 def _show(report: dict[str, Any]) -> None:
-    what = f"{report['env']} after {report['steps']:,} steps of {report['algorithm']}"
-    got = f"mean return {report['mean_return']:.4g} over {report['episodes']:,} episodes, from {report['least_return']:.4g} to {report['greatest_return']:.4g}"
-    pace = f"{report['mean_length']:.4g} steps each, {console.number(report['steps_per_second'])} steps/s"
+    subject = f"{report['env']} after {report['steps']:,} steps of {report['algorithm']}"
+    returns = f"from {report['least_return']:.4g} to {report['greatest_return']:.4g}"
+    mean = f"mean return {report['mean_return']:.4g} over {report['episodes']:,} episodes, {returns}"
+    rate = f"{report['mean_length']:.4g} steps each, {console.format_count(report['steps_per_second'])} steps/s"
     screen = console.out()
-    screen.print(f"{what}: {got}; {pace}", soft_wrap=True, markup=False)
+    screen.print(f"{subject}: {mean}; {rate}", soft_wrap=True, markup=False)
     if len(report["returns"]) > 1:
         for name, value in report["returns"].items():
             screen.print(f"  {name}: {value:.4g}", soft_wrap=True, markup=False)

@@ -1,4 +1,4 @@
-"""``worldloom new``: a world of one's own to start from."""
+"""``worldloom new``: the files of a new world."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from worldloom.terminal import console
 
 @dataclass
 class New:
-    """Write a new world: NAME.py with two kinds of entities that interact, its test, and a program that runs it."""
+    """Write a new world: NAME.py with two kinds of interacting entities, a test, and a program that runs it."""
 
     name: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="NAME")]
     """The world's name: pond, my-pond, my_pond or MyPond."""
     into: Path = Path()
-    """The folder to write into; made where it does not exist."""
+    """Output folder; created if it does not exist."""
 
     def run(self) -> int:
         snake, camel = module_and_class_names(self.name)
@@ -32,9 +32,9 @@ class New:
             self.into / f"test_{snake}.py": new_template.TEST,
             self.into / f"run_{snake}.py": new_template.RUN,
         }
-        there = [file for file in files if file.exists()]
-        if there:
-            raise InputError(f"{there[0]} exists already: choose another name, or move it away")
+        existing = [file for file in files if file.exists()]
+        if existing:
+            raise InputError(f"{existing[0]} exists already: choose another name, or move it away")
         try:
             self.into.mkdir(parents=True, exist_ok=True)
             for file, text in files.items():
@@ -54,7 +54,7 @@ class New:
 
 
 def module_and_class_names(name: str) -> tuple[str, str]:
-    """``my-pond``, ``my_pond`` and ``MyPond`` as a module's name and a class's: ``my_pond``, ``MyPond``."""
+    """The names of module and class: ``my-pond``, ``my_pond`` and ``MyPond`` give ``my_pond``, ``MyPond``."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name.replace("-", "_"))
     snake = re.sub(r"_+", "_", spaced).strip("_").lower()
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", name) or not snake:

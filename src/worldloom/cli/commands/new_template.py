@@ -1,6 +1,6 @@
-"""The files that ``worldloom new`` writes. ``@snake@`` and ``@Camel@`` stand for the name."""
+"""Templates of the files that ``worldloom new`` writes; ``@snake@`` and ``@Camel@`` are replaced by the name."""
 
-WORLD = '''"""@Camel@: foragers look for berries; a berry that is eaten grows again somewhere else."""
+WORLD = '''"""@Camel@: foragers search for berries; an eaten berry grows again at a random position."""
 
 import worldloom as wl
 
@@ -8,7 +8,7 @@ import worldloom as wl
 class Forager(wl.Entity):
     position: wl.vec2  # m
     move: wl.Action(wl.Discrete(5))  # 0 stay, 1 left, 2 right, 3 down, 4 up
-    sight: wl.Observation(4)  # own position, way to the nearest berry
+    sight: wl.Observation(4)  # own position, offset of the nearest berry
     reward: wl.Reward
 
 
@@ -17,7 +17,7 @@ class Berry(wl.Entity):
 
 
 class @Camel@(wl.World):
-    size: wl.Config = 10.0  # m, from the middle to each edge
+    size: wl.Config = 10.0  # m, from the centre to each edge
     speed: wl.Config = 0.5  # m per step
     reach: wl.Config = 0.6  # m
 
@@ -33,8 +33,8 @@ def walk(forager: Forager, world: @Camel@):
         way = wl.vec2(0.0, -1.0)
     elif forager.move == 4:
         way = wl.vec2(0.0, 1.0)
-    there = forager.position + way * world.speed
-    forager.position = wl.vec2(wl.clamp(there[0], -world.size, world.size), wl.clamp(there[1], -world.size, world.size))
+    moved = forager.position + way * world.speed
+    forager.position = wl.vec2(wl.clamp(moved[0], -world.size, world.size), wl.clamp(moved[1], -world.size, world.size))
 
 
 @wl.system
@@ -79,7 +79,7 @@ wl.register(
 )
 '''
 
-TEST = '''"""@Camel@ keeps its rules, and runs the same interpreted and compiled. Run it with: python -m pytest test_@snake@.py"""
+TEST = '''"""Tests of @Camel@'s rules, interpreted and compiled: python -m pytest test_@snake@.py"""
 
 import numpy as np
 import worldloom as wl
@@ -130,5 +130,6 @@ for step in range(STEPS):
     sim.step(actions[step % 8])
     eaten += float(sim["Forager"].reward.numpy().sum())
 seconds = time.perf_counter() - start
-print(f"{WORLDS * STEPS / seconds:,.0f} world steps per second; random foragers ate {eaten / WORLDS:.1f} berries per world in {STEPS} steps")
+print(f"{WORLDS * STEPS / seconds:,.0f} world steps per second")
+print(f"random foragers ate {eaten / WORLDS:.1f} berries per world in {STEPS} steps")
 '''

@@ -16,73 +16,80 @@ from worldloom.terminal.flags import Run, Switch, require_positive
 
 @dataclass
 class Play:
-    """Film the policies of a run at play in one world, or with --random a world in which actions are drawn."""
+    """Record a video of the policies of a run in one world, or, with --random, of random actions."""
 
     run_dir: Run
-    """The folder of a run, as `worldloom train` leaves it; with --random a world."""
+    """The folder of a run of `worldloom train`; with --random, a world."""
     video: str
-    """The file to write: .mp4 or .gif."""
+    """Output file: .mp4 or .gif."""
     episodes: int = 1
-    """Episodes to play."""
+    """Number of episodes."""
     max_frames: int = 3000
-    """Pictures after which the video ends."""
+    """Maximum number of frames."""
     env: str = ""
-    """The file that registers the run's world, as in pond.py; a registered world need not be named."""
+    """The file that registers the run's world, such as pond.py; not needed for a registered world."""
     checkpoint: str = "last"
-    """Which policies: last, best, or a checkpoint of the run by its name or path."""
+    """Checkpoint: last, best, or the name or path of a checkpoint of the run."""
     device: str = "cpu"
-    """Where the world and the policies run: cpu, cuda:N or auto."""
+    """Device of the world and the policies: cpu, cuda:N or auto."""
     seed: int = 1_000_000
-    """Where the random numbers of the world start."""
+    """Random seed of the world."""
     stochastic: Switch = False
-    """Draw actions as in the training, instead of the likeliest ones."""
+    """Sample actions from the policy, as in training, instead of taking the most likely ones."""
     random: Switch = False
-    """Draw actions at random, in the world that is named in the place of a run."""
+    """Take random actions in the world that is given instead of a run."""
 
     def run(self) -> int:
         require_positive(episodes=self.episodes, max_frames=self.max_frames)
-        made, count = self._film_random() if self.random else self._film()
-        seconds = count / made.frames_per_second
-        limit = "; as many as --max-frames allows" if count == self.max_frames else ""
+        definition, count = self._record_random() if self.random else self._record()
+        seconds = count / definition.frames_per_second
+        limit = "; the maximum of --max-frames" if count == self.max_frames else ""
         console.out().print(
-            f"wrote {self.video}: {count:,} pictures of {made.id}, {seconds:.1f} s{limit}", soft_wrap=True, markup=False
+            f"wrote {self.video}: {count:,} frames of {definition.id}, {seconds:.1f} s{limit}",
+            soft_wrap=True,
+            markup=False,
         )
         return 0
 
-    def _film(self) -> tuple[Definition, int]:
-        from worldloom.cli.training.run_media import video
-        from worldloom.learn.play.actors import open_run
+    def _record(self) -> tuple[Definition, int]:
+        from worldloom.cli.training.run_media import record_video
+        from worldloom.learn.play.saved_run import open_run
 
         if self._names_a_world:
             raise InputError(
-                f"{self.run_dir} is a world and no folder of a run: add --random to film random actions in it, or name a run of `worldloom train`"
+                f"{self.run_dir} is a world and no folder of a run: add --random to record random actions in it, "
+                "or name a run of `worldloom train`"
             )
         run = open_run(Path(self.run_dir), self.checkpoint, self.env)
-        count = video(
+        count = record_video(
             run,
             Path(self.video),
             episodes=self.episodes,
             seed=self.seed,
             stochastic=self.stochastic,
-            most=self.max_frames,
+            max_frames=self.max_frames,
             device=self.device,
         )
         return run.definition, count
 
     @property
     def _names_a_world(self) -> bool:
-        """Whether a world of a family stands in the place of a run: its id, or the file of a ROM."""
-        place = Path(self.run_dir).expanduser()
-        return family_of(self.run_dir) is not None and (
-            place.is_file() or not (place.exists() or is_path(self.run_dir))
-        )
+        """Whether a world of a family is given instead of a run: its id, or the file of a ROM."""
+        path = Path(self.run_dir).expanduser()
+        return family_of(self.run_dir) is not None and (path.is_file() or not (path.exists() or is_path(self.run_dir)))
 
-    def _film_random(self) -> tuple[Definition, int]:
+    def _record_random(self) -> tuple[Definition, int]:
         from worldloom.cli.training.run_media import record_random_video
 
-        made = find(self.run_dir)
-        if made.notice:
-            console.err().print(made.notice, soft_wrap=True, markup=False)
-        return made, record_random_video(
-            made, Path(self.video), episodes=self.episodes, seed=self.seed, most=self.max_frames, device=self.device
+        definition = find(self.run_dir)
+        if definition.notice:
+            console.err().print(definition.notice, soft_wrap=True, markup=False)
+        count = record_random_video(
+            definition,
+            Path(self.video),
+            episodes=self.episodes,
+            seed=self.seed,
+            max_frames=self.max_frames,
+            device=self.device,
         )
+        return definition, count

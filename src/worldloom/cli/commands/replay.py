@@ -1,4 +1,4 @@
-"""``worldloom replay``: one episode of one world out of a recording, played again step by step."""
+"""``worldloom replay``: replay one recorded episode of one world, step by step."""
 
 from __future__ import annotations
 
@@ -26,23 +26,24 @@ Number = Annotated[int | None, tyro.conf.arg(metavar="INT")]
 
 @dataclass
 class Replay:
-    """Play an episode of a recording again, in a simulation of that world alone, and print what happened.
+    """Replay an episode of a recording, in a simulation of that world alone, and print its actions and rewards.
 
-    Without --episode it lists the episodes of the world. A replay that differs from the recording ends with 2 and the step.
+    Without --episode it lists the episodes of the world. If the replay differs from the recording, it exits with 2 and
+    names the step.
     """
 
     log: Log
     """A file written by ReplayLog.save."""
     world: int = 0
-    """The world's number in its batch."""
+    """The world's index in its batch."""
     episode: Number = None
-    """The episode's number; the last one where several have it."""
+    """The episode's number; the last one if several have it."""
     env: Name = None
-    """The world that was recorded, where it is not registered: pond.py or pond.py:Pond-v0."""
+    """The recorded world, if it is not registered: pond.py or pond.py:Pond-v0."""
     device: str = "python"
-    """Where to play it: python stops at breakpoints in systems."""
+    """Device: with python, breakpoints in systems work."""
     verify: bool = True
-    """Whether every step is compared with the recording."""
+    """Compare every step with the recording."""
     json: Json = False
     """Print JSON."""
 
@@ -82,14 +83,13 @@ class Replay:
 
     def _list(self, log: ReplayLog, episodes: list[Episode]) -> None:
         if self.json:
-            told = [_episode_report(episode) for episode in episodes]
             console.print_json(
                 {
                     "env": log.definition.id,
                     "steps": len(log),
                     "worlds": len(log.worlds),
                     "world": self.world,
-                    "episodes": told,
+                    "episodes": [_episode_report(episode) for episode in episodes],
                 }
             )
             return
@@ -97,7 +97,8 @@ class Replay:
         for episode in episodes:
             table.add_row(*map(str, (episode.number, episode.seed, episode.first_step, len(episode), _end(episode))))
         console.out().print(
-            f"{log.definition.id}: {len(log):,} steps of {len(log.worlds):,} worlds, recorded on {log.device}; world {self.world}:"
+            f"{log.definition.id}: {len(log):,} steps of {len(log.worlds):,} worlds, recorded on {log.device}; "
+            f"world {self.world}:"
         )
         console.out().print(table)
 
@@ -115,15 +116,15 @@ class Replay:
             return
         names = [*log.definition.actions(), *log.definition.rewards()]
         table = Table("step", *names)
-        for told in steps:
-            values = {**told["actions"], **told["rewards"]}
-            table.add_row(str(told["step"]), *[_text(values[name]) for name in names])
+        for step in steps:
+            values = {**step["actions"], **step["rewards"]}
+            table.add_row(str(step["step"]), *[_text(values[name]) for name in names])
         console.out().print(table)
         for fault in faults:
             console.out().print(fault, markup=False, soft_wrap=True)
-        who = f"{log.definition.id}, world {episode.world}, episode {episode.number}"
+        subject = f"{log.definition.id}, world {episode.world}, episode {episode.number}"
         console.out().print(
-            f"{who}: {len(steps):,} steps on {self.device}, {_end(episode)}", markup=False, soft_wrap=True
+            f"{subject}: {len(steps):,} steps on {self.device}, {_end(episode)}", markup=False, soft_wrap=True
         )
 
 
@@ -164,5 +165,5 @@ def _episode_report(episode: Episode) -> dict[str, Any]:
 
 
 def _end(episode: Episode) -> str:
-    ends = [word for word, so in (("terminated", episode.terminated), ("truncated", episode.truncated)) if so]
-    return " and ".join(ends) or "goes on"
+    flags = {"terminated": episode.terminated, "truncated": episode.truncated}
+    return " and ".join(name for name, value in flags.items() if value) or "unfinished"

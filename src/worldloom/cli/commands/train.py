@@ -1,4 +1,4 @@
-"""``worldloom train``: policies learn in a world, in a folder of their own, and can go on later."""
+"""``worldloom train``: train policies in a world, and write the run to a folder from which it can be resumed."""
 
 from __future__ import annotations
 
@@ -10,58 +10,60 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
+from worldloom.cli.parsing.config_values import parse_config_values
+from worldloom.cli.parsing.policies import parse_policies
 from worldloom.core.base.errors import InputError
-from worldloom.core.registry.world_files import file_and_id
+from worldloom.core.registry.world_files import file_and_id, find, reference
 from worldloom.terminal import console
-from worldloom.terminal.flags import Json, Switch
+from worldloom.terminal.flags import Json, Switch, names
 
 if TYPE_CHECKING:
     from worldloom.cli.training.stop_on_signal import StopOnSignal
     from worldloom.learn.runs.training_run import TrainingRequest, TrainingResult
 
-ENOUGH_FRAMES = 200
-"""The video at the end shows another episode while it has fewer pictures than this."""
+MIN_VIDEO_FRAMES = 200
+"""The final video adds episodes until it has this many frames."""
 
 
 @dataclass
 class Train:
     """Train policies in a world.
 
-    The run gets a folder with its settings, metrics, TensorBoard events and checkpoints, and at the end a curve and a video. Ctrl-C ends
-    it in good order, and --resume goes on with it as if it had never stopped.
+    The folder of the run holds its settings, metrics, TensorBoard events and checkpoints, and at the end a learning
+    curve and a video. Ctrl-C saves a checkpoint and stops; --resume continues exactly where the run stopped.
 
-    The algorithms are ppo (proximal policy optimisation), a2c (advantage actor-critic), vtrace (A2C with many small batches, corrected by
-    V-trace) and dqn (deep Q learning).
+    The algorithms are ppo (proximal policy optimization), a2c (advantage actor-critic), vtrace (A2C with many small
+    batches and V-trace correction) and dqn (deep Q-learning).
     """
 
     env: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="ENV")] = ""
-    """A registered world, or a file that registers one: pond.py or pond.py:Pond-v0. With --resume only a file must be named."""
+    """World id, or a file that registers a world: pond.py or pond.py:Pond-v0. With --resume only a file is needed."""
     algo: Literal["ppo", "a2c", "vtrace", "dqn"] = "ppo"
-    """How they learn. Each algorithm has settings of its own, which `worldloom train --algo dqn --help` lists."""
+    """Algorithm. Each has its own flags: see `worldloom train --algo dqn --help`."""
     run_dir: str = ""
-    """The folder of the run; by default the next free one in runs/."""
+    """Folder of the run; by default a new one in runs/."""
     resume: Literal["no", "yes", "auto"] = "no"
-    """Go on with the run in --run-dir; --resume alone means yes, and auto begins a new one where there is none. It keeps its settings."""
+    """Resume the run in --run-dir with its settings; alone it means yes, auto starts a new run if there is none."""
     config: Annotated[tyro.conf.UseAppendAction[tuple[str, ...]], tyro.conf.arg(metavar="NAME=VALUE")] = ()
-    """A value of the world's own configuration, such as is_slippery=False; may be given several times."""
+    """A value of the world's configuration, such as is_slippery=False; may be repeated."""
     policies: str = ""
-    """Which agents share a policy, as in "hunters=Wolf;prey=Sheep[0:2],Sheep[2]"; by default every kind of agent has one."""
+    """Agents of each policy, as in "hunters=Wolf;prey=Sheep[0:2],Sheep[2]"; by default one policy per kind of agent."""
     frozen: str = ""
-    """Names of policies that play but do not learn, with commas between; each keeps the random weights that it begins with, also after --resume."""
+    """Comma-separated names of policies that act but are not trained; they keep their initial random weights."""
     stop_at: float | None = None
-    """End the training once the mean return of recent episodes has reached this."""
+    """Stop once the mean return of recent episodes reaches this value."""
     checkpoint_every: float = 30.0
-    """Seconds between two checkpoints; 0 for none but the last."""
+    """Seconds between checkpoints; 0 writes only the last one."""
     keep: int = 3
-    """How many of the last checkpoints are kept, beside the best."""
+    """Number of latest checkpoints to keep, in addition to the best."""
     launcher: Literal["here", "ray"] = "here"
-    """Where it runs: here (in this process, or in those of torchrun), or ray (on a Ray cluster)."""
+    """Launcher: here (this process, or those of torchrun), or ray (a Ray cluster)."""
     workers: int = 2
-    """With --launcher ray: how many processes train together."""
+    """Number of training processes with --launcher ray."""
     no_video: Switch = False
-    """Make no video at the end."""
+    """Record no video at the end."""
     quiet: Switch = False
-    """Say nothing while it trains."""
+    """Print no progress."""
     json: Json = False
     """Print JSON at the end."""
 
@@ -71,26 +73,24 @@ class Train:
         request = self.request()
         with console.keep_stdout_for_json(self.json):
             stopping = StopOnSignal()
-            outcome = self._train(request, stopping)
-            drawn = (
-                self._draw(request, outcome, video=not self.no_video and stopping.received is None)
-                if outcome.is_leader
+            result = self._train(request, stopping)
+            media = (
+                self._make_media(request, result, video=not self.no_video and stopping.received is None)
+                if result.is_leader
                 else {}
             )
-        if outcome.is_leader:
-            self._report(request, outcome, drawn, stopping)
-            console.print_warnings(outcome.fault_summary.lines())
+        if result.is_leader:
+            self._report(request, result, media, stopping)
+            console.print_warnings(result.fault_summary.lines())
         return stopping.code
 
     def request(self) -> TrainingRequest:
-        """What is asked for; the settings of the algorithm are in the field that the form adds."""
-        from worldloom.cli.commands.train_parser import parse_config_values, parse_policies
-        from worldloom.core.registry.world_files import find, reference
+        """The training request; the parser adds the field with the algorithm's settings."""
         from worldloom.learn.runs.training_run import TrainingRequest
 
         if not self.env:
             raise InputError(
-                "name a world to train in, as in worldloom train CartPole-v1; `worldloom list` shows those there are"
+                "name a world to train in, as in worldloom train CartPole-v1; `worldloom list` lists the worlds"
             )
         return TrainingRequest(
             reference(self.env, find(self.env)),
@@ -98,7 +98,7 @@ class Train:
             self.settings,  # type: ignore[attr-defined]
             parse_config_values(self.config),
             parse_policies(self.policies),
-            tuple(name.strip() for name in self.frozen.split(",") if name.strip()),
+            tuple(names(self.frozen)),
             self.stop_at,
             self.checkpoint_every,
             self.keep,
@@ -110,83 +110,79 @@ class Train:
         from worldloom.cli.training.console_callback import ConsoleCallback
         from worldloom.learn.runs.training_run import run_training
 
-        with ConsoleCallback(request, self.quiet) as shown, stopping:
+        with ConsoleCallback(request, self.quiet) as display, stopping:
             if self.launcher == "ray":
                 from worldloom.learn.runs.ray_training import train_with_ray
 
-                shown.begin(request.config.num_envs, {"Ray workers": str(self.workers)})
+                display.open(request.config.num_envs, {"Ray workers": str(self.workers)})
                 return train_with_ray(
-                    request, self.workers, show=shown.show, ends=lambda: stopping.received is not None
+                    request, self.workers, show=display.update, ends=lambda: stopping.received is not None
                 )
-            return run_training(request, [stopping, shown], shown.set_folder)
+            return run_training(request, [stopping, display], display.set_folder)
 
-    def _draw(self, request: TrainingRequest, outcome: TrainingResult, video: bool) -> dict[str, Path]:
-        """Draw the curve and film the policies; what cannot be made is told and left out."""
+    def _make_media(self, request: TrainingRequest, result: TrainingResult, video: bool) -> dict[str, Path]:
+        """Draw the curve and record the video. A file that cannot be made is skipped with a message."""
         from worldloom.cli.training import run_media
-        from worldloom.learn.play.actors import open_run
+        from worldloom.learn.play.saved_run import open_run
 
-        run = open_run(outcome.folder, env=request.env)
-        drawn: dict[str, Path] = {}
+        run = open_run(result.folder, env=request.env)
+        media: dict[str, Path] = {}
         for name, wanted in (("curve.png", True), ("video.mp4", video)):
             if not wanted:
                 continue
-            target = outcome.folder / name
+            target = result.folder / name
             try:
                 if name == "curve.png":
-                    run_media.curve(run, target)
+                    run_media.draw_run_curve(run, target)
                 else:
-                    run_media.video(run, target, episodes=10, enough=ENOUGH_FRAMES)
-                drawn[target.stem] = target
+                    run_media.record_video(run, target, episodes=10, min_frames=MIN_VIDEO_FRAMES)
+                media[target.stem] = target
             except InputError as error:
                 console.err().print(f"worldloom: no {name}: {error}", soft_wrap=True, markup=False)
-            except KeyboardInterrupt:  # the training is done and saved; only its pictures are left out
+            except KeyboardInterrupt:  # the training is complete and saved
                 console.err().print(f"worldloom: no {name}: interrupted", soft_wrap=True, markup=False)
-        return drawn
+        return media
 
     def _report(
-        self, request: TrainingRequest, outcome: TrainingResult, drawn: dict[str, Path], stopping: StopOnSignal
+        self, request: TrainingRequest, result: TrainingResult, media: dict[str, Path], stopping: StopOnSignal
     ) -> None:
         file, env = file_and_id(request.env)
-        known = outcome.mean_return if math.isfinite(outcome.mean_return) else None
+        mean_return = result.mean_return if math.isfinite(result.mean_return) else None
         if self.json:
             report: dict[str, Any] = {
                 "env": env,
                 "algorithm": request.algorithm,
-                "folder": str(outcome.folder),
-                "iterations": outcome.iteration,
-                "steps": outcome.steps,
-                "seconds": outcome.seconds,
-                "steps_per_second": outcome.steps_per_second,
-                "mean_return": known,
-                "complete": outcome.complete,
+                "folder": str(result.folder),
+                "iterations": result.iteration,
+                "steps": result.steps,
+                "seconds": result.seconds,
+                "steps_per_second": result.steps_per_second,
+                "mean_return": mean_return,
+                "complete": result.complete,
                 "stopped_by": None if stopping.received is None else stopping.received.name,
-                **outcome.fault_summary.as_dict(),
-                **{name: str(drawn[name]) if name in drawn else None for name in ("curve", "video")},
+                **result.fault_summary.as_dict(),
+                **{name: str(media[name]) if name in media else None for name in ("curve", "video")},
             }
             console.print_json(report)
             return
-        gained = "not every policy has finished an episode" if known is None else f"return {known:.4g}"
-        pace = (
-            f"{outcome.steps:,} steps in {outcome.seconds:.1f} s ({console.number(outcome.steps_per_second)} steps/s)"
-        )
-        files = [*(path.name for path in drawn.values()), "config.json", "metrics.jsonl", "events", "checkpoints"]
-        ended = (
-            ""
-            if outcome.complete
-            else ", interrupted"
-            if stopping.received is not None
-            else f", which reached --stop-at {request.stop_at:g}"
-            if request.stop_at is not None
-            else ""
-        )
+        outcome = "not every policy has finished an episode" if mean_return is None else f"return {mean_return:.4g}"
+        speed = f"{console.format_count(result.steps_per_second)} steps/s"
+        rate = f"{result.steps:,} steps in {result.seconds:.1f} s ({speed})"
+        files = [*(path.name for path in media.values()), "config.json", "metrics.jsonl", "events", "checkpoints"]
+        if result.complete:
+            reason = ""
+        elif stopping.received is not None:
+            reason = ", interrupted"
+        else:
+            reason = "" if request.stop_at is None else f", which reached --stop-at {request.stop_at:g}"
         lines = [
-            f"{env} with {request.algorithm}: {gained} after {pace}{ended}",
-            f"{outcome.folder}: {', '.join(files)}",
+            f"{env} with {request.algorithm}: {outcome} after {rate}{reason}",
+            f"{result.folder}: {', '.join(files)}",
         ]
-        folder, world = shlex.quote(str(outcome.folder)), shlex.quote(self.env)
+        folder, world = shlex.quote(str(result.folder)), shlex.quote(self.env)
         in_file = bool(file)
         lines.append(f"  worldloom eval {folder} --env {world}" if in_file else f"  worldloom eval {folder}")
-        if stopping.received is not None and not outcome.complete:
+        if stopping.received is not None and not result.complete:
             lines.append(f"  worldloom train {f'{world} ' if in_file else ''}--resume --run-dir {folder}")
         for line in lines:
             console.out().print(line, soft_wrap=True, markup=False)

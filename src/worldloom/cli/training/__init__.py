@@ -1,1 +1,4 @@
-"""What surrounds a training run on a terminal: live panel, stopping on a signal, the run's curve and video. Imports terminal, learn, view and core; no command."""
+"""Support for a training run in a terminal: the live panel, the stop on a signal, the run's curve and video.
+
+Imports terminal, learn, view and core, and no command.
+"""

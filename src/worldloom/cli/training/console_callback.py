@@ -1,4 +1,4 @@
-"""What the command line shows of a training: the console, fed by the trainer."""
+"""A callback that shows a training run on the console."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from worldloom.terminal import console
 
 
 class ConsoleCallback(Callback):
-    """Shows a training on the console, in the process that leads."""
+    """Shows a training run on the console of the leading process."""
 
     def __init__(self, request: TrainingRequest, quiet: bool) -> None:
         self.request, self.quiet = request, quiet
@@ -36,20 +36,20 @@ class ConsoleCallback(Callback):
             self._console = None
 
     def set_folder(self, folder: Path) -> None:
-        """Take note of where the run is kept."""
+        """Set the folder of the run."""
         self._folder = folder
 
-    def begin(self, worlds: int, details: dict[str, str], device: torch.device | None = None) -> None:
-        """Open the console."""
+    def open(self, num_worlds: int, details: dict[str, str], device: torch.device | None = None) -> None:
+        """Open the console, and show what is trained."""
         self._console = open_console(self.quiet, device)
         _, world = file_and_id(self.request.env)
-        shown = {"worlds": f"{worlds:,}", "seed": str(self.request.config.seed), **details}
+        details = {"worlds": f"{num_worlds:,}", "seed": str(self.request.config.seed), **details}
         if self._folder is not None:
-            shown["folder"] = str(self._folder)
-        self._console.start(f"{world} with {self.request.algorithm}", shown)
+            details["folder"] = str(self._folder)
+        self._console.start(f"{world} with {self.request.algorithm}", details)
 
-    def show(self, progress: Progress) -> None:
-        """Show one more iteration."""
+    def update(self, progress: Progress) -> None:
+        """Show the progress after an iteration."""
         if self._console is not None:
             self._console.update(progress)
 
@@ -64,7 +64,7 @@ class ConsoleCallback(Callback):
                 details["from step"] = f"{trainer.steps:,}"
             for notice in filter(None, (trainer.simulation.definition.notice, trainer.notice)):
                 console.err().print(notice, soft_wrap=True, markup=False)
-            self.begin(trainer.config.num_envs, details, trainer.device)
+            self.open(trainer.config.num_envs, details, trainer.device)
 
     def on_iteration(self, trainer: Trainer, progress: Progress) -> None:
-        self.show(progress)
+        self.update(progress)

@@ -1,4 +1,4 @@
-"""What a person sees while training: a live panel in a terminal, plain lines elsewhere."""
+"""The display of a training run: a live panel in a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from worldloom.learn.training.progress import METRICS, Progress, by_policy, form
 from worldloom.terminal import console as consoles
 
 REFRESHES_PER_SECOND = 4
-"""Each drawing takes about 7 ms of Python that training cannot use."""
+"""Each refresh takes about 7 ms of Python time from training."""
 
 LOAD_INTERVAL_S = 2.0
-"""How often the machine is asked how busy it is."""
+"""Seconds between two readings of the machine's load."""
 
 SPARKLINE_LEVELS = "▁▂▃▄▅▆▇█"
 SPARKLINE_WIDTH = 24
-"""Characters of the little curve."""
+"""Characters of a sparkline."""
 
 LABELS = {
     "episode/return": "return",
@@ -50,24 +50,24 @@ LABELS = {
 }
 GIB = 1 << 30
 TWO_COLUMN_WIDTH = 84
-"""From this many columns on, the two halves of the panel stand side by side."""
+"""Minimum terminal width for the two-column layout."""
 
 
 class TrainingConsole(Protocol):
-    """Shows a training run: started once, updated in every iteration, stopped once."""
+    """Display of a training run: started once, updated in every iteration, stopped once."""
 
     def start(self, title: str, details: dict[str, str]) -> None:
-        """Say what is trained, and how."""
+        """Show what is trained, and how."""
 
     def update(self, progress: Progress) -> None:
-        """Take note of one more iteration; cheap."""
+        """Store the progress of an iteration; cheap."""
 
     def stop(self, final: str = "") -> None:
-        """Let the terminal go, and say how it ended."""
+        """Release the terminal, and print a final line."""
 
 
 def open_console(quiet: bool = False, device: torch.device | None = None) -> TrainingConsole:
-    """A live panel where standard error is a terminal that can draw one, and plain lines elsewhere or with ``quiet``."""
+    """A live panel if standard error is a terminal that supports it; plain lines otherwise, or with ``quiet``."""
     screen = consoles.err()
     if quiet or not screen.is_terminal or screen.is_dumb_terminal or not screen.encoding.lower().startswith("utf"):
         return PlainConsole(quiet=quiet, screen=screen)
@@ -75,39 +75,39 @@ def open_console(quiet: bool = False, device: torch.device | None = None) -> Tra
 
 
 class PlainConsole:
-    """At most one plain line every ``every_s`` seconds, and the first and the last one; with ``quiet`` only what starts and ends the run."""
+    """Plain lines, at most one every ``every_s`` seconds; with ``quiet`` only at the start and at the end."""
 
     def __init__(self, every_s: float = 2.0, quiet: bool = False, screen: Console | None = None) -> None:
         self.every_s, self.quiet = every_s, quiet
         self._screen = screen or consoles.err()
-        self._said_at = -math.inf
-        self._unsaid: Progress | None = None
+        self._printed_at = -math.inf
+        self._pending: Progress | None = None
 
     def start(self, title: str, details: dict[str, str]) -> None:
-        self._say(f"training {title}" + "".join(f", {name} {value}" for name, value in details.items()))
+        self._print(f"training {title}" + "".join(f", {name} {value}" for name, value in details.items()))
 
     def update(self, progress: Progress) -> None:
-        self._unsaid = progress
-        if not self.quiet and time.monotonic() - self._said_at >= self.every_s:
-            self._say_progress()
+        self._pending = progress
+        if not self.quiet and time.monotonic() - self._printed_at >= self.every_s:
+            self._print_progress()
 
     def stop(self, final: str = "") -> None:
         if not self.quiet:
-            self._say_progress()
+            self._print_progress()
         if final:
-            self._say(final)
+            self._print(final)
 
-    def _say_progress(self) -> None:
-        if self._unsaid is not None:
-            self._say(format_progress(self._unsaid))
-            self._said_at, self._unsaid = time.monotonic(), None
+    def _print_progress(self) -> None:
+        if self._pending is not None:
+            self._print(format_progress(self._pending))
+            self._printed_at, self._pending = time.monotonic(), None
 
-    def _say(self, line: str) -> None:
+    def _print(self, line: str) -> None:
         self._screen.print(Text(line), soft_wrap=True)
 
 
 class LiveConsole:
-    """A panel that is drawn by a thread of its own, so that training never waits for the terminal."""
+    """A panel that a separate thread draws, so that training never waits for the terminal."""
 
     def __init__(self, device: torch.device | None = None, screen: Console | None = None) -> None:
         self._screen = screen or consoles.err()
@@ -115,7 +115,7 @@ class LiveConsole:
         self._title, self._details = "", dict[str, str]()
         self._progress: Progress | None = None
         self._histories: dict[str, DownsampledSeries] = {}
-        self._spinner = Spinner("dots", Text("getting ready: kernels that are new are compiled, once", style="dim"))
+        self._spinner = Spinner("dots", Text("compiling kernels; later runs reuse them", style="dim"))
         self._live: Live | None = None
 
     def start(self, title: str, details: dict[str, str]) -> None:
@@ -138,30 +138,30 @@ class LiveConsole:
             self._screen.print(Text(final, style="bold"), soft_wrap=True)
 
     def panel(self) -> Panel:
-        """All of it, as it stands now."""
-        parts: list[RenderableType] = [_details(self._details)] if self._details else []
+        """The current panel."""
+        sections: list[RenderableType] = [_details(self._details)] if self._details else []
         progress = self._progress
         if progress is None:
-            parts.append(self._spinner)
+            sections.append(self._spinner)
         else:
             metrics, side = self._metrics(progress), _loads(progress, self._machine.load())
-            parts.append(_bar(progress))
+            sections.append(_bar(progress))
             if self._screen.width >= TWO_COLUMN_WIDTH:
                 halves = Table.grid(expand=True, padding=(0, 2))
                 halves.add_column(ratio=11)
                 halves.add_column(ratio=9)
                 halves.add_row(metrics, side)
-                parts.append(halves)
+                sections.append(halves)
             else:
-                parts.extend([metrics, side])
-        spaced = [Padding(part, (0, 0, 1 if i < len(parts) - 1 else 0, 0)) for i, part in enumerate(parts)]
+                sections.extend([metrics, side])
+        spaced = [Padding(section, (0, 0, int(i < len(sections) - 1), 0)) for i, section in enumerate(sections)]
         title = Text.assemble(("training ", "dim"), (self._title, "bold"))
         return Panel(
             Group(*spaced), title=title, title_align="left", border_style="cyan", box=box.ROUNDED, padding=(0, 2)
         )
 
     def _metrics(self, progress: Progress) -> Group:
-        """Returns with their curves, and a column of numbers for each policy."""
+        """Returns with sparklines, and a column of metrics for each policy."""
         policies = by_policy(progress.metrics)
         returns = Table.grid(padding=(0, 2))
         for policy, numbers in policies.items():
@@ -199,7 +199,7 @@ def _bar(progress: Progress) -> Group:
     done = ProgressBar(total=1.0, completed=progress.fraction, complete_style="cyan", finished_style="green")
     times = Text.assemble(
         format_duration(progress.seconds),
-        (" gone  ", "dim"),
+        (" elapsed  ", "dim"),
         (format_duration(progress.seconds_left), "bold"),
         (" left", "dim"),
     )
@@ -208,14 +208,14 @@ def _bar(progress: Progress) -> Group:
         f"{progress.steps:,}",
         (f" of {progress.total_steps:,} steps   iteration ", "dim"),
         f"{progress.iteration:,}   ",
-        (consoles.number(progress.steps_per_second), "bold cyan"),
+        (consoles.format_count(progress.steps_per_second), "bold cyan"),
         (" steps/s", "dim"),
     )
     return Group(line, counts)
 
 
 def _pairs(names: list[str], numbers: dict[str, float]) -> Table:
-    """The numbers of the only policy, in two columns, read downwards."""
+    """The metrics of a single policy, in two columns."""
     table = Table.grid(padding=(0, 3, 0, 0))
     for _ in range(2):
         table.add_column(style="dim", no_wrap=True)
@@ -228,7 +228,7 @@ def _pairs(names: list[str], numbers: dict[str, float]) -> Table:
 
 
 def _columns(names: list[str], policies: dict[str, dict[str, float]]) -> Table:
-    """The numbers of several policies, one column each."""
+    """The metrics of several policies, one column each."""
     table = Table(box=None, padding=(0, 3, 0, 0), header_style="bold", pad_edge=False)
     table.add_column("", style="dim", no_wrap=True)
     for policy in policies:
@@ -242,7 +242,7 @@ def _columns(names: list[str], policies: dict[str, dict[str, float]]) -> Table:
 
 
 def _loads(progress: Progress, machine: list[Gauge]) -> Table:
-    """Where the time goes, and how busy the machine is."""
+    """The time of each phase, and the load of the machine."""
     table = Table.grid(expand=True, padding=(0, 2, 0, 0))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(ratio=1)
@@ -262,7 +262,7 @@ def _loads(progress: Progress, machine: list[Gauge]) -> Table:
 
 @dataclass(frozen=True)
 class Gauge:
-    """A share, 0 to 1, with its name and in words."""
+    """A fraction from 0 to 1, with its label and its text."""
 
     label: str
     fraction: float
@@ -270,23 +270,23 @@ class Gauge:
 
 
 class LoadMonitor:
-    """Asks the machine how busy it is, now and then. Only host-side counters are read, which a graph being captured allows."""
+    """The load of CPU and GPU, read at intervals. Only host-side counters are read, which graph capture allows."""
 
     def __init__(self, device: torch.device | None) -> None:
         self.device = device if device is not None and device.type == "cuda" else None
         self._total = torch.cuda.get_device_properties(self.device).total_memory if self.device is not None else 0
-        self._asked_s, self._used_s = time.perf_counter(), time.process_time()
+        self._read_at, self._used_at_read = time.perf_counter(), time.process_time()
         self._bars: list[Gauge] = []
 
     def load(self) -> list[Gauge]:
-        """The GPU and its memory where there is one, and the CPU; not older than ``LOAD_INTERVAL_S``."""
+        """The load of the GPU and its memory, if there is one, and of the CPU; not older than ``LOAD_INTERVAL_S``."""
         now, used = time.perf_counter(), time.process_time()
-        passed = now - self._asked_s
+        passed = now - self._read_at
         if passed >= LOAD_INTERVAL_S or (not self._bars and passed > 0):
             cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-            busy = (used - self._used_s) / passed
+            busy = (used - self._used_at_read) / passed
             self._bars = [*self._gpu(), Gauge("CPU", busy / cores, f"{busy:.1f} of {cores} cores")]
-            self._asked_s, self._used_s = now, used
+            self._read_at, self._used_at_read = now, used
         return self._bars
 
     def _gpu(self) -> list[Gauge]:
@@ -295,15 +295,17 @@ class LoadMonitor:
         bars = []
         try:
             busy = torch.cuda.utilization(self.device) / 100
-            used = torch.cuda.device_memory_used(self.device)  # of the whole GPU: the worlds' memory is not PyTorch's
+            used = torch.cuda.device_memory_used(
+                self.device
+            )  # of the whole GPU: PyTorch does not allocate the worlds' memory
             bars.append(Gauge("GPU", busy, f"{busy:.0%}"))
-        except Exception:  # NVIDIA's monitoring library is missing or refuses; a display must not end a run
+        except Exception:  # NVIDIA's monitoring library is missing or fails; a display must not end a run
             used = torch.cuda.memory_allocated(self.device)
         return [*bars, Gauge("memory", used / self._total, f"{used / GIB:.1f} of {self._total / GIB:.0f} GiB")]
 
 
 class DownsampledSeries:
-    """A series in at most ``2 * SPARKLINE_WIDTH`` points however long it gets: when they are full, neighbours are merged into their mean."""
+    """A series in at most ``2 * SPARKLINE_WIDTH`` points; when they are full, adjacent points are averaged."""
 
     def __init__(self) -> None:
         self._means: list[float] = []
@@ -312,7 +314,7 @@ class DownsampledSeries:
 
     @property
     def values(self) -> list[float]:
-        """The points, oldest first; the last one may stand for fewer values than the others."""
+        """The points, oldest first; the last one may be the mean of fewer values."""
         rest = list(self._open)
         return [*self._means, sum(rest) / len(rest)] if rest else list(self._means)
 
@@ -339,7 +341,7 @@ def sparkline(values: list[float]) -> str:
 
 
 def format_value(value: float) -> str:
-    """A number in few characters: ``12,345``, ``0.0123``, ``3.0e-04``; ``-`` where there is none."""
+    """A number in few characters: ``12,345``, ``0.0123``, ``3.0e-04``; ``-`` if it is not finite."""
     if not math.isfinite(value):
         return "-"
     if value == 0 or abs(value) >= 1e-3:

@@ -1,4 +1,4 @@
-"""The pictures of a run: its curve and a video of its policies at play."""
+"""The media of a run: its learning curve, and a video of its policies."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ from worldloom.core.base.errors import InputError
 from worldloom.core.registry.registry import Definition
 from worldloom.core.simulation import Simulation
 from worldloom.terminal.progress_bar import ProgressBar
-from worldloom.view.curve import draw_curve
-from worldloom.view.video import write_video
+from worldloom.view import draw_curve, write_video
 
 if TYPE_CHECKING:
-    from worldloom.learn.play.actors import SavedRun
+    from worldloom.learn.play.saved_run import SavedRun
 
 SEED = 1_000_000
-"""Where worlds start that are played in after a training; another place than trainings start from."""
+"""Random seed of worlds after training; it differs from the default seed of training."""
 
 
-def curve(run: SavedRun, target: Path) -> None:
+def draw_run_curve(run: SavedRun, target: Path) -> None:
     """Draw the run's return and episode length."""
     from worldloom.learn.runs.run_folder import read_metrics
 
@@ -28,45 +27,60 @@ def curve(run: SavedRun, target: Path) -> None:
     draw_curve(read_metrics(run.folder), target, title, run.request.stop_at)
 
 
-def video(
+def record_video(
     run: SavedRun,
     target: Path,
     *,
     episodes: int = 1,
     seed: int = SEED,
     stochastic: bool = False,
-    most: int = 1000,
-    enough: int | None = None,
+    max_frames: int = 1000,
+    min_frames: int | None = None,
     device: str = "cpu",
 ) -> int:
-    """Play and film; returns the number of pictures."""
+    """Record a video of a run's policies. Returns the number of frames.
+
+    Args:
+        run: The run.
+        target: The file: .mp4 or .gif.
+        episodes: Number of episodes.
+        seed: Random seed of the world and the policies.
+        stochastic: Whether actions are sampled instead of the most likely ones.
+        max_frames: Maximum number of frames.
+        min_frames: No further episode begins once there are this many frames.
+        device: Device of the world and the policies.
+    """
     from worldloom.learn.play.frames import record_frames
 
     if run.definition.render is None:
         raise InputError(f"world '{run.definition.id}' has no renderer: register it with render=...")
-    with run.worlds(1, device, seed, reset=False) as worlds, ProgressBar(f"filming {run.definition.id}", most) as bar:
-        shown = _CountedFrames(
-            record_frames(worlds, run.actors(worlds, stochastic=stochastic, seed=seed), episodes, most, enough), bar
-        )
-        write_video(shown, target, run.definition.frames_per_second)
-    return shown.count
+    with (
+        run.worlds(1, device, seed, reset=False) as worlds,
+        ProgressBar(f"recording {run.definition.id}", max_frames) as bar,
+    ):
+        actors = run.actors(worlds, stochastic=stochastic, seed=seed)
+        frames = _CountedFrames(record_frames(worlds, actors, episodes, max_frames, min_frames), bar)
+        write_video(frames, target, run.definition.frames_per_second)
+    return frames.count
 
 
-def record_random_video(made: Definition, target: Path, *, episodes: int, seed: int, most: int, device: str) -> int:
-    """Film a world in which actions are drawn at random; returns the number of pictures."""
+def record_random_video(
+    definition: Definition, target: Path, *, episodes: int, seed: int, max_frames: int, device: str
+) -> int:
+    """Record a video of random actions in a world. Returns the number of frames."""
     from worldloom.learn.play.frames import record_random_frames
 
     with (
-        Simulation(made, 1, device, seed=seed, autoreset="disabled") as worlds,
-        ProgressBar(f"filming {made.id}", most) as bar,
+        Simulation(definition, 1, device, seed=seed, autoreset="disabled") as worlds,
+        ProgressBar(f"recording {definition.id}", max_frames) as bar,
     ):
-        shown = _CountedFrames(record_random_frames(worlds, episodes, most, seed), bar)
-        write_video(shown, target, made.frames_per_second)
-    return shown.count
+        frames = _CountedFrames(record_random_frames(worlds, episodes, max_frames, seed), bar)
+        write_video(frames, target, definition.frames_per_second)
+    return frames.count
 
 
 class _CountedFrames:
-    """Frames on their way into a video, counted."""
+    """Frames of a video, counted as they are read."""
 
     def __init__(self, frames: Iterator[Any], bar: ProgressBar) -> None:
         self.frames, self.bar, self.count = frames, bar, 0

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM while a training runs: the first ends it in good order, the second at once."""
+"""Ctrl-C and SIGTERM during training: the first signal stops it after the iteration, the second exits at once."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ SHOW_CURSOR = b"\x1b[?25h"
 
 
 class StopOnSignal(Callback):
-    """Stops the training after its iteration when this process is told to end. A process that is told twice leaves at once.
+    """Stops the training after its iteration when a signal arrives. A second signal exits at once.
 
-    Signals reach the main thread alone; used in another one, it does nothing.
+    Signals reach only the main thread; in another thread this does nothing.
 
     Attributes:
-        told: The signal that came; None where none did.
+        received: The signal that arrived, or None.
     """
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class StopOnSignal(Callback):
 
     @property
     def code(self) -> int:
-        """The exit code of the process: 0, or as a shell gives it for the signal."""
+        """The exit code of the process: 0, or 128 plus the signal's number, as in a shell."""
         return 0 if self.received is None else 128 + self.received
 
     def on_start(self, trainer: Trainer) -> None:
@@ -54,11 +54,10 @@ class StopOnSignal(Callback):
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self.received is not None:
             if sys.stderr.isatty():
-                os.write(2, SHOW_CURSOR)  # the live panel hides it, and has no chance to bring it back
+                os.write(2, SHOW_CURSOR)  # the live panel hides it, and cannot restore it now
             os._exit(128 + number)
         self.received = signal.Signals(number)
         if self._trainer is not None:
             self._trainer.stop()
-        os.write(
-            2, b"worldloom: stopping after this iteration; once more to leave at once\n"
-        )  # print could be in the middle of something
+        # A signal handler must not print: it may interrupt another print.
+        os.write(2, b"worldloom: stopping after this iteration; repeat to exit at once\n")

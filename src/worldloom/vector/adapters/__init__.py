@@ -1,1 +1,5 @@
-"""One module per library that worlds are adapted to (Gymnasium, JAX, dm_env, PettingZoo, and trainers), named after that library, plus the base class they share. Imports env_layout, world_batch, core and its own library; adapters import no pool and no other adapter but gymnasium."""
+"""One module per library that worlds are adapted to, named after that library, and the base class that they share.
+
+Imports core, ``vector.checks``, ``vector.env_layout``, ``vector.world_batch`` and the library. An adapter imports no
+pool, and no other adapter but ``gymnasium``.
+"""

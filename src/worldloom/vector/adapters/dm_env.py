@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple
 
 import gymnasium
 import numpy as np
 
 from worldloom.core.base.errors import InputError
-from worldloom.core.registry.registry import Definition
+from worldloom.core.schedule.schedule import Autoreset
+from worldloom.vector.adapters.base import VectorAdapter
 from worldloom.vector.adapters.gymnasium import WorldVectorEnv
+from worldloom.vector.world_batch import Backend
 
 try:
     import dm_env
@@ -20,66 +22,52 @@ except ImportError as missing:
 
 
 class BatchedObservation(NamedTuple):
-    """What dm_env users of pools expect under ``TimeStep.observation``."""
+    """``TimeStep.observation``: the observations and the ids of their environments, as EnvPool nests them."""
 
     obs: Any
     env_id: np.ndarray[Any, Any]
 
 
-class DmVectorEnv(dm_env.Environment):  # type: ignore[misc]
-    """A batch of worlds; every field of a TimeStep has a leading axis of ``num_envs``. Worlds that ended start anew in the next step."""
+class DmVectorEnv(VectorAdapter, dm_env.Environment):  # type: ignore[misc]
+    """A batch of worlds with next-step autoreset; every field of a TimeStep has a leading axis of ``num_envs``.
 
-    def __init__(
-        self,
-        world: str | Definition,
-        num_envs: int = 1,
-        *,
-        device: str = "cpu",
-        seed: int | Sequence[int] | None = None,
-        threads: int | None = None,
-        config: Mapping[str, Any] | None = None,
-        exact: bool = False,
-    ) -> None:
-        self._env = WorldVectorEnv(
-            world,
-            num_envs,
-            device=device,
-            seed=seed,
-            autoreset="next_step",
-            threads=threads,
-            config=config,
-            exact=exact,
-        )
-        self.num_envs = num_envs
-        self._ended = np.zeros(num_envs, np.bool_)
-        self._ids = np.arange(num_envs, dtype=np.int32)
+    Args: As for :class:`worldloom.vector.adapters.base.VectorAdapter`, and ``exact``.
+    """
+
+    BACKEND: ClassVar[Backend] = "numpy"
+    AUTORESET: ClassVar[Autoreset] = "next_step"
+    OPTIONS = frozenset({"exact"})
+
+    def _connect(self, worlds: WorldVectorEnv, config: Mapping[str, Any]) -> None:
+        self.num_envs = worlds.num_envs
+        self._ended = np.zeros(worlds.num_envs, np.bool_)
+        self._ids = np.arange(worlds.num_envs, dtype=np.int32)
 
     def reset(self) -> dm_env.TimeStep:
-        observations, _ = self._env.reset()
+        observations, _ = self.worlds.reset()
         self._ended[:] = False
-        kinds = np.full(self.num_envs, int(dm_env.StepType.FIRST), np.int32)
+        step_types = np.full(self.num_envs, int(dm_env.StepType.FIRST), np.int32)
         zeros = np.zeros(self.num_envs, np.float32)
         return dm_env.TimeStep(
-            kinds, zeros, np.ones(self.num_envs, np.float32), BatchedObservation(observations, self._ids)
+            step_types, zeros, np.ones(self.num_envs, np.float32), BatchedObservation(observations, self._ids)
         )
 
     def step(self, action: Any) -> dm_env.TimeStep:
-        observations, rewards, terminations, truncations, infos = self._env.step(action)
-        over = terminations | truncations
-        kinds = np.where(over, int(dm_env.StepType.LAST), int(dm_env.StepType.MID))
-        kinds = np.where(self._ended, int(dm_env.StepType.FIRST), kinds).astype(np.int32)
-        self._ended = over
-        discounts = infos.get("discount", 1.0 - terminations.astype(np.float32))  # a world may have one of its own
-        return dm_env.TimeStep(kinds, rewards, discounts, BatchedObservation(observations, self._ids))
+        observations, rewards, terminations, truncations, infos = self.worlds.step(action)
+        ended = terminations | truncations
+        step_types = np.where(ended, int(dm_env.StepType.LAST), int(dm_env.StepType.MID))
+        step_types = np.where(self._ended, int(dm_env.StepType.FIRST), step_types).astype(np.int32)
+        self._ended = ended
+        discounts = infos.get("discount", 1.0 - terminations.astype(np.float32))  # a world may define its own
+        return dm_env.TimeStep(step_types, rewards, discounts, BatchedObservation(observations, self._ids))
 
     def observation_spec(self) -> Any:
-        return BatchedObservation(_spec(self._env.single_observation_space, "obs"), specs.Array((), np.int32, "env_id"))
+        return BatchedObservation(
+            _spec(self.worlds.single_observation_space, "obs"), specs.Array((), np.int32, "env_id")
+        )
 
     def action_spec(self) -> Any:
-        return _spec(self._env.single_action_space, "action")
-
-    def close(self) -> None:
-        self._env.close()
+        return _spec(self.worlds.single_action_space, "action")
 
 
 def _spec(space: gymnasium.Space[Any], name: str) -> Any:

@@ -8,23 +8,24 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
 from worldloom.core.base.arrays import checked_int, to_numpy
 from worldloom.core.base.errors import InputError, WorldFault
 from worldloom.core.base.not_copyable import NotCopyable
-from worldloom.core.registry.registry import Definition, definition
+from worldloom.core.registry.registry import Definition
 from worldloom.core.schedule.schedule import Autoreset
 from worldloom.core.simulation import Simulation
-from worldloom.vector.env_layout import make_layout
-from worldloom.vector.world_batch import Backend, WorldBatch
-
-AUTORESET_MODES: dict[Autoreset, AutoresetMode] = {
-    "same_step": AutoresetMode.SAME_STEP,
-    "next_step": AutoresetMode.NEXT_STEP,
-    "disabled": AutoresetMode.DISABLED,
-}
+from worldloom.vector.checks import (
+    AUTORESET_MODES,
+    DISCRETE_SPACES,
+    NUMERIC_KINDS,
+    StepResult,
+    check_render_mode,
+    check_reset_options,
+    check_seeds,
+)
+from worldloom.vector.world_batch import Backend, WorldBatch, resolve_definition
 
 
 class WorldVectorEnv(NotCopyable, gymnasium.vector.VectorEnv[Any, Any, Any]):
@@ -32,14 +33,15 @@ class WorldVectorEnv(NotCopyable, gymnasium.vector.VectorEnv[Any, Any, Any]):
 
     Args:
         world: The id of a registered world, or its definition.
-        num_envs: How many copies.
+        num_envs: Number of copies.
         device: ``cpu``, ``cuda:N``, ``auto`` or ``python``.
-        seed: The seed until ``reset(seed=...)`` gives another; None takes one from the operating system.
+        seed: One seed, or one per world, until ``reset(seed=...)`` sets another; None draws one from the operating
+            system.
         autoreset: ``same_step``, ``next_step`` or ``disabled``, as Gymnasium documents them.
-        threads: CPU threads; None takes every core that has enough to do.
+        threads: CPU threads; None uses every core that has enough work.
         render_mode: ``rgb_array``, or None.
         backend: ``numpy``, or ``torch`` for tensors on the device.
-        copy: Whether observations and flags stay as they are when the next step is taken.
+        copy: Whether results are copies. Without copies the next step overwrites observations, rewards and flags.
         config: Values of the world's configuration.
         options: Further arguments of :class:`worldloom.Simulation`, such as ``exact``.
     """
@@ -59,37 +61,26 @@ class WorldVectorEnv(NotCopyable, gymnasium.vector.VectorEnv[Any, Any, Any]):
         config: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> None:
-        made = world if isinstance(world, Definition) else definition(world)
-        if backend not in ("numpy", "torch"):
-            raise InputError(f"backend must be 'numpy' or 'torch', not {backend!r}")
-        if render_mode not in (None, "rgb_array"):
-            raise InputError(f"render_mode must be 'rgb_array' or None, not {render_mode!r}")
-        if render_mode is not None and made.render is None:
-            raise InputError(
-                f"world '{made.id}' has no renderer: register it with render=..., or leave render_mode out"
-            )
-        given = to_numpy(seed, "the seeds") if isinstance(seed, Sequence) else None
-        first = seed if given is None else 0
-        self.simulation = Simulation(
-            made,
+        definition = resolve_definition(world)
+        check_render_mode(render_mode, definition)
+        self.batch = WorldBatch.create(
+            definition,
             num_envs,
             device,
-            seed=first,
+            seed=seed,
             autoreset=autoreset,
             threads=threads,
+            backend=backend,
+            copy=copy,
             config=config,
-            share=False,
             **options,
-        )  # type: ignore[arg-type]
-        if given is not None:
-            self.simulation.reset(seeds=given)
-            self.simulation.pristine = True
-        self.batch = WorldBatch(self.simulation, make_layout(made), backend, copy)
+        )
+        self.simulation = self.batch.simulation
         self.num_envs = num_envs
         self.render_mode = render_mode
         self.metadata = {
-            "render_modes": [] if made.render is None else ["rgb_array"],
-            "render_fps": made.frames_per_second,
+            "render_modes": [] if definition.render is None else ["rgb_array"],
+            "render_fps": definition.frames_per_second,
             "autoreset_mode": AUTORESET_MODES[autoreset],
         }
         self.single_observation_space = self.batch.layout.observation_space
@@ -101,8 +92,12 @@ class WorldVectorEnv(NotCopyable, gymnasium.vector.VectorEnv[Any, Any, Any]):
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Start new episodes: in all worlds, or in those of ``options["reset_mask"]``. Returns the observations of all worlds, and infos."""
-        mask = check_reset_options(options).get("reset_mask")
+        """Start new episodes in all worlds, or in those of ``options["reset_mask"]``.
+
+        Returns:
+            The observations of all worlds, and infos.
+        """
+        mask = check_reset_options(options, ("reset_mask",)).get("reset_mask")
         if seed is None and mask is None:
             self.batch.start_episodes()
         elif isinstance(seed, (list, tuple)) and None in seed:
@@ -110,30 +105,32 @@ class WorldVectorEnv(NotCopyable, gymnasium.vector.VectorEnv[Any, Any, Any]):
                 seed, np.ones(self.num_envs, np.bool_) if mask is None else to_numpy(mask, "a reset mask")
             )
         else:
-            self.simulation.reset(mask, seed)
+            self.simulation.reset(mask, check_seeds(seed, self.num_envs))
         self._ended[:] = False if mask is None else self._ended & ~to_numpy(mask, "a reset mask")
         return self.batch.observations(), self.batch.infos()
 
     def _reset_with_partial_seeds(self, seeds: Sequence[int | None], mask: np.ndarray[Any, Any]) -> None:
-        """Reset with a list of seeds in which None stands for no new seed."""
-        seeded = np.array([s is not None for s in seeds])
+        """Reset with a list of seeds in which None keeps the world's own random numbers."""
+        seeded = np.array([seed is not None for seed in seeds])
         if seeded.shape != mask.shape:
             raise InputError(f"seeds are one per world, {self.num_envs}, not {len(seeds)}")
+        values = check_seeds([0 if seed is None else seed for seed in seeds], self.num_envs)
         self.simulation.reset(mask & ~seeded)
-        self.simulation.reset(mask & seeded, np.array([s or 0 for s in seeds]))
+        self.simulation.reset(mask & seeded, values)
 
-    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
-        """Take one step in every world.
+    def step(self, actions: Any) -> StepResult:
+        """Step every world.
 
-        With same-step autoreset ``infos["final_obs"]`` holds the last observations of the episodes that ended, shape (num_envs, ...),
-        and ``infos["_final_obs"]`` says in which rows.
+        With same-step autoreset ``infos["final_obs"]`` holds the last observations of the episodes that ended, shape
+        (num_envs, ...), and ``infos["_final_obs"]`` masks their rows.
         """
         disabled = self.simulation.autoreset == "disabled" and (
             self.batch.backend == "numpy" or self.simulation.device.is_cpu
         )
         if disabled and self._ended.any():
             raise InputError(
-                f"world {int(self._ended.argmax())} is over: with autoreset='disabled' reset it first, reset(options={{'reset_mask': mask}})"
+                f"world {int(self._ended.argmax())} is over: with autoreset='disabled' reset it first, "
+                "reset(options={'reset_mask': mask})"
             )
         self.batch.step(actions)
         step_result = self.batch.step_result()
@@ -142,7 +139,7 @@ class WorldVectorEnv(NotCopyable, gymnasium.vector.VectorEnv[Any, Any, Any]):
         return step_result
 
     def errors(self) -> list[WorldFault]:
-        """What went wrong in single worlds since the last call, such as an action that does not exist; their episodes were truncated."""
+        """Faults of single worlds since the last call, such as an invalid action; their episodes were truncated."""
         return self.simulation.errors()
 
     def render(self) -> tuple[Any, ...] | None:
@@ -173,7 +170,7 @@ class WorldEnv(NotCopyable, gymnasium.Env[Any, Any]):
         world: The id of a registered world, or its definition.
         render_mode: ``rgb_array``, or None.
         device: ``cpu``, ``cuda:N``, ``auto`` or ``python``.
-        world_offset: Which world of its seed it is: k gives the episodes of world k of a batch with the same seed.
+        world_offset: The world's index in its seed: k gives the episodes of world k of a batch with the same seed.
         config: Values of the world's configuration.
     """
 
@@ -205,7 +202,7 @@ class WorldEnv(NotCopyable, gymnasium.Env[Any, Any]):
         return self._vector.simulation
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        check_reset_options(options)
+        check_reset_options(options, ())
         if seed is not None:
             seed = checked_int("seed", seed, 0, 2**63 - 1)
         super().reset(seed=seed)
@@ -213,11 +210,9 @@ class WorldEnv(NotCopyable, gymnasium.Env[Any, Any]):
         return _first_world(observations, self.observation_space), _first_info(infos)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        if isinstance(self.action_space, _DISCRETE_SPACES) and not self.action_space.contains(action):
+        if not self._is_valid(action):
             raise InputError(f"{action!r} is no action of {self.action_space}")
-        self._vector._ended[:] = (
-            False  # whoever steps one world beyond its end gets what Gymnasium gives: more of the same
-        )
+        self._vector._ended[:] = False  # like Gymnasium, a single world may be stepped beyond its end
         batched = (
             {k: np.asarray(v)[None] for k, v in action.items()}
             if isinstance(action, Mapping)
@@ -232,6 +227,13 @@ class WorldEnv(NotCopyable, gymnasium.Env[Any, Any]):
             _first_info(infos),
         )
 
+    def _is_valid(self, action: Any) -> bool:
+        """Whether a discrete action is in its space, and any other action holds numbers."""
+        if isinstance(self.action_space, DISCRETE_SPACES):
+            return self.action_space.contains(action)
+        values = action.values() if isinstance(action, Mapping) else [action]
+        return all(to_numpy(value, "the action").dtype.kind in NUMERIC_KINDS for value in values)
+
     def render(self) -> Any:
         frames = self._vector.render()
         return None if frames is None else frames[0]
@@ -240,22 +242,12 @@ class WorldEnv(NotCopyable, gymnasium.Env[Any, Any]):
         self._vector.close()
 
 
-_DISCRETE_SPACES = (gymnasium.spaces.Discrete, gymnasium.spaces.MultiDiscrete)
-
-
 def _first_world(observations: Any, space: gymnasium.Space[Any]) -> Any:
-    """The observation of the first world, of the type that Gymnasium has for ``space``."""
+    """The observation of the first world, in the type of ``space``."""
     if isinstance(space, gymnasium.spaces.Dict):
-        return {key: _first_world(observations[key], part) for key, part in space.items()}
+        return {key: _first_world(observations[key], subspace) for key, subspace in space.items()}
     return np.int64(observations[0]) if isinstance(space, gymnasium.spaces.Discrete) else np.asarray(observations[0])
 
 
 def _first_info(infos: dict[str, Any]) -> dict[str, Any]:
     return {k: v[0] for k, v in infos.items() if not k.startswith("_")}
-
-
-def check_reset_options(options: Any) -> Mapping[str, Any]:
-    """``options`` of a reset; InputError where they are no mapping."""
-    if options is not None and not isinstance(options, Mapping):
-        raise InputError(f"the options of a reset are a mapping, such as {{'reset_mask': mask}}, not {options!r}")
-    return options or {}

@@ -1,7 +1,8 @@
 """Worlds inside compiled JAX programs: ``handle, recv, send, step = env.xla()``, for ``jax.jit`` and ``jax.lax.scan``.
 
-The compiled program calls back into this process, which steps the worlds where they are: actions are copied from JAX's buffers into
-columns, and columns into JAX's buffers, on the same device. On a GPU all of it is queued on JAX's own stream, and nothing waits.
+The compiled program calls back into this process, which steps the worlds. Actions are copied from JAX's buffers into
+columns, and columns into JAX's buffers, on the same device. On a GPU the copies and kernels are queued on JAX's stream,
+without a device synchronization.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from worldloom.core.base.errors import InputError
 from worldloom.core.model.fields import scalar_of
 from worldloom.core.runtime.table import Column
 from worldloom.core.schedule.lifecycle import FINAL
-from worldloom.vector.env_layout import EnvComponent
+from worldloom.vector.checks import StepResult, check_action_keys
+from worldloom.vector.env_layout import EnvComponent, combine_values
 from worldloom.vector.world_batch import WorldBatch
 
 try:
@@ -30,18 +32,15 @@ try:
 except ImportError as missing:
     raise InputError("env.xla() needs the package jax: pip install 'worldloom[jax]'") from missing
 
-StepResult = tuple[Any, Any, Any, Any, dict[str, Any]]
-"""Observations, rewards, terminations, truncations and infos, as ``WorldVectorEnv.step`` returns them, in JAX arrays."""
-
 
 class Xla(NamedTuple):
-    """What ``env.xla()`` returns.
+    """The result of ``env.xla()``; step results have the form of ``WorldVectorEnv.step``, in JAX arrays.
 
     Attributes:
-        handle: Stands for the worlds in a program. Every call takes the last one and returns the next, which puts the calls in order.
-        recv: ``handle, outcome = recv(handle)``: what the worlds show now, without a step.
+        handle: The worlds in a program. Every call takes the last handle and returns the next, which orders the calls.
+        recv: ``handle, result = recv(handle)``: the current observations and flags, without a step.
         send: ``handle = send(handle, actions)``: one step.
-        step: ``handle, outcome = step(handle, actions)``: one step, and what the worlds show then.
+        step: ``handle, result = step(handle, actions)``: one step and its result.
     """
 
     handle: Any
@@ -74,134 +73,147 @@ class JaxBridge:
         self.batch, self.device = batch, batch.simulation.device
         self._world_stream = self.device.stream if self.device.is_cuda else None
         flags = (batch.simulation.terminated, batch.simulation.truncated)
-        outside = batch.layout
-        self._actions = [self._component_buffer(leaf) for leaf in outside.actions]
+        layout = batch.layout
+        self._actions = self._component_buffers(layout.actions)
         self._outputs = {
-            "observations": [self._component_buffer(leaf) for leaf in outside.observations],
-            "rewards": [self._component_buffer(leaf) for leaf in outside.rewards],
+            "observations": self._component_buffers(layout.observations),
+            "rewards": self._component_buffers(layout.rewards),
             "flags": [self._column_buffer(column, ()) for column in flags],
-            "infos": [self._component_buffer(leaf) for leaf in outside.infos],
+            "infos": self._component_buffers(layout.infos),
         }
         if batch.simulation.autoreset == "same_step":
-            self._outputs["final_obs"] = [self._component_buffer(leaf, FINAL) for leaf in outside.observations]
-            self._outputs["final_info"] = [self._component_buffer(leaf, FINAL) for leaf in outside.infos]
-        self._call_recv = self._make_callable("recv", steps=False, shows=True)
-        self._call_send = self._make_callable("send", steps=True, shows=False)
-        self._call_step = self._make_callable("step", steps=True, shows=True)
+            self._outputs["final_obs"] = self._component_buffers(layout.observations, FINAL)
+            self._outputs["final_info"] = self._component_buffers(layout.infos, FINAL)
+        self._call_recv = self._make_callable("recv", steps=False, returns_results=True)
+        self._call_send = self._make_callable("send", steps=True, returns_results=False)
+        self._call_step = self._make_callable("step", steps=True, returns_results=True)
 
     def handle(self) -> Any:
         """A first handle, on the JAX device that holds the worlds; programs that take it run there."""
         try:
-            place = wp.device_to_jax(self.device)
+            jax_device = wp.device_to_jax(self.device)
         except RuntimeError:
             raise InputError(
-                f"JAX does not see the device {self.device.alias} that holds the worlds: install JAX for it, or make them on the CPU"
+                f"JAX does not see the device {self.device.alias} that holds the worlds: install JAX for it, "
+                "or make them on the CPU"
             ) from None
-        return jax.device_put(np.zeros(1, np.int32), place)
+        return jax.device_put(np.zeros(1, np.int32), jax_device)
 
-    # -- what programs call ------------------------------------------------------------------------------------------
+    # -- functions of a program ---------------------------------------------------------------------------------------
 
     def recv(self, handle: Any) -> tuple[Any, StepResult]:
-        """What the worlds show now."""
-        following, *found = self._call_recv(handle)
-        return following, self._outcome(_with_barrier(found))
+        """The current observations, rewards, flags and infos."""
+        next_handle, *arrays = self._call_recv(handle)
+        return next_handle, self._step_result(_with_barrier(arrays))
 
     def send(self, handle: Any, actions: Any = None, env_id: Any = None) -> Any:
-        """Step every world. With ``env_id``, a permutation of all worlds, row k of ``actions`` is for world ``env_id[k]``."""
+        """Step every world.
+
+        With ``env_id``, a permutation of all worlds, row k of ``actions`` is for world ``env_id[k]``.
+        """
         return self._call_send(handle, *_with_barrier(self._flatten_actions(actions, env_id)))[0]
 
     def step(self, handle: Any, actions: Any = None, env_id: Any = None) -> tuple[Any, StepResult]:
-        """Step every world, and what they show then; rows are in the order of the worlds."""
-        following, *found = self._call_step(handle, *_with_barrier(self._flatten_actions(actions, env_id)))
-        return following, self._outcome(_with_barrier(found))
+        """Step every world. Rows of the result are in the order of the worlds."""
+        next_handle, *arrays = self._call_step(handle, *_with_barrier(self._flatten_actions(actions, env_id)))
+        return next_handle, self._step_result(_with_barrier(arrays))
 
     def _flatten_actions(self, actions: Any, env_id: Any) -> list[Any]:
         """``actions`` as flat arrays of the columns' types."""
-        leaves = self.batch.layout.actions
-        if len(leaves) == 1 and not isinstance(actions, Mapping):
-            actions = {leaves[0].key: actions}
-        if leaves and (not isinstance(actions, Mapping) or set(actions) != {leaf.key for leaf in leaves}):
-            raise InputError(f"actions are a mapping with the keys {', '.join(leaf.key for leaf in leaves)}")
+        keys = [component.key for component in self.batch.layout.actions]
+        if len(keys) == 1 and not isinstance(actions, Mapping):
+            actions = {keys[0]: actions}
+        if keys:
+            check_action_keys(actions, keys)
         return [
-            self._flatten_action(port, jnp.asarray(actions[leaf.key]), env_id)
-            for leaf, port in zip(leaves, self._actions, strict=True)
+            self._flatten_action(buffer, jnp.asarray(actions[key]), env_id)
+            for key, buffer in zip(keys, self._actions, strict=True)
         ]
 
-    def _flatten_action(self, port: _ColumnBuffer, actions: Any, env_id: Any) -> Any:
+    def _flatten_action(self, buffer: _ColumnBuffer, actions: Any, env_id: Any) -> Any:
         rows = self.batch.num_envs
-        if actions.shape[:1] != (rows,) or actions.size != port.size:
-            raise InputError(f"{port.column.name} takes actions of shape {(rows, *port.shape)}, not {actions.shape}")
-        kinds = {"f": jnp.number, "b": jnp.bool_}
-        if not jnp.issubdtype(actions.dtype, kinds.get(port.column.dtype.kind, jnp.integer)):
+        if actions.shape[:1] != (rows,) or actions.size != buffer.size:
             raise InputError(
-                f"{port.column.name} takes actions of type {port.column.dtype.name}, not {actions.dtype.name}"
+                f"{buffer.column.name} takes actions of shape {(rows, *buffer.shape)}, not {actions.shape}"
+            )
+        dtype_groups = {"f": jnp.number, "b": jnp.bool_}
+        if not jnp.issubdtype(actions.dtype, dtype_groups.get(buffer.column.dtype.kind, jnp.integer)):
+            raise InputError(
+                f"{buffer.column.name} takes actions of type {buffer.column.dtype.name}, not {actions.dtype.name}"
             )
         if env_id is not None:
             actions = actions[jnp.argsort(jnp.asarray(env_id))]
-        return actions.reshape(-1).astype(port.column.dtype)
+        return actions.reshape(-1).astype(buffer.column.dtype)
 
-    def _outcome(self, found: list[Any]) -> StepResult:
-        """The arrays that a call gave back, in Gymnasium's order and shapes."""
-        rows, arrays = self.batch.num_envs, iter(found)
-        parts = {
-            what: [next(arrays).reshape(rows, *port.shape) for port in ports] for what, ports in self._outputs.items()
+    def _step_result(self, flat_arrays: list[Any]) -> StepResult:
+        """The flat arrays that a call returned, in Gymnasium's order and shapes."""
+        rows, remaining = self.batch.num_envs, iter(flat_arrays)
+        outputs = {
+            name: [next(remaining).reshape(rows, *buffer.shape) for buffer in buffers]
+            for name, buffers in self._outputs.items()
         }
-        outside = self.batch.layout
         rewards = sum(
-            (part.reshape(rows, -1).sum(1) if part.ndim > 1 else part for part in parts["rewards"]),
+            (values.reshape(rows, -1).sum(1) if values.ndim > 1 else values for values in outputs["rewards"]),
             jnp.zeros(rows, jnp.float32),
         )
-        terminations, truncations = parts["flags"]
+        terminations, truncations = outputs["flags"]
         all_worlds_mask = jnp.ones(rows, jnp.bool_)
         infos: dict[str, Any] = {
-            **self._infos(parts["infos"], all_worlds_mask),
+            **self._infos(outputs["infos"], all_worlds_mask),
             "env_id": jnp.arange(rows, dtype=jnp.int32),
         }
-        if "final_obs" in parts:
-            over = terminations | truncations
-            infos |= {"final_obs": _combine_arrays(outside.observations, parts["final_obs"]), "_final_obs": over}
-            infos |= {"final_info": self._infos(parts["final_info"], over), "_final_info": over}
-        return _combine_arrays(outside.observations, parts["observations"]), rewards, terminations, truncations, infos
+        if "final_obs" in outputs:
+            ended = terminations | truncations
+            infos |= {"final_obs": self._observations(outputs["final_obs"]), "_final_obs": ended}
+            infos |= {"final_info": self._infos(outputs["final_info"], ended), "_final_info": ended}
+        return self._observations(outputs["observations"]), rewards, terminations, truncations, infos
 
-    def _infos(self, parts: list[Any], mask: Any) -> dict[str, Any]:
-        found = zip(self.batch.layout.infos, parts, strict=True)
-        return {key: value for leaf, part in found for key, value in ((leaf.key, part), ("_" + leaf.key, mask))}
+    def _observations(self, arrays: list[Any]) -> Any:
+        keys = [component.key for component in self.batch.layout.observations]
+        return combine_values(dict(zip(keys, arrays, strict=True)))
 
-    # -- what happens when a program calls ---------------------------------------------------------------------------
+    def _infos(self, arrays: list[Any], mask: Any) -> dict[str, Any]:
+        infos: dict[str, Any] = {}
+        for component, array in zip(self.batch.layout.infos, arrays, strict=True):
+            infos |= {component.key: array, "_" + component.key: mask}
+        return infos
 
-    def run(self, handle: wp.array, arrays: tuple[wp.array, ...], steps: bool, shows: bool) -> None:
-        """One call: take actions and step, with ``steps``; show every column, with ``shows``.
+    # -- one call of a program ----------------------------------------------------------------------------------------
+
+    def run(self, handle: wp.array, arrays: tuple[wp.array, ...], steps: bool, returns_results: bool) -> None:
+        """One call of a program.
 
         Args:
-            handle: Says which device the program runs on.
-            arrays: Memory of JAX: the actions, with ``steps``, then what is shown, with ``shows``.
-            steps, shows: What to do.
+            handle: On the device that the program runs on.
+            arrays: JAX's buffers: the actions, if ``steps``, then the results, if ``returns_results``.
+            steps: Whether to read actions and step.
+            returns_results: Whether to copy every result column to JAX.
         """
         if handle.device != self.device:
             raise InputError(
-                f"the program runs on {handle.device.alias}, but its worlds are on {self.device.alias}: start it from their handle"
+                f"the program runs on {handle.device.alias}, but its worlds are on {self.device.alias}: "
+                "start it from their handle"
             )
-        given, shown = self._call_buffers(steps, shows)
+        inputs, outputs = self._call_buffers(steps, returns_results)
         with self._stream():
-            for port, source in zip(given, arrays[: len(given)], strict=True):
-                wp.copy(port.memory, source)
+            for buffer, source in zip(inputs, arrays[: len(inputs)], strict=True):
+                wp.copy(buffer.memory, source)
             if steps:
                 self.batch.simulation.step()
-            for port, target in zip(shown, arrays[len(given) :], strict=True):
-                wp.copy(target, port.memory)
+            for buffer, target in zip(outputs, arrays[len(inputs) :], strict=True):
+                wp.copy(target, buffer.memory)
 
-    def _call_buffers(self, steps: bool, shows: bool) -> tuple[list[_ColumnBuffer], list[_ColumnBuffer]]:
-        return self._actions if steps else [], [
-            port for ports in self._outputs.values() for port in ports
-        ] if shows else []
+    def _call_buffers(self, steps: bool, returns_results: bool) -> tuple[list[_ColumnBuffer], list[_ColumnBuffer]]:
+        outputs = [buffer for buffers in self._outputs.values() for buffer in buffers]
+        return self._actions if steps else [], outputs if returns_results else []
 
     @contextlib.contextmanager
     def _stream(self) -> Iterator[None]:
-        """On a GPU: work goes to JAX's stream, after whatever was asked of these worlds outside of JAX."""
+        """On a GPU: queue work on JAX's stream, after pending work of these worlds outside of JAX."""
         if self._world_stream is None:
             yield
             return
-        stream = wp.get_stream(self.device)  # JAX's, for the time of this call
+        stream = wp.get_stream(self.device)  # JAX's stream during this call
         stream.wait_stream(self._world_stream)
         torch = sys.modules.get("torch")
         if torch is None or not torch.cuda.is_initialized():
@@ -209,51 +221,53 @@ class JaxBridge:
             return
         same = torch.cuda.ExternalStream(stream.cuda_stream, device=self.device.ordinal)
         same.wait_stream(torch.cuda.default_stream(self.device.ordinal))
-        with torch.cuda.stream(same):  # the engine follows PyTorch's current stream where PyTorch is in use
+        with torch.cuda.stream(same):  # the engine uses PyTorch's current stream once PyTorch is initialized
             yield
 
-    def _make_callable(self, name: str, steps: bool, shows: bool) -> Callable[..., Any]:
+    def _make_callable(self, name: str, steps: bool, returns_results: bool) -> Callable[..., Any]:
         """A function for JAX programs that takes a handle and flat actions, and returns a handle and flat columns.
 
-        JAX keeps such functions for ever, so this one does not keep the worlds.
+        JAX never releases such functions, so this one holds a weak reference to the worlds.
         """
         owner = weakref.ref(self)
 
         def call(handle: wp.array, *arrays: wp.array) -> None:
             bridge = owner()
             if bridge is None:
-                raise InputError("the worlds of this program are gone: keep their environment for as long as it runs")
-            bridge.run(handle, arrays, steps, shows)
+                raise InputError("the worlds of this program were deleted: keep their environment while it runs")
+            bridge.run(handle, arrays, steps, returns_results)
 
-        given, shown = self._call_buffers(steps, shows)
+        inputs, outputs = self._call_buffers(steps, returns_results)
         types = {"handle": wp.array(dtype=wp.int32)}
-        types |= {f"given_{k}": wp.array(dtype=port.memory.dtype) for k, port in enumerate(given)}
-        types |= {f"shown_{k}": wp.array(dtype=port.memory.dtype) for k, port in enumerate(shown)}
+        types |= {f"given_{k}": wp.array(dtype=buffer.memory.dtype) for k, buffer in enumerate(inputs)}
+        types |= {f"shown_{k}": wp.array(dtype=buffer.memory.dtype) for k, buffer in enumerate(outputs)}
         parameters = [
             inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=t) for n, t in types.items()
         ]
         call.__qualname__ = f"worldloom_{name}"
         call.__annotations__ = types
         call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        made: Callable[..., Any] = wp.jax_callable(
+        jax_function: Callable[..., Any] = wp.jax_callable(
             call,
-            num_outputs=1 + len(shown),
+            num_outputs=1 + len(outputs),
             in_out_argnames=["handle"],
-            output_dims={f"shown_{k}": port.size for k, port in enumerate(shown)},
+            output_dims={f"shown_{k}": buffer.size for k, buffer in enumerate(outputs)},
             graph_mode=wp.JaxCallableGraphMode.NONE,  # a step is a recorded graph already
             vmap_method=None,
             module_preload_mode=wp.JaxModulePreloadMode.NONE,
             has_side_effect=True,
         )
-        return made
+        return jax_function
 
-    def _component_buffer(self, leaf: EnvComponent, prefix: str = "") -> _ColumnBuffer:
-        return self._column_buffer(self.batch.simulation.tables[leaf.table][prefix + leaf.name], leaf.shape)
+    def _component_buffers(self, components: list[EnvComponent], prefix: str = "") -> list[_ColumnBuffer]:
+        tables = self.batch.simulation.tables
+        return [self._column_buffer(tables[c.table][prefix + c.name], c.shape) for c in components]
 
     def _column_buffer(self, column: Column, shape: tuple[int, ...]) -> _ColumnBuffer:
         if jax.dtypes.canonicalize_dtype(column.dtype) != column.dtype:
             raise InputError(
-                f"{column.name} is {column.dtype.name}, which JAX holds only after jax.config.update('jax_enable_x64', True)"
+                f"{column.name} is {column.dtype.name}, which JAX supports only after "
+                "jax.config.update('jax_enable_x64', True)"
             )
         size = self.batch.num_envs * int(np.prod(shape))
         memory = wp.array(ptr=column.array.ptr, dtype=scalar_of(column.field.dtype), shape=(size,), device=self.device)
@@ -261,16 +275,11 @@ class JaxBridge:
 
 
 def _with_barrier(arrays: list[Any]) -> list[Any]:
-    """The same arrays, kept apart from the call that takes or gives them.
+    """The same arrays behind an optimization barrier.
 
-    On a GPU, XLA joins a call with the slices of a ``lax.scan`` that lie next to it, and then makes the call twice.
+    On a GPU, XLA otherwise fuses a call with adjacent slices of a ``lax.scan``, and then runs the call twice.
     """
     return list(jax.lax.optimization_barrier(tuple(arrays)))
-
-
-def _combine_arrays(leaves: list[EnvComponent], parts: list[Any]) -> Any:
-    """One component's array alone, or those of several by their keys."""
-    return parts[0] if len(parts) == 1 else {leaf.key: part for leaf, part in zip(leaves, parts, strict=True)}
 
 
 def make_xla(batch: WorldBatch) -> Xla:

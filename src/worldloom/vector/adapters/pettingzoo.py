@@ -1,4 +1,4 @@
-"""Worlds of many agents: one world as a PettingZoo parallel environment, or a batch of worlds with a dict of arrays."""
+"""Multi-agent worlds: one world as a PettingZoo parallel environment, or a batch of worlds with a dict of arrays."""
 
 from __future__ import annotations
 
@@ -16,19 +16,24 @@ from worldloom.core.model.families import split
 from worldloom.core.model.fields import Field, Role
 from worldloom.core.registry.registry import Definition, definition
 from worldloom.core.schedule.lifecycle import FINAL
-from worldloom.core.schedule.schedule import Autoreset
 from worldloom.core.simulation import Simulation
-from worldloom.vector.env_layout import component_space, make_layout
-from worldloom.vector.world_batch import Backend, WorldBatch
+from worldloom.vector.checks import (
+    DISCRETE_SPACES,
+    check_action_keys,
+    check_render_mode,
+    check_reset_options,
+    check_seeds,
+)
+from worldloom.vector.env_layout import combine_spaces, combine_values, component_space
+from worldloom.vector.world_batch import WorldBatch, resolve_definition
 
 try:
     from pettingzoo import ParallelEnv
 except ImportError as missing:
     raise InputError("worlds as PettingZoo environments need its package: pip install 'pettingzoo>=1.25'") from missing
 
-DISCRETE_SPACES = (gymnasium.spaces.Discrete, gymnasium.spaces.MultiDiscrete)
 PerAgent = dict[str, Any]
-"""Something for every agent, or for every kind of agent, by name."""
+"""One value per agent, or per kind of agent, by name."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +41,10 @@ class AgentKind:
     """A kind of entity that acts.
 
     Attributes:
-        table, count: Its table, and how many there are in a world.
+        table, count: Its table, and the number of such entities in a world.
         observations, actions, rewards, infos: Its components and those of the world, by key, each with its table.
-        flags: The table of its ``terminated`` and ``truncated``: its own where its entities leave one by one, or the world's.
+        flags: The table of its ``terminated`` and ``truncated``: its own if its entities end individually, or the
+            world's.
         observation_space, action_space: The spaces of one agent.
     """
 
@@ -54,54 +60,34 @@ class AgentKind:
 
 
 class WorldParallelVectorEnv:
-    """``num_envs`` copies of a world of many agents: PettingZoo's parallel interface with one entry per kind of agent.
+    """``num_envs`` copies of a multi-agent world: PettingZoo's parallel interface with one entry per kind of agent.
 
-    Every kind of entity with an action is a kind of agent, under its own name in small letters. Arrays have the shape (num_envs, count, ...).
-    Agents observe, and are rewarded by, their own components and those of the world. Where agents leave the episode one by one the flags are
-    their own, and ``infos[kind]["active"]`` says who is still there; otherwise the world's flags count for all.
+    Every kind of entity with an action is a kind of agent, under its own name in snake case. Arrays have the shape
+    (num_envs, count, ...). Agents observe, and are rewarded by, their own components and those of the world. Where
+    agents end individually the flags are per agent, and ``infos[kind]["active"]`` marks those still in the episode;
+    otherwise the world's flags apply to all.
 
     With same-step autoreset ``infos[kind]["final_obs"]`` holds the last observations of the episodes that ended, and
-    ``infos[kind]["_final_obs"]``, shape (num_envs,), says in which worlds.
+    ``infos[kind]["_final_obs"]``, shape (num_envs,), masks their worlds.
 
     Args:
         world: The id of a registered world, or its definition.
-        num_envs: How many copies.
-        device, seed, autoreset, threads, backend, copy, config, exact: As for :class:`worldloom.vector.adapters.gymnasium.WorldVectorEnv`.
+        num_envs: Number of copies.
+        device: ``cpu``, ``cuda:N``, ``auto`` or ``python``.
+        options: ``seed``, ``autoreset``, ``threads``, ``backend``, ``copy``, ``config`` and ``exact``, as for
+            :class:`worldloom.vector.adapters.gymnasium.WorldVectorEnv`.
     """
 
-    def __init__(
-        self,
-        world: str | Definition,
-        num_envs: int = 1,
-        *,
-        device: str = "cpu",
-        seed: int | None = None,
-        autoreset: Autoreset = "same_step",
-        threads: int | None = None,
-        backend: Backend = "numpy",
-        copy: bool = True,
-        config: Mapping[str, Any] | None = None,
-        exact: bool = False,
-    ) -> None:
-        made = definition(world) if isinstance(world, str) else world
-        self.kinds = _agent_kinds(made)
-        self.simulation = Simulation(
-            made,
-            num_envs,
-            device,
-            seed=seed,
-            autoreset=autoreset,
-            threads=threads,
-            config=config,
-            exact=exact,
-            share=False,
-        )
-        self.batch = WorldBatch(self.simulation, make_layout(made), backend, copy)
+    def __init__(self, world: str | Definition, num_envs: int = 1, *, device: str = "cpu", **options: Any) -> None:
+        definition = resolve_definition(world)
+        self.kinds = _agent_kinds(definition)
+        self.batch = WorldBatch.create(definition, num_envs, device, **options)
+        self.simulation = self.batch.simulation
         self.num_envs = num_envs
         self.metadata: dict[str, Any] = {
-            "name": made.id,
-            "render_modes": [] if made.render is None else ["rgb_array"],
-            "render_fps": made.frames_per_second,
+            "name": definition.id,
+            "render_modes": [] if definition.render is None else ["rgb_array"],
+            "render_fps": definition.frames_per_second,
         }
 
     def single_observation_space(self, kind: str) -> gymnasium.Space[Any]:
@@ -123,24 +109,28 @@ class WorldParallelVectorEnv:
     def reset(
         self, seed: int | Sequence[int] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[PerAgent, PerAgent]:
-        """Start new episodes: in all worlds, or in those of ``options["reset_mask"]``. Returns the observations of all worlds, and infos."""
-        self.simulation.reset((options or {}).get("reset_mask"), None if seed is None else np.asarray(seed))
+        """Start new episodes in all worlds, or in those of ``options["reset_mask"]``.
+
+        Returns:
+            The observations of all worlds, and infos.
+        """
+        mask = check_reset_options(options, ("reset_mask",)).get("reset_mask")
+        self.simulation.reset(mask, check_seeds(seed, self.num_envs))
         return self._for_each_kind(self._observations), self._for_each_kind(self._infos)
 
     def step(self, actions: Mapping[str, Any]) -> tuple[PerAgent, PerAgent, PerAgent, PerAgent, PerAgent]:
-        """Take one step in every world. Returns observations, rewards, terminations, truncations and infos."""
-        if set(actions) != set(self.kinds):
-            raise InputError(f"actions are a mapping with the keys {', '.join(self.kinds)}")
-        taken = {}
+        """Step every world. Returns observations, rewards, terminations, truncations and infos."""
+        check_action_keys(actions, self.kinds)
+        columns = {}
         for name, kind in self.kinds.items():
             for key, (table, component) in kind.actions.items():
-                taken[f"{table}.{component.name}"] = actions[name][key] if len(kind.actions) > 1 else actions[name]
-        self.simulation.step(taken)
+                columns[f"{table}.{component.name}"] = actions[name][key] if len(kind.actions) > 1 else actions[name]
+        self.simulation.step(columns)
         infos = self._for_each_kind(self._infos)
         if self.simulation.autoreset == "same_step":
-            over = self.batch.terminations() | self.batch.truncations()
+            ended = self.batch.terminations() | self.batch.truncations()
             for name, kind in self.kinds.items():
-                infos[name].update({"final_obs": self._observations(kind, FINAL), "_final_obs": over})
+                infos[name].update({"final_obs": self._observations(kind, FINAL), "_final_obs": ended})
         terminations, truncations = (
             {n: self._column(k, k.flags, flag) for n, k in self.kinds.items()} for flag in ("terminated", "truncated")
         )
@@ -152,11 +142,11 @@ class WorldParallelVectorEnv:
             infos,
         )
 
-    def _for_each_kind(self, found: Callable[[AgentKind], Any]) -> PerAgent:
-        return {name: found(kind) for name, kind in self.kinds.items()}
+    def _for_each_kind(self, values: Callable[[AgentKind], Any]) -> PerAgent:
+        return {name: values(kind) for name, kind in self.kinds.items()}
 
     def _column(self, kind: AgentKind, table: str, name: str) -> Any:
-        """A column for every agent of a kind, shape (num_envs, count, ...); each has a copy of what is the world's."""
+        """A column for every agent of a kind, shape (num_envs, count, ...); values of the world are repeated."""
         column = self.simulation.tables[table][name]
         values = self.batch.export(column, column.shape[1:])
         return self._repeat(values, kind.count) if table == "World" else values
@@ -169,45 +159,47 @@ class WorldParallelVectorEnv:
         )
 
     def _observations(self, kind: AgentKind, prefix: str = "") -> Any:
-        parts = {
-            key: self._column(kind, table, prefix + component.name)
-            for key, (table, component) in kind.observations.items()
-        }
-        return next(iter(parts.values())) if len(parts) == 1 else parts
+        return combine_values(
+            {
+                key: self._column(kind, table, prefix + component.name)
+                for key, (table, component) in kind.observations.items()
+            }
+        )
 
     def _rewards(self, kind: AgentKind) -> Any:
-        found = [self._column(kind, table, component.name) for table, component in kind.rewards.values()]
+        rewards = [self._column(kind, table, component.name) for table, component in kind.rewards.values()]
         return (
-            sum(found[1:], found[0])
-            if found
+            sum(rewards[1:], rewards[0])
+            if rewards
             else self._repeat(self.batch.all_worlds_mask(), kind.count) * np.float32(0.0)
         )
 
     def _infos(self, kind: AgentKind) -> dict[str, Any]:
         infos = {key: self._column(kind, table, component.name) for key, (table, component) in kind.infos.items()}
-        leaving = kind.flags != "World"
-        return {
-            **infos,
-            "active": self._column(kind, kind.table, "active")
-            if leaving
-            else self._repeat(self.batch.all_worlds_mask(), kind.count),
-        }
+        end_individually = kind.flags != "World"
+        infos["active"] = (
+            self._column(kind, kind.table, "active")
+            if end_individually
+            else self._repeat(self.batch.all_worlds_mask(), kind.count)
+        )
+        return infos
 
     def close(self) -> None:
         self.simulation.close()
 
 
 class WorldParallelEnv(ParallelEnv):  # type: ignore[misc]
-    """One world as a PettingZoo parallel environment. Its agents are called after their kinds: ``runner_0``, ``runner_1``.
+    """One world as a PettingZoo parallel environment. Agents are named after their kind: ``runner_0``, ``runner_1``.
 
-    ``agents`` are those still in the episode. Who has left takes no action any more; the world goes on with choice 0 for it.
+    ``agents`` lists the agents still in the episode. An agent that has ended takes no action; the world uses action 0.
 
     Args:
         world: The id of a registered world, or its definition.
         device: ``cpu``, ``cuda:N``, or ``python`` to debug the world.
-        seed: The seed until ``reset(seed=...)`` gives another.
+        seed: The seed until ``reset(seed=...)`` sets another.
         render_mode: ``rgb_array``, or None.
-        config: Values of the world's configuration, and settings of worlds that have them: ``WorldParallelEnv("Boxing-v5", players=2)``.
+        config: Values of the world's configuration, and settings of worlds that have them:
+            ``WorldParallelEnv("Boxing-v5", players=2)``.
     """
 
     def __init__(
@@ -224,12 +216,7 @@ class WorldParallelEnv(ParallelEnv):  # type: ignore[misc]
             world = definition(world, **settings)
         self._vector = WorldParallelVectorEnv(world, 1, device=device, seed=seed, autoreset="disabled", config=config)
         self.metadata = self._vector.metadata
-        if render_mode not in (None, "rgb_array"):
-            raise InputError(f"render_mode must be 'rgb_array' or None, not {render_mode!r}")
-        if render_mode is not None and self.simulation.definition.render is None:
-            raise InputError(
-                f"world '{self.metadata['name']}' has no renderer: register it with render=..., or leave render_mode out"
-            )
+        check_render_mode(render_mode, self.simulation.definition)
         self.render_mode = render_mode
         self._kind_and_slot = {
             f"{name}_{slot}": (name, slot) for name, kind in self._vector.kinds.items() for slot in range(kind.count)
@@ -248,13 +235,14 @@ class WorldParallelEnv(ParallelEnv):  # type: ignore[misc]
         return self._vector.single_action_space(self._kind_and_slot[agent][0])
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[PerAgent, PerAgent]:
+        """Start a new episode. ``options`` are ignored: PettingZoo's conformance test passes arbitrary ones."""
         observations, infos = self._vector.reset(seed)
         self.agents = list(self.possible_agents)
         return self._split(observations), self._split(infos)
 
     def step(self, actions: Mapping[str, Any]) -> tuple[PerAgent, PerAgent, PerAgent, PerAgent, PerAgent]:
         if not self.agents:
-            raise InputError("all agents have left: call reset() first")
+            raise InputError("the episodes of all agents have ended: call reset() first")
         for agent in self.agents:
             space = self.action_space(agent)
             if agent not in actions or (isinstance(space, DISCRETE_SPACES) and not space.contains(actions[agent])):
@@ -263,14 +251,14 @@ class WorldParallelEnv(ParallelEnv):  # type: ignore[misc]
             self._split, self._vector.step(self._join(actions))
         )
         rewards, terminations, truncations = (
-            {a: kind(v) for a, v in d.items()}
-            for kind, d in ((float, rewards), (bool, terminations), (bool, truncations))
+            {agent: to_type(value) for agent, value in values.items()}
+            for to_type, values in ((float, rewards), (bool, terminations), (bool, truncations))
         )
         self.agents = [agent for agent in self.agents if not (terminations[agent] or truncations[agent])]
         return observations, rewards, terminations, truncations, infos
 
     def _split(self, batched: PerAgent) -> PerAgent:
-        """What each agent that is still there has, out of the arrays for its kind."""
+        """The values of each agent still in the episode, out of the arrays of its kind."""
         return {
             agent: _agent_values(batched[self._kind_and_slot[agent][0]], self._kind_and_slot[agent][1])
             for agent in self.agents
@@ -280,17 +268,14 @@ class WorldParallelEnv(ParallelEnv):  # type: ignore[misc]
         """The actions of each kind, shape (1, count, ...)."""
         joined: PerAgent = {}
         for name, kind in self._vector.kinds.items():
-            parts = {
-                key: np.zeros(self.simulation.tables[t][c.name].shape, self.simulation.tables[t][c.name].dtype)
-                for key, (t, c) in kind.actions.items()
-            }
+            columns = {key: self.simulation.tables[t][c.name] for key, (t, c) in kind.actions.items()}
+            arrays = {key: np.zeros(column.shape, column.dtype) for key, column in columns.items()}
             for agent in self.agents:
-                for key, part in parts.items():
-                    if self._kind_and_slot[agent][0] == name:
-                        part[0, self._kind_and_slot[agent][1]] = (
-                            actions[agent][key] if len(parts) > 1 else actions[agent]
-                        )
-            joined[name] = parts if len(parts) > 1 else next(iter(parts.values()))
+                agent_kind, slot = self._kind_and_slot[agent]
+                if agent_kind == name:
+                    for key, array in arrays.items():
+                        array[0, slot] = actions[agent][key] if len(arrays) > 1 else actions[agent]
+            joined[name] = combine_values(arrays)
         return joined
 
     def render(self) -> Any:
@@ -309,14 +294,16 @@ def _agent_values(values: Any, slot: int) -> Any:
     )
 
 
-def _agent_kinds(made: Definition) -> dict[str, AgentKind]:
+def _agent_kinds(definition: Definition) -> dict[str, AgentKind]:
     """The kinds of entity with an action, by name."""
-    if any(component.role is Role.ACTION for component in made.world.fields.values()):
-        raise InputError(f"world '{made.id}' has an action of its own, which is nobody's: give it to a kind of entity")
-    found = {}
-    made.require_fixed((Role.ACTION, Role.OBSERVATION, Role.REWARD), "an environment")
-    for kind in made.entities:
-        tables = {kind.__name__: kind.fields, "World": made.world.fields}
+    if any(component.role is Role.ACTION for component in definition.world.fields.values()):
+        raise InputError(
+            f"world '{definition.id}' has an action component, which belongs to no agent: move it to a kind of entity"
+        )
+    kinds = {}
+    definition.require_fixed((Role.ACTION, Role.OBSERVATION, Role.REWARD), "an environment")
+    for kind in definition.entities:
+        tables = {kind.__name__: kind.fields, "World": definition.world.fields}
         by_role: dict[Role, dict[str, tuple[str, Field]]] = {role: {} for role in Role}
         for table, fields in tables.items():
             for component in fields.values():
@@ -324,25 +311,24 @@ def _agent_kinds(made: Definition) -> dict[str, AgentKind]:
                 own[component.name if component.name not in own else f"{table}.{component.name}"] = (table, component)
         if not by_role[Role.ACTION]:
             continue
-        found[_snake_case(kind.__name__)] = AgentKind(
+        kinds[_snake_case(kind.__name__)] = AgentKind(
             kind.__name__,
-            made.rows[kind.__name__],
+            definition.rows[kind.__name__],
             observations=by_role[Role.OBSERVATION],
             actions=by_role[Role.ACTION],
             rewards=by_role[Role.REWARD],
             infos=by_role[Role.INFO],
-            flags=kind.__name__ if made.agents(kind) else "World",
-            observation_space=_combine_spaces(by_role[Role.OBSERVATION]),
-            action_space=_combine_spaces(by_role[Role.ACTION]),
+            flags=kind.__name__ if definition.agents(kind) else "World",
+            observation_space=_agent_space(by_role[Role.OBSERVATION]),
+            action_space=_agent_space(by_role[Role.ACTION]),
         )
-    if not found:
-        raise InputError(f"world '{made.id}' has no agents: give a kind of entity an action component")
-    return found
+    if not kinds:
+        raise InputError(f"world '{definition.id}' has no agents: give a kind of entity an action component")
+    return kinds
 
 
-def _combine_spaces(components: dict[str, tuple[str, Field]]) -> gymnasium.Space[Any]:
-    spaces = {key: component_space(component, component.value_shape) for key, (_, component) in components.items()}
-    return next(iter(spaces.values())) if len(spaces) == 1 else gymnasium.spaces.Dict(spaces)
+def _agent_space(components: dict[str, tuple[str, Field]]) -> gymnasium.Space[Any]:
+    return combine_spaces({key: component_space(c, c.value_shape) for key, (_, c) in components.items()})
 
 
 def _snake_case(name: str) -> str:

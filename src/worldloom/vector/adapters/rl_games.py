@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import gymnasium
 import torch
 
 from worldloom.core.base.errors import InputError
-from worldloom.core.registry.registry import Definition
-from worldloom.vector.adapters.gymnasium import WorldVectorEnv
+from worldloom.vector.adapters.base import VectorAdapter
 
 try:
     from rl_games.common import env_configurations, vecenv
@@ -19,56 +17,47 @@ except ImportError as missing:
     raise InputError("worlds for rl_games need its package: pip install 'rl-games>=1.6.5'") from missing
 
 
-class RlGamesVectorEnv(IVecEnv):  # type: ignore[misc]
-    """A batch of worlds, as tensors on their device. Worlds that ended start anew in the same step.
+class RlGamesVectorEnv(VectorAdapter, IVecEnv):  # type: ignore[misc]
+    """A batch of worlds as tensors on their device, with same-step autoreset.
 
-    ``infos["time_outs"]`` are the worlds whose episode was cut off rather than brought to its end; with ``value_bootstrap: True``
-    rl_games adds the value of their last observation but one to the reward. ``infos["final_obs"]`` has the last ones.
+    ``infos["time_outs"]`` marks the worlds whose episode was truncated, not terminated. With ``value_bootstrap: True``
+    rl_games adds the value of the observation before the last to their reward. ``infos["final_obs"]`` holds the last
+    observations.
+
+    Args: As for :class:`worldloom.vector.adapters.base.VectorAdapter`.
     """
 
-    def __init__(
-        self,
-        world: str | Definition,
-        num_envs: int = 1,
-        *,
-        device: str = "cpu",
-        seed: int | Sequence[int] | None = None,
-        threads: int | None = None,
-        config: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.env = WorldVectorEnv(
-            world, num_envs, device=device, seed=seed, threads=threads, backend="torch", config=config
-        )
+    env = VectorAdapter.worlds
 
     def reset(self) -> Any:
-        observations, _ = self.env.reset()
+        observations, _ = self.worlds.reset()
         return observations
 
     def step(self, actions: torch.Tensor) -> tuple[Any, torch.Tensor, torch.Tensor, dict[str, Any]]:
-        observations, rewards, terminations, truncations, infos = self.env.step(actions)
+        observations, rewards, terminations, truncations, infos = self.worlds.step(actions)
         infos["time_outs"] = truncations & ~terminations
         return observations, rewards, terminations | truncations, infos
 
     def get_env_info(self) -> dict[str, Any]:
-        actions = self.env.single_action_space
-        if isinstance(actions, gymnasium.spaces.MultiDiscrete):  # rl_games knows several choices only as a tuple
+        actions = self.worlds.single_action_space
+        if isinstance(actions, gymnasium.spaces.MultiDiscrete):  # rl_games supports several choices only as a Tuple
             actions = gymnasium.spaces.Tuple([gymnasium.spaces.Discrete(int(n)) for n in actions.nvec.ravel()])
         return {
-            "observation_space": self.env.single_observation_space,
+            "observation_space": self.worlds.single_observation_space,
             "action_space": actions,
             "agents": 1,
             "value_size": 1,
         }
 
     def seed(self, seed: int) -> None:
-        self.env.reset(seed=seed)
-
-    def close(self) -> None:
-        self.env.close()
+        self.worlds.reset(seed=seed)
 
 
 def register(name: str = "worldloom") -> None:
-    """Let rl_games know worlds under ``env_name: worldloom``; its ``env_config`` then holds the arguments of :class:`RlGamesVectorEnv`."""
+    """Register worlds with rl_games as ``env_name: worldloom``.
+
+    ``env_config`` of rl_games' configuration then holds the arguments of :class:`RlGamesVectorEnv`.
+    """
     vecenv.register(name.upper(), lambda _, num_actors, **arguments: RlGamesVectorEnv(num_envs=num_actors, **arguments))
     env_configurations.register(
         name, {"vecenv_type": name.upper(), "env_creator": lambda **arguments: RlGamesVectorEnv(**arguments)}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import gymnasium
 import torch
 
 from worldloom.core.base.errors import InputError
-from worldloom.core.registry.registry import Definition
+from worldloom.vector.adapters.base import VectorAdapter
 from worldloom.vector.adapters.gymnasium import WorldVectorEnv
 
 try:
@@ -19,35 +19,27 @@ except ImportError as missing:
     raise InputError("worlds for rsl_rl need its package: pip install 'rsl-rl-lib>=5'") from missing
 
 
-class RslRlVectorEnv(VecEnv):  # type: ignore[misc]
-    """A batch of worlds, as tensors on their device. Worlds that ended start anew in the same step.
+class RslRlVectorEnv(VectorAdapter, VecEnv):  # type: ignore[misc]
+    """A batch of worlds as tensors on their device, with same-step autoreset.
 
-    Each observation component is a group of observations, shape (num_envs, n); a single one is called ``"policy"``.
-    ``extras["time_outs"]`` are the worlds whose episode was cut off rather than brought to its end; rsl_rl adds the value of their
-    last observation but one to the reward. ``env.batch.final_observations()`` has the last ones.
+    Each observation component is an observation group, shape (num_envs, n); a single one is called ``"policy"``.
+    ``extras["time_outs"]`` marks the worlds whose episode was truncated, not terminated. rsl_rl adds the value of the
+    observation before the last to their reward. ``env.batch.final_observations()`` holds the last observations.
 
-    rsl_rl's policies give real numbers. They are held within the bounds of the action; where the action is a choice of n, they are n
-    scores, and the highest is chosen.
+    rsl_rl's policies output real numbers. They are clipped to the bounds of a continuous action. For a discrete action
+    of n choices they are n scores, and the highest is taken.
+
+    Args: As for :class:`worldloom.vector.adapters.base.VectorAdapter`.
     """
 
-    def __init__(
-        self,
-        world: str | Definition,
-        num_envs: int = 1,
-        *,
-        device: str = "cpu",
-        seed: int | Sequence[int] | None = None,
-        threads: int | None = None,
-        config: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.env = WorldVectorEnv(
-            world, num_envs, device=device, seed=seed, threads=threads, backend="torch", config=config
-        )
-        self.batch = self.env.batch
-        self.num_envs = num_envs
+    env = VectorAdapter.worlds
+
+    def _connect(self, worlds: WorldVectorEnv, config: Mapping[str, Any]) -> None:
+        self.batch = worlds.batch
+        self.num_envs = worlds.num_envs
         self.device = self.batch.terminations().device
-        self.cfg = {"world": self.env.simulation.definition.id, **(config or {})}
-        space = self.env.single_action_space
+        self.cfg = {"world": worlds.simulation.definition.id, **config}
+        space = worlds.single_action_space
         if isinstance(space, gymnasium.spaces.Discrete):
             self.num_actions = int(space.n)
         elif isinstance(space, gymnasium.spaces.Box):
@@ -57,7 +49,8 @@ class RslRlVectorEnv(VecEnv):  # type: ignore[misc]
             )
         else:
             raise InputError(
-                f"rsl_rl's policies give real numbers or choose one of n: the world '{self.cfg['world']}' takes {space}"
+                "rsl_rl's policies output real numbers or choose one of n: "
+                f"the world '{self.cfg['world']}' takes {space}"
             )
 
     @property
@@ -66,31 +59,31 @@ class RslRlVectorEnv(VecEnv):  # type: ignore[misc]
 
     @property
     def max_episode_length(self) -> int | torch.Tensor:
-        """Steps after which an episode is cut off; a tensor where the worlds differ."""
-        limits = self.env.simulation.world["max_steps"].torch()
+        """Steps after which an episode is truncated; a tensor where the worlds differ."""
+        limits = self.worlds.simulation.world["max_steps"].torch()
         return int(limits[0]) if len(limits) == 1 else limits
 
     @property
     def episode_length_buf(self) -> torch.Tensor:
-        """Steps since each world's reset, shape (num_envs,). rsl_rl sets it to spread the ends of the first episodes."""
-        steps: torch.Tensor = self.env.simulation.world["step"].torch()
+        """Steps since each world's reset, shape (num_envs,). rsl_rl sets it to desynchronize the first episodes."""
+        steps: torch.Tensor = self.worlds.simulation.world["step"].torch()
         return steps
 
     @episode_length_buf.setter
     def episode_length_buf(self, steps: torch.Tensor) -> None:
-        self.env.simulation.world["step"].assign(steps)
+        self.worlds.simulation.world["step"].assign(steps)
 
     def get_observations(self) -> TensorDict:
         return self._observation_groups(self.batch.observations())
 
     def step(self, actions: torch.Tensor) -> tuple[TensorDict, torch.Tensor, torch.Tensor, dict[str, Any]]:
-        chosen = (
+        env_actions = (
             actions.argmax(-1)
-            if isinstance(self.env.single_action_space, gymnasium.spaces.Discrete)
+            if isinstance(self.worlds.single_action_space, gymnasium.spaces.Discrete)
             else actions.clamp(self._low, self._high)
         )
-        observations, rewards, terminations, truncations, infos = self.env.step(chosen)
-        log = {f"/{leaf.key}": infos[leaf.key].float().mean() for leaf in self.batch.layout.infos}
+        observations, rewards, terminations, truncations, infos = self.worlds.step(env_actions)
+        log = {f"/{component.key}": infos[component.key].float().mean() for component in self.batch.layout.infos}
         return (
             self._observation_groups(observations),
             rewards,
@@ -103,6 +96,3 @@ class RslRlVectorEnv(VecEnv):  # type: ignore[misc]
         return TensorDict(
             {k: v.reshape(self.num_envs, -1).float() for k, v in groups.items()}, [self.num_envs], device=self.device
         )
-
-    def close(self) -> None:
-        self.env.close()

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import gymnasium
 import torch
 
 from worldloom.core.base.errors import InputError
-from worldloom.core.registry.registry import Definition
-from worldloom.core.schedule.schedule import Autoreset
+from worldloom.vector.adapters.base import VectorAdapter
 from worldloom.vector.adapters.gymnasium import WorldVectorEnv
+from worldloom.vector.checks import DISCRETE_SPACES
 
 try:
     from skrl.envs.wrappers.torch import Wrapper
@@ -19,77 +19,58 @@ try:
 except ImportError as missing:
     raise InputError("worlds for skrl need its package: pip install 'skrl>=2'") from missing
 
-DISCRETE_SPACES = (gymnasium.spaces.Discrete, gymnasium.spaces.MultiDiscrete)
 
+class SkrlVectorEnv(VectorAdapter, Wrapper):  # type: ignore[misc]
+    """A batch of worlds as tensors on their device; observations are flat, shape (num_envs, n).
 
-class SkrlVectorEnv(Wrapper):  # type: ignore[misc]
-    """A batch of worlds, as tensors on their device; observations are flat, shape (num_envs, n).
+    With same-step autoreset skrl uses the first observation of the new episode as the next observation of the last
+    step. This is harmless at a termination. For truncations with ``time_limit_bootstrap`` pass
+    ``autoreset="next_step"``: the next observation is then the last one of the old episode, and the step after it is
+    spent on the reset.
 
-    Worlds that ended start anew in the same step, and skrl takes the first observation of the new episode for the one that follows
-    the last step. That is harmless where the episode came to its end. Where it was cut off, and ``time_limit_bootstrap`` is on, use
-    ``autoreset="next_step"``: what follows is then the last observation of the old episode, and the step after it is lost to the reset.
+    Args: As for :class:`worldloom.vector.adapters.base.VectorAdapter`, ``render_mode``, and ``autoreset``:
+        ``same_step`` or ``next_step``.
     """
 
-    def __init__(
-        self,
-        world: str | Definition,
-        num_envs: int = 1,
-        *,
-        device: str = "cpu",
-        seed: int | Sequence[int] | None = None,
-        autoreset: Autoreset = "same_step",
-        threads: int | None = None,
-        render_mode: str | None = None,
-        config: Mapping[str, Any] | None = None,
-    ) -> None:
-        if autoreset == "disabled":
-            raise InputError("skrl resets no world by itself: give autoreset='same_step' or 'next_step'")
-        env = WorldVectorEnv(
-            world,
-            num_envs,
-            device=device,
-            seed=seed,
-            autoreset=autoreset,
-            threads=threads,
-            render_mode=render_mode,
-            backend="torch",
-            config=config,
-        )
-        super().__init__(env)
-        self._worlds = env
-        self._numeric_observation_space = _binaries_as_box(env.single_observation_space)
-        self._device = env.batch.terminations().device
+    OPTIONS = frozenset({"autoreset", "render_mode"})
+
+    def _connect(self, worlds: WorldVectorEnv, config: Mapping[str, Any]) -> None:
+        if worlds.simulation.autoreset == "disabled":
+            raise InputError("skrl resets no world by itself: pass autoreset='same_step' or 'next_step'")
+        Wrapper.__init__(self, worlds)
+        self._numeric_observation_space = _binaries_as_box(worlds.single_observation_space)
+        self._device = worlds.batch.terminations().device
         self._has_reset = False
 
     @property
     def observation_space(self) -> gymnasium.Space[Any]:
-        """The space of one world's observation, with truth values as numbers from 0 to 1, since skrl knows no others."""
+        """The space of one world's observation, with MultiBinary as a Box from 0 to 1: skrl supports no MultiBinary."""
         return self._numeric_observation_space
 
     @property
     def action_space(self) -> gymnasium.Space[Any]:
         """The space of one world's action."""
-        return self._worlds.single_action_space
+        return self.worlds.single_action_space
 
     def reset(self) -> tuple[torch.Tensor, dict[str, Any]]:
-        """Start the first episodes. From then on the worlds reset themselves, and this gives what they show."""
+        """Start the first episodes. Later calls return the current observations: the worlds reset themselves."""
         if self._has_reset:
-            return self._flatten_observations(self._worlds.batch.observations()), self._worlds.batch.infos()
+            return self._flatten_observations(self.worlds.batch.observations()), self.worlds.batch.infos()
         self._has_reset = True
-        observations, infos = self._worlds.reset()
+        observations, infos = self.worlds.reset()
         return self._flatten_observations(observations), infos
 
     def step(
         self, actions: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor, dict[str, Any]]:
-        """Take one step in every world; rewards and flags have the shape (num_envs, 1)."""
-        taken = unflatten_tensorized_space(self.action_space, actions)
-        if isinstance(self.action_space, gymnasium.spaces.Dict):  # one tensor held choices and real numbers
-            taken = {
+        """Step every world; rewards and flags have the shape (num_envs, 1)."""
+        values = unflatten_tensorized_space(self.action_space, actions)
+        if isinstance(self.action_space, gymnasium.spaces.Dict):  # one tensor holds discrete and continuous parts
+            values = {
                 key: value.long() if isinstance(self.action_space[key], DISCRETE_SPACES) else value
-                for key, value in taken.items()
+                for key, value in values.items()
             }
-        observations, rewards, terminations, truncations, infos = self._worlds.step(taken)
+        observations, rewards, terminations, truncations, infos = self.worlds.step(values)
         return (
             self._flatten_observations(observations),
             rewards.unsqueeze(-1),
@@ -109,13 +90,10 @@ class SkrlVectorEnv(Wrapper):  # type: ignore[misc]
         return None
 
     def render(self, *_: Any, **__: Any) -> Any:
-        return self._worlds.render()
-
-    def close(self) -> None:
-        self._worlds.close()
+        return self.worlds.render()
 
 
 def _binaries_as_box(space: gymnasium.Space[Any]) -> gymnasium.Space[Any]:
     if isinstance(space, gymnasium.spaces.Dict):
-        return gymnasium.spaces.Dict({key: _binaries_as_box(part) for key, part in space.items()})
+        return gymnasium.spaces.Dict({key: _binaries_as_box(subspace) for key, subspace in space.items()})
     return gymnasium.spaces.Box(0.0, 1.0, space.shape) if isinstance(space, gymnasium.spaces.MultiBinary) else space

@@ -1,4 +1,4 @@
-"""Infos of single environments, put together as Gymnasium's vector environments do: one array per key, and a mask that says whose it is."""
+"""Batched infos in the layout of Gymnasium's vector environments: one array per key, and a mask of its rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def add_info(batch: dict[str, Any], info: dict[str, Any], row: int, size: int) -
     Args:
         batch: The infos so far: ``key`` is an array (size, ...) and ``_key`` a mask (size,).
         info: The info of the environment.
-        row: Its place in the batch.
+        row: Its row in the batch.
         size: Environments in the batch.
     """
     for key, value in info.items():
@@ -27,7 +27,7 @@ def add_info(batch: dict[str, Any], info: dict[str, Any], row: int, size: int) -
 
 
 def _empty_column(value: Any, size: int) -> np.ndarray:
-    """An empty array for values like ``value``: numbers and arrays of one shape lie densely, everything else as objects."""
+    """An empty array for values like ``value``: dense for numbers and arrays, of objects otherwise."""
     if type(value) in (int, float, bool) or isinstance(value, np.number):
         return np.zeros(size, type(value))
     if isinstance(value, np.ndarray):

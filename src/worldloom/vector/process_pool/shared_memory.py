@@ -1,4 +1,4 @@
-"""Arrays that several processes see at once: one piece of memory without a name, cut into arrays.
+"""Arrays in memory that several processes share: one anonymous mapping, divided into arrays.
 
 Worker processes load this file without the rest of worldloom, so it imports nothing of it.
 """
@@ -18,13 +18,13 @@ from gymnasium import Space, spaces
 INFO_BYTES = 4096
 """Room for one environment's pickled info; a longer one goes through its worker's socket."""
 INFO_TOO_LONG = -1
-"""The size of an info that did not find room."""
+"""The size of an info that did not fit."""
 CACHE_LINE = 64
 NO_SEED = -1
 
 
 def create_anonymous_memory() -> int:
-    """A file descriptor of empty memory. It has no name, so it vanishes with the last process that holds it, however that process ends."""
+    """A file descriptor of empty memory without a name: the system frees it with the last process that holds it."""
     if hasattr(os, "memfd_create"):
         return os.memfd_create("worldloom-pool", os.MFD_CLOEXEC)
     with tempfile.TemporaryFile() as file:
@@ -44,16 +44,17 @@ def space_leaves(space: Space[Any], path: tuple[str | int, ...] = ()) -> list[Sp
     """The arrays of ``space``, in a fixed order.
 
     Raises:
-        TypeError: If a part of it has no fixed shape.
+        TypeError: If one of its subspaces has no fixed shape.
     """
     if isinstance(space, spaces.Dict):
-        return [leaf for key, part in space.spaces.items() for leaf in space_leaves(part, (*path, key))]
+        return [leaf for key, child in space.spaces.items() for leaf in space_leaves(child, (*path, key))]
     if isinstance(space, spaces.Tuple):
-        return [leaf for index, part in enumerate(space.spaces) for leaf in space_leaves(part, (*path, index))]
+        return [leaf for index, child in enumerate(space.spaces) for leaf in space_leaves(child, (*path, index))]
     if isinstance(space, (spaces.Box, spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary)):
         return [SpaceLeaf(path, tuple(space.shape or ()), np.dtype(space.dtype))]
     raise TypeError(
-        f"{space} has no fixed shape, so it cannot lie in shared memory: use Box, Discrete, MultiDiscrete, MultiBinary, and Dict or Tuple of them"
+        f"{space} has no fixed shape, so it cannot be stored in shared memory: use Box, Discrete, MultiDiscrete, "
+        "MultiBinary, and Dict or Tuple of them"
     )
 
 
@@ -108,19 +109,19 @@ class SpaceArrays:
             array[rows] = values
 
     def get_batch(self, rows: np.ndarray | None, copy: bool) -> Any:
-        """The batched value of the environments ``rows``, (n,), or of all of them; without ``copy`` all of them are the shared memory itself."""
+        """The batched value of the environments ``rows``, (n,), or of all, as views of the memory without ``copy``."""
         if rows is not None:
             return unflatten(self.space, (array[rows] for array in self.arrays))
         return unflatten(self.space, (array.copy() if copy else array for array in self.arrays))
 
     def copy_rows(self, rows: slice, source: SpaceArrays) -> None:
-        """Take over the values of ``source``."""
+        """Copy the values of ``source``."""
         for array, other in zip(self.arrays, source.arrays, strict=True):
             array[rows] = other[rows]
 
 
 def value_at(value: Any, path: tuple[str | int, ...]) -> Any:
-    """The part of a nested value that ``path`` leads to."""
+    """The leaf of a nested value at ``path``."""
     for key in path:
         try:
             value = value[key]
@@ -134,25 +135,25 @@ def describe_path(path: tuple[str | int, ...]) -> str:
 
 
 def unflatten(space: Space[Any], values: Iterator[Any]) -> Any:
-    """Values of leaves, put together as ``space`` nests them."""
+    """Values of leaves, nested as in ``space``."""
     if isinstance(space, spaces.Dict):
-        return {key: unflatten(part, values) for key, part in space.spaces.items()}
+        return {key: unflatten(child, values) for key, child in space.spaces.items()}
     if isinstance(space, spaces.Tuple):
-        return tuple(unflatten(part, values) for part in space.spaces)
+        return tuple(unflatten(child, values) for child in space.spaces)
     return next(values)
 
 
 class PoolMemory:
-    """Everything that a pool and its workers share. The parent allocates it, workers attach to it; both cut it in the same way.
+    """The arrays that a pool and its workers share. The parent allocates them, and workers attach to them.
 
     Args:
         descriptor: The file descriptor of the memory.
         num_envs: Number of environments.
         starts: The first environment of every worker, and ``num_envs`` at the end.
-        observation_space: Of a single environment.
-        action_space: Of a single environment.
-        keep_final: Whether the last observations of episodes have a place of their own.
-        allocate: Whether the memory is still empty.
+        observation_space: The space of a single environment.
+        action_space: The space of a single environment.
+        keep_final: Whether there are arrays for the last observations of episodes.
+        allocate: Whether to allocate the memory, which is still empty.
     """
 
     def __init__(
@@ -171,19 +172,19 @@ class PoolMemory:
             "rewards": ((n,), np.float64),
             "terminated": ((n,), np.bool_),
             "truncated": ((n,), np.bool_),
-            "kinds": ((n,), np.uint8),
+            "request_kinds": ((n,), np.uint8),
             "seeds": ((n,), np.int64),
             "restarted": ((n,), np.bool_),
             "info_sizes": ((n,), np.int32),
             "infos": ((n, INFO_BYTES), np.uint8),
-            "request_slots": ((n,), np.int32),
-            "done_slots": ((n,), np.int32),
-            "request_tails": ((workers, line), np.int64),
-            "done_tails": ((workers, line), np.int64),
+            "submission_slots": ((n,), np.int32),
+            "completion_slots": ((n,), np.int32),
+            "submission_tails": ((workers, line), np.int64),
+            "completion_tails": ((workers, line), np.int64),
             "target": ((line,), np.int64),
             "busy_env": ((workers, line), np.int64),
             "busy_since": ((workers, line), np.float64),
-            "asked": ((workers, line), np.int64),
+            "requests_sent": ((workers, line), np.int64),
         }
         nested = {
             "observation": observation_space,
@@ -193,37 +194,38 @@ class PoolMemory:
         for name, space in nested.items():
             fields.update({f"{name}{k}": ((n, *leaf.shape), leaf.dtype) for k, leaf in enumerate(space_leaves(space))})
 
-        places, size = {}, 0
+        offsets, size = {}, 0
         for name, (shape, dtype) in fields.items():
-            places[name] = size
+            offsets[name] = size
             size += -(-max(int(np.prod(shape)) * np.dtype(dtype).itemsize, 1) // CACHE_LINE) * CACHE_LINE
         if allocate:
             os.ftruncate(descriptor, size)
         memory = mmap.mmap(descriptor, size)
-        arrays = {name: np.ndarray(shape, dtype, memory, places[name]) for name, (shape, dtype) in fields.items()}
+        arrays = {name: np.ndarray(shape, dtype, memory, offsets[name]) for name, (shape, dtype) in fields.items()}
 
         self.starts = tuple(starts)
         self.rewards, self.terminated, self.truncated = arrays["rewards"], arrays["terminated"], arrays["truncated"]
-        self.request_kinds, self.seeds, self.restarted = arrays["kinds"], arrays["seeds"], arrays["restarted"]
+        self.request_kinds, self.seeds, self.restarted = arrays["request_kinds"], arrays["seeds"], arrays["restarted"]
         self.info_sizes, self.infos = arrays["info_sizes"], arrays["infos"]
-        self.submission_slots, self.completion_slots = arrays["request_slots"], arrays["done_slots"]
-        self.submission_tails, self.completion_tails = arrays["request_tails"][:, 0], arrays["done_tails"][:, 0]
+        self.submission_slots, self.completion_slots = arrays["submission_slots"], arrays["completion_slots"]
+        self.submission_tails = arrays["submission_tails"][:, 0]
+        self.completion_tails = arrays["completion_tails"][:, 0]
         self.target = arrays["target"][:1]
         self.busy_env, self.busy_since, self.requests_sent = (
             arrays["busy_env"][:, 0],
             arrays["busy_since"][:, 0],
-            arrays["asked"][:, 0],
+            arrays["requests_sent"][:, 0],
         )
-        parts = {
+        nested_arrays = {
             name: SpaceArrays(space, [arrays[f"{name}{k}"] for k in range(len(space_leaves(space)))])
             for name, space in nested.items()
         }
         self.observations, self.actions, self.final_observations = (
-            parts["observation"],
-            parts["action"],
-            parts.get("final"),
+            nested_arrays["observation"],
+            nested_arrays["action"],
+            nested_arrays.get("final"),
         )
 
     def env_slice(self, worker: int) -> slice:
-        """The environments of one worker: neighbours."""
+        """The environments of one worker, which are consecutive."""
         return slice(self.starts[worker], self.starts[worker + 1])

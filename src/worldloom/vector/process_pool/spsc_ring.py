@@ -1,57 +1,55 @@
-"""Handing environments over between processes without locks: rings of ids in shared memory, and bells that wake a sleeper.
+"""Single-producer single-consumer rings of environment ids in shared memory, without locks.
 
-A ring has one writer and one reader, and it is as long as there are environments that can be in it, so it never overflows.
-The writer stores the ids first and the new end of the ring after them; the reader looks at the end first and at the ids after it.
+The capacity of a ring is the number of environments that can be in it, so it never overflows. The producer stores the
+ids before it advances the tail; the consumer reads the tail before the ids.
 
 Worker processes load this file without the rest of worldloom, so it imports nothing of it.
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
 import threading
 from typing import Any
 
 import numpy as np
 
 NO_TARGET = 2**62
-"""The target of a parent that is not waiting."""
+"""The wake-up target of a parent that is not waiting."""
 
 _fence = threading.Lock()
 
 
 def memory_barrier() -> None:
-    """What was stored before is visible to the other process before anything is loaded after: a lock's atomic operation orders both."""
+    """Order earlier stores before later loads, as seen by the other process: a lock's atomic operation does so."""
     with _fence:
         pass
 
 
 def scalar_view(array: np.ndarray) -> Any:
-    """``array`` for reading and writing one number at a time, which is faster so."""
+    """A memoryview of ``array``, which reads and writes single numbers faster."""
     return memoryview(array)  # type: ignore[arg-type]
 
 
 class SpscRing:
-    """Ids on their way from one process to another.
+    """A queue of ids from one process to another.
 
     Args:
         slots: Shared ids, (capacity,).
-        tail: Shared count of the ids ever written, (1,).
+        tail: Shared number of ids written so far, (1,).
     """
 
     def __init__(self, slots: np.ndarray, tail: np.ndarray) -> None:
         self.slots, self.capacity = slots, len(slots)
         self._slot, self._tail = scalar_view(slots), scalar_view(tail)
-        self.head: int = self._tail[0]  # ids read so far; nobody else needs to know
+        self.head: int = self._tail[0]  # ids read so far; private to the consumer
 
     @property
     def tail(self) -> int:
-        """Ids ever written."""
+        """Number of ids written so far."""
         return int(self._tail[0])
 
     def push(self, index: int) -> None:
-        """Hand over one id."""
+        """Append one id."""
         tail = self._tail[0]
         self._slot[tail % self.capacity] = index
         memory_barrier()
@@ -59,7 +57,7 @@ class SpscRing:
         memory_barrier()
 
     def push_all(self, ids: np.ndarray) -> None:
-        """Hand over several ids, (n,)."""
+        """Append several ids, (n,)."""
         tail = self._tail[0]
         self.slots[np.arange(tail, tail + len(ids)) % self.capacity] = ids
         memory_barrier()
@@ -84,43 +82,7 @@ class SpscRing:
         return ids
 
     def reset_to(self, ids: np.ndarray) -> None:
-        """Begin anew with ``ids`` in the ring. Only while the other process does not run."""
+        """Empty the ring and fill it with ``ids``. Only while the other process is not running."""
         self.slots[: len(ids)] = ids
         self._tail[0] = len(ids)
         self.head = 0
-
-
-class Wakeup:
-    """A pipe that wakes who waits at its other end. Rings that were not heard yet count as one.
-
-    Args:
-        reader: The end to wait at, if it is ours.
-        writer: The end to ring, if it is ours.
-    """
-
-    def __init__(self, read_fd: int | None, write_fd: int | None) -> None:
-        self.read_fd, self.write_fd = read_fd, write_fd
-        if write_fd is not None:
-            os.set_blocking(write_fd, False)
-
-    def notify(self) -> None:
-        """Wake the other side. A full pipe wakes it anyway, and one that has gone is noticed elsewhere."""
-        with contextlib.suppress(BlockingIOError, BrokenPipeError):
-            os.write(self.write_fd, b"\0")  # type: ignore[arg-type]
-
-    def wait(self) -> bool:
-        """Sleep until it rings; False once every process that could ring has gone."""
-        return os.read(self.read_fd, 4096) != b""  # type: ignore[arg-type]
-
-    def drain(self) -> None:
-        """Forget rings, without waiting for one."""
-        with contextlib.suppress(BlockingIOError):
-            os.read(self.read_fd, 4096)  # type: ignore[arg-type]
-
-    def close(self) -> None:
-        """Close the ends that are ours."""
-        for end in (self.read_fd, self.write_fd):
-            if end is not None:
-                with contextlib.suppress(OSError):
-                    os.close(end)
-        self.read_fd = self.write_fd = None

@@ -1,7 +1,7 @@
-"""A worker: a process that owns some environments and answers requests for them, one after the other.
+"""A worker process: it owns some environments, and steps or resets them one after the other.
 
-It runs in an interpreter of its own, started by :mod:`worldloom.vector.process_pool.workers`, which loads this file and the two that it imports
-without the rest of worldloom: a worker needs neither Warp nor a GPU. Whatever crosses the socket is therefore made of plain types.
+:mod:`worldloom.vector.process_pool.workers` starts it in a new interpreter, which loads this file and the three that it
+imports without the rest of worldloom: a worker needs neither Warp nor a GPU. Messages therefore hold plain types only.
 """
 
 from __future__ import annotations
@@ -22,16 +22,17 @@ import cloudpickle  # type: ignore[import-untyped]
 import gymnasium
 
 from .shared_memory import INFO_BYTES, INFO_TOO_LONG, NO_SEED, PoolMemory
-from .spsc_ring import SpscRing, Wakeup, scalar_view
+from .spsc_ring import SpscRing, scalar_view
+from .wakeup import Wakeup
 
 STEP, RESET, RESET_WITH_OPTIONS = 0, 1, 2
-"""What can be asked of an environment."""
+"""Kinds of request for one environment."""
 ORPHAN_TIMEOUT_S = 2.0
-"""How long a worker may take to close its environments once the parent has gone."""
+"""Time limit for closing environments once the parent has exited."""
 
 
 def main(index: int, control: int, memory: int, worker_wakeup: int, parent_wakeup: int) -> None:
-    """Serve until the parent has gone. The last four are file descriptors."""
+    """Serve until the parent exits. The last four arguments are file descriptors."""
     for descriptor in (control, memory, worker_wakeup, parent_wakeup):
         os.set_inheritable(descriptor, False)
     threading.Thread(target=_exit_with_parent, args=(control,), daemon=True).start()
@@ -40,13 +41,13 @@ def main(index: int, control: int, memory: int, worker_wakeup: int, parent_wakeu
         if worker.set_up(memory):
             worker.serve()
     except (EOFError, BrokenPipeError, ConnectionResetError):
-        pass  # the parent has gone
+        pass  # the parent has exited
     finally:
         worker.close()
 
 
 def _exit_with_parent(control: int) -> None:
-    """Once the parent has gone: if closing takes too long, as in a step that never ends, leave with everything that was started from here."""
+    """Kill this process group if closing takes too long after the parent has exited, as in a step that never ends."""
     poller = select.poll()
     poller.register(control, 0)  # hang-ups only
     poller.poll()
@@ -55,7 +56,7 @@ def _exit_with_parent(control: int) -> None:
 
 
 class WorkerProcess:
-    """The environments of one worker, and how they answer."""
+    """The environments of one worker, and the loop that serves requests for them."""
 
     def __init__(self, index: int, control: Connection, worker_wakeup: Wakeup, parent_wakeup: Wakeup) -> None:
         self.index, self.control, self.worker_wakeup, self.parent_wakeup = index, control, worker_wakeup, parent_wakeup
@@ -63,7 +64,7 @@ class WorkerProcess:
         self.options: dict[str, Any] | None = None
 
     def set_up(self, descriptor: int) -> bool:
-        """Make the environments, tell their spaces, and attach to the memory; False if they cannot be made."""
+        """Make the environments, send their spaces, and attach to the memory; False if they cannot be made."""
         factories, first, autoreset = cloudpickle.loads(self.control.recv_bytes())
         current = first
         try:
@@ -78,7 +79,7 @@ class WorkerProcess:
         self.same_step, self.next_step = autoreset == "same_step", autoreset == "next_step"
         memory_layout, seeds = self.control.recv()
         self.attach(PoolMemory(descriptor, **memory_layout))
-        if seeds is not None:  # in place of a worker that failed
+        if seeds is not None:  # this worker replaces a failed one
             for current, seed in zip(list(self.envs), seeds, strict=True):
                 try:
                     observation, _ = self.envs[current].reset(seed=seed)
@@ -90,7 +91,7 @@ class WorkerProcess:
         return True
 
     def attach(self, memory: PoolMemory) -> None:
-        """Take hold of what is shared."""
+        """Attach to the shared memory."""
         mine = memory.env_slice(self.index)
         self.memory = memory
         self.submissions = SpscRing(memory.submission_slots[mine], memory.submission_tails[self.index : self.index + 1])
@@ -112,7 +113,7 @@ class WorkerProcess:
         self.requests_handled = self.requests_sent[self.index]
 
     def serve(self) -> None:
-        """Answer requests until the parent has gone or an environment raises."""
+        """Serve requests until the parent exits or an environment raises."""
         while True:
             current = self.submissions.pop()
             if current is None:
@@ -138,7 +139,7 @@ class WorkerProcess:
                 self.parent_wakeup.notify()
 
     def step_or_reset(self, current: int) -> dict[str, Any]:
-        """Step or reset one environment; everything but the info goes to the shared memory."""
+        """Step or reset one environment. Results go to the shared memory, except for the info, which is returned."""
         env, kind = self.envs[current], self.request_kinds[current]
         reward: Any = 0.0
         terminated = truncated = False
@@ -150,23 +151,23 @@ class WorkerProcess:
             )
         elif self.next_step and (self.terminated[current] or self.truncated[current]):
             observation, info = env.reset()
-        elif restarted:  # its episode was lost with the last worker, and it is at the start of another
+        elif restarted:  # its episode was lost with the failed worker, and a new one has begun
             self.rewards[current], self.terminated[current], self.truncated[current] = 0.0, False, True
             return {"restarted": True}
         else:
             observation, reward, terminated, truncated, info = env.step(self.memory.actions.get(current))
             if self.same_step and (terminated or truncated):
                 self.memory.final_observations.put(current, observation)  # type: ignore[union-attr]
-                last = info
+                final_info = info
                 observation, info = env.reset()
-                if last:
-                    info = {**info, "final_info": last}
+                if final_info:
+                    info = {**info, "final_info": final_info}
         self.memory.observations.put(current, observation)
         self.rewards[current], self.terminated[current], self.truncated[current] = reward, terminated, truncated
         return info
 
     def write_info(self, current: int, blob: bytes) -> None:
-        """Leave a pickled info where the parent finds it: in shared memory, or in the socket if it is too long."""
+        """Write a pickled info to the shared memory, or to the socket if it is too long."""
         if len(blob) > INFO_BYTES:
             self.send("info", current, blob)
             self.info_sizes[current] = INFO_TOO_LONG
@@ -176,8 +177,8 @@ class WorkerProcess:
         self.info_sizes[current] = len(blob)
 
     def handle_request(self) -> None:
-        """Do what came through the socket: keep reset options, call a method of every environment, or set an attribute."""
-        serial, verb, name, payload = self.control.recv()
+        """Handle one request of the socket: ``options`` of resets, a ``call`` of a method, or ``set`` an attribute."""
+        request_id, verb, name, payload = self.control.recv()
         current = next(iter(self.envs))
         results: list[Any] = []
         try:
@@ -186,21 +187,21 @@ class WorkerProcess:
             elif verb == "call":
                 arguments, keywords = cloudpickle.loads(payload)
                 for current in self.envs:
-                    found = self.envs[current].get_wrapper_attr(name)
-                    results.append(found(*arguments, **keywords) if callable(found) else found)
+                    attribute = self.envs[current].get_wrapper_attr(name)
+                    results.append(attribute(*arguments, **keywords) if callable(attribute) else attribute)
             else:
                 for current, value in zip(self.envs, cloudpickle.loads(payload), strict=True):
                     self.envs[current].set_wrapper_attr(name, value)
-            self.send("answer", serial, _pickle(results))
+            self.send("reply", request_id, _pickle(results))
         except Exception:
-            self.send("refusal", serial, current, traceback.format_exc())
+            self.send("error", request_id, current, traceback.format_exc())
 
     def send(self, verb: str, *details: Any) -> None:
-        """Send a message to the parent; spaces may be of the user's own classes."""
+        """Send a message to the parent; it may hold spaces of user-defined classes."""
         self.control.send_bytes(_pickle((verb, *details)))
 
     def close(self) -> None:
-        """Close the environments, whatever they say to it."""
+        """Close the environments, and ignore their exceptions."""
         for env in self.envs.values():
             with contextlib.suppress(Exception):
                 env.close()
@@ -216,7 +217,7 @@ def _make(
 
 
 def _pickle(value: Any) -> bytes:
-    """``value`` as bytes; what the user's main program defines needs the slower pickler."""
+    """``value`` as bytes; classes of the user's main program need the slower cloudpickle."""
     try:
         return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
     except Exception:

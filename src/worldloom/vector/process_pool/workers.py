@@ -1,7 +1,8 @@
-"""Starting worker processes, and making sure that none is left behind.
+"""Start and end worker processes.
 
-A worker is a fresh interpreter, neither forked nor spawned by multiprocessing: nothing of the parent's threads, locks or GPU gets into it, and
-the user's main program is not run a second time. It leaves when its pipe to the parent closes, so it does not survive the parent, however that ends.
+A worker is a new interpreter, neither forked nor spawned by multiprocessing: it inherits no threads, locks or GPU
+state, and does not run the user's main program again. It exits when its pipe to the parent closes, so it never outlives
+the parent.
 """
 
 from __future__ import annotations
@@ -17,22 +18,20 @@ import sys
 import time
 import weakref
 from collections.abc import Sequence
-from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from worldloom.core.base.errors import WorldloomError
 from worldloom.vector.process_pool.shared_memory import create_anonymous_memory
-from worldloom.vector.process_pool.spsc_ring import Wakeup
+from worldloom.vector.process_pool.wakeup import Wakeup
 
 CLOSE_TIMEOUT_S = 2.0
-"""How long workers may take to close their environments before they are killed."""
+"""Time limit for closing environments, after which workers are killed."""
 CONTROL_TIMEOUT_S = 120.0
-"""How long a worker may take to make its environments, or to take in a message that it can neither do without nor answer."""
+"""Time limit for making environments, and for sending or receiving a message."""
 EXIT_TIMEOUT_S = 1.0
-"""How long a worker may take to end after it has closed its socket."""
+"""Time limit for the exit of a worker that has closed its socket."""
 
-# The files of a worker are loaded under a package name of their own, so that the top of worldloom, and Warp with it, is not imported.
+# A worker loads its files under a separate package name, so that it does not import worldloom, and Warp with it.
 _START = """
 import importlib, json, sys, types
 folder, path, *numbers = sys.argv[1:]
@@ -43,63 +42,13 @@ importlib.import_module("worldloom_worker.worker_process").main(*map(int, number
 """
 
 
-@dataclass(frozen=True)
-class Fault:
-    """What went wrong in one worker.
-
-    Attributes:
-        reason: ``raised``, ``ended`` (killed, or left by itself) or ``hung``.
-        env_id: The environment that it worked on; None if it did not work on any.
-        env_ids: All environments of that worker, which were reset.
-        problem: One sentence.
-        traceback: The worker's traceback, or an empty text.
-    """
-
-    reason: str
-    env_id: int | None
-    env_ids: tuple[int, ...]
-    problem: str
-    traceback: str = ""
-
-    def __str__(self) -> str:
-        return self.problem + (f"\n\n{self.traceback.rstrip()}" if self.traceback else "")
-
-
-class WorkerError(WorldloomError):
-    """A worker of a pool raised, ended or hung.
-
-    Attributes:
-        faults: What went wrong, one per worker.
-        env_id: The environment at fault in the first of them, if any.
-    """
-
-    def __init__(self, faults: Sequence[Fault], afterwards: str) -> None:
-        self.faults = tuple(faults)
-        self.env_id = self.faults[0].env_id
-        first, *others = self.faults
-        super().__init__(
-            "\n".join(
-                [
-                    f"{first.problem}; {afterwards}",
-                    *([f"\n{first.traceback.rstrip()}"] if first.traceback else []),
-                    *map(str, others),
-                ]
-            )
-        )
-
-
-def describe_envs(env_ids: Sequence[int]) -> str:
-    """Neighbouring environments, in words."""
-    return f"environment {env_ids[0]}" if len(env_ids) == 1 else f"environments {env_ids[0]} to {env_ids[-1]}"
-
-
 class WorkerHandle:
-    """One worker process as the parent sees it.
+    """The parent's handle of one worker process.
 
     Args:
-        index: Its number.
+        index: The worker's number.
         memory: The file descriptor of the shared memory.
-        bell: The bell that wakes the parent.
+        parent_wakeup: Wakes the parent.
     """
 
     def __init__(self, index: int, memory: int, parent_wakeup: Wakeup) -> None:
@@ -111,30 +60,30 @@ class WorkerHandle:
         try:
             self.control, self.worker_wakeup = Connection(ours.detach()), Wakeup(None, write_fd)
             numbers = [str(n) for n in (index, theirs.fileno(), memory, read_fd, parent_wakeup.write_fd)]
-            self.process = subprocess.Popen(
+            self.process = subprocess.Popen(  # noqa: S603 - our own interpreter
                 [sys.executable, "-c", _START, str(Path(__file__).parent), json.dumps(sys.path), *numbers],
                 stdin=subprocess.DEVNULL,
                 pass_fds=(theirs.fileno(), memory, read_fd, parent_wakeup.write_fd),  # type: ignore[arg-type]
-                start_new_session=True,  # Ctrl-C is for the parent, and what an environment starts can be ended with its worker
+                start_new_session=True,  # no Ctrl-C for the worker, and a process group that can be killed
             )
         finally:
             theirs.close()
             os.close(read_fd)
 
     def disconnect(self) -> None:
-        """Close our ends: the worker closes its environments and leaves."""
+        """Close the parent's ends; the worker then closes its environments and exits."""
         self.worker_wakeup.close()
         self.control.close()
 
     def kill(self) -> None:
-        """End it and all that was started from it, at once."""
+        """Kill the worker and every process that it started."""
         if self.process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
     def has_exited(self) -> bool:
-        """Whether the process is over. It stays unreaped where that is possible, so that its number is still its own when its group is killed."""
+        """Whether the process has exited; it is not reaped if possible, so that killing its group hits no other."""
         if not hasattr(os, "waitid"):
             return self.process.poll() is not None
         return (
@@ -143,17 +92,17 @@ class WorkerHandle:
         )
 
     def describe_exit(self) -> str:
-        """How it ended, in words. Called when its socket has closed; if it lingers it is killed, with all that was started from it."""
+        """How the process exited, in words. Call it once its socket has closed; after a time limit it is killed."""
         deadline = time.monotonic() + EXIT_TIMEOUT_S
         while not self.has_exited() and time.monotonic() < deadline:
             time.sleep(0.002)
         self.kill()
         code = self.process.returncode
-        return f"was killed by {signal.Signals(-code).name}" if code < 0 else f"left with exit code {code}"
+        return f"was killed by {signal.Signals(-code).name}" if code < 0 else f"exited with code {code}"
 
 
 class WorkerSet:
-    """All workers of a pool, their memory and the bell that they ring. It knows nothing of the pool, so that it can end after it.
+    """All workers of a pool, their shared memory and the parent's wake-up. Has no reference to the pool.
 
     Args:
         env_ids: The environments of every worker.
@@ -174,14 +123,14 @@ class WorkerSet:
             raise
 
     def replace(self, worker: WorkerHandle) -> WorkerHandle:
-        """A new process in the place of one that has ended."""
+        """Start a new process in place of one that has exited."""
         worker.disconnect()
         fresh = WorkerHandle(worker.index, self.memory, self.parent_wakeup)
         self.workers[worker.index] = fresh
         return fresh
 
     def shut_down(self, timeout: float = CLOSE_TIMEOUT_S) -> None:
-        """End all workers: in order if they leave within ``timeout`` seconds, by force if not. Nothing stays behind."""
+        """Close all workers; those that do not exit within ``timeout`` seconds are killed."""
         if self.owner_pid != os.getpid():
             return
         for worker in self.workers:
@@ -196,7 +145,7 @@ class WorkerSet:
         self.workers = []
 
     def close_inherited(self) -> None:
-        """Close what a fork has copied: the workers are the parent's alone."""
+        """Close what a forked child has inherited: the workers belong to the parent."""
         for worker in self.workers:
             worker.disconnect()
         self._close()

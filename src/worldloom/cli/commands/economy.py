@@ -1,0 +1,41 @@
+"""``worldloom economy``: the command of the COVID-19 economy, with the episodes of trained policies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from worldloom.core.registry.registry import Definition
+from worldloom.envs.covid import economy_command
+from worldloom.terminal.progress_bar import ProgressBar
+
+if TYPE_CHECKING:
+    from worldloom.envs.covid.history import EpisodeHistory
+
+
+@dataclass
+class Economy(economy_command.Economy):
+    __doc__ = economy_command.Economy.__doc__
+
+    def run_definition(self, folder: Path) -> Definition:
+        from worldloom.learn.play.saved_run import open_run
+
+        return open_run(folder, self.checkpoint).definition
+
+    def play_run(self, folder: Path) -> EpisodeHistory:
+        from worldloom.envs.covid.economy import parameters_of
+        from worldloom.envs.covid.recording import play_policies
+        from worldloom.learn.play.evaluation import Evaluation
+        from worldloom.learn.play.saved_run import open_run
+
+        is_file = self.env.endswith(".py") or ".py:" in self.env
+        run = open_run(folder, self.checkpoint, self.env if is_file else "")
+        definition = run.definition
+        with (
+            run.worlds(1, self.device, self.seed, reset=False) as worlds,
+            ProgressBar(f"playing {definition.id}", definition.max_steps) as bar,
+        ):
+            actors = run.actors(worlds, stochastic=self.stochastic, seed=self.seed)
+            label = f"learned ({run.folder.name})"
+            return play_policies(Evaluation(worlds, actors), parameters_of(definition), label, bar.show)

@@ -1,0 +1,1 @@
+"""Values of flags, parsed from text: --policies, --config. Imports core.base only."""

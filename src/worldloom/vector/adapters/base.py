@@ -1,0 +1,73 @@
+"""The constructor that adapters for other libraries share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from worldloom.core.registry.registry import Definition
+from worldloom.core.schedule.schedule import Autoreset
+from worldloom.vector.adapters.gymnasium import WorldVectorEnv
+from worldloom.vector.world_batch import Backend
+
+
+class VectorAdapter:
+    """A batch of worlds behind the interface of another library: ``class Sb3VectorEnv(VectorAdapter, VecEnv)``.
+
+    Class attributes:
+        BACKEND: ``torch`` for tensors on the worlds' device, or ``numpy``.
+        AUTORESET: The autoreset mode that the library expects.
+        OPTIONS: Further arguments of :class:`WorldVectorEnv` that the adapter accepts.
+
+    Args:
+        world: The id of a registered world, or its definition.
+        num_envs: Number of worlds.
+        device: ``cpu``, ``cuda:N``, ``auto`` or ``python``.
+        seed: One seed, or one per world; None draws one from the operating system.
+        threads: CPU threads; None uses every core that has enough work.
+        config: Values of the world's configuration.
+        options: Those named in ``OPTIONS``.
+    """
+
+    BACKEND: ClassVar[Backend] = "torch"
+    AUTORESET: ClassVar[Autoreset] = "same_step"
+    OPTIONS: ClassVar[frozenset[str]] = frozenset()
+
+    def __init__(
+        self,
+        world: str | Definition,
+        num_envs: int = 1,
+        *,
+        device: str = "cpu",
+        seed: int | Sequence[int] | None = None,
+        threads: int | None = None,
+        config: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> None:
+        if unexpected := sorted(options.keys() - self.OPTIONS):
+            raise TypeError(f"{type(self).__name__} got an unexpected keyword argument '{unexpected[0]}'")
+        # Some libraries define __setattr__ and cannot handle it before their own constructor has run.
+        self.__dict__["_worlds"] = WorldVectorEnv(
+            world,
+            num_envs,
+            device=device,
+            seed=seed,
+            threads=threads,
+            config=config,
+            backend=self.BACKEND,
+            **{"autoreset": self.AUTORESET, **options},
+        )
+        self._connect(self.worlds, config or {})
+
+    def _connect(self, worlds: WorldVectorEnv, config: Mapping[str, Any]) -> None:
+        """Call the library's own constructor, and set the attributes that it expects."""
+
+    @property
+    def worlds(self) -> WorldVectorEnv:
+        """The worlds as a Gymnasium vector environment."""
+        worlds: WorldVectorEnv = self.__dict__["_worlds"]
+        return worlds
+
+    def close(self) -> None:
+        """Release the worlds' memory."""
+        self.worlds.close()

@@ -1,0 +1,120 @@
+"""Types, constants and argument checks that several interfaces share. Imports core.base and Gymnasium only."""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Collection, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import gymnasium
+import numpy as np
+from gymnasium.vector import AutoresetMode
+
+from worldloom.core.base.arrays import to_numpy
+from worldloom.core.base.errors import InputError
+
+if TYPE_CHECKING:
+    from worldloom.core.registry.registry import Definition
+
+StepResult = tuple[Any, Any, Any, Any, dict[str, Any]]
+"""Observations, rewards, terminations, truncations and infos."""
+AUTORESET_MODES: dict[str, AutoresetMode] = {
+    "same_step": AutoresetMode.SAME_STEP,
+    "next_step": AutoresetMode.NEXT_STEP,
+    "disabled": AutoresetMode.DISABLED,
+}
+DISCRETE_SPACES = (gymnasium.spaces.Discrete, gymnasium.spaces.MultiDiscrete)
+MAX_SEED = 2**64 - 1
+NUMERIC_KINDS = "biuf"
+"""NumPy kinds of arrays that hold truth values or numbers."""
+
+
+def check_reset_options(options: Any, allowed: Collection[str] | None) -> Mapping[str, Any]:
+    """The options of a reset as a mapping.
+
+    Args:
+        options: The argument; None for no options.
+        allowed: The known keys; None accepts any key.
+
+    Raises:
+        InputError: If ``options`` is no mapping, or holds an unknown key.
+    """
+    if options is not None and not isinstance(options, Mapping):
+        raise InputError(f"the options of a reset are a mapping, such as {{'reset_mask': mask}}, not {options!r}")
+    unknown = [] if allowed is None else [key for key in options or {} if key not in allowed]
+    if unknown:
+        known = ", ".join(map(repr, allowed or ())) or "no options"
+        raise InputError(f"unknown reset option {unknown[0]!r}: reset takes {known}")
+    return options or {}
+
+
+def check_seeds(seeds: Any, num_worlds: int) -> np.ndarray[Any, Any] | None:
+    """One seed for all worlds, or one per world, as an array of shape () or (num_worlds,); None stays None.
+
+    Raises:
+        InputError: If a seed is no whole number from 0 to 2**64 - 1, or the number of seeds is wrong.
+    """
+    if seeds is None:
+        return None
+    array = to_numpy(seeds, "the seeds")
+    beyond_64_bits = array.dtype.kind == "O" and all(type(value) is int for value in array.ravel())
+    if not (array.dtype.kind in "iu" or beyond_64_bits) or array.shape not in ((), (num_worlds,)):
+        raise InputError(
+            f"seeds are one whole number, or one per world, shape ({num_worlds},), not {reprlib.repr(seeds)}"
+        )
+    if array.size and array.min() < 0:
+        raise InputError(f"seeds are 0 or more, not {array.min()}")
+    if array.size and array.max() > MAX_SEED:
+        raise InputError(f"seeds are at most 2**64 - 1, which is {MAX_SEED:,}, not {array.max()}")
+    return array
+
+
+def check_timeout(timeout: Any) -> float:
+    """``timeout`` as a float.
+
+    Raises:
+        InputError: If it is no positive number.
+    """
+    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not timeout > 0:
+        raise InputError(f"timeout is a positive number of seconds, not {timeout!r}")
+    return float(timeout)
+
+
+def check_env_ids(env_id: Any, num_envs: int, noun: str) -> np.ndarray[Any, Any]:
+    """``env_id`` as an array (n,) of whole numbers below ``num_envs``, without duplicates.
+
+    Args:
+        env_id: The argument.
+        num_envs: Number of environments.
+        noun: What an environment is called in messages.
+    """
+    ids = to_numpy(env_id, "env_id")
+    if ids.ndim != 1 or ids.dtype.kind not in "iu" or (ids.size and not 0 <= ids.min() <= ids.max() < num_envs):
+        raise InputError(f"env_id holds whole numbers from 0 to {num_envs - 1}, not {env_id!r}")
+    if len(np.unique(ids)) != len(ids):
+        raise InputError(f"env_id names {noun} twice: {ids.tolist()}")
+    return ids
+
+
+def check_render_mode(render_mode: Any, definition: Definition) -> None:
+    """Raise InputError if ``render_mode`` is unknown, or the world has no renderer."""
+    if render_mode not in (None, "rgb_array"):
+        raise InputError(f"render_mode must be 'rgb_array' or None, not {render_mode!r}")
+    if render_mode is not None and definition.render is None:
+        raise InputError(
+            f"world '{definition.id}' has no renderer: register it with render=..., or leave render_mode out"
+        )
+
+
+def check_action_keys(actions: Any, keys: Iterable[str]) -> None:
+    """Raise InputError unless ``actions`` is a mapping with exactly these keys."""
+    keys = list(keys)
+    if not isinstance(actions, Mapping) or set(actions) != set(keys):
+        raise InputError(f"actions are a mapping with the keys {', '.join(keys)}")
+
+
+def check_max_steps(config: Mapping[str, Any] | None) -> None:
+    """Raise InputError if ``max_steps`` of a configuration is a truth value, which NumPy would read as 0 or 1."""
+    limit = config.get("max_steps") if isinstance(config, Mapping) else None
+    if limit is not None and to_numpy(limit, "configuration 'max_steps'").dtype.kind == "b":
+        raise InputError(f"configuration 'max_steps' is a whole number from 0 to {2**31 - 1:,}, not {limit!r}")
