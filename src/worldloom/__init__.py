@@ -9,11 +9,17 @@
     observations = sim["Cart"].sight.numpy()
 """
 
+# ruff: noqa: E402, F401  (SIGINT and Warp are set up before anything else is imported)
+
 from __future__ import annotations
 
 from worldloom.core.base import interrupt as _interrupt
 
 _interrupt.exit_on_sigint()
+
+from worldloom.core.base import deprecated_paths as _deprecated_paths
+
+_deprecated_paths.install()
 
 from worldloom.core.base.warp_init import initialise as _initialise
 
@@ -44,8 +50,75 @@ from warp import (
     vec4i,
 )
 
-from worldloom.core.arithmetic.functions import FUNCTIONS as _FUNCTIONS
-from worldloom.core.arithmetic.functions import MathFunction as _MathFunction
+from worldloom.core.arithmetic import math_functions as _math_functions
+from worldloom.core.arithmetic.math_functions import (
+    acos,
+    argmax,
+    argmin,
+    asin,
+    atan,
+    atan2,
+    cbrt,
+    ceil,
+    clamp,
+    cos,
+    cosh,
+    cross,
+    cw_div,
+    cw_mul,
+    ddot,
+    degrees,
+    determinant,
+    diag,
+    dot,
+    exp,
+    floor,
+    frac,
+    get_diag,
+    inverse,
+    isfinite,
+    isinf,
+    isnan,
+    length,
+    length_sq,
+    lerp,
+    log,
+    log2,
+    log10,
+    nonzero,
+    normalize,
+    outer,
+    quat_from_axis_angle,
+    quat_from_matrix,
+    quat_identity,
+    quat_inverse,
+    quat_rotate,
+    quat_rotate_inv,
+    quat_rpy,
+    quat_slerp,
+    quat_to_matrix,
+    radians,
+    rint,
+    sign,
+    sin,
+    sinh,
+    skew,
+    smoothstep,
+    sqrt,
+    step,
+    tan,
+    tanh,
+    trace,
+    transform_get_rotation,
+    transform_get_translation,
+    transform_identity,
+    transform_inverse,
+    transform_multiply,
+    transform_point,
+    transform_vector,
+    transpose,
+    trunc,
+)
 from worldloom.core.base.errors import (
     CapacityError,
     CompileError,
@@ -80,6 +153,9 @@ from worldloom.core.registry.registry import Definition, definition, register, r
 from worldloom.core.simulation import Simulation
 from worldloom.core.state.replay_log import ReplayLog
 from worldloom.core.state.snapshot import Snapshot
+
+abs, max, min, pow = _math_functions.abs, _math_functions.max, _math_functions.min, _math_functions.pow
+"""Exported, but not in ``__all__``: a star import keeps Python's own functions."""
 
 __version__ = "0.1.0"
 
@@ -117,28 +193,94 @@ __all__ = [
     "World",
     "WorldFault",
     "WorldloomError",
+    "acos",
+    "argmax",
+    "argmin",
+    "asin",
+    "atan",
+    "atan2",
+    "cbrt",
+    "ceil",
+    "clamp",
+    "cos",
+    "cosh",
+    "cross",
+    "cw_div",
+    "cw_mul",
+    "ddot",
     "definition",
+    "degrees",
+    "determinant",
+    "diag",
+    "dot",
+    "exp",
     "float16",
     "float32",
     "float64",
+    "floor",
+    "frac",
     "function",
+    "get_diag",
     "int8",
     "int16",
     "int32",
     "int64",
+    "inverse",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "length",
+    "length_sq",
+    "lerp",
     "list_all_envs",
+    "log",
+    "log2",
+    "log10",
     "make",
     "make_spec",
     "mat22",
     "mat33",
     "mat44",
+    "nonzero",
+    "normalize",
+    "outer",
     "picked",
     "quat",
+    "quat_from_axis_angle",
+    "quat_from_matrix",
+    "quat_identity",
+    "quat_inverse",
+    "quat_rotate",
+    "quat_rotate_inv",
+    "quat_rpy",
+    "quat_slerp",
+    "quat_to_matrix",
+    "radians",
     "register",
     "registered",
+    "rint",
     "share",
+    "sign",
+    "sin",
+    "sinh",
+    "skew",
+    "smoothstep",
+    "sqrt",
+    "step",
     "system",
+    "tan",
+    "tanh",
+    "trace",
     "transform",
+    "transform_get_rotation",
+    "transform_get_translation",
+    "transform_identity",
+    "transform_inverse",
+    "transform_multiply",
+    "transform_point",
+    "transform_vector",
+    "transpose",
+    "trunc",
     "uint8",
     "uint16",
     "uint32",
@@ -152,18 +294,7 @@ __all__ = [
     "vec4i",
 ]
 
-
-def __getattr__(name: str) -> _MathFunction:
-    """``worldloom.sin`` and the other functions of :mod:`worldloom.core.arithmetic.functions`."""
-    if name in _FUNCTIONS:
-        return _FUNCTIONS[name]
-    raise AttributeError(f"module 'worldloom' has no attribute '{name}'")
-
-
-def __dir__() -> list[str]:
-    return [*__all__, *_FUNCTIONS]
-
-
+# Importing these registers the bundled worlds, by id: the modules of worlds are imported on first use.
 from worldloom import atari as _atari
 from worldloom import envs as _envs
 from worldloom.vector import registration as _registration

@@ -46,10 +46,10 @@ def test_plain_python_and_compiled_code_agree(id: str) -> None:
 @pytest.mark.parametrize("id", SIZES)
 def test_one_agent_with_one_of_each(id: str) -> None:
     """So that it is an environment of one action, one observation and one reward."""
-    made = wl.definition(id)
-    assert list(made.entities.values()) == [1]
-    assert (len(made.actions()), len(made.observations()), len(made.rewards())) == (1, 1, 1)
-    assert made.doc.split(":")[0] in id, "a sentence of its own"
+    definition = wl.definition(id)
+    assert list(definition.entities.values()) == [1]
+    assert (len(definition.actions()), len(definition.observations()), len(definition.rewards())) == (1, 1, 1)
+    assert definition.doc.split(":")[0] in id, "a sentence of its own"
 
 
 def as_gymnasium(space: Discrete | MultiDiscrete | Box) -> gymnasium.Space:
@@ -63,11 +63,11 @@ def as_gymnasium(space: Discrete | MultiDiscrete | Box) -> gymnasium.Space:
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("id", GYMNASIUMS)
 def test_spaces_and_limits_are_gymnasiums(id: str) -> None:
-    env, made = gymnasium.make(id), wl.definition(id)
-    assert made.max_steps == (env.spec.max_episode_steps or 0)
-    ((_, action),) = made.actions().values()
+    env, definition = gymnasium.make(id), wl.definition(id)
+    assert definition.max_steps == (env.spec.max_episode_steps or 0)
+    ((_, action),) = definition.actions().values()
     assert as_gymnasium(action.space) == env.action_space
-    ((_, seen),) = made.observations().values()
+    ((_, seen),) = definition.observations().values()
     if seen.space is not None:
         assert as_gymnasium(seen.space) == env.observation_space
     else:

@@ -1,4 +1,4 @@
-"""Worlds that are made to measure: lakes of any map, boards of any size, and configuration that changes the rules."""
+"""Worlds of custom size: lakes of any map, boards of any size, and configuration that changes the rules."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ DESC = ("SFS", "HFG")
 
 
 def test_a_lake_of_any_map() -> None:
-    made = frozen_lake.lake(DESC, "Pond-v1", max_steps=7)
-    assert wl.definition("Pond-v1") is made and made.max_steps == 7
-    sim = wl.Simulation(made, 400, "cpu", seed=0, autoreset="disabled", config={"is_slippery": False})
+    definition = frozen_lake.lake(DESC, "Pond-v1", max_steps=7)
+    assert wl.definition("Pond-v1") is definition and definition.max_steps == 7
+    sim = wl.Simulation(definition, 400, "cpu", seed=0, autoreset="disabled", config={"is_slippery": False})
     starts = sim["Walker"].cell.numpy()[:, 0].copy()
     assert set(starts.tolist()) == {0, 2} and 150 < (starts == 0).sum() < 250, "each start is as likely"
     sim.step(np.ones(400, np.int32))  # down: into the hole, or to the goal
     np.testing.assert_array_equal(sim["Walker"].sight.numpy()[:, 0], starts + 3)
     np.testing.assert_array_equal(sim["Walker"].reward.numpy()[:, 0], np.where(starts == 2, 1.0, 0.0))
     assert sim.terminated.numpy().all()
-    assert made.render(sim, 0).shape == (128, 192, 3)
+    assert definition.render(sim, 0).shape == (128, 192, 3)
 
 
 def test_a_lake_with_another_map_per_world() -> None:
@@ -74,8 +74,8 @@ def test_every_generated_lake_can_be_crossed() -> None:
 
 
 def test_catch_on_another_board() -> None:
-    made = catch.board(4, 7, "WideCatch-v0")
-    sim = wl.Simulation(made, 50, "cpu", seed=0, autoreset="disabled")
+    definition = catch.board(4, 7, "WideCatch-v0")
+    sim = wl.Simulation(definition, 50, "cpu", seed=0, autoreset="disabled")
     assert sim["Paddle"].sight.shape == (50, 1, 4, 7)
     aims = sim["Paddle"].ball_x.numpy()[:, 0].copy()
     for _ in range(3):
@@ -83,7 +83,7 @@ def test_catch_on_another_board() -> None:
     assert sim.terminated.numpy().all() and (sim["Paddle"].reward.numpy() == 1.0).all(), (
         "three steps reach every column from the middle"
     )
-    assert made.render(sim, 0).shape == (160, 280, 3)
+    assert definition.render(sim, 0).shape == (160, 280, 3)
 
 
 def test_the_start_of_classic_worlds_is_configuration() -> None:

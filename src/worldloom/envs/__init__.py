@@ -1,31 +1,48 @@
-"""The worlds that come with worldloom, one file each; importing this package registers them."""
+"""Bundled worlds: one module or package per world, with everything that belongs to it alone.
 
-from worldloom.envs import (
-    acrobot,
-    blackjack,
-    cartpole,
-    catch,
-    cliff_walking,
-    covid,
-    frozen_lake,
-    mountain_car,
-    nchain,
-    pendulum,
-    tag,
-    taxi,
-)
+Worlds may import ``core``, ``terminal`` and ``view``, but not ``learn`` or ``cli``. A world's module is imported
+when its id is first used.
+"""
 
-__all__ = [
-    "acrobot",
-    "blackjack",
-    "cartpole",
-    "catch",
-    "cliff_walking",
-    "covid",
-    "frozen_lake",
-    "mountain_car",
-    "nchain",
-    "pendulum",
-    "tag",
-    "taxi",
-]
+from __future__ import annotations
+
+import functools
+import importlib
+
+from worldloom.core.registry.registry import Definition, register_lazily
+from worldloom.envs import covid
+
+MODULES = {
+    "Acrobot-v1": "acrobot",
+    "Blackjack-v1": "blackjack",
+    "CartPole-v0": "cartpole",
+    "CartPole-v1": "cartpole",
+    "Catch-v0": "catch",
+    "CliffWalking-v1": "cliff_walking",
+    "CliffWalkingSlippery-v1": "cliff_walking",
+    "FrozenLake-v1": "frozen_lake",
+    "FrozenLake8x8-v1": "frozen_lake",
+    "MountainCar-v0": "mountain_car",
+    "MountainCarContinuous-v0": "mountain_car",
+    "NChain-v0": "nchain",
+    "Pendulum-v1": "pendulum",
+    "TagContinuous-v0": "tag.continuous",
+    "TagContinuousDemo-v0": "tag.continuous",
+    "TagContinuousTraining-v0": "tag.continuous",
+    "TagGrid-v0": "tag.grid",
+    "TagGridTraining-v0": "tag.grid",
+    "Taxi-v3": "taxi",
+    "Taxi-v4": "taxi",
+}
+"""The module of each bundled world, by id. The covid package registers its worlds, which depend on data."""
+
+
+def load(id: str) -> Definition:
+    """Import the module of a bundled world and return the world's definition."""
+    module = importlib.import_module(f"worldloom.envs.{MODULES[id]}")
+    return next(value for value in vars(module).values() if isinstance(value, Definition) and value.id == id)
+
+
+for _id in MODULES:
+    register_lazily(_id, functools.partial(load, _id))
+covid.register_worlds()

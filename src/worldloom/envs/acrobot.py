@@ -14,7 +14,7 @@ Sight = wl.vec(6)
 class Links(wl.Entity):
     angles: wl.Finite(wl.vec2)  # rad: of the first link, 0 hanging down, and of the second relative to the first
     spins: wl.vec2  # rad/s
-    turn: wl.Action(wl.Discrete(3))  # which of the torques acts on the joint between the links
+    turn: wl.Action(wl.Discrete(3))  # index of the torque on the joint
     sight: wl.Observation(
         6, low=(-1.0, -1.0, -1.0, -1.0, -4.0 * pi, -9.0 * pi), high=(1.0, 1.0, 1.0, 1.0, 4.0 * pi, 9.0 * pi)
     )
@@ -23,14 +23,14 @@ class Links(wl.Entity):
 
 class Acrobot(wl.World):
     torques: wl.Config = wl.vec3(-1.0, 0.0, 1.0)  # N m
-    torque_noise_max: wl.Config = 0.0  # N m, added at random, at most
+    torque_noise_max: wl.Config = 0.0  # N m, bound of uniform noise on the torque
     dt: wl.Config = 0.2  # s, between two steps
     length: wl.Config = 1.0  # m, of the first link
     masses: wl.Config = wl.vec2(1.0, 1.0)  # kg
     centres: wl.Config = wl.vec2(0.5, 0.5)  # m, from a link's joint to its centre of mass
     moment: wl.Config = 1.0  # kg m^2, moment of inertia of either link
-    nips: wl.Config = False  # the equations of the first paper, which lack a term
-    low: wl.Config = -0.1  # of each of the four numbers at the start
+    nips: wl.Config = False  # the equations of the NIPS paper, which lack a term
+    low: wl.Config = -0.1  # bounds of each initial state variable
     high: wl.Config = 0.1
 
 
@@ -38,7 +38,7 @@ class Acrobot(wl.World):
 def derivative(
     state: wl.vec4, torque: float, length: float, masses: wl.vec2, centres: wl.vec2, moment: float, nips: bool
 ) -> wl.vec4:
-    """How fast (angle, angle, spin, spin) change."""
+    """The time derivative of (angle, angle, spin, spin)."""
     first, second, spin, bend = state.x, state.y, state.z, state.w
     arm = masses.y * length * centres.y
     d1 = masses.x * centres.x**2 + masses.y * (length**2 + centres.y**2) + 2.0 * arm * cos(second) + 2.0 * moment
@@ -58,7 +58,7 @@ def derivative(
 
 @wl.function
 def wrapped(angle: float) -> float:
-    """The same angle between -pi and pi."""
+    """The angle wrapped to -pi to pi."""
     return angle - 2.0 * pi * floor((angle + pi) / (2.0 * pi))
 
 
@@ -68,7 +68,7 @@ def swing(links: Links, world: Acrobot):
     if world.torque_noise_max > 0.0:
         torque += world.random(-world.torque_noise_max, world.torque_noise_max)
     length, masses, centres, moment, nips = world.length, world.masses, world.centres, world.moment, world.nips
-    # One step of the classical method of Runge and Kutta.
+    # One step of the classical Runge-Kutta method.
     start = wl.vec4(links.angles.x, links.angles.y, links.spins.x, links.spins.y)
     k1 = derivative(start, torque, length, masses, centres, moment, nips)
     k2 = derivative(start + k1 * (world.dt / 2.0), torque, length, masses, centres, moment, nips)
@@ -116,7 +116,7 @@ def draw(sim: wl.Simulation, world: int) -> Image:
     return canvas.image()
 
 
-wl.register(
+ACROBOT = wl.register(
     "Acrobot-v1",
     world=Acrobot,
     entities={Links: 1},

@@ -1,44 +1,42 @@
-"""Blackjack: take cards, come closer to 21 than the dealer, and not beyond."""
+"""Blackjack: draw cards to get closer to 21 than the dealer without exceeding it."""
 
 import worldloom as wl
 from worldloom.core.model.canvas import Canvas, Image, text_width
 
 
 class Player(wl.Entity):
-    points: int  # of the player's cards, aces as 1
-    ace: bool  # whether there is an ace among them
-    cards: int  # how many they are
-    shown: int  # the dealer's first card, which lies open, 1 to 10
-    dealer_points: int  # of all the dealer's cards, aces as 1
+    points: int  # sum of the player's cards, aces as 1
+    ace: bool  # whether the player has an ace
+    cards: int  # number of the player's cards
+    shown: int  # the dealer's open card, 1 to 10
+    dealer_points: int  # sum of the dealer's cards, aces as 1
     dealer_ace: bool
     dealer_cards: int
     hit: wl.Action(wl.Discrete(2))  # 0 stick, 1 take a card
-    sight: wl.Observation(
-        wl.MultiDiscrete(32, 11, 2)
-    )  # the player's sum, the dealer's open card, whether an ace counts as 11
+    sight: wl.Observation(wl.MultiDiscrete(32, 11, 2))  # the player's sum, the dealer's open card, a usable ace
     reward: wl.Reward
 
 
 class Table(wl.World):
-    natural: wl.Config = False  # whether to win with an ace and a ten pays 1.5
-    sab: wl.Config = True  # the rules of Sutton and Barto: an ace and a ten win unless the dealer has them too; natural counts for nothing
+    natural: wl.Config = False  # whether winning with a natural pays 1.5
+    sab: wl.Config = True  # Sutton and Barto: a natural wins unless the dealer has one too; ignores `natural`
 
 
 @wl.function
 def value(points: int, ace: bool) -> int:
-    """The best sum of a hand: one ace counts as 11 where that does not go beyond 21."""
+    """The best sum of a hand: one ace counts 11 if the sum stays at most 21."""
     return points + 10 if ace and points <= 11 else points
 
 
 @wl.function
 def score(points: int, ace: bool) -> int:
-    """What a hand is worth in the end: nothing beyond 21."""
+    """The final score of a hand: 0 beyond 21."""
     return 0 if value(points, ace) > 21 else value(points, ace)
 
 
 @wl.function
 def is_natural(points: int, ace: bool, cards: int) -> bool:
-    """Whether a hand is an ace and a ten."""
+    """Whether a hand is a natural, an ace and a ten."""
     return cards == 2 and value(points, ace) == 21
 
 
@@ -91,7 +89,7 @@ def look(player: Player):
 
 def draw(sim: wl.Simulation, world: int) -> Image:
     total, shown, usable = (int(number) for number in sim["Player"].sight.numpy()[world, 0])
-    deck = world + int(sim.world.episode.numpy()[world])  # the suit, and the kind of a ten, are for the eye alone
+    deck = world + int(sim.world.episode.numpy()[world])  # suits and face cards are decoration
     letters = "A" if shown == 1 else "JQK"[deck % 3] if shown == 10 else str(shown)
     green, white = (53, 122, 76), (245, 245, 240)
     canvas = Canvas(384, 376, green)
@@ -128,6 +126,6 @@ def _draw_suit(canvas: Canvas, x: float, y: float, suit: int, color: tuple[int, 
         canvas.polygon([(x, y - 4.0), (x + 9.0, y + 24.0), (x - 9.0, y + 24.0)], color)
 
 
-wl.register(
+BLACKJACK = wl.register(
     "Blackjack-v1", world=Table, entities={Player: 1}, reset=[deal], step=[hit, stick], observe=[look], render=draw
 )

@@ -24,9 +24,9 @@ class CartPole(wl.World):
     pole_mass: wl.Config = 0.1  # kg
     half_length: wl.Config = 0.5  # m, of the pole
     tau: wl.Config = 0.02  # s, between two steps
-    low: wl.Config = -0.05  # of each of the four numbers at the start
+    low: wl.Config = -0.05  # bounds of each initial state variable
     high: wl.Config = 0.05
-    sutton_barto_reward: wl.Config = False  # 0 per step and -1 for the fall, instead of 1 per step
+    sutton_barto_reward: wl.Config = False  # reward 0 per step and -1 at the fall, instead of 1 per step
 
 
 @wl.system
@@ -69,7 +69,7 @@ def look(cart: Cart):
     cart.sight = wl.vec4(cart.x, cart.velocity, cart.angle, cart.spin)
 
 
-for version, limit in (("CartPole-v0", 200), ("CartPole-v1", 500)):
+CARTPOLE_V0, CARTPOLE_V1 = (
     wl.register(
         version,
         world=CartPole,
@@ -80,3 +80,5 @@ for version, limit in (("CartPole-v0", 200), ("CartPole-v1", 500)):
         max_steps=limit,
         render=draw,
     )
+    for version, limit in (("CartPole-v0", 200), ("CartPole-v1", 500))
+)

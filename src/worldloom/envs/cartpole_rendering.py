@@ -1,4 +1,4 @@
-"""A picture of CartPole."""
+"""Rendering of CartPole."""
 
 from worldloom.core.model.canvas import Canvas, Image, rotated
 from worldloom.core.simulation import Simulation

@@ -9,11 +9,11 @@ def board(height: int = 10, width: int = 5, id: str = "CatchOf-v0") -> wl.Defini
     """Register the game on a board of ``height`` rows and ``width`` columns as ``id`` and return its definition."""
 
     class Paddle(wl.Entity):
-        x: wl.Between(int, 0, width - 1)  # column of the paddle, which is in the lowest row
+        x: wl.Between(int, 0, width - 1)  # column of the paddle in the lowest row
         ball_x: wl.Between(int, 0, width - 1)
-        ball_y: wl.Between(int, 0, 2**31 - 1)  # row of the ball, 0 is the highest
+        ball_y: wl.Between(int, 0, 2**31 - 1)  # row of the ball, 0 at the top
         move: wl.Action(wl.Discrete(3))  # 0 left, 1 stay, 2 right
-        sight: wl.Observation(height, width, low=0.0, high=1.0)  # 1 where the ball and the paddle are
+        sight: wl.Observation(height, width, low=0.0, high=1.0)  # 1 at the ball and at the paddle
         reward: wl.Reward
 
     class Board(wl.World):
@@ -58,4 +58,4 @@ def draw(sim: wl.Simulation, world: int) -> Image:
     return canvas.image()
 
 
-board(10, 5, "Catch-v0")
+CATCH = board(10, 5, "Catch-v0")

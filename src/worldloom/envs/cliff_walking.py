@@ -6,7 +6,7 @@ from worldloom.core.model.canvas import Canvas, Image
 
 ROWS, COLUMNS = 4, 12
 START, GOAL = 36, 47  # cells, row * COLUMNS + column; the cliff lies between them
-ROW_STEPS = wl.vec4i(-1, 0, 1, 0)  # of the moves up, right, down and left
+ROW_STEPS = wl.vec4i(-1, 0, 1, 0)  # up, right, down, left
 COLUMN_STEPS = wl.vec4i(0, 1, 0, -1)
 
 
@@ -15,11 +15,11 @@ class Walker(wl.Entity):
     move: wl.Action(wl.Discrete(4))  # 0 up, 1 right, 2 down, 3 left
     sight: wl.Observation(wl.Discrete(ROWS * COLUMNS))
     reward: wl.Reward
-    prob: wl.Info(float)  # how likely the last move was to go the way it went
+    prob: wl.Info(float)  # probability of the last transition
 
 
 class Cliff(wl.World):
-    is_slippery: wl.Config = False  # whether a move goes to its left or right as often as where it should
+    is_slippery: wl.Config = False  # whether moves go forward, left and right with equal probability
 
 
 class SlipperyCliff(Cliff):
@@ -97,10 +97,10 @@ def draw(sim: wl.Simulation, world: int) -> Image:
     return canvas.image()
 
 
-wl.register(
+CLIFF_WALKING = wl.register(
     "CliffWalking-v1", world=Cliff, entities={Walker: 1}, reset=[place], step=[walk, judge], observe=[look], render=draw
 )
-wl.register(
+CLIFF_WALKING_SLIPPERY = wl.register(
     "CliffWalkingSlippery-v1",
     world=SlipperyCliff,
     entities={Walker: 1},

@@ -1,11 +1,13 @@
 """FrozenLake: cross the slippery ice from the start to the goal, past the holes."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 import worldloom as wl
 from worldloom import clamp
+from worldloom.core.frontend.system import System
 from worldloom.core.model.canvas import Canvas, Image, text_width
 
 MAPS = {
@@ -14,7 +16,7 @@ MAPS = {
 }
 LETTERS = "SFHG"
 START, FROZEN, HOLE, GOAL = range(4)
-ROW_STEPS = wl.vec4i(0, 1, 0, -1)  # of the moves left, down, right and up
+ROW_STEPS = wl.vec4i(0, 1, 0, -1)  # left, down, right, up
 COLUMN_STEPS = wl.vec4i(-1, 0, 1, 0)
 
 
@@ -22,10 +24,10 @@ def lake(desc: Sequence[str] = MAPS["4x4"], id: str = "FrozenLakeOf-v1", max_ste
     """Register the lake with the map ``desc`` as ``id`` and return its definition.
 
     Args:
-        desc: Rows of equal length, of the letters S (start), F (frozen), H (hole) and G (goal). Where there are several starts,
-            each episode takes one of them at random.
-        id: Its name.
-        max_steps: Steps after which an episode is truncated; 0 for none.
+        desc: Rows of equal length, of the letters S (start), F (frozen), H (hole) and G (goal). An episode begins at
+            a start chosen uniformly.
+        id: The id of the world.
+        max_steps: Steps before truncation; 0 for no limit.
     """
     letters = "".join(desc)
     if len({len(row) for row in desc}) != 1 or not set(letters) <= set(LETTERS) or "S" not in letters:
@@ -34,21 +36,45 @@ def lake(desc: Sequence[str] = MAPS["4x4"], id: str = "FrozenLakeOf-v1", max_ste
         )
     rows, columns, cells = len(desc), len(desc[0]), len(letters)
     Tiles = wl.vec(cells, wl.int8)
+    Walker, Lake = _make_kinds(letters, cells, Tiles)
+    slide, place, look = _make_systems(Walker, Lake, rows, columns, Tiles)
 
+    def draw(sim: wl.Simulation, world: int) -> Image:
+        tiles = sim.world.tiles.numpy()
+        return picture(tiles[world % len(tiles)].reshape(rows, columns), int(sim["Walker"].cell.numpy()[world, 0]))
+
+    return wl.register(
+        id,
+        world=Lake,
+        entities={Walker: 1},
+        reset=[place],
+        step=[slide],
+        observe=[look],
+        max_steps=max_steps,
+        render=draw,
+    )
+
+
+def _make_kinds(letters: str, cells: int, Tiles: type) -> tuple[Any, Any]:
     class Walker(wl.Entity):
         cell: wl.Between(int, 0, cells - 1)  # row * columns + column
         move: wl.Action(wl.Discrete(4))  # 0 left, 1 down, 2 right, 3 up
         sight: wl.Observation(wl.Discrete(cells))
         reward: wl.Reward
-        prob: wl.Info(float)  # how likely the last move was to go the way it went
+        prob: wl.Info(float)  # probability of the last transition
 
     class Lake(wl.World):
         tiles: wl.Config = Tiles(*(LETTERS.index(letter) for letter in letters))
         is_slippery: wl.Config = True
-        success_rate: wl.Config = (
-            1.0 / 3.0
-        )  # how often a slippery move goes where it should, and not to its left or right
+        success_rate: wl.Config = 1.0 / 3.0  # probability of the chosen direction on slippery ice
         reward_schedule: wl.Config = wl.vec3(1.0, 0.0, 0.0)  # at the goal, in a hole, on the ice
+
+    return Walker, Lake
+
+
+def _make_systems(Walker: Any, Lake: Any, rows: int, columns: int, Tiles: type) -> tuple[System, System, System]:
+    """The move on the ice, the choice of a start, and the observation."""
+    cells = rows * columns
 
     @wl.function
     def tile_at(tiles: Tiles, cell: int) -> int:
@@ -91,7 +117,7 @@ def lake(desc: Sequence[str] = MAPS["4x4"], id: str = "FrozenLakeOf-v1", max_ste
         for cell in range(cells):
             if tile_at(world.tiles, cell) == START:
                 starts += 1
-                if world.integer(starts) == 0:  # the k-th start replaces the one before with a chance of 1 in k
+                if world.integer(starts) == 0:  # the k-th start replaces the previous one with probability 1/k
                     walker.cell = cell
         walker.prob = 1.0
 
@@ -99,24 +125,11 @@ def lake(desc: Sequence[str] = MAPS["4x4"], id: str = "FrozenLakeOf-v1", max_ste
     def look(walker: Walker):
         walker.sight = walker.cell
 
-    def draw(sim: wl.Simulation, world: int) -> Image:
-        tiles = sim.world.tiles.numpy()
-        return picture(tiles[world % len(tiles)].reshape(rows, columns), int(sim["Walker"].cell.numpy()[world, 0]))
-
-    return wl.register(
-        id,
-        world=Lake,
-        entities={Walker: 1},
-        reset=[place],
-        step=[slide],
-        observe=[look],
-        max_steps=max_steps,
-        render=draw,
-    )
+    return slide, place, look
 
 
 def generate(size: int = 8, p: float = 0.8, seed: int | None = None) -> tuple[str, ...]:
-    """A random map of ``size`` rows and columns, frozen with probability ``p`` per cell, on which the goal can be reached.
+    """A random map of ``size`` rows and columns with a path to the goal; a cell is frozen with probability ``p``.
 
     The same seed gives the same map as Gymnasium's ``generate_random_map``.
     """
@@ -129,7 +142,7 @@ def generate(size: int = 8, p: float = 0.8, seed: int | None = None) -> tuple[st
 
 
 def _goal_in_reach(holes: np.ndarray) -> bool:
-    """Whether a walk leads from the upper left to the lower right corner past the holes, a truth value per cell."""
+    """Whether a path leads from the upper left to the lower right corner; ``holes`` is a mask of cells."""
     reached = np.zeros(holes.shape, bool)
     reached[0, 0] = True
     while True:
@@ -185,5 +198,5 @@ def _draw_tile(canvas: Canvas, tile: int, left: float, top: float, size: float) 
         )
 
 
-lake(MAPS["4x4"], "FrozenLake-v1", max_steps=100)
-lake(MAPS["8x8"], "FrozenLake8x8-v1", max_steps=200)
+FROZEN_LAKE = lake(MAPS["4x4"], "FrozenLake-v1", max_steps=100)
+FROZEN_LAKE_8X8 = lake(MAPS["8x8"], "FrozenLake8x8-v1", max_steps=200)

@@ -18,7 +18,7 @@ class Car(wl.Entity):
 
 
 class GearCar(Car):
-    push: wl.Action(wl.Discrete(3))  # 0 left, 1 not at all, 2 right
+    push: wl.Action(wl.Discrete(3))  # 0 left, 1 none, 2 right
 
 
 class ThrottleCar(Car):
@@ -26,11 +26,11 @@ class ThrottleCar(Car):
 
 
 class Valley(wl.World):
-    goal: wl.Config = 0.5  # where the flag stands
+    goal: wl.Config = 0.5  # position of the flag
     goal_velocity: wl.Config = 0.0  # least velocity at the flag
     force: wl.Config = 0.001  # per step^2, of a push
     gravity: wl.Config = 0.0025
-    low: wl.Config = -0.6  # where the car stands at the start
+    low: wl.Config = -0.6  # bounds of the initial position
     high: wl.Config = -0.4
 
 
@@ -105,7 +105,7 @@ def draw(sim: wl.Simulation, world: int) -> Image:
     return canvas.image()
 
 
-wl.register(
+MOUNTAIN_CAR = wl.register(
     "MountainCar-v0",
     world=Valley,
     entities={GearCar: 1},
@@ -115,7 +115,7 @@ wl.register(
     max_steps=200,
     render=draw,
 )
-wl.register(
+MOUNTAIN_CAR_CONTINUOUS = wl.register(
     "MountainCarContinuous-v0",
     world=ThrottleValley,
     entities={ThrottleCar: 1},

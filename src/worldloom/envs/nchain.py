@@ -1,4 +1,4 @@
-"""NChain: walk along a chain to the large reward at its end, while a small one tempts back to its start."""
+"""NChain: walk along a chain to the large reward at its end, or return to the start for a small one."""
 
 import worldloom as wl
 from worldloom.core.model.canvas import Canvas, Image, text_width
@@ -7,14 +7,14 @@ LENGTH = 5
 
 
 class Walker(wl.Entity):
-    link: wl.Between(int, 0, LENGTH - 1)  # where the walker is, 0 to LENGTH - 1
+    link: wl.Between(int, 0, LENGTH - 1)  # position, 0 to LENGTH - 1
     back: wl.Action(wl.Discrete(2))  # 0 one link forward, 1 back to the start
     sight: wl.Observation(wl.Discrete(LENGTH))
     reward: wl.Reward
 
 
 class Chain(wl.World):
-    slip: wl.Config = 0.2  # how often the walker does the opposite
+    slip: wl.Config = 0.2  # probability of the opposite action
     small: wl.Config = 2.0  # reward for going back to the start
     large: wl.Config = 10.0  # reward for going forward at the end
 
@@ -48,4 +48,6 @@ def draw(sim: wl.Simulation, world: int) -> Image:
     return canvas.image()
 
 
-wl.register("NChain-v0", world=Chain, entities={Walker: 1}, step=[walk], observe=[look], max_steps=1000, render=draw)
+NCHAIN = wl.register(
+    "NChain-v0", world=Chain, entities={Walker: 1}, step=[walk], observe=[look], max_steps=1000, render=draw
+)

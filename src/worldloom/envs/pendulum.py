@@ -23,13 +23,13 @@ class Rod(wl.Entity):
 
 class Pendulum(wl.World):
     g: wl.Config = 10.0  # m/s^2
-    x_init: wl.Config = pi  # rad, largest angle at the start
-    y_init: wl.Config = 1.0  # rad/s, largest spin at the start
+    x_init: wl.Config = pi  # rad, bound of the initial angle
+    y_init: wl.Config = 1.0  # rad/s, bound of the initial spin
 
 
 @wl.function
 def wrapped(angle: float) -> float:
-    """The same angle between -pi and pi, so that single precision suffices however often the rod has gone round."""
+    """The angle wrapped to -pi to pi, which keeps single precision accurate over many turns."""
     return angle - 2.0 * pi * floor((angle + pi) / (2.0 * pi))
 
 
@@ -70,7 +70,7 @@ def draw(sim: wl.Simulation, world: int) -> Image:
 
 
 def _draw_torque(canvas: Canvas, middle: float, torque: float, length: float) -> None:
-    """A curved arrow about the axle, as large as the torque is strong."""
+    """A curved arrow around the axle, scaled with the torque."""
     radius, way = 0.25 * length * abs(torque), -1.0 if torque > 0.0 else 1.0
     if radius < 2.0:
         return
@@ -81,7 +81,7 @@ def _draw_torque(canvas: Canvas, middle: float, torque: float, length: float) ->
     canvas.polygon(rotated(head, float(turns[-1]) + (0.0 if way > 0.0 else pi), *arc[-1]), (0, 0, 0))
 
 
-wl.register(
+PENDULUM = wl.register(
     "Pendulum-v1",
     world=Pendulum,
     entities={Rod: 1},

@@ -1,4 +1,4 @@
-"""Taxi: fetch a passenger in a small town and bring them where they want to go."""
+"""Taxi: pick up a passenger in a small town and drop them off at their destination."""
 
 import worldloom as wl
 from worldloom.core.model.canvas import Canvas, Image
@@ -10,19 +10,19 @@ TOWN = (
     "| | : | : |",
     "|Y| : |B: |",
 )
-"""Five rows of five cells; walls stand where there is no colon between two cells."""
+"""Five rows of five cells; a bar between two cells is a wall."""
 SIZE = 5
 EAST_WALLS = sum(
     1 << (row * SIZE + column) for row in range(SIZE) for column in range(SIZE) if TOWN[row][2 * column + 2] == "|"
 )
-"""One bit per cell: whether a wall stands east of it."""
+"""One bit per cell: whether there is a wall east of it."""
 PADS = wl.vec4i(
     *(
         next(row * SIZE + line.index(letter) // 2 for row, line in enumerate(TOWN) if letter in line)
         for letter in "RGYB"
     )
 )
-"""The cells where passengers wait and go to: red, green, yellow, blue."""
+"""The cells of the pads: red, green, yellow, blue."""
 COLORS = ((230, 70, 70), (80, 180, 90), (240, 200, 60), (80, 110, 220))
 ABOARD = 4
 SOUTH, NORTH, EAST, WEST, PICK_UP, DROP_OFF = range(6)
@@ -30,28 +30,26 @@ SOUTH, NORTH, EAST, WEST, PICK_UP, DROP_OFF = range(6)
 
 class Cab(wl.Entity):
     cell: wl.Between(int, 0, 24)  # row * 5 + column
-    passenger: wl.Between(int, 0, 4)  # the pad where they wait, or ABOARD
-    destination: wl.Between(int, 0, 3)  # the pad where they want to go
-    fickle: bool  # whether the passenger will change their mind once
+    passenger: wl.Between(int, 0, 4)  # the pad of the passenger, or ABOARD
+    destination: wl.Between(int, 0, 3)  # the pad of the destination
+    fickle: bool  # whether the passenger will change the destination once
     act: wl.Action(wl.Discrete(6))  # 0 south, 1 north, 2 east, 3 west, 4 pick up, 5 drop off
     sight: wl.Observation(wl.Discrete(500))
     reward: wl.Reward
-    prob: wl.Info(float)  # how likely the last move was to go the way it went
-    action_mask: wl.Info(wl.int8, 6)  # 1 for the actions that change something
+    prob: wl.Info(float)  # probability of the last transition
+    action_mask: wl.Info(wl.int8, 6)  # 1 for actions that change the state
 
 
 class Town(wl.World):
-    is_rainy: wl.Config = False  # whether moves go astray
-    rainy_probability: wl.Config = (
-        0.8  # how often a move in the rain goes where it should, and not to its left or right
-    )
-    fickle_passenger: wl.Config = False  # whether passengers may change their mind
-    fickle_probability: wl.Config = 0.3  # how often they do
+    is_rainy: wl.Config = False  # whether moves are stochastic
+    rainy_probability: wl.Config = 0.8  # probability of the chosen direction in the rain
+    fickle_passenger: wl.Config = False  # whether passengers may change their destination
+    fickle_probability: wl.Config = 0.3  # probability of that
 
 
 @wl.function
 def moved(cell: int, heading: int) -> int:
-    """The next cell in a direction, or the same where a wall stands."""
+    """The next cell in a direction, or the same cell at a wall."""
     if heading == SOUTH and cell < SIZE * (SIZE - 1):
         return cell + SIZE
     if heading == NORTH and cell >= SIZE:
@@ -173,7 +171,7 @@ def _draw_passenger(canvas: Canvas, x: float, y: float) -> None:
     canvas.circle(x, y - 10.0, 8.0, (244, 204, 166))
 
 
-for version in ("Taxi-v3", "Taxi-v4"):
+TAXI_V3, TAXI_V4 = (
     wl.register(
         version,
         world=Town,
@@ -184,3 +182,5 @@ for version in ("Taxi-v3", "Taxi-v4"):
         max_steps=200,
         render=draw,
     )
+    for version in ("Taxi-v3", "Taxi-v4")
+)

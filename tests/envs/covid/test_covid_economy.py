@@ -1,4 +1,4 @@
-"""The economy as a world: masks and cooldowns, the past played again, countries of any size, and the same on every device."""
+"""The economy as a world: masks and cooldowns, replays, countries of any size, and equal results on every device."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def acts(worlds: int, level: int, subsidy: int) -> dict[str, np.ndarray]:
 
 
 def three_states() -> Parameters:
-    """The first three of the made-up states, with a shorter delay and two filters."""
+    """The first three of the synthetic states, with a shorter delay and two filters."""
     base = load_synthetic()
     cut = {f.name: getattr(base, f.name) for f in fields(base)}
     cut = {name: value[..., :3] if getattr(value, "shape", ())[-1:] == (51,) else value for name, value in cut.items()}
@@ -123,8 +123,8 @@ def test_every_payment_becomes_the_nearest_level_for_ninety_days() -> None:
 
 
 def test_a_country_of_any_size() -> None:
-    made = economy(three_states(), "Islands-v0", mode=Mode.MODEL, episode_length=6, subsidy_levels=4)
-    sim = wl.Simulation(made, 1, "python", seed=0)
+    definition = economy(three_states(), "Islands-v0", mode=Mode.MODEL, episode_length=6, subsidy_levels=4)
+    sim = wl.Simulation(definition, 1, "python", seed=0)
     assert (
         sim["Governor"].sight.shape == (1, 3, 16)
         and sim["Planner"].sight.shape == (1, 1, 31)
@@ -135,7 +135,7 @@ def test_a_country_of_any_size() -> None:
         sim.step({"Governor.stringency": np.array([[1, 5, 10]]), "Planner.subsidy": np.array([[4]])})
     assert sim.truncated.numpy()[0] and sim.errors() == []
     people = sum(sim["Governor"].final_sight.numpy()[0, :, 3 + k] for k in range(3))
-    np.testing.assert_allclose(people, 1.0, rtol=1e-6, err_msg="nobody is lost")
+    np.testing.assert_allclose(people, 1.0, rtol=1e-6, err_msg="people are conserved")
 
 
 def test_what_is_no_economy() -> None:

@@ -45,7 +45,7 @@ def test_it_ends_where_the_data_do():
 def test_productivity_is_that_of_the_workers_and_the_payments():
     data = made_data()
     history, wage = real_history(data), dollars_per_worker(data)
-    workers = 0.6 - (np.log(2.0) + 5.0) / 100.0  # per head, where nothing is closed and nobody ill
+    workers = 0.6 - (np.log(2.0) + 5.0) / 100.0  # per head, at level 1 without the disease
     assert wage == pytest.approx(100.0 / workers)
     able = 0.6 * 1e4 - (0.1 * 4.0 + 4.0) * 0.6 - 1000.0
     np.testing.assert_allclose(

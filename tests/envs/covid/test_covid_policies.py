@@ -1,4 +1,4 @@
-"""Policies that nobody learned: all constant ones in one batch are what each is alone."""
+"""Baseline policies: the sweep of all constant ones in one batch equals episodes of each alone."""
 
 import numpy as np
 import pytest
@@ -22,16 +22,16 @@ def short():
 
 
 def test_every_constant_policy_is_played_once_and_the_best_stands_first(short):
-    told = []
-    found = sweep_constant(short, DATA, on_day=told.append)
-    assert told == list(range(1, 31))
-    assert {(policy.level, policy.subsidy) for policy in found} == {
+    days_done = []
+    policies = sweep_constant(short, DATA, on_day=days_done.append)
+    assert days_done == list(range(1, 31))
+    assert {(policy.level, policy.subsidy) for policy in policies} == {
         (level, subsidy) for level in range(11) for subsidy in range(21)
     }
-    welfare = [policy.totals["planner_welfare"] for policy in found]
+    welfare = [policy.totals["planner_welfare"] for policy in policies]
     assert welfare == sorted(welfare, reverse=True)
-    strict, kept = (
-        next(policy for policy in found if (policy.level, policy.subsidy) == pair) for pair in ((10, 3), (0, 0))
+    strict, unchanged = (
+        next(policy for policy in policies if (policy.level, policy.subsidy) == pair) for pair in ((10, 3), (0, 0))
     )
     alone = play_constant(short, DATA, 10, 3)
     assert (
@@ -44,11 +44,11 @@ def test_every_constant_policy_is_played_once_and_the_best_stands_first(short):
         name: np.diff(getattr(alone, name), axis=0)
         for name in ("susceptible", "infected", "recovered", "deaths", "unemployed", "productivity")
     }
-    assert all((change != 0.0).any() for change in days.values()), "every day is kept as it was"
+    assert all((change != 0.0).any() for change in days.values()), "every day is recorded"
     assert (alone.level == 10.0).all() and alone.governor_rewards.shape == (30, 51)
     np.testing.assert_allclose(alone.subsidy, 3 / 20 * DATA.population.sum() * 20000 / 365, rtol=1e-6)
     first = DATA.policy[DATA.start_day] @ DATA.population / DATA.population.sum()
-    assert kept.label == "levels kept, subsidy 0" and kept.totals["level"] == pytest.approx(first)
+    assert unchanged.label == "levels kept, subsidy 0" and unchanged.totals["level"] == pytest.approx(first)
 
 
 def test_what_was_decided_then_is_decided_again(short):
@@ -69,9 +69,11 @@ def test_a_picture_of_a_day(short):
 def test_an_economy_of_few_subsidies_that_plays_the_past_by_default():
     other = economy(DATA, "CovidFew-v0", episode_length=30, subsidy_levels=2, mode=Mode.REPLAY)
     try:
-        found = sweep_constant(other, DATA)
-        assert {policy.subsidy for policy in found} == {0, 1, 2}
-        assert len({policy.totals["planner_welfare"] for policy in found if policy.level == 3}) == 3, "policies decide"
+        policies = sweep_constant(other, DATA)
+        assert {policy.subsidy for policy in policies} == {0, 1, 2}
+        assert len({policy.totals["planner_welfare"] for policy in policies if policy.level == 3}) == 3, (
+            "policies decide"
+        )
         with pytest.raises(InputError, match="a constant subsidy lies between 0 and 2, not at 3"):
             play_constant(other, DATA, 1, 3)
     finally:

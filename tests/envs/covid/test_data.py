@@ -1,4 +1,4 @@
-"""The data of the COVID-19 economy: what does not hold together is refused, and what is kept is found again bit for bit."""
+"""Data of the COVID-19 economy: inconsistent data are refused, and saved data load bit for bit."""
 
 import hashlib
 import io
@@ -66,7 +66,7 @@ def test_level_1_spreads_and_level_10_contains(made_up):
         ({"start_day": 27}, "'start_day' is 27"),
         (
             {"filter_length": 81},
-            "'filter_length' is 81, but what happened up to the start day 81 must not be forgotten yet",
+            "'filter_length' is 81, but must cover all days up to the start day 81",
         ),
         ({"alphas": [10**400] * 51}, "'alphas' must be an array of numbers"),
         ({"alphas": np.ones(51)}, "'alphas' must lie between 0 and 1"),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import worldloom as wl
+from worldloom.core.model import grid
 from worldloom.envs.tag import continuous
 from worldloom.envs.tag.continuous import continuous_tag
 
@@ -19,10 +20,10 @@ def registry(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def small(taggers: int = 2, runners: int = 3, worlds: int = 1, device: str = "python", **given) -> wl.Simulation:
-    """Interpreted worlds in which nobody moves unless told to."""
+    """Interpreted worlds whose agents move only by actions."""
     config = given.pop("config", {})
-    made = continuous_tag(taggers=taggers, runners=runners, **given)
-    return wl.Simulation(made, worlds, device, seed=5, autoreset="disabled", config=config)
+    definition = continuous_tag(taggers=taggers, runners=runners, **given)
+    return wl.Simulation(definition, worlds, device, seed=5, autoreset="disabled", config=config)
 
 
 def put(
@@ -125,7 +126,7 @@ def test_a_runner_tagged_in_the_last_step_gets_no_end_of_game_reward() -> None:
 
 @pytest.mark.parametrize("neighbours", [0, 2])
 def test_what_is_seen_of_a_runner_who_leaves(neighbours: int) -> None:
-    """The flag in the game lags a step: the step in which a runner is tagged shows it in the game, to others and to itself."""
+    """The in-game flag lags by one step: in the step of its tag, a runner is still observed as in the game."""
     sim = small(1, 3, neighbours=neighbours, config={"tagging_distance": 0.1})
     others = neighbours or 3
     put(sim, [(2.0, 2.0)], [(2.5, 2.0), (4.0, 2.0), (9.0, 9.0)])
@@ -156,7 +157,7 @@ def test_what_is_seen_of_a_runner_who_leaves(neighbours: int) -> None:
             and last[1] == 0.0
             and (last[types] == [1.0, 0.0]).all()
             and (last[flags] == [1.0, 0.0]).all()
-        ), "nobody else is left"
+        ), "no other agent is left"
     else:
         np.testing.assert_array_equal(leaver[: 5 * others], 0.0)
         np.testing.assert_array_equal(leaver[types], [1.0, 0.0, 0.0])
@@ -166,31 +167,33 @@ def test_what_is_seen_of_a_runner_who_leaves(neighbours: int) -> None:
     assert sim["Runner"].speed.numpy()[0, 0] == 0.0
 
 
-def test_a_query_finds_the_tagger_that_looking_at_everyone_finds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_nearest_tagger_is_the_same_by_brute_force_and_by_grid(monkeypatch: pytest.MonkeyPatch) -> None:
     """With ties, and with runners who have left."""
     seen = []
-    for many in (10**6, 1):
-        monkeypatch.setattr(continuous, "MANY", many)
-        made = continuous_tag(taggers=5, runners=7, neighbours=4)
-        assert sum(bool(system.access.nearest) for system in made.systems) == (3 if many == 1 else 2), (
-            "both kinds ask for those whom they see"
-        )
-        sim = wl.Simulation(made, 1, "python", seed=5, autoreset="disabled", config={"tagging_distance": 0.1})
+    for limit in (10**6, 0):
+        monkeypatch.setattr(grid, "BRUTE_FORCE_LIMIT", limit)
+        definition = continuous_tag(taggers=5, runners=7, neighbours=4)
+        assert sum(bool(system.access.nearest) for system in definition.systems) == 3, "both kinds, and the tags"
+        assert bool(definition.grids) == (limit == 0)
+        sim = wl.Simulation(definition, 1, "python", seed=5, autoreset="disabled", config={"tagging_distance": 0.1})
         rng = np.random.default_rng(0)
-        found = []
+        columns = []
         for _ in range(4):
             for kind in ("Tagger", "Runner"):
                 sim[kind].position.numpy()[:] = np.minimum(rng.integers(0, 6, sim[kind].position.shape), 4).astype(
                     np.float32
                 )
             stay(sim)
-            found += [
+            taggers, runners = (sim[kind].position.numpy()[0] for kind in ("Tagger", "Runner"))
+            distances = np.linalg.norm(runners[:, None] - taggers[None], axis=2)
+            np.testing.assert_array_equal(sim["Runner"].chaser.numpy()[0], distances.argmin(axis=1))
+            columns += [
                 np.concatenate([sim[k].nearest.numpy()[..., :4] for k in ("Tagger", "Runner")], axis=1).copy(),
                 sim["Tagger"].tags.numpy().copy(),
             ]
-            found += [sim[k].sight.numpy().copy() for k in ("Tagger", "Runner")]
+            columns += [sim[k].sight.numpy().copy() for k in ("Tagger", "Runner")]
         assert 1 <= sim.world.runners_left.numpy()[0] <= 5, "some have left"
-        seen.append(found)
+        seen.append(columns)
     for one, two in zip(*seen, strict=True):
         np.testing.assert_array_equal(one, two)
 
@@ -223,13 +226,13 @@ CONFIGURATIONS = {
 @pytest.mark.parametrize("id", CONFIGURATIONS)
 def test_named_configurations(id: str) -> None:
     counts, choices, size, limit, config = CONFIGURATIONS[id]
-    made = wl.definition(id)
-    assert tuple(made.entities.values()) == (*counts, sum(counts)) and made.max_steps == limit
-    assert {f.value_shape for _, f in made.observations().values()} == {(size,)}
-    assert {f.space.choices for _, f in made.actions().values()} == {choices}
+    definition = wl.definition(id)
+    assert tuple(definition.entities.values()) == (*counts, sum(counts)) and definition.max_steps == limit
+    assert {f.value_shape for _, f in definition.observations().values()} == {(size,)}
+    assert {f.space.choices for _, f in definition.actions().values()} == {choices}
     for name, value in config.items():
-        assert made.world.fields[name].default == np.float32(value), name
-    assert made.world.fields["min_acceleration"].default == -np.float32(config["max_acceleration"])
+        assert definition.world.fields[name].default == np.float32(value), name
+    assert definition.world.fields["min_acceleration"].default == -np.float32(config["max_acceleration"])
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Tag on a grid: the numbers of its rules, its starts, who leaves, and what is refused. Nearly everything here is interpreted."""
+"""Tag on a grid: rewards, starts, runners that leave, and refused arguments. Most tests are interpreted."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def game(places: list[tuple[int, int]], taggers: int, worlds: int = 1, **options: Any) -> wl.Simulation:
-    """A game with everybody at ``places``, taggers first, that is not begun anew when it is over."""
-    made = grid_tag("Small-v0", taggers=taggers, runners=len(places) - taggers, **options)
-    sim = wl.Simulation(made, worlds, "python", seed=0, autoreset="disabled")
+    """A game with players at ``places``, taggers first, without autoreset."""
+    definition = grid_tag("Small-v0", taggers=taggers, runners=len(places) - taggers, **options)
+    sim = wl.Simulation(definition, worlds, "python", seed=0, autoreset="disabled")
     for kind, here in (("Tagger", places[:taggers]), ("Runner", places[taggers:])):
         for axis, name in enumerate("xy"):
             sim[kind][name].assign(np.tile(np.int32(here)[:, axis], (worlds, 1)))
@@ -44,13 +44,13 @@ def play(sim: wl.Simulation, taggers: list[int], runners: list[int]) -> tuple[li
     ],
 )
 def test_the_published_configurations(id: str, taggers: int, config: dict[str, float]) -> None:
-    made = wl.definition(id)
-    assert {kind.__name__: count for kind, count in made.entities.items()} == {
+    definition = wl.definition(id)
+    assert {kind.__name__: count for kind, count in definition.entities.items()} == {
         "Tagger": taggers,
         "Runner": 1,
         "Board": 1,
     }
-    sim = wl.Simulation(made, 1, "python", seed=0)
+    sim = wl.Simulation(definition, 1, "python", seed=0)
     assert sim["Tagger"].sight.shape == (1, taggers, 4 * (taggers + 1) + 1)
     config = {
         **config,
@@ -145,10 +145,12 @@ def test_a_full_observation_in_its_order() -> None:
 
 @pytest.mark.parametrize("autoreset", ["same_step", "next_step", "disabled"])
 def test_what_stays_in_a_full_observation_stays(autoreset: Any) -> None:
-    """Roles and who one is are written when an episode begins; no reset of some worlds loses or mixes them, and a snapshot keeps them."""
-    made = grid_tag("Stays-v0", taggers=2, runners=3, grid_length=3)
+    """Roles and indices are written at a reset; resets of some worlds and snapshots preserve them."""
+    definition = grid_tag("Stays-v0", taggers=2, runners=3, grid_length=3)
     sim, other = (
-        wl.Simulation(made, 3, "python", seed=seed, autoreset=autoreset, config={"max_steps": np.int32([2, 3, 50])})
+        wl.Simulation(
+            definition, 3, "python", seed=seed, autoreset=autoreset, config={"max_steps": np.int32([2, 3, 50])}
+        )
         for seed in (0, 1)
     )
     rng, ended = np.random.default_rng(0), 0
@@ -182,10 +184,10 @@ def test_ties_go_to_the_lowest_id() -> None:
 
 
 def test_the_three_starts() -> None:
-    made = grid_tag("Starts-v0", taggers=3, runners=2, full_observation=False, grid_length=4)
+    definition = grid_tag("Starts-v0", taggers=3, runners=2, full_observation=False, grid_length=4)
     cells = {}
     for start in Start:
-        sim = wl.Simulation(made, 60, "python", seed=3, config={"start": int(start)})
+        sim = wl.Simulation(definition, 60, "python", seed=3, config={"start": int(start)})
         cells[start] = [
             set(zip(sim[k].x.numpy().ravel().tolist(), sim[k].y.numpy().ravel().tolist(), strict=True))
             for k in ("Tagger", "Runner")

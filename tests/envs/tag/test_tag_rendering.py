@@ -36,11 +36,11 @@ def test_who_has_left_is_a_faint_ring_or_not_drawn() -> None:
 
 def test_the_text_and_the_count_stand_above_the_board() -> None:
     places = np.array([[5.0, 5.0], [15.0, 15.0]])
-    blank, told, fewer = (
+    blank, labelled, fewer = (
         render_board(places, places, 20.0, text=text, out=np.array([False, out]))
         for text, out in (("", False), ("STEP 7", False), ("", True))
     )
-    assert (blank[:MARGIN, : BOARD // 2] != told[:MARGIN, : BOARD // 2]).any() and (
-        blank[MARGIN + HEADER :] == told[MARGIN + HEADER :]
+    assert (blank[:MARGIN, : BOARD // 2] != labelled[:MARGIN, : BOARD // 2]).any() and (
+        blank[MARGIN + HEADER :] == labelled[MARGIN + HEADER :]
     ).all()
     assert (blank[: MARGIN + HEADER, BOARD // 2 :] != fewer[: MARGIN + HEADER, BOARD // 2 :]).any()

@@ -1,20 +1,30 @@
-"""The COVID-19 economy: 51 governors close and open their states, and a planner pays subsidies.
+"""The COVID-19 economy: everything that belongs to it, from data and rules to figures and its command.
 
-``CovidEconomy-v0`` runs on the published data, once it is fetched; ``CovidEconomySynthetic-v0`` on made-up data, always.
+``CovidEconomy-v0`` uses the published data, which must be fetched; ``CovidEconomySynthetic-v0`` uses synthetic data.
+Modules here may import ``core``, ``terminal`` and ``view``, but not ``learn`` or ``cli``.
 """
 
+from __future__ import annotations
+
 from worldloom.core.registry.registry import Definition, register_lazily
-from worldloom.envs.covid.data import load_real, load_synthetic
 
 REAL, SYNTHETIC = "CovidEconomy-v0", "CovidEconomySynthetic-v0"
 
 
-def announce_real() -> None:
-    """Have ``CovidEconomy-v0`` made of the data as it is fetched now, when it is next asked for."""
+def register_worlds() -> None:
+    """Register both worlds; each is built on first use."""
+    register_real()
+    register_lazily(SYNTHETIC, _make_synthetic)
+
+
+def register_real() -> None:
+    """Register ``CovidEconomy-v0``; the data are loaded on first use. A definition built before is dropped."""
     register_lazily(REAL, _make_real)
 
 
 def _make_real() -> Definition:
+    from worldloom.envs.covid.data import load_real
+
     parameters = load_real()
     from worldloom.envs.covid.economy import economy
 
@@ -22,10 +32,7 @@ def _make_real() -> Definition:
 
 
 def _make_synthetic() -> Definition:
+    from worldloom.envs.covid.data import load_synthetic
     from worldloom.envs.covid.economy import economy
 
     return economy(load_synthetic(), id=SYNTHETIC)
-
-
-announce_real()
-register_lazily(SYNTHETIC, _make_synthetic)

@@ -1,4 +1,4 @@
-"""What the COVID-19 economy is made of: populations, fitted models and what happened in 2020 and 2021; checked, kept in a file, found again."""
+"""Parameters of the COVID-19 economy: populations, fitted models and histories of 2020 and 2021."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ NOTICE = (
     "This is a simulation for research on learning. It is no tool for policy making, and its outcomes are no forecasts."
 )
 MISSING = (
-    "the data of the COVID-19 economy must be fetched first, with `pip download --no-deps ai-economist` and `worldloom fetch covid --from FILE`; "
+    "the data of the COVID-19 economy must be fetched first, with `pip download --no-deps ai-economist` "
+    "and `worldloom fetch covid --from FILE`; "
     "CovidEconomySynthetic-v0 needs none"
 )
 LEVELS = 10
-"""Stringency has levels 1 (nothing is closed) to this."""
+"""The greatest stringency level; level 1 has no restrictions."""
 
-_KIND, _VERSION, _MOST_BYTES = "COVID-19 data set", 1, 64 << 20
+_KIND, _VERSION, _MAX_BYTES = "COVID-19 data set", 1, 64 << 20
 
 
 @dataclass(frozen=True, eq=False)
 class Parameters:
-    """All numbers of the economy of n states, as float64 unless said otherwise; row d of a history is day d after 2020-01-01.
+    """All numbers of an economy of n states, float64 unless noted; row d of a history is day d after 2020-01-01.
 
-    An instance always holds together: whatever does not is refused with an InputError when it is made. Its arrays are read-only.
+    Instances are consistent: the constructor raises an InputError otherwise. Arrays are read-only.
 
     Attributes:
         states, postal: (n) Names and codes of two letters.
@@ -38,22 +39,22 @@ class Parameters:
         beta_slope, beta_intercept: (n) Infections per infected person and day at level L are ``intercept + slope * L``.
         gamma: Share of the infected who recover (or die) in a day.
         beta_delay: Days until a level acts on infections.
-        mortality: Share of those who had the disease that died.
-        lambdas: (k) Days in which the effect of a change of level on unemployment falls to 1/e, shared by all states.
-        filter_weights: (n, k) Weight of each such decay in a state.
+        mortality: Share of recoveries that are deaths.
+        lambdas: (k) Time constants in days of the effect of a level change on unemployment, shared by all states.
+        filter_weights: (n, k) Weight of each time constant in a state.
         unemployment_bias: (n) Percent.
-        filter_length: Days after which a change of level is forgotten.
+        filter_length: Days after which a level change has no effect.
         gdp_per_capita: Dollars a year.
         value_of_life: Dollars.
         alphas, planner_alpha: (n) and one; fitted weight of health against the economy, 0 to 1.
-        health_min, health_max, economy_min, economy_max: (n) Range of a governor's daily indices, which scales them to 0 to 1.
-        planner_health_min, planner_health_max, planner_economy_min, planner_economy_max: The planner's.
+        health_min, health_max, economy_min, economy_max: (n) Range of a governor's daily indices, scaled to 0 to 1.
+        planner_health_min, planner_health_max, planner_economy_min, planner_economy_max: The same for the planner.
         policy: (days, n) int32; level of each state, 1 to 10.
         subsidy: (days) Dollars paid to the whole country that day.
-        susceptible, infected, recovered, vaccinated, deaths, unemployed: (days, n) People; NaN where it is not known.
+        susceptible, infected, recovered, vaccinated, deaths, unemployed: (days, n) People; NaN where unknown.
         start_day: The day before the first step; all histories are known on it.
-        synthetic: Whether the numbers are made up.
-        source: Where they come from, in words.
+        synthetic: Whether the numbers are synthetic.
+        source: Description of the source.
     """
 
     states: tuple[str, ...]
@@ -108,7 +109,7 @@ class Parameters:
 
 
 def load_real() -> Parameters:
-    """The published data as ``worldloom fetch covid`` kept it; InputError with what to do where it did not yet."""
+    """The published data that ``worldloom fetch covid`` saved; InputError with instructions if there are none."""
     path = cache_path()
     if not path.is_file():
         raise InputError(MISSING)
@@ -119,21 +120,21 @@ def load_real() -> Parameters:
 
 
 def load_synthetic() -> Parameters:
-    """A made-up country of 51 states, which needs no file; see :mod:`worldloom.envs.covid.synthetic`."""
+    """A synthetic country of 51 states; see :mod:`worldloom.envs.covid.synthetic`."""
     from worldloom.envs.covid.synthetic import synthetic
 
     return synthetic()
 
 
 def cache_path() -> Path:
-    """The file that holds the published data once it is fetched: in ``$WORLDLOOM_DATA``, or in the user's folder of caches."""
+    """The file of the fetched data: in ``$WORLDLOOM_DATA``, or in the user's cache folder."""
     own = os.environ.get("WORLDLOOM_DATA")
     folder = Path(own) if own else Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "worldloom"
     return expand_home(folder) / "covid.safetensors"
 
 
 def save(parameters: Parameters, path: str | Path) -> Path:
-    """Write ``parameters`` to ``path``, whole or not at all, and return the path. Folders are made where they lack."""
+    """Write ``parameters`` to ``path`` atomically and return the path. Missing folders are created."""
     import torch
 
     target = expand_home(path)
@@ -151,17 +152,16 @@ def save(parameters: Parameters, path: str | Path) -> Path:
 
 
 def load(path: str | Path) -> Parameters:
-    """What :func:`save` wrote; InputError where the file is missing, altered or does not hold together."""
+    """Read a file of :func:`save`; InputError if it is missing, altered or inconsistent."""
     target = expand_home(path)
-    if target.is_file() and target.stat().st_size > _MOST_BYTES:
+    if target.is_file() and target.stat().st_size > _MAX_BYTES:
         raise InputError(f"{target} is too large for a {_KIND}: take another file")
     contents = tensor_file.read(target, _KIND, _VERSION)
     values = {**contents.facts, **{name: tensor.numpy() for name, tensor in contents.tensors.items()}}
     wanted = {field.name for field in fields(Parameters)}
     if set(values) != wanted:
-        raise InputError(
-            f"{target} cannot be used, since it lacks or has too much of {', '.join(sorted(wanted ^ set(values)))}: take another file"
-        )
+        odd = ", ".join(sorted(wanted ^ set(values)))
+        raise InputError(f"{target} cannot be used, since it lacks or has too much of {odd}: take another file")
     try:
         return Parameters(**values)
     except (TypeError, ValueError, OverflowError, IndexError) as error:
@@ -169,7 +169,7 @@ def load(path: str | Path) -> Parameters:
 
 
 def _typed(name: str, declared: Any, value: Any) -> Any:
-    """``value`` as the type that its attribute declares; arrays become read-only copies."""
+    """``value`` converted to the declared type of its attribute; arrays become read-only copies."""
     if declared == "np.ndarray":
         return _array(name, value)
     if declared == "tuple[str, ...]":
@@ -193,15 +193,15 @@ def _typed(name: str, declared: Any, value: Any) -> Any:
 
 def _array(name: str, value: Any) -> np.ndarray:
     try:
-        found = np.array(value, np.float64, order="C")
+        array = np.array(value, np.float64, order="C")
     except (TypeError, ValueError, OverflowError):
         raise InputError(f"'{name}' must be an array of numbers") from None
     if name == "policy":
-        if not (np.isfinite(found) & (found == np.floor(found)) & (found >= 1) & (found <= LEVELS)).all():
+        if not (np.isfinite(array) & (array == np.floor(array)) & (array >= 1) & (array <= LEVELS)).all():
             raise InputError(f"'policy' must hold whole levels from 1 to {LEVELS}")
-        found = found.astype(np.int32)
-    found.setflags(write=False)
-    return found
+        array = array.astype(np.int32)
+    array.setflags(write=False)
+    return array
 
 
 _PER_STATE = (
@@ -219,7 +219,7 @@ _HISTORIES = ("susceptible", "infected", "recovered", "vaccinated", "deaths", "u
 
 
 def _check(p: Parameters) -> None:
-    """InputError where the parts do not fit together."""
+    """InputError if shapes or values are inconsistent."""
     n, days, k = len(p.states), len(p.policy), len(np.atleast_1d(p.lambdas))
     if n == 0 or len(set(p.states)) != n or len(set(p.postal)) != n:
         raise InputError(
@@ -228,18 +228,20 @@ def _check(p: Parameters) -> None:
     shapes = {**dict.fromkeys(_PER_STATE, (n,)), "lambdas": (k,), "filter_weights": (n, k), "subsidy": (days,)}
     shapes |= dict.fromkeys(("policy", *_HISTORIES), (days, n))
     for name, shape in shapes.items():
-        found = getattr(p, name)
-        if found.shape != shape:
-            raise InputError(f"'{name}' has the shape {found.shape}, but {n} states and {days} days need {shape}")
-        if name not in _HISTORIES and not np.isfinite(found).all():
+        array = getattr(p, name)
+        if array.shape != shape:
+            raise InputError(f"'{name}' has the shape {array.shape}, but {n} states and {days} days need {shape}")
+        if name not in _HISTORIES and not np.isfinite(array).all():
             raise InputError(f"'{name}' must hold finite numbers only")
     if not p.beta_delay >= 1 or not p.beta_delay - 1 <= p.start_day < days:
         raise InputError(
-            f"'start_day' is {p.start_day}, but must lie from day {p.beta_delay - 1}, when the first level acts, to day {days - 1}"
+            f"'start_day' is {p.start_day}, but must lie from day {p.beta_delay - 1}, when the first level acts, "
+            f"to day {days - 1}"
         )
     if p.start_day >= p.filter_length:
         raise InputError(
-            f"'filter_length' is {p.filter_length}, but what happened up to the start day {p.start_day} must not be forgotten yet: make it longer"
+            f"'filter_length' is {p.filter_length}, but must cover all days up to the start day {p.start_day}: "
+            "make it longer"
         )
     for name in _HISTORIES:
         row = getattr(p, name)[p.start_day]

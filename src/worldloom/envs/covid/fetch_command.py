@@ -1,4 +1,4 @@
-"""``worldloom fetch``: data that some worlds need and that worldloom does not bring along."""
+"""``worldloom fetch``: data of worlds that are not part of worldloom."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from worldloom.core.base.errors import InputError
-from worldloom.envs.covid import REAL, announce_real
+from worldloom.envs.covid import REAL, register_real
 from worldloom.envs.covid.data import NOTICE, Parameters, cache_path, load_real, save
 from worldloom.envs.covid.published import PACKAGE, installed, read_published
 from worldloom.terminal import console
@@ -22,23 +22,24 @@ Source = Annotated[str | None, tyro.conf.arg(name="from", metavar="PATH_OR_WHEEL
 
 @dataclass
 class Fetch:
-    """Read the data of a world from your copy of the package that publishes it, check it, and keep what the world needs.
+    """Read and check the data of a world from your copy of its package, and save what the world needs.
 
-    The COVID-19 economy takes its figures from the package ai-economist. Get its wheel with `pip download --no-deps ai-economist`,
-    and name the file with --from. Only three data files in it are read; nothing of it is installed, unpacked or run.
+    The COVID-19 economy uses data of the package ai-economist. Get its wheel with `pip download --no-deps ai-economist`
+    and give the file with --from. Only three data files are read; nothing is installed, unpacked or run.
     """
 
     what: Annotated[tyro.conf.Positional[Literal["covid"]], tyro.conf.arg(metavar="covid")]
     """The data to fetch."""
     source: Source = None
-    """The wheel, a .zip, the folder of the installed package, or a folder that holds the data files or the wheel."""
+    """Wheel, .zip, folder of the installed package, or folder with the data files or the wheel."""
     json: Json = False
     """Print JSON."""
 
     def run(self) -> int:
         if self.source is not None and "://" in self.source:
             raise InputError(
-                f"{self.source} is an address, and worldloom downloads nothing: get the wheel with `pip download --no-deps {PACKAGE}` and name the file"
+                f"{self.source} is an address, and worldloom downloads nothing: "
+                f"get the wheel with `pip download --no-deps {PACKAGE}` and name the file"
             )
         if not self.source:
             here = installed()
@@ -50,7 +51,7 @@ class Fetch:
             raise InputError(f"say where the data of the COVID-19 economy is; {how}")
         parameters = read_published(self.source)
         path = save(parameters, cache_path())
-        announce_real()
+        register_real()
         if self.json:
             console.print_json({"env": REAL, **_data_report(parameters), "file": str(path), "notice": NOTICE})
             return 0
@@ -65,7 +66,7 @@ class Fetch:
 
 
 def data_status() -> str:
-    """In words, whether the data of the COVID-19 economy is kept: where, or how to get it."""
+    """The file and source of the fetched data, or how to get them."""
     try:
         return f"{cache_path()}, {load_real().source}"
     except InputError as error:

@@ -1,4 +1,4 @@
-"""What happened in an episode of the economy, day by day and state by state; and what happened in the data."""
+"""Histories of episodes of the economy by day and state, and the history in the data."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Array = np.ndarray[Any, np.dtype[np.float64]]
 FIRST_DATE = datetime.date(2020, 1, 1)
 """The date of row 0 of the data."""
 TOO_SICK_SHARE = 0.1
-"""Of the infected, who cannot work."""
+"""Share of the infected who cannot work."""
 WORKING_AGE_SHARE = 0.6
-"""Of the people, who could work."""
+"""Share of people of working age."""
 PER_STATE = (
     "level",
     "susceptible",
@@ -38,20 +38,20 @@ PER_COUNTRY = ("subsidy", "planner_rewards")
 
 @dataclass(frozen=True)
 class EpisodeHistory:
-    """An episode: T days of n states. What is not known is NaN.
+    """An episode: T days of n states. Unknown values are NaN.
 
     Attributes:
-        label: What it is called in pictures and tables.
+        label: Its name in figures and tables.
         states, postal: Names and two-letter codes, n of each.
         population: Shape (n,).
-        country: People of the whole country, also where some of its states are left out.
-        start: The date of day 0, the state in which the episode begins.
+        country: Population of the whole country, even if some of its states are left out.
+        start: The date of day 0, the initial state.
         days: Days since ``start``, shape (T,).
         level: Stringency, 1 to 10, shape (T, n).
         susceptible, infected, recovered, vaccinated, deaths, unemployed: People on that day, shape (T, n).
-        productivity: What a state earns and is given, dollars a day, shape (T, n).
+        productivity: Product and subsidies of a state, dollars per day, shape (T, n).
         governor_rewards: Shape (T, n).
-        subsidy: What the country gives on that day, dollars, shape (T,).
+        subsidy: Subsidies of the whole country on that day, dollars, shape (T,).
         planner_rewards: Shape (T,).
     """
 
@@ -85,9 +85,8 @@ class EpisodeHistory:
         }
         for name, shape in expected.items():
             if getattr(self, name).shape != shape:
-                raise InputError(
-                    f"'{name}' of the history '{self.label}' must have the shape {shape}, not {getattr(self, name).shape}"
-                )
+                wrong = getattr(self, name).shape
+                raise InputError(f"'{name}' of the history '{self.label}' must have the shape {shape}, not {wrong}")
 
     @property
     def dates(self) -> list[datetime.date]:
@@ -96,15 +95,15 @@ class EpisodeHistory:
 
     @property
     def earned(self) -> Array:
-        """Productivity without subsidies, which are shared by population, shape (T, n)."""
+        """Productivity without subsidies, which are distributed by population, shape (T, n)."""
         return self.productivity - self.subsidy[:, None] * (self.population / self.country)
 
     def totals(self) -> dict[str, float]:
-        """The episode in a few numbers.
+        """Summary statistics of the episode.
 
-        ``planner_welfare`` and ``governor_welfare`` (the mean over the states) are sums of rewards over the episode; ``deaths`` those of the last
-        day; ``unemployment`` in percent of the people, ``productivity`` in dollars a day and ``level`` are means over the days; ``subsidies`` in
-        dollars is a sum.
+        ``planner_welfare`` and ``governor_welfare`` (mean over the states) are sums of rewards; ``deaths`` are those of
+        the last day; ``unemployment`` (percent of the people), ``productivity`` (dollars per day) and ``level`` are
+        means over the days; ``subsidies`` (dollars) are a sum.
         """
         people = self.population.sum()
         return {
@@ -119,24 +118,24 @@ class EpisodeHistory:
         }
 
     def of_states(self, chosen: list[str]) -> EpisodeHistory:
-        """The same with some of the states alone, named by their two letters or in full; InputError where one is not there.
+        """The history of some states, given by postal codes or names; InputError for unknown ones.
 
-        What the country gives, and the planner's reward, stay those of the whole country.
+        Subsidies and the planner's rewards remain those of the whole country.
         """
-        places = state_indices(chosen, self.states, self.postal)
+        indices = state_indices(chosen, self.states, self.postal)
         parts: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
-        parts |= {name: parts[name][:, places] for name in PER_STATE} | {"population": self.population[places]}
+        parts |= {name: parts[name][:, indices] for name in PER_STATE} | {"population": self.population[indices]}
         return EpisodeHistory(
             **{
                 **parts,
-                "states": tuple(self.states[i] for i in places),
-                "postal": tuple(self.postal[i] for i in places),
+                "states": tuple(self.states[i] for i in indices),
+                "postal": tuple(self.postal[i] for i in indices),
             }
         )
 
 
 def state_indices(chosen: Sequence[str], states: Sequence[str], postal: Sequence[str]) -> list[int]:
-    """Where the chosen states stand among all, by their two letters or in full; InputError where one is not there."""
+    """Indices of states that are given by postal codes or names; InputError for unknown ones."""
     known = {name.upper(): i for i, name in enumerate(states)} | {code.upper(): i for i, code in enumerate(postal)}
     unknown = [name for name in chosen if name.upper() not in known]
     if unknown:
@@ -150,13 +149,13 @@ def start_date(parameters: Parameters) -> datetime.date:
 
 
 def real_history(parameters: Parameters, label: str = "real") -> EpisodeHistory:
-    """What happened, from the first day of an episode to the last that the data know whole.
+    """The history in the data, from the first day of an episode to the last day without missing values.
 
-    Productivity is that of the model, from the people who could not work and from the payments, which are shared by population. Rewards are
-    not known.
+    Productivity is computed by the model from the people who could not work and from the payments, which are
+    distributed by population. Rewards are unknown.
     """
     first = int(parameters.start_day)
-    kept = (
+    columns = (
         parameters.policy,
         parameters.susceptible,
         parameters.infected,
@@ -164,13 +163,13 @@ def real_history(parameters: Parameters, label: str = "real") -> EpisodeHistory:
         parameters.vaccinated,
         parameters.deaths,
     )
-    whole = np.all([np.isfinite(rows).all(axis=1) for rows in (*kept, parameters.unemployed)], axis=0)[first + 1 :]
+    whole = np.all([np.isfinite(rows).all(axis=1) for rows in (*columns, parameters.unemployed)], axis=0)[first + 1 :]
     length = int(np.argmin(whole)) if not whole.all() else len(whole)
     if length < 1:
         raise InputError("the data hold no day after the first of an episode: there is no real history to compare with")
     rows = slice(first + 1, first + 1 + length)
     level, susceptible, infected, recovered, vaccinated, deaths = (
-        np.asarray(values[rows], np.float64) for values in kept
+        np.asarray(values[rows], np.float64) for values in columns
     )
     unemployed = np.asarray(parameters.unemployed[rows], np.float64)
     population = np.asarray(parameters.population, np.float64)
@@ -179,32 +178,38 @@ def real_history(parameters: Parameters, label: str = "real") -> EpisodeHistory:
     earned = np.maximum(0.0, WORKING_AGE_SHARE * population - unable) * dollars_per_worker(parameters)
     unknown = np.full_like(level, np.nan)
     return EpisodeHistory(
-        label,
-        tuple(parameters.states),
-        tuple(parameters.postal),
-        population,
-        float(population.sum()),
-        start_date(parameters),
-        np.arange(1.0, length + 1.0),
-        level,
-        susceptible,
-        infected,
-        recovered,
-        vaccinated,
-        deaths,
-        unemployed,
-        earned + subsidy[:, None] * population / population.sum(),
-        unknown,
-        subsidy,
-        unknown[:, 0],
+        label=label,
+        **country_fields(parameters),
+        days=np.arange(1.0, length + 1.0),
+        level=level,
+        susceptible=susceptible,
+        infected=infected,
+        recovered=recovered,
+        vaccinated=vaccinated,
+        deaths=deaths,
+        unemployed=unemployed,
+        productivity=earned + subsidy[:, None] * population / population.sum(),
+        governor_rewards=unknown,
+        subsidy=subsidy,
+        planner_rewards=unknown[:, 0],
     )
 
 
-def dollars_per_worker(parameters: Parameters) -> float:
-    """What a worker earns in a day: the country's product, shared by those who would work where every state had stringency 1."""
+def country_fields(parameters: Parameters) -> dict[str, Any]:
+    """The fields of a history that do not depend on the episode."""
     population = np.asarray(parameters.population, np.float64)
-    rate = np.log(2.0) + np.asarray(
-        parameters.unemployment_bias, np.float64
-    )  # percent; the filters of a level that never changed give 0
+    return {
+        "states": tuple(parameters.states),
+        "postal": tuple(parameters.postal),
+        "population": population,
+        "country": float(population.sum()),
+        "start": start_date(parameters),
+    }
+
+
+def dollars_per_worker(parameters: Parameters) -> float:
+    """Dollars per worker and day: the country's product over the number of workers at stringency 1."""
+    population = np.asarray(parameters.population, np.float64)
+    rate = np.log(2.0) + np.asarray(parameters.unemployment_bias, np.float64)  # percent, without level changes
     workers = (WORKING_AGE_SHARE - rate / 100.0) @ population
     return float(parameters.gdp_per_capita * population.sum() / workers / 365.0)

@@ -1,4 +1,4 @@
-"""Policies that nobody learned: constant ones, the best of which learned policies are compared with, and what was decided then."""
+"""Baseline policies: constant ones, and the historical decisions."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from worldloom.core.model.spaces import Discrete
 from worldloom.core.registry.registry import Definition
 from worldloom.core.simulation import Simulation
 from worldloom.envs.covid.data import LEVELS, Parameters
-from worldloom.envs.covid.economy import Mode
 from worldloom.envs.covid.history import EpisodeHistory
-from worldloom.envs.covid.recording import BatchTotals, EpisodeRecording
+from worldloom.envs.covid.recording import BatchTotals, record_episode
+from worldloom.envs.covid.replay_data import Mode
 
 KEEP_FIRST_LEVEL = 0
-"""As a level: every state stays as strict as it was on the first day."""
+"""Level that stands for the level of the first day in every state."""
 
 
 @dataclass(frozen=True)
 class ConstantPolicy:
-    """A constant policy and what came of it.
+    """A constant policy and its totals.
 
     Attributes:
-        level: Stringency, 1 to 10; 0 where every state kept the level of its first day.
-        subsidy: 0 to the greatest level of the economy, 20 in the published one.
+        level: Stringency, 1 to 10; 0 for the level of the first day in every state.
+        subsidy: Subsidy level, 0 to the greatest of the economy, 20 in the published one.
         totals: As ``EpisodeHistory.totals``.
     """
 
@@ -40,23 +40,23 @@ class ConstantPolicy:
 
 
 def policy_label(level: int, subsidy: int) -> str:
-    """A constant policy in words."""
+    """The label of a constant policy."""
     return f"{'levels kept' if level == KEEP_FIRST_LEVEL else f'level {level}'}, subsidy {subsidy}"
 
 
 def sweep_constant(
     definition: Definition, parameters: Parameters, device: str = "cpu", on_day: Callable[[int], None] | None = None
 ) -> list[ConstantPolicy]:
-    """An episode of every constant policy, all in one batch: 11 levels (with that of the first day kept) times all subsidies, 21 in the published economy.
+    """Play one episode of every constant policy in one batch: 11 levels, 0 included, times all subsidy levels.
 
     Args:
         definition: The economy.
-        parameters: What it was made of.
-        device: Where the worlds run.
-        tell: Called with the number of days done.
+        parameters: The parameters of the economy.
+        device: The device of the worlds.
+        on_day: Called with the number of finished days.
 
     Returns:
-        The policies, the planner's welfare highest first.
+        The policies by the planner's welfare, highest first.
     """
     level, subsidy = (
         axis.reshape(-1)
@@ -70,10 +70,10 @@ def sweep_constant(
             tally.record_day()
             if on_day is not None:
                 on_day(day + 1)
-        found = [
+        policies = [
             ConstantPolicy(int(a), int(b), totals) for a, b, totals in zip(level, subsidy, tally.totals(), strict=True)
         ]
-    return sorted(found, key=lambda policy: -policy.totals["planner_welfare"])
+    return sorted(policies, key=lambda policy: -policy.totals["planner_welfare"])
 
 
 def play_constant(
@@ -84,10 +84,10 @@ def play_constant(
     device: str = "cpu",
     on_day: Callable[[int], None] | None = None,
 ) -> EpisodeHistory:
-    """The history of one constant policy; the arguments are those of :func:`sweep_constant`, and a level and a subsidy as in :class:`ConstantPolicy`."""
-    for name, given, highest in (("level", level, LEVELS), ("subsidy", subsidy, _max_subsidy_level(definition))):
-        if not 0 <= given <= highest:
-            raise InputError(f"a constant {name} lies between 0 and {highest}, not at {given}")
+    """Play one constant policy, with the arguments of :func:`sweep_constant` and :class:`ConstantPolicy`."""
+    for name, value, highest in (("level", level, LEVELS), ("subsidy", subsidy, _max_subsidy_level(definition))):
+        if not 0 <= value <= highest:
+            raise InputError(f"a constant {name} lies between 0 and {highest}, not at {value}")
     with Simulation(definition, 1, device, seed=0, autoreset="disabled", config=_MODEL_MODE) as worlds:
         _set_constant_actions(worlds, np.array([level]), np.array([subsidy]))
         return _record_episode(worlds, parameters, policy_label(level, subsidy), on_day)
@@ -96,7 +96,7 @@ def play_constant(
 def play_decided(
     definition: Definition, parameters: Parameters, device: str = "cpu", on_day: Callable[[int], None] | None = None
 ) -> EpisodeHistory:
-    """What was decided then, as far as it is known, and what the fitted models make of it; the arguments are those of :func:`sweep_constant`."""
+    """Play the historical decisions with the fitted models, with the arguments of :func:`sweep_constant`."""
     with Simulation(
         definition, 1, device, seed=0, autoreset="disabled", config={"mode": int(Mode.REAL_POLICIES)}
     ) as worlds:
@@ -104,7 +104,7 @@ def play_decided(
 
 
 _MODEL_MODE = {"mode": int(Mode.MODEL)}
-"""Policies count where they decide, whatever an economy plays by default."""
+"""Constant policies act in this mode, whatever the default of an economy."""
 
 
 def _max_subsidy_level(definition: Definition) -> int:
@@ -116,22 +116,19 @@ def _max_subsidy_level(definition: Definition) -> int:
 def _record_episode(
     worlds: Simulation, parameters: Parameters, label: str, on_day: Callable[[int], None] | None
 ) -> EpisodeHistory:
-    """An episode of world 0 with the actions that lie in its columns."""
-    recording = EpisodeRecording(worlds, parameters)
-    for day in range(worlds.definition.max_steps):
+    """Record an episode of world 0 with the actions in its columns."""
+
+    def step() -> bool:
         worlds.step()
-        recording.record_day()
-        if on_day is not None:
-            on_day(day + 1)
-        if worlds.terminated.numpy()[0] or worlds.truncated.numpy()[0]:
-            break
-    return recording.history(label)
+        return bool(worlds.terminated.numpy()[0] or worlds.truncated.numpy()[0])
+
+    return record_episode(worlds, parameters, label, step, on_day)
 
 
 def _set_constant_actions(worlds: Simulation, level: np.ndarray, subsidy: np.ndarray) -> None:
-    """Lay the actions of all days into the columns, from which every step takes them; a level and a subsidy per world.
+    """Write the actions of all days into the action columns, which every step reads; one level and subsidy per world.
 
-    A governor that asks for the level it has, or may not change it, keeps it.
+    A governor keeps its level if the action repeats it, and during the cooldown.
     """
     governors = worlds["Governor"]["stringency"]
     governors.assign(np.repeat(level[:, None], governors.shape[1], axis=1))

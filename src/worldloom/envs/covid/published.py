@@ -1,7 +1,7 @@
-"""Reads the published data of the COVID-19 economy from the user's own copy of the package ai-economist: a wheel, a zip or a folder.
+"""Reads the published data of the COVID-19 economy from a copy of the package ai-economist: a wheel, a zip or a folder.
 
-Only three data files are read: two of JSON and one of NumPy arrays. None of the package's code is run or imported, archives are read
-member by member and never unpacked, and no member may be larger than what such a file can reasonably be.
+Only three data files are read: two JSON files and one of NumPy arrays. No code of the package is run or imported.
+Archives are read member by member and never unpacked, and the size of every member is limited.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ HOW = f"`pip download --no-deps {PACKAGE}` gets the wheel that holds it"
 CONSTANTS, FITTED, HISTORY = "model_constants.json", "fitted_params.json", "real_world_data.npz"
 FOLDER = "ai_economist/datasets/covid19_datasets/data_and_fitted_params"
 
-_MOST_BYTES = {CONSTANTS: 1 << 20, FITTED: 1 << 20, HISTORY: 32 << 20}
-_MOST_ARCHIVE_BYTES = 64 << 20
+_MAX_BYTES = {CONSTANTS: 1 << 20, FITTED: 1 << 20, HISTORY: 32 << 20}
+_MAX_ARCHIVE_BYTES = 64 << 20
 _HISTORIES = (
     "policy",
     "subsidy",
@@ -41,7 +41,7 @@ _HISTORIES = (
     "smoothed_deaths",
     "unemployed",
 )
-"""The arrays that are read; others of the file are left alone."""
+"""The arrays that are read; all others are ignored."""
 _DAMAGED = (
     zipfile.BadZipFile,
     zlib.error,
@@ -53,84 +53,88 @@ _DAMAGED = (
     OSError,
     ValueError,
 )
-"""What reading a spoilt, encrypted or odd archive may raise."""
+"""Exceptions of damaged, encrypted or unsupported archives."""
 
 _CODES = (
-    "Alabama=AL,Alaska=AK,Arizona=AZ,Arkansas=AR,California=CA,Colorado=CO,Connecticut=CT,Delaware=DE,District of Columbia=DC,Florida=FL,Georgia=GA,"
-    "Hawaii=HI,Idaho=ID,Illinois=IL,Indiana=IN,Iowa=IA,Kansas=KS,Kentucky=KY,Louisiana=LA,Maine=ME,Maryland=MD,Massachusetts=MA,Michigan=MI,Minnesota=MN,"
-    "Mississippi=MS,Missouri=MO,Montana=MT,Nebraska=NE,Nevada=NV,New Hampshire=NH,New Jersey=NJ,New Mexico=NM,New York=NY,North Carolina=NC,"
-    "North Dakota=ND,Ohio=OH,Oklahoma=OK,Oregon=OR,Pennsylvania=PA,Rhode Island=RI,South Carolina=SC,South Dakota=SD,Tennessee=TN,Texas=TX,Utah=UT,"
-    "Vermont=VT,Virginia=VA,Washington=WA,West Virginia=WV,Wisconsin=WI,Wyoming=WY"
+    "Alabama=AL,Alaska=AK,Arizona=AZ,Arkansas=AR,California=CA,Colorado=CO,Connecticut=CT,Delaware=DE,"
+    "District of Columbia=DC,Florida=FL,Georgia=GA,Hawaii=HI,Idaho=ID,Illinois=IL,Indiana=IN,Iowa=IA,Kansas=KS,"
+    "Kentucky=KY,Louisiana=LA,Maine=ME,Maryland=MD,Massachusetts=MA,Michigan=MI,Minnesota=MN,Mississippi=MS,"
+    "Missouri=MO,Montana=MT,Nebraska=NE,Nevada=NV,New Hampshire=NH,New Jersey=NJ,New Mexico=NM,New York=NY,"
+    "North Carolina=NC,North Dakota=ND,Ohio=OH,Oklahoma=OK,Oregon=OR,Pennsylvania=PA,Rhode Island=RI,"
+    "South Carolina=SC,South Dakota=SD,Tennessee=TN,Texas=TX,Utah=UT,Vermont=VT,Virginia=VA,Washington=WA,"
+    "West Virginia=WV,Wisconsin=WI,Wyoming=WY"
 )
 POSTAL = dict(pair.split("=") for pair in _CODES.split(","))
-"""The code of two letters of each state, by its name."""
+"""Postal codes by the names of states."""
 
 Read = Callable[[str], bytes]
-"""Gives the bytes of one of the three files by its name."""
+"""Returns the bytes of one of the three files by its name."""
 
 
 def read_published(path: str | Path) -> Parameters:
-    """The parameters in a wheel, a zip, the folder of the installed package, or a folder that holds the data files or the wheel."""
-    place = expand_home(path)
-    if place.is_dir():
-        folder = _data_folder(place)
+    """The parameters in a wheel, a zip, the folder of the installed package, or a folder with the data or the wheel."""
+    source = expand_home(path)
+    if source.is_dir():
+        folder = _data_folder(source)
         if folder is not None:
             return _parameters(lambda name: _read_file(folder / name), str(folder))
-        wheels = sorted(place.glob("ai_economist-*.whl"))
+        wheels = sorted(source.glob("ai_economist-*.whl"))
         if not wheels:
-            raise InputError(f"the folder {place} holds no data of the COVID-19 economy ({FITTED} and two more): {HOW}")
-        place = wheels[-1]
-    if not place.is_file():
-        raise InputError(f"there is no file or folder {place}: {HOW}")
-    try:
-        if place.stat().st_size > _MOST_ARCHIVE_BYTES:
             raise InputError(
-                f"{place} is larger than {_MOST_ARCHIVE_BYTES >> 20} MiB, which the wheel of {PACKAGE} is not: {HOW}"
+                f"the folder {source} holds no data of the COVID-19 economy ({FITTED} and two more): {HOW}"
             )
-        with zipfile.ZipFile(place) as archive:
-            return _parameters(lambda name: _read_member(archive, name, place), place.name)
+        source = wheels[-1]
+    if not source.is_file():
+        raise InputError(f"there is no file or folder {source}: {HOW}")
+    try:
+        if source.stat().st_size > _MAX_ARCHIVE_BYTES:
+            raise InputError(
+                f"{source} is larger than {_MAX_ARCHIVE_BYTES >> 20} MiB, which the wheel of {PACKAGE} is not: {HOW}"
+            )
+        with zipfile.ZipFile(source) as archive:
+            return _parameters(lambda name: _read_member(archive, name, source), source.name)
     except InputError:
         raise
     except _DAMAGED:
-        raise InputError(f"{place} is no wheel or zip that can be read: {HOW}") from None
+        raise InputError(f"{source} is no wheel or zip that can be read: {HOW}") from None
 
 
 def installed() -> Path | None:
-    """The data folder of the installed package, found without importing it; None where it is not installed."""
+    """The data folder of the installed package, located without importing it; None if it is not installed."""
     try:
-        found = Path(str(importlib.metadata.distribution(PACKAGE).locate_file(FOLDER)))
+        folder = Path(str(importlib.metadata.distribution(PACKAGE).locate_file(FOLDER)))
     except importlib.metadata.PackageNotFoundError:
         return None
-    return found if (found / FITTED).is_file() else None
+    return folder if (folder / FITTED).is_file() else None
 
 
-def _data_folder(place: Path) -> Path | None:
-    """Where in ``place`` the files lie: there, or below it at any of the levels of the package."""
+def _data_folder(root: Path) -> Path | None:
+    """The folder of the files: ``root``, or below it at any level of the package."""
     parts = Path(FOLDER).parts
-    candidates = [place, *(place.joinpath(*parts[start:]) for start in range(len(parts)))]
+    candidates = [root, *(root.joinpath(*parts[start:]) for start in range(len(parts)))]
     return next((folder for folder in candidates if (folder / FITTED).is_file()), None)
 
 
 def _read_file(path: Path) -> bytes:
     try:
         with open(path, "rb") as file:
-            data = file.read(_MOST_BYTES[path.name] + 1)
+            data = file.read(_MAX_BYTES[path.name] + 1)
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}): {HOW}") from None
     return _bounded(path.name, data)
 
 
-def _read_member(archive: zipfile.ZipFile, name: str, place: Path) -> bytes:
-    found = [info for info in archive.infolist() if info.filename.split("/")[-1] == name]
-    if len(found) != 1:
-        raise InputError(f"{place} holds {'no' if not found else 'more than one'} {name}: {HOW}")
-    with archive.open(found[0]) as member:
-        return _bounded(name, member.read(_MOST_BYTES[name] + 1))
+def _read_member(archive: zipfile.ZipFile, name: str, path: Path) -> bytes:
+    members = [info for info in archive.infolist() if info.filename.split("/")[-1] == name]
+    if len(members) != 1:
+        raise InputError(f"{path} holds {'no' if not members else 'more than one'} {name}: {HOW}")
+    with archive.open(members[0]) as member:
+        return _bounded(name, member.read(_MAX_BYTES[name] + 1))
 
 
 def _bounded(name: str, data: bytes) -> bytes:
-    if len(data) > _MOST_BYTES[name]:
-        raise InputError(f"{name} is larger than {_MOST_BYTES[name] >> 20} MiB, which the published one is not: {HOW}")
+    if len(data) > _MAX_BYTES[name]:
+        raise InputError(f"{name} is larger than {_MAX_BYTES[name] >> 20} MiB, which the published one is not: {HOW}")
     return data
 
 
@@ -193,7 +197,7 @@ def _assemble(
         infected=history["infected"],
         recovered=history["recovered"],
         vaccinated=history["vaccinated"],
-        deaths=history["smoothed_deaths"],  # what susceptible, infected and recovered were derived from
+        deaths=history["smoothed_deaths"],  # the basis of susceptible, infected and recovered
         unemployed=history["unemployed"],
         start_day=(start - first).days,
         synthetic=False,
@@ -204,22 +208,22 @@ def _assemble(
 def _json(read: Read, name: str) -> dict[str, Any]:
     data = read(name)
     try:
-        found = json.loads(data)
+        content = json.loads(data)
     except (ValueError, RecursionError):  # no text, no JSON, or a number of thousands of digits
-        found = None
-    if not isinstance(found, dict):
+        content = None
+    if not isinstance(content, dict):
         raise InputError(f"{name} holds no JSON object: {HOW}")
-    return found
+    return content
 
 
 def _arrays(data: bytes) -> dict[str, np.ndarray]:
-    """The arrays in the bytes of an .npz file, none of them larger than the file's own limit and none of them of objects."""
+    """The arrays of an .npz file. Object arrays and arrays above the size limit are refused."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             members: dict[str, np.ndarray] = {}
             for name in _HISTORIES:
                 with archive.open(f"{name}.npy") as member:
-                    members[name] = _array(_bounded(HISTORY, member.read(_MOST_BYTES[HISTORY] + 1)))
+                    members[name] = _array(_bounded(HISTORY, member.read(_MAX_BYTES[HISTORY] + 1)))
             return members
     except KeyError as error:
         raise InputError(f"{HISTORY} lacks an array ({error}): {HOW}") from None
@@ -230,7 +234,7 @@ def _arrays(data: bytes) -> dict[str, np.ndarray]:
 
 
 def _array(data: bytes) -> np.ndarray:
-    """One .npy file. Its header is looked at before NumPy sets memory aside for as much as it says."""
+    """One .npy file. The size in its header is checked before NumPy allocates memory."""
     file = io.BytesIO(data)
     reader = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}.get(
         np.lib.format.read_magic(file)

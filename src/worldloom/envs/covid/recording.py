@@ -1,14 +1,15 @@
-"""Recording the economy as it runs: one world day by day, or a whole batch in sums."""
+"""Recording the economy: one world day by day, or totals of a whole batch."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
 
 import numpy as np
 
 from worldloom.core.simulation import Simulation
 from worldloom.envs.covid.data import Parameters
-from worldloom.envs.covid.history import Array, EpisodeHistory, start_date
+from worldloom.envs.covid.history import Array, EpisodeHistory, country_fields
 
 GOVERNOR_COLUMNS = {
     "level": "level",
@@ -21,20 +22,20 @@ GOVERNOR_COLUMNS = {
     "productivity": "productivity",
     "governor_rewards": "reward",
 }
-"""What a history calls it, and the governor's component."""
+"""The governor's component of each part of a history."""
 
 
 def _read(simulation: Simulation, table: str, name: str, world: slice | int) -> Array:
-    return np.array(simulation[table][name].numpy()[world], np.float64)  # a copy: the column itself goes on changing
+    return np.array(simulation[table][name].numpy()[world], np.float64)  # a copy: steps overwrite the column
 
 
 class EpisodeRecording:
-    """Keeps one world of a simulation, day by day.
+    """Records one world of a simulation, day by day.
 
     Args:
-        simulation: Worlds of the economy made with ``autoreset="disabled"``, so that the last day is seen.
-        parameters: What they were made of.
-        world: Which of them.
+        simulation: Worlds of the economy with ``autoreset="disabled"``, so that the last day is recorded.
+        parameters: The parameters of the economy.
+        world: The index of the world.
     """
 
     def __init__(self, simulation: Simulation, parameters: Parameters, world: int = 0) -> None:
@@ -42,7 +43,7 @@ class EpisodeRecording:
         self._days: list[dict[str, Any]] = []
 
     def record_day(self) -> None:
-        """After a step: keep this day."""
+        """Record the day of the last step."""
         day = {
             name: _read(self.simulation, "Governor", component, self.world)
             for name, component in GOVERNOR_COLUMNS.items()
@@ -52,29 +53,64 @@ class EpisodeRecording:
         self._days.append(day)
 
     def history(self, label: str) -> EpisodeHistory:
-        """What was kept so far."""
-        data = self.parameters
-        kept = {name: np.stack([day[name] for day in self._days]) for name in self._days[0]} if self._days else {}
-        population = np.asarray(data.population, np.float64)
+        """The recorded days."""
+        columns = {name: np.stack([day[name] for day in self._days]) for name in self._days[0]} if self._days else {}
         days = np.arange(1.0, len(self._days) + 1.0)
-        return EpisodeHistory(
-            label,
-            tuple(data.states),
-            tuple(data.postal),
-            population,
-            float(population.sum()),
-            start_date(data),
-            days,
-            **kept,
-        )
+        return EpisodeHistory(label=label, **country_fields(self.parameters), days=days, **columns)
+
+
+class Evaluation(Protocol):
+    """Policies that act in a simulation."""
+
+    @property
+    def simulation(self) -> Simulation:
+        """The worlds."""
+        ...
+
+    def step(self) -> tuple[Any, Mapping[str, Any]]:
+        """One step of all policies; returns the worlds whose episode ended, and rewards by policy."""
+        ...
+
+
+def play_policies(
+    evaluation: Evaluation, parameters: Parameters, label: str, on_day: Callable[[int], None] | None = None
+) -> EpisodeHistory:
+    """Record one episode of trained policies in world 0.
+
+    Args:
+        evaluation: The policies in new worlds with ``autoreset="disabled"``; ``learn.play.evaluation.Evaluation``.
+        parameters: The parameters of the economy.
+        label: The name of the history.
+        on_day: Called with the number of finished days.
+    """
+    return record_episode(evaluation.simulation, parameters, label, lambda: bool(evaluation.step()[0][0]), on_day)
+
+
+def record_episode(
+    simulation: Simulation,
+    parameters: Parameters,
+    label: str,
+    step: Callable[[], bool],
+    on_day: Callable[[int], None] | None = None,
+) -> EpisodeHistory:
+    """Record one episode of world 0; ``step`` performs a step and returns whether the episode has ended."""
+    recording = EpisodeRecording(simulation, parameters)
+    for day in range(simulation.definition.max_steps):
+        ended = step()
+        recording.record_day()
+        if on_day is not None:
+            on_day(day + 1)
+        if ended:
+            break
+    return recording.history(label)
 
 
 class BatchTotals:
-    """Sums over the days of every world of a simulation, from which :meth:`totals` makes what ``EpisodeHistory.totals`` gives for one.
+    """Sums over the days of every world; :meth:`totals` equals ``EpisodeHistory.totals`` of each world.
 
     Args:
-        simulation: Worlds of the economy made with ``autoreset="disabled"``.
-        parameters: What they were made of.
+        simulation: Worlds of the economy with ``autoreset="disabled"``.
+        parameters: The parameters of the economy.
     """
 
     def __init__(self, simulation: Simulation, parameters: Parameters) -> None:
@@ -84,7 +120,7 @@ class BatchTotals:
         self._sums: dict[str, Array] = {}
 
     def record_day(self) -> None:
-        """After a step: add this day."""
+        """Add the day of the last step."""
         every, people = slice(None), self.population.sum()
         governor = {
             name: _read(self.simulation, "Governor", name, every)
@@ -102,14 +138,14 @@ class BatchTotals:
         self.days += 1
 
     def totals(self) -> list[dict[str, float]]:
-        """For each world what ``EpisodeHistory.totals`` gives, by the same names."""
+        """The totals of each world, as ``EpisodeHistory.totals``."""
         deaths = _read(self.simulation, "Governor", "deaths", slice(None)).sum(1)
         means = {"unemployment", "productivity", "level"}
-        found = {name: value / self.days if name in means else value for name, value in self._sums.items()}
+        totals = {name: value / self.days if name in means else value for name, value in self._sums.items()}
         return [
             {
                 "days": float(self.days),
-                **{name: float(value[world]) for name, value in found.items()},
+                **{name: float(value[world]) for name, value in totals.items()},
                 "deaths": float(deaths[world]),
             }
             for world in range(self.simulation.num_worlds)

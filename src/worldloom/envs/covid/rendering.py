@@ -1,4 +1,4 @@
-"""A picture of the economy: a map with a tile for every state, coloured by stringency."""
+"""Rendering of the economy: a tile map of the states, coloured by stringency."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TILE_MAP = (
     ". . . . OK LA MS AL GA",
     "HI . . . TX . . . . FL",
 )
-"""Rows of tiles from north to south, each state about where it lies."""
+"""Rows of tiles from north to south, approximately geographic."""
 TILE_POSITIONS = {
     code: (row, column) for row, line in enumerate(TILE_MAP) for column, code in enumerate(line.split()) if code != "."
 }
@@ -34,34 +34,34 @@ DARK: Color = (30, 34, 44)
 LIGHT: Color = (250, 250, 250)
 SICK: Color = (214, 60, 48)
 FULL_BAR_SHARE = 0.05
-"""The share of infected people at which the bar of a tile is full."""
+"""Share of infected people that fills the bar of a tile."""
 MAX_LEVEL = 10
 
 
 def render_map(
     postal: Sequence[str], level: Sequence[float], infected_share: Sequence[float], lines: Sequence[str] = ()
 ) -> Image:
-    """The states on a map, uint8 (height, width, 3).
+    """Draw a map of the states, uint8 of shape (height, width, 3).
 
     Args:
-        postal: Two-letter codes. States that are not on the map stand in rows below one another, in the order given.
-        level: Stringency of each, 1 to 10: the darker, the stricter.
-        infected_share: Infected people of each, 0 to 1, a red bar that is full from 5 % on.
-        lines: Two at most, written above.
+        postal: Two-letter codes. If some are not on the map, tiles are placed row by row in the given order.
+        level: Stringency of each state, 1 to 10; stricter is darker.
+        infected_share: Share of infected people of each state, a red bar that is full at 5 %.
+        lines: Up to two lines of text above the map.
     """
-    places = (
+    positions = (
         [TILE_POSITIONS[code] for code in postal]
         if all(code in TILE_POSITIONS for code in postal)
         else [divmod(i, COLUMNS) for i in range(len(postal))]
     )
     pitch = TILE + GAP
-    rows = max(ROWS, 1 + max((row for row, _ in places), default=0))
+    rows = max(ROWS, 1 + max((row for row, _ in positions), default=0))
     canvas = Canvas(
         int(2 * MARGIN + COLUMNS * pitch - GAP), int(2 * MARGIN + HEAD + rows * pitch - GAP), (250, 250, 248)
     )
     for number, line in enumerate(lines[:2]):
         canvas.text(MARGIN, MARGIN + 22.0 * number, line, DARK, 2.0)
-    for code, strict, share, (row, column) in zip(postal, level, infected_share, places, strict=True):
+    for code, strict, share, (row, column) in zip(postal, level, infected_share, positions, strict=True):
         left, top = MARGIN + column * pitch, MARGIN + HEAD + row * pitch
         shade = float(np.clip((strict - 1.0) / (MAX_LEVEL - 1.0), 0.0, 1.0))
         red, green, blue = (round(float(value)) for value in OPEN + (SHUT - OPEN) * shade)
@@ -75,9 +75,9 @@ def render_map(
 
 
 def renderer(parameters: Parameters) -> Renderer:
-    """What draws a world of the economy of ``parameters``: the map, the date, and the country in a few numbers."""
+    """The renderer of an economy: the map, the date, and totals of the country."""
     population = np.asarray(parameters.population, np.float64)
-    made_up = "made-up data   " if parameters.synthetic else ""
+    source = "made-up data   " if parameters.synthetic else ""
 
     def draw(sim: Simulation, world: int) -> Image:
         governor = sim["Governor"]
@@ -88,8 +88,9 @@ def renderer(parameters: Parameters) -> Renderer:
         date, subsidy = start_date(parameters) + datetime.timedelta(day), int(sim["Planner"].level.numpy()[world, 0])
         people = population.sum() / 100.0  # for percent
         lines = (
-            f"{date}   {made_up}subsidy {subsidy}",
-            f"infected {infected.sum() / people:.2f} %   unemployed {unemployed.sum() / people:.1f} %   deaths {deaths.sum():,.0f}",
+            f"{date}   {source}subsidy {subsidy}",
+            f"infected {infected.sum() / people:.2f} %   unemployed {unemployed.sum() / people:.1f} %   "
+            f"deaths {deaths.sum():,.0f}",
         )
         return render_map(parameters.postal, level, infected / population, lines)
 

@@ -1,19 +1,19 @@
-"""A made-up country of 51 states for tests and a first try of the COVID-19 economy. None of its figures is real.
+"""A synthetic country of 51 states for tests and first experiments with the COVID-19 economy. No figure is real.
 
-Every number comes from a formula of the state's number i and of the day d, so it is the same on every machine. States differ by
-``u_k(i)``, the fractional part of ``(i + 1) * sqrt(k)`` for a prime k: spread evenly over 0 to 1, and unrelated from one k to the next.
+Every number is a formula of the state's index i and the day d, so it is the same on every machine. States differ by
+``u_k(i)``, the fractional part of ``(i + 1) * sqrt(k)`` for a prime k: uniform on 0 to 1, uncorrelated between primes.
 
-    population       5 million * exp(z), with z = ln(u / (1 - u)) / 1.8 about normally distributed: log-normal; whole hundreds and 50
-    infections       at level 1 an infected person infects 1.6 to 2.4 others in the 14 days of the disease, at level 10 only 0.3 to 0.7:
-                     level 1 spreads, level 10 contains; beta_slope and beta_intercept are the line through both
-    unemployment     3 to 4.5 percent and a softplus; a step from level 1 to 10 adds 4 to 9 percent, which grow at first and then fade
+    population       5 million * exp(z) with z = ln(u / (1 - u)) / 1.8: approximately log-normal; hundreds plus 50
+    infections       reproduction number 1.6 to 2.4 at level 1 and 0.3 to 0.7 at level 10, over 14 days of disease;
+                     beta_slope and beta_intercept are the line through both
+    unemployment     3 to 4.5 percent and a softplus; a step from level 1 to 10 adds 4 to 9 percent, then decays
     alphas           0.65 to 0.85; the planner's is 0.75
-    indices          daily ranges of the order that occurs: health -0.01 to 0, economy 0.0020 to 0.0027
-    policy           level 1 until day 70 to 80, a rise to a peak of 6 to 9 in 14 days, then a level less every 30 days down to 2
+    indices          realistic daily ranges: health -0.01 to 0, economy 0.0020 to 0.0027
+    policy           level 1 until day 70 to 80, a rise to 6 to 9 in 14 days, then one less every 30 days down to 2
     subsidy          100 billion dollars on day 105 and 50 billion on day 361
 
-Histories are known from day 50, with 20 to 200 infected in a million, to day 485. They follow the economy's own models at the levels
-of ``policy``, with 3,000 doses of vaccine per million people and day from day 377.
+Histories are known from day 50, with 20 to 200 infected per million, to day 485. They follow the models of the economy
+at the levels of ``policy``, with 3,000 doses of vaccine per million people per day from day 377.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ DOSES = 3000.0 / 1e6  # per person and day
 
 
 def synthetic() -> Parameters:
-    """The made-up country."""
+    """The synthetic country."""
     u = _spread(11)
     population = np.round(5e4 * np.exp(np.log(u / (1.0 - u)) / 1.8)) * 100.0 + 50.0
     at_one, at_ten = GAMMA * (1.6 + 0.8 * _spread(2)), GAMMA * (0.3 + 0.4 * _spread(3))
@@ -77,12 +77,12 @@ def synthetic() -> Parameters:
 
 
 def _spread(prime: int) -> np.ndarray:
-    """(STATES) Values strictly between 0 and 1; the square root of an integer is rounded alike by every machine."""
+    """Values strictly between 0 and 1, shape (STATES,). Square roots are correctly rounded on every machine."""
     return np.arange(1, STATES + 1) * np.sqrt(float(prime)) % 1.0
 
 
 def _policy() -> np.ndarray:
-    """(DAYS, STATES) Levels."""
+    """Levels, shape (DAYS, STATES)."""
     day = np.arange(DAYS)[:, None]
     closing = 70 + (10 * _spread(31)).astype(int)
     peak = 6 + (4 * _spread(37)).astype(int)
@@ -94,7 +94,7 @@ def _policy() -> np.ndarray:
 def _disease(
     population: np.ndarray, slope: np.ndarray, intercept: np.ndarray, policy: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Histories of (DAYS, STATES) people: the economy's model of infections from the first cases on, in whole people."""
+    """Histories from the infection model in whole people, shape (DAYS, STATES)."""
     names = ("susceptible", "infected", "recovered", "vaccinated", "deaths")
     histories = {name: np.zeros((DAYS, STATES)) for name in names}
     infected = np.round(population * (20.0 + 180.0 * _spread(41)) / 1e6)
@@ -116,18 +116,18 @@ def _disease(
 
 
 def _unemployed(policy: np.ndarray, weights: np.ndarray, bias: np.ndarray, population: np.ndarray) -> np.ndarray:
-    """(DAYS, STATES) People without work, whole, since the last bit of an exponential is not the same everywhere."""
+    """Unemployed people, shape (DAYS, STATES). Rounded, since exponentials differ in the last bit between machines."""
     changes = np.diff(policy, axis=0, prepend=1)
     response = np.zeros((STATES, len(LAMBDAS)))
-    found = np.zeros((DAYS, STATES))
+    unemployed = np.zeros((DAYS, STATES))
     for day in range(DAYS):
         response = response * np.exp(-1.0 / LAMBDAS) + changes[day][:, None]
         percent = np.logaddexp(0.0, (weights * response).sum(axis=1)) + bias
-        found[day] = np.round(percent / 100.0 * population)
-    return found
+        unemployed[day] = np.round(percent / 100.0 * population)
+    return unemployed
 
 
 def _known(history: np.ndarray, first: int) -> np.ndarray:
-    """``history`` with NaN on the days before ``first`` and after the last known one."""
+    """``history`` with NaN before ``first`` and after the last known day."""
     day = np.arange(DAYS)[:, None]
     return np.where((day >= first) & (day <= LAST_KNOWN), history, np.nan)

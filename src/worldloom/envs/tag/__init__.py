@@ -1,5 +1,1 @@
-"""Tag: taggers chase runners, on a grid and on a plane."""
-
-from worldloom.envs.tag import continuous, grid
-
-__all__ = ["continuous", "grid"]
+"""Tag, on a grid and on a plane: rules, observations, rendering and training defaults; imports ``core`` only."""

@@ -1,7 +1,7 @@
-"""What agents of continuous Tag see: all others, or the nearest of those in the game.
+"""Observations of continuous Tag: all other agents, or the nearest agents in the game.
 
-Agents are numbered, taggers before runners. For each there is a :class:`Sign` with its number, which holds what the others see of it, so
-that looking at many need not ask of which kind each is.
+Agents are numbered, taggers before runners. The :class:`Sign` with an agent's number holds the features that others
+observe, so that one loop covers both kinds.
 """
 
 from math import nan, sqrt
@@ -11,24 +11,20 @@ import worldloom as wl
 from worldloom import clamp
 
 FEATURES = 7
-"""What is seen of another agent: its x, y, speed, acceleration and direction, as differences to one's own, its type, and whether it is in the game."""
+"""Features per observed agent: x, y, speed, acceleration and direction (relative), type, and in-game flag."""
 X, Y, SPEED, ACCELERATION, DIRECTION, TYPE, IN_GAME = range(FEATURES)
 MAX_NEIGHBOURS = 63
-"""A query gives up to 64, one of whom is the agent itself."""
-MANY = 64
-"""From so many taggers on the nearest is asked for with a query; fewer are looked at one after the other."""
-LONG = 64
-"""Observations that are longer are written by a warp each, whose threads write neighbouring numbers."""
+"""A query returns up to 64 agents, the observer among them."""
 NOWHERE = wl.vec2(nan, nan)
-"""Where queries find those who have left: near to nobody."""
+"""The position of agents that have left the game, for queries: no distance to it is finite."""
 TURN = 6.283185307179586  # rad
 
 
 class Sign(wl.Entity):
-    """What the others see of an agent, as it was before the tags of this step."""
+    """The observed features of one agent, before the tags of this step."""
 
-    place: wl.vec2  # where it is, if it is in the game
-    x: float  # this and those below as features
+    place: wl.vec2  # position, or NOWHERE if it has left the game
+    x: float  # this and the following: features
     y: float
     speed: float
     acceleration: float
@@ -37,7 +33,7 @@ class Sign(wl.Entity):
 
 
 def sign_system(kinds: tuple[Any, Any], counts: tuple[int, int], field: Any) -> Any:
-    """The system that brings the signs up to date."""
+    """Updates the signs."""
     first_kind, second_kind = kinds
     before, behind = counts
 
@@ -60,8 +56,11 @@ def sign_system(kinds: tuple[Any, Any], counts: tuple[int, int], field: Any) -> 
 
 
 def nearest_system(kind: Any, first: int, field: Any, neighbours: int) -> Any:
-    """The system by which every entity of a kind finds its nearest: by distance, then by number; ``first`` is the number of the first of the kind."""
-    asked, last = neighbours + 1, neighbours - 1  # the agent itself is found, too
+    """Finds the nearest agents of every entity of a kind, by distance, then by number.
+
+    ``first`` is the number of the first entity of the kind.
+    """
+    asked, last = neighbours + 1, neighbours - 1  # the query includes the agent itself
 
     @wl.system
     def choose(player: kind, world: field):
@@ -79,18 +78,18 @@ def nearest_system(kind: Any, first: int, field: Any, neighbours: int) -> Any:
 
 @wl.function
 def apart(seen: bool, other: float, own: float) -> float:
-    """A feature of another agent as a difference to one's own; 0 where it is not seen."""
+    """A feature relative to the observer; 0 where the agent is not observed."""
     return other - own if seen else 0.0
 
 
 @wl.function
 def time_of(there: bool, clock: int, limit: int) -> float:
-    """The part of the episode that is over; 0 where it has no end, and for those who have left."""
+    """The elapsed fraction of the episode; 0 without a step limit, and for agents that have left."""
     return float(clock) / float(limit) if there and limit > 0 else 0.0
 
 
 def type_system(kind: Any, is_tagger: bool, counts: tuple[int, int]) -> Any:
-    """The system that writes the types of all others, which stay the same all through an episode."""
+    """Writes the types of all other agents, which are constant over an episode."""
     taggers, others = counts[0] - int(is_tagger), sum(counts) - 1
 
     @wl.system
@@ -102,28 +101,22 @@ def type_system(kind: Any, is_tagger: bool, counts: tuple[int, int]) -> Any:
 
 
 def observe_all_system(kind: Any, first: int, others: int, field: Any) -> Any:
-    """The system that writes the observations of a kind: feature by feature of the others by their number, then the time.
+    """Writes the observations of a kind: feature by feature over all other agents, then the time.
 
-    ``first`` is the number of the first of the kind. What :func:`type_system` wrote stays.
+    ``first`` is the number of the first entity of the kind. :func:`type_system` writes the types at a reset.
     """
     size = FEATURES * others + 1
-    turns = wl.share if size > LONG else range
 
-    @wl.system(threads=32 if size > LONG else 1)
+    @wl.system(threads="auto")
     def look(player: kind, world: field):
         number = first + player.id
         own = world.at(Sign, number)
         there = own.in_game > 0.0
-        own_x, own_y, own_speed, own_acceleration, own_direction = (
-            own.x,
-            own.y,
-            own.speed,
-            own.acceleration,
-            own.direction,
-        )
-        for who in turns(others):
+        own_x, own_y, own_speed = own.x, own.y, own.speed
+        own_acceleration, own_direction = own.acceleration, own.direction
+        for who in wl.share(others):
             sign = world.at(Sign, who + int(who >= number))
-            x, y, speed = sign.x, sign.y, sign.speed  # all are read before one is written, so that they come together
+            x, y, speed = sign.x, sign.y, sign.speed  # all reads before the first store
             acceleration, direction, in_game = sign.acceleration, sign.direction, sign.in_game
             player.sight[X * others + who] = apart(there, x, own_x)
             player.sight[Y * others + who] = apart(there, y, own_y)
@@ -137,23 +130,20 @@ def observe_all_system(kind: Any, first: int, others: int, field: Any) -> Any:
 
 
 def observe_nearest_system(kind: Any, first: int, counts: tuple[int, int], field: Any, neighbours: int) -> Any:
-    """The system that writes the observations of a kind: feature by feature of the nearest, then the time; zeros where there is nobody."""
+    """Writes the observations of a kind: feature by feature over the nearest agents, then the time.
+
+    Features of missing neighbours are 0.
+    """
     before, agents = counts[0], sum(counts)
     size = FEATURES * neighbours + 1
-    turns = wl.share if size > LONG else range
 
-    @wl.system(threads=32 if size > LONG else 1)
+    @wl.system(threads="auto")
     def look(player: kind, world: field):
         own = world.at(Sign, first + player.id)
         there = own.in_game > 0.0
-        own_x, own_y, own_speed, own_acceleration, own_direction = (
-            own.x,
-            own.y,
-            own.speed,
-            own.acceleration,
-            own.direction,
-        )
-        for i in turns(neighbours):
+        own_x, own_y, own_speed = own.x, own.y, own.speed
+        own_acceleration, own_direction = own.acceleration, own.direction
+        for i in wl.share(neighbours):
             number = player.nearest[i]
             seen = there and number >= 0
             sign = world.at(Sign, clamp(number, 0, agents - 1))

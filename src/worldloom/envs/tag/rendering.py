@@ -1,4 +1,4 @@
-"""A picture of Tag: taggers chase runners over a square board, seen from above."""
+"""Rendering of Tag: a square board from above."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BOARD = 480  # pixels, a side
 MARGIN = 16  # pixels, around the board
 HEADER = 28  # pixels, above the board, for the text
 MAX_GRID_LINES = 40
-"""A board of more cells a side than this shows no lines between them."""
+"""Boards with more cells per side are drawn without grid lines."""
 PAPER: Color = (250, 249, 246)
 FLOOR: Color = (236, 239, 241)
 LINE: Color = (214, 220, 224)
@@ -24,7 +24,7 @@ TAGGER: Color = (214, 72, 60)
 RUNNER: Color = (38, 118, 190)
 FADED: Color = (178, 196, 212)
 WEDGE = ((1.7, 0.0), (-0.35, 0.95), (-0.35, -0.95))
-"""What shows a heading: a triangle ahead of the disc, in radii, pointing to the right."""
+"""Triangle that shows a heading, in radii of the disc, pointing to the right."""
 
 
 def render_board(
@@ -40,17 +40,17 @@ def render_board(
 ) -> Image:
     """Draw the board; uint8 of shape (540, 512, 3).
 
-    Runners lie above taggers, so that one who is caught is seen. Those who have left are faint rings below everybody.
+    Runners are drawn above taggers. Runners that have left the game are faint rings below all others.
 
     Args:
-        taggers: Where the taggers are, shape (N, 2), x to the right and y up, from 0 to ``extent``.
-        runners: Where the runners are, shape (M, 2).
-        extent: How long a side of the board is, in the unit of the places.
-        out: Which runners have left the game, shape (M,); none where it is left out. Those whose place is off the board are not drawn.
-        tagger_headings: Where taggers go, shape (N,), in radians from the x axis towards the y axis; no wedges where it is left out.
-        runner_headings: The same of runners, shape (M,).
-        text: Written above the board, left; the count of runners left stands right of it.
-        cells: Cells a side, with lines between them where there are few enough to see; 0 for an open field.
+        taggers: Positions of taggers, shape (N, 2), x to the right and y up, from 0 to ``extent``.
+        runners: Positions of runners, shape (M, 2).
+        extent: Side of the board in the unit of positions.
+        out: Mask of runners that have left, shape (M,); none by default. Positions off the board are not drawn.
+        tagger_headings: Headings of taggers, shape (N,), in radians from x axis to y axis; no wedges by default.
+        runner_headings: Headings of runners, shape (M,).
+        text: Text above the board; the number of remaining runners is on its right.
+        cells: Cells per side, with grid lines up to ``MAX_GRID_LINES``; 0 for an open field.
     """
     left = np.zeros(len(runners), bool) if out is None else np.asarray(out, bool)
     canvas = Canvas(BOARD + 2 * MARGIN, BOARD + HEADER + 2 * MARGIN, PAPER)
@@ -79,26 +79,26 @@ def _draw_board(canvas: Canvas, cells: int) -> None:
 
 
 def _radius(players: int, cells: int) -> float:
-    """Of a player's disc, in pixels: small enough for its cell, and smaller where there are many players."""
+    """Radius of a player's disc in pixels; it fits into a cell and decreases with the number of players."""
     fits = 0.36 * BOARD / cells if cells else BOARD
     return float(np.clip(min(fits, 0.3 * BOARD / np.sqrt(max(players, 1))), 2.0, 11.0))
 
 
-def _on_board(places: Floats, extent: float) -> list[tuple[float, float]]:
-    """Pixels of those of ``places`` that lie on the board."""
-    inside = ((places >= 0.0) & (places <= extent)).all(axis=1)
-    return _pixels(places[inside], extent)
+def _on_board(positions: Floats, extent: float) -> list[tuple[float, float]]:
+    """Pixel coordinates of the positions on the board."""
+    inside = ((positions >= 0.0) & (positions <= extent)).all(axis=1)
+    return _pixels(positions[inside], extent)
 
 
-def _pixels(places: Floats, extent: float) -> list[tuple[float, float]]:
-    scaled = np.asarray(places, float) * (BOARD / extent)
+def _pixels(positions: Floats, extent: float) -> list[tuple[float, float]]:
+    scaled = np.asarray(positions, float) * (BOARD / extent)
     return [(MARGIN + float(x), MARGIN + HEADER + BOARD - float(y)) for x, y in scaled]
 
 
 def _draw_players(
-    canvas: Canvas, places: Floats, extent: float, radius: float, color: Color, headings: Floats | None
+    canvas: Canvas, positions: Floats, extent: float, radius: float, color: Color, headings: Floats | None
 ) -> None:
-    for player, (x, y) in enumerate(_pixels(places, extent)):
+    for player, (x, y) in enumerate(_pixels(positions, extent)):
         if headings is not None:
             wedge = [(radius * px, radius * py) for px, py in WEDGE]
             canvas.polygon(rotated(wedge, -float(headings[player]), x, y), color)

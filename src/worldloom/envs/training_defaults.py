@@ -1,0 +1,126 @@
+"""Training defaults of the classic control and toy text worlds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+TRAINING_DEFAULTS: dict[tuple[str, str], dict[str, Any]] = {
+    ("CartPole-v1", "ppo"): {
+        "num_envs": 64,
+        "total_steps": 120_000,
+        "epochs": 8,
+        "gamma": 0.98,
+        "lam": 0.9,
+        "learning_rate": 3e-3,
+        "schedule": "linear",
+    },
+    ("CartPole-v1", "a2c"): {
+        "num_envs": 32,
+        "total_steps": 400_000,
+        "learning_rate": 3e-3,
+        "schedule": "linear",
+        "value_weight": 1.0,
+        "entropy_weight": 0.01,
+        # Returns near 100 saturate a small critic.
+        "normalize_rewards": True,
+    },
+    ("CartPole-v1", "vtrace"): {
+        "num_envs": 64,
+        "total_steps": 300_000,
+        "gamma": 0.98,
+        "learning_rate": 3e-3,
+        "schedule": "linear",
+        "value_weight": 1.0,
+        "entropy_weight": 0.01,
+        "normalize_rewards": True,
+    },
+    ("CartPole-v1", "dqn"): {
+        # All steps but the last have the same reward, so the signal lies far ahead.
+        "n_step": 20,
+    },
+    ("Acrobot-v1", "ppo"): {
+        "num_envs": 64,
+        "total_steps": 200_000,
+        "epochs": 8,
+        "learning_rate": 3e-3,
+        "schedule": "linear",
+        "policy.normalize_observations": True,
+    },
+    ("MountainCarContinuous-v0", "ppo"): {
+        "num_envs": 64,
+        "total_steps": 400_000,
+        "num_steps": 64,
+        "epochs": 8,
+        "learning_rate": 1e-3,
+        "schedule": "linear",
+        "normalize_rewards": True,
+        "policy.normalize_observations": True,
+        # High initial exploration: the goal is first reached by chance.
+        "policy.initial_std": 2.0,
+    },
+    ("Pendulum-v1", "ppo"): {
+        "num_envs": 64,
+        "total_steps": 300_000,
+        "num_steps": 64,
+        "epochs": 10,
+        "minibatches": 8,
+        "gamma": 0.95,
+        "learning_rate": 1e-3,
+        "schedule": "linear",
+        "normalize_rewards": True,
+        "policy.normalize_observations": True,
+        "policy.initial_std": 0.7,
+    },
+    ("FrozenLake-v1", "ppo"): {
+        "num_envs": 64,
+        "total_steps": 100_000,
+        "gamma": 0.98,
+        "learning_rate": 3e-3,
+        "entropy_weight": 0.01,
+    },
+    ("CliffWalking-v1", "ppo"): {
+        "num_envs": 64,
+        "total_steps": 200_000,
+        "epochs": 8,
+        "learning_rate": 3e-3,
+        "schedule": "linear",
+        "entropy_weight": 0.01,
+        "normalize_rewards": True,
+    },
+    ("MountainCar-v0", "ppo"): {
+        "num_envs": 64,
+        "total_steps": 800_000,
+        "num_steps": 128,
+        "epochs": 8,
+        "learning_rate": 1e-3,
+        "schedule": "linear",
+        "entropy_weight": 0.01,
+        "normalize_rewards": True,
+        "policy.normalize_observations": True,
+    },
+    ("Taxi-v3", "ppo"): {
+        "num_envs": 64,
+        "total_steps": 600_000,
+        "epochs": 8,
+        "learning_rate": 3e-3,
+        "schedule": "linear",
+        "entropy_weight": 0.02,
+        "normalize_rewards": True,
+    },
+    ("Catch-v0", "ppo"): {
+        "num_envs": 64,
+        "total_steps": 100_000,
+        "epochs": 8,
+        "learning_rate": 3e-3,
+        "schedule": "linear",
+    },
+    ("Blackjack-v1", "ppo"): {
+        "num_envs": 64,
+        "total_steps": 200_000,
+        "epochs": 8,
+        "learning_rate": 1e-3,
+        "schedule": "linear",
+        "entropy_weight": 0.01,
+    },
+}
+"""Settings that differ from the algorithm's defaults, by world and algorithm; ``policy.*`` for the network."""
