@@ -1,4 +1,4 @@
-"""The documentation holds: its code runs, and its links lead somewhere."""
+"""The code of the documentation runs, and its links are valid."""
 
 import re
 import runpy
@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = [
     ROOT / "README.md",
     ROOT / "CHANGELOG.md",
+    ROOT / "CONTRIBUTING.md",
     ROOT / "examples" / "README.md",
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
@@ -20,7 +21,7 @@ LINK = re.compile(r"(?<!\\)!?\[[^\]]*\]\(([^)\s]+)\)")
 
 
 def code_of(page: str) -> str:
-    """The Python blocks of a page as one program, each on the lines where it stands in the page. ``python no-run`` is left out."""
+    """The Python blocks of a page as one program with the page's line numbers; ``python no-run`` is skipped."""
     lines = [""] * (page.count("\n") + 1)
     for block in FENCE.finditer(page):
         if block[1].strip() == "python":
@@ -30,7 +31,7 @@ def code_of(page: str) -> str:
 
 
 def anchors_of(page: str) -> set[str]:
-    """The anchors that headings have where the page is shown."""
+    """The anchors of the headings, as GitHub generates them."""
     titles = re.findall(r"^#+ +(.*?) *$", FENCE.sub("", page), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
@@ -52,26 +53,27 @@ def test_code_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_links_lead_somewhere(page: Path):
+def test_links_are_valid(page: Path):
     broken = []
     for target in LINK.findall(FENCE.sub("", page.read_text())):
         if re.match(r"[a-z]+:", target):
             continue
         file, _, anchor = target.partition("#")
-        found = (page.parent / file).resolve() if file else page
-        if not found.exists() or (anchor and anchor not in anchors_of(found.read_text())):
+        linked = (page.parent / file).resolve() if file else page
+        if not linked.exists() or (anchor and anchor not in anchors_of(linked.read_text())):
             broken.append(target)
     assert not broken
 
 
-def test_every_page_can_be_reached():
+def test_every_page_is_linked_from_the_index():
     index = (ROOT / "docs" / "index.md").read_text()
     linked = {(ROOT / "docs" / target.partition("#")[0]).resolve() for target in LINK.findall(index)}
     assert {page for page in (ROOT / "docs").rglob("*.md") if page.name != "index.md"} <= linked
 
 
-def test_code_keeps_its_lines_and_leaves_out_fragments():
-    page = "text\n\n```python\na = 1\n```\n\n```python no-run\nb = ...\n```\n\n```console\nmake\n```\n\n```python\nc = a\n```\n"
+def test_code_keeps_its_lines_and_skips_fragments():
+    blocks = ["```python\na = 1", "```python no-run\nb = ...", "```console\nmake", "```python\nc = a"]
+    page = "text\n\n" + "\n\n".join(f"{block}\n```" for block in blocks) + "\n"
     lines = code_of(page).splitlines()
     assert lines[3] == "a = 1" and lines[15] == "c = a"
     assert [line for line in lines if line] == ["a = 1", "c = a"]
