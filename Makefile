@@ -1,45 +1,67 @@
-# Everything happens in .venv, which the first command makes. `make help` lists what there is.
+# All targets use the virtual environment .venv, which the first command creates. `make help` lists the targets.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+DEMO := $(VENV)/.demo
 STAMP := $(VENV)/.installed
 
-# Processes that share the tests, file by file. `pytest` alone runs them in one.
+# Worker processes of the tests. Each test file runs in one of them. `pytest` alone runs all tests in one process.
 TESTERS ?= 2
+# How long `make fuzz` generates new worlds.
+FUZZ_SECONDS ?= 600
 
-# Bytecode is written whatever the shell says: tests start many processes that would compile every module again.
+# The files that `make test-fast` runs: the language of systems, schedule and lifecycle, parts of learning, documentation.
+FAST := test_accumulate test_bounds test_conditions test_hints test_integer_overflow test_language test_language_edges \
+	test_language_properties test_language_rows test_python_target \
+	test_entity test_fields test_registry test_schedule test_fusion test_lifecycle test_autoreset test_wrong_worlds \
+	test_advantages test_storage test_distributions test_config_validation test_make test_architecture test_reference_pages
+
+# Bytecode is written even where the shell disables it: the tests start many processes that import the same modules.
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-# How long `make fuzz` starts new worlds.
-FUZZ_SECONDS ?= 600
+.PHONY: help setup demo test test-fast check bench fuzz docs format clean parity-atari
 
-.PHONY: help setup demo test check bench fuzz docs format clean parity-atari
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
+# pip warns about every script that it installs outside of PATH; the exit status is that of pip.
+QUIET := 2> >(grep -v '^WARNING: Location' >&2)
+# Compiles what pip left uncompiled, on all cores. Some packages contain templates that are not valid Python.
+COMPILE := $(BIN)/python -m compileall -qq -j 0 -x '/tests/' $(VENV)/lib || true
+SHELL := bash
 
 help:  ## List the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 14
 
-$(STAMP): pyproject.toml constraints.txt
+$(DEMO): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@echo "installing worldloom and its tools into $(VENV) (three or four minutes and 3.5 GB the first time)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile torch==2.13.0 2>&1 | grep -v '^WARNING: Location' || true
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt --editable '.[dev,atari,compat,jax,view,cluster]' 2>&1 | grep -v '^WARNING: Location' || true
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps ai-economist==1.7.1 2>&1 | grep -v '^WARNING: Location' || true  # data files for tests; none of its code is run
-	@$(BIN)/python -m compileall -qq -j 0 -x '/tests/' $(VENV)/lib || true  # what pip was kept from, on all cores; a template of some package is no Python
+	@echo "installing worldloom into $(VENV) (a minute or two the first time)"
+	@$(PIP) --editable '.[view]' $(QUIET)
+	@$(COMPILE)
 	@$(BIN)/python -c 'import torch, warp, worldloom'
 	@touch $@
 
-setup: $(STAMP)  ## Make the virtual environment and install everything
+$(STAMP): $(DEMO)
+	@echo "installing what the tests and checks need into $(VENV) (two or three minutes the first time)"
+	@$(PIP) --editable '.[dev,atari,compat,jax,cluster]' $(QUIET)
+	@$(PIP) --no-deps ai-economist==1.7.1 $(QUIET)  # only its data files are read, by tests
+	@$(COMPILE)
+	@touch $@
 
-demo: $(STAMP)  ## Train CartPole on the CPU into runs/demo, with a curve and a video, and evaluate it
+setup: $(STAMP)  ## Create the virtual environment and install everything
+
+demo: $(DEMO)  ## Train CartPole on the CPU into runs/demo, with a curve and a video, and evaluate it
 	@rm -rf runs/demo
 	@$(BIN)/worldloom train CartPole-v1 --device cpu --seed 0 --run-dir runs/demo
 	@$(BIN)/worldloom eval runs/demo
 
-test: $(STAMP)  ## Run the tests
-	@$(BIN)/python -m pytest --numprocesses $(TESTERS) --dist loadfile --no-loadscope-reorder
+test: $(STAMP)  ## Run all tests in TESTERS (2) processes; PYTEST_OPTIONS adds options
+	@$(BIN)/python -m pytest --numprocesses $(TESTERS) --dist loadfile --no-loadscope-reorder $(PYTEST_OPTIONS)
 
-check: $(STAMP)  ## Lint, formatting, types and the directions of imports
+test-fast: $(STAMP)  ## Run a selection of quick tests in under a minute
+	@$(BIN)/python -m pytest -q --numprocesses $(TESTERS) --dist loadfile \
+		$$(find tests $(foreach name,$(FAST),-name $(name).py -o) -false)
+
+check: $(STAMP)  ## Check style, formatting, types and the directions of imports
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
@@ -48,11 +70,12 @@ check: $(STAMP)  ## Lint, formatting, types and the directions of imports
 bench: $(STAMP)  ## Run the benchmarks of docs/benchmarks.md on this machine
 	@$(BIN)/python benchmarks/run.py
 
-fuzz: $(STAMP)  ## Compare fresh random worlds with the reference interpreter for FUZZ_SECONDS (600)
+fuzz: $(STAMP)  ## Compare new random worlds with the reference interpreter for FUZZ_SECONDS (600)
 	@$(BIN)/python -m worldloom.testing.fuzz --seconds $(FUZZ_SECONDS) --processes $(TESTERS) --devices python,cpu
 
-docs: $(STAMP)  ## Check that the documentation's links and code blocks hold
-	@$(BIN)/python -m pytest tests/test_docs.py
+docs: $(STAMP)  ## Regenerate the reference pages, then test links and code of the documentation
+	@$(BIN)/python docs/reference/generate.py
+	@$(BIN)/python -m pytest tests/test_docs.py tests/test_architecture.py tests/test_reference_pages.py
 
 parity-atari: $(STAMP)  ## Compare every Atari game with ALE, frame by frame, and write docs/worlds/atari_parity.md (10 minutes)
 	@$(BIN)/python tests/parity/atari_report.py --write

@@ -2,9 +2,9 @@
 
 python benchmarks/against_sb3.py --out against_sb3.json
 
-Stable-Baselines3 trains on Gymnasium's environments in a DummyVecEnv, worldloom on its own worlds of the same rules. The policies of both are judged
-in the same episodes, with their likeliest actions. A single policy may have a bad moment that the next update mends, so a training counts as the mean of
-its policies after each of the last iterations.
+Stable-Baselines3 trains on Gymnasium's environments in a DummyVecEnv, worldloom on its own worlds with the same rules.
+Both policies are evaluated in the same episodes with greedy actions. The result of a training is the mean over its
+policies after each of the last iterations, because single policies fluctuate.
 """
 
 from __future__ import annotations
@@ -103,13 +103,13 @@ class Settings:
     episodes: int = 400
     """Episodes that each policy is judged by."""
     own_units: bool = False
-    """Let worldloom's network give actions in units of their bounds, as it does by itself, instead of in the world's units."""
+    """Let worldloom's network return actions in units of their bounds, its default, instead of the world's units."""
     out: Path | None = None
     """A file for the figures as JSON."""
 
 
 class WorldUnits(nn.Module):
-    """Worldloom's network with means in the world's units, as Stable-Baselines3 has them, so that a step of the optimiser moves them equally far."""
+    """Worldloom's network with means in the world's units, as in Stable-Baselines3, for equal optimizer steps."""
 
     def __init__(self, inputs: int, half_range: float) -> None:
         super().__init__()

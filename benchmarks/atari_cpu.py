@@ -1,10 +1,10 @@
-"""Atari on the CPU against EnvPool: 64 environments, 84 x 84 grey pictures, four of them stacked, four frames a step, in alternating rounds of one run.
+"""Atari on the CPU against EnvPool: 64 environments, 84 x 84 grey, frame stack 4, frame skip 4, in alternating rounds.
 
 python benchmarks/atari_cpu.py --out atari_cpu.json
 python benchmarks/atari_cpu.py --games Pong-v5 --envs 8 --seconds 4
 
-Both take the same random actions, made beforehand, through their vector environments, and have the same number of threads. Frames are those of the
-console, four to a step.
+Both get the same precomputed random actions through their vector environments, and have the same number of threads.
+Frames are those of the console, four per step.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ class Settings:
     threads: int = field(default_factory=lambda: len(os.sched_getaffinity(0)))
     """Threads of both."""
     seconds: float = 20.0
-    """How long the rounds of each game take."""
+    """Seconds per game."""
     out: Path | None = None
     """A JSON file."""
 
 
 def step_runner(env: Any, actions: list[np.ndarray]) -> Run:
-    """Steps with ``actions`` by turns."""
+    """Steps with ``actions`` in turn."""
 
     def run(steps: int) -> None:
         for number in range(steps):

@@ -1,11 +1,11 @@
-"""Noise as ROMs: whatever the bytes, every frame ends, nothing is written where it should not be, and a GPU ends up with what the CPU does, bit for bit.
+"""Random ROMs: every frame ends, memory stays in bounds, and a GPU gives the CPU's results bit for bit.
 
 python benchmarks/atari_fuzz.py --device cpu --out fuzz.json
 python benchmarks/atari_fuzz.py --device cuda:0 --out fuzz.json
 compute-sanitizer python benchmarks/atari_fuzz.py --device cuda:0 --roms 2048 --batch 1024 --frames 8 --compared 0
 
-Each ROM runs in a console of its own, under random sticks, paddles and switches, and is drawn. Half of the batches have logs so short that they are drawn in
-between. Some ROMs are played again, on the CPU and with logs of the other length, and have to end alike.
+Each ROM runs in its own console with random inputs, and is drawn. Half of the batches have logs so short that they
+overflow. Some ROMs run again, on the CPU and with logs of the other length, and must give the same results.
 """
 
 from __future__ import annotations
@@ -32,19 +32,8 @@ from rich.progress import Progress
 from run import describe_machine
 
 from worldloom.atari.cartridges.cartridge import Cartridge, CartridgeKind
-from worldloom.atari.emulator.console import (
-    LOG,
-    RECORD,
-    RESET,
-    SELECT,
-    WIDTH,
-    EmulatorBatch,
-    RomBank,
-    RomEntry,
-    Slot,
-    emulation_result,
-    pack_roms,
-)
+from worldloom.atari.emulator.emulator_batch import LOG, EmulatorBatch, emulation_result
+from worldloom.atari.emulator.inputs import RESET, SELECT
 from worldloom.atari.emulator.machine_state import (
     CYCLES_IN_LINE,
     HUNG,
@@ -53,8 +42,11 @@ from worldloom.atari.emulator.machine_state import (
     fields,
     in_range,
 )
+from worldloom.atari.emulator.pack_roms import pack_roms
+from worldloom.atari.emulator.rom_bank import RECORD, RomBank, RomEntry, Slot
 from worldloom.atari.env.game_selection import MAX_LINES, MAX_RESISTANCE, MIN_RESISTANCE
 from worldloom.atari.frames.television import FIRST_LINE, Format
+from worldloom.atari.native import WIDTH
 from worldloom.core.base.device import resolve
 from worldloom.core.model.launch import Shard
 
@@ -66,32 +58,32 @@ SHORT_LOG = 24
 """Words of a log that most frames overflow."""
 LOG_HEAD = 11
 GUARD = 0xA5
-"""What memory holds that nobody may write to."""
+"""Byte value of guard memory, which must not be written."""
 
 
 @dataclass
 class Settings:
-    """Run noise as ROMs on the console."""
+    """Run random ROMs on the console."""
 
     device: str = "auto"
-    """Where: cpu, cuda:0, or auto."""
+    """Device: cpu, cuda:0, or auto."""
     roms: int = 100_000
-    """How many, in whole chunks."""
+    """Number of ROMs, in whole chunks."""
     frames: int = 60
-    """Frames that each of them runs."""
+    """Frames per ROM."""
     seed: int = 0
-    """Of the noise."""
+    """Random seed."""
     batch: int = 0
     """Consoles at once; 0 for 4,096 on a CPU and 16,384 on a GPU."""
     compared: int = 4096
-    """So many ROMs of the first two batches are played again on the CPU."""
+    """Number of ROMs of the first two batches that run again on the CPU."""
     out: Path | None = None
     """A JSON file; without one the JSON is printed."""
 
 
 @dataclass
 class Ending:
-    """What N consoles have come to: arrays of a row per console, and what is wrong with them."""
+    """Final states of N consoles: arrays with a row per console, and faults."""
 
     machine: Array
     pictures: Array
@@ -102,7 +94,7 @@ class Ending:
 
 
 def entry(cart: Cartridge, generator: np.random.Generator) -> RomEntry:
-    """A cartridge in a console of any kind, with anything in its memory."""
+    """A cartridge in a random console with random memory."""
     format_ = Format(generator.integers(3))
     numbers = {
         Slot.SLICES: cart.slices,
@@ -127,7 +119,7 @@ def entry(cart: Cartridge, generator: np.random.Generator) -> RomEntry:
 
 
 def held(count: int, frames: int, generator: np.random.Generator) -> Array:
-    """What is pressed: uint8 (launches, count, STEP, 2)."""
+    """Random inputs: uint8 (launches, count, STEP, 2)."""
     launches = -(-frames // STEP)
     pressed = generator.integers(0, 18, (launches, count, STEP, 2), dtype=np.uint8)
     switch = generator.random((launches, count, STEP))
@@ -136,7 +128,7 @@ def held(count: int, frames: int, generator: np.random.Generator) -> Array:
 
 
 def play(rom_bank: RomBank, pressed: Array, frames: int, device: wp.Device, log_words: int) -> Ending:
-    """Run the first consoles of a shelf, as many as ``pressed`` has, between two that are left alone and one each before and behind them in memory."""
+    """Run the first consoles of a ROM bank, between two that are skipped and guard consoles in memory."""
     count, every = pressed.shape[1], slice(1, pressed.shape[1] + 1)
     table = rom_bank.table[:count]
     bench = EmulatorBatch(rom_bank, count + 2, device, log_words)
@@ -149,7 +141,7 @@ def play(rom_bank: RomBank, pressed: Array, frames: int, device: wp.Device, log_
     state, which = wp.array(machine, dtype=wp.uint8, device=device), wp.array(game, dtype=wp.int32, device=device)
     pictures = wp.empty((count + 2, 2, rom_bank.height, WIDTH), dtype=wp.uint8, device=device)
     pictures.fill_(GUARD)
-    told, shard, faults = emulation_result(count + 2, device), Shard(1, count, None, True, device, None), list[str]()
+    report, shard, faults = emulation_result(count + 2, device), Shard(1, count, None, True, device, None), list[str]()
     instructions = cut = 0
     for number, step in enumerate(pressed):
         span = np.full(count + 2, min(STEP, frames - number * STEP), np.int32)
@@ -159,11 +151,11 @@ def play(rom_bank: RomBank, pressed: Array, frames: int, device: wp.Device, log_
             wp.array(sticks, dtype=wp.uint8, device=device),
             wp.array(span, dtype=wp.int32, device=device),
         )
-        bench.emulate(shard, state, which, sticks_there, spans, None, told, pictures, window=2)
+        bench.emulate(shard, state, which, sticks_there, spans, None, report, pictures, window=2)
         bench.draw(shard, which, pictures)
         bytes_ = state.numpy()
         now = fields(bytes_[every])
-        wrong = [*out_of_range(now, table), *strayed(bytes_, spare, bench, every), *miscounted(told, now, span)]
+        wrong = [*out_of_range(now, table), *strayed(bytes_, spare, bench, every), *miscounted(report, now, span)]
         faults += [f"launch {number}: {each}" for each in wrong]
         instructions += int(now["instructions"].sum())
         cut += int(now["partial"].sum())
@@ -174,12 +166,12 @@ def play(rom_bank: RomBank, pressed: Array, frames: int, device: wp.Device, log_
     if (bench.words.numpy() != rom_bank.words).any() or (bench.table.numpy() != rom_bank.table).any():
         faults.append("the ROMs or the table have changed")
     return Ending(
-        state.numpy()[every].copy(), drawn[every], told.earned.numpy()[every].copy(), instructions, cut, faults
+        state.numpy()[every].copy(), drawn[every], report.earned.numpy()[every].copy(), instructions, cut, faults
     )
 
 
 def strayed(machine: Array, spare: Array, bench: EmulatorBatch, every: slice) -> list[str]:
-    """Writes of a launch outside of the consoles that it was for."""
+    """Writes of a launch outside of its consoles."""
     log = bench.log.numpy().reshape(-1, 2, bench.log_words)
     logged = log[every, :, 0]
     faults = {
@@ -191,21 +183,21 @@ def strayed(machine: Array, spare: Array, bench: EmulatorBatch, every: slice) ->
     return [fault for fault, found in faults.items() if found]
 
 
-def miscounted(told: Any, now: dict[str, Array], span: Array) -> list[str]:
-    """What a launch told of its consoles, where it cannot be."""
+def miscounted(report: Any, now: dict[str, Array], span: Array) -> list[str]:
+    """Impossible results of a launch."""
     every = slice(1, -1)
     wrong = {
-        "ran": told.ran.numpy()[every] != span[every],
-        "newest": told.newest.numpy()[every] != now["buffer"][:, 0],
-        "over": told.over.numpy()[every],
-        "lives": told.lives.numpy()[every] != 0,
-        "earned": told.earned.numpy()[every] != 0,
+        "ran": report.ran.numpy()[every] != span[every],
+        "newest": report.newest.numpy()[every] != now["buffer"][:, 0],
+        "over": report.over.numpy()[every],
+        "lives": report.lives.numpy()[every] != 0,
+        "earned": report.earned.numpy()[every] != 0,
     }
     return [f"'{name}' of console {np.flatnonzero(found)[0]} cannot be" for name, found in wrong.items() if found.any()]
 
 
 def out_of_range(now: dict[str, Array], table: Array) -> list[str]:
-    """The fields of a state that hold what they never can after a frame of a game without rules."""
+    """The fields of a state with impossible values after a frame of a game without rules."""
     slices, shows_ram = (
         table[:, Slot.SLICES, None],
         np.isin(table[:, Slot.KIND, None], (CartridgeKind.E7, CartridgeKind.CV)),
@@ -223,7 +215,7 @@ def out_of_range(now: dict[str, Array], table: Array) -> list[str]:
 
 
 def differences(one: Ending, other: Ending) -> list[str]:
-    """Where the first consoles of two endings differ, as many as both have."""
+    """Differences between the consoles that two results share."""
     found = []
     for name in ("machine", "pictures", "earned"):
         a, b = getattr(one, name), getattr(other, name)
@@ -235,7 +227,7 @@ def differences(one: Ending, other: Ending) -> list[str]:
 
 
 def batches(settings: Settings, size: int) -> Iterator[list[Cartridge]]:
-    """All ROMs in batches of ``size``; each is made while the one before it runs."""
+    """All ROMs in batches of ``size``; each is generated while the previous one runs."""
     if settings.roms <= CHUNK:
         yield cartridges(settings.seed, 0)
         return
@@ -252,11 +244,11 @@ def batches(settings: Settings, size: int) -> Iterator[list[Cartridge]]:
 
 
 def main(settings: Settings) -> dict[str, Any]:
-    """Run, print and write; ends with an error where anything was wrong."""
+    """Run, print and write; exits with an error on any fault."""
     device, _ = resolve(settings.device)
     cpu, console, started = wp.get_device("cpu"), Console(stderr=True), time.perf_counter()
     size = settings.batch or (16_384 if device.is_cuda else 4096)
-    told: dict[str, Any] = {
+    report: dict[str, Any] = {
         "machine": describe_machine(device),
         "device": device.alias,
         "settings": {**asdict(settings), "out": str(settings.out)},
@@ -281,7 +273,7 @@ def main(settings: Settings) -> dict[str, Any]:
             kinds.update(cart.kind.label for cart in batch)
             instructions, cut, ran = instructions + ending.instructions, cut + ending.cut, ran + len(batch)
             progress.advance(bar, len(batch))
-    told |= {
+    report |= {
         "roms": ran,
         "frames": ran * settings.frames,
         "compared": same,
@@ -289,21 +281,23 @@ def main(settings: Settings) -> dict[str, Any]:
         "slowest_batch_s": slowest,
     }
     launches = ran * -(-settings.frames // STEP)
-    told |= {
+    report |= {
         "instructions_per_frame": instructions / launches,
         "cut_off": cut / launches,
         "seconds": time.perf_counter() - started,
         "faults": faults,
     }
     if settings.out is None:
-        print(json.dumps(told))
+        print(json.dumps(report))
     else:
-        settings.out.write_text(json.dumps(told, indent=1) + "\n")
+        settings.out.write_text(json.dumps(report, indent=1) + "\n")
     console.print(
-        f"{ran:,} ROMs, {ran * settings.frames:,} frames on {device.alias} in {told['seconds']:.0f} s: {len(faults)} faults; {same:,} ROMs played again; "
-        f"{told['instructions_per_frame']:,.0f} instructions a frame, {told['cut_off']:.0%} of the frames cut off by their number"
+        f"{ran:,} ROMs, {ran * settings.frames:,} frames on {device.alias} in {report['seconds']:.0f} s: "
+        f"{len(faults)} faults; {same:,} ROMs run again; "
+        f"{report['instructions_per_frame']:,.0f} instructions per frame, "
+        f"{report['cut_off']:.0%} of the frames cut off by the instruction limit"
     )
-    return told
+    return report
 
 
 if __name__ == "__main__":

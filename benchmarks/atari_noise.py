@@ -1,4 +1,4 @@
-"""ROMs of noise: bytes that no assembler would leave, for every kind of cartridge."""
+"""Random ROM images for every cartridge kind."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ from worldloom.atari.cartridges.cartridge import KIB, Cartridge, CartridgeKind, 
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 
 SIZES = {
-    CartridgeKind.K2: (2,), CartridgeKind.K4: (4,), CartridgeKind.F8: (8,), CartridgeKind.F8SC: (8,), CartridgeKind.F6: (16,), CartridgeKind.F6SC: (16,), CartridgeKind.F4: (32,), CartridgeKind.F4SC: (32,), CartridgeKind.E0: (8,),
-    CartridgeKind.FE: (8,), CartridgeKind.E7: (16,), CartridgeKind.K3F: (6, 6, 8, 8, 16, 16, 34, 256), CartridgeKind.FA: (12,), CartridgeKind.CV: (2, 4), CartridgeKind.UA: (8,), CartridgeKind.DPC: (10,),
+    CartridgeKind.K2: (2,), CartridgeKind.K4: (4,), CartridgeKind.F8: (8,), CartridgeKind.F8SC: (8,),
+    CartridgeKind.F6: (16,), CartridgeKind.F6SC: (16,), CartridgeKind.F4: (32,), CartridgeKind.F4SC: (32,),
+    CartridgeKind.E0: (8,), CartridgeKind.FE: (8,), CartridgeKind.E7: (16,),
+    CartridgeKind.K3F: (6, 6, 8, 8, 16, 16, 34, 256), CartridgeKind.FA: (12,), CartridgeKind.CV: (2, 4),
+    CartridgeKind.UA: (8,), CartridgeKind.DPC: (10,),
 }  # fmt: skip
-"""KiB of the images of each kind."""
+"""Image sizes in KiB by kind."""
 SHARES = {
     CartridgeKind.K2: 16,
     CartridgeKind.K4: 16,
@@ -24,7 +27,7 @@ SHARES = {
     CartridgeKind.F4SC: 1,
     CartridgeKind.K3F: 2,
 }
-"""How often kinds are made, of 4, which the others are: small images run as many instructions as large ones."""
+"""Relative frequency of kinds; 4 for the others. Small images run as many instructions as large ones."""
 SIGNS = {
     CartridgeKind.E0: "8D E0 1F",
     CartridgeKind.E7: "AD E5 1F",
@@ -33,28 +36,30 @@ SIGNS = {
     CartridgeKind.CV: "9D FF F3",
     CartridgeKind.K3F: "85 3F 85 3F",
 }
-"""Bytes by which a kind is told."""
+"""Signature bytes by kind."""
 JAMS = np.array([0x02, 0x12, 0x22, 0x32, 0x42, 0x52, 0x62, 0x72, 0x92, 0xB2, 0xD2, 0xF2])
-"""Opcodes at which the CPU stays for ever."""
+"""Opcodes that halt the CPU."""
 JUMPS = np.array([0x4C, 0x6C, 0x20, 0x60, 0x40, 0x00, 0x10, 0x30, 0x50, 0x70, 0x90, 0xB0, 0xD0, 0xF0])
 CHUNK = 256
-"""ROMs that are made together."""
+"""ROMs per chunk."""
 POOL = 512 * KIB
-"""Bytes of noise that the images of a chunk are cut out of."""
+"""Random bytes from which the images of a chunk are cut."""
 STORES = np.array([0x85, 0x86, 0x84, 0x95, 0x8D, 0x9D, 0x99, 0x91, 0x81, 0x8E, 0x8C])
 PROGRAM = bytes.fromhex(
     "78 D8 A2 FF 9A"  # SEI; CLD; LDX #$FF; TXS
     "A9 02 85 00 85 02 85 02 85 02 A9 2B 8D 96 02 A9 00 85 00"  # three lines of VSYNC; the timer
-    "E6 80 AD 80 02 85 1B A5 0C 85 06 A5 02 45 07 85 07 AD 82 02 85 0A 85 2C"  # sticks, button, collisions and switches decide what is shown
+    # The display depends on joysticks, fire button, collisions and switches.
+    "E6 80 AD 80 02 85 1B A5 0C 85 06 A5 02 45 07 85 07 AD 82 02 85 0A 85 2C"
     "AD 84 02 D0 FB 85 02 85 01 A2 C0"  # wait for the timer; 192 lines
-    "85 02 86 09 8A 85 1B 85 0E 85 10 85 20 85 2A 85 04 85 1D 85 1F 85 14 CA D0 E6"  # each with a player, a missile and the ball
+    # Each scanline has a player, a missile and the ball.
+    "85 02 86 09 8A 85 1B 85 0E 85 10 85 20 85 2A 85 04 85 1D 85 1F 85 14 CA D0 E6"
     "A9 02 85 01 A2 1E 85 02 CA D0 FB 4C 05 FC"  # 30 lines without a picture; again
 )
-"""A program that works, for $FC00: it shows a picture of 262 lines and heeds sticks and switches."""
+"""A working program at $FC00: it draws frames of 262 scanlines and reads joysticks and switches."""
 
 
 class Style(Enum):
-    """What the bytes are."""
+    """Style of the bytes."""
 
     BYTES = "any bytes"
     CALM = "any bytes but those at which the CPU stays for ever"
@@ -64,11 +69,11 @@ class Style(Enum):
 
 
 STYLES = (0.2, 0.15, 0.2, 0.1, 0.35)
-"""Shares of the styles: mutants show the most, and the others mostly go astray soon."""
+"""Probabilities of the styles: mutants draw the most; the others mostly derail soon."""
 
 
 def _lengths() -> Bytes:
-    """Bytes of each instruction: one where the low bits say so, three for absolute addresses, else two."""
+    """Length of each instruction, by the low bits of its opcode: one, three for absolute addresses, else two."""
     opcode = np.arange(256)
     column = opcode & 0x1F
     three = (column >= 0x0C) & (column <= 0x0F) | (column >= 0x19) & (column != 0x1A) | (opcode == 0x20)
@@ -110,7 +115,7 @@ def instructions(count: int, opcodes: Bytes, generator: np.random.Generator) -> 
 
 
 def _opcodes(style: Style) -> Bytes:
-    """The opcodes of a style, as often as they are to come."""
+    """The opcodes of a style, repeated by frequency."""
     every = np.arange(256)
     if style is Style.UNDOCUMENTED:
         odd = every[np.isin(every & 3, (3,)) | np.isin(every & 0x1F, (0x02, 0x04, 0x0C, 0x14, 0x1A, 0x1C))]
@@ -120,7 +125,7 @@ def _opcodes(style: Style) -> Bytes:
 
 
 def _pool(style: Style, generator: np.random.Generator) -> Bytes:
-    """Noise of a style that images are cut out of."""
+    """Random bytes of a style, from which images are cut."""
     if style not in (Style.BYTES, Style.CALM):
         return instructions(POOL // 2, _opcodes(style), generator)
     noise = generator.integers(0, 256, POOL, dtype=np.uint8)
@@ -130,7 +135,7 @@ def _pool(style: Style, generator: np.random.Generator) -> Bytes:
 
 
 def image_of(kind: CartridgeKind, style: Style, pool: Bytes, generator: np.random.Generator) -> bytes:
-    """An image, cut out of ``pool``, that bears the signs of a kind. Noise may bear those of another too, which then is what it is."""
+    """An image cut from ``pool`` with the signature of a kind. Noise may match another kind, which then applies."""
     size = int(generator.choice(SIZES[kind])) * KIB
     start = generator.integers(len(pool) - size)
     image = pool[start : start + size].copy()
@@ -166,7 +171,7 @@ def _mutated(generator: np.random.Generator) -> Bytes:
 
 
 def cartridges(seed: int, chunk: int) -> list[Cartridge]:
-    """The ``CHUNK`` cartridges of a chunk of an endless row of noise, of all kinds and styles."""
+    """The ``CHUNK`` cartridges of a chunk of the random sequence, of all kinds and styles."""
     generator = np.random.default_rng((seed, chunk))
     shares = np.array([SHARES.get(kind, 4) for kind in CartridgeKind], float)
     kinds = generator.choice(len(CartridgeKind), CHUNK, p=shares / shares.sum())

@@ -1,11 +1,12 @@
-"""Where the time of learning Atari goes, as CuLE's paper splits it: frames per second of consoles alone, with the Nature CNN at play, and with training.
+"""Frames per second of Atari by part, as in the CuLE paper: emulation, inference with the Nature CNN, training.
 
 python benchmarks/atari_split.py --device cuda:0 --out atari_split.json
 python benchmarks/atari_split.py --device cuda:0 --games Pong-v5 --parts emulation --emulated 65536
-python benchmarks/atari_split.py --device cpu --emulated 8 --inferred 8 --trained 8 --seconds 2 --iterations 1 --rounds 1 --apart 10
+python benchmarks/atari_split.py --device cpu --emulated 8 --inferred 8 --trained 8 --seconds 2 --iterations 1 \
+    --rounds 1 --apart 10
 
-Frames are those of the console, four to a step; every step makes the whole observation, 84 x 84 x 4. Games are brought apart by random steps first, since
-consoles in the same state run faster together than they ever do again.
+Frames are those of the console, four per step; every step writes the whole observation, 84 x 84 x 4. Random steps first
+decorrelate the games: consoles in the same state run in lockstep and are faster.
 """
 
 from __future__ import annotations
@@ -34,14 +35,14 @@ from worldloom.learn.training.trainer import Trainer
 
 Part = Literal["emulation", "inference", "ppo", "a2c", "vtrace"]
 FRAMES = 4
-"""Frames of the console in a step."""
+"""Frames per step."""
 ALGORITHMS: dict[str, dict[str, Any]] = {
     "inference": {"num_steps": 5},
     "ppo": {"num_steps": 16, "minibatches": 16, "epochs": 3},
     "a2c": {"num_steps": 5},
     "vtrace": {"num_steps": 20, "batches": 16, "steps_per_update": 1},
 }
-"""What is measured, other than with the settings that suit the game: A2C as in the paper, V-trace with its batches."""
+"""Overrides of the game's defaults by algorithm: A2C as in the paper, V-trace with its batches."""
 
 
 @dataclass
@@ -49,7 +50,7 @@ class Settings:
     """Measure emulation, inference and training of Atari games."""
 
     device: str = "auto"
-    """Where: cpu, cuda:0, or auto."""
+    """Device: cpu, cuda:0, or auto."""
     games: list[str] = field(default_factory=lambda: ["Pong-v5", "Breakout-v5", "SpaceInvaders-v5", "MsPacman-v5"])
     """The worlds."""
     parts: list[Part] = field(default_factory=lambda: ["emulation", "inference", "a2c", "ppo", "vtrace"])
@@ -57,23 +58,23 @@ class Settings:
     emulated: list[int] = field(default_factory=lambda: [1024, 4096, 16384, 65536])
     """Consoles without a network."""
     inferred: list[int] = field(default_factory=lambda: [1024, 4096, 16384, 65536])
-    """Consoles with a network that only acts."""
+    """Consoles of inference."""
     trained: list[int] = field(default_factory=lambda: [1024, 4096, 16384])
-    """Consoles with one that learns."""
+    """Consoles of training."""
     trained_game: str = "Pong-v5"
-    """The world of inference and training; their networks cost the same in all."""
+    """World of inference and training; the cost of the network is the same in all."""
     precision: Literal["fp32", "bf16"] = "bf16"
-    """Numbers in the network's products."""
+    """Precision of the network."""
     seconds: float = 4.0
-    """About how long each measurement of emulation runs."""
+    """Approximate seconds per measurement of emulation."""
     iterations: int = 5
-    """Iterations of each round of inference and training; as many more of V-trace's as theirs are shorter."""
+    """Iterations per round of inference and training; more for V-trace, whose iterations are shorter."""
     rounds: int = 3
-    """Rounds, of which the median counts."""
+    """Rounds; the median is reported."""
     apart: int = 100
-    """Random steps before anything is measured."""
+    """Random steps before the measurement."""
     out: Path = Path("atari_split.json")
-    """A file for the figures."""
+    """Output file (JSON)."""
 
 
 @dataclass
@@ -99,7 +100,7 @@ class Rate:
 
 
 class Inference(A2C):
-    """Acts and does not learn."""
+    """Acts without learning."""
 
     def _update(self) -> None:
         for learner in self.learners.values():
@@ -107,7 +108,7 @@ class Inference(A2C):
 
 
 class Shares(Callback):
-    """Notes where the time of the last iteration went."""
+    """Records the time shares of the last iteration."""
 
     def __init__(self) -> None:
         self.last: dict[str, float] = {}
@@ -117,7 +118,7 @@ class Shares(Callback):
 
 
 def wait(device: torch.device) -> float:
-    """The time when all that was asked for is done."""
+    """The time after a synchronization of the device."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
     return time.perf_counter()
@@ -131,7 +132,7 @@ def gigabytes(device: Any) -> float:
 
 
 def bring_apart(worlds: Simulation, steps: int) -> RandomPlayer:
-    """Take random steps, after which consoles are in as many states as there are."""
+    """Take random steps to decorrelate the consoles."""
     player = RandomPlayer(worlds, 1)
     player.run(max(1, steps))
     return player
@@ -212,7 +213,8 @@ def main(settings: Settings) -> None:
         else:
             results["rates"].append(asdict(row))
             console.print(
-                f"{part}, {size:,} x {game}: {row.frames_per_second:.4g} frames/s, {row.milliseconds_per_step:.3f} ms a step, {row.gigabytes:.1f} GB"
+                f"{part}, {size:,} x {game}: {row.frames_per_second:.4g} frames/s, "
+                f"{row.milliseconds_per_step:.3f} ms per step, {row.gigabytes:.1f} GB"
             )
         settings.out.write_text(json.dumps(results, indent=1))  # what is known so far, should time run out
         gc.collect()

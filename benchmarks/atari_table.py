@@ -1,10 +1,10 @@
-"""Raw frames per second of every Atari game, with the observations that agents get: four frames a step, 84 x 84 grey, four of them stacked.
+"""Raw frames per second of every Atari game with observations: frame skip 4, 84 x 84 grey, frame stack 4.
 
 python benchmarks/atari_table.py --device cuda:0 --out atari_table.json
 python benchmarks/atari_table.py --device cpu --consoles 8 --apart 5 --steps 5 --games pong breakout
 
-The console's kernels run by themselves, without the engine around them: one launch for the frames of a step, one for the pictures and one for the
-observations; games that are over begin again. All consoles of a launch play the same game, each with random actions of its own.
+The console's kernels run without the engine: one launch for the frames of a step, one for the drawing and one for the
+observations. Games that are over restart. All consoles of a launch play the same game with independent random actions.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ import warp as wp
 from rich.console import Console
 from run import describe_machine, show
 
-from worldloom.atari.emulator.console import LOG, EmulatorBatch, emulation_result
+from worldloom.atari.emulator.emulator_batch import LOG, EmulatorBatch, emulation_result
 from worldloom.atari.env.game_selection import GameSpec, game_specs, rom_bank_of
 from worldloom.atari.env.settings import Settings as WorldSettings
-from worldloom.atari.env.start_states import StartStates, starts
-from worldloom.atari.frames.observe import FrameSelection, Look, Observer
+from worldloom.atari.env.start_states import StartStates, start_programs
+from worldloom.atari.frames.observe import FrameFormat, FrameSelection, Observer
 from worldloom.atari.frames.palettes import greys
 from worldloom.atari.games.game_table import GAMES
 from worldloom.atari.games.multiplayer import MULTIPLAYER_ONLY
@@ -41,28 +41,28 @@ class Settings:
     """Measure all Atari games."""
 
     device: str = "auto"
-    """Where: cpu, cuda:0, or auto."""
+    """Device: cpu, cuda:0, or auto."""
     consoles: int = 4096
-    """How many play the same game."""
+    """Consoles per game."""
     games: list[str] = field(default_factory=lambda: [game.name for game in GAMES if game.name not in MULTIPLAYER_ONLY])
-    """Which."""
+    """Names of the games."""
     apart: int = 30
-    """Random steps before the measurement, which bring the games apart."""
+    """Random steps before the measurement, which decorrelate the games."""
     steps: int = 10
-    """Steps that are measured."""
+    """Measured steps."""
     out: Path | None = None
-    """A JSON file, written as the games are done."""
+    """Output file (JSON), updated after every game."""
 
 
 class Party:
-    """Consoles that all play one game of a shelf."""
+    """Consoles that all play one game of a ROM bank."""
 
     def __init__(self, found: tuple[GameSpec, ...], count: int, device: wp.Device) -> None:
         self.found, self.count, self.device = found, count, device
         chosen = WorldSettings()
-        rom_bank, self.begins = rom_bank_of(found), starts(found, chosen)
-        self.states, self.bench = StartStates(rom_bank, self.begins, device), EmulatorBatch(rom_bank, count, device)
-        self.told = emulation_result(count, device)
+        rom_bank, self.starts = rom_bank_of(found), start_programs(found, chosen)
+        self.states, self.emulator = StartStates(rom_bank, self.starts, device), EmulatorBatch(rom_bank, count, device)
+        self.result = emulation_result(count, device)
         self.machine, self.pictures = (
             wp.zeros(shape, dtype=wp.uint8, device=device)
             for shape in ((count, rom_bank.record), (count, 2, rom_bank.height, 160))
@@ -73,9 +73,8 @@ class Party:
             wp.full(count, FRAMES, dtype=wp.int32, device=device),
         )
         self.shard = Shard(0, count, None, True, device, None)
-        self.observer = Observer(
-            Look(), [min(t.television.height, 210) for t in found], [greys(t.television.format) for t in found], device
-        )
+        heights = [min(spec.television.height, 210) for spec in found]
+        self.observer = Observer(FrameFormat(), heights, [greys(spec.television.format) for spec in found], device)
         self.screen = wp.zeros((count, *self.observer.shape), dtype=wp.uint8, device=device)
         self.shown = wp.full(count, int(FrameSelection.BRIGHTER), dtype=wp.int32, device=device)
 
@@ -85,9 +84,9 @@ class Party:
         return (self.machine.size + self.pictures.size + self.screen.size) // self.count + 2 * LOG * 4
 
     def begin(self, number: int) -> None:
-        """Everybody plays game ``number`` from one of its starts."""
+        """Start game ``number`` in all consoles, from random start states."""
         self.game.fill_(number)
-        each = self.begins.count // len(self.found)
+        each = self.starts.count // len(self.found)
         torch_device = wp.device_to_torch(self.device)
         self.first = torch.randint(0, each, (self.count,), device=torch_device) + number * each
         self.start = wp.to_torch(self.states.machine).view(torch.uint8)
@@ -97,20 +96,20 @@ class Party:
         )
 
     def step(self) -> None:
-        buttons, over = wp.to_torch(self.pressed), wp.to_torch(self.told.over)
+        buttons, over = wp.to_torch(self.pressed), wp.to_torch(self.result.over)
         buttons[:, :, 0] = self.buttons[
             torch.randint(0, len(self.buttons), (self.count, 1), device=self.buttons.device)
         ]
-        self.bench.emulate(
-            self.shard, self.machine, self.game, self.pressed, self.frames, None, self.told, self.pictures, window=2
+        self.emulator.emulate(
+            self.shard, self.machine, self.game, self.pressed, self.frames, None, self.result, self.pictures, window=2
         )
-        self.bench.draw(self.shard, self.game, self.pictures)
+        self.emulator.draw(self.shard, self.game, self.pictures)
         self.observer.launch(self.pictures, self.game, self.screen, self.shown)
         machine = wp.to_torch(self.machine)
         machine.copy_(torch.where(over[:, None], self.start[self.first], machine))
 
     def run(self, steps: int) -> float:
-        """Seconds that steps take."""
+        """Seconds of ``steps`` steps."""
         wp.synchronize_device(self.device)
         began = time.perf_counter()
         for _ in range(steps):

@@ -1,15 +1,19 @@
-"""Atari games learned against the clock: seconds until the mean score of the last 100 finished games reaches a target, then 100 games of the policy.
+"""Seconds of Atari training until the mean score of the last 100 games reaches a target, then 100 evaluation games.
 
 python benchmarks/atari_training.py pong-vtrace pong-ppo --device cuda:0 --seconds 120 --out atari_training
 python benchmarks/atari_training.py breakout-ppo --device cuda:0 --seconds 300 --overlap --out atari_training
-python benchmarks/atari_training.py pong-vtrace --device cuda:0 --overlap --judge-every 2 --judge-from 0.75 --out atari_training
-python benchmarks/atari_training.py pong-ppo --num-envs 4 --num-steps 8 --minibatches 2 --seconds 20 --judged 2 --judged-steps 50 --device cpu
+python benchmarks/atari_training.py pong-vtrace --device cuda:0 --overlap --judge-every 2 --judge-from 0.75 \
+    --out atari_training
+python benchmarks/atari_training.py pong-ppo --num-envs 4 --num-steps 8 --minibatches 2 --seconds 20 --judged 2 \
+    --judged-steps 50 --device cpu
 
-The games that a mean is taken over began a game's length ago, with a policy that knew less. With --judge-every the policy plays 100 new games every
-so often instead, while the clock stands still, and the first that reach the target end the training.
+The games of the mean started a game's length ago, with an earlier policy. With --judge-every the policy periodically
+plays 100 new games instead, while the clock is paused, and the first evaluation that reaches the target ends the
+training.
 
-Games are whole and scores are the console's own, of the policy that learns; it learns from their signs, and takes a lost life for an end. The clock
-runs from the first iteration on, so that it counts what PyTorch tries and records at first (but with --warm); what is made or compiled before is told apart.
+Games are whole and returns are unclipped scores of the learning policy. Training clips rewards to their sign and treats
+a lost life as terminal. The clock starts at the first iteration, so it includes the autotuning and graph capture of
+PyTorch (except with --warm). Construction and compilation are reported separately.
 """
 
 from __future__ import annotations
@@ -43,19 +47,19 @@ from worldloom.learn.training.trainer import Trainer
 from worldloom.view.figure import new_figure, save_figure
 
 FRAMES = 4
-"""Frames of the console in a step."""
+"""Frames per step."""
 ENOUGH = 100
-"""Games that a mean is taken over."""
+"""Games of the mean score."""
 WARM = 4
-"""Iterations after which all graphs are recorded."""
+"""Iterations after which all graphs are captured."""
 JUDGED_FROM = 10_000
-"""The seed of the worlds in which a policy is judged: other games than those of the training."""
+"""Seed of evaluation worlds, which differs from that of the training."""
 console = Console(width=160, highlight=False)
 
 
 @dataclass(frozen=True)
 class Preset:
-    """What to learn, to which score, and how: settings other than those that suit the game."""
+    """World, target score, algorithm and overrides of the game's defaults."""
 
     game: str
     target: float
@@ -65,7 +69,7 @@ class Preset:
 
 PONG, BREAKOUT = ("Pong-v5", 18.0), ("Breakout-v5", 300.0)
 OFTEN = {"batches": 16, "steps_per_update": 1}
-"""A step of the optimiser after every step of all consoles, from a 16th of them: as many as there can be in a game's length."""
+"""An optimizer step after every step of all consoles, on a 16th of them: the most updates per game."""
 PRESETS = {
     "pong-vtrace": Preset(
         *PONG, "vtrace", {**OFTEN, "num_envs": 1024, "learning_rate": 7e-4, "total_steps": 20_000_000}
@@ -87,7 +91,7 @@ PRESETS = {
             "total_steps": 20_000_000,
         },
     ),
-    # The update runs while the next roll-out is taken, which is the slower one: many steps of the optimiser cost nothing.
+    # The update overlaps with the next rollout, which is slower: many optimizer steps cost nothing.
     "pong-ppo-often": Preset(
         *PONG,
         "ppo",
@@ -166,64 +170,64 @@ Name = Literal[
 
 @dataclass
 class Settings:
-    """Train Atari games against the clock, one preset after the other. What is left out is as the preset has it."""
+    """Measure the training time of Atari games, one preset after the other. Omitted flags are those of the preset."""
 
     presets: tyro.conf.Positional[tuple[Name, ...]] = ("pong-vtrace", "pong-ppo", "breakout-ppo")
-    """What to train."""
+    """Presets to train."""
     device: str = "auto"
-    """Where: cpu, cuda:0, or auto."""
+    """Device: cpu, cuda:0, or auto."""
     seconds: float = 300.0
-    """When a training ends that has not reached its target."""
+    """Time limit of a training."""
     target: float | None = None
-    """The mean score to reach."""
+    """Target mean score."""
     seed: int = 0
-    """Where random numbers start."""
+    """Random seed."""
     num_envs: int | None = None
     """Consoles."""
     num_steps: int | None = None
-    """Steps of a roll-out, or those that V-trace learns from."""
+    """Rollout length, or the window of V-trace."""
     steps_per_update: int | None = None
-    """V-trace: steps of all consoles between two updates."""
+    """V-trace: environment steps per update."""
     batches: int | None = None
     """V-trace: groups of consoles."""
     minibatches: int | None = None
-    """PPO: parts of a roll-out."""
+    """PPO: minibatches per epoch."""
     epochs: int | None = None
-    """PPO: how often each is learned from."""
+    """PPO: epochs per rollout."""
     learning_rate: float | None = None
-    """Step size at the start."""
+    """Initial learning rate."""
     schedule: Literal["constant", "linear", "kl"] | None = None
-    """How it changes."""
+    """Learning-rate schedule."""
     entropy_weight: float | None = None
-    """How much a policy that tries more counts."""
+    """Entropy bonus coefficient."""
     clip: float | None = None
-    """PPO: how far a probability may change."""
+    """PPO: clip range of the probability ratio."""
     lam: float | None = None
-    """How far advantages look ahead."""
+    """GAE lambda."""
     total_steps: int | None = None
-    """Steps of all consoles over which a linear schedule goes to 0, and after which the training ends."""
+    """Total environment steps: the end of the training, and of a linear learning-rate schedule."""
     precision: Literal["fp32", "bf16"] | None = None
-    """Numbers in the network's products."""
+    """Precision of the network."""
     overlap: bool = False
-    """Learn from a roll-out while the next one is taken."""
+    """Overlap updates with the next rollout."""
     warm: bool = False
-    """Run a few iterations first and begin anew, so that the clock does not count what PyTorch tries and records in them."""
+    """Run a few iterations and restart, so that the clock excludes the autotuning and graph capture of PyTorch."""
     judge_every: float = 0.0
-    """Seconds of the clock between two judgements of the policy in new games, which end the training in place of the mean of its own games; 0 for none."""
+    """Seconds between evaluations in new games, which end the training instead of the training mean; 0 for none."""
     judge_after: float | None = None
-    """Seconds of the clock before the first judgement; as many as between two where it is left out."""
+    """Seconds before the first evaluation; default: the interval between evaluations."""
     judge_from: float = -math.inf
-    """The mean of the rewards that are not 0 from which on it is judged: 0.75 where seven of eight points are won."""
+    """Mean nonzero reward from which evaluations start: 0.75 if seven of eight points are won."""
     judged: int = ENOUGH
-    """Games that the policy plays at the end; 0 for none."""
+    """Evaluation games at the end; 0 for none."""
     judged_steps: int = 10_000
-    """Steps after which such a game is cut off."""
+    """Step limit of an evaluation game."""
     greedy: bool = False
-    """Judge the likeliest actions too, not only those that are drawn as in the training."""
+    """Evaluate greedy actions too, not only sampled ones."""
     every: float = 2.0
     """Seconds between two lines of progress."""
     out: Path = Path("atari_training")
-    """The folder for a JSON file, a picture and the weights of each preset."""
+    """Output folder for a JSON file, a figure and the weights of each preset."""
 
 
 CHANGED = (
@@ -242,12 +246,12 @@ CHANGED = (
     "precision",
     "seed",
 )
-"""Settings of the learner that the command line may change."""
+"""Config fields that the command line may override."""
 SHOWN = {"loss/entropy": "entropy", "update/kl": "KL", "update/explained_variance": "explained"}
 
 
 def settings_of(preset: Preset, settings: Settings, device: str) -> TrainConfig:
-    """The learner's settings: those that suit the game, those of the preset, those of the command line."""
+    """The config: defaults of the game, overridden by the preset, overridden by the command line."""
     _, kind = algorithm(preset.algo)
     known = {field.name for field in dataclasses.fields(kind)}
     given = {name: getattr(settings, name) for name in CHANGED if getattr(settings, name) is not None and name in known}
@@ -259,13 +263,13 @@ def settings_of(preset: Preset, settings: Settings, device: str) -> TrainConfig:
 
 
 class Race(Callback):
-    """Keeps the curve, tells of it, writes it down as it goes, and stops at the target or when the time is over."""
+    """Records, prints and writes the learning curve; stops at the target or at the time limit."""
 
     def __init__(self, name: str, target: float, settings: Settings, found: dict[str, Any]) -> None:
         self.name, self.target, self.settings, self.found = name, target, settings, found
         self.curve: list[dict[str, Any]] = found["curve"]
         self.paused = 0.0
-        """Seconds that the policy was judged for, which do not count."""
+        """Seconds of evaluations, which do not count."""
         self._next_line = self._next_point = 0.0
         self._next_judgement = settings.judge_every if settings.judge_after is None else settings.judge_after
 
@@ -315,7 +319,7 @@ class Race(Callback):
             write(self.found, self.settings.out / f"{self.name}.json")
 
     def _judge(self, trainer: Trainer, seconds: float) -> tuple[bool, float, float]:
-        """Whether new games reach the target, what the clock shows, and their mean score."""
+        """Whether new games reach the target, the time, and their mean score."""
         began = time.perf_counter()
         if trainer.device.type == "cuda":
             torch.cuda.synchronize(
@@ -328,7 +332,8 @@ class Race(Callback):
         self._next_judgement = seconds + self.settings.judge_every
         self.found["judged"].append({"seconds": seconds, "score": played["mean_return"]})
         console.print(
-            f"{self.name}: {seconds:.1f} s, judged: mean score {played['mean_return']:.2f} in {self.settings.judged} new games"
+            f"{self.name}: {seconds:.1f} s, evaluated: mean score {played['mean_return']:.2f} "
+            f"in {self.settings.judged} new games"
         )
         return played["mean_return"] >= self.target, seconds, played["mean_return"]
 
@@ -339,12 +344,13 @@ class Race(Callback):
         shares = ", ".join(f"{phase} {share:.0%}" for phase, share in progress.shares.items())
         pace = f"{progress.steps:,} steps, {progress.steps / seconds * FRAMES:,.0f} frames/s"
         console.print(
-            f"{self.name}: {seconds:.1f} s, {pace}, {games:.0f} games, score {score:.2f}, reward {reward:.2f}; {shown}; {shares}"
+            f"{self.name}: {seconds:.1f} s, {pace}, {games:.0f} games, "
+            f"score {score:.2f}, reward {reward:.2f}; {shown}; {shares}"
         )
 
 
 def rewards_of(trainer: Any) -> float:
-    """The mean of the rewards of the last steps that were not 0: what the policy is worth now, long before its games end."""
+    """Mean nonzero reward of the last steps: an early estimate of the policy's quality, long before its games end."""
     found = torch.stack(
         [
             torch.stack([kept.rewards.sum(), (kept.rewards != 0).sum()])
@@ -356,12 +362,12 @@ def rewards_of(trainer: Any) -> float:
 
 
 def write(found: dict[str, Any], target: Path) -> None:
-    """What is known so far, so that a run that is cut off leaves it."""
+    """Write the results so far, in case the run is interrupted."""
     target.write_text(json.dumps(found, indent=1))
 
 
 def judge(preset: Preset, trainer: Any, settings: Settings, stochastic: bool) -> dict[str, Any]:
-    """Games of the policy in new worlds."""
+    """Evaluate the policy in new worlds."""
     limit = {"max_steps": settings.judged_steps}  # as configuration, so that nothing is compiled anew
     with Simulation(preset.game, settings.judged, trainer.config.device, seed=JUDGED_FROM, config=limit) as worlds:
         played = evaluate(
@@ -373,7 +379,7 @@ def judge(preset: Preset, trainer: Any, settings: Settings, stochastic: bool) ->
 
 
 def warm_up(trainer: Any) -> None:
-    """Have all tried and recorded, and begin anew."""
+    """Run the autotuning and graph capture, then restart."""
     tensors, plain = trainer.state()
     fresh = {name: tensor.clone() for name, tensor in tensors.items()}
     trainer.learn(WARM * trainer.new_steps * trainer.config.num_envs)
@@ -381,7 +387,7 @@ def warm_up(trainer: Any) -> None:
 
 
 def train(name: str, settings: Settings, device: str) -> dict[str, Any]:
-    """One preset from the first step to the judgement."""
+    """Train and evaluate one preset."""
     preset = PRESETS[name]
     target = preset.target if settings.target is None else settings.target
     config, began = settings_of(preset, settings, device), time.perf_counter()
@@ -410,7 +416,8 @@ def train(name: str, settings: Settings, device: str) -> dict[str, Any]:
     if found["reached"] is None:
         found |= {"reached": False, "seconds": trainer.seconds - race.paused, "frames": trainer.steps * FRAMES}
     console.print(
-        f"{name}: {'REACHED' if found['reached'] else 'did not reach'} {target:g} in {found['seconds']:.1f} s, {found['frames']:,} frames"
+        f"{name}: {'REACHED' if found['reached'] else 'did not reach'} {target:g} "
+        f"in {found['seconds']:.1f} s, {found['frames']:,} frames"
     )
     write(found, settings.out / f"{name}.json")
     learners: Any = trainer.learners  # type: ignore[attr-defined]
@@ -425,9 +432,10 @@ def train(name: str, settings: Settings, device: str) -> dict[str, Any]:
     for stochastic in (True, *([False] if settings.greedy else [])) if settings.judged else ():
         found["drawn" if stochastic else "likeliest"] = judged = judge(preset, trainer, settings, stochastic)
         kind = "drawn" if stochastic else "likeliest"
-        spread = f"from {judged['least_return']:.4g} to {judged['greatest_return']:.4g}, {judged['mean_length']:.0f} steps each"
+        spread = f"from {judged['least_return']:.4g} to {judged['greatest_return']:.4g}"
         console.print(
-            f"{name}: mean score {judged['mean_return']:.2f} in {settings.judged} new games with {kind} actions, {spread}"
+            f"{name}: mean score {judged['mean_return']:.2f} in {settings.judged} new games with {kind} actions, "
+            f"{spread}, {judged['mean_length']:.0f} steps each"
         )
         write(found, settings.out / f"{name}.json")
     trainer.simulation.close()
@@ -435,7 +443,7 @@ def train(name: str, settings: Settings, device: str) -> dict[str, Any]:
 
 
 def draw(found: dict[str, Any], target: Path) -> None:
-    """The score over the time."""
+    """Plot the score over time."""
     figure = new_figure("the picture", 7.0, 4.5)
     panel = figure.add_subplot()
     points = [(row["seconds"], row["score"]) for row in found["curve"] if row["score"] is not None]

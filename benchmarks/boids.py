@@ -1,4 +1,4 @@
-"""Boids with neighbour queries against boids that look at all others: agent steps per second of both, in alternating rounds.
+"""Boids with neighbour queries against boids that visit all others: agent steps per second, in alternating rounds.
 
 The world is that of examples/boids.py; ``--worlds`` and ``--agents`` say how many. Both give the same neighbours.
 """
@@ -81,7 +81,7 @@ class Rate:
 
 
 def measure(settings: Settings) -> list[Rate]:
-    """Agent steps per second with ``world.near`` and with ``world.all``, and how many neighbours a boid had at the end."""
+    """Agent steps per second with ``world.near`` and ``world.all``, and the neighbours per boid at the end."""
     config = {"size": math.sqrt(settings.agents * AREA_PER_AGENT)}
     simulations = {
         query: wl.Simulation(

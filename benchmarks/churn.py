@@ -1,11 +1,11 @@
-"""Entities that come and go: a quarter of them is replaced in every step, at random, with rows for each world or for the whole batch.
+"""Spawning and despawning: a random quarter of all entities is replaced in every step, with both row layouts.
 
 python benchmarks/churn.py                                          # both layouts, on the GPU where there is one
 python benchmarks/churn.py --worlds 4096 --layout pooled --device cpu --out churn.json
 
-Every entity has a place, a velocity and an age. One system moves all of them, lets each leave with a chance of a quarter, and spawns
-another in its stead. The bytes of a step are counted from the columns: what the system reads and writes of every entity, and what the
-settlement of that layout has to move and to fill. Counts per world and lists of the new ones come on top and are left out.
+Every entity has a position, a velocity and an age. One system moves all of them, despawns each with probability 1/4 and
+spawns a replacement. The bytes of a step are counted from the columns: those that the system reads and writes,
+and what the compaction of that layout moves and fills. Counts per world and lists of spawned entities are excluded.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class Churn:
 
 
 def definition(settings: Settings, layout: Layout) -> wl.Definition:
-    """The worlds of one layout. New entities wait beside the old ones until these have left, so there is room for one in the stead of each."""
+    """The worlds of one layout, with capacity for a replacement of each entity: both exist until the compaction."""
     most = wl.UpTo(settings.live, batch=settings.worlds * settings.live if layout == "pooled" else None)
     return wl.Definition("Churn-v0", Air, {Mote: most}, reset=(fill,), step=(drift,))
 
@@ -113,9 +113,9 @@ def definition(settings: Settings, layout: Layout) -> wl.Definition:
 def moved_bytes(table: PopulationTable, entities: int, replaced: float) -> int:
     """Bytes that the system and the settlement of one step move, read plus written.
 
-    The settlement looks at the mark of every entity, moves those who stay, nearly all of whom lie behind one that left, and fills the
-    rows of the new ones from where they were noted. Where the rows are those of the whole batch, who stays moves twice, by way of the
-    spare columns, and every row also has the number of its world, which the system and the settlement read and the settlement writes.
+    The compaction reads the mark of every entity, moves the survivors, nearly all of which are behind a despawned row,
+    and fills the rows of spawned entities. With rows for the whole batch, survivors move twice, through spare columns,
+    and every row also has the id of its world, which the system and the compaction read and the compaction writes.
     """
     size = {
         name: int(np.prod(column.field.value_shape)) * column.dtype.itemsize for name, column in table.columns.items()

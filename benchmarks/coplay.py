@@ -1,4 +1,6 @@
-"""Continuous Tag learned: taggers against random runners, runners against random taggers, and both together; who is caught when, and a video.
+"""Continuous Tag learned by the taggers, by the runners and by both: who is caught when, and a video.
+
+The side that does not learn acts at random.
 
 python benchmarks/coplay.py --device cuda:0 --seconds 45 --out coplay
 python benchmarks/coplay.py --device cpu --film-from coplay/policies.safetensors --out coplay
@@ -80,7 +82,7 @@ class Settings:
 class Curve(Callback):
     """Keeps the returns of both policies, a point for every length of an episode, and tells of them.
 
-    Worlds that began together end together, and runners that are caught end before: only a whole length shows all of them.
+    Worlds that began together end together, and runners that are caught end before: only a whole length shows all.
     """
 
     def __init__(self, phase: str) -> None:
@@ -105,7 +107,8 @@ class Curve(Callback):
         self._iterations, self._sums = 0, {kind: [0.0, 0.0] for kind in KINDS}
         told = ", ".join(f"{kind} {value:.4g}" for kind, value in returns.items())
         console.print(
-            f"{self.phase}: {progress.seconds:.0f} s, {progress.steps:,} steps, {progress.steps_per_second:,.0f} steps/s, return {told}"
+            f"{self.phase}: {progress.seconds:.0f} s, {progress.steps:,} steps, "
+            f"{progress.steps_per_second:,.0f} steps/s, return {told}"
         )
 
 

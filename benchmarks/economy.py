@@ -1,13 +1,15 @@
-"""The COVID-19 economy: steps and training on the device against the same rules in NumPy, a process per core, on the same machine.
+r"""The COVID-19 economy: steps and training on the device against the same rules in NumPy on the same machine.
 
 python benchmarks/economy.py --device cuda:0 --out economy.json --plots docs/images
 python benchmarks/economy.py --device cuda:0 --parts training --precision bf16
-python benchmarks/economy.py --device cpu --worlds 4 16 --training-worlds 4 --processes 2 --num-steps 8 --hidden 16 16 --iterations 1 --seconds 0.2
+python benchmarks/economy.py --device cpu --worlds 4 16 --training-worlds 4 --processes 2 --num-steps 8 --hidden 16 16 \
+    --iterations 1 --seconds 0.2
 
-Steps: random actions among those that the masks allow, drawn on the device at every step, and resets. Training: the planner and the governors as two
-policies with masks, roll-outs of 90 days, networks of 256 and 256 units; A2C makes one step of the optimiser per roll-out, PPO 4 epochs of
-4 minibatches. What they are held against: tests/parity/references/covid.py, which sums unemployment over the last 600 days anew every day, as
-the published system does, where the world has a recursive form; benchmarks/economy_reference.py says how it is trained.
+Steps: random actions among those that the masks allow, drawn on the device at every step, and resets. Training: the
+planner and the governors as two policies with masks, roll-outs of 90 days, networks of 256 and 256 units; A2C makes one
+step of the optimiser per roll-out, PPO 4 epochs of 4 minibatches. What they are held against, with a process per core:
+tests/parity/references/covid.py, which sums unemployment over the last 600 days anew every day, as the published system
+does, where the world has a recursive form; benchmarks/economy_reference.py says how it is trained.
 A world step is one day of one country with all its agents.
 """
 

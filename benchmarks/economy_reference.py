@@ -1,8 +1,9 @@
 """The CPU's side of benchmarks/economy.py: the economy in NumPy, a process per core, each with worlds of its own.
 
-:func:`reference_rate` steps it with random allowed actions. :func:`reference_training` trains it: every process plays its worlds with a copy of the
-policies on one thread, then the main process makes the step or steps of the optimiser with as many threads as are fastest, and sends the new
-weights. Networks, batches and the algorithm's settings are those of the other side; the update is written plainly in PyTorch.
+:func:`reference_rate` steps it with random allowed actions. :func:`reference_training` trains it: every process plays
+its worlds with a copy of the policies on one thread, then the main process makes the step or steps of the optimiser
+with as many threads as are fastest, and sends the new weights. Networks, batches and the algorithm's settings are those
+of the other side; the update is written plainly in PyTorch.
 """
 
 from __future__ import annotations
@@ -227,7 +228,10 @@ class Learners:
         return {name: policy.state_dict() for name, policy in self.policies.items()}
 
     def seconds(self, rollouts: list[Rollout]) -> float:
-        """How long an update takes on the roll-outs of all processes. One epoch is made and counted as often as there are epochs: they are alike."""
+        """How long an update takes on the roll-outs of all processes.
+
+        One epoch is made and counted as often as there are epochs: they are alike.
+        """
         start = time.perf_counter()
         batches = {}
         for name in TEAMS:
@@ -260,7 +264,7 @@ def _fastest_threads(learners: Learners, rollouts: list[Rollout], processes: int
 
 
 def reference_training(parameters: Parameters, training: Training, processes: int, iterations: int) -> dict[str, float]:
-    """World steps per second of whole iterations after the one that warms up, the shares of the time, and the threads that updated."""
+    """World steps per second of whole iterations after a warm-up, shares of the time, and the threads that updated."""
     learners = Learners(Economy(parameters).reset(), training)
     parts = split(training.num_worlds, processes)
     before, threads = torch.get_num_threads(), 0

@@ -1,10 +1,10 @@
-"""world.nearest by both ways of searching: every entity one after the other, and the cells of a grid. Nanoseconds per query, in alternating rounds.
+"""world.nearest by both methods, visiting all entities and with a grid: nanoseconds per query, in alternating rounds.
 
 python benchmarks/nearest.py --device cuda:0 --worlds 2000 --agents 100 1000
 python benchmarks/nearest.py --worlds 4 --agents 100 --seconds 1
 
-Every entity asks for its nearest, itself among them, and then moves, so that a grid has to be made at every step. Steps without a query are measured
-beside and taken off.
+Every entity queries its nearest, itself included, and then moves, so that a grid is built at every step. Steps without
+a query are measured too, and subtracted.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 python benchmarks/pool.py                              # Acrobot-v1, and LunarLander-v3 where Box2D is installed
 python benchmarks/pool.py --ids Acrobot-v1 --rounds 9
 
-Rounds alternate between the candidates, so that whatever else the machine does falls on all of them; the table shows the median of
+Rounds alternate between the candidates, so that load on the machine affects all of them. The table shows the median of
 the rounds, and the median of the ratios within a round.
 """
 

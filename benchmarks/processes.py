@@ -25,7 +25,7 @@ def _begin(pipe: Connection, function: Callable[..., None]) -> None:
 
 @contextmanager
 def workers(function: Callable[..., None], arguments: Sequence[tuple[Any, ...]]) -> Iterator[list[Connection]]:
-    """A process for each of ``arguments``, which ``function`` gets after the process's end of a pipe; our ends, once each has sent a first message."""
+    """Start ``function(pipe, *argument)`` in a process per argument; yield our ends after a first message."""
     context = multiprocessing.get_context("spawn")
     pipes, processes = [], []
     before = dict(os.environ)

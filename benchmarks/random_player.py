@@ -1,7 +1,7 @@
-"""Steps with uniformly random actions that are drawn on the device at every step: one kernel for the actions, then those of the step, recorded together.
+"""Steps with uniform random actions drawn on the device: one kernel for the actions and those of the step in one graph.
 
-There is no generator and no state: a draw is Philox of (seed, world, episode, step, place), like the random numbers of the worlds. A choice that a
-mask forbids is never drawn.
+There is no generator state: a draw is Philox of (seed, world, episode, step, position), like the random numbers of the
+worlds. A masked choice is never drawn.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def draw_two(
     two_sizes: wp.vec4i,
     two_parts: int,
 ):
-    """The actions of two kinds, ``one_numbers`` and ``two_numbers`` of them per world; one launch costs less than two. One thread per block of four."""
+    """The actions of two kinds, ``one_numbers`` and ``two_numbers`` per world, in one launch; one thread per four."""
     one_quads = (one_numbers + 3) // 4
     quads = one_quads + (two_numbers + 3) // 4
     world = first_world + wp.tid() // quads

@@ -4,9 +4,9 @@ python benchmarks/regress.py 94ec064                                   # the wor
 python benchmarks/regress.py 94ec064 --device cuda:0 --rounds 25
 python benchmarks/regress.py ../other-checkout --cases cartpole tag     # against a folder
 
-Each version runs in processes of its own, with its own source first on the path, and both are warm before the first round. Only the public
-interface is used. A round times one version and then the other for the same number of steps, in an order that changes; the reported ratio is the
-median over all rounds of (time of this version / time of the other), so what the machine does beside slows both. Less than 1 is faster.
+Each version runs in its own processes, with its own source first on the path, and both are warm before the first round.
+Only the public interface is used. A round times both versions for the same number of steps, in alternating order. The
+reported ratio is the median over all rounds of (time of this version / time of the other); less than 1 is faster.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Settings:
     rounds: int = 21
     """How often each version is timed."""
     pairs: int = 3
-    """How often both versions are started anew, each time for its share of the rounds: where memory happens to lie changes a GPU's figures by 3 %."""
+    """Restarts of both versions, each for a share of the rounds: memory placement changes GPU times by 3 %."""
     seconds: float = 0.5
     """How long one version runs in a round."""
     out: Path | None = None
@@ -96,7 +96,9 @@ def prepare(case: str, device: str) -> Callable[[int], None]:
     if cuda:
         import torch
 
-        moved = lambda a: torch.from_numpy(a).to(device)
+        def moved(array: Any) -> Any:
+            return torch.from_numpy(array).to(device)
+
         actions = [{k: moved(v) for k, v in a.items()} if isinstance(a, dict) else moved(a) for a in actions]
 
     def step(steps: int) -> None:

@@ -130,7 +130,7 @@ def recorded(call: Callable[[], None], device: torch.device) -> Callable[[], Non
 
 
 def alternating(calls: list[Callable[[], None]], device: torch.device, seconds: float) -> list[float]:
-    """Median seconds of one call of each, over rounds that take turns, so that a slow moment of the machine hits all."""
+    """Median seconds of one call of each, over alternating rounds."""
     repeats = []
     for call in calls:
         timed(call, 3, device)

@@ -1,4 +1,4 @@
-"""Which worlds the algorithms solve with their tuned settings: for every seed the return of the finished policy, its steps and its time; and the curves.
+"""Which worlds the algorithms solve with tuned settings: final return, steps and time for every seed, and the curves.
 
 python benchmarks/solve.py --algo ppo --plot docs/algorithms/ppo.svg
 """

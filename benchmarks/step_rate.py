@@ -21,7 +21,7 @@ class StepRate:
     """One row of the sweep.
 
     Attributes:
-        in_place: Steps per second with the actions already in their column, the same at every step: one graph launch per step.
+        in_place: Steps per second with constant actions, already in their column: one graph launch per step.
         random: On a GPU, steps per second with other random actions at every step, which lie in its memory already.
         handed_in: Steps per second with a tensor of actions handed to every step.
         share_of_bandwidth: Bytes moved per second over the measured bandwidth of a copy.
@@ -47,7 +47,7 @@ class CheckCost:
 
 
 def seconds_per_call(call: Callable[[int], None], device: str, seconds: float) -> float:
-    """The median over rounds of the time of one call, after a warm-up; the device is idle before and after each round."""
+    """The median over rounds of the time of one call, after a warm-up; the device is idle around each round."""
     wp.synchronize_device(device)
     for i in range(20):
         call(i)
@@ -79,7 +79,7 @@ def random_actions(num_worlds: int, device: str, sets: int = 8) -> list[object]:
 
 
 def seconds_at_random(sim: wl.Simulation, actions: list[object], device: str, seconds: float) -> float | None:
-    """Seconds per step of a graph of several steps, each with actions of its own that lie on the GPU; None on the CPU."""
+    """Seconds per step of a graph of several steps, each with its own actions on the GPU; None on the CPU."""
     if not sim.device.is_cuda:
         return None
     column = sim.tables["Cart"]["push"]

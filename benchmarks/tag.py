@@ -1,14 +1,14 @@
-"""World steps per second of Tag, on the grid and continuous, with random actions that are drawn on the device at every step, and with resets.
+"""World steps per second of Tag, on the grid and continuous, with random actions sampled on the device and resets.
 
 python benchmarks/tag.py --device cuda:0 --out tag.json --plots docs/images     # everything
 python benchmarks/tag.py --device cuda:0 --parts cases                          # the table alone
 python benchmarks/tag.py --device cpu --worlds 4 --sweep-worlds 1 4 --sweep-agents 5 10 --most-agents 100 --seconds 0.1
 
-A world step is one step of one world with all its agents. Several steps are one recorded graph: for each a kernel that draws the actions of all
-agents, and the kernels of the world. Full observations are held against the bytes that they are made of: every step writes all of them anew. Worlds
-that do not fit into the memory are left out of the batch, and the table says how many there were. Players: on the grid one runner and
-taggers, continuous one tagger for every ten players and at least one. Published figures are those of WarpDrive: in its paper on an A100, and
-version 2.7.1 measured on an H200.
+A world step is one step of one world with all its agents. Several steps form one CUDA graph: a kernel that samples the
+actions of all agents, and the kernels of the world, for each step. Full observations are compared with the memory
+bandwidth, since every step writes all of them. The batch is reduced to the worlds that fit into memory, and the table
+shows their number. Players: one runner on the grid; one tagger per ten players, at least one, on the plane. Published
+figures are those of WarpDrive: in its paper on an A100, and version 2.7.1 measured on an H200.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from worldloom.envs.tag.continuous import continuous_tag
 from worldloom.envs.tag.grid import grid_tag
 
 WORLDS = ("grid", "continuous")
-FEW = 5
+SWEEP_AGENTS = 5
 """Agents of the sweep over worlds."""
 MAX_NEIGHBOURS = 10
 PUBLISHED_FIELD = {
@@ -50,15 +50,15 @@ PUBLISHED_FIELD = {
     "min_turn": -2.356,
     "tagging_distance": 0.02,
 }
-MOST_ROWS = 20_000_000
-"""Agents of all worlds together in the sweep over agents."""
+MAX_ROWS = 20_000_000
+"""Maximum number of agents of all worlds in the sweep over agents."""
 FREE_SHARE = 0.9
-"""How much of the free memory a batch may take."""
+"""Share of the free memory that a batch may use."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """One make of Tag.
+    """One variant of Tag.
 
     Attributes:
         agents: All players of a world.
@@ -78,7 +78,7 @@ class Case:
         return f"{self.world}-{self.agents}-{f'k{self.neighbours}' if self.neighbours else 'full'}"
 
     def definition(self) -> wl.Definition:
-        """The world, with episodes of 100 steps: on the grid of the published training, 101 by 101 cells, or on its square of 20 by 20."""
+        """The world with episodes of 100 steps, on the published grid of 101 by 101 cells or square of 20 by 20."""
         name = f"Bench-{self.name}-v0"
         if self.world == "grid":
             return grid_tag(
@@ -255,9 +255,11 @@ def sweeps(settings: Settings) -> dict[str, list[tuple[Case, int]]]:
     """What to measure, by the part: cases with their numbers of worlds."""
     found = {
         "cases": [(case, settings.worlds) for case in CASES if case.agents <= settings.most_agents],
-        "sweep-worlds": [(make(FEW), worlds) for make in (grid, continuous) for worlds in settings.sweep_worlds],
+        "sweep-worlds": [
+            (make(SWEEP_AGENTS), worlds) for make in (grid, continuous) for worlds in settings.sweep_worlds
+        ],
         "sweep-agents": [
-            (make(n), max(1, min(settings.worlds, MOST_ROWS // n)))
+            (make(n), max(1, min(settings.worlds, MAX_ROWS // n)))
             for make in (grid, continuous)
             for n in settings.sweep_agents
         ],
@@ -287,7 +289,7 @@ def against(rows: list[dict[str, Any]], cases: list[Case]) -> list[dict[str, Any
         for source, figures in PUBLISHED.items():
             published = figures.get((case.world, case.agents))
             if published is not None and (
-                case.neighbours or case.agents == FEW
+                case.neighbours or case.agents == SWEEP_AGENTS
             ):  # a thousand players of the published one see one other
                 found.append(
                     {
@@ -316,9 +318,9 @@ def draw(results: dict[str, Any], folder: Path, hardware: str) -> None:
                 points[f"{source}, {world}"] = (
                     of_world
                     if axis == "agents"
-                    else [(PUBLISHED_WORLDS, rate) for agents, rate in of_world if agents == FEW]
+                    else [(PUBLISHED_WORLDS, rate) for agents, rate in of_world if agents == SWEEP_AGENTS]
                 )
-        fixed = f"{FEW} agents" if axis == "worlds" else f"{max(row['worlds'] for row in rows):,} worlds"
+        fixed = f"{SWEEP_AGENTS} agents" if axis == "worlds" else f"{max(row['worlds'] for row in rows):,} worlds"
         log_log(
             folder / f"tag_{axis}",
             Labels(f"Tag, {fixed}, random actions, on {hardware}", axis, "world steps per second"),
@@ -348,7 +350,8 @@ def main(settings: Settings) -> None:
             results[part].append(asdict(measure(case, worlds, bandwidth, settings)))
             row = results[part][-1]
             console.print(
-                f"{row['case']}, {row['worlds']:,} worlds: {row['microseconds']:,.1f} us, {row['world_steps_per_second']:.3g} world steps/s"
+                f"{row['case']}, {row['worlds']:,} worlds: {row['microseconds']:,.1f} us, "
+                f"{row['world_steps_per_second']:.3g} world steps/s"
             )
             if settings.out is not None:
                 settings.out.write_text(json.dumps(results, indent=1))  # what is known so far, should time run out

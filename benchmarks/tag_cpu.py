@@ -1,11 +1,11 @@
-"""Tag on the CPU against the same rules in NumPy: 64 worlds of 100 agents, all contenders in alternating rounds of one run.
+"""Tag on the CPU against the same rules in NumPy: 64 worlds of 100 agents, in alternating rounds of one run.
 
 python benchmarks/tag_cpu.py --out tag_cpu.json
 python benchmarks/tag_cpu.py --worlds 4 --agents 10 --cases grid-nearest --seconds 1
 
-The references are tests/parity/references/tag_grid.py and tag_continuous.py: one world each, stepped one after the other in a Python loop, in one process
-and in as many processes as there are cores, each with its part of the worlds. Everybody takes random actions that were made beforehand, makes all
-observations and starts new episodes when one is over. A world step is one step of one world with all its agents.
+The references are tests/parity/references/tag_grid.py and tag_continuous.py: a Python loop over worlds, in one process
+and in one process per core. Both sides take precomputed random actions, compute all observations and reset finished
+episodes. A world step is one step of one world with all its agents.
 """
 
 from __future__ import annotations
@@ -173,7 +173,10 @@ def main(settings: Settings) -> None:
     heads = dict(
         zip(results["rates"][0], ("case", "worldloom", "NumPy", "times", f"in {settings.cores}", "times"), strict=True)
     )
-    title = f"{settings.worlds} worlds of {settings.agents} agents, world steps/s, against NumPy in 1 and in {settings.cores} processes"
+    title = (
+        f"{settings.worlds} worlds of {settings.agents} agents, world steps/s, "
+        f"against NumPy in 1 and in {settings.cores} processes"
+    )
     show(console, title, results["rates"], heads)
     if settings.out is not None:
         settings.out.write_text(json.dumps(results, indent=1))

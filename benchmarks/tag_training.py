@@ -1,12 +1,13 @@
-"""A2C on Tag from end to end: world steps per second of roll-outs and updates together, as in WarpDrive's paper.
+"""A2C on Tag end to end: world steps per second of rollouts and updates, as in WarpDrive's paper.
 
 python benchmarks/tag_training.py --device cuda:0 --out tag_training.json
 python benchmarks/tag_training.py --device cuda:0 --cases continuous-45 --precision bf16 --shared
 python benchmarks/tag_training.py --device cpu --worlds 8 --num-steps 4 --cases grid-5 --iterations 2 --rounds 1
 
-The settings are the published ones: 2,000 worlds, roll-outs of 100 steps, one step of Adam on the whole roll-out. On the grid taggers and the runner
-share a policy of two layers of 32 units; in continuous Tag each kind has one of two layers of 256, and a player sees the ten nearest others, or
-all where there are fewer. 820 agents in 2,000 worlds of continuous Tag are more than the paper's GPU had memory for.
+The settings are the published ones: 2,000 worlds, rollouts of 100 steps, one Adam step per rollout. On the grid,
+taggers and runner share a policy with two layers of 32 units. In continuous Tag each kind has one with two layers of
+256 units, and a player observes the ten nearest others, or all if there are fewer. 820 agents in 2,000 worlds of
+continuous Tag exceed the memory of the paper's GPU.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Training rates: PPO on CartPole end to end, against the same algorithm as a plain PyTorch loop, and the time until the pole stays up.
+"""Training rates: PPO on CartPole end to end, against a plain PyTorch loop, and the time to solve it.
 
 python benchmarks/training.py --device cuda:0 --out training.json
 """
@@ -28,7 +28,7 @@ SOLVED = 475.0
 
 @dataclass
 class Settings:
-    """Measure how fast PPO trains CartPole-v1: 4 epochs of 4 minibatches, roll-outs of 32 steps, an MLP of 64 and 64."""
+    """Measure how fast PPO trains CartPole-v1: 4 epochs of 4 minibatches, rollouts of 32 steps, an MLP of 64 and 64."""
 
     device: str = "cpu"
     """Where to train."""
@@ -80,7 +80,7 @@ class FirstStep(Callback):
 
 
 def solve(device: str, num_envs: int, seed: int, **changes: Any) -> dict[str, float]:
-    """Seconds until the mean return of the episodes that end is 475: from the making of the trainer, and from the first step of one that has been warmed up."""
+    """Seconds until the mean return of finished episodes is 475: from the trainer's creation, and after a warm-up."""
     begin = time.perf_counter()
     cold = FirstStep()
     PPO("CartPole-v1", settings_of(device, num_envs, seed=seed, **changes)).learn(200_000_000, [StopAt(SOLVED), cold])

@@ -31,7 +31,7 @@ class Settings:
     device: str = "auto"
     """The GPU: cuda:N or auto."""
     worlds: list[str] = field(default_factory=list)
-    """Registered worlds, or files that register one; by default all registered ones and that of examples/write_a_world.py."""
+    """Registered worlds, or files that register one; by default all, and examples/write_a_world.py."""
     num_worlds: list[int] = field(default_factory=lambda: [65_536, 1_048_576])
     """Numbers of worlds to tune for."""
     warm_up: int = 100

@@ -1,4 +1,4 @@
-"""The economy learned on two levels, governors and planner, against the best of all constant policies: a table of social welfare.
+"""Social welfare of governors and planner trained together with PPO, against the best constant policy.
 
 python benchmarks/welfare.py --device cuda:0 --seconds 120 --out welfare
 """
@@ -14,17 +14,18 @@ import torch
 import tyro
 from rich.console import Console
 
-from worldloom.cli.economy import best, policy_table
 from worldloom.core.registry.registry import definition
 from worldloom.core.simulation import Simulation
 from worldloom.envs.covid.economy import parameters_of
+from worldloom.envs.covid.economy_command import best, policy_table
+from worldloom.envs.covid.figures import draw_country, draw_states
 from worldloom.envs.covid.history import EpisodeHistory, real_history
 from worldloom.envs.covid.policies import play_constant, sweep_constant
+from worldloom.envs.covid.recording import play_policies
 from worldloom.learn import PPO, Callback, PolicyConfig, PolicyGroup, PPOConfig, Progress, StopAfter
-from worldloom.learn.economy import play_policies
 from worldloom.learn.play.actors import make_actors
+from worldloom.learn.play.evaluation import Evaluation
 from worldloom.learn.training.trainer import Trainer
-from worldloom.view.economy import draw_country, draw_states
 
 console = Console(width=140, highlight=False)
 
@@ -90,11 +91,10 @@ class Judge(Callback):
     def judge(self, trainer: Any, steps: int, seconds: float) -> None:
         made = trainer.simulation.definition
         if trainer.device.type == "cuda":
-            torch.cuda.synchronize()  # the training goes on in graphs of its own, and its policies must stand still meanwhile
+            torch.cuda.synchronize()  # policies must not change during the evaluation
         with Simulation(made, 1, trainer.config.device, seed=0, autoreset="disabled") as worlds:
-            history = play_policies(
-                worlds, make_actors(trainer.learners, worlds), parameters_of(made), "learned, best judged"
-            )
+            evaluation = Evaluation(worlds, make_actors(trainer.learners, worlds))
+            history = play_policies(evaluation, parameters_of(made), "learned, best judged")
         totals = history.totals()
         self.report["curve"].append({"steps": steps, "seconds": seconds, **totals})
         self.report["last"] = {"label": "learned, at the end", "steps": steps, "seconds": seconds, **totals}
@@ -103,9 +103,10 @@ class Judge(Callback):
             self.report["learned"] = {"steps": steps, "seconds": seconds, **totals}
         self.report["learned"]["label"] = f"learned, best of {len(self.report['curve'])} judged"
         against = self.report["best"]["planner_welfare"]["planner_welfare"]
-        told = f"planner {totals['planner_welfare']:.2f} (best constant {against:.2f}), governors {totals['governor_welfare']:.2f}"
         console.print(
-            f"{seconds:.0f} s, {steps:,} steps: {told}, deaths {totals['deaths']:,.0f}, mean level {totals['level']:.2f}"
+            f"{seconds:.0f} s, {steps:,} steps: planner {totals['planner_welfare']:.2f} (best constant {against:.2f}), "
+            f"governors {totals['governor_welfare']:.2f}, deaths {totals['deaths']:,.0f}, "
+            f"mean level {totals['level']:.2f}"
         )
         self.write()
 

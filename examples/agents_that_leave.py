@@ -1,4 +1,4 @@
-"""Agents that leave one by one: terminate() on an entity ends the episode for it alone; the world ends when all have left."""
+"""Agents that leave one by one: terminate() on an entity ends its episode alone; the world ends with the last."""
 
 import numpy as np
 

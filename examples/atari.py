@@ -1,4 +1,4 @@
-"""Atari 2600: a batch of Pong as EnvPool has it, two games side by side, the picture on a television, settings per world, and four players."""
+"""Atari 2600: a batch of Pong as in EnvPool, two games at once, a television, settings per world, and four players."""
 
 import sys
 
@@ -14,7 +14,8 @@ except wl.InputError as missing:
 seen, infos = env.reset()
 before = infos["frames"]
 print(
-    f"{env.num_envs} x Pong: {seen.shape[1:]} {seen.dtype}, {env.single_action_space.n} actions, {before.min()} to {before.max()} frames before"
+    f"{env.num_envs} x Pong: {seen.shape[1:]} {seen.dtype}, {env.single_action_space.n} actions, "
+    f"{before.min()} to {before.max()} frames before"
 )
 
 rng, points = np.random.default_rng(0), 0

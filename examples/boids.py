@@ -67,7 +67,7 @@ BOIDS = wl.register("Boids-v0", world=Sky, entities={Boid: 1000}, reset=[scatter
 
 
 def order(velocities: np.ndarray) -> float:
-    """1 where all boids of a world fly the same way, near 0 where everyone flies its own way; the mean over the worlds."""
+    """1 where all boids of a world fly the same way, near 0 where each flies its own; the mean over the worlds."""
     return float(np.linalg.norm(velocities.mean(axis=1), axis=-1).mean())
 
 

@@ -5,7 +5,7 @@ import worldloom as wl
 SIZE = 16.0  # metres from the guns to the ground, and round the arena: its left edge is its right edge
 NEAREST = 4  # bullets that the pilot sees
 
-# Places and velocities are eighths of a metre: their sums and squares are exact, so that every device gives the same bits.
+# Places and velocities are eighths of a metre: sums and squares are exact, so that all devices give the same bits.
 
 
 class Ship(wl.Entity):
@@ -115,6 +115,7 @@ if __name__ == "__main__":
             sim.step()
             hits += int(sim[Hit].counts.numpy().sum())
         print(
-            f"{name} is hit {hits / 256:.1f} times; {sim[Bullet].counts.numpy().mean():.0f} bullets in the air, {len(sim.errors())} faults"
+            f"{name} is hit {hits / 256:.1f} times; {sim[Bullet].counts.numpy().mean():.0f} bullets in the air, "
+            f"{len(sim.errors())} faults"
         )
     # worldloom train examples/bullets.py: it learns to dodge nearly all of them within a minute

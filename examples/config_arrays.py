@@ -1,4 +1,4 @@
-"""Tables as configuration: an array that systems read from memory, one for the batch or one per world, changed without compiling."""
+"""Tables as configuration: arrays that systems read, one for the batch or one per world, changed without compiling."""
 
 import numpy as np
 

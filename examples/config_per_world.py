@@ -24,9 +24,8 @@ print(f"force 2 N everywhere: {mean_length(sim).mean():.1f} steps per episode")
 force = np.linspace(1.0, 20.0, sim.num_worlds, dtype=np.float32)
 sim.set_config("force", force)
 length = mean_length(sim)
-print(
-    f"force 1 to 20 N, one per world: {length[:100].mean():.1f} steps at the weak end, {length[-100:].mean():.1f} at the strong end"
-)
+weak, strong = length[:100].mean(), length[-100:].mean()
+print(f"force 1 to 20 N, one per world: {weak:.1f} steps at the weak end, {strong:.1f} at the strong end")
 
 sim.set_config("max_steps", 5)  # the engine's own limit on an episode is configuration too
 sim.reset(seeds=0)

@@ -1,4 +1,4 @@
-"""The COVID-19 economy with made-up data: constant policies side by side, and what was decided then. No tool for policy making."""
+"""The COVID-19 economy with synthetic data: constant policies and historical decisions. No tool for policy making."""
 
 import numpy as np
 
@@ -24,5 +24,6 @@ for world, name in enumerate([*(f"level {level}" for level in LEVELS), "as it wa
     unemployed = governors.unemployed.numpy()[world].sum() / people
     print(f"{name}: {deaths:.2%} died, {unemployed:.1%} without work, welfare {welfare[world]:.0f}")
 print(
-    f"{int(governors.action_mask.numpy()[0].sum(axis=1).max())} of 11 actions are open to a governor, faults: {sim.errors()}"
+    f"{int(governors.action_mask.numpy()[0].sum(axis=1).max())} of 11 actions are open to a governor, "
+    f"faults: {sim.errors()}"
 )

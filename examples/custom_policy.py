@@ -1,4 +1,4 @@
-"""A torch module of one's own as the policy: observations in, logits (or means) and a value out."""
+"""A custom torch module as the policy: observations in, logits (or means) and a value out."""
 
 import torch
 from torch import nn
@@ -7,13 +7,12 @@ from worldloom.learn import PPO, PPOConfig, StopAt
 
 
 class Mirrored(nn.Module):
-    """A cart pole seen in a mirror wants the mirrored action: what is learned for one side holds for the other too."""
+    """Uses the mirror symmetry of CartPole: what is learned for one side holds for the other."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.push = nn.Sequential(
-            nn.Linear(4, 64, bias=False), nn.Tanh(), nn.Linear(64, 1, bias=False)
-        )  # odd: f(-x) = -f(x)
+        # An odd function: f(-x) = -f(x).
+        self.push = nn.Sequential(nn.Linear(4, 64, bias=False), nn.Tanh(), nn.Linear(64, 1, bias=False))
         self.worth = nn.Sequential(nn.Linear(4, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, 1))
 
     def forward(self, sight: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

@@ -1,4 +1,4 @@
-"""Search by forking: one world is copied onto many, each plays at random, and the best first action is taken; then an episode is played again."""
+"""Search by forking: a world is copied onto many that play at random, the best first action is taken; then a replay."""
 
 import tempfile
 from pathlib import Path

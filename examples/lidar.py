@@ -1,4 +1,4 @@
-"""Ray casts with a warp of threads per robot: 30 rays each, among round posts. On the CPU the same loop is a plain one."""
+"""Ray casts with a warp of threads per robot: 30 rays each, among round posts; on the CPU it is a plain loop."""
 
 import worldloom as wl
 
@@ -89,7 +89,6 @@ if __name__ == "__main__":
     for _ in range(150):
         sim.step()
     sight = sim[Robot].sight.numpy()
-    print(
-        f"{sight.shape[2]} rays per robot, {int((sight < 5.0).sum())} of them see a post, {int(sim[Robot].blind.numpy().sum())} see none"
-    )
+    posts, blind = int((sight < 5.0).sum()), int(sim[Robot].blind.numpy().sum())
+    print(f"{sight.shape[2]} rays per robot, {posts} of them see a post, {blind} see none")
     print(f"turns per robot: {sim[Robot].turns.numpy().mean():.1f}")

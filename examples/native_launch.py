@@ -107,5 +107,5 @@ if __name__ == "__main__":
     print(
         "as in NumPy:", np.array_equal(sim[Dish].cells.numpy()[:, 0], (around == 3) | ((around == 2) & (before == 1)))
     )
-    print("in the same graph as the systems:", not sim.calls_out and len(sim.executor.segments[0]) == 1)
+    print("in the same graph as the systems:", not sim.has_host_calls and len(sim.executor.segments[0]) == 1)
     print("python and cpu agree:", compare(WORLD, ("python", "cpu"), num_worlds=3, steps=5) is None)

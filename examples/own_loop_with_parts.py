@@ -1,4 +1,4 @@
-"""The parts of worldloom.learn in a loop of one's own: the sampler draws, gae says how good it was, the rest is plain PyTorch."""
+"""Parts of worldloom.learn in a custom training loop: the sampler and GAE; the rest is plain PyTorch."""
 
 import torch
 from torch import nn
@@ -10,10 +10,8 @@ WORLDS, STEPS, GAMMA = 64, 32, 0.98
 
 torch.manual_seed(0)
 sim = wl.Simulation("CartPole-v1", num_worlds=WORLDS, device="cpu", seed=0)
-sight, push = (
-    sim["Cart"].sight.torch().view(WORLDS, 4),
-    sim["Cart"].push.torch().view(WORLDS, 1),
-)  # the worlds' own memory
+# Views of the worlds' own columns.
+sight, push = sim["Cart"].sight.torch().view(WORLDS, 4), sim["Cart"].push.torch().view(WORLDS, 1)
 reward, last_sight = sim["Cart"].reward.torch().view(WORLDS), sim["Cart"].final_sight.torch().view(WORLDS, 4)
 terminated, truncated = sim.terminated.torch(), sim.truncated.torch()
 
@@ -39,7 +37,7 @@ for iteration in range(40):
             sim.step()
             dones[step] = terminated | truncated
             ended += int(terminated.sum())
-            rewards[step] = reward + GAMMA * critic(last_sight) * (truncated & ~terminated)  # cut off, not over
+            rewards[step] = reward + GAMMA * critic(last_sight) * (truncated & ~terminated)  # bootstrap at truncation
         values[-1] = critic(sight)
     advantages, returns = gae(rewards, values, dones, GAMMA, 0.95)
     for _ in range(8):

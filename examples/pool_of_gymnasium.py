@@ -1,11 +1,11 @@
-"""A pool of any Gymnasium environments: worker processes, all at once or the first that are finished."""
+"""A pool of Gymnasium environments in worker processes, stepped synchronously or asynchronously."""
 
 import gymnasium
 import numpy as np
 
-from worldloom.vector.process_pool.pool import ProcessPool, WorkerError
+from worldloom.vector import ProcessPool, WorkerError
 
-# All at once: a Gymnasium vector environment.
+# Synchronous: a Gymnasium vector environment.
 pool = ProcessPool("Acrobot-v1", num_envs=8, seed=0)
 observations, infos = pool.reset()
 for _ in range(20):
@@ -15,7 +15,7 @@ print(f"all at once: {observations.shape}, rewards {rewards.tolist()}")
 
 
 class Shaky(gymnasium.Env):
-    """Your own environment, with a mistake in it: the fifth step of environment 3 divides by zero."""
+    """An environment with a bug: the fifth step of environment 3 divides by zero."""
 
     observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (1,), np.float32)
     action_space = gymnasium.spaces.Discrete(2)
@@ -33,14 +33,14 @@ class Shaky(gymnasium.Env):
         return np.full(1, self.age, np.float32), 1.0 / (5 - self.age if self.broken else 1), self.age == 8, False, {}
 
 
-# The first that are finished: the others go on meanwhile.
+# Asynchronous: recv() returns the first two finished environments while the others continue.
 pool = ProcessPool([lambda k=k: Shaky(k) for k in range(6)], num_envs=6, batch_size=2, num_workers=3, seed=0)
 pool.async_reset()
 seen, faults = set(), 0
 while faults == 0 or len(seen) < 6:
     try:
         observations, rewards, terminations, truncations, infos = pool.recv()
-    except WorkerError as error:  # its worker has been replaced: the pool can be used on
+    except WorkerError as error:  # its worker has been replaced: the pool stays usable
         faults += 1
         if faults == 1:
             print(str(error).splitlines()[0])

@@ -93,6 +93,5 @@ if __name__ == "__main__":
         sim.step()
         if step % 50 == 49:
             rabbits, foxes = sim[Rabbit].counts.numpy(), sim[Fox].counts.numpy()
-            print(
-                f"step {step + 1}: {rabbits[0]} rabbits and {foxes[0]} foxes in the first field, {rabbits.sum() + foxes.sum():,} animals in all"
-            )
+            first = f"{rabbits[0]} rabbits and {foxes[0]} foxes in the first field"
+            print(f"step {step + 1}: {first}, {rabbits.sum() + foxes.sum():,} animals in all")

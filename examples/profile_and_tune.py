@@ -49,9 +49,8 @@ if __name__ == "__main__":
     sim = wl.Simulation("Bay-v0", num_worlds=2048, device="auto", seed=0)
 
     why = sim.explain()
-    print(
-        f"{why.systems} systems in {len([k for k in why.kernels if k.phase == 'step'])} kernels, {why.bytes_unfused} to {why.bytes_fused} bytes per world"
-    )
+    kernels = len([k for k in why.kernels if k.phase == "step"])
+    print(f"{why.systems} systems in {kernels} kernels, {why.bytes_unfused} to {why.bytes_fused} bytes per world")
     print(next(reason for reason in why.separate if reason.startswith("count_near")))
 
     profile = sim.profile(steps=10)

@@ -1,4 +1,4 @@
-"""Random numbers: each is a function of (seed, world, episode, step, system, entity, draw), so every run can be repeated."""
+"""Random numbers: functions of (seed, world, episode, step, system, entity, draw), so every run can be repeated."""
 
 import numpy as np
 

@@ -1,21 +1,18 @@
-"""A run in a folder: stopped, gone on with later, and equal bit for bit to one that never stopped."""
+"""A run in a folder: stopped, resumed, and equal bit for bit to one that was never stopped."""
 
 import tempfile
 from pathlib import Path
 
 import torch
 
-from worldloom.learn import PPO, PPOConfig
-from worldloom.learn.algorithms.registry import config_to_dict
-from worldloom.learn.runs.run_folder import RunFolder, read_metrics
-from worldloom.learn.runs.run_recorder import RunRecorder
+from worldloom.learn import PPO, PPOConfig, RunFolder, RunRecorder, config_to_dict, read_metrics
 
 CONFIG = PPOConfig(num_envs=32, num_steps=16, total_steps=20 * 32 * 16, device="cpu")
 
 
-def train(place: Path, iterations: int, resume: bool = False) -> dict[str, torch.Tensor]:
-    """Train up to ``iterations`` iterations in all, with the folder's last checkpoint as the start; returns every tensor of the training."""
-    with RunFolder(place, config_to_dict(CONFIG), resume=resume) as folder:
+def train(path: Path, iterations: int, resume: bool = False) -> dict[str, torch.Tensor]:
+    """Train up to ``iterations`` in total, from the folder's last checkpoint; returns all tensors of the trainer."""
+    with RunFolder(path, config_to_dict(CONFIG), resume=resume) as folder:
         trainer = PPO("CartPole-v1", CONFIG)
         if folder.resumed_from is not None:
             saved = folder.checkpoints.load(folder.resumed_from)

@@ -15,5 +15,6 @@ for _ in range(300):
     episodes += int((sim.terminated.numpy() | sim.truncated.numpy()).sum())
 
 print(
-    f"{sim.num_worlds} worlds, {reward:.0f} steps rewarded, {episodes} episodes ended, {sim.bytes_per_world} bytes per world"
+    f"{sim.num_worlds} worlds, {reward:.0f} steps rewarded, {episodes} episodes ended, "
+    f"{sim.bytes_per_world} bytes per world"
 )

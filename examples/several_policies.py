@@ -1,4 +1,4 @@
-"""Several policies in one world: two runners that share one, a third with settings of its own, and a fourth that plays but does not learn."""
+"""Several policies in one world: two runners share one, a third has its own settings, a fourth is frozen."""
 
 import worldloom as wl
 from worldloom.learn import PPO, PolicyConfig, PolicyGroup, PPOConfig
@@ -31,18 +31,17 @@ wl.register("Track-v0", world=Track, entities={Runner: 4}, step=[run], observe=[
 
 config = PPOConfig(num_envs=64, num_steps=20, total_steps=64 * 20 * 20, learning_rate=3e-3, device="cpu")
 small = PPOConfig(learning_rate=1e-2, policy=PolicyConfig(hidden=(8,)))
-teams = {
+policy_groups = {
     "pair": PolicyGroup("Runner[0:2]"),
     "single": PolicyGroup("Runner[2]", config=small),
     "idle": PolicyGroup("Runner[3]", train=False),
 }
-trainer = PPO("Track-v0", config, teams=teams)
+trainer = PPO("Track-v0", config, policy_groups=policy_groups)
 before = [p.clone() for p in trainer.learners["idle"].policy.parameters()]
 trainer.learn()
 
 for name, learner in trainer.learners.items():
-    print(
-        f"{name}: {learner.seats.agents} of 4 runners, {sum(p.numel() for p in learner.policy.parameters())} parameters"
-    )
+    parameters = sum(p.numel() for p in learner.policy.parameters())
+    print(f"{name}: {learner.agent_group.agents} of 4 runners, {parameters} parameters")
 same = all(bool((a == b).all()) for a, b in zip(before, trainer.learners["idle"].policy.parameters(), strict=True))
 print(f"metres run by those who learn: {trainer.score:.1f} of 10; the idle one's policy is as it was: {same}")

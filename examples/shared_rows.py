@@ -41,5 +41,6 @@ heights, offsets, counts = sparks.rows("height"), sparks.offsets, sparks.counts.
 print(f"{len(heights)} sparks, world after world: {bool((offsets[1:] == offsets[:-1] + counts[:-1]).all())}")
 fullest = int(counts.argmax())
 print(
-    f"the fullest world holds {int(counts[fullest])}, the first at {float(heights[offsets[fullest]]):.1f} m; padded: {tuple(sparks.padded('height').shape)}"
+    f"the fullest world holds {int(counts[fullest])}, the first at {float(heights[offsets[fullest]]):.1f} m; "
+    f"padded: {tuple(sparks.padded('height').shape)}"
 )

@@ -1,4 +1,4 @@
-"""Continuous Tag of one's own size: taggers that run straight at the nearest runner, and settings that differ between worlds."""
+"""Continuous Tag of custom size: taggers that run straight at the nearest runner, and settings per world."""
 
 import numpy as np
 
@@ -34,7 +34,8 @@ for _ in range(60):
         break
 left = sim.world.runners_left.numpy()
 print(
-    f"fast taggers caught all {5 - left[0]} runners in {sim.world.step.numpy()[0]} steps, slow ones {5 - left[1]} in that time"
+    f"fast taggers caught all {5 - left[0]} runners in {sim.world.step.numpy()[0]} steps, "
+    f"slow ones {5 - left[1]} in that time"
 )
 print(f"each tag was paid once: {rewards[0] == 5.0}")
 print(f"the picture of a world: {wl.definition('SmallTag-v0').render(sim, 0).shape}")

@@ -1,11 +1,9 @@
-"""Co-play: taggers learn against runners that only play, then both learn together; how many runners are caught before and after."""
+"""Co-play: taggers are trained against frozen runners, then both together; how many runners are caught each time."""
 
 import torch
 
 import worldloom as wl
-from worldloom.learn import PPO, PolicyGroup, PPOConfig
-from worldloom.learn.play.actors import make_actors
-from worldloom.learn.play.evaluation import Evaluation
+from worldloom.learn import PPO, Evaluation, PolicyGroup, PPOConfig, make_actors
 
 WORLD = "TagContinuous-v0"  # one tagger and ten runners
 RULES = {
@@ -28,17 +26,18 @@ config = PPOConfig(
 
 
 def trained(learning: tuple[str, ...]) -> PPO:
-    """A training in which some learn; the others play as they begin, nearly at random."""
+    """A trainer in which the kinds of ``learning`` are trained; the others keep their initial, nearly random policy."""
     worlds = wl.Simulation(WORLD, 32, "cpu", seed=0, config=RULES)
-    return PPO(worlds, config, teams={kind: PolicyGroup(kind, train=kind in learning) for kind in ("Tagger", "Runner")})
+    groups = {kind: PolicyGroup(kind, train=kind in learning) for kind in ("Tagger", "Runner")}
+    return PPO(worlds, config, policy_groups=groups)
 
 
 def caught(learners: dict) -> float:
-    """The share of runners that are out at the end of an episode, over 64 worlds."""
+    """The fraction of runners that are caught at the end of an episode, over 64 worlds."""
     with wl.Simulation(WORLD, 64, "cpu", seed=1, config=RULES, autoreset="disabled") as worlds, torch.no_grad():
-        match = Evaluation(worlds, make_actors(learners, worlds, stochastic=True))
+        evaluation = Evaluation(worlds, make_actors(learners, worlds, stochastic=True))
         for _ in range(worlds.definition.max_steps):
-            match.step()
+            evaluation.step()
         return 1.0 - float(worlds["Runner"].in_game.numpy().mean())
 
 
@@ -47,10 +46,7 @@ random = caught(chase.learners)
 chase.learn()
 both = trained(("Tagger", "Runner"))
 both.learn()
-mixed = {
-    "Tagger": chase.learners["Tagger"],
-    "Runner": both.learners["Runner"],
-}  # policies of two trainings in one world
+mixed = {"Tagger": chase.learners["Tagger"], "Runner": both.learners["Runner"]}  # policies of two trainers
 print(f"random players: {random:.0%} caught")
 alone = caught(chase.learners)
 print(f"a trained tagger: {alone:.0%} caught, {'more' if alone > random else 'no more'} than at first")

@@ -1,4 +1,4 @@
-"""Tag on a grid: taggers that chase the runner they see against ones that walk at random, in hundreds of worlds at once."""
+"""Tag on a grid: taggers that chase the observed runner against random ones, in hundreds of worlds."""
 
 import numpy as np
 

@@ -1,10 +1,10 @@
-"""Stable-Baselines3 trains one of our worlds, through its own vector environment interface."""
+"""Train a policy in a world with Stable-Baselines3, through its vector environment interface."""
 
 from stable_baselines3 import PPO
 from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.vec_env import VecMonitor
 
-from worldloom.vector.adapters.stable_baselines3 import Sb3VectorEnv
+from worldloom.vector import Sb3VectorEnv
 
 worlds = VecMonitor(Sb3VectorEnv("CartPole-v1", num_envs=32, seed=0))
 model = PPO(
@@ -12,6 +12,6 @@ model = PPO(
 )
 model.learn(32 * 32 * 20)
 
-judged = VecMonitor(Sb3VectorEnv("CartPole-v1", num_envs=20, seed=1))
-mean, _ = evaluate_policy(model, judged, n_eval_episodes=20)
+evaluation_worlds = VecMonitor(Sb3VectorEnv("CartPole-v1", num_envs=20, seed=1))
+mean, _ = evaluate_policy(model, evaluation_worlds, n_eval_episodes=20)
 print(f"an untrained policy keeps the pole up for about 20 steps, this one for {mean:.0f}")

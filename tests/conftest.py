@@ -1,4 +1,4 @@
-"""What tests share: two small worlds, and short ways to run them and to compare them."""
+"""Shared fixtures: two small worlds, and access to all columns of a simulation."""
 
 from __future__ import annotations
 
@@ -13,24 +13,25 @@ import pytest
 
 import worldloom as wl
 
-sys.path.insert(0, str(Path(__file__).parent / "parity"))  # the references in NumPy, which tests of several folders use
-os.environ.setdefault(
-    "OMP_NUM_THREADS", "1"
-)  # of torch, here and in the processes that tests start: small networks only lose time with more
+pytest_plugins = ["file_times"]
+
+sys.path.insert(0, str(Path(__file__).parent / "parity"))  # the NumPy references, which tests of several folders use
+# PyTorch uses one thread, here and in processes that tests start: more threads slow small networks down.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 class Runner(wl.Entity):
-    """Stays (0), leaves by its own rules (1), or is taken out (2)."""
+    """Stays (0), terminates (1), or is truncated (2)."""
 
     move: wl.Action(wl.Discrete(3))
-    age: int  # steps it took part in
-    number: int  # drawn at the start of every episode
+    age: int  # steps while active
+    number: int  # random at the start of every episode
     sight: wl.Observation(2)
     reward: wl.Reward
 
 
 class Track(wl.World):
-    goal: wl.Config = 4  # steps after which the race is over
+    goal: wl.Config = 4  # steps until the world terminates
     pace: wl.Config = 1.0
 
 
@@ -69,7 +70,7 @@ Sight = wl.vec(5)
 
 
 class Walker(wl.Entity):
-    """Walks at random, keeps an eye on its nearest neighbour, and leaves when it is tired."""
+    """Walks at random, refers to its nearest neighbour, and terminates when its energy is used up."""
 
     heading: wl.Action(wl.Discrete(4))
     place: wl.vec2
@@ -170,28 +171,28 @@ CROWD = wl.Definition(
 
 @pytest.fixture(scope="session", autouse=True)
 def no_fetched_data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Tests see the same worlds whether this machine's user has fetched data or not."""
+    """Hide data that the user of this machine has fetched, so that tests see the same worlds everywhere."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WORLDLOOM_DATA", str(tmp_path_factory.mktemp("data")))
         yield
 
 
 @pytest.fixture(scope="module", autouse=True)
-def leave_what_stays_alone() -> None:
-    """What was imported, and what other files keep, stays: the garbage collector need not look through a million objects again and again."""
+def freeze_garbage_collector() -> None:
+    """Exclude imported modules and objects of earlier files from garbage collection: scanning them takes seconds."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture(scope="session")
 def race() -> wl.Definition:
-    """Two agents that leave one by one; the race is over after ``goal`` steps."""
+    """Two agents that terminate one by one; the world terminates after ``goal`` steps."""
     return RACE
 
 
 @pytest.fixture(scope="session")
 def crowd() -> wl.Definition:
-    """Two kinds that interact: loops, references, shared sums, random numbers, shuffles, agents that leave."""
+    """Two interacting kinds: loops, references, shared sums, random numbers, shuffles, agents that terminate."""
     return CROWD
 
 

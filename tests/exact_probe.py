@@ -1,4 +1,4 @@
-"""What the tests of exact mode share: every exact function as a kernel, arguments for it, and a world that calls what can differ."""
+"""Shared by the tests of exact mode: each exact function as a kernel, arguments for it, a world that calls them."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ def tally(world: Bed):
 
 
 def bed(overflow: str, per_world: int = 6, batch: int | None = 12) -> wl.Definition:
-    """Every world sows ``births`` seeds in a step, numbered from 1 on, and loses those that are ``oldest`` steps old."""
+    """Every world sows ``births`` seeds in a step, numbered from 1, and loses those that are ``oldest`` steps old."""
     return wl.Definition(
         "Bed-test", Bed, {Seed: wl.UpTo(per_world, batch=batch, overflow=overflow)}, step=(wither, sow, tally)
     )

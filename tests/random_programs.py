@@ -1,4 +1,4 @@
-"""Random programs for the console: bytes of all kinds of cartridges that do something for a while, and loops that wait for the timer."""
+"""Random programs for the console: bytes for all kinds of cartridges, and loops that wait for the timer."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import numpy as np
 from worldloom.atari.cartridges.cartridge import KIB, Cartridge, CartridgeKind, cartridge
 
 SIZES = {
-    CartridgeKind.K2: 2, CartridgeKind.K4: 4, CartridgeKind.F8: 8, CartridgeKind.F8SC: 8, CartridgeKind.F6: 16, CartridgeKind.F6SC: 16, CartridgeKind.F4: 32, CartridgeKind.F4SC: 32, CartridgeKind.E0: 8, CartridgeKind.FE: 8, CartridgeKind.E7: 16,
+    CartridgeKind.K2: 2, CartridgeKind.K4: 4, CartridgeKind.F8: 8, CartridgeKind.F8SC: 8, CartridgeKind.F6: 16,
+    CartridgeKind.F6SC: 16, CartridgeKind.F4: 32, CartridgeKind.F4SC: 32, CartridgeKind.E0: 8, CartridgeKind.FE: 8,
+    CartridgeKind.E7: 16,
     CartridgeKind.K3F: 64, CartridgeKind.FA: 12, CartridgeKind.CV: 2, CartridgeKind.UA: 8, CartridgeKind.DPC: 10,
 }  # fmt: skip
 """KiB of an image of each kind."""
@@ -32,7 +34,10 @@ WAITS = (
 
 
 def random_cartridge(kind: CartridgeKind, generator: np.random.Generator) -> Cartridge:
-    """A cartridge of a kind whose program is noise: opcodes that touch memory and jump are more frequent than others, and so are waits for the timer."""
+    """A cartridge of a kind whose program is noise.
+
+    Opcodes that touch memory and jump are more frequent than others, and so are waits for the timer.
+    """
     image = generator.integers(0, 256, SIZES[kind] * KIB, dtype=np.uint8)
     often = generator.random(len(image)) < generator.choice([0.0, 0.3])
     image[often] = generator.choice(

@@ -1,6 +1,7 @@
 """Worlds of pair systems and of systems with several threads per entity.
 
-All that decides anything is whole numbers, and real ones that hold them exactly, so that every device must give the same bits.
+All that decides anything is whole numbers, and real ones that hold them exactly, so that every device must give the
+same bits.
 """
 
 from __future__ import annotations

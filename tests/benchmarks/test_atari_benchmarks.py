@@ -1,4 +1,4 @@
-"""The benchmarks of learning Atari run from end to end, small; every preset can be made."""
+"""The Atari training benchmarks run end to end with small sizes, and every preset is valid."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""The actions that the benchmarks draw: every one as likely as any other, never a forbidden one, and as Philox in plain Python gives them."""
+"""The random actions of the benchmarks are uniform, respect masks, and equal Philox in plain Python."""
 
 import sys
 from pathlib import Path

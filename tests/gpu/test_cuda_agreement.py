@@ -1,4 +1,4 @@
-"""The GPU computes what the CPU does: step by step from the same state, whole numbers exactly, real ones within 1e-5."""
+"""The GPU computes what the CPU does: step by step from the same state, integers exactly, reals within 1e-5."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_cartpole_runs_on_its_own_for_a_while(close) -> None:
 
 @pytest.mark.parametrize("fuse", [True, False], ids=["fused", "unfused"])
 def test_a_world_with_interaction(crowd: wl.Definition, close, synchronise, fuse: bool) -> None:
-    """Loops over others, references, sums into other rows and the world, random numbers, shuffles, agents that leave."""
+    """Loops over others, references, sums into other rows and the world, random numbers, shuffles, leaving agents."""
     gpu = run_both(crowd, (64, 5), 4, 90, close, synchronise, fuse=fuse)
     assert (gpu["Lamp"].visitors.numpy() > 0).any() and (gpu.world.crowding.numpy() > 0).any()
     assert (np.sort(gpu["Walker"].cards.numpy(), axis=-1) == np.arange(6)).all()

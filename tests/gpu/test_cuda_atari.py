@@ -1,4 +1,4 @@
-"""Consoles on a GPU do what they do on a CPU, to the last bit: every game, side by side in one launch."""
+"""Consoles on a GPU equal those on a CPU bit for bit: every game, in one launch."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 import warp as wp
 
-from worldloom.atari.emulator.console import RESET, WARM_UP, EmulatorBatch, RomBank, emulation_result
+from worldloom.atari.emulator.emulator_batch import EmulatorBatch, emulation_result
+from worldloom.atari.emulator.inputs import RESET, WARM_UP
+from worldloom.atari.emulator.rom_bank import RomBank
 from worldloom.atari.env.boot import boot
 from worldloom.atari.env.game_selection import GameSpec, game_specs, rom_bank_of
 from worldloom.atari.env.settings import Settings
@@ -17,12 +19,12 @@ from worldloom.core.base.errors import InputError
 from worldloom.core.model.launch import Shard
 
 CONSOLES = 2
-"""Of each game."""
+"""Consoles per game."""
 FRAMES, SKIP = 300, 4
 
 
 def found_games() -> list[str]:
-    """The games whose ROMs are on this machine."""
+    """The games whose ROMs are available."""
     there = []
     for game in GAMES:
         try:
@@ -48,7 +50,7 @@ class Rack:
         count = len(rom_bank.table) * CONSOLES
         self.device = wp.get_device(device)
         game = np.arange(count, dtype=np.int32) % len(rom_bank.table)
-        self._bench, self._told = EmulatorBatch(rom_bank, count, self.device), emulation_result(count, self.device)
+        self._bench, self._result = EmulatorBatch(rom_bank, count, self.device), emulation_result(count, self.device)
         self._games = wp.array(game, dtype=wp.int32, device=self.device)
         self._machine = wp.array(rom_bank.power_on[game], dtype=wp.uint8, device=self.device)
         self._pictures = wp.zeros((count, 2, rom_bank.height, 160), dtype=wp.uint8, device=self.device)
@@ -62,7 +64,7 @@ class Rack:
         mask: np.ndarray[Any, Any] | None = None,
         one_life: bool = False,
     ) -> dict[str, np.ndarray[Any, Any]]:
-        """Follow programs, uint8 (programs, frames, 2), and say what everything is like afterwards. A mask leaves out the first console, too."""
+        """Run programs, uint8 (programs, frames, 2), and return all states. A mask skips the first console too."""
         held = wp.array(pressed, dtype=wp.uint8, device=self.device)
         lengths = wp.array(frames, dtype=wp.int32, device=self.device)
         rows = None if program is None else wp.array(program, dtype=wp.int32, device=self.device)
@@ -78,14 +80,14 @@ class Rack:
             held,
             lengths,
             rows,
-            self._told,
+            self._result,
             self._pictures,
             window=2,
             one_life=one_life,
         )
         self._bench.draw(shard, self._games, self._pictures)
-        told = {name: getattr(self._told, name).numpy() for name in ("earned", "lives", "over", "ran", "newest")}
-        return {"machine": self._machine.numpy(), "pictures": self._pictures.numpy(), **told}
+        results = {name: getattr(self._result, name).numpy() for name in ("earned", "lives", "over", "ran", "newest")}
+        return {"machine": self._machine.numpy(), "pictures": self._pictures.numpy(), **results}
 
 
 def assert_same(
@@ -116,7 +118,7 @@ def test_every_game_runs_alike(games: tuple[GameSpec, ...]) -> None:
 
 
 def test_consoles_of_a_warp_part_ways(games: tuple[GameSpec, ...]) -> None:
-    """Some have fewer frames than others, end with a life, follow no program or are not meant: nobody waits for them."""
+    """Consoles with fewer frames, a lost life, no program or a mask do not block the others of their warp."""
     rom_bank, rng = rom_bank_of(games), np.random.default_rng(1)
     racks = [Rack(rom_bank, device) for device in ("cpu", "cuda:0")]
     count = len(games) * CONSOLES

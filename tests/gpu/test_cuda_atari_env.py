@@ -1,4 +1,4 @@
-"""Atari worlds on the GPU: every column is the CPU's, through resets, lost lives and snapshots, and tensors stay on the device."""
+"""Atari worlds on the GPU: every column equals the CPU's through resets, lost lives and snapshots."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def test_tensors_stay_on_the_device(mode: str) -> None:
 
 
 def test_snapshots_move_between_devices() -> None:
-    made = wl.definition("Breakout-v5")
-    device, host = (wl.Simulation(made, 8, where, seed=3) for where in ("cuda:0", "cpu"))
+    definition = wl.definition("Breakout-v5")
+    device, host = (wl.Simulation(definition, 8, where, seed=3) for where in ("cuda:0", "cpu"))
     generator = np.random.default_rng(0)
     actions = [generator.integers(0, 4, (8, 1), np.int32) for _ in range(90)]
     for action in actions[:40]:

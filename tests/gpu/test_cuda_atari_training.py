@@ -1,4 +1,4 @@
-"""Learning from pictures on a GPU: squares of pixels, half precision, graphs, roll-outs beside updates; and on consoles, where there are ROMs."""
+"""Training on images on a GPU: space to depth, half precision, graphs, overlap; and on consoles if ROMs exist."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from worldloom.learn.algorithms.registry import ALGORITHMS
 from worldloom.learn.config.train_config import TrainConfig
 from worldloom.learn.config.tuned_defaults import tuned_config
 from worldloom.learn.networks import NatureCNN
-from worldloom.learn.networks.space_to_depth import _by_torch, squares
+from worldloom.learn.networks.space_to_depth import _space_to_depth_torch, space_to_depth
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "learn"))
 from worlds import CINEMA
@@ -49,7 +49,7 @@ CHANGES: dict[str, tuple[str, dict[str, Any], int]] = {
 ROLLED = ("ppo", "a2c", "vtrace")
 
 
-def made(name: str, precision: str = "bf16", **changes: Any) -> Any:
+def make_trainer(name: str, precision: str = "bf16", **changes: Any) -> Any:
     algorithm, settings, _ = CHANGES[name]
     kind, config = ALGORITHMS[algorithm]
     return kind(
@@ -64,7 +64,7 @@ def weights(trainer: Any) -> torch.Tensor:
 
 @contextmanager
 def nothing_may_wait() -> Iterator[None]:
-    """Within it, a call of PyTorch that waits for the GPU is an error."""
+    """Within it, a synchronizing PyTorch call is an error."""
     torch.cuda.synchronize()
     torch.cuda.set_sync_debug_mode("error")
     try:
@@ -77,7 +77,7 @@ def nothing_may_wait() -> Iterator[None]:
 @pytest.mark.parametrize("count", [1, 5, 4097])
 def test_squares_are_those_of_pytorch(count: int, dtype: torch.dtype) -> None:
     picture = torch.randint(0, 256, (count, 4, 84, 84), dtype=torch.uint8, device=DEVICE)
-    assert torch.equal(squares(picture, dtype), _by_torch(picture, dtype))
+    assert torch.equal(space_to_depth(picture, dtype), _space_to_depth_torch(picture, dtype))
 
 
 @pytest.mark.parametrize(("precision", "tolerance"), [("fp32", 5e-3), ("bf16", 5e-2)])
@@ -88,18 +88,18 @@ def test_the_network_is_that_of_the_cpu(precision: str, tolerance: float) -> Non
     gradients = torch.autograd.grad(wanted.sum(), tuple(network.parameters()))
     there = network.to(DEVICE)
     with torch.autocast("cuda", torch.bfloat16, enabled=precision == "bf16"):
-        found = there(picture.to(DEVICE))
-    torch.testing.assert_close(found.float().cpu(), wanted, atol=tolerance, rtol=tolerance)
-    for one, other in zip(torch.autograd.grad(found.float().sum(), tuple(there.parameters())), gradients, strict=True):
+        output = there(picture.to(DEVICE))
+    torch.testing.assert_close(output.float().cpu(), wanted, atol=tolerance, rtol=tolerance)
+    for one, other in zip(torch.autograd.grad(output.float().sum(), tuple(there.parameters())), gradients, strict=True):
         assert (one.cpu() - other).norm() <= 2.0 * tolerance * other.norm()
 
 
 @pytest.mark.parametrize("overlap", [False, True])
 @pytest.mark.parametrize("name", ROLLED)
 def test_graphs_do_what_single_launches_do(name: str, overlap: bool) -> None:
-    """With steps so small that both see the same: what is rounded otherwise in slopes near 0 makes whole steps of Adam's different."""
+    """With tiny learning rates, so that both see the same data: rounding of gradients near 0 changes Adam's steps."""
     captured, plain = (
-        made(name, "fp32", overlap=overlap, graphs=graphs, learning_rate=1e-5) for graphs in (True, False)
+        make_trainer(name, "fp32", overlap=overlap, graphs=graphs, learning_rate=1e-5) for graphs in (True, False)
     )
     start = weights(captured)
     for _ in range(4):
@@ -115,7 +115,7 @@ def test_graphs_do_what_single_launches_do(name: str, overlap: bool) -> None:
 @pytest.mark.parametrize("overlap", [False, True])
 @pytest.mark.parametrize("name", ROLLED)
 def test_nothing_in_an_iteration_waits_for_the_device(name: str, overlap: bool) -> None:
-    trainer = made(name, overlap=overlap)
+    trainer = make_trainer(name, overlap=overlap)
     for _ in range(4):
         trainer.iterate()
     with nothing_may_wait():
@@ -129,7 +129,7 @@ def test_nothing_in_an_iteration_waits_for_the_device(name: str, overlap: bool) 
 def test_pictures_are_learned_from(name: str, overlap: bool) -> None:
     if overlap and name not in ROLLED:
         pytest.skip("DQN takes no roll-outs")
-    trainer = made(name, **({"overlap": True} if overlap else {}))
+    trainer = make_trainer(name, **({"overlap": True} if overlap else {}))
     steps = getattr(trainer.config, "steps_per_update", getattr(trainer.config, "num_steps", 1))
     trainer.learn(2 * CHANGES[name][2] * 64 * steps)
     assert trainer.score > 12.0  # of 36; whoever guesses gets 0
@@ -138,7 +138,7 @@ def test_pictures_are_learned_from(name: str, overlap: bool) -> None:
 @pytest.mark.parametrize("overlap", [False, True])
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_consoles_are_learned_from(name: str, overlap: bool) -> None:
-    """With the settings that suit the game but for their sizes, through graphs; what is kept is what the consoles showed."""
+    """With the game's defaults at a smaller size, through graphs; stored observations are those of the consoles."""
     pytest.importorskip("ale_py", reason="needs the ROMs of ale-py")
     if overlap and name not in ROLLED:
         pytest.skip("DQN takes no roll-outs")
@@ -158,8 +158,8 @@ def test_consoles_are_learned_from(name: str, overlap: bool) -> None:
     assert learner.optimizer.flat.isfinite().all()
     if name in ROLLED:
         trainer.iterate()
-        kept = learner.actor.storage.newest(2)["screen"]
+        stored = learner.actor.storage.newest(2)["screen"]
         now = learner.agent_group.observations()["screen"]
         assert (
-            kept.dtype == torch.uint8 and (kept[-1, :, 1:] == now[:, :3]).flatten(1).all(1).float().mean() > 0.5
+            stored.dtype == torch.uint8 and (stored[-1, :, 1:] == now[:, :3]).flatten(1).all(1).float().mean() > 0.5
         )  # all but those that began anew

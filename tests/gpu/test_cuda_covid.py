@@ -1,4 +1,4 @@
-"""The COVID-19 economy and arrays of configuration on the GPU: equal to the CPU step by step, and the same bits in every run."""
+"""The COVID-19 economy and arrays of configuration on the GPU: the CPU's results step by step, repeatable bits."""
 
 from __future__ import annotations
 

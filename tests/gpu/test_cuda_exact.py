@@ -27,9 +27,8 @@ def test_a_million_arguments(compiled, name: str) -> None:
     given = arguments(name, 1_000_000, seed=2)
     cpu, gpu = (run(compiled[name], given, device) for device in ("cpu", "cuda:0"))
     wrong = ~same_bits(cpu, gpu)
-    assert not wrong.any(), (
-        f"{wrong.sum()} differ, first {name}{tuple(float(a[wrong][0]) for a in given)}: {cpu[wrong][0]!r} and {gpu[wrong][0]!r}"
-    )
+    first = tuple(float(a[wrong][0]) for a in given) if wrong.any() else ()
+    assert not wrong.any(), f"{wrong.sum()} differ, first {name}{first}: {cpu[wrong][0]!r} and {gpu[wrong][0]!r}"
 
 
 def run_long(definition: wl.Definition, steps: int = 1_000, num_worlds: int = 4_096) -> None:

@@ -1,4 +1,4 @@
-"""The least and the greatest of what many rows hold on a GPU: whole warps that find them together, and those at the border of two worlds."""
+"""The least and the greatest of many rows on a GPU: by whole warps, and by warps at the border of two worlds."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def test_a_compiler_that_fails_leaves_the_plain_layers(monkeypatch):
         raise RuntimeError("no such instruction")
 
     monkeypatch.setattr(FusedActorCritic, "__call__", fails)
-    with pytest.warns(UserWarning, match="more slowly"):
+    with pytest.warns(UserWarning, match="training is slower"):
         parameters, _, _ = policy({"sight": torch.zeros(3, 4, device="cuda")}, policy.initial_state(0, "cuda"))
     assert parameters.shape == (3, 2)
 

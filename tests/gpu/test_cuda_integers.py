@@ -1,4 +1,4 @@
-"""Conditions that change in their branch, integers that overflow and order-free updates on CUDA: one result, that of the other devices."""
+"""Conditions that change in their branch, overflow and order-free updates on CUDA: the other devices' result."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 import worldloom as wl
 from worldloom.core.tools.compare import compare
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "core" / "rewrite"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "core" / "frontend"))
 
 import test_accumulate
 import test_conditions

@@ -10,7 +10,7 @@ import pytest
 import worldloom as wl
 from worldloom.core.tools.compare import compare
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "core" / "rewrite"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "core" / "frontend"))
 
 from test_language import FLOW, NUMBERS, SHAPES
 from test_language_edges import EDGES

@@ -1,4 +1,4 @@
-"""Learning on a GPU: the same with CUDA graphs as without, nothing that waits for the device, and the first roll-out as on the CPU."""
+"""Learning on a GPU: the same with and without CUDA graphs, no waits for the device, the CPU's first roll-out."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import pytest
 import torch
 
 import worldloom as wl
+from worldloom.learn.agents.policy_groups import PolicyGroup
 from worldloom.learn.algorithms.a2c import A2C, A2CConfig
-from worldloom.learn.algorithms.learner import PolicyGroup
 from worldloom.learn.algorithms.on_policy import OnPolicyTrainer
 from worldloom.learn.algorithms.ppo import PPO, PPOConfig
 from worldloom.learn.algorithms.vtrace import VTrace, VTraceConfig

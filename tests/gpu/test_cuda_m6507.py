@@ -1,4 +1,4 @@
-"""The 6507, the RIOT and cartridges on a GPU: programs of noise end as on the CPU, bit for bit."""
+"""The 6507, the RIOT and cartridges on a GPU: random programs end as on the CPU, bit for bit."""
 
 from __future__ import annotations
 

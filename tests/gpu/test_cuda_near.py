@@ -62,7 +62,7 @@ def look(dot: Dot, world: Field):
     n = 0
     for other in world.nearest(Dot, dot.position, BEST):
         dot.best[n] = other.id
-        n += 1
+        n += 1  # noqa: SIM113
 
 
 @wl.system

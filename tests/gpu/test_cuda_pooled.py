@@ -1,4 +1,4 @@
-"""Populations with rows for the whole batch on the GPU: the entities of every world are those of the CPU, row by row."""
+"""Populations with rows for the whole batch on the GPU: each world's entities are those of the CPU, row by row."""
 
 from __future__ import annotations
 
@@ -73,7 +73,10 @@ def test_more_worlds_than_one_warp_adds_up_at_a_time() -> None:
 
 @pytest.mark.parametrize("fuse", [True, False], ids=["fused", "unfused"])
 def test_both_layouts_hold_the_same_worlds(fuse: bool) -> None:
-    """References, events, arrays, spawns by several systems and resets; both run on the GPU, so that real numbers agree to the bit."""
+    """References, events, arrays, spawns by several systems and resets.
+
+    Both run on the GPU, so that real numbers agree to the bit.
+    """
     worlds = 300
     one = wl.Simulation(PER_WORLD, worlds, "cuda:0", seed=5, fuse=fuse)
     two = wl.Simulation(pooled(motes=24 * worlds, sparks=40 * worlds), worlds, "cuda:0", seed=5, fuse=fuse)
@@ -168,7 +171,7 @@ def test_systems_are_timed() -> None:
         torch.equal(tensor.nan_to_num(), before[name].nan_to_num())
         for name, tensor in snapshot.copy_columns(sim).items()
     )
-    assert [t.name for t in found].count("settle Mote") == 1
+    assert [t.name for t in found].count("compact Mote") == 1
 
 
 def test_neighbours_and_pairs_in_both_layouts() -> None:

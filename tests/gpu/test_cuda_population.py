@@ -1,4 +1,4 @@
-"""Populations on CUDA: the model of the CPU's tests, crowds of more than a warp, and thousands of worlds against the CPU."""
+"""Populations on CUDA: the model of the CPU's tests, crowds larger than a warp, thousands of worlds against the CPU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Snapshots, forks and recordings on a GPU: bit for bit, without waiting for the host, and from one device to the other."""
+"""Snapshots, forks and recordings on a GPU: bit for bit, without waiting for the host, and between devices."""
 
 from __future__ import annotations
 

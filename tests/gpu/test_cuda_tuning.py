@@ -1,4 +1,4 @@
-"""Explain, tune and profile on a GPU: other launches, the same bits; events that follow each other; fusing that changes nothing."""
+"""Explain, tune and profile on a GPU: other launches or fusing, the same bits; events that follow each other."""
 
 from __future__ import annotations
 

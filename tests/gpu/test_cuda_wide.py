@@ -1,4 +1,4 @@
-"""Pairs and shared loops on the GPU: what the CPU computes, bit for bit, since these worlds decide everything in whole numbers."""
+"""Pairs and shared loops on the GPU: the CPU's results bit for bit, as integers decide everything in these worlds."""
 
 from __future__ import annotations
 
