@@ -207,7 +207,7 @@ def main(settings: Settings) -> None:
         except (
             RuntimeError,
             MemoryError,
-        ) as problem:  # too little memory for this one; the others are told all the same
+        ) as problem:  # too little memory for this case; the others are still reported
             results["failed"].append({"part": part, "game": game, "consoles": size, "problem": str(problem)[:300]})
             console.print(f"{part} of {size:,} x {game} failed: {str(problem)[:300]}", markup=False)
         else:

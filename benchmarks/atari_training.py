@@ -292,7 +292,7 @@ class Race(Callback):
         ends = reached or over or progress.steps >= progress.total_steps
         if seconds >= self._next_point or ends:
             self._next_point = seconds + 0.25
-            told = {short: progress.metrics[name] for name, short in SHOWN.items() if name in progress.metrics} | {
+            reported = {short: progress.metrics[name] for name, short in SHOWN.items() if name in progress.metrics} | {
                 "reward": rewards_of(trainer)
             }
             point = {
@@ -301,7 +301,7 @@ class Race(Callback):
                 "frames": progress.steps * FRAMES,
                 "score": score,
                 "games": games,
-                **told,
+                **reported,
             }
             self.curve.append({k: v if math.isfinite(v) else None for k, v in point.items()})
         if reached or over:
@@ -368,7 +368,7 @@ def write(found: dict[str, Any], target: Path) -> None:
 
 def judge(preset: Preset, trainer: Any, settings: Settings, stochastic: bool) -> dict[str, Any]:
     """Evaluate the policy in new worlds."""
-    limit = {"max_steps": settings.judged_steps}  # as configuration, so that nothing is compiled anew
+    limit = {"max_steps": settings.judged_steps}  # as configuration, so that nothing is recompiled
     with Simulation(preset.game, settings.judged, trainer.config.device, seed=JUDGED_FROM, config=limit) as worlds:
         played = evaluate(
             worlds, make_actors(trainer.learners, worlds, stochastic=stochastic, seed=JUDGED_FROM), settings.judged

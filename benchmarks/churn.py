@@ -111,7 +111,7 @@ def definition(settings: Settings, layout: Layout) -> wl.Definition:
 
 
 def moved_bytes(table: PopulationTable, entities: int, replaced: float) -> int:
-    """Bytes that the system and the settlement of one step move, read plus written.
+    """Bytes that the system and the compaction of one step move, read plus written.
 
     The compaction reads the mark of every entity, moves the survivors, nearly all of which are behind a despawned row,
     and fills the rows of spawned entities. With rows for the whole batch, survivors move twice, through spare columns,
@@ -125,8 +125,8 @@ def moved_bytes(table: PopulationTable, entities: int, replaced: float) -> int:
     row = size["place"] + size["velocity"] + size["age"] + size[SERIAL]
     system = 2 * size["place"] + size["velocity"] + 2 * size["age"] + home + replaced * (noted + size[DESPAWNED])
     staying = (1 - replaced) * 2 * row * (2 if home else 1)
-    settlement = size[DESPAWNED] + staying + replaced * (noted + row) + 2 * home
-    return round(entities * (system + settlement))
+    compaction = size[DESPAWNED] + staying + replaced * (noted + row) + 2 * home
+    return round(entities * (system + compaction))
 
 
 def measure(settings: Settings, layout: Layout, device: wp.Device, bandwidth: float) -> Churn:

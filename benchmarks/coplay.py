@@ -105,10 +105,10 @@ class Curve(Callback):
         returns = {kind: total / count for kind, (count, total) in self._sums.items() if count}
         self.rows.append({"steps": progress.steps, "seconds": progress.seconds, **returns})
         self._iterations, self._sums = 0, {kind: [0.0, 0.0] for kind in KINDS}
-        told = ", ".join(f"{kind} {value:.4g}" for kind, value in returns.items())
+        returns_text = ", ".join(f"{kind} {value:.4g}" for kind, value in returns.items())
         console.print(
             f"{self.phase}: {progress.seconds:.0f} s, {progress.steps:,} steps, "
-            f"{progress.steps_per_second:,.0f} steps/s, return {told}"
+            f"{progress.steps_per_second:,.0f} steps/s, return {returns_text}"
         )
 
 

@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 import worldloom as wl
+from worldloom.core.base.device import resolve
 from worldloom.core.codegen.kernel_spec import KernelSpec
 from worldloom.core.measure.explain import step_bytes
 from worldloom.core.measure.timing import make_actions, median_rates, step_runner
@@ -83,7 +84,7 @@ def measure(world: str, device: str, num_worlds: int, seconds: float) -> Row:
 
 
 def main(settings: Settings) -> None:
-    device, _ = wl.core.device.resolve(settings.device)
+    device, _ = resolve(settings.device)
     num_worlds = settings.num_worlds or (2**20 if device.is_cuda else 2**16)
     rows = [measure(world, device.alias, num_worlds, settings.seconds) for world in settings.worlds]
     table = Table(

@@ -18,8 +18,8 @@ from worldloom.core.base.shards import WARP_LOCK, run_all
 from worldloom.core.kernels import random
 from worldloom.core.measure.timing import median_rates
 from worldloom.core.model.spaces import Discrete, MultiDiscrete
+from worldloom.core.runtime.column import Column
 from worldloom.core.runtime.executor import Launchable
-from worldloom.core.runtime.table import Column
 from worldloom.learn.agents.agent_group import MASKS
 
 PARTS = 4

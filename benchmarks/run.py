@@ -24,6 +24,7 @@ from rich.table import Table
 from step_rate import bench_checks, bench_sweep
 
 import worldloom as wl
+from worldloom.core.base.device import resolve
 from worldloom.core.measure.timing import copy_bandwidth
 
 
@@ -43,10 +44,10 @@ class Settings:
 
 def describe_machine(device: wp.Device) -> dict[str, Any]:
     """What the figures were measured on."""
-    told = subprocess.run(
+    revision = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=Path(__file__).parent, check=False
     )
-    commit = os.environ.get("WORLDLOOM_COMMIT") or told.stdout.strip()
+    commit = os.environ.get("WORLDLOOM_COMMIT") or revision.stdout.strip()
     hardware = device.name if device.is_cuda else f"{platform.processor() or platform.machine()}, {len(_cores())} cores"
     return {
         "date": date.today().isoformat(),
@@ -62,7 +63,7 @@ def _cores() -> set[int]:
 
 
 def main(settings: Settings) -> None:
-    device, _ = wl.core.device.resolve(settings.device)
+    device, _ = resolve(settings.device)
     console = Console()
     results: dict[str, Any] = {"machine": describe_machine(device), "device": device.alias}
     console.print(results["machine"])

@@ -14,8 +14,8 @@ from worldloom.core.base.arrays import to_numpy
 from worldloom.core.base.errors import InputError
 from worldloom.core.registry.registry import Definition, definition
 from worldloom.core.runtime.action_range import fits
+from worldloom.core.runtime.column import Column
 from worldloom.core.runtime.executor import OutputCopy
-from worldloom.core.runtime.table import Column
 from worldloom.core.schedule.lifecycle import FINAL
 from worldloom.core.schedule.schedule import Autoreset
 from worldloom.core.simulation import Simulation

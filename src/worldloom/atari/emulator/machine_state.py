@@ -23,7 +23,7 @@ Array = np.ndarray[Any, Any]
 MAX_INSTRUCTIONS = 25_000
 """Maximum number of instructions of a frame, as in ``native/machine/common.h``."""
 HUNG = 0x2000_0000
-"""Cycles after which a frame that was cut off repeatedly starts anew, as in ``native/tia/display.h``."""
+"""Cycles after which a frame that was cut off repeatedly restarts, as in ``native/tia/display.h``."""
 MAX_INSTRUCTION_CYCLES, CYCLES_IN_LINE = 8, 76
 """Cycles of the longest instruction, and of a scanline, which is the longest wait."""
 LONG_AGO = -0x1000_0000

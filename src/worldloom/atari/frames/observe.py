@@ -5,7 +5,7 @@ For N consoles, G games and pictures of 160 columns:
 - ``pictures``: uint8 (N, 2, lines, 160): colours of two frames, as indices into the palette of the game.
 - ``game``: int32 (N,): the game of each console.
 - ``show``: int32 (N,) or None: a :class:`FrameSelection`; None stands for ``BRIGHTER``.
-- ``fresh``: bool (N,) or None: whether the stack starts anew. Older pictures are then copies of the newest, or zero.
+- ``fresh``: bool (N,) or None: whether the stack is refilled. Older pictures are then copies of the newest, or zero.
 - ``screen``: uint8 (N, ...): the stack, newest picture last.
 
 Results are bitwise equal on all devices, and equal to those of OpenCV: see :mod:`worldloom.atari.frames.resize`.

@@ -77,6 +77,7 @@ MOVED_MODULES: Mapping[str, Mapping[str, str]] = {
         "stable_baselines3": "worldloom.vector.adapters.stable_baselines3",
         "torchrl": "worldloom.vector.adapters.torchrl",
     },
+    "worldloom.view": {"economy": "worldloom.envs.covid.figures"},
 }
 """The new paths of modules, by their old package and their old name."""
 

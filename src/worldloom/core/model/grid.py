@@ -88,7 +88,7 @@ class Grid:
         return f"{self.table}__{self.by}__{part}"
 
     def field(self, part: str) -> Field:
-        """The field of one of :data:`PARTS`. It is transient: a grid is built anew in every step that uses it."""
+        """The field of one of :data:`PARTS`. It is transient: a grid is rebuilt in every step that uses it."""
         dtype = wp.int32 if part in ("starts", "slots") else self.vector
         shape = {"starts": (self.size + 1,), "slots": (self.room,), "places": (self.room,)}.get(part, ())
         return Field(self.column(part), dtype, shape, Role.ENGINE, keep=True, transient=True)

@@ -11,8 +11,6 @@ from worldloom.core.base.arrays import to_numpy
 from worldloom.core.model.population import Population
 from worldloom.core.runtime.column import Column
 
-__all__ = ["Column", "PopulationTable", "Table"]
-
 _POPULATION_ATTRIBUTES = ("counts", "rows", "mask", "offsets", "padded", "dropped")
 
 

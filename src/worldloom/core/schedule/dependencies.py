@@ -73,7 +73,7 @@ def with_compactions(entries: list[Entry], definition: Definition) -> list[Entry
 def with_grids(entries: list[Entry], definition: Definition) -> list[Entry]:
     """Insert grids: before each system that searches one, unless it is already built and up to date.
 
-    Every grid is built anew in each step, since columns may be changed from outside between two steps.
+    Every grid is rebuilt in each step, since columns may be changed from outside between two steps.
     """
     scheduled: list[Entry] = []
     built: dict[tuple[str, str], Mask | None] = {}
