@@ -20,7 +20,7 @@ from worldloom.learn import A2C, PPO, A2CConfig, Callback, PolicyConfig, PPOConf
 from worldloom.learn.algorithms.on_policy import OnPolicyTrainer
 from worldloom.learn.distributed import ranks
 
-ITERATIONS = 5
+ITERATIONS, NUM_ENVS = 5, 16
 SMALL = PolicyConfig(hidden=(16,))
 NORMALIZING = PolicyConfig(hidden=(16,), normalize_observations=True)
 
@@ -76,8 +76,8 @@ class Odd(nn.Module):
 
 
 def cases(place: ranks.Ranks, device: str = "cpu") -> dict[str, OnPolicyTrainer]:
-    """Every training that is compared, over 16 worlds in all."""
-    common = {"num_envs": 16, "seed": 3, "device": device}
+    """Every training that is compared, over NUM_ENVS worlds in all."""
+    common = {"num_envs": NUM_ENVS, "seed": 3, "device": device}
 
     def ppo(**settings: object) -> PPOConfig:
         given = {**common, "num_steps": 16, "policy": NORMALIZING, "learning_rate": 1e-3, "entropy_weight": 0.01}
@@ -105,21 +105,19 @@ def cases(place: ranks.Ranks, device: str = "cpu") -> dict[str, OnPolicyTrainer]
 
 
 class Numbers(Callback):
-    """Keeps the numbers of every iteration, and stops after some."""
+    """Keeps the numbers of every iteration."""
 
     def __init__(self) -> None:
         self.rows: list[dict[str, float]] = []
 
     def on_iteration(self, trainer, progress) -> None:
         self.rows.append({"steps": float(progress.steps), **progress.metrics})
-        if trainer.iteration == ITERATIONS:
-            trainer.stop()
 
 
 def train(trainer: OnPolicyTrainer) -> tuple[dict[str, torch.Tensor], list[dict[str, float]]]:
     """Parameters and statistics after some iterations, and the numbers of each iteration."""
     numbers = Numbers()
-    trainer.learn(callbacks=[numbers])
+    trainer.learn(ITERATIONS * trainer.new_steps * NUM_ENVS, callbacks=[numbers])
     return {
         f"{name}/{k}": v.cpu().clone()
         for name, learner in trainer.learners.items()

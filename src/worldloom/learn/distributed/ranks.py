@@ -57,20 +57,20 @@ class Ranks:
     def sum_(self, tensor: torch.Tensor) -> torch.Tensor:
         """Replace ``tensor`` by its sum over all processes, and return it."""
         if not self.is_single:
-            _exchange_in_place(tensor, dist.all_reduce)
+            _exchange(lambda: dist.all_reduce(tensor))
         return tensor
 
     def mean_(self, tensor: torch.Tensor) -> torch.Tensor:
         """Replace ``tensor`` by its mean over all processes, and return it."""
         if not self.is_single:
-            _exchange_in_place(tensor, dist.all_reduce)
+            _exchange(lambda: dist.all_reduce(tensor))
             tensor /= self.size
         return tensor
 
     def broadcast_(self, tensor: torch.Tensor) -> torch.Tensor:
         """Replace ``tensor`` by that of the leading process, and return it."""
         if not self.is_single:
-            _exchange_in_place(tensor, lambda exchanged: dist.broadcast(exchanged, 0))
+            _exchange(lambda: dist.broadcast(tensor, 0))
         return tensor
 
     def share(self, num_envs: int) -> tuple[int, int]:
@@ -178,21 +178,6 @@ def _form_group(backend: str) -> None:
             time.sleep(0.01)
     own_store = dist.PrefixStore(name, store)  # type: ignore[attr-defined]
     dist.init_process_group(backend, store=own_store, rank=rank, world_size=size, timeout=timedelta(seconds=TIMEOUT_S))
-
-
-def _exchange_in_place(tensor: torch.Tensor, communicate: Callable[[torch.Tensor], object]) -> None:
-    """Run a collective operation that changes ``tensor``.
-
-    Gloo works on host memory. Its own copies from and to a GPU can deadlock two processes that share the GPU, so the
-    tensor is copied here.
-    """
-    if tensor.is_cuda and dist.get_backend() == "gloo":
-        host = tensor.cpu()
-        _exchange(lambda: communicate(host))
-        with torch.no_grad():
-            tensor.copy_(host)
-    else:
-        _exchange(lambda: communicate(tensor))
 
 
 def _exchange(communicate: Callable[[], object]) -> None:
