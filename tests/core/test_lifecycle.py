@@ -8,8 +8,8 @@ from cuda_threads import Machine
 
 import worldloom as wl
 from worldloom.core.model.launch import LaunchNode
-from worldloom.core.schedule import lifecycle
 from worldloom.core.schedule.long_arrays import LONG
+from worldloom.core.schedule.table_views import make_table_views
 from worldloom.core.tools.compare import first_difference
 
 DEVICES = ["python", "cpu"]
@@ -176,11 +176,11 @@ def test_every_kind_of_flagged_column_is_checked(device: str, column: str, place
 
 
 def test_the_tables_that_the_engine_adds_to(race: wl.Definition) -> None:
-    kept, lost = (lifecycle.views(race, keep_final=keep) for keep in (True, False))
+    kept, lost = (make_table_views(race, keep_final=keep) for keep in (True, False))
     assert list(kept) == ["World", "Runner"]
     assert {"active", "terminated", "truncated", "final_sight"} <= set(kept["Runner"].fields)
     assert "final_sight" not in lost["Runner"].fields
-    assert "active" not in lifecycle.views(GARDEN, keep_final=True)["Plant"].fields
+    assert "active" not in make_table_views(GARDEN, keep_final=True)["Plant"].fields
     assert "final_sight" not in race.world.fields and "active" not in next(iter(race.entities)).fields, (
         "the user's classes stay as they were"
     )

@@ -8,9 +8,10 @@ import warp as wp
 
 import worldloom as wl
 from worldloom.core.model.launch import LaunchNode
-from worldloom.core.schedule import lifecycle
+from worldloom.core.schedule import generated_systems
 from worldloom.core.schedule.long_arrays import LONG, ArrayCopy
 from worldloom.core.schedule.schedule import plan
+from worldloom.core.schedule.table_views import make_table_views
 from worldloom.core.tools.compare import compare
 
 
@@ -109,8 +110,10 @@ def test_rows_are_moved_in_the_widest_pieces_that_fit(size: int, shift: int, wid
 
 
 def test_whole_numbers_are_finite() -> None:
-    views = lifecycle.views(CINEMA, keep_final=True)
-    assert lifecycle.check_finite(views["World"], Cinema, observations=False, writers=lambda view, name: "") == (
+    views = make_table_views(CINEMA, keep_final=True)
+    assert generated_systems.check_finite(
+        views["World"], Cinema, observations=False, writers=lambda view, name: ""
+    ) == (
         None,
         None,
     )

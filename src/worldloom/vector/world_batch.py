@@ -16,8 +16,8 @@ from worldloom.core.registry.registry import Definition, definition
 from worldloom.core.runtime.action_range import fits
 from worldloom.core.runtime.column import Column
 from worldloom.core.runtime.executor import OutputCopy
-from worldloom.core.schedule.lifecycle import FINAL
 from worldloom.core.schedule.schedule import Autoreset
+from worldloom.core.schedule.table_views import FINAL
 from worldloom.core.simulation import Simulation
 from worldloom.vector.checks import (
     NUMERIC_KINDS,

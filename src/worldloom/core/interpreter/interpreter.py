@@ -20,8 +20,8 @@ from worldloom.core.model.launch import LaunchNode
 from worldloom.core.model.pairs import Pair
 from worldloom.core.model.population import DESPAWNED, ROW_WORLD, SERIAL, Population, serial_number, spawns_per_run
 from worldloom.core.runtime.table import Table
-from worldloom.core.schedule.lifecycle import TableView
 from worldloom.core.schedule.schedule import CompactionNode, Entry, GridNode, HostNode, Schedule, SystemNode
+from worldloom.core.schedule.table_views import TableView
 
 _ZERO_32 = np.int32(0)
 

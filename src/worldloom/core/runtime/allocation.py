@@ -16,8 +16,8 @@ from worldloom.core.runtime.column import Column
 from worldloom.core.runtime.pooled_table import PooledTable
 from worldloom.core.runtime.table import PopulationTable, Table
 from worldloom.core.schedule.aliasing import aliased_components
-from worldloom.core.schedule.lifecycle import TableView
 from worldloom.core.schedule.schedule import Schedule
+from worldloom.core.schedule.table_views import TableView
 
 _NOT_EXTERNAL = (Role.ENGINE, Role.CONFIG)
 

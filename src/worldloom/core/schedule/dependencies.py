@@ -9,8 +9,8 @@ from worldloom.core.model.columns import WORLD, ColumnKey
 from worldloom.core.model.launch import LaunchNode, Mask
 from worldloom.core.model.population import Population
 from worldloom.core.registry.definition import Definition
-from worldloom.core.schedule.engine_systems import READS_FAULTS
 from worldloom.core.schedule.entries import FINISHED, RESETTING, CompactionNode, Entry, GridNode, HostNode, SystemNode
+from worldloom.core.schedule.lifecycle import READS_FAULTS
 
 
 @dataclass

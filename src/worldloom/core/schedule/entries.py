@@ -15,7 +15,7 @@ from worldloom.core.model.launch import LaunchNode, Mask
 from worldloom.core.model.pairs import Pair
 from worldloom.core.model.population import Population
 from worldloom.core.schedule.aliasing import ColumnAliases
-from worldloom.core.schedule.lifecycle import TableView
+from worldloom.core.schedule.table_views import TableView
 
 Autoreset = Literal["same_step", "next_step", "disabled"]
 

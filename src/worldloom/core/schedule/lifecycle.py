@@ -1,328 +1,157 @@
-"""Generated systems of the engine: defaults, final observations, rewards, checks of actions and of finite numbers.
+"""The life of an episode: the engine's systems that begin and end steps and episodes, of worlds and of agents.
 
-Each has one line per component of a table, so it is generated from the fields. Systems with a fixed text are in
-:mod:`worldloom.core.schedule.engine_systems`.
+They are fused and compiled with the user's systems. :mod:`worldloom.core.schedule.schedule` puts both in order. When an
+episode ends, ``truncate_at_fault``, ``end_step`` and ``end_agent`` set the flags, the final observations are saved, and
+``begin_episode`` and the user's reset systems start the next episode.
+
+Systems with one line per component of a world are in :mod:`worldloom.core.schedule.generated_systems`.
 """
 
 from __future__ import annotations
 
-import ast
-import itertools
-import textwrap
+import copy
+import functools
 from collections.abc import Callable
-from dataclasses import replace
+from types import FunctionType
 from typing import Any
 
-from worldloom.core.arithmetic.functions import FUNCTIONS, construct
-from worldloom.core.base.source import Source
+from worldloom.core.base.source import Source, read
 from worldloom.core.frontend.system import System
-from worldloom.core.model.entity import AGENT_FIELDS, Entity, Has, World
-from worldloom.core.model.fields import FLOATS, Field, Role, is_composite, scalar_of, shape_of
-from worldloom.core.model.grid import grid_fields
-from worldloom.core.model.launch import LaunchNode, Mask
-from worldloom.core.model.population import ROW_FIELDS, ROW_WORLD, SERIAL, Population, world_fields
-from worldloom.core.model.spaces import Box, Discrete, MultiDiscrete
-from worldloom.core.registry.definition import Definition
-from worldloom.core.schedule.engine_systems import ENGINE_FILE
-from worldloom.core.schedule.long_arrays import array_copy_node, is_long
+from worldloom.core.model.entity import Has, World
 
-FINAL = "final_"
-"""Prefix of the columns that hold the last observations of an episode."""
-
-_EXPORTED_ROLES = (Role.OBSERVATION, Role.INFO)
-"""Roles of the components that a step returns. Their last values of an episode are kept."""
-
-Systems = tuple[System | None, System | None]
-"""A system that sets a flag, and one that reports the fault behind it; None where a table has nothing to check."""
+ENGINE_FILE = "worldloom"
+"""The file that the engine's systems have in messages."""
 
 
-class TableView(Has):
-    """A kind of entity with the columns that the engine adds to it."""
-
-    def __init__(self, kind: type[Entity] | type[World], name: str, extra: dict[str, Field]) -> None:
-        self.kind = kind
-        self.groups = (kind,)
-        self.reserved = kind.reserved
-        self.fields = {**kind.fields, **extra}
-        self.__name__ = name
+# -- once per world --------------------------------------------------------------------------------------------------
 
 
-def views(definition: Definition, keep_final: bool) -> dict[str, TableView]:
-    """Every table of a simulation by name, the world's first."""
-    world: type[World] = type(definition.world.__name__, (definition.world,), {"__module__": __name__})
-    world.fields = {**world.fields, **(_final_fields(world.fields) if keep_final else {})}
-    for population in definition.populations.values():
-        world.fields.update(world_fields(population.table, population.pooled))
-    world.fields.update(grid_fields(definition.grids.values()))
-    tables = {"World": TableView(world, "World", {})}
-    for kind in definition.entities:
-        if kind.__name__ in definition.populations:
-            population = definition.populations[kind.__name__]
-            tables[kind.__name__] = TableView(kind, kind.__name__, population.row_fields)
-            tables[population.new_table] = _staging_view(kind, population)
-            continue
-        extra = _final_fields(kind.fields) if keep_final else {}
-        if definition.agents(kind):
-            extra.update(AGENT_FIELDS)
-        tables[kind.__name__] = TableView(kind, kind.__name__, extra)
-    return tables
+def begin_step(world: Any) -> None:
+    """Clear the flags of the last step."""
+    world.terminated = False
+    world.truncated = False
+    world.faulty = False
 
 
-def _staging_view(kind: type[Entity], population: Population) -> TableView:
-    """The table that spawned entities are written to."""
-    view = TableView(kind, population.new_table, {})
-    names = (SERIAL, *([ROW_WORLD] if population.pooled else []), *population.spawn_fields)
-    fields = {**kind.fields, **ROW_FIELDS}
-    view.fields = {name: replace(field, transient=True) for name, field in fields.items() if name in names}
-    return view
+def begin_step_or_reset(world: Any) -> None:
+    """With next-step autoreset: worlds that finished in the last step are reset in this one."""
+    world.resetting = world.finished
+    world.terminated = False
+    world.truncated = False
+    world.faulty = False
 
 
-def _final_fields(fields: dict[str, Field]) -> dict[str, Field]:
-    exported = [f for f in fields.values() if f.role in _EXPORTED_ROLES]
-    return {FINAL + f.name: Field(FINAL + f.name, f.dtype, f.shape, Role.ENGINE, keep=True) for f in exported}
+def truncate_at_fault(world: Any) -> None:
+    """End the episode of a world at fault.
 
-
-# -- generation ------------------------------------------------------------------------------------------------------
-
-
-def _system(name: str, lines: list[str], over: TableView | None, world: type[World], **names: Any) -> System:
-    """A system from its lines; ``e`` is the entity, ``world`` the world, ``names`` are constants."""
-    head = f"def {name}(world: World):" if over is None else f"def {name}(e: Kind, world: World):"
-    text = head + "\n" + textwrap.indent("\n".join(lines), "    ")
-    namespace: dict[str, Any] = {
-        "World": world,
-        "Kind": over,
-        "isfinite": FUNCTIONS["isfinite"],
-        "dot": FUNCTIONS["dot"],
-        **names,
-    }
-    exec(text, namespace)  # noqa: S102 - the engine's own text
-    tree = ast.parse(text).body[0]
-    assert isinstance(tree, ast.FunctionDef)
-    return System(Source(namespace[name], tree, ENGINE_FILE), engine=True)
-
-
-def _table_system(name: str, lines: list[str], view: TableView, world: type[World], **names: Any) -> System | None:
-    """A system over the rows of a table, or over the world; None without lines."""
-    if not lines:
-        return None
-    return _system(name, lines, None if view.__name__ == "World" else view, world, **names)
-
-
-def _receiver(view: TableView) -> str:
-    """The name of the row in the lines of a system over a table."""
-    return "world" if view.__name__ == "World" else "e"
-
-
-def _element_loops(shape: tuple[int, ...], body: str) -> list[str]:
-    """``body`` for every element of an array; ``{}`` in it is the index."""
-    if not shape:
-        return [body.replace("{}", "")]
-    names = [f"i{d}" for d in range(len(shape))]
-    lines = [f"{'    ' * d}for {n} in range({size}):" for d, (n, size) in enumerate(zip(names, shape, strict=True))]
-    return [*lines, "    " * len(shape) + body.replace("{}", "[" + ", ".join(names) + "]")]
-
-
-# -- episodes --------------------------------------------------------------------------------------------------------
-
-
-def end_without_agents(definition: Definition, tables: dict[str, TableView]) -> System | None:
-    """End the episode of a world without active agents: terminated if the last agent was, and truncated otherwise.
-
-    The loops stop at the first active agent. They are generated, since a system names each kind that it loops over.
+    It runs before the systems that report the faults, which write to memory. A kernel can then load ``broken`` with
+    everything else, and does not wait for it at the end.
     """
-    kinds = {k.__name__: tables[k.__name__] for k in definition.entities if definition.agents(k)}
-    if not kinds:
-        return None
-    lines = ["here = 0", "terminated = 0"]
-    for number, name in enumerate(kinds):
-        lines += [
-            f"for e{number} in world.all({name}):",
-            f"    if e{number}.active:",
-            "        here = 1",
-            "    if here > 0:",
-            "        break",
-        ]
-        lines += [f"    if e{number}.terminated:", "        terminated = 1"]
-    lines += [
-        "if here == 0:",
-        "    if terminated > 0:",
-        "        world.terminate()",
-        "    else:",
-        "        world.truncate()",
-    ]
-    return _system("everyone_left", lines, None, definition.world, **kinds)
+    if world.broken[0]:
+        world.truncated = True
+        world.broken[0] = False
+    if world.faulty:
+        world.truncated = True
 
 
-def clear_population(population: Population, world: type[World]) -> System:
-    """Remove all entities of a population. It is generated, since the name of the column contains that of the table."""
-    return _system(f"clear_{population.table}", [f"world.{population.table}__count = 0"], None, world)
+def end_step(world: Any) -> None:
+    """Count the step, and find out whether the episode is over."""
+    world.step += 1
+    if world.faulty:
+        world.broken[0] = False
+    if world.max_steps > 0 and world.step >= world.max_steps:
+        world.truncated = True
+    world.finished = world.terminated or world.truncated
 
 
-def _exported_fields(view: TableView, long: bool) -> list[Field]:
-    return [f for f in view.fields.values() if f.role in _EXPORTED_ROLES and is_long(f) == long]
+def begin_episode(world: Any) -> None:
+    """Count the episode. A fault found after the last step of an episode does not end the next one."""
+    world.episode += 1
+    world.step = 0
+    world.broken[0] = False
 
 
-def keep_final(view: TableView, world: type[World]) -> System | None:
-    """Keep the last observations of a finished episode, except for long arrays."""
-    row = _receiver(view)
-    lines = [
-        line
-        for f in _exported_fields(view, False)
-        for line in _element_loops(f.shape, f"{row}.{FINAL}{f.name}{{}} = {row}.{f.name}{{}}")
-    ]
-    return _table_system(f"keep_{view.__name__}", lines, view, world)
+def clear_episode_flags(world: Any) -> None:
+    """After a reset from outside: clear the flags of the last episode."""
+    world.finished = False
+    world.terminated = False
+    world.truncated = False
+    world.broken[0] = False
 
 
-def keep_final_arrays(view: TableView, mask: Mask) -> LaunchNode | None:
-    """Keep the long arrays among the last observations of a finished episode."""
-    names = [f.name for f in _exported_fields(view, True)]
-    return (
-        array_copy_node(f"keep_{view.__name__}_arrays", mask, view.__name__, [FINAL + name for name in names], names)
-        if names
-        else None
-    )
+def finish_reset(world: Any) -> None:
+    """With next-step autoreset: the world has been reset."""
+    world.finished = False
 
 
-def clear_rewards(view: TableView, world: type[World]) -> System | None:
-    row = _receiver(view)
-    lines = [f"{row}.{f.name} = 0.0" for f in view.fields.values() if f.role is Role.REWARD]
-    return _table_system(f"clear_reward_{view.__name__}", lines, view, world)
+def truncate_bad_observations(world: Any) -> None:
+    """End the episode of a world whose observation is not finite, in the same step."""
+    if world.faulty:
+        world.truncated = True
+        world.finished = True
+        world.broken[0] = False
 
 
-def _reset_fields(view: TableView, long: bool) -> list[Field]:
-    return [
-        f
-        for f in view.fields.values()
-        if f.role in (Role.STATE, *_EXPORTED_ROLES) and not f.keep and is_long(f) == long
-    ]
+# -- for each agent that ends its episode individually ---------------------------------------------------------------
 
 
-def clear_state(view: TableView, world: type[World]) -> System | None:
-    """Set every component except long arrays to its default, so that no episode depends on the one before."""
-    row = _receiver(view)
-    lines: list[str] = []
-    defaults: dict[str, Any] = {}
-    for field in _reset_fields(view, False):
-        if field.ref is not None:
-            lines.append(f"{row}.{field.name} = None")
-            continue
-        default = field.default
-        if is_composite(field.dtype):
-            default = construct(field.dtype, list(default.ravel()) if default.shape else [default])
-        defaults[f"default_{field.name}"] = default
-        lines += _element_loops(field.shape, f"{row}.{field.name}{{}} = default_{field.name}")
-    return _table_system(f"clear_{view.__name__}_state", lines, view, world, **defaults)
+def clear_agent_flags(agent: Any, world: Any) -> None:
+    agent.terminated = False
+    agent.truncated = False
 
 
-def clear_state_arrays(view: TableView, mask: Mask) -> LaunchNode | None:
-    """Set long arrays to their defaults."""
-    names = [f.name for f in _reset_fields(view, True)]
-    return array_copy_node(f"clear_{view.__name__}_arrays", mask, view.__name__, names, None) if names else None
+def end_agent(agent: Any, world: Any) -> None:
+    """Copy the end of the world's episode to the agents that are still active."""
+    if agent.active:
+        if world.terminated:
+            agent.terminated = True
+        if world.truncated:
+            agent.truncated = True
 
 
-# -- checks ----------------------------------------------------------------------------------------------------------
+def activate_agent(agent: Any, world: Any) -> None:
+    agent.active = True
 
 
-def check_actions(view: TableView, world: type[World]) -> Systems:
-    """Check actions before the user's systems run: choices that do not exist, and numbers that are not finite.
+# -- systems of these functions --------------------------------------------------------------------------------------
 
-    The first system runs for every row of every step. It only sets a flag, without a branch. The second one runs for
-    the worlds whose flag is set, and reports the fault.
-    """
-    row, flags, reports = _receiver(view), list[str](), list[str]()
-    for field in view.fields.values():
-        if field.role is not Role.ACTION:
-            continue
-        for index, n in _choices(field):
-            raw, clean = f"{row}.raw__{field.name}{index}", f"{row}.{field.name}{index}"
-            flags.append(f"{raw} != {clean}")
-            reports += _report_choice(raw, clean, f"action {view.__name__}.{field.name}{index}", n)
-    numbers = [f for f in view.fields.values() if f.role is Role.ACTION and isinstance(f.space, Box)]
-    lines = [f"world.faulty |= {' or '.join(flags)}"] if flags else []
-    return (
-        _table_system(f"find_bad_actions_{view.__name__}", lines + _flag_not_finite(view, numbers), view, world),
-        _table_system(f"name_bad_actions_{view.__name__}", reports + _report_not_finite(view, numbers), view, world),
-    )
+_KERNEL_NAMES: dict[Callable[..., None], str] = {
+    begin_step_or_reset: "begin_step",
+    truncate_at_fault: "judge_faults",
+    clear_episode_flags: "forget_episode",
+    finish_reset: "settle",
+    truncate_bad_observations: "give_up",
+    clear_agent_flags: "clear",
+    end_agent: "tell",
+    activate_agent: "return",
+}
+"""Names in generated code where they differ. A change of one changes the text of all kernels, and so their cache."""
+
+READS_FAULTS = frozenset(_KERNEL_NAMES[function] for function in (truncate_at_fault, clear_episode_flags))
+"""Names of the systems that read whether a world is at fault. Overflows of populations must be known before them."""
 
 
-def _choices(field: Field) -> list[tuple[str, int]]:
-    """The choices of a discrete action: the index of each in the component, and its number of options."""
-    if isinstance(field.space, Discrete):
-        return [("", field.space.n)]
-    if isinstance(field.space, MultiDiscrete):
-        return [(f"[{i}]", n) for i, n in enumerate(field.space.choices)]
-    return []
+def world_system(function: Callable[[Any], None]) -> System:
+    """A new system of a function over the world."""
+    return System(_source(function, _KERNEL_NAMES.get(function, function.__name__), None), engine=True)
 
 
-def _report_choice(raw: str, clean: str, what: str, n: int) -> list[str]:
-    return [f"if {raw} != {clean}:", f'    world.fail("{what} is {{value}}, which is not in 0 to {n - 1}", {raw})']
+def agent_system(function: Callable[[Any, Any], None], view: Has) -> System:
+    """A new system of a function over the agents of a table."""
+    return System(_source(function, f"{_KERNEL_NAMES[function]}_{view.__name__}", view), engine=True)
 
 
-def check_finite(
-    view: TableView, world: type[World], observations: bool, writers: Callable[[TableView, str], str]
-) -> Systems:
-    """Check components that must stay finite, observations or all others, with systems like :func:`check_actions`.
-
-    ``writers`` gives the systems that write a component.
-    """
-    fields = [
-        field
-        for field in view.fields.values()
-        if field.finite
-        and scalar_of(field.dtype) in FLOATS
-        and field.role is not Role.ACTION
-        and (field.role is Role.OBSERVATION) == observations
-    ]
-    what = "observations" if observations else "numbers"
-    return (
-        _table_system(f"find_bad_{what}_{view.__name__}", _flag_not_finite(view, fields), view, world),
-        _table_system(f"name_bad_{what}_{view.__name__}", _report_not_finite(view, fields, writers), view, world),
-    )
+@functools.cache
+def _read(function: Callable[..., None]) -> Source:
+    return read(function)
 
 
-def _flag_not_finite(view: TableView, fields: list[Field]) -> list[str]:
-    """Set the flag where one of ``fields`` is not finite; one test for all values of a row."""
-    row, lines, terms = _receiver(view), list[str](), list[str]()
-    for field in fields:
-        value = f"{row}.{field.name}"
-        if field.is_array:
-            lines += _element_loops(field.shape, f"world.faulty |= {_not_finite(value + '{}', field)}")
-        elif _is_scalar_or_vector(field):
-            difference = f"({value} - {value})"
-            terms.append(f"float(dot({difference}, {difference}))" if shape_of(field.dtype) else f"float({difference})")
-        else:
-            lines.append(f"world.faulty |= {_not_finite(value, field)}")
-    if terms:  # x - x is 0 if x is finite, and NaN otherwise; so is the sum of such terms
-        lines.append(f"world.faulty |= not isfinite({' + '.join(terms)})")
-    return lines
-
-
-def _report_not_finite(
-    view: TableView, fields: list[Field], writers: Callable[[TableView, str], str] | None = None
-) -> list[str]:
-    """Report each value that is not finite, with the entity and the systems that write the component."""
-    over_world = view.__name__ == "World"
-    row, lines = _receiver(view), list[str]()
-    for field in fields:
-        name = f"World.{field.name}" if over_world else f"{field.name} of {view.__name__} {{value}}"
-        name = f"action {name}" if field.role is Role.ACTION else name
-        systems = "" if writers is None else writers(view, field.name)
-        message = f"{name} is not a finite number{f' (written by {systems})' if systems else ''}"
-        lines += _element_loops(field.shape, f"if {_not_finite(f'{row}.{field.name}{{}}', field)}:")
-        pad = "    " * (len(field.shape) + 1)
-        lines.append(f"{pad}world.fail({message!r}, {'0' if over_world else 'e.id'})")
-    return lines
-
-
-def _not_finite(value: str, field: Field) -> str:
-    """The test of one value: at once for scalars and vectors, number by number for matrices and transforms."""
-    if _is_scalar_or_vector(field):
-        return f"not isfinite({value})"
-    indices = itertools.product(*[range(n) for n in shape_of(field.dtype)])
-    return " or ".join(f"not isfinite({value}[{', '.join(map(str, index))}])" for index in indices)
-
-
-def _is_scalar_or_vector(field: Field) -> bool:
-    shape = shape_of(field.dtype)
-    return not shape or (len(shape) == 1 and field.dtype.__name__.startswith("vec"))
+def _source(function: Callable[..., None], name: str, view: Has | None) -> Source:
+    """The source of a function under the name that it has in generated code, with the types of its parameters."""
+    original = _read(function)
+    renamed = FunctionType(original.function.__code__, original.function.__globals__, name)
+    renamed.__annotations__ = {"world": World} if view is None else {"agent": view, "world": World}
+    renamed.__doc__ = original.function.__doc__
+    tree = copy.copy(original.tree)
+    tree.name = name
+    return Source(renamed, tree, ENGINE_FILE)

@@ -12,9 +12,8 @@ from worldloom.core.model.entity import World
 from worldloom.core.model.launch import Launch, Mask, label_of, launch_node
 from worldloom.core.model.pairs import Pair
 from worldloom.core.registry.definition import Definition, PhaseEntry
-from worldloom.core.schedule import engine_systems, lifecycle
+from worldloom.core.schedule import generated_systems, lifecycle
 from worldloom.core.schedule.dependencies import with_compactions, with_grids
-from worldloom.core.schedule.engine_systems import agent_system, world_system
 from worldloom.core.schedule.entries import (
     FAULTY,
     FINISHED,
@@ -29,7 +28,9 @@ from worldloom.core.schedule.entries import (
     Schedule,
     SystemNode,
 )
-from worldloom.core.schedule.lifecycle import Systems, TableView
+from worldloom.core.schedule.generated_systems import Systems
+from worldloom.core.schedule.lifecycle import agent_system, world_system
+from worldloom.core.schedule.table_views import TableView, make_table_views
 
 __all__ = [
     "FAULTY",
@@ -74,7 +75,7 @@ class _Planner:
 
     def __init__(self, definition: Definition, autoreset: Autoreset, checks: bool) -> None:
         self.definition, self.autoreset = definition, autoreset
-        self.tables = lifecycle.views(definition, keep_final=autoreset == "same_step")
+        self.tables = make_table_views(definition, keep_final=autoreset == "same_step")
         world = self.tables[WORLD].kind
         assert issubclass(world, World)
         self.world = world
@@ -86,15 +87,17 @@ class _Planner:
         self.clear_agent_flags, self.end_agents, self.activate_agents = (
             [agent_system(function, view) for view in self.agents]
             for function in (
-                engine_systems.clear_agent_flags,
-                engine_systems.end_agent,
-                engine_systems.activate_agent,
+                lifecycle.clear_agent_flags,
+                lifecycle.end_agent,
+                lifecycle.activate_agent,
             )
         )
         writers = functools.partial(_writers, definition)
-        self.check_actions = self._checks(checks, lambda v: lifecycle.check_actions(v, world))
-        self.check_numbers = self._checks(checks, lambda v: lifecycle.check_finite(v, world, False, writers))
-        self.check_observations = self._checks(checks, lambda v: lifecycle.check_finite(v, world, True, writers))
+        self.check_actions = self._checks(checks, lambda v: generated_systems.check_actions(v, world))
+        self.check_numbers = self._checks(checks, lambda v: generated_systems.check_finite(v, world, False, writers))
+        self.check_observations = self._checks(
+            checks, lambda v: generated_systems.check_finite(v, world, True, writers)
+        )
 
     def _checks(self, checks: bool, make: Callable[[TableView], Systems]) -> list[Systems]:
         return [make(view) if checks else (None, None) for view in self.every]
@@ -104,30 +107,32 @@ class _Planner:
     def step(self) -> list[Entry]:
         next_step = self.autoreset == "next_step"
         stepping = STEPPING if next_step else None
-        first = engine_systems.begin_step_or_reset if next_step else engine_systems.begin_step
+        first = lifecycle.begin_step_or_reset if next_step else lifecycle.begin_step
         events = [p for p in self.populations if p.event]
         entries = [
             *self._over_world([world_system(first)]),
-            *self._over_world([lifecycle.clear_population(p, self.world) for p in events]),
-            *self._over(self.every, [lifecycle.clear_rewards(v, self.world) for v in self.every]),
+            *self._over_world([generated_systems.clear_population(p, self.world) for p in events]),
+            *self._over(self.every, [generated_systems.clear_rewards(v, self.world) for v in self.every]),
             *self._over(self.agents, self.clear_agent_flags),
             *self._check_before_faults(self.check_actions, stepping),
             *self._user_phase("step", self.definition.step, stepping),
             *self._check_before_faults(self.check_numbers, stepping),
-            *self._over_world([lifecycle.end_without_agents(self.definition, self.tables)], stepping),
-            *self._over_world([world_system(engine_systems.truncate_at_fault)], stepping),
+            *self._over_world([generated_systems.end_without_agents(self.definition, self.tables)], stepping),
+            *self._over_world([world_system(lifecycle.truncate_at_fault)], stepping),
             *self._report_flags(self.check_actions),
             *self._report_flags(self.check_numbers),
-            *self._over_world([world_system(engine_systems.end_step)], stepping),
+            *self._over_world([world_system(lifecycle.end_step)], stepping),
             *self._over(self.agents, self.end_agents, stepping),
         ]
         if next_step:
             entries += self._begin_episode(RESETTING)
-            entries += self._over_world([world_system(engine_systems.finish_reset)], RESETTING)
+            entries += self._over_world([world_system(lifecycle.finish_reset)], RESETTING)
         entries += self._observe()
         if self.autoreset == "same_step":
-            entries += self._arrays(lifecycle.keep_final_arrays, FINISHED)
-            entries += self._over(self.fixed, [lifecycle.keep_final(v, self.world) for v in self.fixed], FINISHED)
+            entries += self._arrays(generated_systems.keep_final_arrays, FINISHED)
+            entries += self._over(
+                self.fixed, [generated_systems.keep_final(v, self.world) for v in self.fixed], FINISHED
+            )
             entries += self._begin_episode(FINISHED)
             entries += self._user_phase("observe", self.definition.observe, FINISHED)
         return entries
@@ -136,19 +141,19 @@ class _Planner:
         mask = RESET_REQUESTED
         return [
             *self._begin_episode(mask),
-            *self._over(self.every, [lifecycle.clear_rewards(v, self.world) for v in self.every], mask),
+            *self._over(self.every, [generated_systems.clear_rewards(v, self.world) for v in self.every], mask),
             *self._over(self.agents, self.clear_agent_flags, mask),
             *self._user_phase("observe", self.definition.observe, mask),
-            *self._over_world([world_system(engine_systems.clear_episode_flags)], mask),
+            *self._over_world([world_system(lifecycle.clear_episode_flags)], mask),
         ]
 
     def _begin_episode(self, mask: Mask) -> list[Entry]:
         """A new episode for the worlds of ``mask``."""
         return [
-            *self._over_world([world_system(engine_systems.begin_episode)], mask),
-            *self._arrays(lifecycle.clear_state_arrays, mask),
-            *self._over(self.fixed, [lifecycle.clear_state(v, self.world) for v in self.fixed], mask),
-            *self._over_world([lifecycle.clear_population(p, self.world) for p in self.populations], mask),
+            *self._over_world([world_system(lifecycle.begin_episode)], mask),
+            *self._arrays(generated_systems.clear_state_arrays, mask),
+            *self._over(self.fixed, [generated_systems.clear_state(v, self.world) for v in self.fixed], mask),
+            *self._over_world([generated_systems.clear_population(p, self.world) for p in self.populations], mask),
             *self._over(self.agents, self.activate_agents, mask),
             *self._user_phase("reset", self.definition.reset, mask),
         ]
@@ -159,7 +164,7 @@ class _Planner:
         reports = self._over(self.every, [report for _, report in self.check_observations], FAULTY)
         checks = [*flags, *reports]
         if checks:
-            checks += self._over_world([world_system(engine_systems.truncate_bad_observations)])
+            checks += self._over_world([world_system(lifecycle.truncate_bad_observations)])
             checks += self._over(self.agents, self.end_agents, FAULTY)
         return [*self._user_phase("observe", self.definition.observe, None), *checks]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from worldloom.core.base.errors import CapacityError, InputError
 from worldloom.core.model.columns import WORLD
 from worldloom.core.model.entity import AGENT_FIELDS, ENGINE_FIELDS
-from worldloom.core.schedule.lifecycle import FINAL
+from worldloom.core.schedule.table_views import FINAL
 from worldloom.core.state.replay_log import Chunk, Episode, ReplayLog
 from worldloom.core.state.world_digest import WorldDigest
 

@@ -10,7 +10,7 @@ import numpy as np
 from worldloom.core.model.fields import Role
 from worldloom.core.runtime.column import Column
 from worldloom.core.runtime.table import PopulationTable
-from worldloom.core.schedule.lifecycle import FINAL
+from worldloom.core.schedule.table_views import FINAL
 from worldloom.core.state.columns import int_view
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ import warp as wp
 from worldloom.core.base.errors import InputError
 from worldloom.core.model.fields import scalar_of
 from worldloom.core.runtime.column import Column
-from worldloom.core.schedule.lifecycle import FINAL
+from worldloom.core.schedule.table_views import FINAL
 from worldloom.vector.checks import StepResult, check_action_keys
 from worldloom.vector.env_layout import EnvComponent, combine_values
 from worldloom.vector.world_batch import WorldBatch

@@ -15,7 +15,7 @@ from worldloom.core.base.errors import InputError
 from worldloom.core.model.families import split
 from worldloom.core.model.fields import Field, Role
 from worldloom.core.registry.registry import Definition, definition
-from worldloom.core.schedule.lifecycle import FINAL
+from worldloom.core.schedule.table_views import FINAL
 from worldloom.core.simulation import Simulation
 from worldloom.vector.checks import (
     DISCRETE_SPACES,
