@@ -71,28 +71,15 @@ def make(
     """
     if env_type not in ("gymnasium", "torch", "dm"):
         raise InputError(f"env_type must be 'gymnasium', 'torch' or 'dm', not {env_type!r}")
-    num_envs = checked_int("num_envs", num_envs, 1)
-    if batch_size is not None and not (isinstance(batch_size, int) and 1 <= batch_size <= num_envs):
-        raise InputError(f"batch_size must be from 1 to num_envs ({num_envs}), not {batch_size!r}")
-    if num_threads is not None:
-        num_threads = checked_int("num_threads", num_threads, 1)
-    id = os.fspath(id) if isinstance(id, os.PathLike) else id
-    if not isinstance(id, (str, Definition, Sequence)) and not callable(id):
-        raise InputError(
-            "make takes the id of a world, its definition, or a function that makes a Gymnasium environment, "
-            f"not {id!r}"
-        )
-    if (isinstance(id, str) and id.startswith(GYMNASIUM_PREFIX)) or not isinstance(id, (str, Definition)):
-        _check_gymnasium_arguments(id, num_envs, device, env_type, num_threads, exact, render_mode)
+    num_envs, num_threads = _checked_counts(num_envs, batch_size, num_threads)
+    source = os.fspath(id) if isinstance(id, os.PathLike) else id
+    if _is_gymnasium(source):
+        _check_gymnasium_arguments(source, num_envs, device, env_type, num_threads, exact, render_mode)
         if render_mode is not None:
             config["render_mode"] = render_mode
-        return _make_gymnasium_pool(id, num_envs, batch_size, num_threads, seed, autoreset, copy, config)
-    if isinstance(id, str):
-        settings, config = split(id, config)
-        check_settings(id, config)
-        id = definition(id, **settings)
-        if id.notice and family_of(id.id) is not None:  # such as a ROM without reward rules
-            print(f"worldloom: {id.notice}", file=sys.stderr)
+        return _make_gymnasium_pool(source, num_envs, batch_size, num_threads, seed, autoreset, copy, config)
+    if isinstance(source, str):
+        source, config = _find_world(source, config)
     common: dict[str, Any] = {
         "device": device,
         "seed": seed,
@@ -107,19 +94,49 @@ def make(
             )
         from worldloom.vector.world_pool import WorldPool
 
-        return WorldPool(id, num_envs, batch_size, autoreset=autoreset, **common)
+        return WorldPool(source, num_envs, batch_size, autoreset=autoreset, **common)
     if env_type == "dm":
         if autoreset == "disabled" or render_mode is not None:
             raise InputError("env_type='dm' supports no render_mode, and always uses next-step autoreset")
         from worldloom.vector.adapters.dm_env import DmVectorEnv
 
-        return DmVectorEnv(id, num_envs, **common)
+        return DmVectorEnv(source, num_envs, **common)
     from worldloom.vector.adapters.gymnasium import WorldVectorEnv
 
     backend: Literal["numpy", "torch"] = "torch" if env_type == "torch" else "numpy"
     return WorldVectorEnv(
-        id, num_envs, autoreset=autoreset, render_mode=render_mode, backend=backend, copy=copy, **common
+        source, num_envs, autoreset=autoreset, render_mode=render_mode, backend=backend, copy=copy, **common
     )
+
+
+def _checked_counts(num_envs: int, batch_size: int | None, num_threads: int | None) -> tuple[int, int | None]:
+    """``num_envs`` and ``num_threads`` as integers. Raises InputError for values out of range."""
+    num_envs = checked_int("num_envs", num_envs, 1)
+    if batch_size is not None and not (isinstance(batch_size, int) and 1 <= batch_size <= num_envs):
+        raise InputError(f"batch_size must be from 1 to num_envs ({num_envs}), not {batch_size!r}")
+    return num_envs, None if num_threads is None else checked_int("num_threads", num_threads, 1)
+
+
+def _is_gymnasium(source: Any) -> bool:
+    """Whether ``source`` stands for Gymnasium environments: an id with their prefix, a factory or several."""
+    if isinstance(source, (str, Definition)):
+        return isinstance(source, str) and source.startswith(GYMNASIUM_PREFIX)
+    if not isinstance(source, Sequence) and not callable(source):
+        raise InputError(
+            "make takes the id of a world, its definition, or a function that makes a Gymnasium environment, "
+            f"not {source!r}"
+        )
+    return True
+
+
+def _find_world(id: str, config: dict[str, Any]) -> tuple[Definition, dict[str, Any]]:
+    """The definition of a world, and the part of ``config`` that is its configuration, not its settings."""
+    settings, config = split(id, config)
+    check_settings(id, config)
+    world = definition(id, **settings)
+    if world.notice and family_of(world.id) is not None:  # such as a ROM without reward rules
+        print(f"worldloom: {world.notice}", file=sys.stderr)
+    return world, config
 
 
 def _check_gymnasium_arguments(
