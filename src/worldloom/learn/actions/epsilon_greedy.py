@@ -1,4 +1,7 @@
-"""Epsilon-greedy exploration: one kernel from Q values to the world's action."""
+"""Epsilon-greedy exploration: one kernel from Q values to the world's action.
+
+The schedule of epsilon is :meth:`worldloom.learn.algorithms.dqn.DQNConfig.epsilon`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""DQN: Q-learning from a replay buffer, with double Q, n-step returns, dueling networks and prioritized replay."""
+"""DQN: Q-learning from a replay buffer, with double Q, n-step returns, dueling networks and prioritized replay.
+
+The schedule of epsilon is :meth:`DQNConfig.epsilon`; :mod:`worldloom.learn.actions.epsilon_greedy` samples with it.
+"""
 
 from __future__ import annotations
 
