@@ -12,6 +12,13 @@ from worldloom.core.arithmetic.functions import FUNCTIONS
 from worldloom.core.frontend import nodes
 from worldloom.core.frontend.expressions import Expressions
 from worldloom.core.frontend.names import MISSING
+from worldloom.core.frontend.race_checks import (
+    VECTOR_ELEMENT_RACE,
+    XOR_OF_BOOLS_RACE,
+    reference_race,
+    store_race,
+    two_operators_race,
+)
 from worldloom.core.frontend.values import INTEGERS, ArrayType, RowType, Value, WorldType, describe
 from worldloom.core.model.fields import Role, scalar_of
 
@@ -72,11 +79,7 @@ class Accumulation(Expressions):
         kind, indices = field.dtype, None
         if subscript is not None:
             if not field.is_array:
-                raise self.error(
-                    "race: one component of a shared vector cannot be changed alone",
-                    "add a whole vector with zeros in it",
-                    node,
-                )
+                raise self.error(*VECTOR_ELEMENT_RACE, node)
             kind, indices = self.indices(Value(self.target.array(row, field), ArrayType(field), base=row), subscript)
         elif field.is_array:
             raise self.error(f"the array '{field.name}' is changed element by element", f"write {field.name}[i]", node)
@@ -88,18 +91,10 @@ class Accumulation(Expressions):
                 node,
             )
         if operator == "xor" and kind is wp.bool:
-            raise self.error(
-                "race: '^=' cannot accumulate truth values",
-                "count with += into an int, and test whether it is odd",
-                node,
-            )
+            raise self.error(*XOR_OF_BOOLS_RACE, node)
         logical = bitwise and kind is wp.bool
         if field.ref is not None:
-            raise self.error(
-                f"race: the reference '{field.name}' of another entity cannot be set from here",
-                "set it in the other entity's own system",
-                node,
-            )
+            raise self.error(*reference_race(field.name), node)
         if scalar_of(kind) in _NARROW and not logical:
             raise self.error(
                 f"'{field.name}' is {describe(kind)}, too narrow for accumulation by several entities",
@@ -109,11 +104,7 @@ class Accumulation(Expressions):
         family = "add" if operator == "sub" else operator
         owner = row.type.world if isinstance(row.type, WorldType) else row.type.owner
         if self.access.families.setdefault((owner, field.name), family) != family:
-            raise self.error(
-                f"race: '{field.name}' is accumulated with two operators whose order matters",
-                "use one of +=, |=, &=, ^=, min and max per system",
-                node,
-            )
+            raise self.error(*two_operators_race(field.name), node)
         self.record_access(row, field, "write", node)
         if self.shared_loop is not None and isinstance(row.type, RowType) and row.type.own:
             self.shared_loop.add_reduction(self, row, field, operator, kind, node)
@@ -140,16 +131,7 @@ class Accumulation(Expressions):
         return self.accumulate(shared, operator, self.expression(bound), target)
 
     def store_race_error(self, row: Value, name: str, node: ast.AST) -> Exception:
+        """The error for a plain store of component ``name`` of a shared row."""
         if self.shared_loop is not None and isinstance(row.type, RowType) and row.type.own:
             return self.shared_loop.store_error(self, name, node)
-        if isinstance(row.type, WorldType):
-            return self.error(
-                f"race: every entity would store its own value into 'world.{name}'",
-                "accumulate with +=, -=, |= or &=, or min/max, or write it in a system over the world alone",
-                node,
-            )
-        return self.error(
-            f"race: several entities may store '{name}' of the same {row.type.owner.__name__} at the same time",
-            "accumulate with +=, -=, |= or &=, or min/max, or invert the loop and let that entity write its own row",
-            node,
-        )
+        return self.error(*store_race(row, name), node)

@@ -10,6 +10,7 @@ from worldloom.core.frontend import nodes
 from worldloom.core.frontend.accumulation import Accumulation
 from worldloom.core.frontend.calls import effects
 from worldloom.core.frontend.names import MISSING
+from worldloom.core.frontend.race_checks import VECTOR_ELEMENT_RACE, operator_race
 from worldloom.core.frontend.shared_loop import check_array_size
 from worldloom.core.frontend.values import ArrayType, RefType, RowType, TupleType, Value, WorldType, describe, is_plain
 from worldloom.core.model.fields import ComponentSpec, canonical, is_composite, scalar_of
@@ -77,12 +78,7 @@ class Assignments(Accumulation):
         if shared is not None:
             operator = _ACCUMULATE.get(type(node.op))
             if operator is None:
-                raise self.error(
-                    f"race: '{self.source_text(node)}' changes what other entities change at the same time",
-                    "only +=, -=, |=, &= and ^= do not depend on the order;"
-                    " accumulate the effect and apply it in a later system",
-                    node,
-                )
+                raise self.error(*operator_race(self.source_text(node)), node)
             return self.accumulate(shared, operator, self.expression(node.value), node)
         read, taken = ast.copy_location(nodes.as_load(node.target), node), self.draw_count
         now = self.expression(read)
@@ -235,11 +231,7 @@ class Assignments(Accumulation):
                 elif self.shared_target(target) is not None:
                     if own_loop is not None:
                         raise own_loop.vector_store_error(self, field.name, node)
-                    raise self.error(
-                        "race: one component of a shared vector cannot be changed alone",
-                        "add a whole vector with zeros in it, with +=",
-                        node,
-                    )
+                    raise self.error(*VECTOR_ELEMENT_RACE, node)
                 self.record_access(row, field, "write", node)
                 return self.target.write_component(row, field, indices, number)
         raise self.unsupported(f"assigning to '{ast.unparse(target)}'", node, "copy the vector into a variable first")

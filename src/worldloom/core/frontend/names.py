@@ -16,7 +16,7 @@ from worldloom.core.arithmetic.functions import type_of
 from worldloom.core.base.errors import DefinitionError
 from worldloom.core.base.source import Source
 from worldloom.core.frontend import nodes
-from worldloom.core.frontend.race_checks import Access
+from worldloom.core.frontend.access import Access
 from worldloom.core.frontend.targets.target import Target
 from worldloom.core.frontend.values import Value
 from worldloom.core.model.fields import FLOATS, SCALARS, canonical, is_composite, scalar_of

@@ -1,65 +1,77 @@
-"""The reads and writes of one system, and the rules that exclude data races between its parallel runs."""
+"""The refusal of races: a system whose result would depend on the order in which rows run is not accepted.
+
+Single statements are checked while they are translated; the first part of this file holds their messages. Then
+:func:`refuse_races` checks all reads and writes of the system together. Races among the iterations of a shared loop are
+refused in :mod:`worldloom.core.frontend.shared_loop`.
+"""
 
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from worldloom.core.base.source import Source
-from worldloom.core.frontend.values import Owner
+from worldloom.core.frontend.access import Access
+from worldloom.core.frontend.values import Owner, Value, WorldType
 from worldloom.core.model.entity import Components, Has
 
-Key = tuple[type[Components], str]
+# -- one statement ---------------------------------------------------------------------------------------------------
 
 
-@dataclass
-class SpawnUse:
-    """How a system spawns entities of one kind.
+class Race(NamedTuple):
+    """Why a statement is refused, and how to fix it: the first two arguments of ``error``."""
 
-    Attributes:
-        line: The first line that spawns.
-        fields: The components that are set.
-        sites: The number of calls of ``world.spawn``.
-        repeated: Whether one of the calls is inside a loop.
-    """
-
-    line: int
-    fields: set[str] = field(default_factory=set)
-    sites: int = 0
-    repeated: bool = False
+    problem: str
+    fix: str
 
 
-@dataclass
-class Access:
-    """The reads and writes of one system, each with the first line where it happens.
+VECTOR_ELEMENT_RACE = Race(
+    "race: one component of a shared vector cannot be changed alone", "add a whole vector with zeros in it, with +="
+)
+XOR_OF_BOOLS_RACE = Race(
+    "race: '^=' cannot accumulate truth values", "count with += into an int, and test whether it is odd"
+)
+END_OF_OTHER_RACE = Race("race: one entity cannot end the episode of another", "end it in that entity's own system")
 
-    Attributes:
-        own_read, own_write: Components of the row that the system runs for.
-        other_read, other_write: Components of other rows, by kind and name; all writes accumulate.
-        world_read, world_write: Fields of the world, for systems over entities; all writes accumulate.
-        kinds: Kinds of entity whose rows it uses.
-        near, nearest: Kinds that it searches with these queries, with the component that holds their positions.
-        families: The operator with which each shared component is accumulated.
-        agents: Kinds whose entities it ends, or whose ``active`` it reads; None is the kind that it runs for.
-        truncates: Whether it truncates episodes.
-        spawns: Kinds that it spawns.
-        despawns: Kinds that it despawns, with the line; None is the kind that it runs for.
-    """
 
-    own_read: dict[str, int] = field(default_factory=dict)
-    own_write: dict[str, int] = field(default_factory=dict)
-    other_read: dict[Key, int] = field(default_factory=dict)
-    other_write: dict[Key, int] = field(default_factory=dict)
-    world_read: dict[str, int] = field(default_factory=dict)
-    world_write: dict[str, int] = field(default_factory=dict)
-    kinds: dict[type[Components], int] = field(default_factory=dict)
-    near: dict[Key, int] = field(default_factory=dict)
-    nearest: dict[Key, int] = field(default_factory=dict)
-    agents: set[type[Components] | None] = field(default_factory=set)
-    families: dict[tuple[Owner, str], str] = field(default_factory=dict)
-    truncates: bool = False
-    spawns: dict[type[Components], SpawnUse] = field(default_factory=dict)
-    despawns: dict[type[Components] | None, int] = field(default_factory=dict)
+def store_race(row: Value, name: str) -> Race:
+    """A plain store of component ``name`` of a row that several entities may store into."""
+    if isinstance(row.type, WorldType):
+        return Race(
+            f"race: every entity would store its own value into 'world.{name}'",
+            "accumulate with +=, -=, |= or &=, or min/max, or write it in a system over the world alone",
+        )
+    return Race(
+        f"race: several entities may store '{name}' of the same {row.type.owner.__name__} at the same time",
+        "accumulate with +=, -=, |= or &=, or min/max, or invert the loop and let that entity write its own row",
+    )
+
+
+def operator_race(statement: str) -> Race:
+    """An augmented assignment to a shared component with an operator whose order matters, such as ``*=``."""
+    return Race(
+        f"race: '{statement}' changes what other entities change at the same time",
+        "only +=, -=, |=, &= and ^= do not depend on the order; accumulate the effect and apply it in a later system",
+    )
+
+
+def two_operators_race(name: str) -> Race:
+    """A shared component that a system accumulates with two operators."""
+    return Race(
+        f"race: '{name}' is accumulated with two operators whose order matters",
+        "use one of +=, |=, &=, ^=, min and max per system",
+    )
+
+
+def reference_race(name: str) -> Race:
+    """A store of a reference of another entity."""
+    return Race(
+        f"race: the reference '{name}' of another entity cannot be set from here",
+        "set it in the other entity's own system",
+    )
+
+
+# -- all reads and writes of a system --------------------------------------------------------------------------------
 
 
 def refuse_stale_grids(source: Source, access: Access) -> None:

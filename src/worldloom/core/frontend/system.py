@@ -11,8 +11,9 @@ from typing import Any, Literal, overload
 from worldloom.core.base.errors import DefinitionError, misuse
 from worldloom.core.base.source import Source, read
 from worldloom.core.frontend import nodes
+from worldloom.core.frontend.access import Access
 from worldloom.core.frontend.helper import Helper
-from worldloom.core.frontend.race_checks import Access, refuse_races, refuse_stale_grids, self_accumulated_components
+from worldloom.core.frontend.race_checks import refuse_races, refuse_stale_grids, self_accumulated_components
 from worldloom.core.frontend.shared_loop import auto_threads
 from worldloom.core.frontend.targets.accessors import type_code
 from worldloom.core.frontend.targets.kernel_function import KernelFunction

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, TypeGuard
 import warp as wp
 
 from worldloom.core.frontend import nodes
+from worldloom.core.frontend.access import SpawnUse
 from worldloom.core.frontend.calls.dispatch import keyword_error
 from worldloom.core.frontend.calls.random_numbers import draw
 from worldloom.core.frontend.names import MISSING
-from worldloom.core.frontend.race_checks import SpawnUse
+from worldloom.core.frontend.race_checks import END_OF_OTHER_RACE
 from worldloom.core.frontend.values import ArrayType, RefType, RowType, Value, WorldType
 from worldloom.core.model.entity import AGENT_FIELDS, Has
 
@@ -30,9 +31,7 @@ def method_statement(flow: Accumulation, call: ast.Call, function: ast.Attribute
         flow.access.truncates |= function.attr == "truncate"
         if isinstance(holder.type, RowType):
             if not holder.type.own and not flow.world_system:
-                raise flow.error(
-                    "race: one entity cannot end the episode of another", "end it in that entity's own system", call
-                )
+                raise flow.error(*END_OF_OTHER_RACE, call)
             if flow.shared_loop is not None:
                 raise flow.shared_loop.store_error(flow, f"{function.attr}d", call)
             flow.note_agent(holder)
