@@ -73,13 +73,17 @@ def make(
         raise InputError(f"env_type must be 'gymnasium', 'torch' or 'dm', not {env_type!r}")
     num_envs, num_threads = _checked_counts(num_envs, batch_size, num_threads)
     source = os.fspath(id) if isinstance(id, os.PathLike) else id
-    if _is_gymnasium(source):
+    if not isinstance(source, (Sequence, Definition)) and not callable(source):
+        raise InputError(
+            "make takes the id of a world, its definition, or a function that makes a Gymnasium environment, "
+            f"not {source!r}"
+        )
+    if not isinstance(source, (str, Definition)) or _is_gymnasium_id(source):
         _check_gymnasium_arguments(source, num_envs, device, env_type, num_threads, exact, render_mode)
         if render_mode is not None:
             config["render_mode"] = render_mode
         return _make_gymnasium_pool(source, num_envs, batch_size, num_threads, seed, autoreset, copy, config)
-    if isinstance(source, str):
-        source, config = _find_world(source, config)
+    world, config = (source, config) if isinstance(source, Definition) else _find_world(source, config)
     common: dict[str, Any] = {
         "device": device,
         "seed": seed,
@@ -94,18 +98,18 @@ def make(
             )
         from worldloom.vector.world_pool import WorldPool
 
-        return WorldPool(source, num_envs, batch_size, autoreset=autoreset, **common)
+        return WorldPool(world, num_envs, batch_size, autoreset=autoreset, **common)
     if env_type == "dm":
         if autoreset == "disabled" or render_mode is not None:
             raise InputError("env_type='dm' supports no render_mode, and always uses next-step autoreset")
         from worldloom.vector.adapters.dm_env import DmVectorEnv
 
-        return DmVectorEnv(source, num_envs, **common)
+        return DmVectorEnv(world, num_envs, **common)
     from worldloom.vector.adapters.gymnasium import WorldVectorEnv
 
     backend: Literal["numpy", "torch"] = "torch" if env_type == "torch" else "numpy"
     return WorldVectorEnv(
-        source, num_envs, autoreset=autoreset, render_mode=render_mode, backend=backend, copy=copy, **common
+        world, num_envs, autoreset=autoreset, render_mode=render_mode, backend=backend, copy=copy, **common
     )
 
 
@@ -117,16 +121,8 @@ def _checked_counts(num_envs: int, batch_size: int | None, num_threads: int | No
     return num_envs, None if num_threads is None else checked_int("num_threads", num_threads, 1)
 
 
-def _is_gymnasium(source: Any) -> bool:
-    """Whether ``source`` stands for Gymnasium environments: an id with their prefix, a factory or several."""
-    if isinstance(source, (str, Definition)):
-        return isinstance(source, str) and source.startswith(GYMNASIUM_PREFIX)
-    if not isinstance(source, Sequence) and not callable(source):
-        raise InputError(
-            "make takes the id of a world, its definition, or a function that makes a Gymnasium environment, "
-            f"not {source!r}"
-        )
-    return True
+def _is_gymnasium_id(source: str | Definition) -> bool:
+    return isinstance(source, str) and source.startswith(GYMNASIUM_PREFIX)
 
 
 def _find_world(id: str, config: dict[str, Any]) -> tuple[Definition, dict[str, Any]]:
