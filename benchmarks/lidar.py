@@ -18,7 +18,7 @@ from rich.table import Table
 import worldloom as wl
 from worldloom.core.frontend.system import System
 from worldloom.core.measure.timing import make_actions, median_rates, step_runner
-from worldloom.core.registry.registry import Definition
+from worldloom.core.registry.definition import Definition
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "lidar.py"
 

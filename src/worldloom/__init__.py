@@ -131,6 +131,7 @@ from worldloom.core.base.errors import (
 from worldloom.core.frontend.shared_loop import share
 from worldloom.core.frontend.system import function, system
 from worldloom.core.kernels.launch_kernels import picked
+from worldloom.core.model.dtypes import vec
 from worldloom.core.model.entity import Components, Entity, Event, Has, World
 from worldloom.core.model.fields import (
     Action,
@@ -144,12 +145,12 @@ from worldloom.core.model.fields import (
     Persistent,
     Ref,
     Reward,
-    vec,
 )
 from worldloom.core.model.launch import Launch, Shard
 from worldloom.core.model.population import UpTo
 from worldloom.core.model.spaces import Box, Discrete, MultiDiscrete
-from worldloom.core.registry.registry import Definition, definition, register, registered
+from worldloom.core.registry.definition import Definition
+from worldloom.core.registry.registry import definition, register, registered
 from worldloom.core.simulation import Simulation
 from worldloom.core.state.replay_log import ReplayLog
 from worldloom.core.state.snapshot import Snapshot

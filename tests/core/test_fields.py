@@ -7,16 +7,8 @@ import pytest
 import warp as wp
 
 import worldloom as wl
-from worldloom.core.model.fields import (
-    VECTOR_LIMIT,
-    Role,
-    canonical,
-    check_value,
-    declare,
-    scalar_of,
-    shape_of,
-    type_name,
-)
+from worldloom.core.model.dtypes import canonical, scalar_of, shape_of, type_name
+from worldloom.core.model.fields import VECTOR_LIMIT, Role, check_value, declare
 
 
 def field(annotation: object, default: object = None) -> object:

@@ -20,7 +20,8 @@ from worldloom.core.measure import tune as tuning
 from worldloom.core.measure.tune import tune_with
 from worldloom.core.model.launch import LaunchNode
 from worldloom.core.runtime.executor import Executor
-from worldloom.core.schedule.schedule import CompactionNode, Entry, GridNode, plan
+from worldloom.core.schedule.entries import CompactionNode, Entry, GridNode
+from worldloom.core.schedule.schedule import plan
 from worldloom.core.tools.compare import compare, first_difference
 from worldloom.learn import DQN, PPO, DQNConfig, PolicyConfig, PPOConfig
 from worldloom.learn.rollout.rollout_actor import max_truncations

@@ -9,7 +9,8 @@ import pytest
 
 import worldloom as wl
 from worldloom.core.model.grid import PARTS, Grid
-from worldloom.core.schedule.schedule import FINISHED, RESET_REQUESTED, GridNode, SystemNode, plan
+from worldloom.core.schedule.entries import FINISHED, RESET_REQUESTED, GridNode, SystemNode
+from worldloom.core.schedule.schedule import plan
 from worldloom.core.tools.compare import compare, first_difference
 
 DOTS, MOST_BUGS, BEST = 40, 30, 5

@@ -8,7 +8,8 @@ import pytest
 import worldloom as wl
 from worldloom.core.base.errors import InputError
 from worldloom.core.codegen.kernel_spec import KernelSpec
-from worldloom.core.schedule.schedule import HostNode, SystemNode, plan
+from worldloom.core.schedule.entries import HostNode, SystemNode
+from worldloom.core.schedule.schedule import plan
 
 
 class Cell(wl.Entity):

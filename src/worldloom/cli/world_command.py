@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from worldloom.core.registry.registry import Definition
+from worldloom.core.registry.definition import Definition
 from worldloom.core.registry.world_files import find
 from worldloom.terminal.flags import Env
 

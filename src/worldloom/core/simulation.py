@@ -25,14 +25,16 @@ from worldloom.core.model.entity import Entity, World
 from worldloom.core.model.fields import Role
 from worldloom.core.model.launch import LaunchNode
 from worldloom.core.model.population import UpTo
-from worldloom.core.registry.registry import Definition, definition
+from worldloom.core.registry.definition import Definition
+from worldloom.core.registry.registry import definition
 from worldloom.core.runtime.action_mixin import ActionMixin
 from worldloom.core.runtime.allocation import allocate_tables, check_size, set_aliases
 from worldloom.core.runtime.column import Column
 from worldloom.core.runtime.config_mixin import ConfigMixin
 from worldloom.core.runtime.executor import Executor, OutputCopy
 from worldloom.core.runtime.table import Table
-from worldloom.core.schedule.schedule import Autoreset, HostNode, plan
+from worldloom.core.schedule.entries import Autoreset, HostNode
+from worldloom.core.schedule.schedule import plan
 from worldloom.core.state.replay import Replay
 from worldloom.core.state.snapshot_mixin import SnapshotMixin
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import functools
 import importlib
 
-from worldloom.core.registry.registry import Definition, register_lazily
+from worldloom.core.registry.definition import Definition
+from worldloom.core.registry.registry import register_lazily
 from worldloom.envs import covid
 
 MODULES = {

@@ -14,7 +14,7 @@ from worldloom.core.base.arrays import to_numpy
 from worldloom.core.base.errors import InputError
 
 if TYPE_CHECKING:
-    from worldloom.core.registry.registry import Definition
+    from worldloom.core.registry.definition import Definition
 
 StepResult = tuple[Any, Any, Any, Any, dict[str, Any]]
 """Observations, rewards, terminations, truncations and infos."""

@@ -9,9 +9,10 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from worldloom.core.model.fields import SCALARS, Field, Role, scalar_of
+from worldloom.core.model.dtypes import SCALARS, scalar_of
+from worldloom.core.model.fields import Field, Role
 from worldloom.core.model.spaces import Box, Discrete, MultiDiscrete
-from worldloom.core.registry.registry import Definition
+from worldloom.core.registry.definition import Definition
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,9 @@ from worldloom.core.base.arrays import checked_int
 from worldloom.core.base.errors import InputError
 from worldloom.core.model.families import check_settings, family_ids, family_of, split
 from worldloom.core.model.fields import Role
-from worldloom.core.registry.registry import Definition, definition, registered
-from worldloom.core.schedule.schedule import Autoreset
+from worldloom.core.registry.definition import Definition
+from worldloom.core.registry.registry import definition, registered
+from worldloom.core.schedule.entries import Autoreset
 from worldloom.vector.env_layout import make_layout
 
 EnvType = Literal["gymnasium", "torch", "dm"]

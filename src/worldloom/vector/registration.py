@@ -9,7 +9,7 @@ from gymnasium.envs.registration import registry
 
 from worldloom.core.model.families import on_family, split
 from worldloom.core.registry.registry import definition, on_register
-from worldloom.core.schedule.schedule import Autoreset
+from worldloom.core.schedule.entries import Autoreset
 
 NAMESPACE = "worldloom"
 

@@ -12,11 +12,12 @@ import numpy as np
 
 from worldloom.core.base.arrays import to_numpy
 from worldloom.core.base.errors import InputError
-from worldloom.core.registry.registry import Definition, definition
+from worldloom.core.registry.definition import Definition
+from worldloom.core.registry.registry import definition
 from worldloom.core.runtime.action_range import fits
 from worldloom.core.runtime.column import Column
 from worldloom.core.runtime.executor import OutputCopy
-from worldloom.core.schedule.schedule import Autoreset
+from worldloom.core.schedule.entries import Autoreset
 from worldloom.core.schedule.table_views import FINAL
 from worldloom.core.simulation import Simulation
 from worldloom.vector.checks import (

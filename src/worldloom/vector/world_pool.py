@@ -15,9 +15,9 @@ from gymnasium.vector.utils import batch_space
 from worldloom.core.base.arrays import checked_int, to_numpy
 from worldloom.core.base.errors import InputError, WorldFault
 from worldloom.core.base.not_copyable import NotCopyable
-from worldloom.core.registry.registry import Definition
+from worldloom.core.registry.definition import Definition
 from worldloom.core.runtime import memory
-from worldloom.core.schedule.schedule import Autoreset
+from worldloom.core.schedule.entries import Autoreset
 from worldloom.core.simulation import Simulation
 from worldloom.vector.checks import StepResult, check_action_keys, check_env_ids, check_seeds, check_timeout
 from worldloom.vector.world_batch import WorldBatch, resolve_definition

@@ -14,7 +14,7 @@ import warp as wp
 from warp._src.context import builtin_functions
 
 from worldloom.core.arithmetic.functions import NAMES, OPERATORS, NoOverloadError, result_type
-from worldloom.core.model.fields import FLOATS, SCALARS, canonical, is_composite, scalar_of, shape_of, vec
+from worldloom.core.model.dtypes import FLOATS, SCALARS, canonical, is_composite, scalar_of, shape_of, vec
 
 SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 WHOLE = [kind for kind in SCALARS if kind not in FLOATS and kind is not wp.bool]
@@ -36,7 +36,7 @@ HEAD = """
 import warp as wp
 
 import worldloom as wl
-from worldloom.core.model.fields import vec, canonical
+from worldloom.core.model.dtypes import vec, canonical
 
 
 {types}

@@ -19,7 +19,7 @@ from test_overloads import load
 import worldloom as wl
 from worldloom.core.arithmetic import scalars
 from worldloom.core.kernels.operators import HELPERS
-from worldloom.core.model.fields import SCALARS
+from worldloom.core.model.dtypes import SCALARS
 
 TEXT = """
 import warp as wp

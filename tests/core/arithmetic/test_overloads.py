@@ -15,7 +15,7 @@ from overloads import WHOLE, Call, calls, inputs, source, types_of
 import worldloom as wl
 from worldloom.core.arithmetic.functions import NAMES
 from worldloom.core.kernels import exact
-from worldloom.core.model.fields import FLOATS
+from worldloom.core.model.dtypes import FLOATS
 
 WORLDS = 48
 EXACT_CALLS = {name for name in exact.COMPILED if name in NAMES}

@@ -21,7 +21,7 @@ from warp._src import context
 
 import worldloom as wl
 from worldloom.core.arithmetic.functions import NAMES, call
-from worldloom.core.model.fields import FLOATS
+from worldloom.core.model.dtypes import FLOATS
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import warp as wp
 import worldloom as wl
 from worldloom.core.arithmetic.functions import to_interpreted, type_of
 from worldloom.core.arithmetic.values import as_interpreted, as_warp, interpreted, make_composite, with_component
-from worldloom.core.model.fields import canonical, is_composite, scalar_of, shape_of
+from worldloom.core.model.dtypes import canonical, is_composite, scalar_of, shape_of
 
 
 def test_a_vector_has_letters_places_and_a_length() -> None:

@@ -11,7 +11,8 @@ import worldloom as wl
 from worldloom.core.frontend.targets.nearest_search import first_ring
 from worldloom.core.model import grid
 from worldloom.core.model.grid import Grid
-from worldloom.core.schedule.schedule import GridNode, plan
+from worldloom.core.schedule.entries import GridNode
+from worldloom.core.schedule.schedule import plan
 
 DOTS, MOST_BUGS, BEST, DEEP_BEST, BUGS = 70, 90, 12, 5, 1
 

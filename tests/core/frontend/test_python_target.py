@@ -8,7 +8,7 @@ import pytest
 import worldloom as wl
 from worldloom.core.frontend import nodes
 from worldloom.core.frontend.targets.python_target import PythonTarget
-from worldloom.core.model.fields import canonical
+from worldloom.core.model.dtypes import canonical
 
 
 class Player(wl.Entity):

@@ -24,7 +24,7 @@ from worldloom.core.base.errors import InputError
 
 if TYPE_CHECKING:
     from worldloom.atari.env.game_selection import GameSpec
-    from worldloom.core.registry.registry import Definition
+    from worldloom.core.registry.definition import Definition
 
 
 LEGACY_ID = re.compile(r"(?P<game>\w+?)(?P<ram>-ram)?(?P<skip>NoFrameskip|Deterministic)?-v(?P<version>[04])", re.ASCII)

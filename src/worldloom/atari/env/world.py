@@ -23,7 +23,7 @@ from worldloom.atari.frames.observe import MAX_LINES, Bytes, FrameFormat
 from worldloom.atari.frames.palettes import colours, greys
 from worldloom.atari.games.game_table import ALE
 from worldloom.atari.native import WIDTH
-from worldloom.core.registry.registry import Definition, PhaseEntry, Renderer
+from worldloom.core.registry.definition import Definition, PhaseEntry, Renderer
 from worldloom.core.simulation import Simulation
 
 WORLDS_PER_THREAD = 4

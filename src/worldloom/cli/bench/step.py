@@ -13,7 +13,7 @@ from worldloom.cli.bench import baselines, rate_plot
 from worldloom.cli.world_command import BatchCommand
 from worldloom.core.base.errors import InputError
 from worldloom.core.measure.timing import Run, make_actions, median_rates, step_runner
-from worldloom.core.registry.registry import Definition
+from worldloom.core.registry.definition import Definition
 from worldloom.core.runtime import fault_summary
 from worldloom.core.runtime.fault_summary import FaultSummary
 from worldloom.core.simulation import Simulation

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from worldloom.core.registry.registry import Definition
+from worldloom.core.registry.definition import Definition
 from worldloom.envs.covid import economy_command
 from worldloom.terminal.progress_bar import ProgressBar
 

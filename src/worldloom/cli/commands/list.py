@@ -9,9 +9,11 @@ from rich import box
 from rich.table import Table
 
 from worldloom.atari.cli.game_list import describe_games, games_summary, games_table
-from worldloom.core.model.fields import Field, type_name
+from worldloom.core.model.dtypes import type_name
+from worldloom.core.model.fields import Field
 from worldloom.core.model.population import UpTo
-from worldloom.core.registry.registry import Definition, registered, unavailable
+from worldloom.core.registry.definition import Definition
+from worldloom.core.registry.registry import registered, unavailable
 from worldloom.terminal import console
 from worldloom.terminal.flags import Json, Switch
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from worldloom.atari.cartridges.roms import is_path
 from worldloom.core.base.errors import InputError
 from worldloom.core.model.families import family_of
-from worldloom.core.registry.registry import Definition
+from worldloom.core.registry.definition import Definition
 from worldloom.core.registry.world_files import find
 from worldloom.terminal import console
 from worldloom.terminal.flags import Run, Switch, require_positive

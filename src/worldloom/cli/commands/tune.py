@@ -8,7 +8,7 @@ from worldloom.cli.world_command import BatchCommand
 from worldloom.core.base.device import PYTHON, resolve
 from worldloom.core.measure.timing import make_actions, step_runner
 from worldloom.core.measure.tune import PROGRESS_TOTAL, Tuning, nothing_to_tune
-from worldloom.core.registry.registry import Definition
+from worldloom.core.registry.definition import Definition
 from worldloom.core.simulation import Simulation
 from worldloom.terminal import console
 from worldloom.terminal.flags import Json, require_positive

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from worldloom.core.base.errors import InputError
-from worldloom.core.registry.registry import Definition
+from worldloom.core.registry.definition import Definition
 from worldloom.core.simulation import Simulation
 from worldloom.terminal.progress_bar import ProgressBar
 from worldloom.view import draw_curve, write_video

@@ -18,7 +18,7 @@ from worldloom.core.arithmetic.resolve import resolve
 from worldloom.core.arithmetic.scalars import Function, cast
 from worldloom.core.arithmetic.values import Composite, as_interpreted, as_warp, composite_maker, make_composite
 from worldloom.core.base.warp_private import builtin_functions, func_match_args
-from worldloom.core.model.fields import PYTHON_SCALARS, SCALARS, canonical, is_composite
+from worldloom.core.model.dtypes import PYTHON_SCALARS, SCALARS, canonical, is_composite
 
 # fmt: off
 NAMES = frozenset((

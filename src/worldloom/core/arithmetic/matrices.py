@@ -8,7 +8,7 @@ import warp as wp
 
 from worldloom.core.arithmetic.scalars import Function, ScalarMath, scalar_math
 from worldloom.core.arithmetic.values import interpreted
-from worldloom.core.model.fields import canonical, scalar_of, shape_of
+from worldloom.core.model.dtypes import canonical, scalar_of, shape_of
 
 
 def matrix_type(rows: int, columns: int, scalar: Any) -> Any:

@@ -11,7 +11,7 @@ from worldloom.core.arithmetic.rotations import Quaternion, Transform
 from worldloom.core.arithmetic.scalars import Function, scalar_math
 from worldloom.core.arithmetic.values import interpreted
 from worldloom.core.arithmetic.vectors import Elementwise, Vector, all_of, any_of
-from worldloom.core.model.fields import canonical, is_composite, scalar_of, shape_of, vec
+from worldloom.core.model.dtypes import canonical, is_composite, scalar_of, shape_of, vec
 
 _ELEMENTWISE = ("add", "sub", "neg", "cw_mul", "cw_div", "abs", "sign", "lerp")
 _BY_ONE_NUMBER = ("mul", "div", "outer")

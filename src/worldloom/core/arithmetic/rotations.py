@@ -10,7 +10,7 @@ from worldloom.core.arithmetic.matrices import matrix_type
 from worldloom.core.arithmetic.scalars import Function, ScalarMath, scalar_math
 from worldloom.core.arithmetic.values import interpreted
 from worldloom.core.arithmetic.vectors import Vector
-from worldloom.core.model.fields import canonical, vec
+from worldloom.core.model.dtypes import canonical, vec
 
 _LETTER = {wp.float16: "h", wp.float32: "f", wp.float64: "d"}
 

@@ -17,7 +17,7 @@ import numpy as np
 import warp as wp
 
 from worldloom.core.arithmetic import libm
-from worldloom.core.model.fields import FLOATS, SCALARS
+from worldloom.core.model.dtypes import FLOATS, SCALARS
 
 Function = Callable[..., Any]
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from worldloom.core.model.fields import SCALARS, canonical, is_composite, scalar_of, shape_of, type_name
+from worldloom.core.model.dtypes import SCALARS, canonical, is_composite, scalar_of, shape_of, type_name
 
 
 class Composite(tuple[Any, ...]):

@@ -11,7 +11,7 @@ import warp as wp
 
 from worldloom.core.arithmetic.scalars import Function, ScalarMath, scalar_math
 from worldloom.core.arithmetic.values import interpreted, size_of
-from worldloom.core.model.fields import scalar_of
+from worldloom.core.model.dtypes import scalar_of
 
 
 def _listed(pattern: str, size: int, joint: str = ", ") -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from worldloom.core.codegen.fusion import FusedEntry, KernelGroup
-from worldloom.core.frontend.system import KernelFunction
+from worldloom.core.frontend.targets.kernel_function import KernelFunction
 from worldloom.core.frontend.targets.kernel_names import column_in_memory
 from worldloom.core.model.columns import WORLD, ColumnKey
 from worldloom.core.model.launch import LaunchNode, Mask

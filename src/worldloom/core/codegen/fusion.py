@@ -6,7 +6,8 @@ import functools
 from dataclasses import dataclass, field
 from typing import Any
 
-from worldloom.core.frontend.system import KernelFunction, System
+from worldloom.core.frontend.system import System
+from worldloom.core.frontend.targets.kernel_function import KernelFunction
 from worldloom.core.frontend.targets.kernel_names import column_in_memory
 from worldloom.core.model.columns import WORLD, ColumnKey, FaultSites
 from worldloom.core.model.launch import LaunchNode

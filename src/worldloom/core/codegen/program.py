@@ -20,8 +20,8 @@ from worldloom.core.codegen.blocks import register_only
 from worldloom.core.codegen.fusion import KernelFunctions, KernelGroup, fuse_systems
 from worldloom.core.codegen.kernel_spec import KernelSpec
 from worldloom.core.codegen.kernel_writer import KernelWriter
-from worldloom.core.frontend.system import KernelFunction
 from worldloom.core.frontend.targets import accessors
+from worldloom.core.frontend.targets.kernel_function import KernelFunction
 from worldloom.core.kernels import exact, grid_kernels, guards, population_kernels, random, warp_reductions, wrapping
 from worldloom.core.kernels.operators import HELPERS
 from worldloom.core.model.columns import FaultSites

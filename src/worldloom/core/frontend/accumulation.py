@@ -20,7 +20,8 @@ from worldloom.core.frontend.race_checks import (
     two_operators_race,
 )
 from worldloom.core.frontend.values import INTEGERS, ArrayType, RowType, Value, WorldType, describe
-from worldloom.core.model.fields import Role, scalar_of
+from worldloom.core.model.dtypes import scalar_of
+from worldloom.core.model.fields import Role
 
 _NARROW = (wp.int8, wp.uint8, wp.int16, wp.uint16, wp.float16)
 

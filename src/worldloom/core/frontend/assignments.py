@@ -13,7 +13,8 @@ from worldloom.core.frontend.names import MISSING
 from worldloom.core.frontend.race_checks import VECTOR_ELEMENT_RACE, operator_race
 from worldloom.core.frontend.shared_loop import check_array_size
 from worldloom.core.frontend.values import ArrayType, RefType, RowType, TupleType, Value, WorldType, describe, is_plain
-from worldloom.core.model.fields import ComponentSpec, canonical, is_composite, scalar_of
+from worldloom.core.model.dtypes import canonical, is_composite, scalar_of
+from worldloom.core.model.fields import ComponentSpec
 
 _ACCUMULATE: dict[type[ast.operator], str] = {
     ast.Add: "add",

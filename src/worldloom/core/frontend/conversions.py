@@ -11,7 +11,7 @@ import warp as wp
 from worldloom.core.frontend import nodes
 from worldloom.core.frontend.names import Names
 from worldloom.core.frontend.values import RefType, RowType, Value, describe, is_number, is_plain, is_scalar, widens
-from worldloom.core.model.fields import FLOATS
+from worldloom.core.model.dtypes import FLOATS
 
 
 class Conversions(Names):

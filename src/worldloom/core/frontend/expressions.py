@@ -26,7 +26,7 @@ from worldloom.core.frontend.values import (
     is_scalar,
     promoted_type,
 )
-from worldloom.core.model.fields import is_composite, scalar_of, shape_of
+from worldloom.core.model.dtypes import is_composite, scalar_of, shape_of
 
 COMPONENTS = {"x": 0, "y": 1, "z": 2, "w": 3}
 

@@ -19,7 +19,7 @@ from worldloom.core.frontend.targets.target import Target
 from worldloom.core.frontend.translator import Translator, compile_python, function_text
 from worldloom.core.frontend.user_functions import HelperFunction
 from worldloom.core.model.columns import FaultSites, RowCounts
-from worldloom.core.model.fields import canonical
+from worldloom.core.model.dtypes import canonical
 
 
 class Helper(HelperFunction):

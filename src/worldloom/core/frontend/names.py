@@ -19,7 +19,7 @@ from worldloom.core.frontend import nodes
 from worldloom.core.frontend.access import Access
 from worldloom.core.frontend.targets.target import Target
 from worldloom.core.frontend.values import Value
-from worldloom.core.model.fields import FLOATS, SCALARS, canonical, is_composite, scalar_of
+from worldloom.core.model.dtypes import FLOATS, SCALARS, canonical, is_composite, scalar_of
 
 if TYPE_CHECKING:
     from worldloom.core.frontend.bounds import Bounds

@@ -24,7 +24,7 @@ from worldloom.core.frontend.values import (
     promoted_type,
 )
 from worldloom.core.kernels.exact import NoExactVersionError
-from worldloom.core.model.fields import FLOATS, SCALARS, is_composite, scalar_of
+from worldloom.core.model.dtypes import FLOATS, SCALARS, is_composite, scalar_of
 
 _COMPARE = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 SYMBOLS: dict[type[ast.AST], str] = {

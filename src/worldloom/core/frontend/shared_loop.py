@@ -19,7 +19,8 @@ from worldloom.core.frontend import nodes
 from worldloom.core.frontend.bounds import bounds_of
 from worldloom.core.frontend.values import ArrayType, RowType, Value
 from worldloom.core.kernels.population_kernels import WARP_SIZE
-from worldloom.core.model.fields import FLOATS, Field, is_composite
+from worldloom.core.model.dtypes import FLOATS, is_composite
+from worldloom.core.model.fields import Field
 
 if TYPE_CHECKING:
     from worldloom.core.frontend.conversions import Conversions

@@ -28,8 +28,6 @@ from worldloom.core.model.columns import WORLD, FaultSites, RowCounts
 from worldloom.core.model.entity import Components, Entity, Has, World
 from worldloom.core.model.pairs import Pair
 
-__all__ = ["THREADS", "Helper", "KernelFunction", "System", "function", "system"]
-
 THREADS = (1, 32, 64, 128, 256)
 """Possible numbers of threads per entity: one, a warp of 32, or a block of warps."""
 

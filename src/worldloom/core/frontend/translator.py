@@ -18,7 +18,7 @@ from worldloom.core.frontend.targets.python_target import PythonTarget
 from worldloom.core.frontend.values import RefType, is_plain
 from worldloom.core.kernels.exact import INTERPRETED
 from worldloom.core.kernels.operators import HELPERS
-from worldloom.core.model.fields import FLOATS, is_composite
+from worldloom.core.model.dtypes import FLOATS, is_composite
 
 
 class Translator(Statements):

@@ -8,8 +8,9 @@ from typing import Any
 
 import warp as wp
 
+from worldloom.core.model.dtypes import FLOATS, SCALARS, is_composite, type_name
 from worldloom.core.model.entity import Components, Has, World
-from worldloom.core.model.fields import FLOATS, SCALARS, Field, is_composite, type_name
+from worldloom.core.model.fields import Field
 
 Owner = type[Components] | Has
 """What the parameter of a system refers to: a kind of entity, a world class, or a query."""

@@ -14,13 +14,14 @@ from worldloom.core.interpreter.rows import Row, raw, row_class
 from worldloom.core.kernels.guards import Alarm
 from worldloom.core.kernels.random import STREAM_SHIFT, Key
 from worldloom.core.model.columns import WORLD
-from worldloom.core.model.fields import Field, is_composite, shape_of
+from worldloom.core.model.dtypes import is_composite, shape_of
+from worldloom.core.model.fields import Field
 from worldloom.core.model.grid import nearest_slots, slots_within, sort_into_cells
 from worldloom.core.model.launch import LaunchNode
 from worldloom.core.model.pairs import Pair
 from worldloom.core.model.population import DESPAWNED, ROW_WORLD, SERIAL, Population, serial_number, spawns_per_run
 from worldloom.core.runtime.table import Table
-from worldloom.core.schedule.schedule import CompactionNode, Entry, GridNode, HostNode, Schedule, SystemNode
+from worldloom.core.schedule.entries import CompactionNode, Entry, GridNode, HostNode, Schedule, SystemNode
 from worldloom.core.schedule.table_views import TableView
 
 _ZERO_32 = np.int32(0)

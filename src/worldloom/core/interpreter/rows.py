@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from worldloom.core.arithmetic.values import interpreted, size_of
-from worldloom.core.model.fields import Field, Role, is_composite, shape_of
+from worldloom.core.model.dtypes import is_composite, shape_of
+from worldloom.core.model.fields import Field, Role
 from worldloom.core.model.population import SERIAL
 from worldloom.core.model.spaces import Discrete, MultiDiscrete
 from worldloom.core.runtime.column import Column

@@ -18,7 +18,7 @@ import warp as wp
 from worldloom.core.arithmetic.scalars import scalar_math
 from worldloom.core.arithmetic.values import make_composite
 from worldloom.core.kernels import exact_exponential, exact_trigonometry
-from worldloom.core.model.fields import FLOATS, SCALARS, canonical, is_composite, scalar_of
+from worldloom.core.model.dtypes import FLOATS, SCALARS, canonical, is_composite, scalar_of
 
 PREFIX = "wl_exact_"
 """Prefix of the names of exact versions in generated code."""

@@ -12,8 +12,8 @@ from worldloom.core.measure.report import Report, capacity_note
 from worldloom.core.model.columns import ColumnKey
 from worldloom.core.model.fields import Role
 from worldloom.core.model.launch import LaunchNode
-from worldloom.core.schedule.schedule import Entry as ScheduleEntry
-from worldloom.core.schedule.schedule import HostNode, Schedule, SystemNode
+from worldloom.core.schedule.entries import Entry as ScheduleEntry
+from worldloom.core.schedule.entries import HostNode, Schedule, SystemNode
 
 if TYPE_CHECKING:
     from worldloom.core.simulation import Simulation

@@ -15,7 +15,7 @@ from worldloom.core.base.shards import WARP_LOCK, run_all
 from worldloom.core.runtime.column import Column
 from worldloom.core.runtime.executor import Executor, Launchable
 from worldloom.core.runtime.variants import LoadedKernel
-from worldloom.core.schedule.schedule import HostNode
+from worldloom.core.schedule.entries import HostNode
 
 if TYPE_CHECKING:
     from worldloom.core.simulation import Simulation

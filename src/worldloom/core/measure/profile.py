@@ -18,7 +18,7 @@ from worldloom.core.measure.kernel_timer import PreservedState
 from worldloom.core.measure.report import Report, capacity_note, format_seconds
 from worldloom.core.measure.timing import SystemTime, check_compiled, copy_bandwidth, time_entries, time_systems
 from worldloom.core.model.launch import LaunchNode
-from worldloom.core.schedule.schedule import FINISHED, RESETTING
+from worldloom.core.schedule.entries import FINISHED, RESETTING
 
 if TYPE_CHECKING:
     from worldloom.core.simulation import Simulation

@@ -21,7 +21,7 @@ from worldloom.core.measure.kernel_timer import KernelTimer, PreservedState
 from worldloom.core.measure.random_actions import random_actions
 from worldloom.core.model.launch import LaunchNode
 from worldloom.core.runtime.executor import Executor
-from worldloom.core.schedule.schedule import FINISHED, RESETTING, Entry, HostNode, SystemNode
+from worldloom.core.schedule.entries import FINISHED, RESETTING, Entry, HostNode, SystemNode
 
 if TYPE_CHECKING:
     from worldloom.core.simulation import Simulation

@@ -19,7 +19,7 @@ from worldloom.core.base.shards import WARP_LOCK, run_all
 from worldloom.core.codegen.program import Entry
 from worldloom.core.model.launch import LaunchNode
 from worldloom.core.runtime.executor import Launchable
-from worldloom.core.schedule.schedule import HostNode
+from worldloom.core.schedule.entries import HostNode
 
 if TYPE_CHECKING:
     from worldloom.core.simulation import Simulation

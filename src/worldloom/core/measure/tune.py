@@ -27,7 +27,7 @@ from worldloom.core.runtime.variants import (
     load,
     prepare,
 )
-from worldloom.core.schedule.schedule import HostNode
+from worldloom.core.schedule.entries import HostNode
 
 if TYPE_CHECKING:
     from worldloom.core.simulation import Simulation

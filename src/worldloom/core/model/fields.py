@@ -13,8 +13,6 @@ import warp as wp
 
 from worldloom.core.base.errors import misuse
 from worldloom.core.model.dtypes import (
-    FLOATS,
-    PYTHON_SCALARS,
     SCALARS,
     canonical,
     is_composite,
@@ -22,41 +20,8 @@ from worldloom.core.model.dtypes import (
     shape_of,
     type_name,
     vec,
-    with_scalar,
 )
 from worldloom.core.model.spaces import Box, Discrete, MultiDiscrete, Space
-
-__all__ = [
-    "FLOATS",
-    "PYTHON_SCALARS",
-    "SCALARS",
-    "VECTOR_LIMIT",
-    "Action",
-    "Array",
-    "Between",
-    "Bound",
-    "Check",
-    "Checked",
-    "ComponentSpec",
-    "Config",
-    "Field",
-    "Finite",
-    "Info",
-    "Observation",
-    "Persistent",
-    "Ref",
-    "Reward",
-    "Role",
-    "canonical",
-    "check_value",
-    "declare",
-    "is_composite",
-    "scalar_of",
-    "shape_of",
-    "type_name",
-    "vec",
-    "with_scalar",
-]
 
 VECTOR_LIMIT = 16
 """One-dimensional components up to this length are vectors in registers. Longer ones are arrays in memory."""

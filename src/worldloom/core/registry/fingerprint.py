@@ -25,9 +25,11 @@ import numpy as np
 
 from worldloom.core.arithmetic.functions import MathFunction
 from worldloom.core.base.source import Source
-from worldloom.core.frontend.system import Helper, System
+from worldloom.core.frontend.helper import Helper
+from worldloom.core.frontend.system import System
+from worldloom.core.model.dtypes import SCALARS, is_composite, type_name
 from worldloom.core.model.entity import Components, Has
-from worldloom.core.model.fields import SCALARS, Field, Role, is_composite, type_name
+from worldloom.core.model.fields import Field, Role
 from worldloom.core.model.launch import Launch
 from worldloom.core.model.spaces import Space
 

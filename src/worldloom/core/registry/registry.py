@@ -17,18 +17,6 @@ from worldloom.core.model.population import UpTo
 from worldloom.core.registry.definition import Definition, PhaseEntry, Renderer
 from worldloom.core.registry.validation import validate_types
 
-__all__ = [
-    "Definition",
-    "PhaseEntry",
-    "Renderer",
-    "definition",
-    "on_register",
-    "register",
-    "register_lazily",
-    "registered",
-    "unavailable",
-]
-
 _REGISTRY: dict[str, Definition] = {}
 _LAZY_DEFINITIONS: dict[str, Callable[[], Definition]] = {}
 _LISTENERS: list[Callable[[str], None]] = []

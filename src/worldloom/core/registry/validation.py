@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from worldloom.core.frontend.system import Helper, System
+from worldloom.core.frontend.helper import Helper
+from worldloom.core.frontend.system import System
 from worldloom.core.kernels.random import STREAM_SHIFT
 from worldloom.core.model.entity import AGENT_FIELDS, Components, Entity, Has, World
 from worldloom.core.model.fields import Role

@@ -10,13 +10,13 @@ import warp as wp
 from worldloom.core.base.errors import InputError
 from worldloom.core.model.columns import WORLD
 from worldloom.core.model.fields import Role
-from worldloom.core.registry.registry import Definition
+from worldloom.core.registry.definition import Definition
 from worldloom.core.runtime import memory
 from worldloom.core.runtime.column import Column
 from worldloom.core.runtime.pooled_table import PooledTable
 from worldloom.core.runtime.table import PopulationTable, Table
 from worldloom.core.schedule.aliasing import aliased_components
-from worldloom.core.schedule.schedule import Schedule
+from worldloom.core.schedule.entries import Schedule
 from worldloom.core.schedule.table_views import TableView
 
 _NOT_EXTERNAL = (Role.ENGINE, Role.CONFIG)

@@ -11,7 +11,8 @@ import warp as wp
 from worldloom.core.base.arrays import to_numpy
 from worldloom.core.base.errors import InputError
 from worldloom.core.frontend.targets.accessors import alignment
-from worldloom.core.model.fields import SCALARS, Field, Role, scalar_of, shape_of, type_name
+from worldloom.core.model.dtypes import SCALARS, scalar_of, shape_of, type_name
+from worldloom.core.model.fields import Field, Role
 
 
 class Column:

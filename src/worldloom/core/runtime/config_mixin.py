@@ -10,7 +10,7 @@ from worldloom.core.base.errors import InputError
 from worldloom.core.model.columns import WORLD
 from worldloom.core.model.families import closest_first, family_of
 from worldloom.core.model.fields import Role
-from worldloom.core.registry.registry import Definition
+from worldloom.core.registry.definition import Definition
 from worldloom.core.runtime.column import Column, castable
 from worldloom.core.runtime.config_values import check_limits, check_range
 from worldloom.core.runtime.simulation_part import SimulationPart

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from worldloom.core.base.errors import InputError
-from worldloom.core.registry.registry import Definition
+from worldloom.core.registry.definition import Definition
 from worldloom.core.runtime.column import Column
 
 

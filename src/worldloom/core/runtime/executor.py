@@ -22,7 +22,7 @@ from worldloom.core.model.launch import LaunchNode
 from worldloom.core.runtime import scratch
 from worldloom.core.runtime.table import Table
 from worldloom.core.runtime.variants import LoadedKernel, load_tuned
-from worldloom.core.schedule.schedule import HostNode
+from worldloom.core.schedule.entries import HostNode
 
 if TYPE_CHECKING:
     from worldloom.core.simulation import Simulation

@@ -8,7 +8,7 @@ import warp as wp
 from worldloom.core.base.errors import CapacityError, WorldFault
 from worldloom.core.codegen.program import Program
 from worldloom.core.kernels.guards import CAPACITY, WIDTH, Alarm
-from worldloom.core.registry.registry import Definition
+from worldloom.core.registry.definition import Definition
 from worldloom.core.runtime.action_range import OutOfRangeActions, reported_value
 from worldloom.core.runtime.simulation_part import SimulationPart
 

@@ -12,8 +12,9 @@ import numpy as np
 import warp as wp
 
 from worldloom.core.base.errors import InputError
-from worldloom.core.model.fields import SCALARS, Field, Role, scalar_of
-from worldloom.core.schedule.schedule import Schedule
+from worldloom.core.model.dtypes import SCALARS, scalar_of
+from worldloom.core.model.fields import Field, Role
+from worldloom.core.schedule.entries import Schedule
 
 _CGROUPS = (
     ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),

@@ -14,8 +14,9 @@ import warp as wp
 from worldloom.core.frontend.shared_loop import share
 from worldloom.core.frontend.system import System
 from worldloom.core.model.columns import ColumnKey
+from worldloom.core.model.dtypes import canonical, scalar_of, shape_of
 from worldloom.core.model.entity import Entity
-from worldloom.core.model.fields import Field, Role, canonical, scalar_of, shape_of
+from worldloom.core.model.fields import Field, Role
 from worldloom.core.model.population import UpTo
 from worldloom.core.registry.definition import Definition
 

@@ -15,8 +15,9 @@ from typing import Any
 from worldloom.core.arithmetic.functions import FUNCTIONS, construct
 from worldloom.core.base.source import Source
 from worldloom.core.frontend.system import System
+from worldloom.core.model.dtypes import FLOATS, is_composite, scalar_of, shape_of
 from worldloom.core.model.entity import World
-from worldloom.core.model.fields import FLOATS, Field, Role, is_composite, scalar_of, shape_of
+from worldloom.core.model.fields import Field, Role
 from worldloom.core.model.launch import LaunchNode, Mask
 from worldloom.core.model.population import Population
 from worldloom.core.model.spaces import Box, Discrete, MultiDiscrete

@@ -17,7 +17,8 @@ import warp as wp
 from worldloom.core.kernels.launch_kernels import copy_rows
 from worldloom.core.kernels.population_kernels import WARP_SIZE
 from worldloom.core.model.columns import WORLD, ColumnKey
-from worldloom.core.model.fields import SCALARS, Field, scalar_of
+from worldloom.core.model.dtypes import SCALARS, scalar_of
+from worldloom.core.model.fields import Field
 from worldloom.core.model.launch import Launch, LaunchNode, Mask, Shard
 
 if TYPE_CHECKING:

@@ -21,9 +21,7 @@ from worldloom.core.schedule.entries import (
     RESETTING,
     STEPPING,
     Autoreset,
-    CompactionNode,
     Entry,
-    GridNode,
     HostNode,
     Schedule,
     SystemNode,
@@ -31,22 +29,6 @@ from worldloom.core.schedule.entries import (
 from worldloom.core.schedule.generated_systems import Systems
 from worldloom.core.schedule.lifecycle import agent_system, world_system
 from worldloom.core.schedule.table_views import TableView, make_table_views
-
-__all__ = [
-    "FAULTY",
-    "FINISHED",
-    "RESETTING",
-    "RESET_REQUESTED",
-    "STEPPING",
-    "Autoreset",
-    "CompactionNode",
-    "Entry",
-    "GridNode",
-    "HostNode",
-    "Schedule",
-    "SystemNode",
-    "plan",
-]
 
 
 def plan(definition: Definition, autoreset: Autoreset, checks: bool) -> Schedule:

@@ -10,9 +10,9 @@ import numpy as np
 from worldloom.core.base.errors import InputError, WorldloomError
 from worldloom.core.base.tensor_file import Contents, is_int_in_range
 from worldloom.core.model.population import OVERFLOWS, UpTo
-from worldloom.core.registry.registry import Definition
+from worldloom.core.registry.definition import Definition
 from worldloom.core.registry.registry import definition as find_definition
-from worldloom.core.schedule.schedule import Autoreset
+from worldloom.core.schedule.entries import Autoreset
 from worldloom.core.state.replay_log import TERMINATED, TRUNCATED, Chunk, ReplayLog, Resets
 from worldloom.core.state.snapshot import Snapshot
 

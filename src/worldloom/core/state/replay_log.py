@@ -13,8 +13,8 @@ from worldloom.core.base import tensor_file
 from worldloom.core.base.errors import InputError
 from worldloom.core.base.paths import printable_path
 from worldloom.core.model.population import UpTo
-from worldloom.core.registry.registry import Definition
-from worldloom.core.schedule.schedule import Autoreset
+from worldloom.core.registry.definition import Definition
+from worldloom.core.schedule.entries import Autoreset
 from worldloom.core.state.snapshot import Snapshot
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ import warp as wp
 
 from worldloom.core.base.errors import InputError
 from worldloom.core.model.columns import WORLD
+from worldloom.core.model.dtypes import scalar_of
 from worldloom.core.model.entity import ENGINE_FIELDS
-from worldloom.core.model.fields import scalar_of
 from worldloom.core.model.population import SERIAL
 from worldloom.core.runtime.column import Column
 from worldloom.core.runtime.config_values import check_range

@@ -10,7 +10,8 @@ import numpy as np
 
 from worldloom.core.base.errors import InputError
 from worldloom.core.measure.random_actions import random_actions
-from worldloom.core.registry.registry import Definition, definition
+from worldloom.core.registry.definition import Definition
+from worldloom.core.registry.registry import definition
 from worldloom.core.runtime.column import Column
 from worldloom.core.runtime.table import PopulationTable, Table
 from worldloom.core.simulation import Simulation

@@ -6,7 +6,8 @@ Modules here may import ``core``, ``terminal`` and ``view``, but not ``learn`` o
 
 from __future__ import annotations
 
-from worldloom.core.registry.registry import Definition, register_lazily
+from worldloom.core.registry.definition import Definition
+from worldloom.core.registry.registry import register_lazily
 
 REAL, SYNTHETIC = "CovidEconomy-v0", "CovidEconomySynthetic-v0"
 

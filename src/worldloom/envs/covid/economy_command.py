@@ -13,7 +13,8 @@ from rich import box
 from rich.table import Table
 
 from worldloom.core.base.errors import InputError
-from worldloom.core.registry.registry import Definition, registered
+from worldloom.core.registry.definition import Definition
+from worldloom.core.registry.registry import registered
 from worldloom.core.registry.world_files import find
 from worldloom.envs.covid import REAL, SYNTHETIC
 from worldloom.terminal import console

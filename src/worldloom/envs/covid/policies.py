@@ -9,7 +9,7 @@ import numpy as np
 
 from worldloom.core.base.errors import InputError
 from worldloom.core.model.spaces import Discrete
-from worldloom.core.registry.registry import Definition
+from worldloom.core.registry.definition import Definition
 from worldloom.core.simulation import Simulation
 from worldloom.envs.covid.data import LEVELS, Parameters
 from worldloom.envs.covid.history import EpisodeHistory

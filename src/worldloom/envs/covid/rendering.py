@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from worldloom.core.model.canvas import Canvas, Color, Image, text_width
-from worldloom.core.registry.registry import Renderer
+from worldloom.core.registry.definition import Renderer
 from worldloom.core.simulation import Simulation
 from worldloom.envs.covid.data import Parameters
 from worldloom.envs.covid.history import start_date

@@ -13,7 +13,7 @@ from worldloom.core.base.errors import InputError
 from worldloom.core.model.columns import WORLD
 from worldloom.core.model.fields import Field, Role
 from worldloom.core.model.spaces import Box, Discrete, MultiDiscrete
-from worldloom.core.registry.registry import Definition
+from worldloom.core.registry.definition import Definition
 from worldloom.core.schedule.table_views import FINAL
 from worldloom.core.simulation import Simulation
 from worldloom.learn.agents.specs import ActionSpec, ObservationSpec, PolicySpec

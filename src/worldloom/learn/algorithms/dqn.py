@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 import torch
 
 from worldloom.core.base.errors import InputError
-from worldloom.core.schedule.schedule import Autoreset
+from worldloom.core.schedule.entries import Autoreset
 from worldloom.learn.agents.policy_groups import PolicyGroup
 from worldloom.learn.algorithms.policy_trainer import PolicyTrainer
 from worldloom.learn.algorithms.q_learner import REPLAY, QLearner

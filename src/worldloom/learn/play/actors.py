@@ -10,7 +10,7 @@ import torch
 
 from worldloom.atari.env.family import AtariFamily
 from worldloom.core.model.families import family_of
-from worldloom.core.registry.registry import Definition
+from worldloom.core.registry.definition import Definition
 from worldloom.core.simulation import Simulation
 from worldloom.learn.actions.distributions import mode
 from worldloom.learn.actions.epsilon_greedy import EpsilonGreedy

@@ -9,7 +9,7 @@ import numpy as np
 
 from worldloom.core.base.errors import InputError
 from worldloom.core.measure.random_actions import random_actions
-from worldloom.core.registry.registry import Renderer
+from worldloom.core.registry.definition import Renderer
 from worldloom.core.simulation import Simulation
 from worldloom.learn.agents.agent_group import AgentGroup
 from worldloom.learn.play.actors import Actor

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from worldloom.core.base.errors import InputError
-from worldloom.core.registry.registry import Definition
+from worldloom.core.registry.definition import Definition
 from worldloom.core.registry.world_files import find
-from worldloom.core.schedule.schedule import Autoreset
+from worldloom.core.schedule.entries import Autoreset
 from worldloom.core.simulation import Simulation
 from worldloom.learn.agents.agent_group import AgentGroup, agent_counts, parse_agents
 from worldloom.learn.networks.memory_check import require_network

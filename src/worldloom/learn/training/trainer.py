@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 import torch
 
 from worldloom.core.base.errors import InputError
-from worldloom.core.registry.registry import Definition, definition
+from worldloom.core.registry.definition import Definition
+from worldloom.core.registry.registry import definition
 from worldloom.core.runtime import fault_summary
-from worldloom.core.schedule.schedule import Autoreset
+from worldloom.core.schedule.entries import Autoreset
 from worldloom.core.simulation import Simulation
 from worldloom.core.state import snapshot
 from worldloom.learn.config.json_files import as_float, is_count

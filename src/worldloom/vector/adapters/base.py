@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from worldloom.core.registry.registry import Definition
-from worldloom.core.schedule.schedule import Autoreset
+from worldloom.core.registry.definition import Definition
+from worldloom.core.schedule.entries import Autoreset
 from worldloom.vector.adapters.gymnasium import WorldVectorEnv
 from worldloom.vector.world_batch import Backend
 

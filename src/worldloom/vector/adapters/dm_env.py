@@ -9,7 +9,7 @@ import gymnasium
 import numpy as np
 
 from worldloom.core.base.errors import InputError
-from worldloom.core.schedule.schedule import Autoreset
+from worldloom.core.schedule.entries import Autoreset
 from worldloom.vector.adapters.base import VectorAdapter
 from worldloom.vector.adapters.gymnasium import WorldVectorEnv
 from worldloom.vector.world_batch import Backend

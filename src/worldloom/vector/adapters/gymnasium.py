@@ -13,8 +13,8 @@ from gymnasium.vector.utils import batch_space
 from worldloom.core.base.arrays import checked_int, to_numpy
 from worldloom.core.base.errors import InputError, WorldFault
 from worldloom.core.base.not_copyable import NotCopyable
-from worldloom.core.registry.registry import Definition
-from worldloom.core.schedule.schedule import Autoreset
+from worldloom.core.registry.definition import Definition
+from worldloom.core.schedule.entries import Autoreset
 from worldloom.core.simulation import Simulation
 from worldloom.vector.checks import (
     AUTORESET_MODES,

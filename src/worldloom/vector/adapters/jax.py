@@ -19,7 +19,7 @@ import numpy as np
 import warp as wp
 
 from worldloom.core.base.errors import InputError
-from worldloom.core.model.fields import scalar_of
+from worldloom.core.model.dtypes import scalar_of
 from worldloom.core.runtime.column import Column
 from worldloom.core.schedule.table_views import FINAL
 from worldloom.vector.checks import StepResult, check_action_keys

@@ -14,7 +14,8 @@ from gymnasium.vector.utils import batch_space
 from worldloom.core.base.errors import InputError
 from worldloom.core.model.families import split
 from worldloom.core.model.fields import Field, Role
-from worldloom.core.registry.registry import Definition, definition
+from worldloom.core.registry.definition import Definition
+from worldloom.core.registry.registry import definition
 from worldloom.core.schedule.table_views import FINAL
 from worldloom.core.simulation import Simulation
 from worldloom.vector.checks import (

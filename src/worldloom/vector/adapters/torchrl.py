@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from worldloom.core.base.errors import InputError
-from worldloom.core.schedule.schedule import Autoreset
+from worldloom.core.schedule.entries import Autoreset
 from worldloom.vector.adapters.base import VectorAdapter
 from worldloom.vector.adapters.gymnasium import WorldVectorEnv
 from worldloom.vector.env_layout import EnvComponent, combine_values

@@ -11,7 +11,7 @@ from worldloom.core.frontend.calls.constructors import conversion, to_integer
 from worldloom.core.frontend.calls.math_calls import math_call
 from worldloom.core.frontend.shared_loop import share
 from worldloom.core.frontend.values import ArrayType, TupleType, Value
-from worldloom.core.model.fields import is_composite, shape_of
+from worldloom.core.model.dtypes import is_composite, shape_of
 
 if TYPE_CHECKING:
     from worldloom.core.frontend.expressions import Expressions

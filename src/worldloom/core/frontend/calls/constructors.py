@@ -10,7 +10,7 @@ import warp as wp
 
 from worldloom.core.frontend import nodes
 from worldloom.core.frontend.values import INTEGERS, Value, describe, is_scalar
-from worldloom.core.model.fields import FLOATS, SCALARS, scalar_of, shape_of
+from worldloom.core.model.dtypes import FLOATS, SCALARS, scalar_of, shape_of
 
 if TYPE_CHECKING:
     from worldloom.core.frontend.expressions import Expressions

@@ -14,8 +14,8 @@ from worldloom.core.frontend.calls.methods import WORLD_METHODS, translate_metho
 from worldloom.core.frontend.names import MISSING
 from worldloom.core.frontend.user_functions import HelperFunction, SystemFunction
 from worldloom.core.frontend.values import Value, WorldType, is_scalar
+from worldloom.core.model.dtypes import canonical
 from worldloom.core.model.entity import Components, Entity
-from worldloom.core.model.fields import canonical
 
 if TYPE_CHECKING:
     from worldloom.core.frontend.expressions import Expressions

@@ -10,7 +10,7 @@ import warp as wp
 from worldloom.core.arithmetic.functions import NAMES, MathFunction, NoOverloadError, result_type
 from worldloom.core.frontend import nodes
 from worldloom.core.frontend.values import INTEGERS, Value, describe, is_scalar, promoted_type
-from worldloom.core.model.fields import FLOATS, is_composite, scalar_of, shape_of
+from worldloom.core.model.dtypes import FLOATS, is_composite, scalar_of, shape_of
 
 if TYPE_CHECKING:
     from worldloom.core.frontend.expressions import Expressions

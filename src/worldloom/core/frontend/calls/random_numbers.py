@@ -9,7 +9,7 @@ import warp as wp
 
 from worldloom.core.frontend import nodes
 from worldloom.core.frontend.values import ArrayType, Value
-from worldloom.core.model.fields import is_composite, scalar_of, shape_of
+from worldloom.core.model.dtypes import is_composite, scalar_of, shape_of
 
 if TYPE_CHECKING:
     from worldloom.core.frontend.expressions import Expressions

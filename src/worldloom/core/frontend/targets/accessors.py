@@ -13,7 +13,8 @@ from typing import Any
 import warp as wp
 
 from worldloom.core.frontend import nodes
-from worldloom.core.model.fields import Field, canonical, scalar_of, shape_of
+from worldloom.core.model.dtypes import canonical, scalar_of, shape_of
+from worldloom.core.model.fields import Field
 
 _STREAMED = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "float2", 16: "float4"}
 _WIDE = {8: "float2", 16: "float4"}

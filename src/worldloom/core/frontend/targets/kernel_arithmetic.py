@@ -17,7 +17,8 @@ from worldloom.core.frontend.values import RefType, is_scalar
 from worldloom.core.kernels.wrapping import PREFIX as WRAPS
 from worldloom.core.kernels.wrapping import RING, UNSIGNED
 from worldloom.core.kernels.wrapping import SCALAR as WRAPPING
-from worldloom.core.model.fields import Field, is_composite, scalar_of, shape_of, with_scalar
+from worldloom.core.model.dtypes import is_composite, scalar_of, shape_of, with_scalar
+from worldloom.core.model.fields import Field
 
 if TYPE_CHECKING:
     pass

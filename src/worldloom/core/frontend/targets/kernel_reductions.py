@@ -16,7 +16,8 @@ from worldloom.core.frontend.values import Value
 from worldloom.core.kernels.population_kernels import WARP_SIZE
 from worldloom.core.kernels.warp_reductions import ATOMIC_EXTREME_TYPES, atomic_extreme_name, warp_reduce_name
 from worldloom.core.model.columns import ColumnKey
-from worldloom.core.model.fields import FLOATS, Field, scalar_of
+from worldloom.core.model.dtypes import FLOATS, scalar_of
+from worldloom.core.model.fields import Field
 
 if TYPE_CHECKING:
     pass

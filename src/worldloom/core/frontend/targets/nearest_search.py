@@ -14,7 +14,7 @@ import warp as wp
 
 from worldloom.core.frontend.targets.accessors import type_code
 from worldloom.core.kernels.grid_kernels import SQUARE_APART
-from worldloom.core.model.fields import vec
+from worldloom.core.model.dtypes import vec
 from worldloom.core.model.grid import Grid
 
 _DISTANCE = """

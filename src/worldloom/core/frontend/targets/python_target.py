@@ -15,8 +15,9 @@ from worldloom.core.frontend import nodes
 from worldloom.core.frontend.bounds import Bounds
 from worldloom.core.frontend.targets.target import Target
 from worldloom.core.frontend.values import Value
+from worldloom.core.model.dtypes import SCALARS, canonical
 from worldloom.core.model.entity import Has
-from worldloom.core.model.fields import SCALARS, Field, canonical
+from worldloom.core.model.fields import Field
 
 
 class PythonTarget(Target):
