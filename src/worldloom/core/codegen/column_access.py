@@ -8,8 +8,8 @@ from collections.abc import Collection
 import warp as wp
 
 from worldloom.core.frontend.targets import accessors
+from worldloom.core.frontend.targets.kernel_columns import sanitize_action
 from worldloom.core.frontend.targets.kernel_names import RAW_PREFIX, column_argument, column_in_memory, register_name
-from worldloom.core.frontend.targets.kernel_target import sanitize_action
 from worldloom.core.model.columns import WORLD, ColumnKey
 from worldloom.core.model.fields import Field, Role
 from worldloom.core.schedule.entries import Schedule

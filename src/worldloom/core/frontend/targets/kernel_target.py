@@ -6,7 +6,6 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from worldloom.core.frontend import nodes
-from worldloom.core.frontend.targets.kernel_columns import sanitize_action
 from worldloom.core.frontend.targets.kernel_neighbours import GridAccess, near_loop, nearest_loop
 from worldloom.core.frontend.targets.kernel_rows import KernelRows
 from worldloom.core.frontend.values import Value, WorldType, this_world
@@ -16,9 +15,6 @@ from worldloom.core.model.fields import Field
 
 if TYPE_CHECKING:
     pass
-
-
-__all__ = ["KernelTarget", "sanitize_action"]
 
 
 class KernelTarget(KernelRows):
