@@ -85,7 +85,7 @@ def test_odd_paths_are_told(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"file cannot be written \(No such file or directory\): choose another place"):
         files.write_file(tmp_path / "absent" / "file", "")
     with pytest.raises(OSError, match="it has 4 bytes, and at most 3 are read"):
-        files.read_file(long, most=3)
+        files.read_file(long, max_bytes=3)
 
 
 def test_a_full_disk_is_told_with_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ def pair() -> tuple[wl.Simulation, wl.Simulation]:
 
 def test_timing_a_kernel_leaves_its_worlds_as_a_step_does(pair: tuple[wl.Simulation, wl.Simulation]) -> None:
     timed, plain = pair
-    timer = KernelTimer(timed, timed.executor, most=4)
+    timer = KernelTimer(timed, timed.executor, max_launches=4)
     for step in range(30):
         for spec in timed.program.step:
             assert len(timer.time_kernel(spec, [None, (timed.executor.kernels[spec.name], 1)])) == 2

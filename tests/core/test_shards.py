@@ -16,11 +16,11 @@ from worldloom.core.base import shards
 @pytest.mark.parametrize("threads", [1, 2, 3, 7, 64])
 @pytest.mark.parametrize("worlds", [1, 2, 5, 63, 64, 1000, 100_003])
 def test_slices_cover_every_world_once(worlds: int, threads: int) -> None:
-    found = shards.slices(worlds, threads)
-    assert len(found) == min(threads, worlds)
-    assert found[0][0] == 0 and found[-1][1] == worlds
-    assert all(before[1] == after[0] for before, after in itertools.pairwise(found))
-    sizes = [end - first for first, end in found]
+    slices = shards.slices(worlds, threads)
+    assert len(slices) == min(threads, worlds)
+    assert slices[0][0] == 0 and slices[-1][1] == worlds
+    assert all(before[1] == after[0] for before, after in itertools.pairwise(slices))
+    sizes = [end - first for first, end in slices]
     assert max(sizes) - min(sizes) <= 1 and min(sizes) >= 1
 
 
@@ -36,12 +36,12 @@ def test_small_batches_wake_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     [(64, 2, 8), (64, 1, 8), (5, 2, 2), (3, 8, 3), (100_000, 2, 2 * shards.MAX_SLICES_PER_THREAD)],
 )
 def test_heavy_worlds_come_in_small_slices(worlds: int, threads: int, expected: int) -> None:
-    found = shards.slices(worlds, threads, least=4)
-    assert len(found) == expected and shards.thread_count(worlds, threads, least=4) == min(threads, worlds)
-    assert found[0][0] == 0 and found[-1][1] == worlds
+    slices = shards.slices(worlds, threads, min_worlds=4)
+    assert len(slices) == expected and shards.thread_count(worlds, threads, min_worlds=4) == min(threads, worlds)
+    assert slices[0][0] == 0 and slices[-1][1] == worlds
     assert all(
         before[1] == after[0] and first < end
-        for before, after in itertools.pairwise(found)
+        for before, after in itertools.pairwise(slices)
         for first, end in (before, after)
     )
 

@@ -115,15 +115,15 @@ def _variant_for(rom: roms.Rom, named: MultiplayerVariant | None, settings: Sett
     return variant
 
 
-def _chosen_option(what: str, wanted: int | None, options: Sequence[int], rom: roms.Rom) -> int:
+def _chosen_option(what: str, requested: int | None, options: Sequence[int], rom: roms.Rom) -> int:
     """The requested mode or difficulty, or the first one."""
-    if wanted is None:
+    if requested is None:
         return options[0]
-    if wanted not in options:
+    if requested not in options:
         raise InputError(
-            f"{rom.name} has no {what} {wanted}: choose one of {', '.join(map(str, options))}, or leave it out"
+            f"{rom.name} has no {what} {requested}: choose one of {', '.join(map(str, options))}, or leave it out"
         )
-    return wanted
+    return requested
 
 
 def rom_bank_of(specs: Sequence[GameSpec]) -> RomBank:

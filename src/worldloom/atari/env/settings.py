@@ -38,8 +38,8 @@ def _next(number: Any) -> Any:
     return number + 1 if isinstance(number, int) and not isinstance(number, bool) else number
 
 
-def _wrong(name: str, value: Any, wanted: str) -> InputError:
-    return InputError(f"the setting {name} of an Atari world cannot be {value!r}: give {wanted}")
+def _wrong(name: str, value: Any, expected: str) -> InputError:
+    return InputError(f"the setting {name} of an Atari world cannot be {value!r}: give {expected}")
 
 
 @dataclass(frozen=True)
@@ -115,10 +115,10 @@ class Settings:
         ):
             if getattr(self, name) not in choices:
                 raise _wrong(name, getattr(self, name), f"one of {', '.join(map(str, choices))}")
-        for name, least, most in _RANGES:
+        for name, low, high in _RANGES:
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-                raise _wrong(name, value, f"a whole number from {least} to {most:,}")
+            if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+                raise _wrong(name, value, f"a whole number from {low} to {high:,}")
         for name in _SWITCHES:
             if not isinstance(getattr(self, name), bool):
                 raise _wrong(name, getattr(self, name), "True or False")
@@ -208,17 +208,17 @@ CONFIGURED = {
 }
 """Settings that may have one value per world, and the names of their configuration columns."""
 LIMITS: dict[str, tuple[float, float]] = {
-    CONFIGURED[name]: (least, most)
-    for name, least, most in (*_RANGES, *((name, 0, 1) for name in _SHARES))
+    CONFIGURED[name]: (low, high)
+    for name, low, high in (*_RANGES, *((name, 0, 1) for name in _SHARES))
     if name in CONFIGURED
 }
 """Minimum and maximum of the numeric ones, by name of the configuration column."""
 
 
-def resolve_settings(given: Mapping[str, Any], like: Like = "envpool") -> Settings:
-    """The defaults of ``given["like"]``, or else of ``like``, overridden by ``given``."""
+def resolve_settings(explicit: Mapping[str, Any], like: Like = "envpool") -> Settings:
+    """The defaults of ``explicit["like"]``, or else of ``like``, overridden by ``explicit``."""
     named: dict[str, Any] = {}
-    for name, value in given.items():
+    for name, value in explicit.items():
         if name not in NAMES:
             near = difflib.get_close_matches(name, NAMES, n=1)
             hint = f"did you mean {near[0]}?" if near else f"they have {', '.join(closest_first(name, sorted(NAMES)))}"
@@ -275,9 +275,9 @@ def _value(text: str) -> Any:
     words = {"true": True, "false": False, "none": None}
     if text.lower() in words:
         return words[text.lower()]
-    least, dash, most = text.partition("-")
-    if dash and least.isdigit() and most.isdigit():
-        return int(least), int(most)
+    low, dash, high = text.partition("-")
+    if dash and low.isdigit() and high.isdigit():
+        return int(low), int(high)
     for kind in (int, float):
         try:
             return kind(text)

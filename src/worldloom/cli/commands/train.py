@@ -127,8 +127,8 @@ class Train:
 
         run = open_run(result.folder, env=request.env)
         media: dict[str, Path] = {}
-        for name, wanted in (("curve.png", True), ("video.mp4", video)):
-            if not wanted:
+        for name, enabled in (("curve.png", True), ("video.mp4", video)):
+            if not enabled:
                 continue
             target = result.folder / name
             try:

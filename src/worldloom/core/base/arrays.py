@@ -22,10 +22,10 @@ def to_numpy(value: Any, what: str, dtype: np.dtype[Any] | None = None) -> np.nd
         raise InputError(f"{what} cannot be read as an array: {str(error).rstrip('.')}") from None
 
 
-def checked_int(name: str, value: Any, least: int, most: int = 2**31 - 1) -> int:
-    """``value`` as an int. Raises InputError if it is no whole number from ``least`` to ``most``."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < least:
-        raise InputError(f"{name} must be a whole number of {least} or more, not {value!r}")
-    if value > most:
-        raise InputError(f"{name} must be at most {most:,}, not {value}")
+def checked_int(name: str, value: Any, minimum: int, maximum: int = 2**31 - 1) -> int:
+    """``value`` as an int. Raises InputError if it is no whole number from ``minimum`` to ``maximum``."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < minimum:
+        raise InputError(f"{name} must be a whole number of {minimum} or more, not {value!r}")
+    if value > maximum:
+        raise InputError(f"{name} must be at most {maximum:,}, not {value}")
     return int(value)

@@ -64,15 +64,15 @@ def write_file(target: Path, data: bytes | bytearray | str) -> None:
         file.write(content)
 
 
-def read_file(path: Path, most: int | None = None) -> bytes:
+def read_file(path: Path, max_bytes: int | None = None) -> bytes:
     """The content of a regular file.
 
-    Raises OSError for a symbolic link, another kind of file, or more than ``most`` bytes.
+    Raises OSError for a symbolic link, another kind of file, or more than ``max_bytes`` bytes.
     """
     with os.fdopen(open_regular(path, os.O_RDONLY), "rb") as file:
         size = os.fstat(file.fileno()).st_size
-        if most is not None and size > most:
-            raise OSError(errno.EFBIG, f"it has {size:,} bytes, and at most {most:,} are read")
+        if max_bytes is not None and size > max_bytes:
+            raise OSError(errno.EFBIG, f"it has {size:,} bytes, and at most {max_bytes:,} are read")
         return file.read()
 
 

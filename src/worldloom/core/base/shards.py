@@ -22,24 +22,24 @@ SLICE_FACTOR, MAX_SLICES_PER_THREAD = 2, 16
 per thread."""
 
 
-def thread_count(num_worlds: int, threads: int | None, least: int = MIN_WORLDS) -> int:
+def thread_count(num_worlds: int, threads: int | None, min_worlds: int = MIN_WORLDS) -> int:
     """The number of threads that step ``num_worlds`` worlds.
 
-    ``threads=None`` gives each core at least ``least`` worlds.
+    ``threads=None`` gives each core at least ``min_worlds`` worlds.
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(cores, max(1, num_worlds // least)) if threads is None else min(threads, num_worlds)
+    return min(cores, max(1, num_worlds // min_worlds)) if threads is None else min(threads, num_worlds)
 
 
-def slices(num_worlds: int, threads: int | None, least: int = MIN_WORLDS) -> list[tuple[int, int]]:
+def slices(num_worlds: int, threads: int | None, min_worlds: int = MIN_WORLDS) -> list[tuple[int, int]]:
     """The slices of worlds, as (first, end): one per thread, or several for slow worlds.
 
     A free thread takes the next slice, so that no thread waits long. The data of a small slice stays in the cache from
     one kernel to the next.
     """
-    parts = thread_count(num_worlds, threads, least)
-    if least < MIN_WORLDS:
-        parts = max(parts, min(MAX_SLICES_PER_THREAD * parts, num_worlds // (SLICE_FACTOR * least)))
+    parts = thread_count(num_worlds, threads, min_worlds)
+    if min_worlds < MIN_WORLDS:
+        parts = max(parts, min(MAX_SLICES_PER_THREAD * parts, num_worlds // (SLICE_FACTOR * min_worlds)))
     edges = [num_worlds * i // parts for i in range(parts + 1)]
     return list(itertools.pairwise(edges))
 

@@ -95,16 +95,16 @@ def fuse_systems(entries: list[Entry], schedule: Schedule, functions: KernelFunc
 
 def _sink(parts: list[FusedEntry]) -> list[FusedEntry]:
     """Move the systems of a kernel to the start of a later kernel over the same rows, where their order allows it."""
-    sunk = list(parts)
-    for index in reversed(range(len(sunk))):
-        early = sunk[index]
-        later = _find_later_group(early, sunk[index + 1 :]) if isinstance(early, KernelGroup) else None
+    entries = list(parts)
+    for index in reversed(range(len(entries))):
+        early = entries[index]
+        later = _find_later_group(early, entries[index + 1 :]) if isinstance(early, KernelGroup) else None
         if isinstance(early, KernelGroup) and later is not None:
             later.nodes[:0], later.functions[:0] = early.nodes, early.functions
-            del sunk[index]
-    if sunk and isinstance(sunk[0], KernelGroup):
-        sunk[0].reason = _FIRST
-    return sunk
+            del entries[index]
+    if entries and isinstance(entries[0], KernelGroup):
+        entries[0].reason = _FIRST
+    return entries
 
 
 def _find_later_group(early: KernelGroup, later: list[FusedEntry]) -> KernelGroup | None:

@@ -81,9 +81,9 @@ class Assignments(Accumulation):
             if operator is None:
                 raise self.error(*operator_race(self.source_text(node)), node)
             return self.accumulate(shared, operator, self.expression(node.value), node)
-        read, taken = ast.copy_location(nodes.as_load(node.target), node), self.draw_count
+        read, draws_before = ast.copy_location(nodes.as_load(node.target), node), self.draw_count
         now = self.expression(read)
-        if self.draw_count != taken:
+        if self.draw_count != draws_before:
             raise self.error(
                 "a random number in the target of the assignment would be drawn twice",
                 "draw it into a variable first",

@@ -57,10 +57,10 @@ def translate_query(flow: Statements, name: str, call: ast.Call, node: ast.For) 
 def _position_field(flow: Statements, kind: type[Components], call: ast.Call) -> Field:
     """The component that holds the positions: ``position``, or the one that ``by`` names."""
     by = call.keywords[0].value if call.keywords else ast.copy_location(ast.Constant("position"), call)
-    wanted = by.value if isinstance(by, ast.Constant) else None
-    if not isinstance(wanted, str):
+    component = by.value if isinstance(by, ast.Constant) else None
+    if not isinstance(component, str):
         raise flow.error("'by' is the name of a component, in quotes", 'write for example by="centre"', by)
-    field = kind.fields.get(wanted)
+    field = kind.fields.get(component)
     possible = [n for n, f in kind.fields.items() if f.dtype in VECTORS and not f.is_array]
     fix = (
         f'search by another component: by="{possible[0]}"'
@@ -69,12 +69,12 @@ def _position_field(flow: Statements, kind: type[Components], call: ast.Call) ->
     )
     if field is None:
         raise flow.error(
-            f"unknown component '{wanted}': {kind.__name__} has {', '.join(kind.fields) or 'none'}", fix, by
+            f"unknown component '{component}': {kind.__name__} has {', '.join(kind.fields) or 'none'}", fix, by
         )
     if field.name not in possible:
         what = f"an array of {describe(field.dtype)}" if field.is_array else describe(field.dtype)
         raise flow.error(
-            f"wrong type: neighbours are searched by a vec2 or a vec3, but '{wanted}' of {kind.__name__} is {what}",
+            f"wrong type: neighbours are searched by a vec2 or a vec3, but '{component}' of {kind.__name__} is {what}",
             fix,
             by,
         )

@@ -185,11 +185,11 @@ class Operators(RowAccess):
 
     def expr_Compare(self, node: ast.Compare) -> Value:
         links: list[ast.expr] = []
-        left_node, taken = node.left, self.draw_count
+        left_node, draws_before = node.left, self.draw_count
         for operator, right_node in zip(node.ops, node.comparators, strict=True):
             links.append(self.compare(left_node, operator, right_node, node))
             left_node = right_node
-        if self.draw_count != taken and (len(links) > 1 or isinstance(node.ops[0], (ast.In, ast.NotIn))):
+        if self.draw_count != draws_before and (len(links) > 1 or isinstance(node.ops[0], (ast.In, ast.NotIn))):
             raise self.error(
                 "a random number cannot be drawn in a comparison of several parts",
                 "draw it into a variable first",

@@ -30,13 +30,13 @@ MAX_SERIAL_STORES = 56
 """With ``threads="auto"`` an entity gets one thread if its shared loops store at most this many array elements."""
 
 
-def share(turns: int) -> range:
-    """The numbers 0 to ``turns - 1``, for a loop whose iterations the threads of one entity share.
+def share(iterations: int) -> range:
+    """The numbers 0 to ``iterations - 1``, for a loop whose iterations the threads of one entity share.
 
     Written ``for ray in wl.share(30):`` in a system. It is a plain loop without ``@wl.system(threads=...)``, on the
     CPU, and in the interpreter.
     """
-    return range(turns)
+    return range(iterations)
 
 
 @dataclass
@@ -212,7 +212,7 @@ class SharedLoop:
 
 
 def translate_shared_loop(flow: Statements, name: str, call: ast.Call, node: ast.For) -> list[ast.stmt]:
-    """The code of ``for name in wl.share(turns)``."""
+    """The code of ``for name in wl.share(iterations)``."""
     if flow.shared_loop is not None:
         raise flow.error(
             "a shared loop inside a shared loop", "share the outer loop, and write range(...) in the inner one", node

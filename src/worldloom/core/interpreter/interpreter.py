@@ -131,9 +131,9 @@ class Interpreter:
         population = table in self.schedule.counts.populations
         return self.at(table, self._find(table, int(slot)) if population else int(slot), message)
 
-    def at(self, table: str, place: Any, message: str) -> Row:
+    def at(self, table: str, position: Any, message: str) -> Row:
         """The entity at a slot; the first one, and a fault, where the slot is empty."""
-        slot = int(place)
+        slot = int(position)
         if not 0 <= slot < self.count(table):
             self.fault(message, slot)
             slot = 0

@@ -53,12 +53,12 @@ class PreservedState:
 class KernelTimer:
     """Times the kernels of a simulation one by one, each from the state that its predecessors left.
 
-    A fast kernel is recorded up to ``most`` times in a row, so that the launch overhead is small. The columns that
+    A fast kernel is recorded up to ``max_launches`` times in a row to amortize the launch overhead. The columns that
     these runs changed are restored, and the kernel runs once for its successors.
     """
 
-    def __init__(self, simulation: Simulation, executor: Executor, most: int = 16) -> None:
-        self.simulation, self.executor, self.most = simulation, executor, most
+    def __init__(self, simulation: Simulation, executor: Executor, max_launches: int = 16) -> None:
+        self.simulation, self.executor, self.max_launches = simulation, executor, max_launches
         self.device = simulation.device
         self.launches: dict[str, int] = {}
         self.recorded: dict[tuple[Any, ...], Run] = {}
@@ -83,7 +83,7 @@ class KernelTimer:
         once, seconds = self.record([(spec, None)], 1, first), []
         if spec.name not in self.launches:
             single = min(self.time_run(once) for _ in range(2))
-            self.launches[spec.name] = max(1, min(self.most, round(MIN_SAMPLE_S / max(single, 1e-9))))
+            self.launches[spec.name] = max(1, min(self.max_launches, round(MIN_SAMPLE_S / max(single, 1e-9))))
             self._copy(columns, save=False)
         launches = self.launches[spec.name]
         for variant in variants:

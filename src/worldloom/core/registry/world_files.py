@@ -26,14 +26,14 @@ def file_and_id(env: str) -> tuple[str, str]:
 
 def find(env: str) -> Definition:
     """The definition that ``env`` names: ``CartPole-v1``, ``pond.py``, or ``pond.py:Pond-v0``."""
-    file, wanted = file_and_id(env)
+    file, world_id = file_and_id(env)
     if not file:
-        return definition(wanted)
+        return definition(world_id)
     worlds = load(Path(file))
-    if wanted:
-        if wanted not in worlds:
-            raise InputError(f"{file} registers no world '{wanted}': it registers {', '.join(worlds)}")
-        return worlds[wanted]
+    if world_id:
+        if world_id not in worlds:
+            raise InputError(f"{file} registers no world '{world_id}': it registers {', '.join(worlds)}")
+        return worlds[world_id]
     if len(worlds) > 1:
         raise InputError(
             f"{file} registers {len(worlds)} worlds: say which, as in {file}:{next(iter(worlds))}; "

@@ -116,7 +116,7 @@ def load_real() -> Parameters:
     try:
         return load(path)
     except InputError as error:
-        raise InputError(f"{error}; `worldloom fetch covid --from FILE` writes it anew") from None
+        raise InputError(f"{error}; `worldloom fetch covid --from FILE` writes it again") from None
 
 
 def load_synthetic() -> Parameters:
@@ -158,10 +158,10 @@ def load(path: str | Path) -> Parameters:
         raise InputError(f"{target} is too large for a {_KIND}: take another file")
     contents = tensor_file.read(target, _KIND, _VERSION)
     values = {**contents.facts, **{name: tensor.numpy() for name, tensor in contents.tensors.items()}}
-    wanted = {field.name for field in fields(Parameters)}
-    if set(values) != wanted:
-        odd = ", ".join(sorted(wanted ^ set(values)))
-        raise InputError(f"{target} cannot be used, since it lacks or has too much of {odd}: take another file")
+    expected = {field.name for field in fields(Parameters)}
+    if set(values) != expected:
+        mismatched = ", ".join(sorted(expected ^ set(values)))
+        raise InputError(f"{target} cannot be used, since it lacks or has too much of {mismatched}: take another file")
     try:
         return Parameters(**values)
     except (TypeError, ValueError, OverflowError, IndexError) as error:

@@ -42,10 +42,10 @@ class Fetch:
                 f"get the wheel with `pip download --no-deps {PACKAGE}` and name the file"
             )
         if not self.source:
-            here = installed()
+            installed_path = installed()
             how = (
-                f"{PACKAGE} is installed here: --from {here}"
-                if here
+                f"{PACKAGE} is installed here: --from {installed_path}"
+                if installed_path
                 else f"get the wheel with `pip download --no-deps {PACKAGE}` and name it with --from"
             )
             raise InputError(f"say where the data of the COVID-19 economy is; {how}")

@@ -12,18 +12,18 @@ BETA1, BETA2, EPSILON = wp.constant(BETAS[0]), wp.constant(BETAS[1]), wp.constan
 
 @wp.kernel(enable_backward=False)
 def adam_step(
-    gradient: wp.array(dtype=wp.float32), norm: wp.array(dtype=wp.float32), most: wp.float32,
+    gradient: wp.array(dtype=wp.float32), norm: wp.array(dtype=wp.float32), max_norm: wp.float32,
     rate: wp.array(dtype=wp.float32), powers: wp.array(dtype=wp.float64),
     # outputs
     values: wp.array(dtype=wp.float32), first: wp.array(dtype=wp.float32), second: wp.array(dtype=wp.float32),
 ):  # fmt: skip
     """One step of one parameter. ``powers`` are the powers of the betas for the bias correction."""
     i = wp.tid()
-    slope = gradient[i]
-    if most > 0.0:
-        slope = slope * wp.min(1.0, most / (norm[0] + 1.0e-6))
-    mean = BETA1 * first[i] + (1.0 - BETA1) * slope
-    square = BETA2 * second[i] + (1.0 - BETA2) * slope * slope
+    clipped = gradient[i]
+    if max_norm > 0.0:
+        clipped = clipped * wp.min(1.0, max_norm / (norm[0] + 1.0e-6))
+    mean = BETA1 * first[i] + (1.0 - BETA1) * clipped
+    square = BETA2 * second[i] + (1.0 - BETA2) * clipped * clipped
     first[i] = mean
     second[i] = square
     spread = wp.sqrt(square) / wp.sqrt(wp.float32(wp.float64(1.0) - powers[1])) + EPSILON

@@ -112,13 +112,13 @@ class Supervisor:
         """Number of environments submitted and not collected. The rings are consistent even after an interrupt."""
         return sum(ring.tail for ring in self.submissions) - sum(ring.head for ring in self.completions)
 
-    def wait(self, wanted: int) -> None:
-        """Wait until ``wanted`` environments are finished.
+    def wait(self, count: int) -> None:
+        """Wait until ``count`` environments are finished.
 
         Raises:
             WorkerError: As soon as a worker has failed; it has been replaced.
         """
-        target = self._set_wakeup_target(wanted)
+        target = self._set_wakeup_target(count)
         self._wait_until(lambda: bool(self._faults) or sum(self._tails) >= target)
 
     def wait_for_all(self) -> int:
@@ -137,9 +137,9 @@ class Supervisor:
         )
         return count
 
-    def _set_wakeup_target(self, wanted: int) -> int:
+    def _set_wakeup_target(self, count: int) -> int:
         """Set the total number of completions at which workers wake the parent."""
-        target = sum(ring.head for ring in self.completions) + wanted
+        target = sum(ring.head for ring in self.completions) + count
         self.memory.target[0] = target
         memory_barrier()
         return target
@@ -286,18 +286,18 @@ class Supervisor:
         """Replace the workers that failed, and raise WorkerError."""
         faults, self._faults = self._faults, {}
         try:
-            fresh = []
+            replacements = []
             for k in faults:
                 failed = self.worker_set.workers[k]
                 failed.kill()
                 self._clear_worker_rows(k)
-                fresh.append(self.worker_set.replace(failed))
-                _send_bytes(fresh[-1], self.payloads[k])
-            for worker in fresh:
+                replacements.append(self.worker_set.replace(failed))
+                _send_bytes(replacements[-1], self.payloads[k])
+            for worker in replacements:
                 self._receive_startup(worker, "made")
                 self.restarts += 1
                 self._attach_worker(worker, self.restart_seeds(worker.index, self.restarts))
-            for worker in fresh:
+            for worker in replacements:
                 self._receive_startup(worker, "ready")
         except BaseException:
             self.worker_set.shut_down(0.0)  # a pool is never left half restarted

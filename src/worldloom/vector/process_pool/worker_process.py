@@ -92,10 +92,14 @@ class WorkerProcess:
 
     def attach(self, memory: PoolMemory) -> None:
         """Attach to the shared memory."""
-        mine = memory.env_slice(self.index)
+        env_slice = memory.env_slice(self.index)
         self.memory = memory
-        self.submissions = SpscRing(memory.submission_slots[mine], memory.submission_tails[self.index : self.index + 1])
-        self.completions = SpscRing(memory.completion_slots[mine], memory.completion_tails[self.index : self.index + 1])
+        self.submissions = SpscRing(
+            memory.submission_slots[env_slice], memory.submission_tails[self.index : self.index + 1]
+        )
+        self.completions = SpscRing(
+            memory.completion_slots[env_slice], memory.completion_tails[self.index : self.index + 1]
+        )
         self.completion_tails, self.target = scalar_view(memory.completion_tails), scalar_view(memory.target)
         self.request_kinds, self.seeds = scalar_view(memory.request_kinds), scalar_view(memory.seeds)
         self.rewards, self.terminated, self.truncated = (

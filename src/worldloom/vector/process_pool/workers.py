@@ -53,21 +53,21 @@ class WorkerHandle:
 
     def __init__(self, index: int, memory: int, parent_wakeup: Wakeup) -> None:
         self.index = index
-        ours, theirs = socket.socketpair()
+        parent_end, child_end = socket.socketpair()
         for direction in (socket.SO_SNDTIMEO, socket.SO_RCVTIMEO):
-            ours.setsockopt(socket.SOL_SOCKET, direction, struct.pack("ll", int(CONTROL_TIMEOUT_S), 0))
+            parent_end.setsockopt(socket.SOL_SOCKET, direction, struct.pack("ll", int(CONTROL_TIMEOUT_S), 0))
         read_fd, write_fd = os.pipe()
         try:
-            self.control, self.worker_wakeup = Connection(ours.detach()), Wakeup(None, write_fd)
-            numbers = [str(n) for n in (index, theirs.fileno(), memory, read_fd, parent_wakeup.write_fd)]
+            self.control, self.worker_wakeup = Connection(parent_end.detach()), Wakeup(None, write_fd)
+            numbers = [str(n) for n in (index, child_end.fileno(), memory, read_fd, parent_wakeup.write_fd)]
             self.process = subprocess.Popen(  # noqa: S603 - our own interpreter
                 [sys.executable, "-c", _START, str(Path(__file__).parent), json.dumps(sys.path), *numbers],
                 stdin=subprocess.DEVNULL,
-                pass_fds=(theirs.fileno(), memory, read_fd, parent_wakeup.write_fd),  # type: ignore[arg-type]
+                pass_fds=(child_end.fileno(), memory, read_fd, parent_wakeup.write_fd),  # type: ignore[arg-type]
                 start_new_session=True,  # no Ctrl-C for the worker, and a process group that can be killed
             )
         finally:
-            theirs.close()
+            child_end.close()
             os.close(read_fd)
 
     def disconnect(self) -> None:

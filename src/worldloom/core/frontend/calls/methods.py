@@ -43,8 +43,8 @@ WORLD_METHODS = (
 
 def unknown_method_error(flow: Expressions, name: str, node: ast.Call) -> Exception:
     near = difflib.get_close_matches(name, WORLD_METHODS, n=1)
-    meant = RANDOM_SYNONYMS.get(name) or (f"world.{near[0]}" if near else None)
-    hint = f"did you mean {meant}? " if meant else ""
+    suggestion = RANDOM_SYNONYMS.get(name) or (f"world.{near[0]}" if near else None)
+    hint = f"did you mean {suggestion}? " if suggestion else ""
     return flow.error(
         f"unknown method 'world.{name}'",
         f"{hint}a world has {', '.join(WORLD_METHODS[:-1])} and {WORLD_METHODS[-1]}",

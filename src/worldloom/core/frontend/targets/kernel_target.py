@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from worldloom.core.frontend import nodes
 from worldloom.core.frontend.targets.kernel_neighbours import GridAccess, near_loop, nearest_loop
@@ -12,9 +12,6 @@ from worldloom.core.frontend.values import Value, WorldType, this_world
 from worldloom.core.kernels.exact import PREFIX as EXACT
 from worldloom.core.model.entity import AGENT_FIELDS, ENGINE_FIELDS
 from worldloom.core.model.fields import Field
-
-if TYPE_CHECKING:
-    pass
 
 
 class KernelTarget(KernelRows):
