@@ -33,7 +33,7 @@ PHASES = {
     "runners against random taggers": ("Runner",),
     "both together": KINDS,
 }
-"""Who learns. Whoever does not plays an untrained policy, whose actions are nearly uniform."""
+"""The kinds that are trained. The others act with an untrained policy, whose actions are nearly uniform."""
 JUDGED_FROM = 10_000
 """The seed of the worlds in which policies are judged: other episodes than those of the training."""
 console = Console(width=140, highlight=False)

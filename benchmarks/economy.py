@@ -8,7 +8,7 @@ python benchmarks/economy.py --device cpu --worlds 4 16 --training-worlds 4 --pr
 Steps: random actions among those that the masks allow, drawn on the device at every step, and resets. Training: the
 planner and the governors as two policies with masks, roll-outs of 90 days, networks of 256 and 256 units; A2C makes one
 step of the optimiser per roll-out, PPO 4 epochs of 4 minibatches. What they are held against, with a process per core:
-tests/parity/references/covid.py, which sums unemployment over the last 600 days anew every day, as the published system
+tests/parity/references/covid.py, which sums unemployment over the last 600 days every day, as the published system
 does, where the world has a recursive form; benchmarks/economy_reference.py says how it is trained.
 A world step is one day of one country with all its agents.
 """

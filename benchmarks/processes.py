@@ -1,4 +1,4 @@
-"""Processes that share the cores of a machine: each does its part when it is told to, and they all are waited for."""
+"""Worker processes that share the cores of a machine: each runs its part on request, and the caller waits for all."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def split(total: int, parts: int) -> list[int]:
 
 
 ALONE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
-"""What a process is told that shares the cores with others: it has one, and no GPU."""
+"""Environment of a worker process: one core and no GPU."""
 
 
 def _begin(pipe: Connection, function: Callable[..., None]) -> None:

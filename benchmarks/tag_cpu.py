@@ -99,7 +99,7 @@ class ReferenceWorlds:
         return self.rng.integers(0, 101, (self.case.agents, 2))
 
     def run(self, steps: int) -> None:
-        """Step all of them, look at them, and start anew those whose episode is over."""
+        """Step all of them, observe, and reset those whose episode is over."""
         for number in range(steps):
             for game, actions in zip(self.games, self.actions[number % NUM_ACTION_SETS], strict=True):
                 if isinstance(game, TagGrid):

@@ -17,7 +17,7 @@ class Wall(wl.World):
 
 @wl.system
 def move(climber: Climber, world: Wall):
-    if not climber.active:  # systems run for every entity, those that have left as well
+    if not climber.active:  # systems also run for entities that have left
         return
     climber.height += climber.climb
     if climber.height == world.top:

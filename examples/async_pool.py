@@ -1,4 +1,4 @@
-"""An asynchronous pool: while some worlds step on other threads, the learner thinks about those that came back."""
+"""An asynchronous pool: some worlds step on other threads while the learner processes those that have returned."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ with wl.make("CartPole-v1", num_envs=1024, batch_size=256, seed=0) as pool:
     pool.async_reset()
     steps, episodes = np.zeros(1024, int), 0
     for _ in range(4 * 50):
-        observations, rewards, terminations, truncations, infos = pool.recv()  # the first 256 worlds that are ready
+        observations, rewards, terminations, truncations, infos = pool.recv()  # the first 256 finished worlds
         worlds = infos["env_id"]
         steps[worlds] += 1
         episodes += (terminations | truncations).sum()

@@ -1,4 +1,4 @@
-"""Atari 2600: a batch of Pong as in EnvPool, two games at once, a television, settings per world, and four players."""
+"""Atari 2600: a batch of Pong, two games in one batch, RGB frames, settings per world, and four players."""
 
 import sys
 

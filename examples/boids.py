@@ -1,4 +1,4 @@
-"""Boids: a flock in which everyone looks at its neighbours only, found with world.near."""
+"""Boids: a flock in which each boid reads only its neighbours, found with world.near."""
 
 import numpy as np
 
@@ -34,7 +34,7 @@ def flock(boid: Boid, world: Sky):
     away = wl.vec2(0.0, 0.0)
     seen = 0
     for other in world.near(Boid, boid.position, world.sight):  # row by row of cells, the same order on every device
-        if other.id == boid.id:  # one is near to oneself, too
+        if other.id == boid.id:  # the query also yields the boid itself
             continue
         apart = other.position - boid.position
         heading += other.velocity
@@ -52,7 +52,7 @@ def flock(boid: Boid, world: Sky):
 
 
 @wl.system
-def fly(boid: Boid, world: Sky):  # a second system: in the first everyone still looks at where the others are
+def fly(boid: Boid, world: Sky):  # a second system, because the first reads the positions of others
     velocity = boid.velocity + boid.turn
     ahead = boid.position + 0.05 * velocity
     if ahead.x < 0.0 or ahead.x > world.size:
@@ -67,7 +67,7 @@ BOIDS = wl.register("Boids-v0", world=Sky, entities={Boid: 1000}, reset=[scatter
 
 
 def order(velocities: np.ndarray) -> float:
-    """1 where all boids of a world fly the same way, near 0 where each flies its own; the mean over the worlds."""
+    """1 where all boids of a world have the same heading, near 0 for random headings; the mean over the worlds."""
     return float(np.linalg.norm(velocities.mean(axis=1), axis=-1).mean())
 
 

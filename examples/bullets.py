@@ -1,8 +1,8 @@
-"""Bullets: a ship dodges what the guns above it fire. A hit is an event, which later systems read."""
+"""Bullets: a ship dodges the shots of guns above it. A hit is an event, which later systems read."""
 
 import worldloom as wl
 
-SIZE = 16.0  # metres from the guns to the ground, and round the arena: its left edge is its right edge
+SIZE = 16.0  # metres from the guns to the ground, and around the arena, which wraps at its left and right edge
 NEAREST = 4  # bullets that the pilot sees
 
 # Places and velocities are eighths of a metre: sums and squares are exact, so that all devices give the same bits.
@@ -36,7 +36,7 @@ class Arena(wl.World):
 
 @wl.function
 def way(start: wl.vec2, end: wl.vec2):
-    """The shortest way round."""
+    """The shortest difference on a ring."""
     return wl.vec2((end.x - start.x + 1.5 * SIZE) % SIZE - 0.5 * SIZE, end.y - start.y)
 
 

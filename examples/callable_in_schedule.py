@@ -1,4 +1,4 @@
-"""A plain Python callable in the schedule: it is handed the simulation between two systems and may do anything."""
+"""A plain Python callable in the schedule: it receives the simulation between two systems and may run any code."""
 
 import numpy as np
 
@@ -20,7 +20,7 @@ def offer(trader: Trader, world: Market):
 
 
 def clear_market(sim: wl.Simulation) -> None:
-    """The price that half of the traders would pay: a median, which NumPy has and systems have not."""
+    """The price that half of the traders would pay: a median, which NumPy has and systems lack."""
     bids = sim[Trader].bid.numpy()  # (num_worlds, count)
     sim.world.price.assign(np.median(bids, axis=1).astype(np.float32))
 

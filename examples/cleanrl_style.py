@@ -1,6 +1,6 @@
 """PPO in one linear file, in plain PyTorch, on a worldloom environment: nothing of worldloom.learn is used.
 
-Everything is where a student looks for it. `worldloom.learn.PPO` does the same without waiting for the device.
+All steps are in one function. `worldloom.learn.PPO` does the same without a device synchronization.
 """
 
 import time
@@ -54,7 +54,7 @@ def train(
             action = choice.sample()
             actions[step], log_probs[step] = action, choice.log_prob(action)
             seen, reward, terminated, truncated, infos = env.step(action.int())
-            with torch.no_grad():  # an episode that was cut off would have gone on from its last observation
+            with torch.no_grad():  # bootstrap value at truncation, from the last observation
                 rewards[step] = reward + gamma * agent.critic(infos["final_obs"]).flatten() * (truncated & ~terminated)
             dones[step] = (terminated | truncated).float()
             running += reward

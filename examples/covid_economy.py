@@ -10,7 +10,7 @@ LEVELS = [1, 4, 7, 10]  # of stringency, held by all governors of a world
 sim = wl.Simulation("CovidEconomySynthetic-v0", num_worlds=5, seed=0)
 sim.set_config(
     "mode", np.array([Mode.MODEL] * 4 + [Mode.REAL_POLICIES], np.int32)
-)  # in the last world the agents have no say
+)  # in the last world the decisions are those of the data
 governors, planner = sim["Governor"], sim["Planner"]
 stringency = np.repeat([*LEVELS, 0], 51).reshape(5, 51)
 welfare = np.zeros(5)

@@ -17,8 +17,8 @@ def fall(ball: Ball, world: Room):
     ball.speed -= 9.8 * world.dt
     ball.height += ball.speed * world.dt
     if ball.height < 0.0:
-        print("world", world.id, "step", world.step, "bounces at", ball.speed)  # compiled systems leave this line out
-        # breakpoint() would stop here, with `ball` and `world` to look at
+        print("world", world.id, "step", world.step, "bounces at", ball.speed)  # ignored in compiled systems
+        # breakpoint() would stop here; `ball` and `world` can be inspected
         ball.height, ball.speed = 0.0, -0.5 * ball.speed
 
 

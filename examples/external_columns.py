@@ -1,4 +1,4 @@
-"""External columns: a component may live in memory that somebody else owns, here a tensor that torch code writes."""
+"""External columns: the memory of a component may belong to other code, here a tensor that PyTorch writes."""
 
 import torch
 
@@ -6,7 +6,7 @@ import worldloom as wl
 
 
 class Kite(wl.Entity):
-    wind: wl.Persistent(wl.vec2)  # owned by the weather below; outlives resets
+    wind: wl.Persistent(wl.vec2)  # written by the code below; kept across resets
     position: wl.vec2
 
 

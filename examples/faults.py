@@ -1,4 +1,4 @@
-"""Faults: what goes wrong in one world is written down, that world is reset, and the others go on."""
+"""Faults: an error in one world is reported and that world is reset, while the others continue."""
 
 import numpy as np
 
@@ -18,7 +18,7 @@ class Lab(wl.World):
 @wl.system
 def warm(probe: Probe, world: Lab):
     probe.heat = probe.heat * world.gain
-    probe.log[probe.turn + world.step * 10] = probe.heat  # leaves the array at step 2
+    probe.log[probe.turn + world.step * 10] = probe.heat  # out of bounds at step 2
     if probe.heat < 0.0:
         world.fail("the probe is colder than nothing")
 
@@ -26,7 +26,7 @@ def warm(probe: Probe, world: Lab):
 wl.register("Lab-v0", world=Lab, entities={Probe: 1}, step=[warm], max_steps=2)
 
 gain = np.ones(6, np.float32)
-gain[2], gain[3] = 3e38, -1.0  # ten times the first is more than a float32 holds
+gain[2], gain[3] = 3e38, -1.0  # ten times the first exceeds the range of a float32
 sim = wl.Simulation("Lab-v0", num_worlds=6, config={"gain": gain})
 sim.step(np.array([0, 9, 0, 0, 1, 2], np.int32))
 for fault in sim.errors():

@@ -1,4 +1,4 @@
-"""Search by forking: a world is copied onto many that play at random, the best first action is taken; then a replay."""
+"""Search by copies: one world is copied onto many that act at random, and the best first action wins; then a replay."""
 
 import tempfile
 from pathlib import Path
@@ -26,7 +26,7 @@ def best_action() -> int:
         sim.step(actions)
         standing &= ~sim.terminated.numpy()[1:]
         lasted += standing
-    sim.restore(real, worlds=[0])  # it has dreamt along
+    sim.restore(real, worlds=[0])  # restore it: the search stepped it too
     return int(lasted[first == 1].mean() > lasted[first == 0].mean())
 
 
@@ -38,7 +38,7 @@ for _ in range(STEPS):
         break
 print(f"search: the pole stood for {len(played)} steps")
 
-# The same world alone, written down, kept in a file and played again where breakpoints work.
+# The same world alone: recorded, saved to a file and replayed where breakpoints work.
 alone = wl.Simulation("CartPole-v1", num_worlds=1, seed=0)
 with alone.record() as recorder:
     for action in played:

@@ -14,7 +14,7 @@ ended = 0
 for _ in range(100):
     leaning = observations[:, 2] > 0.0
     observations, rewards, terminations, truncations, infos = envs.step(leaning.astype(np.int32))
-    if "final_obs" in infos:  # a world that ended shows its next episode; the last observation of the old one is here
+    if "final_obs" in infos:  # a world that ended returns its next episode's first observation; the last one is here
         ended += infos["_final_obs"].sum()
 print("episodes that ended:", ended)
 

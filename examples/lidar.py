@@ -6,9 +6,9 @@ RAYS = 30
 
 
 class Robot(wl.Entity):
-    position: wl.vec2  # m, in a yard of 10 m by 10 m that begins again beyond its edge
+    position: wl.vec2  # m, in a yard of 10 m by 10 m that wraps at its edges
     heading: float  # rad
-    sight: wl.Observation(RAYS, low=0.0, high=5.0)  # m to the next post along each ray, the first straight ahead
+    sight: wl.Observation(RAYS, low=0.0, high=5.0)  # m to the nearest post along each ray, the first straight ahead
     blind: int  # rays that see no post
     freest: int  # the ray that sees farthest
     turns: int
@@ -25,7 +25,7 @@ class Yard(wl.World):
 
 @wl.function
 def distance(origin: wl.vec2, way: wl.vec2, centre: wl.vec2, radius: float, reach: float):
-    """How far a ray goes until it meets a circle; ``reach`` where it does not."""
+    """Distance along a ray to a circle; ``reach`` if the ray misses it."""
     along = wl.dot(centre - origin, way)
     off = wl.length_sq(centre - origin) - along * along
     if along <= 0.0 or off >= radius * radius:
@@ -42,11 +42,11 @@ def look(robot: Robot, world: Yard):
         nearest = world.reach
         for post in world.all(Post):
             nearest = min(nearest, distance(robot.position, way, post.position, post.radius, world.reach))
-        robot.sight[ray] = nearest  # a turn writes its own element,
+        robot.sight[ray] = nearest  # an iteration writes its own element,
         if nearest >= world.reach:
-            robot.blind += 1  # and adds up whole numbers
+            robot.blind += 1  # and may sum integers
     robot.freest = 0
-    for ray in range(RAYS):  # after the shared loop all of it can be read
+    for ray in range(RAYS):  # after the shared loop all elements can be read
         if robot.sight[ray] > robot.sight[robot.freest]:
             robot.freest = ray
 

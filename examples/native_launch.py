@@ -1,4 +1,4 @@
-"""A kernel of one's own in the schedule: Conway's Game of Life in C++, between systems in plain Python."""
+"""A custom kernel in the schedule: Conway's Game of Life in C++, between systems in plain Python."""
 
 import numpy as np
 import warp as wp

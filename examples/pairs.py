@@ -16,7 +16,7 @@ class Gnat(wl.Entity):
 
 
 class Table(wl.World):
-    reach: wl.Config = 0.2  # how far balls push each other
+    reach: wl.Config = 0.2  # range of the repulsion between balls
     touches: int
 
 
@@ -36,7 +36,7 @@ def push(a: Ball, b: Ball, world: Table):  # every pair of balls once, in no ord
     apart = b.position - a.position
     distance = max(wl.length(apart), 1.0e-3)
     if distance < world.reach:
-        a.force -= apart / distance  # pairs meet in a ball, so they add to it
+        a.force -= apart / distance  # a ball is in several pairs, which accumulate
         b.force += apart / distance
         world.touches += 1
 
@@ -49,7 +49,7 @@ def roll(ball: Ball):
 
 
 @wl.system
-def squash(ball: Ball, gnat: Gnat):  # every ball with every gnat that is there
+def squash(ball: Ball, gnat: Gnat):  # every ball with every existing gnat
     if wl.length(ball.position - gnat.position) < 0.05:
         gnat.despawn()
 

@@ -1,8 +1,8 @@
-"""Rabbits and foxes: animals that are born, eat and die, so that their numbers rise and fall."""
+"""Rabbits and foxes: animals that are born, eat and die, so their numbers vary."""
 
 import worldloom as wl
 
-SIZE = 16  # cells along each side of the field, which is a ring both ways
+SIZE = 16  # cells along each side of the field, which wraps at its edges
 
 
 class Animal(wl.Components):
@@ -20,7 +20,7 @@ class Fox(wl.Entity, Animal):
 
 class Field(wl.World):
     ripe: wl.Array(int, SIZE, SIZE)  # the step from which there is grass in a cell
-    meal: wl.Config = 8  # energy that a rabbit is worth
+    meal: wl.Config = 8  # energy that a fox gains from a rabbit
 
 
 @wl.system

@@ -1,4 +1,4 @@
-"""Where the time of a step goes, why kernels are apart, and what tuning finds: explain, profile, tune."""
+"""Explain, profile, tune: why systems do not share a kernel, the time of each kernel, and better block sizes."""
 
 import json
 import tempfile
@@ -61,5 +61,5 @@ if __name__ == "__main__":
         profile.save_trace(trace)
         print(f"events in the trace: {len(json.loads(trace.read_text())['traceEvents']) > 10}")
 
-    tuning = sim.tune()  # on a GPU: measured, used from now on, and remembered on disk
+    tuning = sim.tune()  # on a GPU: measured, used from now on, and stored on disk
     print(f"a step gained {tuning.gain:.0%}" if tuning.kernels else tuning.note)

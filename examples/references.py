@@ -1,11 +1,11 @@
-"""References: an entity remembers another one of its world, and follows it later."""
+"""References: an entity stores a reference to another one of its world, and follows it later."""
 
 import worldloom as wl
 
 
 class Duck(wl.Entity):
     place: float
-    leader: wl.Ref("Duck")  # a class, or its name where the class is not there yet
+    leader: wl.Ref("Duck")  # a class, or its name if the class is not defined yet
     next_place: float
 
 

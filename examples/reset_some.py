@@ -1,4 +1,4 @@
-"""Reset some worlds without a step: by mask, and with seeds that make an episode come back."""
+"""Reset some worlds without a step: by mask, and with seeds that repeat an episode."""
 
 import numpy as np
 

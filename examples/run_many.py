@@ -1,4 +1,4 @@
-"""Run thousands of worlds: hand in actions, step, and read observations, rewards and ends."""
+"""Run thousands of worlds: pass actions, step, and read observations, rewards and flags."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Populations whose worlds share memory: many may be in one world, but not in all worlds at once."""
+"""Populations whose worlds share memory: one world may hold many entities, but not all worlds at the same time."""
 
 import worldloom as wl
 
@@ -14,7 +14,7 @@ class Sky(wl.World):
 
 @wl.system
 def fire(world: Sky):
-    if world.random() < 0.02:  # a world has a rocket now and then, and most have none just now
+    if world.random() < 0.02:  # rockets are rare, so most worlds have none at a given step
         world.rockets += 1
         for _ in range(100):
             world.spawn(Spark, height=50.0, speed=world.random(-5.0, 10.0))

@@ -15,7 +15,7 @@ def at_random(sight: np.ndarray) -> np.ndarray:
 
 
 def towards_the_nearest(sight: np.ndarray) -> np.ndarray:
-    """The own place is in columns 0 and 1, that of the nearest runner in 2 and 3."""
+    """The own position is in columns 0 and 1, that of the nearest runner in 2 and 3."""
     dx, dy = sight[..., 2] - sight[..., 0], sight[..., 3] - sight[..., 1]
     along_x, along_y = np.where(dx > 0, RIGHT, LEFT), np.where(dy > 0, UP, DOWN)
     return np.where(np.abs(dx) > np.abs(dy), along_x, along_y).astype(np.int32)

@@ -20,7 +20,7 @@ class Sheep(wl.Entity, Animal):
 
 
 class Meadow(wl.World):
-    reach: wl.Config = 0.05  # how near a wolf must come
+    reach: wl.Config = 0.05  # distance at which a wolf catches a sheep
 
 
 @wl.function

@@ -21,7 +21,7 @@ SIGNS = {
     CartridgeKind.CV: "9D FF F3",
     CartridgeKind.K3F: "85 3F 85 3F",
 }
-"""Bytes by which a kind is told."""
+"""Bytes by which a kind is detected."""
 WAITS = (
     "AD 84 02 D0 FB",
     "AC 84 02 10 FB",

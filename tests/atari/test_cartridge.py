@@ -139,7 +139,7 @@ def test_e7_switches_2_kib_and_ram():
 
 def test_3f_switches_its_lower_half_by_writes_to_the_tia():
     assert seen(CartridgeKind.K3F, write(0x003F, 9), *LOOK) == [18, 19, 62, 63]
-    assert seen(CartridgeKind.K3F, write(0x003F, 32 + 3), LOOK[0]) == [6], "banks begin anew behind the last"
+    assert seen(CartridgeKind.K3F, write(0x003F, 32 + 3), LOOK[0]) == [6], "bank numbers wrap after the last"
 
 
 def test_cv_has_ram_in_its_lower_half():
@@ -194,7 +194,7 @@ def roms() -> Path:
     """The folder of ROMs in ale-py, which is not imported."""
     package = importlib.util.find_spec("ale_py")
     if package is None or not package.submodule_search_locations:
-        pytest.skip("ale-py, which brings the ROMs, is not installed")
+        pytest.skip("ale-py, which contains the ROMs, is not installed")
     return Path(package.submodule_search_locations[0]) / "roms"
 
 

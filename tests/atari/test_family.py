@@ -141,7 +141,7 @@ def test_what_cannot_be_made_is_told(id_, settings, sentence):
         ("Pong-v5+ALE/Breakout-v5", {}, "'ALE/' before all of them or before none"),
         ("ALE/Pong-v5+Breakout-v5", {}, "'ALE/' before all of them or before none"),
         ("PongNoFrameskip-v4+Breakout-v5", {}, "'ALE/' before all of them or before none"),
-        ("PongNoFrameskip-v4+Breakout-v4", {}, "write them all alike"),
+        ("PongNoFrameskip-v4+Breakout-v4", {}, "write all ids in the same form"),
         ("Pong-v5+Brekout-v5", {}, "did you mean Breakout-v5?"),
         ("Pong-v5+CartPole-v1", {}, "a plus joins Atari games, and 'CartPole-v1' is none"),
         ("Pong-v5:frame_skip", {}, "write name=value"),
@@ -175,7 +175,7 @@ def test_worlds_without_settings_say_so():
 
 
 def test_a_setting_is_given_once():
-    with pytest.raises(wl.InputError, match="the setting 'noop_max' is in the id and beside it: give it once"):
+    with pytest.raises(wl.InputError, match="the setting 'noop_max' is both in the id and an argument: give it once"):
         wl.definition("Pong-v5:noop_max=1", noop_max=2)
 
 
@@ -282,15 +282,15 @@ def test_settings_that_are_configuration_may_be_given_per_world():
         (
             "Pong-v5",
             {"repeat_action_probability": [2.0, -1.0]},
-            "'repeat_action_probability' of world 'Pong-v5' lies between 0 and 1, not at 2",
+            "'repeat_action_probability' of world 'Pong-v5' must be between 0 and 1, not 2",
         ),
-        ("Pong-v5", {"repeat_action_probability": [0.5, float("nan")]}, "lies between 0 and 1, not at nan"),
+        ("Pong-v5", {"repeat_action_probability": [0.5, float("nan")]}, "must be between 0 and 1, not nan"),
         (
             "Pong-v5",
             {"max_num_frames_per_episode": [-3, 4]},
-            "'max_num_frames_per_episode' of world 'Pong-v5' lies between 0 and ",
+            "'max_num_frames_per_episode' of world 'Pong-v5' must be between 0 and ",
         ),
-        ("Pong-v5", {"max_episode_steps": [4, -3]}, "'max_steps' of world 'Pong-v5' lies between 0 and "),
+        ("Pong-v5", {"max_episode_steps": [4, -3]}, "'max_steps' of world 'Pong-v5' must be between 0 and "),
         (
             "Pong-v5",
             {"max_episode_steps": [3, 5], "max_steps": 7},
@@ -330,5 +330,5 @@ def test_settings_per_world_are_looked_at_as_others_are(id_, settings, sentence)
 def test_configuration_stays_within_its_limits_while_worlds_run():
     sim = wl.Simulation(wl.definition("Pong-v5", obs_type="ram", noop_max=1), 1, "python", seed=0)
     sim.set_config("repeat_action_probability", 1.0)
-    with pytest.raises(wl.InputError, match="lies between 0 and 1, not at 5"):
+    with pytest.raises(wl.InputError, match="must be between 0 and 1, not 5"):
         sim.set_config("repeat_action_probability", 5.0)

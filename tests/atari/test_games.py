@@ -81,7 +81,7 @@ def test_duels_are_found_by_their_name_and_by_their_game():
 
 def test_the_page_of_games_is_as_the_tables_are():
     assert PAGE.read_text() == games_page(), (
-        "write it anew: python -m worldloom.atari.games.games_page > docs/worlds/atari_games.md"
+        "generate it again: python -m worldloom.atari.games.games_page > docs/worlds/atari_games.md"
     )
 
 

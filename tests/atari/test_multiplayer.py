@@ -96,7 +96,7 @@ def test_worlds_of_several_players_have_ids(id_, given, canonical, players):
         ("Foozpong-v5+Pong-v5", {"players": 2}, "a multiplayer world has one game"),
         ("Foozpong-v5+Pong-v5", {}, "Foozpong-v5 is for 2 players"),
         ("Joust-v5", {"players": 1}, "Joust-v5 is for 2 players"),
-        ("Pong-v5+Combat-v5", {}, "Combat-v5 is for 2 players: give players=2, and name no other game beside it"),
+        ("Pong-v5+Combat-v5", {}, "Combat-v5 is for 2 players: give players=2, and name no other game"),
         ("Combat-v5:players=1", {}, "Combat-v5 is for 2 players"),
         ("CombatPlane-v5", {"players": 1}, "CombatPlane-v5 is for 2 players"),
     ],

@@ -122,13 +122,13 @@ def test_threads_share_a_batch():
         wp.array(batch.frames, device=CPU),
         wp.zeros(6, dtype=wp.int32, device=CPU),
     )
-    crew = [
+    threads = [
         threading.Thread(target=batch.observer.launch, args=(frames, game, screen), kwargs={"first": 2 * n, "count": 2})
         for n in range(3)
     ]
-    for thread in crew:
+    for thread in threads:
         thread.start()
-    for thread in crew:
+    for thread in threads:
         thread.join()
     np.testing.assert_array_equal(screen.numpy(), batch.after())
 

@@ -152,7 +152,7 @@ def test_a_picture_needs_matplotlib(worldloom, monkeypatch):
     [
         (
             ["CartPole-v1", "--against", "madrona"],
-            "--against knows envpool, gymnasium, gymnasium-sync, gymnasium-async, worldloom-gymnasium, not 'madrona'",
+            "--against accepts envpool, gymnasium, gymnasium-sync, gymnasium-async, worldloom-gymnasium, not 'madrona'",
         ),
         (
             ["CartPole-v1", "--against", "gymnasium-async"],

@@ -76,7 +76,7 @@ def test_a_run_stands_in_one_table_with_all_constant_policies(worldloom, learned
     [
         (["nowhere"], "'nowhere' is no folder of a run, and none of constant, real, decided, sweep"),
         (["constant", "--states", "XX"], "there is no state 'XX'"),
-        (["constant", "--level", "12"], "a constant level lies between 0 and 10, not at 12"),
+        (["constant", "--level", "12"], "a constant level must be between 0 and 10, not 12"),
         (["real", "--against", "sweep"], "a sweep has no history to draw"),
         (["constant", "--env", "CartPole-v1"], "world 'CartPole-v1' is no COVID-19 economy"),
     ],

@@ -14,7 +14,7 @@ def test_explains_as_json_and_compiles_nothing(worldloom, planted):
     code, out, err = worldloom("explain", f"{planted}:Honest-v0", "--json")
     report = json.loads(out)
     assert (code, report["env"]) == (0, "Honest-v0")
-    told = {
+    keys = {
         "phase",
         "name",
         "systems",
@@ -27,7 +27,7 @@ def test_explains_as_json_and_compiles_nothing(worldloom, planted):
         "reason",
         "threads",
     }
-    assert told | {"stages", "waits", "whose"} == set(report["kernels"][0])
+    assert keys | {"stages", "waits", "whose"} == set(report["kernels"][0])
     assert report["bytes_fused"] <= report["bytes_unfused"]
     assert "compiling" not in err
 

@@ -44,17 +44,17 @@ if shutil.which("worldloom", path=str(Path(sys.executable).parent)):
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: " ".join(command[-3:]))
 @pytest.mark.parametrize("at", ["warp", "worldloom.envs", "tyro"])
 def test_ctrl_c_while_loading(command, at, tmp_path):
-    told = tmp_path / "told"
+    marker = tmp_path / "marker"
     paths = [str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "TELL": str(told), "TELL_AT": at}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "TELL": str(marker), "TELL_AT": at}
     tell_imports(tmp_path)
     process = start(command, env=environment, stderr=subprocess.PIPE)
     deadline = time.monotonic() + 60
-    while not told.exists() and process.poll() is None and time.monotonic() < deadline:
+    while not marker.exists() and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.002)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
-    assert told.exists()
+    assert marker.exists()
     assert "Traceback" not in err
     assert process.returncode == 130
 

@@ -46,10 +46,9 @@ def test_an_episode_is_played_again(worldloom, recorded, device):
     found = json.loads(out)
     assert code == 0
     assert (found["episode"], found["steps"], found["terminated"], found["faults"]) == (1, lengths[1], True, [])
-    assert [told["step"] for told in found["played"]] == list(range(lengths[1]))
+    assert [row["step"] for row in found["played"]] == list(range(lengths[1]))
     assert all(
-        told["rewards"] == {"Cart.reward": [1.0]} and told["actions"]["Cart.push"][0] in (0, 1)
-        for told in found["played"]
+        row["rewards"] == {"Cart.reward": [1.0]} and row["actions"]["Cart.push"][0] in (0, 1) for row in found["played"]
     )
 
 

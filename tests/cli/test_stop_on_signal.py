@@ -21,13 +21,13 @@ def test_a_signal_ends_it_in_good_order(worldloom, tmp_path, monkeypatch, number
     assert worldloom("train", *common, "--run-dir", tmp_path / "straight")[0] == 0
     note = RunRecorder.on_iteration
 
-    def told(self, trainer, progress):
+    def on_iteration(self, trainer, progress):
         note(self, trainer, progress)
         if progress.iteration == 3:
             signal.raise_signal(number)
 
     with monkeypatch.context() as patched:
-        patched.setattr(RunRecorder, "on_iteration", told)
+        patched.setattr(RunRecorder, "on_iteration", on_iteration)
         code, out, _ = worldloom("train", *common, "--run-dir", tmp_path / "parts")
     assert code == 128 + number
     assert f"worldloom train --resume --run-dir {tmp_path / 'parts'}" in out

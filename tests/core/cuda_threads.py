@@ -113,10 +113,10 @@ class Machine:
         if len(numbers) == 1:
             run(numbers[0])
         else:
-            crew = [threading.Thread(target=run, args=(n,)) for n in random.sample(numbers, len(numbers))]
-            for thread in crew:
+            threads = [threading.Thread(target=run, args=(n,)) for n in random.sample(numbers, len(numbers))]
+            for thread in threads:
                 thread.start()
-            for thread in crew:
+            for thread in threads:
                 thread.join()
         assert not any(waiting.n_waiting for waiting in (barrier, *warps))
         if failed:

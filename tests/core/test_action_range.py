@@ -46,7 +46,7 @@ def messages(owner):
     return [(fault.world, fault.message) for fault in owner.errors()]
 
 
-def told(name, number, most):
+def out_of_range(name, number, most):
     return f"action {name} is {number}, which is not in 0 to {most}"
 
 
@@ -57,11 +57,11 @@ def test_faults_name_the_numbers_given(device):
     moves = np.array([[[0, 2**33]], [[0, 0]], [[0, 0]], [[2**60, 3]]])
     simulation.step({"Walker.turn": turn, "Walker.moves": moves})
     expected = {
-        (10, told("Walker.moves[1]", 2**33, 3)),
-        (11, told("Walker.turn", BIG, 2)),
-        (12, told("Walker.turn", 7, 2)),
-        (13, told("Walker.turn", -(2**40), 2)),
-        (13, told("Walker.moves[0]", 2**60, 1)),
+        (10, out_of_range("Walker.moves[1]", 2**33, 3)),
+        (11, out_of_range("Walker.turn", BIG, 2)),
+        (12, out_of_range("Walker.turn", 7, 2)),
+        (13, out_of_range("Walker.turn", -(2**40), 2)),
+        (13, out_of_range("Walker.moves[0]", 2**60, 1)),
     }
     assert set(messages(simulation)) == expected
     simulation.step({"Walker.turn": turn.astype(np.int32) * 0, "Walker.moves": moves.astype(np.int32) * 0})
@@ -75,7 +75,7 @@ def test_several_entities_and_steps_are_not_mixed_up(device, wrap):
     simulation.step(np.array([[0, 2**31 - 1], [0, 0]], np.int32))
     simulation.step(wrap(np.array([[BIG, -BIG], [0, 9]])))
     assert sorted(messages(simulation)) == sorted(
-        (world, told("Coin.side", number, 1)) for world, number in ((0, 2**31 - 1), (0, BIG), (0, -BIG), (1, 9))
+        (world, out_of_range("Coin.side", number, 1)) for world, number in ((0, 2**31 - 1), (0, BIG), (0, -BIG), (1, 9))
     )
 
 
@@ -85,7 +85,7 @@ def test_environments_name_them_too(env_type):
     env.reset()
     actions = np.array([0, 2**40, 1])
     env.step(torch.as_tensor(actions) if env_type == "torch" else actions)
-    assert messages(env) == [(1, told("Coin.side", 2**40, 1))]
+    assert messages(env) == [(1, out_of_range("Coin.side", 2**40, 1))]
 
 
 def test_a_pool_does_not_wrap_them_into_range():
@@ -94,4 +94,4 @@ def test_a_pool_does_not_wrap_them_into_range():
         pool.recv()
         pool.send(np.array([2**40, 1]), [0, 1])
         assert pool.recv()[3].tolist() == [True, False]
-        assert messages(pool) == [(0, told("Coin.side", 2**40, 1))]
+        assert messages(pool) == [(0, out_of_range("Coin.side", 2**40, 1))]

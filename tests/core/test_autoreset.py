@@ -94,9 +94,7 @@ def test_agents_leave_one_by_one(race: wl.Definition, device: str) -> None:
     assert runner.terminated.numpy().tolist() == [[True, False], [False, False], [True, False]]
     assert runner.truncated.numpy().tolist() == [[False, False], [False, True], [False, True]]
     assert flags(sim) == ([False, False, True], [False] * 3), "a world is over when everyone has left"
-    assert runner.active.numpy().tolist() == [[False, True], [True, False], [True, True]], (
-        "the third world has begun anew"
-    )
+    assert runner.active.numpy().tolist() == [[False, True], [True, False], [True, True]], "the third world was reset"
     assert runner.final_sight.numpy()[..., 0].tolist() == [[0, 0], [0, 0], [1, 1]]
     sim.step(np.array([[1, 0], [0, 0], [0, 0]], np.int32))
     assert not runner.terminated.numpy().any(), "the flag shows in one step only"

@@ -258,7 +258,7 @@ def test_a_stale_reference_of_an_empty_world_leads_to_nobody_elses_entities(devi
         assert {f.world for f in sim.errors()} == {0}
 
 
-# -- forks -----------------------------------------------------------------------------------------------------------
+# -- copies of worlds --------------------------------------------------------------------------------------------------
 
 
 def test_worlds_are_copied_onto_others_in_both_layouts() -> None:

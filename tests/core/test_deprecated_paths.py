@@ -32,7 +32,7 @@ def run_import(statement: str) -> None:
 
 @pytest.fixture
 def forget():
-    """Import old paths anew: each warns at its first import."""
+    """Import old paths again: each warns at its first import."""
 
     def remove() -> None:
         for path in PATHS:

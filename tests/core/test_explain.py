@@ -123,7 +123,7 @@ def test_without_fusing_nothing_is_saved() -> None:
 def test_it_prints(hall: Explanation) -> None:
     text = str(hall)
     assert text.startswith("Hall-test: the ") and "systems of a step run as" in text.splitlines()[0]
-    assert f"{hall.bytes_unfused:,} with a kernel for each system, {hall.bytes_fused:,} as it is" in text
+    assert f"{hall.bytes_unfused:,} with a kernel for each system, {hall.bytes_fused:,} fused" in text
     assert "see(Robot): it reads 'position' of any Robot, which move(Robot) writes" in text
 
 

@@ -49,7 +49,7 @@ def test_everything_is_counted_once(device: str) -> None:
 def test_several_are_added_up_and_put_into_words() -> None:
     assert FaultSummary().lines() == []
     assert FaultSummary(1, "it broke").lines() == [
-        "1 fault cut an episode short; the first: it broke. docs/debug.md says how to look into them."
+        "1 fault cut an episode short; the first: it broke. See docs/debug.md."
     ]
     found = fault_summary.merge_summaries(
         [

@@ -207,7 +207,7 @@ def test_an_action_out_of_range(device: str) -> None:
         sim.truncated.numpy().tolist() == [False, True, False, False, True, False] and not sim.terminated.numpy().any()
     )
     assert sim.world.episode.numpy().tolist() == [0, 1, 0, 0, 1, 0] and (sim.world.step.numpy()[[1, 4]] == 0).all()
-    assert sim.errors() == [], "each is told once"
+    assert sim.errors() == [], "each is reported once"
     others = [0, 2, 3, 5]
     for _ in range(5):
         sim.step(good)
@@ -226,7 +226,7 @@ def test_a_number_that_is_not_finite(device: str, value: float) -> None:
     assert [(f.world, f.episode, f.step, f.message.partition(":")[0]) for f in faults] == [
         (12, 0, 0, "x of Cart 0 is not a finite number (written by system 'swing', cartpole.py")
     ]
-    assert np.isfinite(sim["Cart"].sight.numpy()).all(), "the broken world has begun anew"
+    assert np.isfinite(sim["Cart"].sight.numpy()).all(), "the faulty world was reset"
     assert sim.truncated.numpy()[2]
 
 

@@ -124,13 +124,13 @@ def test_callables_are_called_and_timed() -> None:
 
     tower = wl.Definition("Tower-test", Tower, {Bell: 2}, step=(ring, listen, ring))
     sim = wl.Simulation(tower, 3, "cpu", seed=0, fuse=False)
-    told: list[tuple[int, int]] = []
-    found = sim.profile(4, progress=lambda *done: told.append(done))
+    calls: list[tuple[int, int]] = []
+    found = sim.profile(4, progress=lambda *done: calls.append(done))
     assert "listen" in [k.name for k in found.kernels] and seen[:5] == [1, 3, 5, 7, 9], (
         "between the two kernels of a step"
     )
     assert [e.step for e in found.events if e.name == "listen"] == [0, 1, 2, 3]
-    assert told == [(n + 1, progress_total(4)) for n in range(progress_total(4))]
+    assert calls == [(n + 1, progress_total(4)) for n in range(progress_total(4))]
     assert not sim["Bell"].rings.numpy().any()
 
 

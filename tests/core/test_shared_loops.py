@@ -42,17 +42,17 @@ def test_faults_are_told_once() -> None:
     """Outside shared loops by one of the threads, inside by the thread of the turn."""
     cpu, machine_side = (wl.Simulation(yard(32, faulty=True), 3, "cpu", seed=1) for _ in range(2))
     machine = Machine(machine_side)
-    told = []
+    faults = []
     cpu[Robot].age = 2  # soon a robot looks beyond its path
     for _ in range(4):
         copy_state(cpu, machine_side)
         cpu.step()
         machine.step()
-        told += cpu.errors()
+        faults += cpu.errors()
     words = machine.program.sites.messages
     seen = sorted((w, e, s, words[site].replace("{value}", str(value))) for w, e, s, site, value in machine.reports)
-    assert seen == sorted((f.world, f.episode, f.step, f.message) for f in told)
-    assert any("path" in f.message for f in told) and any("length 7" in f.message for f in told)
+    assert seen == sorted((f.world, f.episode, f.step, f.message) for f in faults)
+    assert any("path" in f.message for f in faults) and any("length 7" in f.message for f in faults)
 
 
 def test_a_turn_draws_numbers_of_its_own() -> None:

@@ -382,9 +382,9 @@ def test_configurations_have_limits_where_the_world_says_so() -> None:
     ).checked
     sim = wl.Simulation(made, 2, "python")
     for name, value, words in (
-        ("depth", 0.5, "configuration 'depth' of world 'Pond-test' lies between 1 and 9, not at 0.5"),
-        ("depth", np.array([3.0, np.nan]), "not at nan"),
-        ("max_steps", 6, "lies between 0 and 5, not at 6"),
+        ("depth", 0.5, "configuration 'depth' of world 'Pond-test' must be between 1 and 9, not 0.5"),
+        ("depth", np.array([3.0, np.nan]), "not nan"),
+        ("max_steps", 6, "must be between 0 and 5, not 6"),
     ):
         with pytest.raises(wl.InputError, match=words):
             sim.set_config(name, value)

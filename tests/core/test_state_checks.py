@@ -161,7 +161,7 @@ def test_declarations_that_make_no_sense_are_refused() -> None:
             wl.Between(int, low, high)
     with pytest.raises(DefinitionError, match="Checked takes a function"):
         wl.Checked(int, 5)
-    with pytest.raises(DefinitionError, match="component 'slot' lies between 1 and 5, but its default is 0"):
+    with pytest.raises(DefinitionError, match="component 'slot' must be between 1 and 5, but its default is 0"):
 
         class Wrong(wl.Entity):
             slot: wl.Between(int, 1, 5)

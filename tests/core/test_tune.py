@@ -93,11 +93,11 @@ def test_tuning_leaves_the_worlds_alone_and_remembers(columns, monkeypatch: pyte
     for _ in range(7):
         sim.step()
         calm.step()
-    told: list[tuple[int, int]] = []
-    found = tune_with(sim, blocks=(1,), limits=(40,), progress=lambda *done: told.append(done))
+    calls: list[tuple[int, int]] = []
+    found = tune_with(sim, blocks=(1,), limits=(40,), progress=lambda *done: calls.append(done))
     for name, values in columns(calm).items():
         np.testing.assert_array_equal(columns(sim)[name], values, err_msg=name)
-    assert told == [(n + 1, PROGRESS_TOTAL) for n in range(PROGRESS_TOTAL)]
+    assert calls == [(n + 1, PROGRESS_TOTAL) for n in range(PROGRESS_TOTAL)]
     assert {k.systems for k in found.kernels if k.phase == "step"} == {spec.labels for spec in sim.program.step}
     assert any(k.phase == "reset" for k in found.kernels)
     assert found.seconds_before > 0.0 and all(k.seconds_before > 0.0 for k in found.kernels)

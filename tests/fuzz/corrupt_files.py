@@ -81,9 +81,11 @@ class Parts:
         self.tensors: dict[str, torch.Tensor] = safetensors.torch.load(data)
 
     def bytes(self, facts: str | None = None) -> bytes:
-        told = {**self.metadata, "sha256": BLANK, **({} if facts is None else {"facts": facts})}
+        metadata = {**self.metadata, "sha256": BLANK, **({} if facts is None else {"facts": facts})}
         return sealed(
-            safetensors.torch.save({name: tensor.contiguous().clone() for name, tensor in self.tensors.items()}, told)
+            safetensors.torch.save(
+                {name: tensor.contiguous().clone() for name, tensor in self.tensors.items()}, metadata
+            )
         )
 
 

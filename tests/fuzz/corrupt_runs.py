@@ -170,7 +170,7 @@ def judge(code: int | None, text: str, folder: Path, before: dict[str, object], 
             saved.load(saved.latest())
             assert read_metrics(folder), "no metrics"
             had = [name for name in before if re.fullmatch(r"checkpoints/iteration_[0-9]{8}", name)]
-            assert "from step" in text or not had, f"it began anew in spite of {', '.join(had)}"
+            assert "from step" in text or not had, f"it started over in spite of {', '.join(had)}"
         except Exception as error:
             return "failure", f"it went on and left no run in good order: {error!r}\n{text}"
         return "resumed", ""

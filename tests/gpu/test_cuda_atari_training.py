@@ -132,7 +132,7 @@ def test_pictures_are_learned_from(name: str, overlap: bool) -> None:
     trainer = make_trainer(name, **({"overlap": True} if overlap else {}))
     steps = getattr(trainer.config, "steps_per_update", getattr(trainer.config, "num_steps", 1))
     trainer.learn(2 * CHANGES[name][2] * 64 * steps)
-    assert trainer.score > 12.0  # of 36; whoever guesses gets 0
+    assert trainer.score > 12.0  # of 36; random actions score 0
 
 
 @pytest.mark.parametrize("overlap", [False, True])
@@ -162,4 +162,4 @@ def test_consoles_are_learned_from(name: str, overlap: bool) -> None:
         now = learner.agent_group.observations()["screen"]
         assert (
             stored.dtype == torch.uint8 and (stored[-1, :, 1:] == now[:, :3]).flatten(1).all(1).float().mean() > 0.5
-        )  # all but those that began anew
+        )  # all but the worlds that were reset

@@ -95,7 +95,7 @@ def test_tensors_are_the_memory_itself() -> None:
     for _ in range(50):
         tensor.mul_(0.0)
         sim.step()
-    assert (tensor == 1.0).all(), "torch and the step take turns without being told to wait"
+    assert (tensor == 1.0).all(), "torch and the step alternate without an explicit synchronization"
 
 
 def test_numpy_is_a_copy() -> None:

@@ -1,4 +1,4 @@
-"""Faults on CUDA are counted on the device, and told at the end."""
+"""Faults on CUDA are counted on the device, and reported at the end."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ pytestmark = [pytest.mark.gpu, pytest.mark.skipif(kernels() is None, reason="Tri
 
 
 def reference(policy, observations):
-    """Outputs and slopes of PyTorch's layers in float32, on the CPU."""
+    """Outputs and gradients of PyTorch's layers in float32, on the CPU."""
     twin = Policy(policy.spec, policy.config)
     twin.load_state_dict({k: v.cpu() for k, v in policy.state_dict().items()})
     parameters, value, _ = twin({k: v.cpu() for k, v in observations.items()}, twin.initial_state(0, "cpu"))

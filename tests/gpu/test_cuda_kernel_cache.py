@@ -1,4 +1,4 @@
-"""Damaged files of compiled CUDA kernels are found and compiled anew; batches too large for a GPU are refused."""
+"""Damaged files of compiled CUDA kernels are detected and compiled again; batches too large for a GPU are refused."""
 
 import numpy as np
 import pytest

@@ -151,20 +151,20 @@ def test_a_training_goes_on_from_its_state(case: str) -> None:
 
 
 def test_numbers_arrive_in_order_and_the_score_is_right() -> None:
-    told: list[tuple[int, float]] = []
+    rates: list[tuple[int, float]] = []
 
     class Note(Callback):
         def on_iteration(self, trainer: object, progress: object) -> None:
-            told.append((progress.iteration, progress.metrics["update/learning_rate"]))
+            rates.append((progress.iteration, progress.metrics["update/learning_rate"]))
 
     trainer = made("ppo", schedule="linear", total_steps=256 * 16 * 8)
     trainer.learn(callbacks=[Note()])
-    assert [iteration for iteration, _ in told] == list(range(1, 9))
-    assert [rate for _, rate in told] == pytest.approx([3e-4 * (1.0 - k / 8) for k in range(8)], rel=1e-4)
+    assert [iteration for iteration, _ in rates] == list(range(1, 9))
+    assert [rate for _, rate in rates] == pytest.approx([3e-4 * (1.0 - k / 8) for k in range(8)], rel=1e-4)
 
 
 def test_what_is_changed_between_iterations_reaches_a_captured_graph() -> None:
-    """A configuration per world moves its memory, and a team may stop learning: both are captured anew."""
+    """A configuration per world moves its memory, and a policy group may stop learning: both are captured again."""
     config = PPOConfig(num_envs=256, num_steps=8, device=DEVICE, seed=0)
     trainers = [PPO("CartPole-v1", replace(config, graphs=graphs)) for graphs in (True, False)]
     for trainer in trainers:

@@ -161,7 +161,7 @@ def test_exports_and_copies_of_worlds() -> None:
 
 
 def test_systems_are_timed() -> None:
-    """Kernels of a settlement run over and over here, which must not write where they should not."""
+    """The kernels of a compaction run repeatedly here; they must not write out of bounds."""
     sim = wl.Simulation(pooled(motes=600, sparks=900), 64, "cuda:0", seed=1)
     for _ in range(5):
         sim.step()

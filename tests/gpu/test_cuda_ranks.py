@@ -45,5 +45,5 @@ def test_two_processes_on_one_gpu_equal_one(tmp_path: Path, monkeypatch: pytest.
         shared = load_file(tmp_path / f"{name}.safetensors")
         apart = {key: float((shared[key].double() - tensor.double()).abs().max()) for key, tensor in tensors.items()}
         assert max(apart.values()) < 5e-3, (name, apart)
-        told = json.loads((tmp_path / f"{name}.json").read_text())
-        assert [row["steps"] for row in told] == [row["steps"] for row in rows]
+        expected_rows = json.loads((tmp_path / f"{name}.json").read_text())
+        assert [row["steps"] for row in expected_rows] == [row["steps"] for row in rows]

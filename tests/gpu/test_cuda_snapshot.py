@@ -1,4 +1,4 @@
-"""Snapshots, forks and recordings on a GPU: bit for bit, without waiting for the host, and between devices."""
+"""Snapshots, copies of worlds and recordings on a GPU: bit for bit, without a synchronization, and between devices."""
 
 from __future__ import annotations
 

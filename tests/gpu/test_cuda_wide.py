@@ -72,11 +72,11 @@ def test_one_thread_and_many_are_the_same_on_the_gpu() -> None:
 
 def test_faults_are_told_once() -> None:
     cpu, gpu = (wl.Simulation(yard(64, faulty=True), 10, device, seed=3) for device in ("cpu", "cuda:0"))
-    told = 0
+    fault_count = 0
     for _ in range(7):
         cpu.step()
         gpu.step()
         expected, found = ([(f.world, f.episode, f.step, f.message) for f in sim.errors()] for sim in (cpu, gpu))
         assert sorted(found) == sorted(expected)
-        told += len(found)
-    assert told > 0 and (gpu[Robot].age.numpy() >= 0).all()
+        fault_count += len(found)
+    assert fault_count > 0 and (gpu[Robot].age.numpy() >= 0).all()

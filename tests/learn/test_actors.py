@@ -73,7 +73,7 @@ def test_drawn_actions_follow_the_seed(run):
 
     assert torch.equal(drawn(1), drawn(1))
     assert not torch.equal(drawn(1), drawn(2))
-    assert not torch.equal(*drawn(1).unbind(1))  # every step draws anew
+    assert not torch.equal(*drawn(1).unbind(1))  # every step draws new numbers
     assert set(drawn(1).unique().tolist()) == {0, 1}
 
 

@@ -24,7 +24,7 @@ class Healthy:
         return {"a/policy/weight": torch.zeros(3)}
 
 
-def told(guard, **metrics):
+def check(guard, **metrics):
     guard.on_iteration(
         Healthy(), Progress(7, 10, 100, 1.0, 1.0, {k.replace("_", "/", 1): v for k, v in metrics.items()})
     )
@@ -32,12 +32,12 @@ def told(guard, **metrics):
 
 def test_losses_must_stay_finite():
     guard = DivergenceCheck()
-    told(guard, loss_value=math.nan)  # there was none yet
-    told(guard, loss_value=1.0, episode_return=math.nan)
+    check(guard, loss_value=math.nan)  # there was none yet
+    check(guard, loss_value=1.0, episode_return=math.nan)
     with pytest.raises(DivergedError, match=r"loss/value is not finite in iteration 7: .*smaller learning_rate"):
-        told(guard, loss_value=math.nan)
+        check(guard, loss_value=math.nan)
     with pytest.raises(DivergedError, match="update/gradient_norm is not finite"):
-        told(DivergenceCheck(), update_gradient_norm=math.inf)
+        check(DivergenceCheck(), update_gradient_norm=math.inf)
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])

@@ -41,7 +41,7 @@ def test_pictures_are_learned_from(name: str) -> None:
     kind, config, steps = LEARNERS[name]
     trainer = kind(CINEMA, config)
     trainer.learn(steps)
-    assert trainer.score > 12.0  # of 36; whoever guesses gets 0
+    assert trainer.score > 12.0  # of 36; random actions score 0
 
 
 @pytest.mark.parametrize("name", ["ppo", "a2c", "vtrace"])

@@ -100,4 +100,4 @@ def test_it_learns() -> None:
     )
     trainer = PPO("CartPole-v1", config)
     trainer.learn(40_000)
-    assert trainer.score > 80.0  # whoever guesses gets 22
+    assert trainer.score > 80.0  # random actions score 22

@@ -169,16 +169,16 @@ def test_the_score_is_that_of_the_policies_that_learn() -> None:
         replace(SMALL, total_steps=4 * 8 * 50),
         policy_groups={"wolves": PolicyGroup("Wolf", train=False), "flock": PolicyGroup("Sheep,Ram")},
     )
-    told = []
+    metrics = []
 
     class Note(StopAt):
         def on_iteration(self, trainer: PPO, progress: object) -> None:
-            told.append(progress.metrics)
+            metrics.append(progress.metrics)
             super().on_iteration(trainer, progress)
 
     trainer.learn(callbacks=[Note(2.0)])  # 7 steps with a bounty of 1/4 and about a third of a reward in each
-    assert len(told) == 1
-    assert trainer.score == told[-1]["episode/return/flock"] >= 2.0 and "episode/return/wolves" in told[-1]
+    assert len(metrics) == 1
+    assert trainer.score == metrics[-1]["episode/return/flock"] >= 2.0 and "episode/return/wolves" in metrics[-1]
 
 
 # -- agents that leave early -------------------------------------------------------------------------------------------
@@ -248,18 +248,18 @@ def test_statistics_are_those_of_agents_that_were_there() -> None:
 
 def test_returns_are_those_of_the_time_they_were_there() -> None:
     trainer = PPO(wl.Simulation(PARTY, 4, seed=0, config=GONE), replace(SMALL, num_steps=12, total_steps=4 * 12))
-    told = []
+    metrics = []
 
     class Note(StopAt):
         def on_iteration(self, trainer: PPO, progress: object) -> None:
-            told.append(progress.metrics)
+            metrics.append(progress.metrics)
 
     trainer.learn(callbacks=[Note(1e9)])
     assert (
-        told[0]["episode/return"] == pytest.approx((2.0 + 6.0 + 6.0) / 3.0)
-        and told[0]["episode/length"] == told[0]["episode/return"]
+        metrics[0]["episode/return"] == pytest.approx((2.0 + 6.0 + 6.0) / 3.0)
+        and metrics[0]["episode/length"] == metrics[0]["episode/return"]
     )
-    assert told[0]["episode/count"] == 4 * 3 * 2
+    assert metrics[0]["episode/count"] == 4 * 3 * 2
 
 
 @pytest.mark.parametrize("name", ["worlds", "window", "a/b", ""])

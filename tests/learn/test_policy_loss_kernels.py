@@ -1,4 +1,4 @@
-"""The kernel's loss and slopes are those of PyTorch's autograd on the loss written out, for PPO and for A2C."""
+"""The kernel's loss and gradients are those of PyTorch's autograd on the loss written out, for PPO and for A2C."""
 
 from contextlib import nullcontext
 from types import SimpleNamespace
@@ -101,8 +101,8 @@ def test_parts_of_a_batch_add_up_to_the_gradient_of_a2c(monkeypatch, kind, leave
     )
     batch = storage.all_steps(torch.randn(STEPS, ROWS), torch.randn(STEPS, ROWS))
     mean = WeightedMean(batch.weights, Ranks())
-    told = A2C._step(None, learner, batch, mean)
+    expected = A2C._step(None, learner, batch, mean)
     wanted = optimizer.gradient.clone()
     found = A2C._step_in_parts(None, learner, batch, mean)
     torch.testing.assert_close(optimizer.gradient, wanted, rtol=1e-4, atol=1e-6)
-    torch.testing.assert_close(found, told, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)

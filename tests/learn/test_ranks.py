@@ -80,9 +80,9 @@ def test_two_processes_equal_one(case: str, one, two: Path) -> None:
     assert max(float((after[k] - v).abs().max()) for k, v in before.items()) > 1e-3, (
         "nothing was learned that could differ"
     )
-    told = json.loads((two / f"{case}.json").read_text())
-    assert len(told) == len(rows) == rank_worker.ITERATIONS
-    for row, other in zip(rows, told, strict=True):
+    other_rows = json.loads((two / f"{case}.json").read_text())
+    assert len(other_rows) == len(rows) == rank_worker.ITERATIONS
+    for row, other in zip(rows, other_rows, strict=True):
         assert other == pytest.approx(row, rel=1e-4, abs=1e-5, nan_ok=True)
     assert any(math.isfinite(v) for v in rows[-1].values())
 

@@ -99,8 +99,8 @@ def test_two_workers_train_and_go_on_after_one_is_killed(tmp_path: Path) -> None
             job.terminate()
     assert job.returncode == 0, complaint
     assert len(workers) == 2
-    told = json.loads(said)
-    assert told["complete"] and told["iterations"] == ITERATIONS and told["folder"] == str(folder)
+    report = json.loads(said)
+    assert report["complete"] and report["iterations"] == ITERATIONS and report["folder"] == str(folder)
     assert [row["iteration"] for row in read_metrics(folder)] == list(range(1, ITERATIONS + 1))
     latest = Checkpoints(folder / "checkpoints").latest()
     assert latest is not None and latest.name == f"iteration_{ITERATIONS:08d}"

@@ -36,14 +36,14 @@ class Diary(Callback):
 
     def __init__(self) -> None:
         self.pages: list[str] = []
-        self.told: list[Progress] = []
+        self.reports: list[Progress] = []
 
     def on_start(self, trainer: Trainer) -> None:
         self.pages.append("start")
 
     def on_iteration(self, trainer: Trainer, progress: Progress) -> None:
         self.pages.append(f"iteration {progress.iteration}")
-        self.told.append(progress)
+        self.reports.append(progress)
 
     def on_end(self, trainer: Trainer) -> None:
         self.pages.append("end")
@@ -108,8 +108,8 @@ def test_it_learns_for_the_steps_it_is_told() -> None:
     assert trainer.learn(3 * PER_ITERATION - 5, [diary]) is trainer
     assert trainer.steps == 3 * PER_ITERATION and trainer.iteration == 3
     assert diary.pages == ["start", "iteration 1", "iteration 2", "iteration 3", "end"]
-    assert [p.steps for p in diary.told] == [PER_ITERATION, 2 * PER_ITERATION, 3 * PER_ITERATION]
-    assert all(p.total_steps == 3 * PER_ITERATION - 5 for p in diary.told)
+    assert [p.steps for p in diary.reports] == [PER_ITERATION, 2 * PER_ITERATION, 3 * PER_ITERATION]
+    assert all(p.total_steps == 3 * PER_ITERATION - 5 for p in diary.reports)
 
 
 def test_learning_twice_is_learning_on() -> None:
@@ -173,12 +173,12 @@ def test_an_error_in_a_callback_leaves_pytorch_as_it_was() -> None:
 def test_every_number_has_a_known_name_and_is_one(kind: type[OnPolicyTrainer], config: RolloutConfig) -> None:
     diary = Diary()
     kind(CLOCK, config).learn(8 * PER_ITERATION, [diary])
-    last = diary.told[-1].metrics
+    last = diary.reports[-1].metrics
     assert set(last) <= set(METRICS) and all(math.isfinite(v) for v in last.values())
     assert last["episode/return"] == last["episode/length"] == 5.0
     assert last["episode/count"] == 4 * (8 * PER_ITERATION // 4 // 5)
     assert last["loss/entropy"] == pytest.approx(math.log(2.0), abs=0.1)
-    assert sum(diary.told[-1].shares.values()) == pytest.approx(1.0)
+    assert sum(diary.reports[-1].shares.values()) == pytest.approx(1.0)
 
 
 def test_the_mean_return_is_that_of_recent_episodes() -> None:
@@ -243,7 +243,7 @@ def test_a_training_that_was_stopped_goes_on_bit_for_bit(algorithm: str, policy:
     assert set(wanted[0]) == set(have[0])
     for name, tensor in wanted[0].items():
         assert torch.equal(tensor, have[0][name]) or torch.equal(tensor.nan_to_num(), have[0][name].nan_to_num()), name
-    np.testing.assert_equal([p.metrics for p in other.told], [p.metrics for p in diary.told[2:]])
+    np.testing.assert_equal([p.metrics for p in other.reports], [p.metrics for p in diary.reports[2:]])
     assert wanted[1]["recent"] == have[1]["recent"]
 
 

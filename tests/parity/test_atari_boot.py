@@ -55,7 +55,7 @@ def test_start(names):
     held[:, :, 1] = WARM_UP
     for row, program in enumerate(programs):
         held[row, : len(program), 0] = program
-    machine, told = wp.array(rom_bank.power_on, device=device), emulation_result(count, device)
+    machine, result = wp.array(rom_bank.power_on, device=device), emulation_result(count, device)
     game, frames = (
         wp.array(np.array(values, np.int32), device=device)
         for values in (range(count), [len(program) for program in programs])
@@ -63,13 +63,13 @@ def test_start(names):
     pictures = wp.zeros((count, 2, rom_bank.height, 160), dtype=wp.uint8, device=device)
     everyone = Shard(0, count, None, True, device, None)
     EmulatorBatch(rom_bank, count, device).emulate(
-        everyone, machine, game, wp.array(held, device=device), frames, None, told, pictures, window=0
+        everyone, machine, game, wp.array(held, device=device), frames, None, result, pictures, window=0
     )
     for row, title in enumerate(found):
         difficulty = None if title.game.name == "backgammon" and title.difficulty == 0 else title.difficulty
         ale = console(title.game.name, title.mode, difficulty)
         assert machine.numpy()[row, RAM : RAM + 128].tobytes() == memory(ale), (title.id, title.mode, title.difficulty)
-        assert (told.lives.numpy()[row], told.over.numpy()[row]) == (ale.lives(), ale.game_over()), title.id
+        assert (result.lives.numpy()[row], result.over.numpy()[row]) == (ale.lives(), ale.game_over()), title.id
         assert counted_boot_frames(title.game, title.mode, title.difficulty) == ale.getEpisodeFrameNumber(), title.id
 
 

@@ -73,11 +73,11 @@ def same_steps(theirs, ours, steps, numbers, seed=0, last=True):
             steps, theirs.action_space.n if hasattr(theirs.action_space, "n") else theirs.single_action_space.n, seed
         )
     ):
-        (seen, rewards, *ends, infos), (shown, got, *over, told) = theirs.step(choice), ours.step(choice)
+        (seen, rewards, *ends, infos), (shown, got, *over, own_infos) = theirs.step(choice), ours.step(choice)
         assert np.array_equal(rewards, got), step
         assert np.array_equal(ends, over), step
         for name, own in numbers.items():
-            assert np.array_equal(infos[name], told[own]), (step, name)
+            assert np.array_equal(infos[name], own_infos[own]), (step, name)
         if last or not np.any(ends):
             assert_environments(shown, seen, f"step {step}")
         ended += int(np.any(ends))
@@ -158,14 +158,17 @@ def test_gymnasiums_are_the_same(game, settings):
     chosen = {"repeat_action_probability": 0.0, "max_num_frames_per_episode": 5001 if LONG else 101, **settings}
     theirs, ours = gymnasium.make(id_, **chosen), wl.make(id_, 1, device=DEVICE, autoreset="disabled", **chosen)
     assert ours.single_observation_space == theirs.observation_space and ours.single_action_space == theirs.action_space
-    (seen, infos), (shown, told) = theirs.reset(seed=0), ours.reset()
+    (seen, infos), (shown, own_infos) = theirs.reset(seed=0), ours.reset()
     ended = 0
     for step, choice in enumerate([None, *actions(STEPS or 60, theirs.action_space.n)]):
         if choice is not None:
-            (seen, reward, *ends, infos), (shown, got, *over, told) = theirs.step(int(choice[0])), ours.step(choice[:1])
+            (seen, reward, *ends, infos), (shown, got, *over, own_infos) = (
+                theirs.step(int(choice[0])),
+                ours.step(choice[:1]),
+            )
             assert (reward, ends) == (got[0], [flags[0] for flags in over]), step
         assert np.array_equal(seen, shown[0]), step
-        assert (infos["lives"], infos["episode_frame_number"]) == (told["lives"][0], told["frames"][0]), step
+        assert (infos["lives"], infos["episode_frame_number"]) == (own_infos["lives"][0], own_infos["frames"][0]), step
         if choice is not None and any(ends):
             (seen, _), (shown, _) = theirs.reset(), ours.reset()
             assert np.array_equal(seen, shown[0])

@@ -28,9 +28,13 @@ def test_an_episode_from_its_first_step_to_the_next_one():
     np.testing.assert_allclose(
         end.observation.obs[0], start.observation.obs[0] - 2.5
     )  # what the old episode showed last
-    anew = env.step(falling)
-    assert anew.step_type.tolist() == [FIRST, MID, MID] and anew.reward[0] == 0.0 and anew.discount[0] == 1.0
-    assert anew.observation.obs[0] >= 1.0
+    restarted = env.step(falling)
+    assert (
+        restarted.step_type.tolist() == [FIRST, MID, MID]
+        and restarted.reward[0] == 0.0
+        and restarted.discount[0] == 1.0
+    )
+    assert restarted.observation.obs[0] >= 1.0
 
 
 def test_an_episode_that_is_cut_off_keeps_its_discount():

@@ -49,7 +49,7 @@ def test_threads_and_seeds_reach_the_simulation():
         ({"id": SKY, "batch_size": 2.0}, r"batch_size must be from 1 to num_envs \(4\), not 2.0"),
         ({"id": SKY, "batch_size": 3}, r"num_envs \(4\) must be a multiple of batch_size \(3\)"),
         ({"id": SKY, "batch_size": 2, "env_type": "torch"}, "a pool .* supports only env_type='gymnasium'"),
-        ({"id": SKY, "batch_size": 2, "autoreset": "disabled"}, "a pool resets its worlds by itself"),
+        ({"id": SKY, "batch_size": 2, "autoreset": "disabled"}, "a pool resets its worlds automatically"),
         ({"id": SKY, "autoreset": "later"}, "autoreset must be one of same_step, next_step, disabled, not 'later'"),
         ({"id": SKY, "render_mode": "rgb_array"}, "world 'Sky-test' has no renderer"),
         ({"id": SKY, "push": 3.0}, "world 'Sky-test' has no configuration 'push': it has .*pull"),

@@ -254,7 +254,7 @@ def test_wrong_use_is_answered_with_a_sentence(cartpoles: ProcessPool, uneven: P
         ({"timeout": 0}, "timeout is a positive number"),
         ({"autoreset": "sometimes"}, "autoreset is one of same_step, next_step, disabled"),
         ({"seed": "x"}, "seed is a whole number"),
-        ({"factories_or_id": "Nowhere-v0"}, "Gymnasium knows no environment 'Nowhere-v0'"),
+        ({"factories_or_id": "Nowhere-v0"}, "Gymnasium has no environment 'Nowhere-v0'"),
         ({"factories_or_id": [Moody]}, "a list of 2 such functions"),
         ({"factories_or_id": Moody, "env_kwargs": {"a": 1}}, "give an id with them"),
         ({"factories_or_id": lambda held=threading.Lock(): held}, "cannot be sent to a worker process"),

@@ -60,7 +60,7 @@ class WorldPool(NotCopyable):
         if num_envs % batch_size:
             raise InputError(f"num_envs ({num_envs}) must be a multiple of batch_size ({batch_size})")
         if autoreset == "disabled":
-            raise InputError("a pool resets its worlds by itself: choose autoreset='same_step' or 'next_step'")
+            raise InputError("a pool resets its worlds automatically: choose autoreset='same_step' or 'next_step'")
         self.num_envs, self.batch_size, self.timeout = num_envs, batch_size, timeout
         self._batches = self._create_groups(
             resolve_definition(world),

@@ -1,4 +1,4 @@
-"""More pairs than new entities can be told apart by."""
+"""More pairs than serial numbers of new entities."""
 
 import worldloom as wl
 

@@ -74,7 +74,7 @@ def test_an_economy_of_few_subsidies_that_plays_the_past_by_default():
         assert len({policy.totals["planner_welfare"] for policy in policies if policy.level == 3}) == 3, (
             "policies decide"
         )
-        with pytest.raises(InputError, match="a constant subsidy lies between 0 and 2, not at 3"):
+        with pytest.raises(InputError, match="a constant subsidy must be between 0 and 2, not 3"):
             play_constant(other, DATA, 1, 3)
     finally:
         registry._REGISTRY.pop("CovidFew-v0")
@@ -83,7 +83,7 @@ def test_an_economy_of_few_subsidies_that_plays_the_past_by_default():
 def test_what_is_no_such_policy_or_world_is_refused(short):
     with pytest.raises(InputError, match=r"there is no mode 7 of the economy: take one of Mode\.MODEL"):
         economy(DATA, mode=7)
-    with pytest.raises(InputError, match="a constant level lies between 0 and 10, not at 11"):
+    with pytest.raises(InputError, match="a constant level must be between 0 and 10, not 11"):
         play_constant(short, DATA, 11, 0)
     with pytest.raises(InputError, match="world 'CartPole-v1' is no COVID-19 economy"):
         parameters_of(definition("CartPole-v1"))

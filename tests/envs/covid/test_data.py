@@ -117,7 +117,7 @@ def test_where_it_is_kept(monkeypatch, tmp_path):
 def test_a_spoilt_file_says_how_to_write_it_anew(monkeypatch, tmp_path):
     monkeypatch.setenv("WORLDLOOM_DATA", str(tmp_path))
     (tmp_path / "covid.safetensors").write_bytes(b"nothing")
-    with pytest.raises(wl.InputError, match="`worldloom fetch covid --from FILE` writes it anew"):
+    with pytest.raises(wl.InputError, match="`worldloom fetch covid --from FILE` writes it again"):
         data.load_real()
 
 

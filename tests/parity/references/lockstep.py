@@ -196,11 +196,11 @@ class Lockstep:
         screen = self._screens[row]
         ale.getScreen(screen)
         picture = self._shown[row, self._newest[row], : len(screen)]
-        told = (earned, self._lives[row], self._over[row])
+        own_result = (earned, self._lives[row], self._over[row])
         unequal = {
             "RAM": self._state[row, RAM : RAM + 128].tobytes() != ale.getRAM().tobytes(),
             "picture": not np.array_equal(picture, screen),
-            "rules": told != (reward, ale.lives(), ale.game_over(with_truncation=False)),
+            "rules": own_result != (reward, ale.lives(), ale.game_over(with_truncation=False)),
         }
         here = Place(finding.episodes - 1, self._frame[row])
         for part in PARTS:

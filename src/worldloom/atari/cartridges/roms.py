@@ -26,7 +26,7 @@ PACKAGE = "ale_py"
 """The package that contains ROMs. It is located but never imported."""
 SUFFIXES = (".bin", ".a26", ".rom")
 """Suffixes of ROM files."""
-HOW_TO_GET = f"pip install 'worldloom[atari]' brings the ROMs of all games, and {VARIABLE} names a folder of your own"
+HOW_TO_GET = f"pip install 'worldloom[atari]' installs the ROMs of all games, and {VARIABLE} names a folder of your own"
 
 _MAX_FILE_BYTES = 512 * 1024
 _PACKED = {

@@ -86,7 +86,7 @@ class AtariFamily:
             )
         for name in written:
             if name in settings:
-                raise InputError(f"the setting '{name}' is in the id and beside it: give it once")
+                raise InputError(f"the setting '{name}' is both in the id and an argument: give it once")
         from worldloom.atari.env.game_selection import game_specs
 
         if len(names) == 1 and "players" not in {**written, **settings}:
@@ -132,7 +132,7 @@ class ParsedId:
         if any(settings != self.legacy[0] for settings in self.legacy):
             raise InputError(
                 f"games of one batch have one set of settings, and older ids of {', '.join(self.names)} "
-                "stand for several: write them all alike"
+                "stand for several: write all ids in the same form"
             )
         return self.legacy[0] or {}
 

@@ -97,7 +97,7 @@ def _require_alone(game: Game | None, named: MultiplayerVariant | None) -> None:
         variant = named or find_variant(game.name)
         raise InputError(
             f"{(named or game).id}-v5 is for {variant.players} players: give players={variant.players}, "
-            "and name no other game beside it"
+            "and name no other game"
         )
 
 

@@ -42,7 +42,7 @@ class Baseline:
 def check_baseline(name: str, num_worlds: int, batch_size: int | None) -> None:
     """Raise InputError if there is no such baseline, or it does not support the batch size or so many worlds."""
     if name not in BASELINES:
-        raise InputError(f"--against knows {', '.join(BASELINES)}, not '{name}'")
+        raise InputError(f"--against accepts {', '.join(BASELINES)}, not '{name}'")
     baseline = BASELINES[name]
     if batch_size is not None and not baseline.supports_batches:
         batched = " or ".join(other for other in BASELINES if BASELINES[other].supports_batches)

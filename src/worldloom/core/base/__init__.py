@@ -1,1 +1,1 @@
-"""Errors, files, devices, threads and Warp's set-up. It knows no worlds and imports nothing of worldloom."""
+"""Errors, files, devices, threads and the set-up of Warp, independent of worlds. Imports nothing of worldloom."""

@@ -28,7 +28,7 @@ def resolve(name: str) -> tuple[wp.Device, bool]:
     if not wp.is_cuda_available():
         raise DeviceError(
             f"device '{name}' needs an NVIDIA GPU with its driver, and this machine shows none: use device='cpu'; "
-            "`worldloom doctor` says more"
+            "see `worldloom doctor`"
         )
     count = wp.get_cuda_device_count()
     if int(number or 0) >= count:

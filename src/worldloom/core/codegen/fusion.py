@@ -222,7 +222,7 @@ def _conflict(group: KernelGroup, node: SystemNode, function: KernelFunction) ->
             access = "writes" if min(common) in written else "reads"
             return f"it {access} {_describe_column(common, node)}, which {label} changes from other rows"
         if target.faults and set(before.outputs) & _FAULT_CONTEXT:
-            return f"it can report a fault, and a fault tells the step and the episode, which {label} writes"
+            return f"it can report a fault, which contains the step and the episode, which {label} writes"
         if common := (set(before.outputs) | before.local_write) & (target.remote_read | target.remote_write):
             access = "changes" if min(common) in target.remote_write else "reads"
             return f"it {access} {_describe_column(common)}, which {label} writes"

@@ -35,7 +35,7 @@ class Translator(Statements):
         return [exit]
 
     def declarations(self, types: dict[str, Any], skip: set[str] | None = None) -> list[ast.stmt]:
-        """Assignments of zero to every local variable, so that Warp knows its type before the first branch."""
+        """Assignments of zero to every local variable, so that its type is defined before the first branch."""
         return [
             nodes.assign(
                 self.target.local(name),

@@ -92,7 +92,7 @@ class Explanation(Report):
         less = ""
         if self.bytes_fused < self.bytes_unfused:
             less = f" ({1 - self.bytes_fused / self.bytes_unfused:.0%} less)"
-        moved = f"{self.bytes_unfused:,} with a kernel for each system, {self.bytes_fused:,} as it is{less}"
+        moved = f"{self.bytes_unfused:,} with a kernel for each system, {self.bytes_fused:,} fused{less}"
         lines = [
             Text(f"{self.env}: the {self.systems} systems of a step run as {kernels}.", style="bold"),
             Text(f"Bytes per world and step: {moved}."),

@@ -340,7 +340,7 @@ def _check_default(name: str, component: ComponentSpec, value: Any, has_default:
     if component.valid_range is not None:
         low, high = component.valid_range
         if not np.all((np.asarray(value) >= low) & (np.asarray(value) <= high)):
-            raise ValueError(f"component '{name}' lies between {low:g} and {high:g}, but its default is {value!r}")
+            raise ValueError(f"component '{name}' must be between {low:g} and {high:g}, but its default is {value!r}")
     if has_default and component.role in (Role.ACTION, Role.OBSERVATION, Role.REWARD):
         raise ValueError(f"component '{name}' is an {component.role.value}, which takes no default")
 

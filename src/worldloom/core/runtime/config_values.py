@@ -12,13 +12,13 @@ from worldloom.core.runtime.column import Column
 
 
 def check_limits(definition: Definition, name: str, values: np.ndarray[Any, Any]) -> None:
-    """InputError where a value lies outside the limits that the world declares for a configuration."""
+    """Raise InputError where a value is outside the limits that the world declares for a configuration."""
     if name not in definition.limits:
         return
     low, high = definition.limits[name]
     wrong = values[~((low <= values) & (values <= high))]
     if wrong.size:
-        limits = f"lies between {low:g} and {high:g}, not at {wrong.flat[0]:g}"
+        limits = f"must be between {low:g} and {high:g}, not {wrong.flat[0]:g}"
         raise InputError(f"configuration '{name}' of world '{definition.id}' {limits}")
 
 

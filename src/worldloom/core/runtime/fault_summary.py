@@ -36,11 +36,11 @@ class FaultSummary:
         if self.faults:
             faults = "1 fault cut an episode" if self.faults == 1 else f"{self.faults:,} faults cut episodes"
             first = f"; the first: {self.first_fault}" if self.first_fault else ""
-            sentences.append(f"{faults} short{first}. docs/debug.md says how to look into them.")
+            sentences.append(f"{faults} short{first}. See docs/debug.md.")
         if self.dropped:
             dropped = " and ".join(f"{count:,} {kind}" for kind, count in self.dropped.items())
             fix = f"raise wl.UpTo for {' and '.join(self.dropped)} where they matter"
-            sentences.append(f"{dropped} did not fit and were dropped: {fix}. docs/populations.md says more.")
+            sentences.append(f"{dropped} did not fit and were dropped: {fix}. See docs/populations.md.")
         return sentences
 
 

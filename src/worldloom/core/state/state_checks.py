@@ -1,4 +1,4 @@
-"""Validation of restored states: a state is refused where a number lies outside the range that its component declares.
+"""Validation of restored states: a state is refused where a number is outside the range that its component declares.
 
 Engine columns have ranges of their own: truth values are 0 or 1, references name an entity or none, steps are not
 negative, populations do not exceed their capacity. Actions are not checked here: an invalid choice is a fault of its

@@ -17,7 +17,7 @@ from worldloom.envs.covid.recording import BatchTotals, record_episode
 from worldloom.envs.covid.replay_data import Mode
 
 KEEP_FIRST_LEVEL = 0
-"""Level that stands for the level of the first day in every state."""
+"""Level that means the level of the first day in every state."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def play_constant(
     """Play one constant policy, with the arguments of :func:`sweep_constant` and :class:`ConstantPolicy`."""
     for name, value, highest in (("level", level, LEVELS), ("subsidy", subsidy, _max_subsidy_level(definition))):
         if not 0 <= value <= highest:
-            raise InputError(f"a constant {name} lies between 0 and {highest}, not at {value}")
+            raise InputError(f"a constant {name} must be between 0 and {highest}, not {value}")
     with Simulation(definition, 1, device, seed=0, autoreset="disabled", config=_MODEL_MODE) as worlds:
         _set_constant_actions(worlds, np.array([level]), np.array([subsidy]))
         return _record_episode(worlds, parameters, policy_label(level, subsidy), on_day)
@@ -104,7 +104,7 @@ def play_decided(
 
 
 _MODEL_MODE = {"mode": int(Mode.MODEL)}
-"""Constant policies act in this mode, whatever the default of an economy."""
+"""Mode of constant policies, independent of the default of an economy."""
 
 
 def _max_subsidy_level(definition: Definition) -> int:

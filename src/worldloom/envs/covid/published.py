@@ -243,5 +243,5 @@ def _array(data: bytes) -> np.ndarray:
         raise ValueError("an unknown version of .npy")
     shape, _, kind = reader(file)
     if kind.kind not in "iuf" or int(np.prod(shape, dtype=object)) * kind.itemsize != len(data) - file.tell():
-        raise ValueError("no plain numbers, or not as many as it says")
+        raise ValueError("no plain numbers, or fewer or more than declared")
     return np.asarray(np.load(io.BytesIO(data), allow_pickle=False))

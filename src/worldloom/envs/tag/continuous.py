@@ -97,8 +97,8 @@ def continuous_tag(
         taggers: Taggers per world.
         runners: Runners per world.
         neighbours: How many of the nearest agents in the game an agent observes, up to 63; 0 for all agents.
-        acceleration_levels: Choices of acceleration beside none.
-        turn_levels: Choices of turn beside none.
+        acceleration_levels: Choices of acceleration in addition to none.
+        turn_levels: Choices of turn in addition to none.
         episode_length: Steps before truncation, 0 for no limit (the configuration ``max_steps``).
         settings: Defaults of the configuration of :class:`Field`, such as ``grid_length=20.0``.
     """

@@ -37,7 +37,7 @@ class Trainer(ABC):
 
     Args:
         env: A world's id or definition, of which ``config.num_envs`` worlds are made; or a vector environment or a
-            simulation, which is used as it is.
+            simulation, which is used unchanged.
         config: The settings.
         ranks: This process among those that train together; None for a single process.
     """
@@ -172,7 +172,7 @@ class Trainer(ABC):
         self._stopping = True
 
     def _agreed_to_stop(self) -> bool:
-        """Whether any process wants to stop. All must stop in the same iteration; otherwise the others would hang."""
+        """Whether any process requests a stop. All must stop in the same iteration; otherwise the others would hang."""
         return self.ranks.any(self._stopping)
 
     def _report_progress(

@@ -21,7 +21,7 @@ ROUGH = (
     *("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh"),
     *("exp", "log", "log2", "log10", "pow", "cbrt", "degrees", "radians"),
 )
-"""Functions that devices round differently: the reference knows their results up to a tolerance."""
+"""Functions that devices round differently: the reference computes their results up to a tolerance."""
 
 _NUMPY_NAMES = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "pow": "power"}
 

@@ -36,7 +36,7 @@ class SkrlVectorEnv(VectorAdapter, Wrapper):  # type: ignore[misc]
 
     def _connect(self, worlds: WorldVectorEnv, config: Mapping[str, Any]) -> None:
         if worlds.simulation.autoreset == "disabled":
-            raise InputError("skrl resets no world by itself: pass autoreset='same_step' or 'next_step'")
+            raise InputError("skrl does not reset worlds: pass autoreset='same_step' or 'next_step'")
         Wrapper.__init__(self, worlds)
         self._numeric_observation_space = _binaries_as_box(worlds.single_observation_space)
         self._device = worlds.batch.terminations().device

@@ -82,7 +82,7 @@ def make_factories(
         try:
             spec = gymnasium.spec(name)
         except gymnasium.error.Error as error:
-            raise InputError(f"Gymnasium knows no environment {factories_or_id!r}: {error}") from None
+            raise InputError(f"Gymnasium has no environment {factories_or_id!r}: {error}") from None
         return [(spec, env_kwargs or {})] * num_envs, spec
     if env_kwargs:
         raise InputError(
