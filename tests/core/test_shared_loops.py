@@ -38,8 +38,8 @@ def test_the_kernels_for_cuda_do_the_same_with_real_threads(threads: int) -> Non
     assert echoes > 0 and cpu.world.hits.numpy().all()
 
 
-def test_faults_are_told_once() -> None:
-    """Outside shared loops by one of the threads, inside by the thread of the turn."""
+def test_faults_are_reported_once() -> None:
+    """Outside shared loops by one of the threads, inside by the thread of the iteration."""
     cpu, machine_side = (wl.Simulation(yard(32, faulty=True), 3, "cpu", seed=1) for _ in range(2))
     machine = Machine(machine_side)
     faults = []
@@ -55,8 +55,8 @@ def test_faults_are_told_once() -> None:
     assert any("path" in f.message for f in faults) and any("length 7" in f.message for f in faults)
 
 
-def test_a_turn_draws_numbers_of_its_own() -> None:
-    """The third turn draws the same with five turns or forty, and what comes after them does not repeat them."""
+def test_an_iteration_draws_its_own_numbers() -> None:
+    """The third iteration draws the same of five iterations or forty, and later draws do not repeat theirs."""
 
     @wl.system(threads=32)
     def throw(robot: Robot, world: Yard):
