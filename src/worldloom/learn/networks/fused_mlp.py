@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from worldloom.learn.device.backward import parameter_gradients
 from worldloom.learn.networks.mlp import MLP
 
 WIDTHS = (16, 32, 64)
@@ -75,7 +76,7 @@ class FusedActorCritic:
         try:
             with torch.enable_grad():
                 outputs = self(values[:1].detach())
-                torch.autograd.grad(outputs, self.parameters(), [torch.zeros_like(o) for o in outputs])
+                parameter_gradients(outputs, self.parameters(), [torch.zeros_like(o) for o in outputs])
         except Exception as problem:  # a compiler may raise anything
             warnings.warn(
                 "the fused kernels of small networks cannot be used on this GPU "

@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 from worldloom.core.base.errors import InputError
+from worldloom.learn.device.backward import parameter_gradients
 from worldloom.learn.device.warp_launch import launch
 from worldloom.learn.distributed.ranks import Ranks
 from worldloom.learn.training.optimizer_kernels import BETAS, adam_step
@@ -91,10 +92,11 @@ class FlatAdam:
     def _gradients(
         self, outputs: torch.Tensor | Sequence[torch.Tensor], output_gradients: Sequence[torch.Tensor] | None
     ) -> list[torch.Tensor]:
-        return [
-            g.reshape(-1)
-            for g in torch.autograd.grad(outputs, self.parameters, output_gradients, materialize_grads=True)
-        ]
+        if output_gradients is None:
+            gradients: Sequence[torch.Tensor] = torch.autograd.grad(outputs, self.parameters, materialize_grads=True)
+        else:
+            gradients = parameter_gradients(outputs, self.parameters, output_gradients)  # type: ignore[arg-type]
+        return [g.reshape(-1) for g in gradients]
 
     def tensors(self) -> dict[str, torch.Tensor]:
         """The state of the optimizer, without the parameters."""
