@@ -16,7 +16,7 @@ from worldloom.cli.commands.train import Train
 from worldloom.cli.parsing.policies import format_policies
 from worldloom.core.base.errors import InputError
 from worldloom.core.model.families import family_of
-from worldloom.core.registry.registry import registered
+from worldloom.core.registry.registry import is_registered
 from worldloom.core.registry.world_files import find
 from worldloom.learn.algorithms.registry import algorithm
 from worldloom.learn.config.train_config import TrainConfig
@@ -52,7 +52,7 @@ def _takes_value(word: str) -> bool:
 
 
 def _is_world(word: str) -> bool:
-    return family_of(word) is not None or word in registered()
+    return family_of(word) is not None or is_registered(word)
 
 
 def _new_run_defaults(algo: str, kind: type[TrainConfig], env: str, device: str) -> Train:

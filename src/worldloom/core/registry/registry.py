@@ -102,7 +102,7 @@ def definition(id: str, **settings: Any) -> Definition:
     """
     if not isinstance(id, str):
         raise InputError(f"a world is named by its id, a string such as 'CartPole-v1', not by {id!r}")
-    known = id in _REGISTRY or id in _LAZY_DEFINITIONS
+    known = is_registered(id)
     family = None if known else family_of(id)
     if family is not None:
         return _build(id, lambda: family.make(id, settings))
@@ -130,6 +130,11 @@ def _build(id: str, make: Callable[[], Definition]) -> Definition:
 def _build_lazy(id: str) -> Definition:
     """Build a lazily registered world and put it into the registry."""
     return _REGISTRY.setdefault(id, _LAZY_DEFINITIONS[id]())
+
+
+def is_registered(id: str) -> bool:
+    """Whether a world is registered under ``id``; no world is built."""
+    return id in _REGISTRY or id in _LAZY_DEFINITIONS
 
 
 def registered() -> dict[str, Definition]:
