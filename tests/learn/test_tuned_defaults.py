@@ -1,15 +1,19 @@
 """Tuned settings: they change what they say, and every entry is of a world and an algorithm that there are."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from worldloom.atari.env.training_defaults import GAMES, atari_defaults
 from worldloom.atari.games.game_table import GAMES as ALL_GAMES
+from worldloom.core.base.device import resolve
 from worldloom.core.registry.registry import definition, registered, unavailable
 from worldloom.learn.agents.agent_group import agent_counts, parse_agents
 from worldloom.learn.algorithms.ppo import PPOConfig
 from worldloom.learn.algorithms.registry import ALGORITHMS
 from worldloom.learn.config import tuned_defaults as defaults
 from worldloom.learn.config.tuned_defaults import (
+    GPU_SETTINGS,
     SHARED_POLICIES,
     TUNED_SETTINGS,
     build_config,
@@ -38,6 +42,16 @@ def test_every_entry_can_be_used(algorithm):
         assert world in {**registered(), **unavailable()} and name in ALGORITHMS
         if name == algorithm:
             tuned_config(world, algorithm, ALGORITHMS[algorithm][1])
+
+
+def test_a_gpu_runs_more_worlds(monkeypatch):
+    gpu = SimpleNamespace(is_cuda=True)
+    monkeypatch.setattr(defaults, "resolve", lambda device: (gpu if device == "cuda:0" else resolve(device)[0], device))
+    for world, algorithm in GPU_SETTINGS:
+        kind = ALGORITHMS[algorithm][1]
+        on_cpu, on_gpu = (tuned_config(world, algorithm, kind, device) for device in ("cpu", "cuda:0"))
+        assert on_gpu.num_envs > on_cpu.num_envs and on_gpu.total_steps > on_cpu.total_steps
+        assert on_gpu.policy == on_cpu.policy
 
 
 @pytest.mark.parametrize("gpu", [True, False])

@@ -124,3 +124,10 @@ TRAINING_DEFAULTS: dict[tuple[str, str], dict[str, Any]] = {
     },
 }
 """Settings that differ from the algorithm's defaults, by world and algorithm; ``policy.*`` for the network."""
+
+GPU_TRAINING_DEFAULTS: dict[tuple[str, str], dict[str, Any]] = {
+    ("MountainCarContinuous-v0", "ppo"): {"num_envs": 1024, "total_steps": 60 * 1024 * 64},
+    ("Pendulum-v1", "ppo"): {"num_envs": 1024, "total_steps": 80 * 1024 * 64},
+    ("Taxi-v3", "ppo"): {"num_envs": 1024, "total_steps": 100 * 1024 * 32},
+}
+"""Settings that differ on a GPU from those above: as many worlds as reach the score soonest by the wall clock."""

@@ -22,6 +22,9 @@ TUNED_SETTINGS: dict[tuple[str, str], dict[str, Any]] = {
 }
 """Settings that differ from the algorithm's defaults, by world and algorithm; ``policy.*`` for the network."""
 
+GPU_SETTINGS: dict[tuple[str, str], dict[str, Any]] = {**training_defaults.GPU_TRAINING_DEFAULTS}
+"""Further settings for a training on a GPU."""
+
 SHARED_POLICIES: dict[str, dict[str, str]] = {**tag_defaults.SHARED_POLICIES}
 """Kinds that share one policy, by world, where not every kind has its own."""
 
@@ -38,14 +41,13 @@ def tuned_config(world: str, algorithm: str, kind: type[TrainConfig], device: st
         world: The world's id.
         algorithm: The name of the algorithm.
         kind: Its config class.
-        device: The training device: cpu, cuda:N, or auto. The settings of Atari games depend on it.
+        device: The training device: cpu, cuda:N, or auto. A GPU runs more worlds.
     """
-    atari = isinstance(family_of(world), AtariFamily)
-    values = (
-        atari_defaults(world, algorithm, resolve(device)[0].is_cuda)
-        if atari
-        else TUNED_SETTINGS.get((world, algorithm), {})
-    )
+    if isinstance(family_of(world), AtariFamily):
+        return build_config(kind, atari_defaults(world, algorithm, resolve(device)[0].is_cuda))
+    values = TUNED_SETTINGS.get((world, algorithm), {})
+    if (world, algorithm) in GPU_SETTINGS and resolve(device)[0].is_cuda:
+        values = values | GPU_SETTINGS[world, algorithm]
     return build_config(kind, values)
 
 
