@@ -36,6 +36,16 @@ def _share(weights: wp.array(dtype=wp.float32), count: wp.array(dtype=wp.float32
 
 
 @wp.func
+def _allowed(masks: wp.array2d(dtype=wp.bool), place: wp.int64, first: int, end: int):
+    """How many choices from ``first`` to ``end`` a mask allows; 0 without masks, which also stands for all."""
+    count = int(0)
+    if masks.shape[0] > 0:
+        for choice in range(first, end):
+            count += wp.where(masks[place, choice], 1, 0)
+    return count
+
+
+@wp.func
 def _finish(
     sample: int, share: wp.float32, advantage: wp.float32, log_prob: wp.float32, old_log_prob: wp.float32,
     entropy: wp.float32, value: wp.float32, old_value: wp.float32, target: wp.float32, settings: Weights,
@@ -90,10 +100,7 @@ def categorical_loss(
     for part in range(starts.shape[0] - 1):
         first = starts[part]
         end = starts[part + 1]
-        free = int(0)
-        if masks.shape[0] > 0:
-            for choice in range(first, end):
-                free += wp.where(masks[place, choice], 1, 0)
+        free = _allowed(masks, place, first, end)
         greatest = float(-wp.inf)
         for choice in range(first, end):
             if free == 0 or masks[place, choice]:
@@ -117,10 +124,7 @@ def categorical_loss(
     for part in range(starts.shape[0] - 1):
         first = starts[part]
         end = starts[part + 1]
-        free = int(0)
-        if masks.shape[0] > 0:
-            for choice in range(first, end):
-                free += wp.where(masks[place, choice], 1, 0)
+        free = _allowed(masks, place, first, end)
         own = float(0.0)  # the entropy of this part
         for choice in range(first, end):
             if free == 0 or masks[place, choice]:

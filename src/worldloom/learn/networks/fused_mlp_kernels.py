@@ -39,6 +39,16 @@ def slope(a, KIND: tl.constexpr):
 
 
 @triton.jit
+def hidden_layers(base, places, h, f, H: tl.constexpr, F: tl.constexpr):
+    """Weights [H, FP] and [H, H] and biases [H] of a network's hidden layers."""
+    w1 = tl.load(base + tl.load(places) + h[:, None] * F + f[None, :], mask=(f < F)[None, :], other=0.0)
+    b1 = tl.load(base + tl.load(places + 1) + h)
+    w2 = tl.load(base + tl.load(places + 2) + h[:, None] * H + h[None, :])
+    b2 = tl.load(base + tl.load(places + 3) + h)
+    return w1, b1, w2, b2
+
+
+@triton.jit
 def last_layer(base, places, outputs, p, h, H: tl.constexpr, P0: tl.constexpr, P1: tl.constexpr, SHARED: tl.constexpr):
     """Weights [PP, H] and biases [PP] of a network's output layer."""
     w = tl.load(base + tl.load(places + 4) + p[:, None] * H + h[None, :], mask=(p < outputs)[:, None], other=0.0)
@@ -58,16 +68,9 @@ def forward_kernel(
     BM: tl.constexpr, KIND: tl.constexpr, PRECISION: tl.constexpr, SHARED: tl.constexpr,
 ):  # fmt: skip
     net = tl.program_id(1)
-    h = tl.arange(0, H)
-    f = tl.arange(0, FP)
-    p = tl.arange(0, PP)
-    places = table + net * 6
-    outputs = tl.where(net == 0, P0, P1)
-    w1 = tl.load(base + tl.load(places) + h[:, None] * F + f[None, :], mask=(f < F)[None, :], other=0.0)
-    b1 = tl.load(base + tl.load(places + 1) + h)
-    w2 = tl.load(base + tl.load(places + 2) + h[:, None] * H + h[None, :])
-    b2 = tl.load(base + tl.load(places + 3) + h)
-    w3, b3 = last_layer(base, places, outputs, p, h, H, P0, P1, SHARED)
+    h, f, p = tl.arange(0, H), tl.arange(0, FP), tl.arange(0, PP)
+    w1, b1, w2, b2 = hidden_layers(base, table + net * 6, h, f, H, F)
+    w3, b3 = last_layer(base, table + net * 6, tl.where(net == 0, P0, P1), p, h, H, P0, P1, SHARED)
     q = p - P0
     for tile in range(tl.program_id(0), tl.cdiv(rows, BM), tl.num_programs(0)):
         r = tile * BM + tl.arange(0, BM)
@@ -99,16 +102,10 @@ def backward_kernel(
     Each program writes its sums to a row of ``parts``.
     """
     net = tl.program_id(1)
-    h = tl.arange(0, H)
-    f = tl.arange(0, FP)
-    p = tl.arange(0, PP)
-    places = table + net * 6
+    h, f, p = tl.arange(0, H), tl.arange(0, FP), tl.arange(0, PP)
+    w1, b1, w2, b2 = hidden_layers(base, table + net * 6, h, f, H, F)
     outputs = tl.where(net == 0, P0, P1)
-    w1 = tl.load(base + tl.load(places) + h[:, None] * F + f[None, :], mask=(f < F)[None, :], other=0.0)
-    b1 = tl.load(base + tl.load(places + 1) + h)
-    w2 = tl.load(base + tl.load(places + 2) + h[:, None] * H + h[None, :])
-    b2 = tl.load(base + tl.load(places + 3) + h)
-    w3, _ = last_layer(base, places, outputs, p, h, H, P0, P1, SHARED)
+    w3, _ = last_layer(base, table + net * 6, outputs, p, h, H, P0, P1, SHARED)
     q = p - P0
     d1 = tl.zeros((FP, H), tl.float32)
     d2 = tl.zeros((H, H), tl.float32)

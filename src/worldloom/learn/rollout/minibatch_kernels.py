@@ -10,23 +10,28 @@ from worldloom.core.kernels.random import bits
 _STREAM = wp.constant(0x5EED)
 
 
+@wp.func
+def _shuffle_column(order: wp.array2d(dtype=wp.int64), column: int, seed: wp.uint32, row: int, now: int, part: int):
+    """Fisher-Yates shuffle of a column of ``order``; ``row``, ``now`` and ``part`` select the random words."""
+    count = order.shape[0]
+    for k in range(count - 1):
+        word = bits(seed, row, now, part, _STREAM, k)
+        other = k + wp.int32(word % wp.uint32(count - k))
+        held = order[k, column]
+        order[k, column] = order[other, column]
+        order[other, column] = held
+
+
 @wp.kernel(enable_backward=False)
 def shuffle_steps(
     seed: wp.uint32, first_row: int, tick: wp.array(dtype=wp.int64), offset: int, order: wp.array2d(dtype=wp.int64)
 ):
     """For each row, a random permutation of its steps, as indices of a flat (steps, rows) tensor."""
     row = wp.tid()
-    steps = order.shape[0]
     rows = order.shape[1]
-    now = wp.int32(tick[0]) + offset
-    for t in range(steps):
+    for t in range(order.shape[0]):
         order[t, row] = wp.int64(t) * wp.int64(rows) + wp.int64(row)
-    for t in range(steps - 1):
-        word = bits(seed, first_row + row, now, 0, _STREAM, t)
-        other = t + wp.int32(word % wp.uint32(steps - t))
-        held = order[t, row]
-        order[t, row] = order[other, row]
-        order[other, row] = held
+    _shuffle_column(order, row, seed, first_row + row, wp.int32(tick[0]) + offset, 0)
 
 
 @wp.kernel(enable_backward=False)
@@ -37,12 +42,6 @@ def shuffle_rows(
     block = wp.tid()
     batches = order.shape[0]
     first = block * batches
-    now = wp.int32(tick[0]) + offset
     for m in range(batches):
         order[m, block] = wp.int64(first + m)
-    for m in range(batches - 1):
-        word = bits(seed, first_row + first, now, 1, _STREAM, m)
-        other = m + wp.int32(word % wp.uint32(batches - m))
-        held = order[m, block]
-        order[m, block] = order[other, block]
-        order[other, block] = held
+    _shuffle_column(order, block, seed, first_row + first, wp.int32(tick[0]) + offset, 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import torch
@@ -183,31 +184,17 @@ class Storage:
         def pick(tensor: torch.Tensor) -> torch.Tensor:
             return index_select(tensor.flatten(0, 1), 0, indices)
 
-        return RolloutBatch(
-            {k: pick(v) for k, v in self.observations.items()},
-            pick(self.actions),
-            pick(self.log_probs),
-            pick(self.values[:-1]),
-            pick(advantages),
-            pick(returns),
-            None if self.masks is None else pick(self.masks),
-            None if self.weights is None else pick(self.weights),
-        )
+        return self._batch(pick, {k: pick(v) for k, v in self.observations.items()}, advantages, returns)
 
     def all_steps(self, advantages: torch.Tensor, returns: torch.Tensor) -> RolloutBatch:
         """All steps of all rows: flat, or (steps, rows) for recurrent policies."""
         if self.states.shape[2]:
             return self.gather_rows(torch.arange(self.rows, device=self.device), advantages, returns)
-        return RolloutBatch(
-            {k: v.flatten(0, 1) for k, v in self.observations.items()},
-            self.actions.flatten(0, 1),
-            self.log_probs.flatten(),
-            self.values[:-1].flatten(),
-            advantages.flatten(),
-            returns.flatten(),
-            None if self.masks is None else self.masks.flatten(0, 1),
-            None if self.weights is None else self.weights.flatten(),
-        )
+
+        def flatten(tensor: torch.Tensor) -> torch.Tensor:
+            return tensor.flatten(0, 1)
+
+        return self._batch(flatten, {k: flatten(v) for k, v in self.observations.items()}, advantages, returns)
 
     def drop_oldest(self, count: int) -> None:
         """Drop the first ``count`` steps of a sliding window, and move the others to the front."""
@@ -249,11 +236,23 @@ class Storage:
         resets[1:] = self.dones[:-1]  # the state before the first step already belongs to its episode
         slots = (self.first + torch.arange(self.steps, device=self.device)) % self.steps
         indices = (slots[:, None] * self.rows + rows).flatten()
+        observations = {
+            k: index_select(v.flatten(0, 1), 0, indices).unflatten(0, (self.steps, -1))
+            for k, v in self.observations.items()
+        }
+        batch = self._batch(pick, observations, advantages, returns)
+        return replace(batch, state=self.states[0].index_select(0, rows), resets=pick(resets))
+
+    def _batch(
+        self,
+        pick: Callable[[torch.Tensor], torch.Tensor],
+        observations: dict[str, torch.Tensor],
+        advantages: torch.Tensor,
+        returns: torch.Tensor,
+    ) -> RolloutBatch:
+        """The steps that ``pick`` selects of a (steps, rows, ...) tensor, with their ``observations``."""
         return RolloutBatch(
-            {
-                k: index_select(v.flatten(0, 1), 0, indices).unflatten(0, (self.steps, -1))
-                for k, v in self.observations.items()
-            },
+            observations,
             pick(self.actions),
             pick(self.log_probs),
             pick(self.values[:-1]),
@@ -261,6 +260,4 @@ class Storage:
             pick(returns),
             None if self.masks is None else pick(self.masks),
             None if self.weights is None else pick(self.weights),
-            self.states[0].index_select(0, rows),
-            pick(resets),
         )
