@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 import warp as wp
 
+from worldloom.core.kernels.array_types import Bools2D, Floats, Floats2D, Ints, Ints2D, Longs
 from worldloom.core.kernels.random import philox
 
 LANES = 32
@@ -22,7 +23,7 @@ LOWEST = wp.constant(wp.float32(np.finfo(np.float32).min))
 
 
 @wp.func
-def random_words(key: wp.array(dtype=wp.int64), offset: wp.int64, row: wp.int32, block: wp.int32):
+def random_words(key: Longs, offset: wp.int64, row: wp.int32, block: wp.int32):
     """Four random words. ``key`` holds the tick, the seed, the index of row 0 and the stream.
 
     Worlds use the episode, counted up from 0, in place of ``~high``, counted down from -1: the two never coincide.
@@ -39,65 +40,112 @@ def random_words(key: wp.array(dtype=wp.int64), offset: wp.int64, row: wp.int32,
     )
 
 
+@wp.func
+def part_words(words: wp.vec4ui, key: Longs, offset: wp.int64, row: wp.int32, part: wp.int32):
+    """The random words of a part of an action: those of the part before it, or new ones for every fourth part."""
+    if part % 4 == 0:
+        return random_words(key, offset, row, part / 4)
+    return words
+
+
+@wp.func
+def uniform(words: wp.vec4ui, part: wp.int32):
+    """A number from 0 to below 1 for a part of an action, of 24 bits."""
+    return wp.float32(words[part % 4] >> wp.uint32(8)) * UNIT
+
+
+@wp.func
+def any_allowed(mask: Bools2D, row: wp.int32, first: wp.int32, stop: wp.int32, step: wp.int32):
+    """Whether a mask allows a choice of ``range(first, stop, step)``; False without a mask."""
+    allowed = wp.bool(False)
+    if mask.shape[0] > 0:
+        for choice in range(first, stop, step):
+            allowed = allowed or mask[row, choice]
+    return allowed
+
+
+@wp.func
+def first_allowed(mask: Bools2D, row: wp.int32, masked: wp.bool, first: wp.int32, stop: wp.int32):
+    """The first allowed choice from ``first`` to ``stop``, or -1. Only where ``masked`` does the mask count."""
+    for choice in range(first, stop):
+        if not masked or mask[row, choice]:
+            return choice
+    return wp.int32(-1)
+
+
+@wp.func
+def sum_weights(
+    logits: Floats2D, mask: Bools2D, row: wp.int32, masked: wp.bool, first: wp.int32, stop: wp.int32, top: wp.float32
+):
+    """The sum of the weights w = exp(logit - top) of the allowed choices, and of w log w.
+
+    Choices of weight 0 are skipped, so that logits of minus infinity do not produce NaN.
+    """
+    total = wp.float32(0.0)
+    moment = wp.float32(0.0)
+    for choice in range(first, stop):
+        if not masked or mask[row, choice]:
+            below = logits[row, choice] - top
+            weight = wp.exp(below)
+            if weight > 0.0:
+                total += weight
+                moment += weight * below
+    return total, moment
+
+
+@wp.func
+def invert(
+    logits: Floats2D, mask: Bools2D, row: wp.int32, masked: wp.bool, first: wp.int32, stop: wp.int32, top: wp.float32,
+    start: wp.float32, target: wp.float32, default: wp.int32,
+):  # fmt: skip
+    """The first choice at which the running sum of the weights, from ``start`` on, exceeds ``target``.
+
+    The sum repeats the one of :func:`sum_weights`. Where rounding lifted the target to the total, the last choice of
+    positive weight is taken; ``default`` where there is none.
+    """
+    running = start
+    chosen = default
+    for choice in range(first, stop):
+        if not masked or mask[row, choice]:
+            weight = wp.exp(logits[row, choice] - top)
+            if weight > 0.0:
+                running += weight
+                chosen = choice
+                if running > target:
+                    break
+    return chosen
+
+
+@wp.func
+def store_choice(action: Ints2D, world_action: Ints2D, row: wp.int32, part: wp.int32, choice: wp.int32):
+    action[row, part] = choice
+    if world_action.shape[0] > 0:
+        world_action[row, part] = choice
+
+
 @wp.kernel(enable_backward=False)
 def draw_choices(
-    logits: wp.array2d(dtype=wp.float32), mask: wp.array2d(dtype=wp.bool), starts: wp.array(dtype=wp.int32),
-    key: wp.array(dtype=wp.int64), offset: wp.int64, action: wp.array2d(dtype=wp.int32),
-    world_action: wp.array2d(dtype=wp.int32), log_prob: wp.array(dtype=wp.float32),
-    entropy: wp.array(dtype=wp.float32),
+    logits: Floats2D, mask: Bools2D, starts: Ints, key: Longs, offset: wp.int64,
+    action: Ints2D, world_action: Ints2D, log_prob: Floats, entropy: Floats,
 ):  # fmt: skip
     """Sample each part by inverting its distribution function at one uniform number."""
     row = wp.tid()
-    words = random_words(key, offset, row, 0)
-    sum_log_prob = wp.float32(0.0)
-    sum_entropy = wp.float32(0.0)
+    words = wp.vec4ui()
+    sum_log_prob, sum_entropy = wp.float32(0.0), wp.float32(0.0)
     for part in range(action.shape[1]):
-        if part > 0 and part % 4 == 0:
-            words = random_words(key, offset, row, part / 4)
-        start = starts[part]
-        stop = starts[part + 1]
-
-        masked = wp.bool(False)
-        if mask.shape[0] > 0:
-            for choice in range(start, stop):
-                masked = masked or mask[row, choice]
-
-        chosen = wp.int32(start)
-        if masked:
-            while not mask[row, chosen]:
-                chosen += 1
+        start, stop = starts[part], starts[part + 1]
+        masked = any_allowed(mask, row, start, stop, 1)
+        chosen = first_allowed(mask, row, masked, start, stop)
         top = logits[row, chosen]
         for choice in range(chosen, stop):
             if not masked or mask[row, choice]:
                 top = wp.max(top, logits[row, choice])
 
-        # Choices of weight 0 are skipped, so that logits of minus infinity do not produce NaN.
-        total = wp.float32(0.0)
-        moment = wp.float32(0.0)
-        for choice in range(start, stop):
-            if not masked or mask[row, choice]:
-                below = logits[row, choice] - top
-                weight = wp.exp(below)
-                if weight > 0.0:
-                    total += weight
-                    moment += weight * below
-
-        # The running sum repeats the one above, so it passes the target, unless rounding lifted the target to the
-        # total: then the last choice is taken.
-        target = wp.float32(words[part % 4] >> wp.uint32(8)) * UNIT * total
-        running = wp.float32(0.0)
-        for choice in range(start, stop):
-            if not masked or mask[row, choice]:
-                weight = wp.exp(logits[row, choice] - top)
-                if weight > 0.0:
-                    running += weight
-                    chosen = choice
-                    if running > target:
-                        break
-
-        action[row, part] = chosen - start
-        if world_action.shape[0] > 0:
-            world_action[row, part] = chosen - start
+        total, moment = sum_weights(logits, mask, row, masked, start, stop, top)
+        words = part_words(words, key, offset, row, part)
+        target = uniform(words, part) * total
+        chosen = invert(logits, mask, row, masked, start, stop, top, 0.0, target, chosen)
+        store_choice(action, world_action, row, part, chosen - start)
         log_total = wp.log(total)
         sum_log_prob += logits[row, chosen] - top - log_total
         sum_entropy += log_total - moment / total
@@ -107,32 +155,23 @@ def draw_choices(
 
 @wp.kernel(enable_backward=False, module="unique")
 def draw_choices_together(
-    logits: wp.array2d(dtype=wp.float32), mask: wp.array2d(dtype=wp.bool), starts: wp.array(dtype=wp.int32),
-    key: wp.array(dtype=wp.int64), offset: wp.int64, action: wp.array2d(dtype=wp.int32),
-    world_action: wp.array2d(dtype=wp.int32), log_prob: wp.array(dtype=wp.float32),
-    entropy: wp.array(dtype=wp.float32),
+    logits: Floats2D, mask: Bools2D, starts: Ints, key: Longs, offset: wp.int64,
+    action: Ints2D, world_action: Ints2D, log_prob: Floats, entropy: Floats,
 ):  # fmt: skip
     """As :func:`draw_choices`; each lane of a row's block handles a range of adjacent choices."""
     row, lane = wp.tid()
     lanes = wp.block_dim()
-    words = random_words(key, offset, row, 0)
-    sum_log_prob = wp.float32(0.0)
-    sum_entropy = wp.float32(0.0)
+    words = wp.vec4ui()
+    sum_log_prob, sum_entropy = wp.float32(0.0), wp.float32(0.0)
     for part in range(action.shape[1]):
-        if part > 0 and part % 4 == 0:
-            words = random_words(key, offset, row, part / 4)
-        start = starts[part]
-        stop = starts[part + 1]
+        start, stop = starts[part], starts[part + 1]
         stretch = (stop - start + lanes - 1) / lanes
         first = wp.min(start + lane * stretch, stop)
         last = wp.min(first + stretch, stop)
 
         masked = wp.bool(False)
         if mask.shape[0] > 0:
-            allowed = wp.int32(0)
-            for choice in range(start + lane, stop, lanes):
-                if mask[row, choice]:
-                    allowed = 1
+            allowed = wp.where(any_allowed(mask, row, start + lane, stop, lanes), 1, 0)
             masked = wp.tile_max(wp.tile(allowed))[0] > 0
 
         top = wp.float32(LOWEST)
@@ -141,18 +180,8 @@ def draw_choices_together(
                 top = wp.max(top, logits[row, choice])
         top = wp.tile_max(wp.tile(top))[0]
 
-        chosen = wp.int32(-1)
-        weights = wp.float32(0.0)
-        moments = wp.float32(0.0)
-        for choice in range(first, last):
-            if not masked or mask[row, choice]:
-                if chosen < 0:
-                    chosen = choice
-                below = logits[row, choice] - top
-                weight = wp.exp(below)
-                if weight > 0.0:
-                    weights += weight
-                    moments += weight * below
+        chosen = first_allowed(mask, row, masked, first, last)
+        weights, moments = sum_weights(logits, mask, row, masked, first, last, top)
         reached = wp.tile_scan_inclusive(wp.tile(weights))
         upto = reached[lane]
         total = reached[lanes - 1]
@@ -160,7 +189,8 @@ def draw_choices_together(
 
         # One lane draws: the first that passes the target; where rounding prevents that, the last with any weight; with
         # NaN, the first with an allowed choice.
-        target = wp.float32(words[part % 4] >> wp.uint32(8)) * UNIT * total
+        words = part_words(words, key, offset, row, part)
+        target = uniform(words, part) * total
         rank = wp.int32(3 * lanes)
         if weights > 0.0:
             rank = 2 * lanes - 1 - lane
@@ -171,18 +201,8 @@ def draw_choices_together(
         best = wp.tile_min(wp.tile(rank))[0]
         log_total = wp.log(total)
         if rank == best:
-            running = upto - weights
-            for choice in range(first, last):
-                if not masked or mask[row, choice]:
-                    weight = wp.exp(logits[row, choice] - top)
-                    if weight > 0.0:
-                        running += weight
-                        chosen = choice
-                        if running > target:
-                            break
-            action[row, part] = chosen - start
-            if world_action.shape[0] > 0:
-                world_action[row, part] = chosen - start
+            chosen = invert(logits, mask, row, masked, first, last, top, upto - weights, target, chosen)
+            store_choice(action, world_action, row, part, chosen - start)
             sum_log_prob += logits[row, chosen] - top - log_total
         sum_entropy += log_total - moment / total
     all_log_prob = wp.tile_sum(wp.tile(sum_log_prob))[0]
@@ -193,40 +213,37 @@ def draw_choices_together(
 
 @wp.kernel(enable_backward=False)
 def draw_numbers(
-    means: wp.array2d(dtype=wp.float32), log_std: wp.array2d(dtype=wp.float32), scale: wp.array(dtype=wp.vec4f),
-    key: wp.array(dtype=wp.int64), offset: wp.int64, action: wp.array2d(dtype=wp.float32),
-    world_action: wp.array2d(dtype=wp.float32), log_prob: wp.array(dtype=wp.float32),
-    entropy: wp.array(dtype=wp.float32),
+    means: Floats2D, log_std: Floats2D, scale: wp.array(dtype=wp.vec4f), key: Longs, offset: wp.int64,
+    action: Floats2D, world_action: Floats2D, log_prob: Floats, entropy: Floats,
 ):  # fmt: skip
     """Sample each number by the Box-Muller transform; one block of random words yields four of them."""
     row = wp.tid()
-    words = random_words(key, offset, row, 0)
-    sum_log_prob = wp.float32(0.0)
-    sum_entropy = wp.float32(0.0)
-    for part in range(action.shape[1]):
-        if part > 0 and part % 4 == 0:
-            words = random_words(key, offset, row, part / 4)
-        pair = part & 2
-        radius = wp.sqrt(-2.0 * wp.log(wp.float32((words[pair] >> wp.uint32(8)) + wp.uint32(1)) * UNIT))
-        angle = TWO_PI * wp.float32(words[pair + 1] >> wp.uint32(8)) * UNIT
-        turned = wp.where(part % 2 == 0, wp.cos(angle), wp.sin(angle))
+    width = action.shape[1]
+    sum_log_prob, sum_entropy = wp.float32(0.0), wp.float32(0.0)
+    for block in range((width + 3) / 4):
+        words = random_words(key, offset, row, block)
+        for part in range(4 * block, wp.min(4 * block + 4, width)):
+            pair = part & 2
+            radius = wp.sqrt(-2.0 * wp.log(wp.float32((words[pair] >> wp.uint32(8)) + wp.uint32(1)) * UNIT))
+            angle = TWO_PI * wp.float32(words[pair + 1] >> wp.uint32(8)) * UNIT
+            turned = wp.where(part % 2 == 0, wp.cos(angle), wp.sin(angle))
 
-        spread = log_std[row, part]
-        mean = means[row, part]
-        value = mean + wp.exp(spread) * radius * turned
-        action[row, part] = value
-        if world_action.shape[0] > 0:
-            fit = scale[part]
-            moved = fit[0] + fit[1] * value
-            if moved < fit[2]:
-                moved = fit[2]
-            if moved > fit[3]:
-                moved = fit[3]
-            world_action[row, part] = moved
+            spread = log_std[row, part]
+            mean = means[row, part]
+            value = mean + wp.exp(spread) * radius * turned
+            action[row, part] = value
+            if world_action.shape[0] > 0:
+                fit = scale[part]
+                moved = fit[0] + fit[1] * value
+                if moved < fit[2]:
+                    moved = fit[2]
+                if moved > fit[3]:
+                    moved = fit[3]
+                world_action[row, part] = moved
 
-        # From the rounded action, so that it can be recomputed from the stored action.
-        distance = (value - mean) * wp.exp(-spread)
-        sum_log_prob += -0.5 * distance * distance - spread - HALF_LOG_TWO_PI
-        sum_entropy += spread + HALF_LOG_TWO_PI + 0.5
+            # From the rounded action, so that it can be recomputed from the stored action.
+            distance = (value - mean) * wp.exp(-spread)
+            sum_log_prob += -0.5 * distance * distance - spread - HALF_LOG_TWO_PI
+            sum_entropy += spread + HALF_LOG_TWO_PI + 0.5
     log_prob[row] = sum_log_prob
     entropy[row] = sum_entropy

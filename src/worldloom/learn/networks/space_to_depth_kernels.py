@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import warp as wp
 
+from worldloom.core.kernels.array_types import Floats2D, Ints2D
+
 
 @wp.kernel(enable_backward=False)
-def to_float32_blocks(
-    pixels: wp.array2d(dtype=wp.int32), height: int, columns: int, channels: int, squares: wp.array2d(dtype=wp.float32)
-) -> None:
+def to_float32_blocks(pixels: Ints2D, height: int, columns: int, channels: int, squares: Floats2D) -> None:
     n, k = wp.tid()
     word = pixels[n, _word_of(k, height, columns, channels)]
     for j in range(4):
@@ -17,9 +17,7 @@ def to_float32_blocks(
 
 
 @wp.kernel(enable_backward=False)
-def to_bfloat16_blocks(
-    pixels: wp.array2d(dtype=wp.int32), height: int, columns: int, channels: int, squares: wp.array2d(dtype=wp.int32)
-) -> None:
+def to_bfloat16_blocks(pixels: Ints2D, height: int, columns: int, channels: int, squares: Ints2D) -> None:
     """As bfloat16: the upper half of a float32, which holds a byte exactly. Two of them are one int32."""
     n, k = wp.tid()
     word = pixels[n, _word_of(k, height, columns, channels)]
