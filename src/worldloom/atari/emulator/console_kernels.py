@@ -10,6 +10,7 @@ import warp as wp
 from worldloom.atari import native
 from worldloom.atari.emulator.rom_bank import RECORD, Slot
 from worldloom.atari.games.reward_rules_cpp import rules_source
+from worldloom.core.kernels.array_types import Bools, Bytes2D, Bytes3D, Bytes4D, Ints, Ints2D, Words
 from worldloom.core.kernels.launch_kernels import picked
 
 REGISTERS = 128
@@ -26,54 +27,19 @@ CONSTANTS = (
 """C++ constants that the headers use."""
 
 
-def _power_on_one(
-    k: int,
-    machine: wp.array2d(dtype=wp.uint8),
-    game: wp.array(dtype=wp.int32),
-    words: wp.array(dtype=wp.uint32),
-    table: wp.array2d(dtype=wp.int32),
-): ...
+def _power_on_one(k: int, machine: Bytes2D, game: Ints, words: Words, table: Ints2D): ...
 
 
 def _emulate_some(
-    first: int,
-    count: int,
-    turn: int,
-    consoles_per_thread: int,
-    mask: wp.array(dtype=wp.bool),
-    value: bool,
-    window: int,
-    one_life: bool,
-    log_words: int,
-    machine: wp.array2d(dtype=wp.uint8),
-    game: wp.array(dtype=wp.int32),
-    words: wp.array(dtype=wp.uint32),
-    table: wp.array2d(dtype=wp.int32),
-    pressed: wp.array3d(dtype=wp.uint8),
-    frames: wp.array(dtype=wp.int32),
-    program: wp.array(dtype=wp.int32),
-    force: wp.array2d(dtype=wp.int32),
-    shares: wp.array2d(dtype=wp.int32),
-    earned: wp.array(dtype=wp.int32),
-    lives: wp.array(dtype=wp.int32),
-    over: wp.array(dtype=wp.bool),
-    ran: wp.array(dtype=wp.int32),
-    newest: wp.array(dtype=wp.int32),
-    log: wp.array(dtype=wp.uint32),
-    pictures: wp.array4d(dtype=wp.uint8),
-): ...
+    first: int, count: int, turn: int, consoles_per_thread: int, mask: Bools, value: bool, window: int,
+    one_life: bool, log_words: int, machine: Bytes2D, game: Ints, words: Words, table: Ints2D, pressed: Bytes3D,
+    frames: Ints, program: Ints, force: Ints2D, shares: Ints2D, earned: Ints, lives: Ints, over: Bools, ran: Ints,
+    newest: Ints, log: Words, pictures: Bytes4D,
+): ...  # fmt: skip
 
 
 def _draw_one(
-    k: int,
-    slot: int,
-    lane: int,
-    lanes: int,
-    log_words: int,
-    game: wp.array(dtype=wp.int32),
-    table: wp.array2d(dtype=wp.int32),
-    log: wp.array(dtype=wp.uint32),
-    pictures: wp.array4d(dtype=wp.uint8),
+    k: int, slot: int, lane: int, lanes: int, log_words: int, game: Ints, table: Ints2D, log: Words, pictures: Bytes4D
 ): ...
 
 
@@ -92,32 +58,11 @@ def _emulator(machine: str) -> wp.Kernel:
 
     @wp.kernel(enable_backward=False, module="unique", cuda_max_registers=REGISTERS)
     def emulate(
-        first: int,
-        count: int,
-        lanes: int,
-        consoles_per_thread: int,
-        mask: wp.array(dtype=wp.bool),
-        value: bool,
-        window: int,
-        one_life: bool,
-        log_words: int,
-        machine: wp.array2d(dtype=wp.uint8),
-        game: wp.array(dtype=wp.int32),
-        words: wp.array(dtype=wp.uint32),
-        table: wp.array2d(dtype=wp.int32),
-        pressed: wp.array3d(dtype=wp.uint8),
-        frames: wp.array(dtype=wp.int32),
-        program: wp.array(dtype=wp.int32),
-        force: wp.array2d(dtype=wp.int32),
-        shares: wp.array2d(dtype=wp.int32),
-        earned: wp.array(dtype=wp.int32),
-        lives: wp.array(dtype=wp.int32),
-        over: wp.array(dtype=wp.bool),
-        ran: wp.array(dtype=wp.int32),
-        newest: wp.array(dtype=wp.int32),
-        log: wp.array(dtype=wp.uint32),
-        pictures: wp.array4d(dtype=wp.uint8),
-    ):
+        first: int, count: int, lanes: int, consoles_per_thread: int, mask: Bools, value: bool, window: int,
+        one_life: bool, log_words: int, machine: Bytes2D, game: Ints, words: Words, table: Ints2D, pressed: Bytes3D,
+        frames: Ints, program: Ints, force: Ints2D, shares: Ints2D, earned: Ints, lives: Ints, over: Bools, ran: Ints,
+        newest: Ints, log: Words, pictures: Bytes4D,
+    ):  # fmt: skip
         lane = wp.tid() % 32
         turn = wp.tid() // 32 * lanes + lane
         if lane >= lanes or turn * consoles_per_thread >= count:
@@ -138,26 +83,14 @@ def kernels() -> Kernels:
     draw_one = wp.func_native(CONSTANTS + native.rasterizer() + native.header("kernels/draw"))(_draw_one)
 
     @wp.kernel(enable_backward=False, module="unique")
-    def power_on(
-        machine: wp.array2d(dtype=wp.uint8),
-        game: wp.array(dtype=wp.int32),
-        words: wp.array(dtype=wp.uint32),
-        table: wp.array2d(dtype=wp.int32),
-    ):
+    def power_on(machine: Bytes2D, game: Ints, words: Words, table: Ints2D):
         power_on_one(wp.tid(), machine, game, words, table)
 
     @wp.kernel(enable_backward=False, module="unique")
     def draw(
-        first: int,
-        mask: wp.array(dtype=wp.bool),
-        value: bool,
-        raster_threads: int,
-        log_words: int,
-        game: wp.array(dtype=wp.int32),
-        table: wp.array2d(dtype=wp.int32),
-        log: wp.array(dtype=wp.uint32),
-        pictures: wp.array4d(dtype=wp.uint8),
-    ):
+        first: int, mask: Bools, value: bool, raster_threads: int, log_words: int,
+        game: Ints, table: Ints2D, log: Words, pictures: Bytes4D,
+    ):  # fmt: skip
         picture = wp.tid() // raster_threads
         k = first + picture // 2
         if not picked(mask, value, k):

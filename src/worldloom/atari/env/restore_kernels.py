@@ -4,26 +4,15 @@ from __future__ import annotations
 
 import warp as wp
 
+from worldloom.core.kernels.array_types import Bools, Ints, Words2D
 from worldloom.core.kernels.launch_kernels import picked
 
 
 @wp.kernel(enable_backward=False)
 def restore(
-    first: int,
-    mask: wp.array(dtype=wp.bool),
-    value: bool,
-    lanes: int,
-    record: wp.array(dtype=wp.int32),
-    states: wp.array2d(dtype=wp.uint32),
-    shown: wp.array2d(dtype=wp.uint32),
-    left: wp.array(dtype=wp.int32),
-    side: wp.array(dtype=wp.int32),
-    machine: wp.array2d(dtype=wp.uint32),
-    pictures: wp.array2d(dtype=wp.uint32),
-    lives: wp.array(dtype=wp.int32),
-    over: wp.array(dtype=wp.bool),
-    newest: wp.array(dtype=wp.int32),
-):
+    first: int, mask: Bools, value: bool, lanes: int, record: Ints, states: Words2D, shown: Words2D, left: Ints,
+    side: Ints, machine: Words2D, pictures: Words2D, lives: Ints, over: Bools, newest: Ints,
+):  # fmt: skip
     """Copy row ``record[k]`` of the states into console k, with its pictures, lives and newest picture if given.
 
     ``lanes`` threads copy one state.

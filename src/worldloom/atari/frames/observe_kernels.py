@@ -9,6 +9,7 @@ import warp as wp
 
 from worldloom.atari import native
 from worldloom.atari.native import WIDTH
+from worldloom.core.kernels.array_types import Bools, Bytes2D, Bytes3D, Bytes4D, Floats2D, Ints, Ints2D
 from worldloom.core.kernels.launch_kernels import picked
 
 LANES = 256
@@ -144,18 +145,9 @@ class ObserveKernelSpec:
 
 
 def _observe_one(
-    k: int,
-    lane: int,
-    pictures: wp.array4d(dtype=wp.uint8),
-    game: wp.array(dtype=wp.int32),
-    show: wp.array(dtype=wp.int32),
-    fresh: wp.array(dtype=wp.bool),
-    palettes: wp.array3d(dtype=wp.uint8),
-    sizes: wp.array(dtype=wp.int32),
-    plans: wp.array2d(dtype=wp.int32),
-    shares: wp.array2d(dtype=wp.float32),
-    screen: wp.array2d(dtype=wp.uint8),
-): ...
+    k: int, lane: int, pictures: Bytes4D, game: Ints, show: Ints, fresh: Bools, palettes: Bytes3D, sizes: Ints,
+    plans: Ints2D, shares: Floats2D, screen: Bytes2D,
+): ...  # fmt: skip
 
 
 @cache
@@ -165,20 +157,9 @@ def kernel(form: ObserveKernelSpec) -> wp.Kernel:
 
     @wp.kernel(enable_backward=False, module="unique", launch_bounds=(form.lanes, THREADS // form.lanes))
     def observe(
-        first: int,
-        lanes: int,
-        mask: wp.array(dtype=wp.bool),
-        value: bool,
-        pictures: wp.array4d(dtype=wp.uint8),
-        game: wp.array(dtype=wp.int32),
-        show: wp.array(dtype=wp.int32),
-        fresh: wp.array(dtype=wp.bool),
-        palettes: wp.array3d(dtype=wp.uint8),
-        sizes: wp.array(dtype=wp.int32),
-        plans: wp.array2d(dtype=wp.int32),
-        shares: wp.array2d(dtype=wp.float32),
-        screen: wp.array2d(dtype=wp.uint8),
-    ):
+        first: int, lanes: int, mask: Bools, value: bool, pictures: Bytes4D, game: Ints, show: Ints, fresh: Bools,
+        palettes: Bytes3D, sizes: Ints, plans: Ints2D, shares: Floats2D, screen: Bytes2D,
+    ):  # fmt: skip
         console = wp.tid() // lanes
         lane = wp.tid() - console * lanes
         k = first + console

@@ -8,40 +8,44 @@ from __future__ import annotations
 
 import warp as wp
 
+from worldloom.core.kernels.exact_trigonometry import constants, odd
+
 LOG2_E = wp.constant(wp.float32(1.4426950216293335))
 LN2_A = wp.constant(wp.float32(0.69317626953125))
 LN2_B = wp.constant(wp.float32(-2.9088971132296138e-05))
 """log(2) in two parts; the first has 14 bits, so that its product with an exponent is exact."""
-P2 = wp.constant(wp.float32(0.5))
-P3 = wp.constant(wp.float32(0.16666515171527863))
-P4 = wp.constant(wp.float32(0.041666582226753235))
-P5 = wp.constant(wp.float32(0.008369305171072483))
-P6 = wp.constant(wp.float32(0.001392196398228407))
+P2, P3, P4, P5, P6 = constants(
+    wp.float32, 0.5, 0.16666515171527863, 0.041666582226753235, 0.008369305171072483, 0.001392196398228407
+)
 """exp(r) = 1 + r + r**2 * (P2 + P3 r + ...), up to log(2) / 2: 2**-28."""
 
 LOG2_E_64 = wp.constant(wp.float64(1.4426950408889634))
 LN2_64 = wp.constant(wp.float64(0.6931471805599453))
 LOG10_2 = wp.constant(wp.float64(0.3010299956639812))
 LOG10_E = wp.constant(wp.float64(0.4342944819032518))
-Q2 = wp.constant(wp.float64(0.4999999999951707))
-Q3 = wp.constant(wp.float64(0.16666666786919365))
-Q4 = wp.constant(wp.float64(0.04166666705593123))
-Q5 = wp.constant(wp.float64(0.008333281185932356))
-Q6 = wp.constant(wp.float64(0.0013888796126438276))
-Q7 = wp.constant(wp.float64(0.0001990929959820493))
-Q8 = wp.constant(wp.float64(2.4887753666606124e-05))
+Q2, Q3, Q4, Q5, Q6, Q7, Q8 = constants(
+    wp.float64,
+    0.4999999999951707,
+    0.16666666786919365,
+    0.04166666705593123,
+    0.008333281185932356,
+    0.0013888796126438276,
+    0.0001990929959820493,
+    2.4887753666606124e-05,
+)
 """The same: 2**-39."""
-L1 = wp.constant(wp.float64(0.33333333337901416))
-L2 = wp.constant(wp.float64(0.199999978106246))
-L3 = wp.constant(wp.float64(0.14286054607353355))
-L4 = wp.constant(wp.float64(0.11088093278010229))
-L5 = wp.constant(wp.float64(0.09792089840056085))
+L1, L2, L3, L4, L5 = constants(
+    wp.float64, 0.33333333337901416, 0.199999978106246, 0.14286054607353355, 0.11088093278010229, 0.09792089840056085
+)
 """log(m) = 2 f + 2 f w (L1 + L2 w + ...), f = (m - 1) / (m + 1), w = f**2, from sqrt(1/2) to sqrt(2): 2**-44."""
-H1 = wp.constant(wp.float64(0.16666666667071148))
-H2 = wp.constant(wp.float64(0.008333333276110527))
-H3 = wp.constant(wp.float64(0.00019841296124930902))
-H4 = wp.constant(wp.float64(2.7552053438579583e-06))
-H5 = wp.constant(wp.float64(2.553030361053683e-08))
+H1, H2, H3, H4, H5 = constants(
+    wp.float64,
+    0.16666666667071148,
+    0.008333333276110527,
+    0.00019841296124930902,
+    2.7552053438579583e-06,
+    2.553030361053683e-08,
+)
 """sinh(x) = x + x z (H1 + H2 z + ...), z = x**2, up to 1: 2**-43."""
 SQRT_2 = wp.constant(wp.float64(1.4142135623730951))
 ONE, TWO, HALF = wp.constant(wp.float64(1.0)), wp.constant(wp.float64(2.0)), wp.constant(wp.float64(0.5))
@@ -174,10 +178,13 @@ def cbrt(x: wp.float32):
     if not (size > 0.0 and size < wp.inf):
         return x
     exponent, rest = _split(size)
-    result = wp.float32(_exp2_64((exponent + rest * LOG2_E_64) * THIRD))
-    if x < 0.0:
-        result = result * -1.0
-    return result
+    return odd(x, wp.float32(_exp2_64((exponent + rest * LOG2_E_64) * THIRD)))
+
+
+@wp.func
+def _exp_of_size(x: wp.float32):
+    """The exponential of the absolute value of ``x``, in 64 bits."""
+    return _exp2_64(wp.float64(wp.abs(x)) * LOG2_E_64)
 
 
 @wp.func
@@ -189,16 +196,12 @@ def _sinh_near(x: wp.float64):
 @wp.func
 def sinh(x: wp.float32):
     """The hyperbolic sine."""
-    size = wp.abs(x)
-    if x != x or size < TINY:
+    if x != x or wp.abs(x) < TINY:
         return x
-    if size <= 1.0:
+    if wp.abs(x) <= 1.0:
         return wp.float32(_sinh_near(wp.float64(x)))
-    grown = _exp2_64(wp.float64(size) * LOG2_E_64)
-    result = wp.float32(HALF * (grown - ONE / grown))
-    if x < 0.0:
-        result = result * -1.0
-    return result
+    grown = _exp_of_size(x)
+    return odd(x, wp.float32(HALF * (grown - ONE / grown)))
 
 
 @wp.func
@@ -206,21 +209,17 @@ def cosh(x: wp.float32):
     """The hyperbolic cosine."""
     if x != x:
         return x
-    grown = _exp2_64(wp.float64(wp.abs(x)) * LOG2_E_64)
+    grown = _exp_of_size(x)
     return wp.float32(HALF * (grown + ONE / grown))
 
 
 @wp.func
 def tanh(x: wp.float32):
     """The hyperbolic tangent."""
-    size = wp.abs(x)
-    if x != x or size < TINY:
+    if x != x or wp.abs(x) < TINY:
         return x
-    if size <= 1.0:
+    if wp.abs(x) <= 1.0:
         s = _sinh_near(wp.float64(x))
         return wp.float32(s / wp.sqrt(ONE + s * s))
-    grown = _exp2_64(wp.float64(size) * LOG2_E_64)
-    result = wp.float32(ONE - TWO / (grown * grown + ONE))
-    if x < 0.0:
-        result = result * -1.0
-    return result
+    grown = _exp_of_size(x)
+    return odd(x, wp.float32(ONE - TWO / (grown * grown + ONE)))

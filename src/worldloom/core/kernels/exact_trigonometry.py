@@ -12,7 +12,15 @@ function. Sine and cosine are computed in 32 bits, the others in 64 bits, rounde
 
 from __future__ import annotations
 
+from typing import Any
+
 import warp as wp
+
+
+def constants(kind: Any, *values: float) -> tuple[Any, ...]:
+    """Constants of kernels, of the type ``kind``."""
+    return tuple(wp.constant(kind(value)) for value in values)
+
 
 TINY = wp.constant(wp.float32(2.0**-12))
 """Below this x - x**3 / 6 rounds to x."""
@@ -25,13 +33,9 @@ PI_2_C = wp.constant(wp.float32(2.5633440682570896e-12))
 """A quarter turn in three parts, to 2**-63."""
 QUARTERS = wp.constant(wp.float32(0.6366197466850281))
 
-S1 = wp.constant(wp.float32(-0.16666655242443085))
-S2 = wp.constant(wp.float32(0.008332191035151482))
-S3 = wp.constant(wp.float32(-0.00019518604676704854))
+S1, S2, S3 = constants(wp.float32, -0.16666655242443085, 0.008332191035151482, -0.00019518604676704854)
 """sin(r) = r + r * z * (S1 + S2 z + S3 z**2), z = r**2, up to an eighth of a turn: 2**-28."""
-C2 = wp.constant(wp.float32(0.04166664555668831))
-C3 = wp.constant(wp.float32(-0.00138873013202101))
-C4 = wp.constant(wp.float32(2.4430670237052254e-05))
+C2, C3, C4 = constants(wp.float32, 0.04166664555668831, -0.00138873013202101, 2.4430670237052254e-05)
 """cos(r) = 1 - z / 2 + z**2 * (C2 + C3 z + C4 z**2): 2**-33."""
 
 TWO_OVER_PI = wp.constant(
@@ -44,24 +48,29 @@ LOW_32 = wp.constant(wp.uint64(0xFFFFFFFF))
 QUARTER_UNIT = wp.constant(wp.float64(3.4061215800865545e-19))
 """2**-62 of a quarter turn, in radians."""
 
-D1 = wp.constant(wp.float64(-0.16666666641607472))
-D2 = wp.constant(wp.float64(0.008333329383610661))
-D3 = wp.constant(wp.float64(-0.0001983933408843554))
-D4 = wp.constant(wp.float64(2.7183042616000754e-06))
+D1, D2, D3, D4 = constants(
+    wp.float64, -0.16666666641607472, 0.008333329383610661, -0.0001983933408843554, 2.7183042616000754e-06
+)
 """sin(r) = r + r * z * (D1 + ...): 2**-37."""
-E1 = wp.constant(wp.float64(-0.4999999999954466))
-E2 = wp.constant(wp.float64(0.041666666561998814))
-E3 = wp.constant(wp.float64(-0.0013888881074314969))
-E4 = wp.constant(wp.float64(2.4799040080478434e-05))
-E5 = wp.constant(wp.float64(-2.7180029683436425e-07))
+E1, E2, E3, E4, E5 = constants(
+    wp.float64,
+    -0.4999999999954466,
+    0.041666666561998814,
+    -0.0013888881074314969,
+    2.4799040080478434e-05,
+    -2.7180029683436425e-07,
+)
 """cos(r) = 1 + z * (E1 + ...): 2**-43."""
-A1 = wp.constant(wp.float64(-0.333333332964341))
-A2 = wp.constant(wp.float64(0.19999994406347238))
-A3 = wp.constant(wp.float64(-0.1428542663448551))
-A4 = wp.constant(wp.float64(0.1110405602585958))
-A5 = wp.constant(wp.float64(-0.08997296581367495))
-A6 = wp.constant(wp.float64(0.06993182270591447))
-A7 = wp.constant(wp.float64(-0.03795738067431736))
+A1, A2, A3, A4, A5, A6, A7 = constants(
+    wp.float64,
+    -0.333333332964341,
+    0.19999994406347238,
+    -0.1428542663448551,
+    0.1110405602585958,
+    -0.08997296581367495,
+    0.06993182270591447,
+    -0.03795738067431736,
+)
 """atan(a) = a + a * w * (A1 + ...), w = a**2, up to tan(pi / 8): 2**-40."""
 
 PI_2_HIGH = wp.constant(wp.float64(1.5707963267341256))
@@ -73,6 +82,14 @@ PI_4_64 = wp.constant(wp.float64(0.7853981633974483))
 EIGHTH = wp.constant(wp.float64(0.41421356237309503))
 """tan(pi / 8)"""
 ZERO, ONE = wp.constant(wp.float64(0.0)), wp.constant(wp.float64(1.0))
+
+
+@wp.func
+def odd(x: wp.float32, value: wp.float32):
+    """An odd function at ``x``, from its ``value`` at the absolute value of ``x``."""
+    if x < 0.0:
+        return value * -1.0
+    return value
 
 
 @wp.func
@@ -128,16 +145,8 @@ def _turn(x: wp.float32):
 
 
 @wp.func
-def sin(x: wp.float32):
-    """The sine of an angle in radians."""
-    size = wp.abs(x)
-    if size < TINY:
-        return x
-    if size <= NEAR:
-        return _sin_near(x)
-    if not (size < wp.inf):
-        return x - x
-    quarter, r = _turn(x)
+def _sin_after(quarter: wp.int32, r: wp.float32):
+    """The sine of ``quarter`` quarter turns plus ``r`` radians, up to an eighth of a turn."""
     value = wp.float32(0.0)
     if (quarter & 1) == 0:
         value = _sin_near(r)
@@ -149,6 +158,20 @@ def sin(x: wp.float32):
 
 
 @wp.func
+def sin(x: wp.float32):
+    """The sine of an angle in radians."""
+    size = wp.abs(x)
+    if size < TINY:
+        return x
+    if size <= NEAR:
+        return _sin_near(x)
+    if not (size < wp.inf):
+        return x - x
+    quarter, r = _turn(x)
+    return _sin_after(quarter, r)
+
+
+@wp.func
 def cos(x: wp.float32):
     """The cosine of an angle in radians."""
     size = wp.abs(x)
@@ -157,14 +180,7 @@ def cos(x: wp.float32):
     if not (size < wp.inf):
         return x - x
     quarter, r = _turn(x)
-    value = wp.float32(0.0)
-    if (quarter & 1) == 0:
-        value = _cos_near(r)
-    else:
-        value = _sin_near(r)
-    if ((quarter + 1) & 2) != 0:
-        value = value * -1.0
-    return value
+    return _sin_after(quarter + 1, r)
 
 
 @wp.func
@@ -256,10 +272,7 @@ def asin(x: wp.float32):
     angle = PI_2_64
     if size < ONE:
         angle = _angle(size, wp.sqrt((ONE - size) * (ONE + size)))
-    result = wp.float32(angle)
-    if x < 0.0:
-        result = result * -1.0
-    return result
+    return odd(x, wp.float32(angle))
 
 
 @wp.func

@@ -9,6 +9,8 @@ from __future__ import annotations
 import numpy as np
 import warp as wp
 
+from worldloom.core.kernels.array_types import Bools2D, Ints, Ints2D
+
 CAPACITY = 256
 """Faults that a buffer holds until they are read; later ones are only counted."""
 
@@ -50,15 +52,9 @@ def thread_number() -> wp.int32:
 
 @wp.func
 def report_fault(
-    errors: wp.array2d(dtype=wp.int32),
-    broken: wp.array2d(dtype=wp.bool),
-    steps: wp.array(dtype=wp.int32),
-    episodes: wp.array(dtype=wp.int32),
-    world: wp.int32,
-    offset: wp.int32,
-    site: wp.int32,
+    errors: Ints2D, broken: Bools2D, steps: Ints, episodes: Ints, world: wp.int32, offset: wp.int32, site: wp.int32,
     value: wp.int32,
-):
+):  # fmt: skip
     """Mark the world as broken and record the fault if there is room; world -1: another thread reports it."""
     if world < 0:
         return
@@ -74,16 +70,9 @@ def report_fault(
 
 @wp.func
 def checked_slot(
-    slot: wp.int32,
-    size: wp.int32,
-    errors: wp.array2d(dtype=wp.int32),
-    broken: wp.array2d(dtype=wp.bool),
-    steps: wp.array(dtype=wp.int32),
-    episodes: wp.array(dtype=wp.int32),
-    world: wp.int32,
-    offset: wp.int32,
-    site: wp.int32,
-):
+    slot: wp.int32, size: wp.int32,
+    errors: Ints2D, broken: Bools2D, steps: Ints, episodes: Ints, world: wp.int32, offset: wp.int32, site: wp.int32,
+):  # fmt: skip
     """``slot`` where it is below ``size``; otherwise 0, and a fault."""
     if slot < 0 or slot >= size:
         report_fault(errors, broken, steps, episodes, world, offset, site, slot)
@@ -93,16 +82,9 @@ def checked_slot(
 
 @wp.func
 def checked_index(
-    index: wp.int32,
-    size: wp.int32,
-    errors: wp.array2d(dtype=wp.int32),
-    broken: wp.array2d(dtype=wp.bool),
-    steps: wp.array(dtype=wp.int32),
-    episodes: wp.array(dtype=wp.int32),
-    world: wp.int32,
-    offset: wp.int32,
-    site: wp.int32,
-):
+    index: wp.int32, size: wp.int32,
+    errors: Ints2D, broken: Bools2D, steps: Ints, episodes: Ints, world: wp.int32, offset: wp.int32, site: wp.int32,
+):  # fmt: skip
     """``index`` in range, from the end where it is negative; otherwise 0, and a fault."""
     if index < 0 and index >= -size:
         return index + size

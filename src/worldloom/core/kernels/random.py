@@ -43,48 +43,31 @@ def _round(a: wp.uint32, b: wp.uint32, c: wp.uint32, d: wp.uint32, k0: wp.uint32
 
 
 @wp.func
+def _two_rounds(a: wp.uint32, b: wp.uint32, c: wp.uint32, d: wp.uint32, k0: wp.uint32, k1: wp.uint32):
+    a2, b2, c2, d2 = _round(a, b, c, d, k0, k1)
+    return _round(a2, b2, c2, d2, k0 + W0, k1 + W1)
+
+
+@wp.func
 def philox(c0: wp.uint32, c1: wp.uint32, c2: wp.uint32, c3: wp.uint32, key0: wp.uint32, key1: wp.uint32):
     """Four random words of 32 bits from a counter of four words and a key of two words."""
-    a, b, c, d = _round(c0, c1, c2, c3, key0, key1)
-    k0, k1 = key0 + W0, key1 + W1
-    a, b, c, d = _round(a, b, c, d, k0, k1)
-    k0, k1 = k0 + W0, k1 + W1
-    a, b, c, d = _round(a, b, c, d, k0, k1)
-    k0, k1 = k0 + W0, k1 + W1
-    a, b, c, d = _round(a, b, c, d, k0, k1)
-    k0, k1 = k0 + W0, k1 + W1
-    a, b, c, d = _round(a, b, c, d, k0, k1)
-    k0, k1 = k0 + W0, k1 + W1
-    a, b, c, d = _round(a, b, c, d, k0, k1)
-    k0, k1 = k0 + W0, k1 + W1
-    a, b, c, d = _round(a, b, c, d, k0, k1)
-    k0, k1 = k0 + W0, k1 + W1
-    a, b, c, d = _round(a, b, c, d, k0, k1)
-    k0, k1 = k0 + W0, k1 + W1
-    a, b, c, d = _round(a, b, c, d, k0, k1)
-    k0, k1 = k0 + W0, k1 + W1
-    a, b, c, d = _round(a, b, c, d, k0, k1)
+    a, b, c, d = _two_rounds(c0, c1, c2, c3, key0, key1)
+    a, b, c, d = _two_rounds(a, b, c, d, key0 + wp.uint32(2) * W0, key1 + wp.uint32(2) * W1)
+    a, b, c, d = _two_rounds(a, b, c, d, key0 + wp.uint32(4) * W0, key1 + wp.uint32(4) * W1)
+    a, b, c, d = _two_rounds(a, b, c, d, key0 + wp.uint32(6) * W0, key1 + wp.uint32(6) * W1)
+    a, b, c, d = _two_rounds(a, b, c, d, key0 + wp.uint32(8) * W0, key1 + wp.uint32(8) * W1)
     return wp.vec4ui(a, b, c, d)
 
 
 @wp.func
-def bits(seed: wp.uint32, world: wp.int32, episode: wp.int32, step: wp.int32, stream: wp.int32, draw: wp.int32):
+def bits(seed: wp.uint32, world: int, episode: int, step: int, stream: int, draw: int):
     """One random word of 32 bits."""
     block = philox(wp.uint32(draw >> 2), wp.uint32(stream), wp.uint32(step), wp.uint32(episode), seed, wp.uint32(world))
     return block[draw & 3]
 
 
 @wp.func
-def uniform(
-    seed: wp.uint32,
-    world: wp.int32,
-    episode: wp.int32,
-    step: wp.int32,
-    stream: wp.int32,
-    draw: wp.int32,
-    low: wp.float32,
-    high: wp.float32,
-):
+def uniform(seed: wp.uint32, world: int, episode: int, step: int, stream: int, draw: int, low: float, high: float):
     """A float, ``low <= x < high`` up to rounding, from 24 random bits."""
     return low + wp.float32(bits(seed, world, episode, step, stream, draw) >> wp.uint32(8)) * 5.9604644775390625e-08 * (
         high - low
@@ -92,16 +75,7 @@ def uniform(
 
 
 @wp.func
-def integer(
-    seed: wp.uint32,
-    world: wp.int32,
-    episode: wp.int32,
-    step: wp.int32,
-    stream: wp.int32,
-    draw: wp.int32,
-    low: wp.int32,
-    high: wp.int32,
-):
+def integer(seed: wp.uint32, world: int, episode: int, step: int, stream: int, draw: int, low: int, high: int):
     """An integer, ``low <= k < high``; ``low`` where the range is empty. The bias is at most (high - low) / 2**32."""
     if high <= low:
         return low
@@ -110,42 +84,29 @@ def integer(
 
 
 @wp.func
-def normal(
-    seed: wp.uint32,
-    world: wp.int32,
-    episode: wp.int32,
-    step: wp.int32,
-    stream: wp.int32,
-    draw: wp.int32,
-    mean: wp.float32,
-    spread: wp.float32,
-):
-    """A normally distributed number, by the Box-Muller transform of the draws ``draw`` and ``draw + 1``."""
+def _uniform_pair(seed: wp.uint32, world: int, episode: int, step: int, stream: int, draw: int):
+    """Two numbers between 0 and 1 for the Box-Muller transform; the first excludes 0."""
     u = (
         wp.float32((bits(seed, world, episode, step, stream, draw) >> wp.uint32(8)) + wp.uint32(1))
         * 5.9604644775390625e-08
     )
     v = wp.float32(bits(seed, world, episode, step, stream, draw + 1) >> wp.uint32(8)) * 5.9604644775390625e-08
+    return u, v
+
+
+@wp.func
+def normal(seed: wp.uint32, world: int, episode: int, step: int, stream: int, draw: int, mean: float, spread: float):
+    """A normally distributed number, by the Box-Muller transform of the draws ``draw`` and ``draw + 1``."""
+    u, v = _uniform_pair(seed, world, episode, step, stream, draw)
     return mean + spread * (wp.sqrt(-2.0 * wp.log(u)) * wp.cos(6.2831854820251465 * v))
 
 
 @wp.func
 def exact_normal(
-    seed: wp.uint32,
-    world: wp.int32,
-    episode: wp.int32,
-    step: wp.int32,
-    stream: wp.int32,
-    draw: wp.int32,
-    mean: wp.float32,
-    spread: wp.float32,
+    seed: wp.uint32, world: int, episode: int, step: int, stream: int, draw: int, mean: float, spread: float
 ):
     """:func:`normal` with the same bits on every device."""
-    u = (
-        wp.float32((bits(seed, world, episode, step, stream, draw) >> wp.uint32(8)) + wp.uint32(1))
-        * 5.9604644775390625e-08
-    )
-    v = wp.float32(bits(seed, world, episode, step, stream, draw + 1) >> wp.uint32(8)) * 5.9604644775390625e-08
+    u, v = _uniform_pair(seed, world, episode, step, stream, draw)
     return mean + spread * (wp.sqrt(-2.0 * exact_exponential.log(u)) * exact_trigonometry.cos(6.2831854820251465 * v))
 
 
