@@ -6,32 +6,23 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from worldloom.cli.run_command import RunCommand
 from worldloom.core.base.errors import InputError
 from worldloom.core.runtime import fault_summary
 from worldloom.core.runtime.fault_summary import FaultSummary
 from worldloom.terminal import console
-from worldloom.terminal.flags import Json, Run, Switch, require_positive
+from worldloom.terminal.flags import Json, Run, require_positive
 from worldloom.terminal.progress_bar import ProgressBar
 
 
 @dataclass
-class Eval:
+class Eval(RunCommand):
     """Evaluate the policies of a run over whole episodes."""
 
     run_dir: Run
     """The folder of a run of `worldloom train`."""
     episodes: int = 100
     """Number of episodes."""
-    env: str = ""
-    """The file that registers the run's world, such as pond.py; not needed for a registered world."""
-    checkpoint: str = "last"
-    """Checkpoint: last, best, or the name or path of a checkpoint of the run."""
-    device: str = "cpu"
-    """Device of worlds and policies: cpu, cuda:N or auto."""
-    seed: int = 1_000_000
-    """Random seed of the worlds."""
-    stochastic: Switch = False
-    """Sample actions from the policy, as in training, instead of taking the most likely ones."""
     epsilon: float | None = None
     """Probability of a random action with dqn, 0 to 1; by default 0.05 in Atari worlds and 0 in others."""
     json: Json = False

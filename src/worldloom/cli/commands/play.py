@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from worldloom.atari.cartridges.roms import is_path
+from worldloom.cli.run_command import RunCommand
 from worldloom.core.base.errors import InputError
 from worldloom.core.model.families import family_of
 from worldloom.core.registry.definition import Definition
@@ -15,7 +17,7 @@ from worldloom.terminal.flags import Run, Switch, require_positive
 
 
 @dataclass
-class Play:
+class Play(RunCommand):
     """Record a video of the policies of a run in one world, or, with --random, of random actions."""
 
     run_dir: Run
@@ -26,16 +28,6 @@ class Play:
     """Number of episodes."""
     max_frames: int = 3000
     """Maximum number of frames."""
-    env: str = ""
-    """The file that registers the run's world, such as pond.py; not needed for a registered world."""
-    checkpoint: str = "last"
-    """Checkpoint: last, best, or the name or path of a checkpoint of the run."""
-    device: str = "cpu"
-    """Device of the world and the policies: cpu, cuda:N or auto."""
-    seed: int = 1_000_000
-    """Random seed of the world."""
-    stochastic: Switch = False
-    """Sample actions from the policy, as in training, instead of taking the most likely ones."""
     random: Switch = False
     """Take random actions in the world that is given instead of a run."""
 
@@ -61,16 +53,7 @@ class Play:
                 "or name a run of `worldloom train`"
             )
         run = open_run(Path(self.run_dir), self.checkpoint, self.env)
-        count = record_video(
-            run,
-            Path(self.video),
-            episodes=self.episodes,
-            seed=self.seed,
-            stochastic=self.stochastic,
-            max_frames=self.max_frames,
-            device=self.device,
-        )
-        return run.definition, count
+        return run.definition, record_video(run, Path(self.video), stochastic=self.stochastic, **self._limits())
 
     @property
     def _names_a_world(self) -> bool:
@@ -84,12 +67,8 @@ class Play:
         definition = find(self.run_dir)
         if definition.notice:
             console.err().print(definition.notice, soft_wrap=True, markup=False)
-        count = record_random_video(
-            definition,
-            Path(self.video),
-            episodes=self.episodes,
-            seed=self.seed,
-            max_frames=self.max_frames,
-            device=self.device,
-        )
-        return definition, count
+        return definition, record_random_video(definition, Path(self.video), **self._limits())
+
+    def _limits(self) -> dict[str, Any]:
+        """The arguments that both kinds of recordings have."""
+        return {"episodes": self.episodes, "seed": self.seed, "max_frames": self.max_frames, "device": self.device}
