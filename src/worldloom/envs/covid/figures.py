@@ -42,28 +42,21 @@ def _mean_level(history: EpisodeHistory) -> Array:
     return np.asarray(history.level @ history.population / history.population.sum())
 
 
+def _per_person(title: str, people: Callable[[EpisodeHistory], Array], scale: float = 1.0) -> Quantity:
+    """A quantity of the people, shape (T, n), as ``scale`` times its share of the population."""
+    return Quantity(
+        title,
+        lambda h: people(h).sum(1) / h.population.sum() * scale,
+        lambda h: people(h) / h.population * scale,
+    )
+
+
 QUANTITIES: dict[str, Quantity] = {
     "stringency": Quantity("stringency level, 1 to 10", _mean_level, lambda h: h.level, (0.5, 10.5)),
-    "infections": Quantity(
-        "infected, % of the people",
-        lambda h: h.infected.sum(1) / h.population.sum() * 100.0,
-        lambda h: h.infected / h.population * 100.0,
-    ),
-    "deaths": Quantity(
-        "deaths so far, per 100,000 people",
-        lambda h: h.deaths.sum(1) / h.population.sum() * 1e5,
-        lambda h: h.deaths / h.population * 1e5,
-    ),
-    "unemployment": Quantity(
-        "unemployed, % of the people",
-        lambda h: h.unemployed.sum(1) / h.population.sum() * 100.0,
-        lambda h: h.unemployed / h.population * 100.0,
-    ),
-    "productivity": Quantity(
-        "product without subsidies, $ per head a day",
-        lambda h: h.earned.sum(1) / h.population.sum(),
-        lambda h: h.earned / h.population,
-    ),
+    "infections": _per_person("infected, % of the people", lambda h: h.infected, 100.0),
+    "deaths": _per_person("deaths so far, per 100,000 people", lambda h: h.deaths, 1e5),
+    "unemployment": _per_person("unemployed, % of the people", lambda h: h.unemployed, 100.0),
+    "productivity": _per_person("product without subsidies, $ per head a day", lambda h: h.earned),
     "subsidies": Quantity("subsidies so far, billion $", lambda h: np.cumsum(h.subsidy) / 1e9, None),
 }
 """Quantities by the name of their file. The country's stringency is the mean weighted by population."""

@@ -155,39 +155,24 @@ def real_history(parameters: Parameters, label: str = "real") -> EpisodeHistory:
     distributed by population. Rewards are unknown.
     """
     first = int(parameters.start_day)
-    columns = (
-        parameters.policy,
-        parameters.susceptible,
-        parameters.infected,
-        parameters.recovered,
-        parameters.vaccinated,
-        parameters.deaths,
-    )
-    whole = np.all([np.isfinite(rows).all(axis=1) for rows in (*columns, parameters.unemployed)], axis=0)[first + 1 :]
+    people = ("susceptible", "infected", "recovered", "vaccinated", "deaths", "unemployed")
+    columns = {"level": parameters.policy, **{name: getattr(parameters, name) for name in people}}
+    whole = np.all([np.isfinite(rows).all(axis=1) for rows in columns.values()], axis=0)[first + 1 :]
     length = int(np.argmin(whole)) if not whole.all() else len(whole)
     if length < 1:
         raise InputError("the data hold no day after the first of an episode: there is no real history to compare with")
     rows = slice(first + 1, first + 1 + length)
-    level, susceptible, infected, recovered, vaccinated, deaths = (
-        np.asarray(values[rows], np.float64) for values in columns
-    )
-    unemployed = np.asarray(parameters.unemployed[rows], np.float64)
+    series = {name: np.asarray(values[rows], np.float64) for name, values in columns.items()}
     population = np.asarray(parameters.population, np.float64)
     subsidy = np.asarray(parameters.subsidy, np.float64).reshape(-1)[rows]
-    unable = (TOO_SICK_SHARE * infected + deaths) * WORKING_AGE_SHARE + unemployed
+    unable = (TOO_SICK_SHARE * series["infected"] + series["deaths"]) * WORKING_AGE_SHARE + series["unemployed"]
     earned = np.maximum(0.0, WORKING_AGE_SHARE * population - unable) * dollars_per_worker(parameters)
-    unknown = np.full_like(level, np.nan)
+    unknown = np.full_like(unable, np.nan)
     return EpisodeHistory(
         label=label,
         **country_fields(parameters),
         days=np.arange(1.0, length + 1.0),
-        level=level,
-        susceptible=susceptible,
-        infected=infected,
-        recovered=recovered,
-        vaccinated=vaccinated,
-        deaths=deaths,
-        unemployed=unemployed,
+        **series,
         productivity=earned + subsidy[:, None] * population / population.sum(),
         governor_rewards=unknown,
         subsidy=subsidy,
