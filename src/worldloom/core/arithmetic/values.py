@@ -10,6 +10,11 @@ import numpy as np
 from worldloom.core.model.dtypes import SCALARS, canonical, is_composite, scalar_of, shape_of, type_name
 
 
+def _operator(name: str) -> Callable[[Any, Any], Any]:
+    """A binary operator: the arithmetic function ``name``, which does not exist yet when the class is created."""
+    return lambda self, other: Composite.operate(name, self, other)
+
+
 class Composite(tuple[Any, ...]):
     """A vector, matrix, quaternion or transform: its numbers in row-major order, each of the exact NumPy type.
 
@@ -49,23 +54,11 @@ class Composite(tuple[Any, ...]):
 
     # Operators for use in a debugger; generated code calls the functions directly.
 
-    def __add__(self, other: Any) -> Any:
-        return Composite.operate("add", self, other)
-
-    def __sub__(self, other: Any) -> Any:
-        return Composite.operate("sub", self, other)
-
-    def __mul__(self, other: Any) -> Any:
-        return Composite.operate("mul", self, other)
+    __add__, __sub__, __truediv__ = _operator("add"), _operator("sub"), _operator("div")
+    __mul__ = __matmul__ = _operator("mul")
 
     def __rmul__(self, other: Any) -> Any:
         return Composite.operate("mul", other, self)
-
-    def __matmul__(self, other: Any) -> Any:
-        return Composite.operate("mul", self, other)
-
-    def __truediv__(self, other: Any) -> Any:
-        return Composite.operate("div", self, other)
 
     def __neg__(self) -> Any:
         return Composite.operate("neg", self)

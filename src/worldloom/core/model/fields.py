@@ -46,11 +46,10 @@ class Role(enum.Enum):
 
 
 @dataclass(frozen=True)
-class Field:
-    """One column of a table.
+class ComponentSpec:
+    """A component as its annotation declares it, without a name.
 
     Attributes:
-        name: The component's name in the user's class.
         dtype: A Warp scalar, vector, matrix or quaternion type.
         shape: Dimensions in addition to those of ``dtype``; ``()`` for a value, ``(n, ...)`` for an array component.
         role: The writer and the readers of the component.
@@ -59,43 +58,12 @@ class Field:
         space: The action space, for actions.
         finite: Whether a NaN or an infinity in it is a fault of its world.
         keep: Whether it persists across resets.
-        transient: Whether it has a meaning only within one step, so that it need not be stored in memory.
         ref: The kind of entity that it refers to, or its name, for references.
         low, high: Bounds of an observation, one for all its numbers or one for each.
         valid_range: The lowest and the highest number that a restored state may hold in it, inclusive; see
             :func:`Between`.
         check: A further check of the values of a restored state; see :func:`Checked`.
     """
-
-    name: str
-    dtype: Any
-    shape: tuple[int, ...] = ()
-    role: Role = Role.STATE
-    default: Any = 0
-    space: Space | None = None
-    finite: bool = False
-    keep: bool = False
-    ref: Any = None
-    low: Bound = -math.inf
-    high: Bound = math.inf
-    transient: bool = False
-    valid_range: tuple[float, float] | None = None
-    check: Check | None = None
-
-    @property
-    def is_array(self) -> bool:
-        """Whether it is read and written element by element, in memory."""
-        return bool(self.shape)
-
-    @property
-    def value_shape(self) -> tuple[int, ...]:
-        """The shape of this component of one entity, as exported."""
-        return self.shape + shape_of(self.dtype)
-
-
-@dataclass(frozen=True)
-class ComponentSpec:
-    """A component as its annotation declares it, without a name. The attributes are those of :class:`Field`."""
 
     dtype: Any
     shape: tuple[int, ...] = ()
@@ -109,6 +77,36 @@ class ComponentSpec:
     high: Bound = math.inf
     valid_range: tuple[float, float] | None = None
     check: Check | None = None
+
+
+@dataclass(frozen=True)
+class _Named:
+    """The first attribute of :class:`Field`."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Field(ComponentSpec, _Named):
+    """One column of a table: a component with a name.
+
+    Attributes:
+        name: The component's name in the user's class.
+        transient: Whether it has a meaning only within one step, so that it need not be stored in memory.
+    """
+
+    default: Any = 0
+    transient: bool = False
+
+    @property
+    def is_array(self) -> bool:
+        """Whether it is read and written element by element, in memory."""
+        return bool(self.shape)
+
+    @property
+    def value_shape(self) -> tuple[int, ...]:
+        """The shape of this component of one entity, as exported."""
+        return self.shape + shape_of(self.dtype)
 
 
 # -- declarations ----------------------------------------------------------------------------------------------------

@@ -29,8 +29,7 @@ class PooledTable(PopulationTable):
     @property
     def first(self) -> Column:
         """The first row of each world, shape (num_worlds,)."""
-        column: Column = self.__dict__["world"][f"{self.name}__first"]
-        return column
+        return self._world_column("first")
 
     @property
     def offsets(self) -> Any:

@@ -73,13 +73,16 @@ class PopulationTable(Table):
     @property
     def counts(self) -> Column:
         """Number of entities in each world, shape (num_worlds,)."""
-        column: Column = self.__dict__["world"][f"{self.name}__count"]
-        return column
+        return self._world_column("count")
 
     @property
     def dropped(self) -> Column:
         """Number of entities that did not fit into each world since the simulation began, shape (num_worlds,)."""
-        column: Column = self.__dict__["world"][f"{self.name}__dropped"]
+        return self._world_column("dropped")
+
+    def _world_column(self, part: str) -> Column:
+        """A column of the world that belongs to this table, with one value per world."""
+        column: Column = self.__dict__["world"][f"{self.name}__{part}"]
         return column
 
     @property

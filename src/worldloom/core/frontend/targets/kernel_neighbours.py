@@ -76,12 +76,7 @@ def near_loop(access: GridAccess, name: str, point: ast.expr, radius: ast.expr, 
         f"        if square_apart_{grid.axes}({access.at('places', f'{w}_at - 1')}, {w}_point) <= {w}_reach:",
         f"            {name} = {access.row(access.at('slots', f'{w}_at - 1'))}",
     ]
-    code = ast.parse("\n".join(lines)).body
-    loop = code[-1]
-    assert (
-        isinstance(loop, ast.While) and isinstance(loop.body[-1], ast.If) and isinstance(loop.body[-1].body[-1], ast.If)
-    )
-    loop.body[-1].body[-1].body += body
+    code = _parse_around(lines, body)
     return [nodes.assign(f"{w}_point", point), nodes.assign(f"{w}_radius", radius), *code]
 
 
@@ -111,8 +106,13 @@ def nearest_loop(
         f"    if {label}_found[{label}_i] < 0: break",
         f"    {name} = {access.row(f'{label}_found[{label}_i]')}",
     ]
-    code = ast.parse("\n".join(lines)).body
-    loop = code[-1]
-    assert isinstance(loop, ast.For)
-    loop.body += body
-    return [nodes.assign(f"{label}_point", point), *code]
+    return [nodes.assign(f"{label}_point", point), *_parse_around(lines, body)]
+
+
+def _parse_around(lines: list[str], body: list[ast.stmt]) -> list[ast.stmt]:
+    """The statements of ``lines``, with ``body`` at the end of the innermost block that their last line is in."""
+    code = block = ast.parse("\n".join(lines)).body
+    while isinstance(block[-1], ast.For | ast.While | ast.If):
+        block = block[-1].body
+    block += body
+    return code
