@@ -126,8 +126,15 @@ TRAINING_DEFAULTS: dict[tuple[str, str], dict[str, Any]] = {
 """Settings that differ from the algorithm's defaults, by world and algorithm; ``policy.*`` for the network."""
 
 GPU_TRAINING_DEFAULTS: dict[tuple[str, str], dict[str, Any]] = {
+    ("CartPole-v1", "ppo"): {"num_envs": 1024, "total_steps": 40 * 1024 * 32},
+    ("Acrobot-v1", "ppo"): {"num_envs": 1024, "total_steps": 120 * 1024 * 32},
     ("MountainCarContinuous-v0", "ppo"): {"num_envs": 1024, "total_steps": 60 * 1024 * 64},
     ("Pendulum-v1", "ppo"): {"num_envs": 1024, "total_steps": 80 * 1024 * 64},
+    ("FrozenLake-v1", "ppo"): {"num_envs": 256, "total_steps": 60 * 256 * 32},
+    ("CliffWalking-v1", "ppo"): {"num_envs": 1024, "total_steps": 100 * 1024 * 32},
+    ("MountainCar-v0", "ppo"): {"num_envs": 1024, "total_steps": 60 * 1024 * 128},
     ("Taxi-v3", "ppo"): {"num_envs": 1024, "total_steps": 100 * 1024 * 32},
+    ("Catch-v0", "ppo"): {"num_envs": 1024, "total_steps": 30 * 1024 * 32},
+    ("Blackjack-v1", "ppo"): {"num_envs": 1024, "total_steps": 40 * 1024 * 32},
 }
 """Settings that differ on a GPU from those above: as many worlds as reach the score soonest by the wall clock."""
