@@ -5,7 +5,8 @@ BIN := $(VENV)/bin
 DEMO := $(VENV)/.demo
 STAMP := $(VENV)/.installed
 
-# Worker processes of the tests. Each test file runs in one of them. `pytest` alone runs all tests in one process.
+# Worker processes of the tests. Each starts with one half of the files and takes tests of the other when it is done.
+# `pytest` alone runs all tests in one process.
 TESTERS ?= 2
 # How long `make fuzz` generates new worlds.
 FUZZ_SECONDS ?= 600
@@ -55,10 +56,10 @@ demo: $(DEMO)  ## Train CartPole on the CPU into runs/demo, with a curve and a v
 	@$(BIN)/worldloom eval runs/demo
 
 test: $(STAMP)  ## Run all tests in TESTERS (2) processes; PYTEST_OPTIONS adds options
-	@$(BIN)/python -m pytest --numprocesses $(TESTERS) --dist loadfile --no-loadscope-reorder $(PYTEST_OPTIONS)
+	@$(BIN)/python -m pytest --numprocesses $(TESTERS) --dist worksteal $(PYTEST_OPTIONS)
 
 test-fast: $(STAMP)  ## Run a selection of quick tests in under a minute
-	@$(BIN)/python -m pytest -q --numprocesses $(TESTERS) --dist loadfile \
+	@$(BIN)/python -m pytest -q --numprocesses $(TESTERS) --dist worksteal \
 		$$(find tests $(foreach name,$(FAST),-name $(name).py -o) -false)
 
 check: $(STAMP)  ## Check style, formatting, types and the directions of imports

@@ -29,7 +29,7 @@ class Agent(nn.Module):
 
 
 def train(
-    num_envs=64, num_steps=32, iterations=60, device="cpu", epochs=4, minibatches=4, gamma=0.99, lam=0.95, seed=0
+    num_envs=64, num_steps=32, iterations=30, device="cpu", epochs=4, minibatches=4, gamma=0.99, lam=0.95, seed=0
 ):
     """Train, and return the mean return of the last finished episodes and the world steps per second."""
     torch.manual_seed(seed)

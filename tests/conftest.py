@@ -18,6 +18,7 @@ pytest_plugins = ["file_times"]
 sys.path.insert(0, str(Path(__file__).parent / "parity"))  # the NumPy references, which tests of several folders use
 # PyTorch uses one thread, here and in processes that tests start: more threads slow small networks down.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+gc.disable()  # until all tests are collected: the collector would scan thousands of items and modules again and again
 
 
 class Runner(wl.Entity):
@@ -167,6 +168,11 @@ CROWD = wl.Definition(
     observe=(gaze,),
     max_steps=40,
 )
+
+
+def pytest_collection_finish() -> None:
+    """Enable garbage collection again."""
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -20,7 +20,7 @@ from worldloom.learn.runs.run_folder import read_metrics
 from worldloom.learn.runs.training_run import TrainingRequest, run_training
 
 PATIENCE_S = 120.0
-ITERATIONS = 200
+ITERATIONS = 120
 linux = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="finds the processes in /proc")
 
 
@@ -94,7 +94,7 @@ def test_killed_processes_are_started_again_and_go_on(tmp_path: Path) -> None:
         subprocess.Popen([*launcher, *training], env=environment, stdout=output, stderr=output, text=True) as job,
     ):
         try:
-            for rank, reached in ((1, 5), (0, 60)):
+            for rank, reached in ((1, 3), (0, 10)):
                 _await(lambda reached=reached: checkpoints() >= reached, job, log)
                 os.kill(_process(job.pid, rank), signal.SIGKILL)
             assert job.wait(PATIENCE_S) == 0, log.read_text()

@@ -9,7 +9,8 @@ from worldloom.learn.algorithms.ppo import PPOConfig
 from worldloom.learn.runs.checkpoints import Checkpoints
 from worldloom.learn.runs.training_run import TrainingRequest, run_training
 
-KILLS = 50
+KILLS = 10
+"""A sample; ``python tests/fuzz/kill_runs.py --kills 200`` kills more often."""
 
 
 def train(folder):
@@ -20,7 +21,7 @@ def train(folder):
     )
 
 
-def test_checkpoints_outlive_fifty_kills_at_random_moments(tmp_path):
+def test_checkpoints_outlive_kills_at_random_moments(tmp_path):
     starter = multiprocessing.get_context("forkserver")
     starter.set_forkserver_preload(["worldloom.learn.runs.training_run"])
     saved, chance, last, moved = Checkpoints(tmp_path / "checkpoints"), random.Random(0), 0, 0
