@@ -140,6 +140,17 @@ class Kernel(wl.Launch):
         return self.kernel.key
 
 
+class Note(Kernel):
+    """Declares reads and writes, and launches nothing."""
+
+    def __init__(self, label: str, reads: tuple[str, ...] = (), writes: tuple[str, ...] = ()) -> None:
+        self.label, self.reads, self.writes = label, {Cell: reads}, {Cell: writes}
+
+    def prepare(self, simulation: wl.Simulation) -> None: ...
+
+    def launch(self, prepared: None, shard: wl.Shard) -> None: ...
+
+
 CHURN = Kernel(churn_kernel, [(Tank, "rate"), (Cell, "push"), (Cell, "stock"), (Cell, "level")], ("stock", "level"))
 JUDGE = Kernel(judge_kernel, [(Cell, "stock"), (Tank, "terminated")], ("terminated",), per_world=True)
 PAINT = Kernel(paint_kernel, [(Cell, "stock"), (Cell, "seen")], ("seen",), shape=(SIDE, SIDE))

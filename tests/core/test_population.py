@@ -1,156 +1,39 @@
-"""Populations: visibility of spawns and despawns, references, events, overflow, exports and determinism."""
+"""Populations: visibility of spawns and despawns, references, events, exports and determinism."""
 
 import numpy as np
 import pytest
 import torch
-from population_model import Mood, orders
+from hive import (
+    BUZZ,
+    CAST_OUT,
+    CLEAR,
+    FOLLOW,
+    HIVE,
+    LEAVE,
+    NOTHING,
+    REPLACE,
+    ROOM,
+    SPAWN,
+    TRADE,
+    TWICE,
+    Bee,
+    Buzz,
+    Wasp,
+    bees,
+    hive,
+    step,
+)
+from population_run import Mood, orders
 from population_worlds import VARIANTS
 
 import worldloom as wl
 from worldloom.core.state import snapshot
 from worldloom.core.tools.compare import first_difference
 
-NOTHING, SPAWN, LEAVE, FOLLOW, BUZZ, TOO_MANY, REPLACE, TWICE, CLEAR, TRADE, CAST_OUT = range(11)
-ROOM = 5
-
-
-class Striped(wl.Components):
-    stripes: int = 3
-
-
-class Bee(wl.Entity, Striped):
-    number: int = 5
-    place: wl.vec2 = (1.0, 2.0)
-    awake: bool = True
-    mate: wl.Ref["Bee"]
-    cells: wl.Array(float, 2)
-    small: wl.uint8 = 200
-    hums: int
-
-
-class Wasp(wl.Entity, Striped):
-    """One at most, for worlds with room for one."""
-
-
-class Buzz(wl.Event):
-    who: wl.Ref[Bee]
-    loud: float = 0.5
-
-
-class Hive(wl.World):
-    task: int
-    chosen: wl.Ref[Bee]
-    at_once: int  # how many bees there are in the system that changes it
-    later: int  # and in the next
-    at_once_alive: bool
-    later_alive: bool
-    got: int
-    heard: int
-    noise: wl.Info(int)
-
-
-@wl.system
-def settle_in(world: Hive):
-    world.spawn(Bee, number=1, awake=False)
-    world.chosen = world.spawn(Bee, number=2, place=wl.vec2(3.0, 4.0))
-    world.spawn(Bee, mate=world.chosen)
-
-
-@wl.system
-def work(world: Hive):
-    if world.task == SPAWN:
-        world.chosen = world.spawn(Bee, number=10, mate=world.chosen)
-        world.spawn(Bee, number=11)
-        world.spawn(Wasp)
-    elif world.task == LEAVE:
-        for bee in world.all(Bee):
-            if bee.number == 2:
-                bee.despawn()
-    elif world.task == FOLLOW:
-        world.got = world.chosen.get().number
-    elif world.task == BUZZ:
-        world.spawn(Buzz, who=world.chosen)
-        world.spawn(Buzz, loud=2.0)
-    elif world.task == TOO_MANY:
-        for k in range(7):
-            world.spawn(Bee, number=100 + k)
-    elif world.task == REPLACE:
-        for bee in world.all(Bee):
-            bee.despawn()
-            world.spawn(Bee, number=bee.number + 20, mate=bee.ref)
-    elif world.task == TWICE:
-        for bee in world.all(Bee):
-            if bee.id == 0:
-                bee.despawn()
-                bee.despawn()
-    elif world.task == CLEAR:
-        for bee in world.all(Bee):
-            bee.despawn()
-    elif world.task == TRADE and world.chosen.alive:
-        world.chosen.get().despawn()
-        world.chosen = world.spawn(Bee, number=30)
-    elif world.task == CAST_OUT:
-        world.chosen.get().despawn()
-    world.at_once = world.count(Bee)
-    world.at_once_alive = world.chosen.alive
-
-
-@wl.system
-def look_again(world: Hive):
-    world.later = world.count(Bee)
-    world.later_alive = world.chosen.alive
-
-
-@wl.system
-def hum(bee: Bee):
-    bee.hums += 1
-    bee.cells[1] += 0.5
-
-
-@wl.system
-def hear(buzz: Buzz, world: Hive):
-    world.heard += 1
-    if buzz.who.alive:
-        buzz.who.get().hums += 10
-
-
-@wl.system
-def paint(thing: wl.Has(Striped)):
-    thing.stripes += 1
-
-
-@wl.system
-def listen(world: Hive):
-    world.noise = world.count(Buzz)
-
-
-def hive(overflow: str = "error", room: int = ROOM, **options) -> wl.Definition:
-    settings = {"reset": (settle_in,), "step": (work, look_again, hum, hear, paint), "observe": (listen,), **options}
-    return wl.Definition(
-        f"Hive-{overflow}",
-        Hive,
-        {Bee: wl.UpTo(room, overflow=overflow), Wasp: wl.UpTo(1, overflow="drop"), Buzz: wl.UpTo(4)},
-        **settings,
-    )
-
-
-HIVE = hive()
-
 
 @pytest.fixture(params=["python", "cpu"])
 def sim(request: pytest.FixtureRequest) -> wl.Simulation:
     return wl.Simulation(HIVE, 3, request.param, seed=0)
-
-
-def step(sim: wl.Simulation, *tasks: int) -> None:
-    """One step for each task, the same in every world."""
-    for task in tasks:
-        sim.world.task.fill(task)
-        sim.step()
-
-
-def bees(sim: wl.Simulation, name: str = "number", world: int = 0) -> list:
-    return sim[Bee][name].numpy()[world, : sim[Bee].counts.numpy()[world]].tolist()
 
 
 # -- who is seen when ------------------------------------------------------------------------------------------------
@@ -244,7 +127,7 @@ def test_following_a_stale_reference_is_a_fault(sim):
     sim.step()
     faults = sim.errors()
     assert [(f.world, f.episode, f.step) for f in faults] == [(1, 0, 1)]
-    assert "an empty or stale reference to Bee was followed (system 'work', test_population.py:" in faults[0].message
+    assert "an empty or stale reference to Bee was followed (system 'work', hive.py:" in faults[0].message
     assert bees(sim, world=1) == [1, 2, 5] and bees(sim, world=0) == [1, 5]
 
 
@@ -282,99 +165,6 @@ def test_events_go_with_a_reset(sim):
     sim.reset(np.array([True, False, False]))
     assert sim[Buzz].counts.numpy().tolist() == [0, 2, 2]
     assert sim.world.noise.numpy().tolist() == [0, 2, 2]
-
-
-# -- overflow --------------------------------------------------------------------------------------------------------
-
-
-def overflowing(sim: wl.Simulation) -> None:
-    """World 1 spawns too many."""
-    sim.world.task.assign(np.array([SPAWN, TOO_MANY, NOTHING], np.int32))
-    sim.step()
-
-
-def test_too_many_are_an_error_that_names_the_world(sim):
-    with pytest.raises(
-        wl.CapacityError, match="world 1, episode 0, step 0: 5 more Bee were spawned than there is room for"
-    ) as caught:
-        overflowing(sim)
-    assert [(f.world, f.step) for f in caught.value.faults] == [(1, 0)]
-    assert sim.truncated.numpy().tolist() == [False, True, False]
-    assert [bees(sim, world=k) for k in range(3)] == [[1, 2, 5, 10, 11], [1, 2, 5], [1, 2, 5]]
-    assert sim.errors() == []
-    step(sim, NOTHING)
-    assert sim.world.step.numpy().tolist() == [2, 1, 2] and sim[Bee].dropped.numpy().tolist() == [0, 5, 0]
-
-
-def test_other_faults_are_kept_when_too_many_raise(sim):
-    step(sim, LEAVE)
-    sim.world.task.assign(np.array([FOLLOW, TOO_MANY, NOTHING], np.int32))
-    with pytest.raises(wl.CapacityError, match="world 1"):
-        sim.step()
-    assert [f.world for f in sim.errors()] == [0]
-
-
-def test_too_many_raise_even_where_no_more_faults_are_kept():
-    sim = wl.Simulation(HIVE, 300, "cpu", seed=0)
-    step(sim, LEAVE, FOLLOW)  # 300 unread faults, of which 256 are kept
-    sim.world.task.assign(np.array([NOTHING, TOO_MANY, *[NOTHING] * 298], np.int32))
-    with pytest.raises(
-        wl.CapacityError, match="worlds spawned more than there is room for; the columns 'dropped' say where"
-    ):
-        sim.step()
-    assert sim[Bee].dropped.numpy().tolist() == [0, 5, *[0] * 298]
-    assert len(sim.errors()) == 256
-
-
-def test_steps_that_are_enqueued_are_looked_at_later(sim):
-    sim.world.task.fill(TOO_MANY)
-    sim.enqueue_step()
-    with pytest.raises(
-        wl.CapacityError,
-        match=r"world 0, .* \(and 2 more such faults\).*\. "
-        r"Those worlds were reset; a program that catches this error can go on\.$",
-    ):
-        sim.check_capacity()
-    sim.check_capacity()
-
-
-def test_too_many_may_be_a_reset_of_the_world():
-    sim = wl.Simulation(hive("reset"), 3, "python", seed=0)
-    overflowing(sim)
-    assert [(f.world, f.message[:10]) for f in sim.errors()] == [(1, "5 more Bee")]
-    assert sim.truncated.numpy().tolist() == [False, True, False] and bees(sim, world=1) == [1, 2, 5]
-    assert sim[Bee].dropped.numpy().tolist() == [0, 5, 0]
-
-
-def test_too_many_may_be_dropped_and_counted():
-    sim = wl.Simulation(hive("drop"), 3, "python", seed=0)
-    overflowing(sim)
-    assert sim.errors() == [] and not sim.truncated.numpy().any()
-    assert bees(sim, world=1) == [1, 2, 5, 100, 101]
-    overflowing(sim)
-    assert bees(sim, world=1) == [1, 2, 5, 100, 101]
-    assert sim[Bee].dropped.numpy().tolist() == [2, 12, 0]
-
-
-def test_too_many_at_the_very_end_are_a_fault_of_that_step():
-    sim = wl.Simulation(hive("reset", step=(work,), observe=()), 3, "python", seed=0)
-    overflowing(sim)
-    assert [(f.world, f.step) for f in sim.errors()] == [(1, 0)]
-    assert sim.truncated.numpy().tolist() == [False, True, False]
-
-
-def test_too_many_in_a_reset_are_an_error():
-    with pytest.raises(wl.CapacityError, match="1 more Bee were spawned"):
-        wl.Simulation(hive(room=2), 1, "python", seed=0)
-
-
-def test_capacities_may_be_given_to_a_simulation():
-    assert wl.Simulation(HIVE, 1, "python", seed=0, counts={"Bee": 9})[Bee].place.shape == (1, 9, 2)
-    sim = wl.Simulation(HIVE, 1, "python", seed=0, counts={Bee: wl.UpTo(4, overflow="drop")})
-    step(sim, SPAWN)
-    assert bees(sim) == [1, 2, 5, 10] and sim[Bee].dropped.numpy().tolist() == [1]
-    with pytest.raises(wl.DefinitionError, match="the number of 'Bee' has per_world=0"):
-        wl.Simulation(HIVE, 1, "python", counts={Bee: 0})
 
 
 # -- exports ---------------------------------------------------------------------------------------------------------

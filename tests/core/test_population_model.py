@@ -7,7 +7,7 @@ import functools
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from population_model import MOODS, STEPS_PER_MOOD, Mood, Run
+from population_run import MOODS, STEPS_PER_MOOD, Mood, Run
 from population_worlds import VARIANTS, Rules
 
 import worldloom as wl

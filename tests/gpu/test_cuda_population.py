@@ -15,7 +15,7 @@ from worldloom.core.tools.compare import compare, first_difference
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "core"))
 
-from population_model import MOODS, STEPS_PER_MOOD, Mood, Run, orders
+from population_run import MOODS, STEPS_PER_MOOD, Mood, Run, orders
 from population_worlds import CROWDED, VARIANTS, Rules
 from test_population_model import MOODS_PER_PROGRAM, TRIED, simulation
 

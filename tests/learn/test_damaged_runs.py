@@ -1,104 +1,22 @@
-"""Runs with unreadable checkpoints are refused and kept; links in a folder are never followed; a full disk is told."""
+"""Runs with unreadable or hostile checkpoints are refused, and no byte of them changes."""
 
 import hashlib
-import itertools
 import json
 import os
 import shutil
 import warnings
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import safetensors.torch
-import torch
+from finished_runs import checkpoints, contents, edit, refused
 
 from worldloom.core.base.errors import InputError
-from worldloom.learn.algorithms.dqn import DQNConfig
-from worldloom.learn.algorithms.ppo import PPOConfig
-from worldloom.learn.algorithms.vtrace import VTraceConfig
-from worldloom.learn.config.policy_config import PolicyConfig
 from worldloom.learn.play.saved_run import open_run
 from worldloom.learn.runs.checkpoint_files import STATE, TENSORS
 from worldloom.learn.runs.checkpoints import Checkpoints
-from worldloom.learn.runs.run_folder import RunFolder, read_config, read_metrics
-from worldloom.learn.runs.training_run import TrainingRequest, run_training
-from worldloom.learn.training.progress import Progress
-
-NETWORK = PolicyConfig(hidden=(8,))
-SETTINGS = {
-    "ppo": PPOConfig(num_envs=4, num_steps=8, minibatches=2, device="cpu", total_steps=96, policy=NETWORK),
-    "dqn": DQNConfig(
-        num_envs=4,
-        device="cpu",
-        total_steps=96,
-        learning_starts=32,
-        batch_size=8,
-        replay_capacity=200,
-        prioritized=True,
-        policy=NETWORK,
-    ),
-    "vtrace": VTraceConfig(
-        num_envs=4, num_steps=8, steps_per_update=4, batches=2, device="cpu", total_steps=96, policy=NETWORK
-    ),
-}
-PRECIOUS = "somebody else's file\n"
-
-
-def trained(folder, algorithm="ppo"):
-    """A run of 96 steps in ``folder``, with three checkpoints or more, and the request that goes on with it."""
-    request = TrainingRequest(
-        "CartPole-v1", algorithm, SETTINGS[algorithm], run_dir=folder, checkpoint_every=1e-6, keep=3
-    )
-    run_training(request)
-    return replace(request, resume="yes", config=replace(request.config, total_steps=128))
-
-
-@pytest.fixture(scope="module")
-def originals(tmp_path_factory):
-    """A finished run of each algorithm, copied by the tests."""
-    found = {}
-    for algorithm in SETTINGS:
-        folder = tmp_path_factory.mktemp("originals") / algorithm
-        found[algorithm] = folder, trained(folder, algorithm)
-    return found
-
-
-@pytest.fixture
-def run(originals, tmp_path):
-    """A copy of the PPO run: its folder, and the request that goes on with it."""
-    folder, request = originals["ppo"]
-    shutil.copytree(folder, tmp_path / "run")
-    return tmp_path / "run", replace(request, run_dir=tmp_path / "run")
-
-
-def contents(folder):
-    """Every file, folder and link below ``folder``, with what it holds."""
-    found = {}
-    for path in sorted(folder.rglob("*")):
-        name = str(path.relative_to(folder))
-        found[name] = os.readlink(path) if path.is_symlink() else path.read_bytes() if path.is_file() else None
-    return found
-
-
-def refused(request, match):
-    """Resuming raises an InputError of one line, and no byte of the folder changes."""
-    before = contents(request.run_dir)
-    with pytest.raises(InputError, match=match) as caught, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        run_training(request)
-    assert "\n" not in str(caught.value)
-    assert contents(request.run_dir) == before
-
-
-def checkpoints(folder):
-    return sorted((folder / "checkpoints").iterdir())
-
-
-def edit(path, **changes):
-    data = json.loads((path / STATE).read_text())
-    (path / STATE).write_text(json.dumps(data | changes))
-
+from worldloom.learn.runs.run_folder import read_config, read_metrics
+from worldloom.learn.runs.training_run import run_training
 
 # -- no checkpoint that can be read ----------------------------------------------------------------------------------
 
@@ -344,129 +262,3 @@ def test_hostile_settings_are_told(run):
     (folder / "config.json").write_text("[" * 100 + "]" * 100)
     with pytest.raises(InputError, match="nested more than 32 deep"):
         read_config(folder)
-
-
-# -- links -----------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def precious(tmp_path_factory):
-    """A file and a folder elsewhere, which must never change."""
-    place = tmp_path_factory.mktemp("elsewhere")
-    (place / "precious.txt").write_text(PRECIOUS)
-    return place
-
-
-def test_the_old_temporary_name_leads_nowhere(run, precious):
-    folder, request = run
-    for name in (".config.json.writing", ".metrics.jsonl.writing"):
-        (folder / name).symlink_to(precious / "precious.txt")
-    assert run_training(request).complete
-    assert contents(precious) == {"precious.txt": PRECIOUS.encode()}
-
-
-@pytest.mark.parametrize("name", ["config.json", "metrics.jsonl", ".lock", ".launch", "events", "checkpoints"])
-@pytest.mark.parametrize("dangling", [False, True])
-def test_links_in_the_place_of_files_are_refused(run, precious, name, dangling):
-    folder, request = run
-    moved = precious / "moved"
-    if (folder / name).exists():
-        os.rename(folder / name, moved)
-    else:
-        moved.write_text("")
-    (folder / name).symlink_to(precious / "absent" if dangling else moved)
-    before = contents(precious)
-    match = "there is no run to resume" if name == "config.json" and dangling else "symbolic link"
-    refused(request, match)
-    assert contents(precious) == before
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "iteration_00000003",
-        "iteration_00000099",
-        ".writing_iteration_00000004",
-        ".dropped_x",
-        ".replaced_iteration_00000009",
-    ],
-)
-def test_links_below_checkpoints_are_told(run, precious, name):
-    folder, request = run
-    place = folder / "checkpoints" / name
-    if place.exists():
-        os.rename(place, precious / "moved")
-    place.symlink_to(precious)
-    before = contents(precious)
-    refused(request, f"{name} is a symbolic link, which a run's folder must not have")
-    assert contents(precious) == before
-
-
-@pytest.mark.parametrize("name", [STATE, TENSORS])
-def test_links_within_a_checkpoint_are_told(run, precious, name):
-    folder, request = run
-    for path in checkpoints(folder):
-        os.rename(path / name, precious / f"{path.name}_{name}")
-        (path / name).symlink_to(precious / f"{path.name}_{name}")
-    refused(request, rf"was not changed: .*{name} cannot be read \(it is a symbolic link\)")
-
-
-# -- a full disk -----------------------------------------------------------------------------------------------------
-
-
-def test_a_full_disk_at_a_checkpoint_is_told_in_one_sentence(tmp_path, monkeypatch):
-    saved = Checkpoints(tmp_path)
-    saved.save({"w": torch.zeros(1000)}, {}, iteration=1, steps=1)
-    before = contents(tmp_path)
-
-    def full(tensors, path):
-        path.write_bytes(b"half")
-        raise safetensors.SafetensorError(
-            'Error while serializing: IoError(Os { code: 28, kind: StorageFull, message: "No space left on device" })'
-        )
-
-    monkeypatch.setattr(safetensors.torch, "save_file", full)
-    with pytest.raises(InputError) as caught:
-        saved.save({"w": torch.zeros(1000)}, {}, iteration=2, steps=2)
-    sentence = str(caught.value)
-    assert (
-        sentence.startswith(f"checkpoint {tmp_path / 'iteration_00000002'} cannot be written (")
-        and "No space left on device" in sentence
-    )
-    assert (
-        "4,000 bytes are needed and " in sentence
-        and " bytes are free on the disk of " in sentence
-        and "\n" not in sentence
-    )
-    assert contents(tmp_path) == before
-
-
-def test_a_full_disk_while_metrics_are_written_is_told(tmp_path):
-    folder = RunFolder(tmp_path / "run", {})
-    os.dup2(os.open("/dev/full", os.O_WRONLY), folder._metrics.fileno())
-    match = (
-        r"metrics\.jsonl cannot be written \(No space left on device\): "
-        r"\d+ bytes are needed and [\d,]+ bytes are free"
-    )
-    with pytest.raises(InputError, match=match), folder:
-        folder.write(Progress(1, 10, 100, 1.0, 10.0, {}))
-    with RunFolder(tmp_path / "run", {}, resume=True):
-        pass
-
-
-def test_the_training_ends_in_good_order_on_a_full_disk(tmp_path, monkeypatch):
-    """What was saved before stays, and goes on once there is room."""
-    request = TrainingRequest("CartPole-v1", "ppo", SETTINGS["ppo"], run_dir=tmp_path / "run", checkpoint_every=1e-6)
-    attempts = itertools.count(1)
-
-    def full_at_the_second(tensors, path):
-        if next(attempts) == 2:
-            raise OSError(28, "No space left on device")
-        Path(path).write_bytes(safetensors.torch.save(tensors))
-
-    with monkeypatch.context() as patch:
-        patch.setattr(safetensors.torch, "save_file", full_at_the_second)
-        with pytest.raises(InputError, match=r"checkpoint .*iteration_00000002 cannot be written"):
-            run_training(request)
-    outcome = run_training(replace(request, resume="yes"))
-    assert outcome.complete and [row["iteration"] for row in read_metrics(tmp_path / "run")] == [1, 2, 3]

@@ -1,0 +1,25 @@
+"""Fixtures: finished runs of each algorithm, and copies of them."""
+
+import shutil
+from dataclasses import replace
+
+import pytest
+from finished_runs import SETTINGS, trained
+
+
+@pytest.fixture(scope="session")
+def originals(tmp_path_factory):
+    """A finished run of each algorithm, copied by the tests."""
+    found = {}
+    for algorithm in SETTINGS:
+        folder = tmp_path_factory.mktemp("originals") / algorithm
+        found[algorithm] = folder, trained(folder, algorithm)
+    return found
+
+
+@pytest.fixture
+def run(originals, tmp_path):
+    """A copy of the PPO run: its folder, and the request that goes on with it."""
+    folder, request = originals["ppo"]
+    shutil.copytree(folder, tmp_path / "run")
+    return tmp_path / "run", replace(request, run_dir=tmp_path / "run")
