@@ -21,7 +21,7 @@ FAST := test_accumulate test_bounds test_conditions test_hints test_integer_over
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast check bench fuzz docs format clean parity-atari
+.PHONY: help setup demo test test-fast test-thorough check bench fuzz docs format clean parity-atari
 
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 # pip warns about every script that it installs outside of PATH; the exit status is that of pip.
@@ -61,6 +61,9 @@ test: $(STAMP)  ## Run all tests in TESTERS (2) processes; PYTEST_OPTIONS adds o
 test-fast: $(STAMP)  ## Run a selection of quick tests in under a minute
 	@$(BIN)/python -m pytest -q --numprocesses $(TESTERS) --dist worksteal \
 		$$(find tests $(foreach name,$(FAST),-name $(name).py -o) -false)
+
+test-thorough: $(STAMP)  ## Run all tests with every case of those of which `make test` runs a sample
+	@WORLDLOOM_THOROUGH=1 $(BIN)/python -m pytest --numprocesses $(TESTERS) --dist worksteal $(PYTEST_OPTIONS)
 
 check: $(STAMP)  ## Check style, formatting, types and the directions of imports
 	@$(BIN)/ruff check .
