@@ -1,7 +1,12 @@
-"""Worlds in rl_games: spaces, truncation, and its PPO."""
+"""Worlds in rl_games: spaces, truncation, and its PPO.
+
+The tests import rl_games, not the module: the import takes seconds, and every test process collects all modules.
+"""
 
 import importlib
 import sys
+from importlib.util import find_spec
+from types import ModuleType
 
 import gymnasium
 import pytest
@@ -10,27 +15,12 @@ from meadow import MEADOW, SKY
 
 from worldloom.core.base.errors import InputError
 
-pytest.importorskip("rl_games", reason="needs pip install rl-games")
-
-from rl_games.common.algo_observer import AlgoObserver
-from rl_games.torch_runner import Runner
-
-from worldloom.vector.adapters.rl_games import RlGamesVectorEnv, register
+pytestmark = pytest.mark.skipif(find_spec("rl_games") is None, reason="needs pip install rl-games")
 
 
-class Lengths(AlgoObserver):
-    """Records the mean episode length after every iteration."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.seen: list[float] = []
-
-    def after_init(self, algo) -> None:
-        self.algo = algo
-
-    def after_print_stats(self, frame: int, epoch_num: int, total_time: float) -> None:
-        if self.algo.game_lengths.current_size:
-            self.seen.append(float(self.algo.game_lengths.get_mean()))
+@pytest.fixture(scope="module")
+def adapter() -> ModuleType:
+    return importlib.import_module("worldloom.vector.adapters.rl_games")
 
 
 def settings(folder: str) -> dict:
@@ -83,8 +73,8 @@ def settings(folder: str) -> dict:
     }
 
 
-def test_what_ended_and_what_was_cut_off():
-    env = RlGamesVectorEnv(SKY, 3, seed=0, device="python")
+def test_what_ended_and_what_was_cut_off(adapter: ModuleType):
+    env = adapter.RlGamesVectorEnv(SKY, 3, seed=0, device="python")
     first = env.reset()
     env.env.simulation.world["step"].assign(torch.tensor([0, 0, 7]))
     shown, rewards, dones, infos = env.step(torch.tensor([[-2.0], [0.5], [0.5]]))
@@ -95,20 +85,20 @@ def test_what_ended_and_what_was_cut_off():
     assert (shown[dones] >= 1.0).all()  # those worlds stand at a new start
 
 
-def test_its_spaces():
-    info = RlGamesVectorEnv("CartPole-v1", 2).get_env_info()
+def test_its_spaces(adapter: ModuleType):
+    info = adapter.RlGamesVectorEnv("CartPole-v1", 2).get_env_info()
     assert (
         info["observation_space"].shape == (4,)
         and info["action_space"] == gymnasium.spaces.Discrete(2)
         and info["agents"] == 1
     )
     assert isinstance(
-        RlGamesVectorEnv(MEADOW, 2, device="python").get_env_info()["observation_space"], gymnasium.spaces.Dict
+        adapter.RlGamesVectorEnv(MEADOW, 2, device="python").get_env_info()["observation_space"], gymnasium.spaces.Dict
     )
 
 
-def test_several_choices_are_a_tuple_of_choices():
-    class Pair(RlGamesVectorEnv):
+def test_several_choices_are_a_tuple_of_choices(adapter: ModuleType):
+    class Pair(adapter.RlGamesVectorEnv):
         def __init__(self) -> None:
             self.__dict__["_worlds"] = gymnasium.make_vec("CartPole-v1", 1)
             self.env.single_action_space = gymnasium.spaces.MultiDiscrete([2, 3])
@@ -118,9 +108,26 @@ def test_several_choices_are_a_tuple_of_choices():
     )
 
 
-def test_its_runner_trains(tmp_path, one_thread, monkeypatch: pytest.MonkeyPatch):
+def test_its_runner_trains(adapter: ModuleType, tmp_path, one_thread, monkeypatch: pytest.MonkeyPatch):
+    from rl_games.common.algo_observer import AlgoObserver
+    from rl_games.torch_runner import Runner
+
+    class Lengths(AlgoObserver):
+        """Records the mean episode length after every iteration."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.seen: list[float] = []
+
+        def after_init(self, algo) -> None:
+            self.algo = algo
+
+        def after_print_stats(self, frame: int, epoch_num: int, total_time: float) -> None:
+            if self.algo.game_lengths.current_size:
+                self.seen.append(float(self.algo.game_lengths.get_mean()))
+
     monkeypatch.chdir(tmp_path)
-    register()
+    adapter.register()
     lengths = Lengths()
     runner = Runner(lengths)
     runner.load(settings(str(tmp_path)))
@@ -131,6 +138,6 @@ def test_its_runner_trains(tmp_path, one_thread, monkeypatch: pytest.MonkeyPatch
 
 def test_without_the_package_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "rl_games.common.ivecenv", None)
-    monkeypatch.delitem(sys.modules, "worldloom.vector.adapters.rl_games")
+    monkeypatch.delitem(sys.modules, "worldloom.vector.adapters.rl_games", raising=False)
     with pytest.raises(InputError, match="pip install 'rl-games"):
         importlib.import_module("worldloom.vector.adapters.rl_games")
