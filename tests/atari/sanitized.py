@@ -170,7 +170,7 @@ def build(folder: Path, log_words: int = LOG) -> Path:
         str(compiler()),
         "-std=c++17",
         "-O1",
-        "-g",
+        "-g1",
         "-w",
         f"-fsanitize={CHECKS}",
         "-fno-sanitize-recover=all",
