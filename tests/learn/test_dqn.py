@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 import torch
 from dqn_worlds import CINEMA, FLOCK, SMALL, YARD, Diary, only, worlds
+from thorough import THOROUGH
 from worlds import CLOCK, FARM, KITCHEN, PARTY
 
 import worldloom as wl
@@ -210,12 +211,16 @@ def test_settings_out_of_range_are_refused(changes: dict[str, object]) -> None:
 # -- learning ----------------------------------------------------------------------------------------------------------
 
 
-def test_it_solves_cartpole() -> None:
-    """As it is trained, with a random action in every twentieth step; and then without."""
+def test_it_learns_cartpole() -> None:
+    """As it is trained, with a random action in every twentieth step; and then without.
+
+    ``make test-thorough`` trains until CartPole is solved.
+    """
+    trained, evaluated = (460.0, 475.0) if THOROUGH else (200.0, 300.0)
     trainer = DQN("CartPole-v1", replace(tuned_config("CartPole-v1", "dqn", DQNConfig), device="cpu", seed=2))
-    trainer.learn(callbacks=[StopAt(460.0)])
-    assert trainer.score >= 460.0
+    trainer.learn(callbacks=[StopAt(trained)])
+    assert trainer.score >= trained
     fresh = wl.Simulation("CartPole-v1", 100, "cpu", seed=1000)
     learner = only(trainer)
     found = evaluate(fresh, {"Cart": (AgentGroup(fresh, learner.agent_group.slices), QActor(learner.policy))}, 100)
-    assert found.mean_return >= 475.0
+    assert found.mean_return >= evaluated
