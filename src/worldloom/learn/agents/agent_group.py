@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -85,6 +85,11 @@ def parse_agents(text: str, definition: Definition) -> tuple[AgentSlice, ...]:
             )
         slices.append(AgentSlice(match[1], slots))
     return tuple(slices)
+
+
+def agent_slots(slices: Sequence[AgentSlice], counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Every agent of ``slices`` as (table, slot), in order; ``counts`` are those of :func:`agent_counts`."""
+    return [(s.table, slot) for s in slices for slot in (range(counts[s.table]) if s.slots is None else s.slots)]
 
 
 class AgentGroup:

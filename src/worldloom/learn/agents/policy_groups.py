@@ -5,17 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from torch import nn
 
 from worldloom.core.base.errors import InputError
 from worldloom.core.simulation import Simulation
-from worldloom.learn.agents.agent_group import AgentGroup, AgentSlice, agent_counts
+from worldloom.learn.agents.agent_group import AgentGroup, agent_counts, agent_slots
+from worldloom.learn.config.opponent_pool import OpponentPool
 from worldloom.learn.config.train_config import TrainConfig
 
-RESERVED_NAMES = ("worlds", "window", "turn")
+if TYPE_CHECKING:
+    from worldloom.learn.opponents.saved_policy import SavedPolicy
+
+RESERVED_NAMES = ("worlds", "window", "turn", "self_play")
 """Names that a checkpoint uses for other tensors than those of a policy."""
+
+POLICY_NAME = r"[\w.-]+"
+"""Pattern of the names of policies, which are parts of file names."""
 
 
 @dataclass(frozen=True)
@@ -28,12 +35,17 @@ class PolicyGroup:
         train: Whether the policy is trained. A frozen policy only acts.
         network: A module to use as the policy: observations in, (logits or means, value) out; with DQN, one value per
             choice. None to build the network of the settings.
+        pool: A pool of past selves, which act in a part of the worlds; None for none. On-policy algorithms only.
+        saved: A policy of an earlier run: its network, parameters and statistics are used. With ``train=False`` it
+            is a frozen teammate or opponent, otherwise the training continues from it. None for a new policy.
     """
 
     agents: str
     config: TrainConfig | None = None
     train: bool = True
     network: nn.Module | None = None
+    pool: OpponentPool | None = None
+    saved: SavedPolicy | None = None
 
 
 class HasAgentGroup(Protocol):
@@ -64,11 +76,17 @@ def resolve_policy_groups(
             "as in 'Wolf,Sheep'"
         )
     for name, group in policy_groups.items():
-        if not re.fullmatch(r"[\w.-]+", name) or name in RESERVED_NAMES:
+        if not re.fullmatch(POLICY_NAME, name) or name in RESERVED_NAMES:
             raise InputError(
                 f"a policy cannot be called '{name}': use letters, digits, '_', '-' and '.', "
                 f"and none of {', '.join(RESERVED_NAMES)}"
             )
+        if group.pool is not None and not group.train:
+            raise InputError(
+                f"policy group '{name}' is not trained, so it has no past selves: omit its pool, or train it"
+            )
+        if group.saved is not None and group.network is not None:
+            raise InputError(f"policy group '{name}' has both a network and a saved policy: give one of them")
         if group.config is not None and not isinstance(group.config, type(config)):
             raise InputError(
                 f"policy group '{name}' has settings of the class {type(group.config).__name__}, "
@@ -93,7 +111,7 @@ def check_policy_groups(simulation: Simulation, learners: Mapping[str, HasAgentG
     counts = agent_counts(simulation.definition)
     uncontrolled = {(table, slot) for table, count in counts.items() for slot in range(count)}
     for name, learner in learners.items():
-        for agent in _agents(learner.agent_group.slices, counts):
+        for agent in agent_slots(learner.agent_group.slices, counts):
             if agent not in uncontrolled:
                 raise InputError(
                     f"{agent[0]} {agent[1]} is controlled by two policies, one of them '{name}': give every agent one"
@@ -102,8 +120,3 @@ def check_policy_groups(simulation: Simulation, learners: Mapping[str, HasAgentG
     if uncontrolled:
         table, slot = min(uncontrolled)
         raise InputError(f"no policy controls {table} {slot}: name every agent in one policy group")
-
-
-def _agents(slices: tuple[AgentSlice, ...], counts: Mapping[str, int]) -> list[tuple[str, int]]:
-    """Every agent of ``slices`` as (table, slot)."""
-    return [(s.table, slot) for s in slices for slot in (range(counts[s.table]) if s.slots is None else s.slots)]

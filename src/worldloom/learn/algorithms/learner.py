@@ -65,7 +65,14 @@ class Learner(PolicyLearner):
         rows = self.agent_group.rows
         self.scale = RewardScaler(rows, own.gamma).to(self.device) if own.normalize_rewards else None
         self.actor = RolloutActor(
-            self.agent_group, self.policy, own.num_steps, config.seed, own, first_row=self.first_row, stream=number
+            self.agent_group,
+            self.policy,
+            own.num_steps,
+            config.seed,
+            own,
+            first_row=self.first_row,
+            stream=number,
+            weighted=self.pool is not None,
         )
         self.episodes = self.actor.episodes
         self.overlap = self.train and own.overlap

@@ -13,8 +13,12 @@ from worldloom.learn.agents.policy_groups import PolicyGroup
 from worldloom.learn.algorithms.learner import Learner
 from worldloom.learn.algorithms.policy_trainer import PolicyTrainer
 from worldloom.learn.config.train_config import RolloutConfig
+from worldloom.learn.opponents.self_play import ELO_METRICS, SelfPlay
 from worldloom.learn.rollout.rollout_actor import max_truncations, roll_out
 from worldloom.learn.training.trainer import Tensors
+
+SELF_PLAY = "self_play"
+"""Prefix of the names of the pools' tensors in a checkpoint."""
 
 
 class OnPolicyTrainer(PolicyTrainer[Learner]):
@@ -30,6 +34,8 @@ class OnPolicyTrainer(PolicyTrainer[Learner]):
     def _setup(self) -> None:
         for learner in self.learners.values():
             self.check(learner)
+        self.self_play = self._make_self_play()
+        """The pools of past selves; None where there are none."""
         self._roll = self._graphed(self._roll_out, exchanges=False)
         self._learn = self._graphed(self._update, exchanges=True)
         self._both = self._graphed(self._roll_out_and_update, exchanges=True)
@@ -38,6 +44,19 @@ class OnPolicyTrainer(PolicyTrainer[Learner]):
         overlap = self.device.type == "cuda" and self.config.overlap
         self._update_stream = torch.cuda.Stream(self.device) if overlap else None
         self._config_version = self.simulation.config_version
+
+    def _make_self_play(self) -> SelfPlay | None:
+        if all(learner.pool is None for learner in self.learners.values()):
+            return None
+        self.metric_names = (*type(self).metric_names, *ELO_METRICS)
+        for learner in self.learners.values():
+            learner.summary = torch.zeros(4 + len(self.metric_names), dtype=torch.float64, device=self.device)
+        return SelfPlay(self.simulation, self.learners, self.config.seed, self.ranks)
+
+    @property
+    def notice(self) -> str:
+        own = "" if self.self_play is None else self.self_play.notice(self.new_steps)
+        return "\n".join(filter(None, (super().notice, own)))
 
     def max_op_elements(self) -> int:
         return max(self.minibatch_samples(learner) * int(learner.policy.width) for learner in self.learners.values())
@@ -75,6 +94,8 @@ class OnPolicyTrainer(PolicyTrainer[Learner]):
         self._resize_for_config()
         for learner in self.learners.values():
             learner.schedule(self.steps / self.config.total_steps)
+        if self.self_play is not None:
+            self.self_play.before_rollout(self.iteration)
         self._reports.mark()
         if self.config.overlap and self._has_rollout:
             self._both()
@@ -87,8 +108,20 @@ class OnPolicyTrainer(PolicyTrainer[Learner]):
         return self.new_steps
 
     def _roll_out(self) -> None:
+        self._take_steps(range(self.config.num_steps))
+
+    def _take_steps(self, steps: range, valued: bool = True) -> None:
+        """Act with all policies, see :func:`~worldloom.learn.rollout.rollout_actor.roll_out`."""
         actors = [learner.actor for learner in self.learners.values()]
-        roll_out(self.simulation, actors, range(self.config.num_steps), self._captured)
+        on_step = None if self.self_play is None else self.self_play.record_step
+        roll_out(self.simulation, actors, steps, self._captured, valued, on_step)
+
+    def _summarize(self) -> None:
+        """Write the summaries of all policies, and update their ratings."""
+        for learner in self.learners.values():
+            learner.summarize()
+        if self.self_play is not None:
+            self.self_play.rate()
 
     def _update(self) -> None:
         for learner in self.learners.values():
@@ -96,7 +129,7 @@ class OnPolicyTrainer(PolicyTrainer[Learner]):
                 learner.finalize_rewards(self.new_steps)
                 self.update(learner, self.training_batch(learner))
                 learner.update_statistics(self.new_steps)
-            learner.summarize()
+        self._summarize()
 
     def _roll_out_and_update(self) -> None:
         """Update from the last rollout while the next one is taken."""
@@ -111,10 +144,9 @@ class OnPolicyTrainer(PolicyTrainer[Learner]):
                 self.update(learner, batch)
         self._roll_out()
         self._wait()
-        for learner in self.learners.values():
-            if learner.train:
-                learner.update_statistics(self.new_steps)
-            learner.summarize()
+        for learner in learning:
+            learner.update_statistics(self.new_steps)
+        self._summarize()
 
     @contextmanager
     def _on_update_stream(self) -> Iterator[None]:
@@ -134,3 +166,12 @@ class OnPolicyTrainer(PolicyTrainer[Learner]):
         self._has_rollout = False
         for name, learner in self.learners.items():
             learner.load(self._saved_of(name, tensors))
+        if self.self_play is not None:
+            self.self_play.load(self._saved_of(SELF_PLAY, tensors))
+
+    def tensors(self) -> Tensors:
+        state = super().tensors()
+        if self.self_play is not None:
+            own = {f"{SELF_PLAY}/{key}": value for key, value in self.self_play.tensors().items()}
+            state |= {key: value for key, value in own.items() if self._is_saved(key)}
+        return state

@@ -36,6 +36,8 @@ class PolicyLearner(ABC):
 
     policy: Policy | QNetwork
     episodes: EpisodeStatistics
+    is_q_learner = False
+    """Whether the policy is a Q network."""
 
     def __init__(
         self,
@@ -48,6 +50,9 @@ class PolicyLearner(ABC):
         seed: int,
         metrics: int,
     ) -> None:
+        self.pool, self.saved = policy_group.pool, policy_group.saved
+        if self.saved is not None:
+            config = self.saved.applied_to(config)
         self.name, self.train, self.config = name, policy_group.train, config
         self.simulation, self.ranks = simulation, ranks
         agents = parse_agents(policy_group.agents, simulation.definition)
@@ -55,10 +60,14 @@ class PolicyLearner(ABC):
         self.device = self.agent_group.device
         self.first_row = simulation.world_offset * self.agent_group.agents
         """Global index of the first row of this process."""
+        if self.saved is not None:
+            self.saved.check(name, self.agent_group, self.is_q_learner)
         self._validate(policy_group.network is not None)
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(seed + number)  # networks are initialized from this generator only
             self.policy = self._build_network(policy_group.network).to(self.device)
+        if self.saved is not None:
+            self.saved.copy_to(self.policy)
         for tensor in self.policy.state_dict().values():  # a given module may differ between processes
             ranks.broadcast_(tensor)
         if config.compile:
@@ -92,7 +101,7 @@ class PolicyLearner(ABC):
         self.ranks.sum_(sums)
         self.summary[:3].copy_(sums)
         self.summary[3].copy_(self.optimizer.learning_rate)
-        self.summary[4:].copy_(self.ranks.mean_(self.metrics.clone()))
+        self.summary[4 : 4 + len(self.metrics)].copy_(self.ranks.mean_(self.metrics.clone()))
         sums.zero_()
 
     def tensors(self) -> dict[str, torch.Tensor]:

@@ -47,6 +47,7 @@ class QLearner(PolicyLearner):
 
     policy: QNetwork
     config: DQNConfig
+    is_q_learner = True
 
     def __init__(
         self,
@@ -89,6 +90,11 @@ class QLearner(PolicyLearner):
     def _validate(self, custom_network: bool) -> None:
         """InputError for other actions than one discrete one, or where network, replay or a batch cannot fit."""
         config, spec, rows = self.config, self.agent_group.spec, self.agent_group.rows
+        if self.pool is not None:
+            raise InputError(
+                f"policy '{self.name}' is trained by dqn, which has no pools of past selves: train with ppo, a2c or "
+                "vtrace, or omit the pool"
+            )
         if spec.action.kind != "categorical" or spec.action.width != 1:
             kind = "real numbers" if spec.action.kind == "gaussian" else f"{spec.action.width} choices at once"
             raise InputError(

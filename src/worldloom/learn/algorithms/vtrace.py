@@ -19,7 +19,6 @@ from worldloom.learn.config.validation import require_not_negative
 from worldloom.learn.device.gather import index_select
 from worldloom.learn.distributed.weighted_mean import WeightedMean
 from worldloom.learn.losses.vtrace_targets import vtrace
-from worldloom.learn.rollout.rollout_actor import roll_out
 from worldloom.learn.rollout.storage import RolloutBatch
 from worldloom.learn.training.restore_checks import COUNTER_RANGE, load_checked, require_choices
 from worldloom.learn.training.trainer import Tensors
@@ -121,9 +120,7 @@ class VTrace(OnPolicyTrainer):
         for learner in self.learners.values():
             if learner.actor.storage.sliding:
                 learner.actor.storage.drop_oldest(self.config.steps_per_update)
-        roll_out(
-            self.simulation, [learner.actor for learner in self.learners.values()], new, self._captured, valued=False
-        )
+        self._take_steps(new, valued=False)
 
     def _update(self) -> None:
         super()._update()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from typing import Protocol
 
 import torch
 
@@ -18,6 +20,24 @@ from worldloom.learn.rollout.episode_statistics import EpisodeStatistics
 from worldloom.learn.rollout.storage import Storage
 
 
+class Substitute(Protocol):
+    """Acts in place of the policy in some rows, whose steps then have weight 0; a past self is one."""
+
+    rows: torch.Tensor
+    """The rows, int64 [R]."""
+
+    def act(
+        self, observations: Mapping[str, torch.Tensor], mask: torch.Tensor | None, step: int, actions: torch.Tensor
+    ) -> None:
+        """Replace the actions of its rows in ``actions``."""
+
+    def end_step(self, dones: torch.Tensor) -> None:
+        """Called after every step with the end of episodes of all rows."""
+
+    def end(self, steps: int) -> None:
+        """Called after a rollout."""
+
+
 class RolloutActor:
     """One policy that acts in worlds: its agents, its recurrent state, and its storage.
 
@@ -29,6 +49,7 @@ class RolloutActor:
         config: Its settings; None for the defaults.
         first_row: Global index of its first row among all processes.
         stream: Separates its random numbers from those of other policies.
+        weighted: Whether steps have weights, as substitutes need.
     """
 
     def __init__(
@@ -41,6 +62,7 @@ class RolloutActor:
         *,
         first_row: int = 0,
         stream: int = 0,
+        weighted: bool = False,
     ) -> None:
         config = config or RolloutConfig()
         self.agent_group, self.policy, self.precision = agent_group, policy, config.precision
@@ -52,7 +74,7 @@ class RolloutActor:
             agent_group.device,
             state_size=policy.state_size,
             masked=agent_group.mask() is not None,
-            may_leave=agent_group.may_leave,
+            may_leave=agent_group.may_leave or weighted,
             finals=max_truncations(agent_group.simulation, steps),
             truncations=_bootstraps_from_previous(config, agent_group),
             sliding=getattr(config, "steps_per_update", steps) < steps,
@@ -65,6 +87,8 @@ class RolloutActor:
         )
         self.state = policy.initial_state(agent_group.rows, agent_group.device)
         """The current recurrent state."""
+        self.substitutes: list[Substitute] = []
+        """What acts in place of the policy in some rows."""
 
     def autocast(self) -> AbstractContextManager[object]:
         """The precision that the policy runs in."""
@@ -84,13 +108,15 @@ class RolloutActor:
             storage.masks[step].copy_(mask)
         if storage.weights is not None:
             storage.weights[step].copy_(self.agent_group.active())
+            for substitute in self.substitutes:
+                storage.weights[step].index_fill_(0, substitute.rows, 0.0)
         with self.autocast():
             parameters, value, state = self.policy(observations, self.state)
         storage.values[step].copy_(value)
         if self.policy.recurrent:
             storage.states[step].copy_(self.state)
             self.state.copy_(state)
-        view = self.agent_group.action_view()
+        view = None if self.substitutes else self.agent_group.action_view()
         action = storage.actions[step]
         self.sampler.sample(
             parameters,
@@ -102,6 +128,9 @@ class RolloutActor:
             world_action=view,
             offset=step,
         )
+        for substitute in self.substitutes:
+            mask = None if storage.masks is None else storage.masks[step]
+            substitute.act(observations, mask, step, action)
         if view is None:
             self.agent_group.write_actions(to_env_action(self.agent_group.spec.action, action))
 
@@ -122,11 +151,15 @@ class RolloutActor:
             storage.store_finals(self.agent_group.final_observations(), self.state)
         if self.policy.recurrent:
             self.state *= ~storage.dones[step][:, None]
+        for substitute in self.substitutes:
+            substitute.end_step(storage.dones[step])
 
     def end(self, valued: bool = True) -> None:
         """Finish the rollout: values of final observations, and with ``valued`` those of the current ones."""
         storage = self.storage
         self.sampler.advance(storage.steps)
+        for substitute in self.substitutes:
+            substitute.end(storage.steps)
         if valued:
             with self.autocast():
                 # Copies: a policy may work in place, and these are the worlds' own columns.
@@ -149,7 +182,12 @@ def _bootstraps_from_previous(config: RolloutConfig, agent_group: AgentGroup) ->
 
 
 def roll_out(
-    simulation: Simulation, actors: list[RolloutActor], steps: range, one_by_one: bool, valued: bool = True
+    simulation: Simulation,
+    actors: list[RolloutActor],
+    steps: range,
+    one_by_one: bool,
+    valued: bool = True,
+    on_step: Callable[[], None] | None = None,
 ) -> None:
     """Act with all policies for some steps.
 
@@ -159,6 +197,7 @@ def roll_out(
         steps: Indices of the steps in the storage.
         one_by_one: Whether to launch the kernels of a step individually, for a CUDA graph that is being captured.
         valued: Whether the value of the observation after the last step is needed.
+        on_step: Called after every step; None for nothing. It must not synchronize with the device.
     """
     with torch.no_grad():
         for actor in actors:
@@ -169,6 +208,8 @@ def roll_out(
             simulation.enqueue_step() if one_by_one else simulation.step()
             for actor in actors:
                 actor.record(step)
+            if on_step is not None:
+                on_step()
         for actor in actors:
             actor.end(valued)
 

@@ -20,6 +20,9 @@ METRICS: dict[str, str] = {
     "update/gradient_norm": "gradient norm before clipping",
     "update/epsilon": "epsilon of epsilon-greedy exploration, 0 to 1",
     "value/mean": "mean Q value of the sampled actions",
+    "elo/rating": "Elo rating of the policy, with pools of past selves; 1000 at the start",
+    "elo/pool": "mean Elo rating of the policy's past selves",
+    "elo/score": "mean score of the others against the policy's past selves: 1 win, 0.5 draw, 0 loss; recent iteration",
 }
 """Every metric's name and meaning. With several policies ``/<policy>`` is appended to the name."""
 

@@ -1,0 +1,84 @@
+"""A policy of an earlier run, as data: its network's settings, its parameters and its observation statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from worldloom.core.base.errors import InputError
+from worldloom.learn.agents.agent_group import AgentGroup, parse_agents
+from worldloom.learn.config.policy_config import PolicyConfig
+from worldloom.learn.config.train_config import TrainConfig
+
+Q_LEARNING = "dqn"
+"""The algorithm whose policies are Q networks."""
+ConfigT = TypeVar("ConfigT", bound=TrainConfig)
+
+
+@dataclass(frozen=True, eq=False)
+class SavedPolicy:
+    """One policy of a run.
+
+    Attributes:
+        source: Where it was read, for error messages.
+        name: Its name in the run.
+        world: The id of the run's world.
+        agents: The agents that it controlled.
+        algorithm: The algorithm that trained it.
+        config: Architecture of its network.
+        action_masks: Whether it was trained with action masks.
+        tensors: Parameters and statistics, by the names of the network's ``state_dict``.
+    """
+
+    source: str
+    name: str
+    world: str
+    agents: str
+    algorithm: str
+    config: PolicyConfig
+    action_masks: bool
+    tensors: Mapping[str, Tensor]
+
+    def applied_to(self, config: ConfigT) -> ConfigT:
+        """``config`` with the network of this policy."""
+        return replace(config, policy=self.config, action_masks=self.action_masks)
+
+    def check(self, policy: str, agent_group: AgentGroup, q_network: bool) -> None:
+        """InputError unless it can control ``agent_group``.
+
+        Args:
+            policy: The name of the policy that it becomes.
+            agent_group: The agents.
+            q_network: Whether the training's policies are Q networks.
+        """
+        what = f"policy '{self.name}' of {self.source} cannot be used as '{policy}'"
+        definition = agent_group.simulation.definition
+        if self.world != definition.id:
+            raise InputError(
+                f"{what}: it was trained in world '{self.world}', not in '{definition.id}'; name a run of this world"
+            )
+        if q_network != (self.algorithm == Q_LEARNING):
+            needed = "one trained by dqn" if q_network else "one trained by ppo, a2c or vtrace"
+            raise InputError(f"{what}: it was trained by {self.algorithm}, and this training needs {needed}")
+        trained = AgentGroup(agent_group.simulation, parse_agents(self.agents, definition), self.action_masks)
+        if trained.spec != agent_group.spec:
+            raise InputError(
+                f"{what}: its agents {self.agents} have other observations or actions than "
+                f"{', '.join(dict.fromkeys(s.table for s in agent_group.slices))}; name a policy of the same agents"
+            )
+
+    @torch.no_grad()
+    def copy_to(self, network: nn.Module) -> None:
+        """Copy the tensors into ``network``, in place; InputError where they are of another network."""
+        own = network.state_dict()
+        if {k: (v.shape, v.dtype) for k, v in own.items()} != {k: (v.shape, v.dtype) for k, v in self.tensors.items()}:
+            raise InputError(
+                f"the saved policy '{self.name}' of {self.source} is not the network that its settings describe: "
+                "a custom module cannot be rebuilt from a file"
+            )
+        for name, value in own.items():
+            value.copy_(self.tensors[name])
