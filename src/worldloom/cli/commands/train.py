@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
 from worldloom.cli.parsing.config_values import parse_config_values
-from worldloom.cli.parsing.policies import parse_policies
+from worldloom.cli.parsing.policies import parse_opponents, parse_policies, parse_policy_settings
 from worldloom.core.base.errors import InputError
 from worldloom.core.registry.world_files import file_and_id, find, reference
+from worldloom.learn.config.opponent_pool import OpponentPool
 from worldloom.terminal import console
 from worldloom.terminal.flags import Json, Switch, names
 
@@ -50,6 +51,16 @@ class Train:
     """Agents of each policy, as in "hunters=Wolf;prey=Sheep[0:2],Sheep[2]"; by default one policy per kind of agent."""
     frozen: str = ""
     """Comma-separated names of policies that act but are not trained; they keep their initial random weights."""
+    opponent: Annotated[tyro.conf.UseAppendAction[tuple[str, ...]], tyro.conf.arg(metavar="POLICY=RUN")] = ()
+    """A policy of an earlier run that acts but is not trained, such as Runner=runs/tag-1; RUN:best and RUN:POLICY name
+    a checkpoint and one of several policies. It is copied into the run's folder. May be repeated."""
+    self_play: str = ""
+    """Comma-separated names of policies with a pool of past selves, which act in a part of the worlds."""
+    pool: OpponentPool = field(default_factory=OpponentPool)
+    """Settings of the pools of past selves, with --self-play."""
+    set: Annotated[tyro.conf.UseAppendAction[tuple[str, ...]], tyro.conf.arg(metavar="POLICY:SETTING=VALUE")] = ()
+    """A setting of one policy, such as Runner:learning_rate=1e-4, Runner:policy.hidden=(32,32) or Runner:pool.size=8.
+    May be repeated."""
     stop_at: float | None = None
     """Stop once the mean return of recent episodes reaches this value."""
     checkpoint_every: float = 30.0
@@ -104,6 +115,10 @@ class Train:
             self.keep,
             Path(self.run_dir).expanduser() if self.run_dir else None,
             self.resume,
+            parse_opponents(self.opponent),
+            tuple(names(self.self_play)),
+            self.pool,
+            parse_policy_settings(self.set),
         )
 
     def _train(self, request: TrainingRequest, stopping: StopOnSignal) -> TrainingResult:

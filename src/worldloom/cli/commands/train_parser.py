@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import tyro
 
 from worldloom.cli.commands.train import Train
-from worldloom.cli.parsing.policies import format_policies
+from worldloom.cli.parsing.policies import format_policies, format_policy_settings
 from worldloom.core.base.errors import InputError
 from worldloom.core.model.families import family_of
 from worldloom.core.registry.registry import is_registered
@@ -109,6 +109,10 @@ def _resumed_defaults(run: TrainingRequest) -> Train:
         config=tuple(f"{name}={value!r}" for name, value in run.world_config.items()),
         policies=format_policies(run.policies),
         frozen=",".join(run.frozen),
+        opponent=tuple(f"{name}={source}" for name, source in run.opponents.items()),
+        self_play=",".join(run.self_play),
+        pool=run.pool,
+        set=format_policy_settings(run.policy_settings),
         stop_at=run.stop_at,
         checkpoint_every=run.checkpoint_every,
         keep=run.keep,
@@ -130,6 +134,11 @@ def _resumed(command: Train, run: TrainingRequest) -> Train:
     _require_unchanged("--config", request.world_config, run.world_config, run)
     _require_unchanged("--policies", request.policies, run.policies, run)
     _require_unchanged("--frozen", request.frozen, run.frozen, run)
+    _require_unchanged("--opponent", request.opponents, run.opponents, run)
+    _require_unchanged("--self-play", request.self_play, run.self_play, run)
+    _require_unchanged("--set", request.policy_settings, run.policy_settings, run)
+    for name, new, old in _differences(request.pool, run.pool):
+        _require_unchanged(f"--pool.{name.replace('_', '-')}", new, old, run)
     for name, new, old in _differences(request.config, run.config):
         if name not in CHANGEABLE_ON_RESUME:
             _require_unchanged(f"--{name.replace('_', '-')}", new, old, run)

@@ -12,6 +12,15 @@ MAX_SHOWN = 80
 """Characters of an invalid text that the error message shows."""
 
 
+def parse_literal(text: str) -> Any:
+    """A number, truth value, tuple or list; any other text is a text."""
+    literal = {"true": "True", "false": "False"}.get(text.strip(), text.strip())
+    try:
+        return ast.literal_eval(literal)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return text.strip()
+
+
 def parse_config_values(texts: Sequence[str]) -> dict[str, Any]:
     """Values by name, from ``("force=5.0", "is_slippery=False")``.
 

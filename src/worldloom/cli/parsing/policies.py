@@ -1,7 +1,12 @@
-"""The text of ``--policies``: parsed and formatted."""
+"""The texts of ``--policies``, ``--opponent`` and ``--set``: parsed and formatted."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from worldloom.cli.parsing.config_values import parse_literal
 from worldloom.core.base.errors import InputError
 
 
@@ -28,3 +33,40 @@ def parse_policies(text: str) -> dict[str, str]:
 def format_policies(policies: dict[str, str]) -> str:
     """The text that :func:`parse_policies` parses into ``policies``."""
     return ";".join(f"{name}={agents}" for name, agents in policies.items())
+
+
+def parse_opponents(texts: Sequence[str]) -> dict[str, str]:
+    """Runs by the name of the policy, from ``("hunters=runs/tag-1:best", ...)``, with absolute paths.
+
+    Raises:
+        InputError: If a text has another form, or names a policy twice.
+    """
+    opponents: dict[str, str] = {}
+    for text in texts:
+        name, source = (word.strip() for word in text.partition("=")[::2])
+        if not name or not source or name in opponents:
+            raise InputError(f"--opponent names each policy once with a run, as in Runner=runs/tag-1, not '{text}'")
+        opponents[name] = str(Path(source).expanduser().absolute())
+    return opponents
+
+
+def parse_policy_settings(texts: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Settings by policy and name, from ``("Runner:learning_rate=1e-4", "Runner:policy.hidden=(32,32)")``.
+
+    Raises:
+        InputError: If a text has another form.
+    """
+    settings: dict[str, dict[str, Any]] = {}
+    for text in texts:
+        target, equals, value = text.partition("=")
+        policy, colon, name = (word.strip() for word in target.partition(":"))
+        if not policy or not colon or not name or not equals:
+            raise InputError(f"--set takes a policy, a setting and a value, as in Runner:gamma=0.9, not '{text}'")
+        literal = parse_literal(value)
+        settings.setdefault(policy, {})[name] = list(literal) if isinstance(literal, tuple) else literal
+    return settings
+
+
+def format_policy_settings(settings: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
+    """The texts that :func:`parse_policy_settings` parses into ``settings``."""
+    return tuple(f"{policy}:{name}={value!r}" for policy, own in settings.items() for name, value in own.items())

@@ -6,11 +6,13 @@ import dataclasses
 import types
 import typing
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from worldloom.core.base.errors import InputError
 from worldloom.learn.config.json_files import short_repr
 from worldloom.learn.config.train_config import TrainConfig
+
+SettingsT = TypeVar("SettingsT")
 
 
 def config_to_dict(config: TrainConfig) -> dict[str, Any]:
@@ -20,8 +22,13 @@ def config_to_dict(config: TrainConfig) -> dict[str, Any]:
 
 def config_from_dict(kind: type[TrainConfig], values: Mapping[str, Any]) -> TrainConfig:
     """A config of class ``kind`` from the output of :func:`config_to_dict`; InputError for unknown names or types."""
-    config: TrainConfig = _build(kind, values, "")
-    return config
+    return settings_from_dict(kind, values)
+
+
+def settings_from_dict(kind: type[SettingsT], values: Mapping[str, Any]) -> SettingsT:
+    """A dataclass ``kind`` of settings from plain data; InputError for unknown names or types."""
+    settings: SettingsT = _build(kind, values, "")
+    return settings
 
 
 def _build(kind: Any, values: Mapping[str, Any], where: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -11,14 +12,16 @@ from worldloom.core.registry.definition import Definition
 from worldloom.core.registry.world_files import find
 from worldloom.core.schedule.entries import Autoreset
 from worldloom.core.simulation import Simulation
-from worldloom.learn.agents.agent_group import AgentGroup, agent_counts, parse_agents
+from worldloom.learn.agents.agent_group import AgentGroup, AgentSlice, agent_counts, agent_slots, parse_agents
+from worldloom.learn.config.policy_config import PolicyConfig
 from worldloom.learn.networks.memory_check import require_network
 from worldloom.learn.networks.policy import Policy
 from worldloom.learn.networks.q_network import QNetwork
 from worldloom.learn.play.actors import Actor, QActor, default_epsilon, policy_actor
 from worldloom.learn.runs.checkpoint_files import Checkpoint
-from worldloom.learn.runs.checkpoints import Checkpoints, first_problem
+from worldloom.learn.runs.checkpoints import Checkpoints, choose_checkpoint
 from worldloom.learn.runs.run_folder import read_config
+from worldloom.learn.runs.saved_policies import network_settings
 from worldloom.learn.runs.training_request import TrainingRequest, request_from_dict, resolve_world
 
 NetworkT = TypeVar("NetworkT", Policy, QNetwork)
@@ -48,12 +51,19 @@ class SavedRun:
         )
 
     def actors(
-        self, simulation: Simulation, *, stochastic: bool = False, seed: int = 0, epsilon: float | None = None
+        self,
+        simulation: Simulation,
+        *,
+        stochastic: bool = False,
+        seed: int = 0,
+        epsilon: float | None = None,
+        agents: Collection[tuple[str, int]] | None = None,
     ) -> dict[str, tuple[AgentGroup, Actor]]:
         """Every policy with its agent group in ``simulation``, by name.
 
         A policy takes its most likely action, or with ``stochastic`` samples one. Policies of DQN are epsilon-greedy
-        with ``epsilon``, None for the world's default; InputError where it is given for another algorithm.
+        with ``epsilon``, None for the world's default; InputError where it is given for another algorithm. With
+        ``agents``, as (kind, slot), policies control only those of their agents, and policies without any are left out.
         """
         if epsilon is not None and self.request.algorithm != "dqn":
             raise InputError(
@@ -63,16 +73,29 @@ class SavedRun:
         epsilon = default_epsilon(self.definition) if epsilon is None else epsilon
         policies = self.request.policies or {kind: kind for kind in agent_counts(self.definition)}
         actors: dict[str, tuple[AgentGroup, Actor]] = {}
-        for number, (name, agents) in enumerate(policies.items()):
-            slices = parse_agents(agents, self.definition)
-            agent_group = AgentGroup(simulation, slices, self.request.config.action_masks)
-            actors[name] = agent_group, self._actor(name, agent_group, number, stochastic, seed, epsilon)
+        counts = agent_counts(self.definition)
+        for number, (name, text) in enumerate(policies.items()):
+            slices = parse_agents(text, self.definition)
+            if agents is not None:
+                slices = _restricted(slices, agents, counts)
+            if slices:
+                config, action_masks = network_settings(self.request, self.folder, name)
+                agent_group = AgentGroup(simulation, slices, action_masks)
+                actor = self._actor(name, config, agent_group, number, stochastic, seed, epsilon)
+                actors[name] = agent_group, actor
         return actors
 
     def _actor(
-        self, name: str, agent_group: AgentGroup, number: int, stochastic: bool, seed: int, epsilon: float
+        self,
+        name: str,
+        config: PolicyConfig,
+        agent_group: AgentGroup,
+        number: int,
+        stochastic: bool,
+        seed: int,
+        epsilon: float,
     ) -> Actor:
-        config, spec, device = self.request.config.policy, agent_group.spec, agent_group.device
+        spec, device = agent_group.spec, agent_group.device
         is_dqn = self.request.algorithm == "dqn"
         require_network(name, spec, config, device, copies=1, critic=not is_dqn)
         if is_dqn:
@@ -97,6 +120,17 @@ class SavedRun:
         return network.requires_grad_(False)
 
 
+def _restricted(
+    slices: Sequence[AgentSlice], agents: Collection[tuple[str, int]], counts: Mapping[str, int]
+) -> tuple[AgentSlice, ...]:
+    """Those of ``slices`` that are among ``agents``, one slice per kind."""
+    slots: dict[str, list[int]] = {}
+    for table, slot in agent_slots(slices, counts):
+        if (table, slot) in agents:
+            slots.setdefault(table, []).append(slot)
+    return tuple(AgentSlice(t, None if len(chosen) == counts[t] else tuple(chosen)) for t, chosen in slots.items())
+
+
 def open_run(folder: Path, checkpoint: str = "last", env: str = "") -> SavedRun:
     """Read the run in ``folder``. A Python file with its world is only imported where ``env`` names it.
 
@@ -107,25 +141,5 @@ def open_run(folder: Path, checkpoint: str = "last", env: str = "") -> SavedRun:
     """
     request = resolve_world(request_from_dict(read_config(folder), Path(folder)), env)
     checkpoints = Checkpoints(Path(folder).expanduser() / "checkpoints")
-    path = _choose_checkpoint(checkpoints, checkpoint, folder)
+    path = choose_checkpoint(checkpoints, checkpoint, Path(folder))
     return SavedRun(Path(folder), request, find(request.env), checkpoints.load(path))
-
-
-def _choose_checkpoint(checkpoints: Checkpoints, checkpoint: str, folder: Path) -> Path:
-    """The path of ``last``, ``best`` or a named checkpoint; InputError where there is none."""
-    if checkpoint not in ("last", "best"):
-        for path in (checkpoints.folder / checkpoint, Path(checkpoint).expanduser()):
-            if path.is_dir():
-                return path
-        names = ", ".join(path.name for path in checkpoints.all()) or "none"
-        raise InputError(
-            f"there is no checkpoint '{checkpoint}' in {folder}: there are {names}; 'last' and 'best' name two of them"
-        )
-    chosen = checkpoints.latest() if checkpoint == "last" else checkpoints.best()
-    if chosen is not None:
-        return chosen
-    if checkpoint == "best" and checkpoints.latest() is not None:
-        raise InputError(f"{folder} has no checkpoint with a score: use the last one")
-    if not checkpoints.problems:
-        raise InputError(f"{folder} has no checkpoint yet")
-    raise InputError(f"{folder} has no checkpoint that can be read: {first_problem(checkpoints.problems)}")

@@ -220,6 +220,26 @@ class Checkpoints:
                     warnings.warn(f"the old checkpoint {path} cannot be removed: {error.strerror}", stacklevel=4)
 
 
+def choose_checkpoint(checkpoints: Checkpoints, checkpoint: str, folder: Path) -> Path:
+    """The path of ``last``, ``best`` or a named checkpoint; InputError where there is none."""
+    if checkpoint not in ("last", "best"):
+        for path in (checkpoints.folder / checkpoint, Path(checkpoint).expanduser()):
+            if path.is_dir():
+                return path
+        names = ", ".join(path.name for path in checkpoints.all()) or "none"
+        raise InputError(
+            f"there is no checkpoint '{checkpoint}' in {folder}: there are {names}; 'last' and 'best' name two of them"
+        )
+    chosen = checkpoints.latest() if checkpoint == "last" else checkpoints.best()
+    if chosen is not None:
+        return chosen
+    if checkpoint == "best" and checkpoints.latest() is not None:
+        raise InputError(f"{folder} has no checkpoint with a score: use the last one")
+    if not checkpoints.problems:
+        raise InputError(f"{folder} has no checkpoint yet")
+    raise InputError(f"{folder} has no checkpoint that can be read: {first_problem(checkpoints.problems)}")
+
+
 def first_problem(problems: list[str]) -> str:
     """The first of the errors of unusable checkpoints, and how many more there are."""
     more = f" (and {len(problems) - 1} more that cannot be read)" if len(problems) > 1 else ""

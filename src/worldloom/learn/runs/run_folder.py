@@ -4,6 +4,8 @@
 - ``metrics.jsonl``: one JSON object per iteration with iteration, steps, seconds and every metric; null for no value.
 - ``events/``: the same for TensorBoard, over steps.
 - ``checkpoints/``: see :mod:`worldloom.learn.runs.checkpoints`.
+- ``opponents/``: copies of the policies of other runs that it trains against, see
+  :mod:`worldloom.learn.runs.saved_policies`.
 - ``curve.png`` and ``video.mp4``: the learning curve and a video, which the command line adds at the end.
 
 The folder may come from an untrusted source. Symbolic links in it are not followed, and a folder that cannot be
@@ -41,6 +43,7 @@ LAUNCH = ".launch"
 """The file in a run's folder with the id of the last launch of ``torchrun`` that wrote there."""
 
 CONFIG, EVENTS, CHECKPOINTS, CURVE, VIDEO = "config.json", "events", "checkpoints", "curve.png", "video.mp4"
+OPPONENTS = "opponents"
 _TEMPORARY = tuple(f".{Path(name).stem}." for name in (CONFIG, METRICS, CURVE, VIDEO, LAUNCH))
 
 
@@ -108,7 +111,7 @@ class RunFolder:
             raise InputError(f"{self.path} already holds a run: give --resume to continue it, or another folder")
         for name in (CONFIG, METRICS, LAUNCH):
             reject_symlink(self.path / name)
-        for name in (CHECKPOINTS, EVENTS):
+        for name in (CHECKPOINTS, EVENTS, OPPONENTS):
             _refuse_unless_folder(self.path / name)
         if not self._resume:
             for name, exists in (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,11 +15,32 @@ from worldloom.learn.agents.agent_group import agent_counts
 from worldloom.learn.agents.policy_groups import PolicyGroup
 from worldloom.learn.algorithms.registry import algorithm
 from worldloom.learn.config.json_files import as_float, short_repr
-from worldloom.learn.config.serialization import config_from_dict, config_to_dict
+from worldloom.learn.config.opponent_pool import OpponentPool
+from worldloom.learn.config.serialization import config_from_dict, config_to_dict, settings_from_dict
 from worldloom.learn.config.train_config import TrainConfig
+from worldloom.learn.opponents.saved_policy import SavedPolicy
 
 FORMAT = 1
 """Version of the layout of ``config.json``."""
+
+POOL_PREFIX = "pool."
+"""Prefix of the settings of a policy's pool among those of the policy."""
+COMMON_SETTINGS = (
+    "num_envs",
+    "total_steps",
+    "seed",
+    "device",
+    "graphs",
+    "num_steps",
+    "steps_per_update",
+    "overlap",
+    "learning_starts",
+    "target_update",
+    "save_replay",
+    "save_window",
+    "batch_size",
+)
+"""Settings that a single policy cannot have of its own."""
 
 Resume = Literal["no", "yes", "auto"]
 
@@ -35,6 +56,12 @@ class TrainingRequest:
         world_config: Values of the world's own configuration.
         policies: Which agents share which policy, such as ``{"hunters": "Wolf[0:2]"}``; empty for a policy per kind.
         frozen: Names of policies that act but are not trained.
+        opponents: Policies of earlier runs that act but are not trained, by the name of the policy that they become:
+            ``RUN``, ``RUN:CHECKPOINT``, ``RUN:POLICY`` or ``RUN:CHECKPOINT:POLICY``. They are copied into the folder.
+        self_play: Names of policies with a pool of past selves.
+        pool: Settings of these pools.
+        policy_settings: Settings of single policies that differ from ``config``, such as ``{"prey": {"learning_rate":
+            1e-4, "policy.hidden": [32]}}``; ``pool.`` is the prefix of those of its pool.
         stop_at: The mean return at which the training stops early; None for no early stop.
         checkpoint_every: Seconds between two checkpoints; 0 for only the last.
         keep: How many of the last checkpoints to keep.
@@ -53,6 +80,10 @@ class TrainingRequest:
     keep: int = 3
     run_dir: Path | None = None
     resume: Resume = "no"
+    opponents: dict[str, str] = field(default_factory=dict)
+    self_play: tuple[str, ...] = ()
+    pool: OpponentPool = field(default_factory=OpponentPool)
+    policy_settings: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.checkpoint_every < math.inf:
@@ -64,23 +95,76 @@ class TrainingRequest:
         if self.stop_at is not None and not -math.inf < self.stop_at < math.inf:
             raise InputError(f"stop_at must be a finite return, not {short_repr(self.stop_at)}")
 
-    def policy_groups(self) -> dict[str, PolicyGroup] | None:
-        """The policy groups by name; None for one trained policy per kind of agent."""
-        if not self.policies and not self.frozen:
+    def policy_groups(self, opponents: Mapping[str, SavedPolicy] | None = None) -> dict[str, PolicyGroup] | None:
+        """The policy groups by name; None for one trained policy per kind of agent with the same settings.
+
+        Args:
+            opponents: The policies of ``self.opponents``, by name.
+        """
+        if not any((self.policies, self.frozen, self.opponents, self.self_play, self.policy_settings)):
             return None
         names = self.policies or {kind: kind for kind in agent_counts(find(self.env))}
-        unknown = [name for name in self.frozen if name not in names]
-        if unknown:
-            raise InputError(f"there is no policy '{unknown[0]}' to freeze: there are {', '.join(names)}")
-        if len(set(self.frozen)) == len(names):
-            raise InputError("every policy is frozen, so nothing would be learned: leave one out of --frozen")
-        return {name: PolicyGroup(agents, train=name not in self.frozen) for name, agents in names.items()}
+        for flag, chosen in (
+            ("--frozen", self.frozen),
+            ("--opponent", self.opponents),
+            ("--self-play", self.self_play),
+            ("--set", self.policy_settings),
+        ):
+            unknown = [name for name in chosen if name not in names]
+            if unknown:
+                what = f"policy '{unknown[0]}' to freeze" if flag == "--frozen" else f"policy '{unknown[0]}' for {flag}"
+                raise InputError(f"there is no {what}: there are {', '.join(names)}")
+        untrained = {*self.frozen, *self.opponents}
+        if len(untrained) == len(names):
+            raise InputError(
+                "every policy is frozen, so nothing would be learned: leave one out of --frozen and --opponent"
+            )
+        return {
+            name: PolicyGroup(
+                agents,
+                config=self.config_of(name) if name in self.policy_settings else None,
+                train=name not in untrained,
+                pool=self._pool_of(name) if name in self.self_play else None,
+                saved=None if opponents is None else opponents.get(name),
+            )
+            for name, agents in names.items()
+        }
+
+    def config_of(self, policy: str) -> TrainConfig:
+        """The settings of one policy: ``config`` with those of ``policy_settings``."""
+        own = {k: v for k, v in self.policy_settings.get(policy, {}).items() if not k.startswith(POOL_PREFIX)}
+        common = [name for name in own if name in COMMON_SETTINGS]
+        if common:
+            raise InputError(
+                f"policy '{policy}' cannot have its own {common[0]}, which all policies share: "
+                f"set it for all with --{common[0].replace('_', '-')}"
+            )
+        values = config_to_dict(self.config)
+        for name, value in own.items():
+            group, _, rest = name.partition(".")
+            if rest and isinstance(values.get(group), dict):
+                values[group] = {**values[group], rest: value}
+            else:
+                values[name] = value
+        return config_from_dict(type(self.config), values)
+
+    def _pool_of(self, policy: str) -> OpponentPool:
+        """The settings of a policy's pool."""
+        own = self.policy_settings.get(policy, {})
+        values = {k.removeprefix(POOL_PREFIX): v for k, v in own.items() if k.startswith(POOL_PREFIX)}
+        return settings_from_dict(OpponentPool, {**asdict(self.pool), **values})
 
 
 def request_to_dict(request: TrainingRequest) -> dict[str, Any]:
     """The content of ``config.json`` for a request: everything except its folder and whether it was resumed."""
     plain = {f.name: getattr(request, f.name) for f in fields(request) if f.name not in ("config", "run_dir", "resume")}
-    return {"format": FORMAT, **plain, "frozen": list(request.frozen), "config": config_to_dict(request.config)}
+    plain |= {"frozen": list(request.frozen), "self_play": list(request.self_play), "pool": asdict(request.pool)}
+    if not request.self_play:
+        del plain["pool"]
+    for name in ("opponents", "self_play", "policy_settings"):  # without them, earlier versions read the file
+        if not plain[name]:
+            del plain[name]
+    return {"format": FORMAT, **plain, "config": config_to_dict(request.config)}
 
 
 def _is_number(value: Any) -> bool:
@@ -104,6 +188,16 @@ _CONFIG_CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
         "an object with the agents of each policy as text",
     ),
     "frozen": (_is_texts, "a list of names"),
+    "opponents": (
+        lambda value: isinstance(value, dict) and _is_texts(list(value.values())),
+        "an object with the run of each opponent as text",
+    ),
+    "self_play": (_is_texts, "a list of names"),
+    "pool": (lambda value: isinstance(value, dict), "an object with settings"),
+    "policy_settings": (
+        lambda value: isinstance(value, dict) and all(isinstance(settings, dict) for settings in value.values()),
+        "an object with settings by policy",
+    ),
     "stop_at": (lambda value: value is None or _is_number(value), "a finite number or null"),
     "checkpoint_every": (_is_number, "a finite number of seconds"),
     "keep": (lambda value: type(value) is int and value < 2**31, "a whole number below 2**31"),
@@ -138,10 +232,14 @@ def request_from_dict(values: Mapping[str, Any], run_dir: Path | None = None, re
             raise InputError(f"'{name}' in {file} must be {description}, not {short_repr(arguments[name])}")
     try:
         config = config_from_dict(algorithm(arguments["algorithm"])[1], arguments["config"])
-        frozen = tuple(arguments.get("frozen", ()))
-        return TrainingRequest(
-            **{**arguments, "config": config, "frozen": frozen, "run_dir": run_dir, "resume": resume}
+        lists = {name: tuple(arguments.get(name, ())) for name in ("frozen", "self_play")}
+        pool = settings_from_dict(OpponentPool, arguments.get("pool", {}))
+        request = TrainingRequest(
+            **{**arguments, "config": config, "pool": pool, **lists, "run_dir": run_dir, "resume": resume}
         )
+        for policy in request.policy_settings:
+            request.config_of(policy)
+        return request
     except InputError as error:
         raise InputError(f"{file} cannot be used: {error}") from None
 

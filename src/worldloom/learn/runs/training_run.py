@@ -5,7 +5,7 @@ It runs the same way in a single process, in the processes of ``torchrun``, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,9 +22,11 @@ from worldloom.core.simulation import Simulation
 from worldloom.learn.algorithms.registry import algorithm
 from worldloom.learn.config.train_config import TrainConfig
 from worldloom.learn.distributed.ranks import Ranks, join_process_group, launch_id, leave_process_group
+from worldloom.learn.opponents.saved_policy import SavedPolicy
 from worldloom.learn.runs.checkpoint_files import load_checkpoint
 from worldloom.learn.runs.run_folder import RunFolder, default_folder, holds_run, last_default_folder, launched_by
 from worldloom.learn.runs.run_recorder import RunRecorder
+from worldloom.learn.runs.saved_policies import load_opponents, save_copy
 from worldloom.learn.runs.training_request import (
     FORMAT,
     Resume,
@@ -100,6 +102,7 @@ def _train(
 ) -> TrainingResult:
     world, trainer_class = find(request.env), algorithm(request.algorithm)[0]
     path, resumes = _choose_folder(request, world) if ranks.is_leader else (None, False)
+    opponents = load_opponents(request, _broadcast_object(path if resumes else None, ranks))
     with ExitStack() as stack:
         first, count = ranks.share(config.num_envs)
         worlds = Simulation(
@@ -111,7 +114,7 @@ def _train(
             world_offset=first,
             config=request.world_config,
         )
-        trainer = _make_trainer(trainer_class, stack.enter_context(worlds), config, request, ranks)
+        trainer = _make_trainer(trainer_class, stack.enter_context(worlds), config, request, opponents, ranks)
         own_callbacks: list[Callback] = [DivergenceCheck()]
         checkpoint: Path | None = None
         folder: RunFolder | None = None
@@ -129,6 +132,8 @@ def _train(
                 f"the run in {path} has taken its {config.total_steps:,} steps: give more --total-steps to continue"
             )
         if folder is not None:
+            for name, opponent in () if resumes else opponents.items():
+                save_copy(folder.path, name, opponent)
             folder.start()  # only now: a run that cannot be resumed stays unchanged, byte for byte
         if request.stop_at is not None:
             own_callbacks.append(StopAt(request.stop_at))
@@ -165,9 +170,14 @@ def _load(trainer: Trainer, checkpoint: Path) -> None:
 
 
 def _make_trainer(
-    trainer_class: Any, worlds: Simulation, config: TrainConfig, request: TrainingRequest, ranks: Ranks
+    trainer_class: Any,
+    worlds: Simulation,
+    config: TrainConfig,
+    request: TrainingRequest,
+    opponents: Mapping[str, SavedPolicy],
+    ranks: Ranks,
 ) -> Trainer:
-    trainer: Trainer = trainer_class(worlds, config, policy_groups=request.policy_groups(), ranks=ranks)
+    trainer: Trainer = trainer_class(worlds, config, policy_groups=request.policy_groups(opponents), ranks=ranks)
     return trainer
 
 

@@ -1,0 +1,154 @@
+"""Policies read from the folders of runs, and the copies of opponents in the folder of a run that uses them.
+
+A copy is a folder ``opponents/<policy>.policy`` with the files of a checkpoint. Training resumes with it, so that the
+run it came from may be moved or removed. Files are data: nothing in them is executed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from worldloom.core.base.errors import InputError
+from worldloom.core.base.files import write_error
+from worldloom.core.registry.world_files import file_and_id
+from worldloom.learn.agents.policy_groups import POLICY_NAME
+from worldloom.learn.config.json_files import short_repr
+from worldloom.learn.config.policy_config import PolicyConfig
+from worldloom.learn.config.serialization import settings_from_dict
+from worldloom.learn.opponents.saved_policy import SavedPolicy
+from worldloom.learn.runs.checkpoint_files import CHECKPOINT_NAME, load_checkpoint, unshared, write_checkpoint
+from worldloom.learn.runs.checkpoints import Checkpoints, choose_checkpoint
+from worldloom.learn.runs.run_folder import CHECKPOINTS, OPPONENTS, holds_run, read_config
+from worldloom.learn.runs.training_request import TrainingRequest, request_from_dict
+
+POLICY_PREFIX = "/policy/"
+"""What follows the name of a policy in the names of its parameters in a checkpoint."""
+
+
+@dataclass(frozen=True)
+class PolicySource:
+    """Where a policy is read: a run's folder, a checkpoint of it, and the policy's name; empty for the obvious one."""
+
+    run: Path
+    checkpoint: str = "last"
+    policy: str = ""
+
+
+def parse_source(text: str) -> PolicySource:
+    """The source that ``RUN``, ``RUN:CHECKPOINT``, ``RUN:POLICY`` or ``RUN:CHECKPOINT:POLICY`` names.
+
+    A checkpoint is ``last``, ``best`` or a name such as ``iteration_00000012``.
+    """
+    run, checkpoint, policy = text, "last", ""
+    while ":" in run and not holds_run(Path(run)):
+        run, _, part = run.rpartition(":")
+        if part in ("last", "best") or CHECKPOINT_NAME.fullmatch(part):
+            checkpoint = part
+        else:
+            policy = part
+    return PolicySource(Path(run).expanduser(), checkpoint, policy)
+
+
+def load_policy(run: Path | str, policy: str = "", checkpoint: str = "last", default: str = "") -> SavedPolicy:
+    """A policy of the run in folder ``run``.
+
+    Args:
+        run: The folder.
+        policy: The policy's name; empty for ``default`` where the run has it, or else for its only one.
+        checkpoint: ``last``, ``best``, or one of its checkpoints by name or path.
+        default: The name to look for where none is given.
+    """
+    folder = Path(run).expanduser()
+    request = request_from_dict(read_config(folder), folder)
+    checkpoints = Checkpoints(folder / CHECKPOINTS)
+    tensors = load_checkpoint(choose_checkpoint(checkpoints, checkpoint, folder)).tensors
+    names = list(dict.fromkeys(name.partition(POLICY_PREFIX)[0] for name in tensors if POLICY_PREFIX in name))
+    name = policy or (default if default in names else names[0] if len(names) == 1 else "")
+    if name not in names:
+        what = f"there is no policy '{name}' in {folder}" if name else f"{folder} has several policies"
+        raise InputError(f"{what}: name one of {', '.join(names)}, as in {folder}:{names[0] if names else 'POLICY'}")
+    config, action_masks = network_settings(request, folder, name)
+    prefix = f"{name}{POLICY_PREFIX}"
+    return SavedPolicy(
+        source=str(folder),
+        name=name,
+        world=file_and_id(request.env)[1],
+        agents=request.policies.get(name, name),
+        algorithm=request.algorithm,
+        config=config,
+        action_masks=action_masks,
+        tensors={key.removeprefix(prefix): value for key, value in tensors.items() if key.startswith(prefix)},
+    )
+
+
+def network_settings(request: TrainingRequest, folder: Path, name: str) -> tuple[PolicyConfig, bool]:
+    """The architecture of policy ``name`` of a run, and whether it uses action masks."""
+    if name in request.opponents:
+        opponent = load_copy(folder, name)
+        return opponent.config, opponent.action_masks
+    config = request.config_of(name)
+    return config.policy, config.action_masks
+
+
+def load_opponents(request: TrainingRequest, copied_to: Path | None) -> dict[str, SavedPolicy]:
+    """The opponents of a training by policy: from their runs, or from the copies in the folder ``copied_to``."""
+    opponents = {}
+    for name, text in request.opponents.items():
+        if copied_to is not None:
+            opponents[name] = load_copy(copied_to, name)
+        else:
+            source = parse_source(text)
+            opponents[name] = load_policy(source.run, source.policy, source.checkpoint, default=name)
+    return opponents
+
+
+def save_copy(folder: Path, name: str, policy: SavedPolicy) -> None:
+    """Copy ``policy`` into the folder of a run, as its policy ``name``."""
+    target = _copy_path(folder, name)
+    state: dict[str, Any] = {key: value for key, value in vars(policy).items() if key not in ("tensors", "config")}
+    writing = target.with_name(f".writing_{secrets.token_hex(8)}")
+    try:
+        writing.mkdir(parents=True)
+        write_checkpoint(
+            writing, unshared(dict(policy.tensors)), {**state, "config": asdict(policy.config)}, 0, 0, None
+        )
+        if os.path.lexists(target):  # of a start that was interrupted
+            shutil.rmtree(target)
+        os.rename(writing, target)
+    except OSError as error:
+        raise write_error(target, error) from None
+
+
+def load_copy(folder: Path, name: str) -> SavedPolicy:
+    """The copy of the opponent ``name`` in the folder of a run; InputError where it is missing or was altered."""
+    path = _copy_path(folder, name)
+    saved = load_checkpoint(path)
+    texts = {key: saved.state.get(key) for key in ("source", "name", "world", "agents", "algorithm")}
+    config, masks = saved.state.get("config"), saved.state.get("action_masks")
+    if not all(isinstance(text, str) for text in texts.values()) or not isinstance(config, dict):
+        raise InputError(f"the copied opponent {path} lacks a value that every copy has: restore it from a backup")
+    tensors: Mapping[str, torch.Tensor] = saved.tensors
+    for key, tensor in tensors.items():
+        if tensor.is_floating_point() and not bool(torch.isfinite(tensor).all()):
+            raise InputError(f"'{key}' of the copied opponent {path} is not finite, which no training saves")
+    return SavedPolicy(
+        **{key: str(text) for key, text in texts.items()},
+        config=settings_from_dict(PolicyConfig, config),
+        action_masks=masks is not False,
+        tensors=tensors,
+    )
+
+
+def _copy_path(folder: Path, name: str) -> Path:
+    if not re.fullmatch(POLICY_NAME, name):  # config.json may come from an untrusted source
+        raise InputError(f"an opponent cannot be called {short_repr(name)}: use letters, digits, '_', '-' and '.'")
+    return Path(folder).expanduser() / OPPONENTS / f"{name}.policy"
