@@ -4,7 +4,7 @@
 actions, :func:`gae`, :func:`n_step_returns` and :func:`vtrace` compute targets, and :class:`Storage` holds rollouts.
 
 Imports core, envs and atari. The folders, from the lowest: config, device, distributed and agents, then actions,
-networks, rollout, losses, training, algorithms, runs, play.
+networks, rollout, losses, training, opponents, algorithms, runs, play.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from worldloom.learn.algorithms.ppo import PPO, PPOConfig
     from worldloom.learn.algorithms.registry import algorithm
     from worldloom.learn.algorithms.vtrace import VTrace, VTraceConfig
+    from worldloom.learn.config.opponent_pool import OpponentPool
     from worldloom.learn.config.policy_config import PolicyConfig
     from worldloom.learn.config.serialization import config_from_dict, config_to_dict
     from worldloom.learn.config.train_config import RolloutConfig, TrainConfig
@@ -33,7 +34,9 @@ if TYPE_CHECKING:
     from worldloom.learn.networks.normalization import ObservationNormalizer, RewardScaler
     from worldloom.learn.networks.policy import Policy
     from worldloom.learn.networks.q_network import QNetwork
+    from worldloom.learn.opponents.saved_policy import SavedPolicy
     from worldloom.learn.play.actors import Actor, PolicyActor, QActor, make_actors
+    from worldloom.learn.play.cross_play import CrossPlay, MeanReturn, cross_play
     from worldloom.learn.play.evaluation import Evaluation, EvaluationResult, evaluate
     from worldloom.learn.play.frames import record_frames
     from worldloom.learn.play.saved_run import SavedRun, open_run
@@ -44,6 +47,7 @@ if TYPE_CHECKING:
     from worldloom.learn.runs.ray_training import train_with_ray
     from worldloom.learn.runs.run_folder import RunFolder, read_config, read_metrics
     from worldloom.learn.runs.run_recorder import RunRecorder
+    from worldloom.learn.runs.saved_policies import load_policy
     from worldloom.learn.runs.training_request import TrainingRequest
     from worldloom.learn.runs.training_run import TrainingResult, run_training
     from worldloom.learn.training.callbacks import Callback, StopAfter, StopAt
@@ -62,6 +66,7 @@ _MODULES = {
     "algorithms.ppo": ("PPO", "PPOConfig"),
     "algorithms.registry": ("algorithm",),
     "algorithms.vtrace": ("VTrace", "VTraceConfig"),
+    "config.opponent_pool": ("OpponentPool",),
     "config.policy_config": ("PolicyConfig",),
     "config.serialization": ("config_from_dict", "config_to_dict"),
     "config.train_config": ("RolloutConfig", "TrainConfig"),
@@ -72,7 +77,9 @@ _MODULES = {
     "networks.normalization": ("ObservationNormalizer", "RewardScaler"),
     "networks.policy": ("Policy",),
     "networks.q_network": ("QNetwork",),
+    "opponents.saved_policy": ("SavedPolicy",),
     "play.actors": ("Actor", "PolicyActor", "QActor", "make_actors"),
+    "play.cross_play": ("CrossPlay", "MeanReturn", "cross_play"),
     "play.evaluation": ("Evaluation", "EvaluationResult", "evaluate"),
     "play.frames": ("record_frames",),
     "play.saved_run": ("SavedRun", "open_run"),
@@ -83,6 +90,7 @@ _MODULES = {
     "runs.ray_training": ("train_with_ray",),
     "runs.run_folder": ("RunFolder", "read_config", "read_metrics"),
     "runs.run_recorder": ("RunRecorder",),
+    "runs.saved_policies": ("load_policy",),
     "runs.training_request": ("TrainingRequest",),
     "runs.training_run": ("TrainingResult", "run_training"),
     "training.callbacks": ("Callback", "StopAfter", "StopAt"),
@@ -106,11 +114,14 @@ __all__ = [
     "AgentSlice",
     "Callback",
     "Checkpoints",
+    "CrossPlay",
     "DQNConfig",
     "Evaluation",
     "EvaluationResult",
+    "MeanReturn",
     "ObservationNormalizer",
     "ObservationSpec",
+    "OpponentPool",
     "PPOConfig",
     "Policy",
     "PolicyActor",
@@ -128,6 +139,7 @@ __all__ = [
     "RunFolder",
     "RunRecorder",
     "Sampler",
+    "SavedPolicy",
     "SavedRun",
     "StopAfter",
     "StopAt",
@@ -141,10 +153,12 @@ __all__ = [
     "algorithm",
     "config_from_dict",
     "config_to_dict",
+    "cross_play",
     "evaluate",
     "gae",
     "join_process_group",
     "leave_process_group",
+    "load_policy",
     "make_actors",
     "n_step_returns",
     "open_run",

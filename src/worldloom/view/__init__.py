@@ -5,6 +5,7 @@ Figures of a single world live with that world.
 
 from worldloom.view.curve import draw_curve
 from worldloom.view.figure import new_figure, save_figure
+from worldloom.view.heat_map import draw_heat_map
 from worldloom.view.video import write_video
 
-__all__ = ["draw_curve", "new_figure", "save_figure", "write_video"]
+__all__ = ["draw_curve", "draw_heat_map", "new_figure", "save_figure", "write_video"]

@@ -4,25 +4,40 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import tyro
+
+from worldloom.cli.commands.eval_cross_play import cross_play_command
 from worldloom.cli.run_command import RunCommand
 from worldloom.core.base.errors import InputError
 from worldloom.core.runtime import fault_summary
 from worldloom.core.runtime.fault_summary import FaultSummary
 from worldloom.terminal import console
-from worldloom.terminal.flags import Json, Run, require_positive
+from worldloom.terminal.flags import Json, Run, Switch, require_positive
 from worldloom.terminal.progress_bar import ProgressBar
 
 
 @dataclass
 class Eval(RunCommand):
-    """Evaluate the policies of a run over whole episodes."""
+    """Evaluate the policies of a run over whole episodes.
+
+    With --cross-play, agents of each run play against agents of each run, and a matrix of mean returns is printed.
+    """
 
     run_dir: Run
     """The folder of a run of `worldloom train`."""
+    more_runs: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="RUN")] = ()
+    """Further runs of the same world, with --cross-play."""
+    cross_play: Switch = False
+    """Play all pairs of the runs: --side of the row's run against the other agents of the column's run."""
+    side: str = ""
+    """Agents of the row's run, as in Tagger or Player[0:2]; by default the first kind of agent, or the first half of
+    the only kind."""
+    plot: str = ""
+    """Draw the cross-play matrix as a heat map to this file, such as cross_play.png."""
     episodes: int = 100
-    """Number of episodes."""
+    """Number of episodes; with --cross-play of each pair."""
     epsilon: float | None = None
     """Probability of a random action with dqn, 0 to 1; by default 0.05 in Atari worlds and 0 in others."""
     json: Json = False
@@ -32,6 +47,12 @@ class Eval(RunCommand):
         require_positive(episodes=self.episodes)
         if self.epsilon is not None and not 0.0 <= self.epsilon <= 1.0:
             raise InputError(f"--epsilon must be between 0 and 1, not {self.epsilon}")
+        if self.cross_play:
+            return cross_play_command(self)
+        given = next((flag for flag in ("more_runs", "side", "plot") if getattr(self, flag)), "")
+        if given:
+            what = "several runs" if given == "more_runs" else f"--{given}"
+            raise InputError(f"{what} need --cross-play: add it, or evaluate one run at a time")
         with console.keep_stdout_for_json(self.json):
             report, faults = self._play()
         if self.json:

@@ -103,6 +103,43 @@ def evaluate(
         on_progress: Called before every step, and at the end, with the number of finished episodes.
         max_steps: Steps after which an episode that does not end is an error.
     """
+    played = play_episodes(simulation, actors, episodes, on_progress, max_steps)
+    returns = torch.cat([values.flatten() for values in played.returns.values()])
+    return EvaluationResult(
+        episodes,
+        float(returns.mean()),
+        float(returns.std()) if len(returns) > 1 else math.nan,
+        float(returns.min()),
+        float(returns.max()),
+        played.total_length / episodes,
+        played.total_length / played.seconds,
+        {name: float(values.mean()) for name, values in played.returns.items()},
+    )
+
+
+@dataclass(frozen=True)
+class PlayedEpisodes:
+    """Every episode that was played.
+
+    Attributes:
+        returns: Undiscounted returns by policy, float64 [episodes, agents] on the CPU; row i is the same episode.
+        total_length: Steps of all episodes.
+        seconds: Wall time.
+    """
+
+    returns: dict[str, torch.Tensor]
+    total_length: int
+    seconds: float
+
+
+def play_episodes(
+    simulation: Simulation,
+    actors: Mapping[str, tuple[AgentGroup, Actor]],
+    episodes: int,
+    on_progress: Callable[[int], None] | None = None,
+    max_steps: int = 1_000_000,
+) -> PlayedEpisodes:
+    """Play ``episodes`` whole episodes, see :func:`evaluate`."""
     if episodes < 1:
         raise InputError(f"at least one episode must be played, not {episodes}")
     groups = [agent_group for agent_group, _ in actors.values()]
@@ -117,7 +154,7 @@ def _play(
     episodes: int,
     on_progress: Callable[[int], None] | None,
     max_steps: int,
-) -> EvaluationResult:
+) -> PlayedEpisodes:
     evaluation, worlds = Evaluation(simulation, actors), simulation.num_worlds
     device = next(iter(actors.values()))[0].device
     remaining = episodes // worlds + (torch.arange(worlds, device=device) < episodes % worlds).long()
@@ -140,7 +177,7 @@ def _play(
         for name, (agent_group, _) in actors.items():
             running[name] += rewards[name]
             by_world = running[name].view(worlds, agent_group.agents)
-            finished[name].append(by_world[counted].flatten())
+            finished[name].append(by_world[counted])
             by_world *= ~ended[:, None]
         lengths += 1
         total_length += int(lengths[counted].sum())
@@ -150,18 +187,8 @@ def _play(
     seconds = time.perf_counter() - start
     if on_progress is not None:
         on_progress(episodes)
-    by_policy = {name: torch.cat(parts).cpu() for name, parts in finished.items()}
-    returns = torch.cat(list(by_policy.values()))
-    return EvaluationResult(
-        episodes,
-        float(returns.mean()),
-        float(returns.std()) if len(returns) > 1 else math.nan,
-        float(returns.min()),
-        float(returns.max()),
-        total_length / episodes,
-        total_length / seconds,
-        {name: float(values.mean()) for name, values in by_policy.items()},
-    )
+    returns = {name: torch.cat(parts).cpu() for name, parts in finished.items()}
+    return PlayedEpisodes(returns, total_length, seconds)
 
 
 def num_worlds_for(episodes: int) -> int:
