@@ -126,6 +126,10 @@ PRINTED = {
         r"idle: 1 of 4 runners, \1 parameters\n"
         r"metres run by those who learn: (9\.\d|10\.0) of 10; the idle one's policy is as it was: True$"
     ),
+    "self_play": (
+        r"^past selves of iterations \[10, 15, 20, 25\]; Elo rating 1\d+, above that of the start: True\n"
+        r"many steps beat few: True\ntrained against the saved policy of Fighter, .*$"
+    ),
     "tag_coplay": (
         r"^random players: \d+% caught\na trained tagger: \d+% caught, more than at first\n"
         r"both trained: \d+%; .* runners: \d+%$"
