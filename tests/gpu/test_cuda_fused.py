@@ -59,6 +59,13 @@ def test_wide_layers_with_rectifiers_agree_with_the_plain_ones(shared):
         torch.testing.assert_close(found.cpu(), wanted, rtol=1e-3, atol=1e-5)
 
 
+def test_a_network_that_only_acts_is_fused_as_well(recwarn):
+    spec = PolicySpec({"sight": ObservationSpec((4,))}, ActionSpec("categorical", sizes=(2,)))
+    policy = Policy(spec, PolicyConfig()).cuda().requires_grad_(False)
+    assert policy.network._fused.usable(torch.randn(8, 4, device="cuda"))
+    assert not recwarn.list
+
+
 def test_a_compiler_that_fails_leaves_the_plain_layers(monkeypatch):
     spec = PolicySpec({"sight": ObservationSpec((4,))}, ActionSpec("categorical", sizes=(2,)))
     policy = Policy(spec, PolicyConfig()).cuda()

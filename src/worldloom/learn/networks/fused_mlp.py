@@ -76,7 +76,8 @@ class FusedActorCritic:
         try:
             with torch.enable_grad():
                 outputs = self(values[:1].detach())
-                parameter_gradients(outputs, self.parameters(), [torch.zeros_like(o) for o in outputs])
+                if outputs[0].requires_grad:  # not those of a network that only acts
+                    parameter_gradients(outputs, self.parameters(), [torch.zeros_like(o) for o in outputs])
         except Exception as problem:  # a compiler may raise anything
             warnings.warn(
                 "the fused kernels of small networks cannot be used on this GPU "
