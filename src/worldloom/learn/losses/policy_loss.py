@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import torch
 
 from worldloom.learn.agents.specs import ActionSpec
 from worldloom.learn.device.warp_launch import launch
+from worldloom.learn.losses.action_gradient_kernels import GaussianRules
 from worldloom.learn.losses.policy_loss_kernels import Weights, categorical_loss, gaussian_loss
 from worldloom.learn.rollout.storage import RolloutBatch
 
@@ -88,8 +90,9 @@ def loss_gradients(
         samples,
         (
             *outputs,
-            log_std.detach(),
+            log_std.detach().expand(samples, -1),
             batch.actions,
+            _gaussian_rules(),
             *old,
             settings,
             gradients,
@@ -100,6 +103,13 @@ def loss_gradients(
         parameters.device,
     )
     return LossGradients(gradients, value_gradients, log_std_gradients, statistics)
+
+
+def _gaussian_rules() -> GaussianRules:
+    """Numbers that are not squashed, and a standard deviation without bounds."""
+    rules = GaussianRules()
+    rules.squashed, rules.min_log_std, rules.max_log_std = False, -math.inf, math.inf
+    return rules
 
 
 def loss_weights(clip: float, value_clip: float, value: float, entropy: float) -> Weights:

@@ -7,11 +7,15 @@ cost more than the network.
 
 from __future__ import annotations
 
-import math
-
 import warp as wp
 
-HALF_LOG_TWO_PI = wp.constant(0.5 * math.log(2.0 * math.pi))
+from worldloom.learn.losses.action_gradient_kernels import (
+    GaussianRules,
+    categorical_gradients,
+    categorical_log_prob,
+    gaussian_gradients,
+    gaussian_log_prob,
+)
 
 
 @wp.struct
@@ -25,7 +29,7 @@ class Weights:
 
 
 @wp.func
-def _share(weights: wp.array(dtype=wp.float32), count: wp.array(dtype=wp.float32), place: wp.int64, samples: int):
+def sample_share(weights: wp.array(dtype=wp.float32), count: wp.array(dtype=wp.float32), place: wp.int64, samples: int):
     """The weight of one sample in a mean."""
     weight = float(1.0)
     if weights.shape[0] > 0:
@@ -36,24 +40,15 @@ def _share(weights: wp.array(dtype=wp.float32), count: wp.array(dtype=wp.float32
 
 
 @wp.func
-def _allowed(masks: wp.array2d(dtype=wp.bool), place: wp.int64, first: int, end: int):
-    """How many choices from ``first`` to ``end`` a mask allows; 0 without masks, which also stands for all."""
-    count = int(0)
-    if masks.shape[0] > 0:
-        for choice in range(first, end):
-            count += wp.where(masks[place, choice], 1, 0)
-    return count
-
-
-@wp.func
-def _finish(
+def surrogate_and_value_loss(
     sample: int, share: wp.float32, advantage: wp.float32, log_prob: wp.float32, old_log_prob: wp.float32,
     entropy: wp.float32, value: wp.float32, old_value: wp.float32, target: wp.float32, settings: Weights,
     value_gradients: wp.array(dtype=wp.float32), statistics: wp.array2d(dtype=wp.float32),
 ):  # fmt: skip
-    """The terms common to all kinds of action.
+    """The terms of the loss, which are common to all kinds of action, and the gradient with respect to the value.
 
-    Returns the derivative of the loss with respect to the action's log-probability.
+    Returns the derivative of the loss with respect to the action's log-probability. The one with respect to the entropy
+    is ``-settings.entropy * share``.
     """
     log_ratio = log_prob - old_log_prob
     ratio = wp.exp(log_ratio)
@@ -95,53 +90,20 @@ def categorical_loss(
 ):  # fmt: skip
     sample = wp.tid()
     place = places[sample]
-    share = _share(weights, count, place, values.shape[0])
-    log_prob, entropy = float(0.0), float(0.0)
-    for part in range(starts.shape[0] - 1):
-        first = starts[part]
-        end = starts[part + 1]
-        free = _allowed(masks, place, first, end)
-        greatest = float(-wp.inf)
-        for choice in range(first, end):
-            if free == 0 or masks[place, choice]:
-                greatest = wp.max(greatest, logits[sample, choice])
-        total, tilted = float(0.0), float(0.0)
-        for choice in range(first, end):
-            if free == 0 or masks[place, choice]:
-                apart = logits[sample, choice] - greatest
-                likely = wp.exp(apart)
-                total += likely
-                tilted += likely * apart
-        norm = wp.log(total)
-        log_prob += logits[sample, first + actions[place, part]] - greatest - norm
-        entropy += norm - tilted / total
-        for choice in range(first, end):  # log-probabilities, from which the gradients below are computed
-            gradients[sample, choice] = logits[sample, choice] - greatest - norm
-    derivative = _finish(
+    share = sample_share(weights, count, place, values.shape[0])
+    log_prob, entropy = categorical_log_prob(logits, sample, starts, actions, masks, place, gradients)
+    by_log_prob = surrogate_and_value_loss(
         sample, share, advantages[sample], log_prob, log_probs[place], entropy, values[sample], old_values[place],
         returns[place], settings, value_gradients, statistics,
     )  # fmt: skip
-    for part in range(starts.shape[0] - 1):
-        first = starts[part]
-        end = starts[part + 1]
-        free = _allowed(masks, place, first, end)
-        own = float(0.0)  # the entropy of this part
-        for choice in range(first, end):
-            if free == 0 or masks[place, choice]:
-                own -= wp.exp(gradients[sample, choice]) * gradients[sample, choice]
-        for choice in range(first, end):
-            allowed = free == 0 or masks[place, choice]
-            score = gradients[sample, choice]
-            likely = wp.where(allowed, wp.exp(score), 0.0)
-            taken = wp.where(choice - first == actions[place, part], 1.0, 0.0)
-            by_entropy = wp.where(allowed, likely * (score + own), 0.0)
-            gradients[sample, choice] = derivative * (taken - likely) + settings.entropy * share * by_entropy
+    by_entropy = -settings.entropy * share
+    categorical_gradients(sample, starts, actions, masks, place, by_log_prob, by_entropy, gradients)
 
 
 @wp.kernel(enable_backward=False)
 def gaussian_loss(
     means: wp.array2d(dtype=wp.float32), values: wp.array(dtype=wp.float32), places: wp.array(dtype=wp.int64),
-    log_std: wp.array(dtype=wp.float32), actions: wp.array2d(dtype=wp.float32),
+    log_std: wp.array2d(dtype=wp.float32), actions: wp.array2d(dtype=wp.float32), rules: GaussianRules,
     log_probs: wp.array(dtype=wp.float32), old_values: wp.array(dtype=wp.float32),
     advantages: wp.array(dtype=wp.float32), returns: wp.array(dtype=wp.float32),
     weights: wp.array(dtype=wp.float32), count: wp.array(dtype=wp.float32), settings: Weights,
@@ -151,18 +113,13 @@ def gaussian_loss(
 ):  # fmt: skip
     sample = wp.tid()
     place = places[sample]
-    share = _share(weights, count, place, values.shape[0])
-    log_prob, entropy = float(0.0), float(0.0)
-    for k in range(means.shape[1]):
-        distance = (actions[place, k] - means[sample, k]) * wp.exp(-log_std[k])
-        log_prob += -0.5 * distance * distance - log_std[k] - HALF_LOG_TWO_PI
-        entropy += log_std[k] + HALF_LOG_TWO_PI + 0.5
-    derivative = _finish(
+    share = sample_share(weights, count, place, values.shape[0])
+    log_prob, entropy = gaussian_log_prob(means, log_std, sample, actions, place, rules)
+    by_log_prob = surrogate_and_value_loss(
         sample, share, advantages[sample], log_prob, log_probs[place], entropy, values[sample], old_values[place],
         returns[place], settings, value_gradients, statistics,
     )  # fmt: skip
-    for k in range(means.shape[1]):
-        narrow = wp.exp(-log_std[k])
-        distance = (actions[place, k] - means[sample, k]) * narrow
-        gradients[sample, k] = derivative * distance * narrow
-        log_std_gradients[sample, k] = derivative * (distance * distance - 1.0) - settings.entropy * share
+    by_entropy = -settings.entropy * share
+    gaussian_gradients(
+        means, log_std, sample, actions, place, rules, by_log_prob, by_entropy, gradients, log_std_gradients,
+    )  # fmt: skip
