@@ -22,11 +22,12 @@ from worldloom.learn.config.train_config import RolloutConfig
 from worldloom.learn.training.callbacks import Callback
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "learn"))
-from worlds import FARM, KITCHEN, PARTY
+from worlds import FARM, KITCHEN, MINE, PARTY, YARD
 
 DEVICE = "cuda:0"
 PLAIN = PolicyConfig(hidden=(32, 32))
 MEMORY = PolicyConfig(hidden=(32,), memory="lstm", memory_size=16, normalize_observations=True)
+SQUASHED = PolicyConfig(hidden=(32, 32), action_distribution="squashed_gaussian", action_std="state")
 PPO_SMALL = PPOConfig(num_envs=256, num_steps=16, seed=1, device=DEVICE, policy=PLAIN, total_steps=10**9)
 A2C_SMALL = A2CConfig(num_envs=256, num_steps=16, seed=1, device=DEVICE, policy=PLAIN, total_steps=10**9)
 VTRACE_SMALL = VTraceConfig(
@@ -42,9 +43,14 @@ CASES: dict[str, tuple[type[OnPolicyTrainer], RolloutConfig, object, float]] = {
     "ppo, masks": (PPO, PPO_SMALL, KITCHEN, 1e-3),
     "ppo, leaving": (PPO, PPO_SMALL, PARTY, 1e-3),
     "ppo, several": (PPO, PPO_SMALL, FARM, 1e-3),
+    "ppo, choices and numbers": (PPO, PPO_SMALL, MINE, 1e-3),
+    "ppo, several of each": (PPO, replace(PPO_SMALL, policy=SQUASHED), YARD, 1e-3),
+    "ppo, squashed": (PPO, replace(PPO_SMALL, policy=SQUASHED), "Pendulum-v1", 1e-3),
     "a2c": (A2C, A2C_SMALL, "CartPole-v1", 1e-3),
+    "a2c, several of each": (A2C, replace(A2C_SMALL, policy=SQUASHED), YARD, 1e-3),
     "a2c, lstm": (A2C, replace(A2C_SMALL, policy=MEMORY, normalize_rewards=True), "CartPole-v1", 1e-3),
     "vtrace": (VTrace, VTRACE_SMALL, "CartPole-v1", 1e-3),
+    "vtrace, several of each": (VTrace, replace(VTRACE_SMALL, policy=SQUASHED), YARD, 1e-3),
     "vtrace, lstm": (VTrace, replace(VTRACE_SMALL, policy=MEMORY), "CartPole-v1", 1e-3),
 }
 
@@ -131,7 +137,7 @@ def test_a_policy_that_does_not_learn_stays_within_graphs() -> None:
     assert torch.equal(before["wolves"], after["wolves"]) and not torch.equal(before["flock"], after["flock"])
 
 
-@pytest.mark.parametrize("case", ["ppo", "ppo, lstm", "a2c, lstm", "vtrace"])
+@pytest.mark.parametrize("case", ["ppo", "ppo, lstm", "ppo, several of each", "a2c, lstm", "vtrace"])
 def test_a_training_goes_on_from_its_state(case: str) -> None:
     """Into tensors that a graph holds already."""
     trainer, other = made(case), made(case)

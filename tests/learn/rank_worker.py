@@ -20,8 +20,12 @@ from worldloom.learn import A2C, PPO, A2CConfig, Callback, PolicyConfig, PPOConf
 from worldloom.learn.algorithms.on_policy import OnPolicyTrainer
 from worldloom.learn.distributed import ranks
 
+sys.path.insert(0, str(Path(__file__).parent))
+from worlds import YARD
+
 ITERATIONS, NUM_ENVS = 5, 16
 SMALL = PolicyConfig(hidden=(16,))
+MIXED = PolicyConfig(hidden=(16,), action_distribution="squashed_gaussian", action_std="state")
 NORMALIZING = PolicyConfig(hidden=(16,), normalize_observations=True)
 
 
@@ -90,6 +94,7 @@ def cases(place: ranks.Ranks, device: str = "cpu") -> dict[str, OnPolicyTrainer]
             "CartPole-v1", ppo(policy=PolicyConfig(hidden=(16,), memory="gru", memory_size=8)), ranks=place
         ),
         "ppo-leaving": PPO(WALL, ppo(schedule="kl", normalize_rewards=True), ranks=place),
+        "ppo-mixed": PPO(YARD, ppo(policy=MIXED), ranks=place),
         "ppo-module": PPO("CartPole-v1", ppo(policy=PolicyConfig()), network=Odd(), ranks=place),
         "a2c": A2C(
             "CartPole-v1",

@@ -261,15 +261,6 @@ def refused(entity: type[wl.Entity], match: str) -> None:
         seats_of(simulation, entity.__name__)
 
 
-def test_choices_and_numbers_cannot_be_mixed() -> None:
-    class Bee(wl.Entity):
-        turn: wl.Action(wl.Discrete(3))
-        thrust: wl.Action(wl.Box(-1.0, 1.0))
-        sight: wl.Observation(1)
-
-    refused(Bee, "Bee of world 'Odd-test' has both discrete and continuous actions")
-
-
 def test_an_agent_that_sees_nothing_is_refused() -> None:
     class Mole(wl.Entity):
         dig: wl.Action(wl.Discrete(3))

@@ -24,6 +24,7 @@ CASES = (
     "ppo-numbers",
     "ppo-memory",
     "ppo-leaving",
+    "ppo-mixed",
     "ppo-module",
     "a2c",
     "a2c-leaving",

@@ -275,3 +275,71 @@ def show(watcher: Watcher, world: Cinema):
 CINEMA = wl.Definition(
     "Cinema-test", Cinema, {Watcher: 1}, reset=(light,), step=(point_out, light), observe=(show,), max_steps=12
 )
+
+
+class Crane(wl.Entity):
+    """Has choices and numbers, several of each. Its reward tells which of them arrived."""
+
+    tool: wl.Action(wl.Discrete(3))
+    reach: wl.Action(wl.Box(-1.0, 1.0, (2,)))
+    levers: wl.Action(wl.MultiDiscrete(2, 4))
+    force: wl.Action(wl.Box(0.0, 10.0))
+    tool_mask: wl.Observation(3, dtype=bool)
+    refused: int  # uses of a tool that was forbidden
+    sight: wl.Observation(2)
+    reward: wl.Reward
+
+
+class Yard(wl.World):
+    pass
+
+
+@wl.system
+def operate(crane: Crane):
+    if not crane.tool_mask[crane.tool]:
+        crane.refused += 1
+    choices = 100.0 * float(crane.tool) + 10.0 * float(crane.levers[0]) + float(crane.levers[1])
+    crane.reward = choices + crane.reach[0] - 2.0 * crane.reach[1] + 0.1 * crane.force
+
+
+@wl.system
+def survey(crane: Crane, world: Yard):
+    for tool in range(3):
+        crane.tool_mask[tool] = tool != (world.step + crane.id) % 3
+    crane.sight = wl.vec2(float(crane.id), 0.1 * float(world.step))
+
+
+YARD = wl.Definition("Yard-test", Yard, {Crane: 2}, step=(operate,), observe=(survey,), max_steps=9)
+
+
+class Probe(wl.Entity):
+    """Has one choice and one number, which it gets 1 for where both are right."""
+
+    side: wl.Action(wl.Discrete(2))
+    depth: wl.Action(wl.Box(0.0, 1.0))
+    wanted: wl.vec2
+    sight: wl.Observation(2)
+    reward: wl.Reward
+
+
+class Mine(wl.World):
+    pass
+
+
+@wl.system
+def bury(probe: Probe, world: Mine):
+    probe.wanted = wl.vec2(float(world.integer(2)), world.random())
+
+
+@wl.system
+def dig(probe: Probe):
+    right = float(probe.side) == probe.wanted.x
+    probe.reward = 1.0 - abs(probe.depth - probe.wanted.y) if right else 0.0
+
+
+@wl.system
+def sense(probe: Probe):
+    probe.sight = probe.wanted
+
+
+MINE = wl.Definition("Mine-test", Mine, {Probe: 1}, reset=(bury,), step=(dig, bury), observe=(sense,), max_steps=10)

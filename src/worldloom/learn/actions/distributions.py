@@ -1,8 +1,9 @@
 """Differentiable action distributions: log-probability, entropy, mode, KL divergence, and scaling to the world's units.
 
-``parameters`` are a network's outputs for an :class:`ActionSpec`: the concatenated logits of all parts, or a mean per
-number. Logits are finite; forbidden choices are given by the mask. All functions take any leading shape ``[...]``,
-compute in the precision of the parameters (half precision in float32), and do not synchronize with the device.
+``parameters`` are a network's outputs for an :class:`ActionSpec`: the logits of all choices, then a mean per number,
+then with ``state_std`` a log standard deviation per number. Choices and numbers are independent: log-probabilities,
+entropies and divergences are sums. All functions take any leading shape ``[...]``, compute in the precision of the
+parameters (half precision in float32), and do not synchronize with the device.
 """
 
 from __future__ import annotations
@@ -14,24 +15,53 @@ import torch
 from torch import Tensor
 
 from worldloom.core.base.errors import InputError
+from worldloom.learn.actions.categorical import (
+    MASKED_LOGIT,
+    apply_mask,
+    categorical_kl,
+    categorical_log_prob_entropy,
+    categorical_mode,
+    to_full_precision,
+)
+from worldloom.learn.actions.gaussian import clamp_log_std, gaussian_kl, gaussian_log_prob_entropy
 from worldloom.learn.agents.specs import ActionSpec
 
-MASKED_LOGIT = -1e30
-"""The logit of a forbidden choice: probability 0 in any precision, but finite, so that 0 * log 0 has gradient 0."""
+__all__ = [
+    "MASKED_LOGIT",
+    "action_scale",
+    "apply_mask",
+    "log_prob_entropy",
+    "mode",
+    "policy_kl",
+    "split_action",
+    "split_parameters",
+    "to_env_action",
+]
 
-HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 
+def split_parameters(
+    spec: ActionSpec, parameters: Tensor, log_std: Tensor | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Logits ``[..., L]``, means ``[..., K]`` and log standard deviations ``[..., K]`` or ``[K]``, not yet clamped.
 
-def apply_mask(logits: Tensor, mask: Tensor | None) -> Tensor:
-    """The logits ``[..., choices]`` of one part, with MASKED_LOGIT where ``mask`` is False.
-
-    A mask that allows nothing allows everything: an agent that has left has such a mask, and its numbers must stay
-    finite.
+    Args:
+        spec: The action.
+        parameters: The network's outputs, ``[..., spec.parameters]``.
+        log_std: Log standard deviations, ``[K]`` or ``[..., K]``; required where there are numbers and the network does
+            not output them.
     """
-    logits = _full(logits)
-    if mask is None:
-        return logits
-    return torch.where(mask | ~mask.any(-1, keepdim=True), logits, MASKED_LOGIT)
+    if spec.kind == "categorical":
+        none = parameters[..., :0]
+        return parameters, none, none
+    sections = [spec.logits, spec.numbers, spec.numbers if spec.state_std else 0]
+    logits, means, outputs = parameters.split(sections, -1)
+    return logits, means, outputs if spec.state_std else _needed(log_std)
+
+
+def split_action(spec: ActionSpec, actions: Tensor) -> tuple[Tensor, Tensor]:
+    """Choices ``[..., parts]`` and numbers ``[..., K]`` of actions ``[..., spec.width]``; both are views."""
+    choices, numbers = actions.split([len(spec.sizes), spec.numbers], -1)
+    return choices, numbers
 
 
 def log_prob_entropy(
@@ -39,45 +69,54 @@ def log_prob_entropy(
 ) -> tuple[Tensor, Tensor]:
     """Log-probability ``[...]`` and entropy ``[...]`` in nats, summed over the parts of an action.
 
+    The entropy of squashed numbers is an estimate from the action, see
+    :func:`~worldloom.learn.actions.gaussian.gaussian_log_prob_entropy`.
+
     Args:
         spec: The action.
-        parameters: Logits or means, ``[..., spec.parameters]``.
-        actions: Sampled actions ``[..., spec.width]``: indices, or numbers before :func:`to_env_action`.
-        mask: Allowed choices, bool ``[..., spec.parameters]``; categorical only.
-        log_std: Log standard deviation, ``[width]`` or ``[..., width]``; gaussian only.
+        parameters: The network's outputs, ``[..., spec.parameters]``.
+        actions: Sampled actions ``[..., spec.width]``: indices, and numbers before :func:`to_env_action`.
+        mask: Allowed choices, bool ``[..., spec.logits]``; None where all are.
+        log_std: Log standard deviation, ``[spec.numbers]`` or ``[..., spec.numbers]``; only where there are numbers and
+            the network does not output it.
     """
+    if spec.kind == "categorical":
+        return categorical_log_prob_entropy(spec.sizes, parameters, actions, mask)
+    logits, means, spread = _in_full_precision(spec, parameters, log_std)
+    choices, numbers = split_action(spec, actions)
+    log_prob, entropy = gaussian_log_prob_entropy(means, spread, numbers, spec.squashed)
     if spec.kind == "gaussian":
-        mean, log_std = _full(parameters), _full(_needed(log_std))
-        total_log_std = log_std.sum(-1)
-        squared_distance = ((actions - mean) * torch.exp(-log_std)).square().sum(-1)
-        log_prob = -0.5 * squared_distance - total_log_std - spec.width * HALF_LOG_TWO_PI
-        return log_prob, (total_log_std + spec.width * (HALF_LOG_TWO_PI + 0.5)).expand_as(log_prob)
-    indices = _split_blocks(spec, actions.long())
-    log_probs, entropies = [], []
-    for scores, index in zip(_log_softmax(spec, parameters, mask), indices, strict=True):
-        log_probs.append(_over_parts(scores.gather(-1, index.unsqueeze(-1)).squeeze(-1)))
-        entropies.append(-_over_parts((scores.exp() * scores).sum(-1)))
-    return _total(log_probs), _total(entropies)
+        return log_prob, entropy
+    choices_log_prob, choices_entropy = categorical_log_prob_entropy(spec.sizes, logits, choices, mask)
+    return choices_log_prob + log_prob, choices_entropy + entropy
 
 
 def mode(spec: ActionSpec, parameters: Tensor, mask: Tensor | None = None) -> Tensor:
-    """The most likely action ``[..., spec.width]`` of ``spec.dtype``: the first best choice per part, or the mean."""
+    """The most likely action ``[..., spec.width]`` of ``spec.dtype``: the first best choice per part, and the means.
+
+    The mean of a squashed number is that before tanh, so that :func:`to_env_action` gives the median.
+    """
+    if spec.kind == "categorical":
+        return categorical_mode(spec.sizes, parameters, mask).to(spec.dtype)
+    means = parameters[..., spec.logits : spec.logits + spec.numbers].to(spec.dtype)
     if spec.kind == "gaussian":
-        return parameters.to(spec.dtype)
-    best = [apply_mask(logits, allowed).argmax(-1) for logits, allowed in _blocks(spec, parameters, mask)]
-    return (best[0] if len(best) == 1 else torch.cat(best, -1)).to(spec.dtype)
+        return means
+    choices = categorical_mode(spec.sizes, parameters[..., : spec.logits], mask)
+    return torch.cat([choices.to(spec.dtype), means], -1)
 
 
 def to_env_action(spec: ActionSpec, actions: Tensor) -> Tensor:
     """``actions`` ``[..., spec.width]`` in the world's units; choices stay unchanged.
 
-    For numbers with two finite bounds, -1 and 1 are the bounds; beyond these they are clipped. Others are already in
-    the world's units, and clipped at a single bound.
+    For numbers with two finite bounds, -1 and 1 are the bounds; beyond these they are clipped, or with ``squashed``
+    mapped to their range by tanh. Others are already in the world's units, and clipped at a single bound.
     """
     if spec.kind == "categorical":
         return actions
+    choices, numbers = split_action(spec, actions)
     center, half_range, low, high = action_scale(spec, actions.device, actions.dtype).unbind(-1)
-    return torch.clamp(center + half_range * actions, low, high)
+    scaled = torch.clamp(center + half_range * (numbers.tanh() if spec.squashed else numbers), low, high)
+    return scaled if spec.kind == "gaussian" else torch.cat([choices, scaled], -1)
 
 
 def policy_kl(
@@ -89,18 +128,19 @@ def policy_kl(
     log_std: Tensor | None = None,
 ) -> Tensor:
     """Exact Kullback-Leibler divergence ``[...]`` KL(old || new) in nats."""
+    if spec.kind == "categorical":
+        return categorical_kl(spec.sizes, old_parameters, new_parameters, mask)
+    old_logits, old_means, old_spread = _in_full_precision(spec, old_parameters, old_log_std)
+    logits, means, spread = _in_full_precision(spec, new_parameters, log_std)
+    divergence = gaussian_kl(old_means, means, old_spread, spread)
     if spec.kind == "gaussian":
-        old_log, new_log = _full(_needed(old_log_std)), _full(_needed(log_std))
-        moved = (_full(old_parameters) - _full(new_parameters)) * torch.exp(-new_log)
-        log_ratio = old_log - new_log
-        return (0.5 * (torch.exp(2.0 * log_ratio) + moved.square() - 1.0) - log_ratio).sum(-1)
-    pairs = zip(_log_softmax(spec, old_parameters, mask), _log_softmax(spec, new_parameters, mask), strict=True)
-    return _total([_over_parts((old.exp() * (old - new)).sum(-1)) for old, new in pairs])
+        return divergence
+    return categorical_kl(spec.sizes, old_logits, logits, mask) + divergence
 
 
 @functools.cache
 def action_scale(spec: ActionSpec, device: torch.device, dtype: torch.dtype = torch.float32) -> Tensor:
-    """For each number of a gaussian action ``[width, 4]``: center, half range, and the bounds it is clipped to.
+    """For each number of an action ``[numbers, 4]``: center, half range, and the bounds it is clipped to.
 
     Cached, since a CUDA graph must not copy from the host.
     """
@@ -112,41 +152,10 @@ def action_scale(spec: ActionSpec, device: torch.device, dtype: torch.dtype = to
         return torch.tensor(rows, dtype=dtype, device=device)
 
 
-def _blocks(spec: ActionSpec, parameters: Tensor, mask: Tensor | None) -> list[tuple[Tensor, Tensor | None]]:
-    """Logits and mask as blocks ``[..., parts, choices]``. Parts of equal size form one block."""
-    if mask is not None and mask.shape[-1] != spec.parameters:
-        raise InputError(
-            f"a mask of {mask.shape[-1]} choices does not fit an action with {spec.parameters}: "
-            "give one flag for each choice of each part"
-        )
-    if len(set(spec.sizes)) == 1:
-        shape = (spec.width, spec.sizes[0])
-        return [(parameters.unflatten(-1, shape), None if mask is None else mask.unflatten(-1, shape))]
-    parts = parameters.unsqueeze(-2).split(spec.sizes, -1)
-    allowed = [None] * spec.width if mask is None else mask.unsqueeze(-2).split(spec.sizes, -1)
-    return list(zip(parts, allowed, strict=True))
-
-
-def _split_blocks(spec: ActionSpec, actions: Tensor) -> list[Tensor]:
-    """Actions ``[..., parts]`` in the blocks of :func:`_blocks`."""
-    return [actions] if len(set(spec.sizes)) == 1 else list(actions.split(1, -1))
-
-
-def _log_softmax(spec: ActionSpec, parameters: Tensor, mask: Tensor | None) -> list[Tensor]:
-    return [torch.log_softmax(apply_mask(logits, allowed), -1) for logits, allowed in _blocks(spec, parameters, mask)]
-
-
-def _over_parts(values: Tensor) -> Tensor:
-    """The sum over the parts of a block; a view where there is one part."""
-    return values.squeeze(-1) if values.shape[-1] == 1 else values.sum(-1)
-
-
-def _total(values: list[Tensor]) -> Tensor:
-    return values[0] if len(values) == 1 else torch.stack(values).sum(0)
-
-
-def _full(values: Tensor) -> Tensor:
-    return values.float() if values.dtype in (torch.bfloat16, torch.float16) else values
+def _in_full_precision(spec: ActionSpec, parameters: Tensor, log_std: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+    """Logits, means and log standard deviations; the latter clamped where the network outputs them."""
+    logits, means, spread = map(to_full_precision, split_parameters(spec, parameters, log_std))
+    return logits, means, clamp_log_std(spread) if spec.state_std else spread
 
 
 def _needed(log_std: Tensor | None) -> Tensor:

@@ -7,11 +7,14 @@ of threads per row, which is many times faster on a GPU for many choices.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import warp as wp
 
 from worldloom.core.kernels.array_types import Bools2D, Floats, Floats2D, Ints, Ints2D, Longs
 from worldloom.core.kernels.random import philox
+from worldloom.learn.actions.gaussian_kernels import GaussianRules, clamp_log_std, log_tanh_derivative
 
 LANES = 32
 """Threads of a block that samples for a row."""
@@ -117,19 +120,21 @@ def invert(
 
 
 @wp.func
-def store_choice(action: Ints2D, world_action: Ints2D, row: wp.int32, part: wp.int32, choice: wp.int32):
-    action[row, part] = choice
+def store_choice(action: wp.array2d(dtype=Any), world_action: Ints2D, row: wp.int32, part: wp.int32, choice: wp.int32):
+    action[row, part] = action.dtype(choice)
     if world_action.shape[0] > 0:
         world_action[row, part] = choice
 
 
-@wp.kernel(enable_backward=False)
-def draw_choices(
-    logits: Floats2D, mask: Bools2D, starts: Ints, key: Longs, offset: wp.int64,
-    action: Ints2D, world_action: Ints2D, log_prob: Floats, entropy: Floats,
+@wp.func
+def sample_choices(
+    row: wp.int32, logits: Floats2D, mask: Bools2D, starts: Ints, key: Longs, offset: wp.int64,
+    action: wp.array2d(dtype=Any), world_action: Ints2D,
 ):  # fmt: skip
-    """Sample each part by inverting its distribution function at one uniform number."""
-    row = wp.tid()
+    """Sample each part of a row by inverting its distribution function at one uniform number.
+
+    Writes the choices. Returns their log-probability and entropy, summed over the parts.
+    """
     words = wp.vec4ui()
     sum_log_prob, sum_entropy = wp.float32(0.0), wp.float32(0.0)
     for part in range(action.shape[1]):
@@ -149,8 +154,18 @@ def draw_choices(
         log_total = wp.log(total)
         sum_log_prob += logits[row, chosen] - top - log_total
         sum_entropy += log_total - moment / total
-    log_prob[row] = sum_log_prob
-    entropy[row] = sum_entropy
+    return sum_log_prob, sum_entropy
+
+
+@wp.kernel(enable_backward=False)
+def draw_choices(
+    logits: Floats2D, mask: Bools2D, starts: Ints, key: Longs, offset: wp.int64,
+    action: Ints2D, world_action: Ints2D, log_prob: Floats, entropy: Floats,
+):  # fmt: skip
+    row = wp.tid()
+    row_log_prob, row_entropy = sample_choices(row, logits, mask, starts, key, offset, action, world_action)
+    log_prob[row] = row_log_prob
+    entropy[row] = row_entropy
 
 
 @wp.kernel(enable_backward=False, module="unique")
@@ -211,39 +226,84 @@ def draw_choices_together(
         entropy[row] = sum_entropy
 
 
-@wp.kernel(enable_backward=False)
-def draw_numbers(
-    means: Floats2D, log_std: Floats2D, scale: wp.array(dtype=wp.vec4f), key: Longs, offset: wp.int64,
-    action: Floats2D, world_action: Floats2D, log_prob: Floats, entropy: Floats,
+@wp.func
+def to_world_number(number: wp.float32, scale: wp.vec4f, rules: GaussianRules):
+    """A sampled number in the world's units. ``scale``: center, half range, and the bounds it is clipped to."""
+    moved = number
+    if rules.squashed:
+        moved = wp.tanh(number)
+    moved = scale[0] + scale[1] * moved
+    if moved < scale[2]:
+        moved = scale[2]
+    if moved > scale[3]:
+        moved = scale[3]
+    return moved
+
+
+@wp.func
+def sample_numbers(
+    row: wp.int32, means: Floats2D, log_std: Floats2D, scale: wp.array(dtype=wp.vec4f), rules: GaussianRules,
+    key: Longs, offset: wp.int64, first_block: wp.int32, action: Floats2D, world_action: Floats2D,
 ):  # fmt: skip
-    """Sample each number by the Box-Muller transform; one block of random words yields four of them."""
-    row = wp.tid()
+    """Sample each number of a row by the Box-Muller transform; one block of random words yields four of them.
+
+    Writes the numbers. Returns their log-probability and entropy, summed; for squashed numbers the estimate of
+    :func:`worldloom.learn.actions.gaussian.gaussian_log_prob_entropy`. ``first_block`` is the first block of random
+    words that is not used otherwise.
+    """
     width = action.shape[1]
     sum_log_prob, sum_entropy = wp.float32(0.0), wp.float32(0.0)
     for block in range((width + 3) / 4):
-        words = random_words(key, offset, row, block)
+        words = random_words(key, offset, row, first_block + block)
         for part in range(4 * block, wp.min(4 * block + 4, width)):
             pair = part & 2
             radius = wp.sqrt(-2.0 * wp.log(wp.float32((words[pair] >> wp.uint32(8)) + wp.uint32(1)) * UNIT))
             angle = TWO_PI * wp.float32(words[pair + 1] >> wp.uint32(8)) * UNIT
             turned = wp.where(part % 2 == 0, wp.cos(angle), wp.sin(angle))
 
-            spread = log_std[row, part]
+            spread = clamp_log_std(log_std[row, part], rules)
             mean = means[row, part]
             value = mean + wp.exp(spread) * radius * turned
             action[row, part] = value
             if world_action.shape[0] > 0:
-                fit = scale[part]
-                moved = fit[0] + fit[1] * value
-                if moved < fit[2]:
-                    moved = fit[2]
-                if moved > fit[3]:
-                    moved = fit[3]
-                world_action[row, part] = moved
+                world_action[row, part] = to_world_number(value, scale[part], rules)
 
             # From the rounded action, so that it can be recomputed from the stored action.
             distance = (value - mean) * wp.exp(-spread)
             sum_log_prob += -0.5 * distance * distance - spread - HALF_LOG_TWO_PI
             sum_entropy += spread + HALF_LOG_TWO_PI + 0.5
-    log_prob[row] = sum_log_prob
-    entropy[row] = sum_entropy
+            if rules.squashed:
+                correction = log_tanh_derivative(value)
+                sum_log_prob -= correction
+                sum_entropy += correction
+    return sum_log_prob, sum_entropy
+
+
+@wp.kernel(enable_backward=False)
+def draw_numbers(
+    means: Floats2D, log_std: Floats2D, scale: wp.array(dtype=wp.vec4f), rules: GaussianRules, key: Longs,
+    offset: wp.int64, action: Floats2D, world_action: Floats2D, log_prob: Floats, entropy: Floats,
+):  # fmt: skip
+    row = wp.tid()
+    row_log_prob, row_entropy = sample_numbers(
+        row, means, log_std, scale, rules, key, offset, 0, action, world_action,
+    )  # fmt: skip
+    log_prob[row] = row_log_prob
+    entropy[row] = row_entropy
+
+
+@wp.kernel(enable_backward=False)
+def draw_choices_and_numbers(
+    logits: Floats2D, mask: Bools2D, starts: Ints, means: Floats2D, log_std: Floats2D, scale: wp.array(dtype=wp.vec4f),
+    rules: GaussianRules, key: Longs, offset: wp.int64, choices: Floats2D, numbers: Floats2D, world_choices: Ints2D,
+    world_numbers: Floats2D, log_prob: Floats, entropy: Floats,
+):  # fmt: skip
+    """Both in one launch: choices use the first blocks of random words, numbers those after them."""
+    row = wp.tid()
+    choices_log_prob, choices_entropy = sample_choices(row, logits, mask, starts, key, offset, choices, world_choices)
+    first_block = (choices.shape[1] + 3) / 4
+    numbers_log_prob, numbers_entropy = sample_numbers(
+        row, means, log_std, scale, rules, key, offset, first_block, numbers, world_numbers,
+    )  # fmt: skip
+    log_prob[row] = choices_log_prob + numbers_log_prob
+    entropy[row] = choices_entropy + numbers_entropy

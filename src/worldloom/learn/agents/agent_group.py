@@ -12,14 +12,16 @@ import torch
 from worldloom.core.base.errors import InputError
 from worldloom.core.model.columns import WORLD
 from worldloom.core.model.fields import Field, Role
-from worldloom.core.model.spaces import Box, Discrete, MultiDiscrete
+from worldloom.core.model.spaces import Discrete, MultiDiscrete
 from worldloom.core.registry.definition import Definition
 from worldloom.core.schedule.table_views import FINAL
 from worldloom.core.simulation import Simulation
-from worldloom.learn.agents.specs import ActionSpec, ObservationSpec, PolicySpec
+from worldloom.learn.agents.action_columns import MASKS, action_columns, mask_columns
+from worldloom.learn.agents.specs import ObservationSpec, PolicySpec
+from worldloom.learn.config.policy_config import PolicyConfig
 
-MASKS = ("action_mask", "{}_mask")
-"""Names of a component that masks the choices of an action; ``{}`` is the action's name."""
+__all__ = ["LIVES", "MASKS", "AgentGroup", "AgentSlice", "ColumnRef", "agent_counts", "parse_agents"]
+
 LIVES = "lives"
 """Name of the component with the number of lives an agent has left."""
 
@@ -102,9 +104,16 @@ class AgentGroup:
         simulation: The worlds.
         slices: The agents. All must have the same components, of the same shapes.
         masks: Whether to use action masks.
+        policy: Settings of the policy, on which the distribution of its actions depends; None for the defaults.
     """
 
-    def __init__(self, simulation: Simulation, slices: Sequence[AgentSlice], masks: bool = True) -> None:
+    def __init__(
+        self,
+        simulation: Simulation,
+        slices: Sequence[AgentSlice],
+        masks: bool = True,
+        policy: PolicyConfig | None = None,
+    ) -> None:
         self.simulation, self.slices = simulation, tuple(slices)
         definition = simulation.definition
         counts = agent_counts(definition)
@@ -114,10 +123,10 @@ class AgentGroup:
         self.device = simulation.terminated.torch().device
         self._single = sum(counts.values()) == 1
         self._fields = {(t, f.name): f for t, view in simulation.schedule.tables.items() for f in view.fields.values()}
-        parts = [_SliceColumns(self, m.table, masks) for m in slices]
+        parts = [_SliceColumns(self, m.table, masks, policy or PolicyConfig()) for m in slices]
         self.spec = parts[0].spec
         for member, part in zip(slices[1:], parts[1:], strict=True):
-            alike = part.spec == self.spec and (part.mask is None) == (parts[0].mask is None)
+            alike = part.spec == self.spec and part.mask_shape == parts[0].mask_shape
             if not alike or [s.name for s in part.actions] != [s.name for s in parts[0].actions]:
                 raise InputError(
                     f"{slices[0].table} and {member.table} cannot share a policy: "
@@ -158,10 +167,16 @@ class AgentGroup:
 
     def mask(self) -> torch.Tensor | None:
         """The action mask, bool of shape (rows, choices); None where the world has none."""
-        if self._parts[0].mask is None:
-            return None
-        mask = self._gather([p.mask for p in self._parts if p.mask is not None]).reshape(self.rows, -1)
-        return mask if mask.dtype == torch.bool else mask != 0
+        masks = []
+        for sources in zip(*(part.masks for part in self._parts), strict=True):
+            names = [source.name for source in sources if source.name is not None]
+            if not names:
+                masks.append(torch.ones((self.rows, sources[0].choices), dtype=torch.bool, device=self.device))
+                continue
+            columns = [ColumnRef(m.table, name, False) for m, name in zip(self.slices, names, strict=True)]
+            mask = self._gather(columns).reshape(self.rows, -1)
+            masks.append(mask if mask.dtype == torch.bool else mask != 0)
+        return None if not masks else masks[0] if len(masks) == 1 else torch.cat(masks, 1)
 
     def rewards(self) -> torch.Tensor:
         """Rewards of the last step, shape (rows,)."""
@@ -204,35 +219,37 @@ class AgentGroup:
 
     # -- actions -----------------------------------------------------------------------------------------------------
 
-    def action_view(self) -> torch.Tensor | None:
-        """The world's action column as (rows, width), to write to; None where it is not contiguous for the group."""
-        part = self._parts[0]
-        if not self._direct or len(part.actions) != 1:
+    def action_view(self) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor] | None:
+        """The world's action column as (rows, width), to write to; for a mixed action those of choices and of numbers.
+
+        None where these are not one whole column each.
+        """
+        part, action = self._parts[0], self.spec.action
+        kinds = [bool(column.sizes) for column in part.actions]
+        if not self._direct or len(kinds) != len(set(kinds)):
             return None
-        source = part.actions[0]
-        column: torch.Tensor = self.simulation.tables[source.table][source.name].torch()
-        return column.view(self.rows, self.spec.action.width)
+        columns = sorted(part.actions, key=lambda column: column.start)
+        views = [self._action_column(self.slices[0], c.name).view(self.rows, c.width) for c in columns]
+        return (views[0], views[1]) if action.kind == "mixed" else views[0]
 
     def write_actions(self, actions: torch.Tensor) -> None:
-        """Write one action per row, shape (rows, width), where :meth:`action_view` is None."""
+        """Write one action per row, in the world's units, shape (rows, width)."""
         values = actions.view(self.simulation.num_worlds, self.agents, -1)
         first = 0
         for member, part in zip(self.slices, self._parts, strict=True):
-            width = part.count if member.slots is None else len(member.slots)
-            start = 0
+            count = part.count if member.slots is None else len(member.slots)
             for source in part.actions:
-                column = (
-                    self.simulation.tables[source.table][source.name]
-                    .torch()
-                    .view(self.simulation.num_worlds, part.count, -1)
-                )
-                selected = values[:, first : first + width, start : start + column.shape[2]].to(column.dtype)
+                column = self._action_column(member, source.name).view(self.simulation.num_worlds, part.count, -1)
+                selected = values[:, first : first + count, source.start : source.start + source.width].to(column.dtype)
                 if member.slots is None:
                     column.copy_(selected)
                 else:
                     column.index_copy_(1, self._index[member], selected)
-                start += column.shape[2]
-            first += width
+            first += count
+
+    def _action_column(self, member: AgentSlice, name: str) -> torch.Tensor:
+        column: torch.Tensor = self.simulation.tables[member.table][name].torch()
+        return column
 
     # -- columns -----------------------------------------------------------------------------------------------------
 
@@ -267,9 +284,9 @@ class AgentGroup:
 
 
 class _SliceColumns:
-    """The columns of one kind of agent: observations, actions, rewards, mask and lives."""
+    """The columns of one kind of agent: observations, actions, rewards, masks and lives."""
 
-    def __init__(self, agent_group: AgentGroup, table: str, masks: bool) -> None:
+    def __init__(self, agent_group: AgentGroup, table: str, masks: bool, policy: PolicyConfig) -> None:
         definition = agent_group.simulation.definition
         self.count = agent_group.simulation.tables[table].count if table != WORLD else 1
         fields: dict[str, dict[str, Field]] = {
@@ -277,9 +294,10 @@ class _SliceColumns:
             **{k.__name__: k.fields for k in definition.entities},
         }
         observed = list(fields) if agent_group._single else list(dict.fromkeys([table, WORLD]))
-        self.actions = [ColumnRef(table, f.name, False) for f in fields[table].values() if f.role is Role.ACTION]
-        action = _action_spec(definition.id, table, [fields[table][s.name] for s in self.actions])
-        self.mask = _mask_source(table, fields[table], self.actions, action) if masks else None
+        action, self.actions = action_columns(definition.id, table, fields[table], policy)
+        self.masks = mask_columns(table, fields[table], self.actions) if masks else []
+        self.mask_shape = [(mask.choices, mask.name is not None) for mask in self.masks]
+        mask_names = {mask.name for mask in self.masks}
         self.lives = next(
             (
                 ColumnRef(source, LIVES, False)
@@ -294,7 +312,7 @@ class _SliceColumns:
         for source in observed:
             whole = source not in (table, WORLD) and counts[source] > 1
             for field in fields[source].values():
-                if field.role is Role.OBSERVATION and (self.mask is None or field.name != self.mask.name):
+                if field.role is Role.OBSERVATION and field.name not in mask_names:
                     key = field.name if field.name not in specs else f"{source}.{field.name}"
                     self.observations[key] = ColumnRef(source, field.name, source not in (table, WORLD))
                     specs[key] = _observation_spec(agent_group, source, field, counts[source] if whole else 0)
@@ -320,46 +338,3 @@ def _observation_spec(agent_group: AgentGroup, table: str, field: Field, count: 
     if isinstance(field.space, MultiDiscrete):
         return ObservationSpec(shape, dtype, tuple(field.space.choices) * (count or 1))
     return ObservationSpec(shape, dtype)
-
-
-def _action_spec(world: str, table: str, fields: list[Field]) -> ActionSpec:
-    sizes: list[int] = []
-    low: list[float] = []
-    high: list[float] = []
-    for field in fields:
-        if isinstance(field.space, Discrete):
-            sizes += [field.space.n] * math.prod(field.value_shape)
-        elif isinstance(field.space, MultiDiscrete):
-            sizes += list(field.space.choices)
-        else:
-            assert isinstance(field.space, Box)
-            lower, upper = field.space.each()
-            low += lower
-            high += upper
-    if sizes and low:
-        raise InputError(
-            f"{table} of world '{world}' has both discrete and continuous actions, which no policy supports: "
-            "use one or the other"
-        )
-    return (
-        ActionSpec("categorical", sizes=tuple(sizes))
-        if sizes
-        else ActionSpec("gaussian", low=tuple(low), high=tuple(high))
-    )
-
-
-def _mask_source(
-    table: str, fields: dict[str, Field], actions: list[ColumnRef], action: ActionSpec
-) -> ColumnRef | None:
-    """The component with the action mask."""
-    for name in (MASKS[0], *(MASKS[1].format(s.name) for s in actions if len(actions) == 1)):
-        field = fields.get(name)
-        if field is None or action.kind != "categorical":
-            continue
-        if math.prod(field.value_shape) != action.parameters:
-            raise InputError(
-                f"{table}.{name} has {math.prod(field.value_shape)} elements, "
-                f"but there are {action.parameters} choices to allow or forbid"
-            )
-        return ColumnRef(table, name, False)
-    return None

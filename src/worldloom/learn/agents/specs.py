@@ -38,40 +38,68 @@ class ObservationSpec:
 
 @dataclass(frozen=True)
 class ActionSpec:
-    """An action: one or several choices (``categorical``), or real numbers (``gaussian``).
+    """An action: one or several choices (``categorical``), real numbers (``gaussian``), or both (``mixed``).
+
+    A policy's action holds the indices of all choices, then all numbers. The outputs of its network are the logits of
+    all choices, part after part, then a mean per number, then with ``state_std`` a log standard deviation per number.
 
     Attributes:
         kind: Its distribution.
-        sizes: Number of choices of each part of a categorical action.
-        low, high: Bounds of each number of a gaussian action; infinite for none.
+        sizes: Number of choices of each categorical part.
+        low, high: Bounds of each number; infinite for none.
+        squashed: Whether numbers are Gaussian samples u mapped to the range between their bounds by tanh(u). Both
+            bounds must be finite.
+        state_std: Whether the network outputs the log standard deviation of each number.
     """
 
-    kind: Literal["categorical", "gaussian"]
+    kind: Literal["categorical", "gaussian", "mixed"]
     sizes: tuple[int, ...] = ()
     low: tuple[float, ...] = ()
     high: tuple[float, ...] = ()
+    squashed: bool = False
+    state_std: bool = False
 
     def __post_init__(self) -> None:
-        parts = self.sizes if self.kind == "categorical" else self.low
-        if not parts or len(self.low) != len(self.high):
+        if len(self.low) != len(self.high) or (bool(self.sizes), bool(self.low)) != _PARTS[self.kind]:
+            needed = [
+                text
+                for text, part in zip(("sizes", "as many lower as upper bounds"), _PARTS[self.kind], strict=True)
+                if part
+            ]
+            raise InputError(f"a {self.kind} action needs {' and '.join(needed)}, one for each part, and nothing else")
+        if self.squashed and not all(map(math.isfinite, self.low + self.high)):
             raise InputError(
-                f"a {self.kind} action needs "
-                f"{'sizes' if self.kind == 'categorical' else 'as many lower as upper bounds'}, one for each part"
+                "squashed numbers need two finite bounds each: give the Box a low and a high, or do not squash"
             )
+
+    @property
+    def logits(self) -> int:
+        """Choices of all categorical parts, each with one logit."""
+        return sum(self.sizes)
+
+    @property
+    def numbers(self) -> int:
+        """Real numbers of one action."""
+        return len(self.low)
 
     @property
     def width(self) -> int:
         """Elements of one action."""
-        return len(self.sizes) if self.kind == "categorical" else len(self.low)
+        return len(self.sizes) + len(self.low)
 
     @property
     def parameters(self) -> int:
-        """Network outputs: a logit per choice, or a mean per number."""
-        return sum(self.sizes) if self.kind == "categorical" else len(self.low)
+        """Network outputs: a logit per choice, a mean per number, with ``state_std`` a log standard deviation too."""
+        return self.logits + self.numbers * (2 if self.state_std else 1)
 
     @property
     def dtype(self) -> torch.dtype:
+        """Type of a stored action. float32 also holds the indices of a mixed action, exactly up to 2**24."""
         return torch.int32 if self.kind == "categorical" else torch.float32
+
+
+_PARTS = {"categorical": (True, False), "gaussian": (False, True), "mixed": (True, True)}
+"""Whether each kind of action has choices and numbers."""
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ class PolicyLearner(ABC):
         self.name, self.train, self.config = name, policy_group.train, config
         self.simulation, self.ranks = simulation, ranks
         agents = parse_agents(policy_group.agents, simulation.definition)
-        self.agent_group = AgentGroup(simulation, agents, config.action_masks)
+        self.agent_group = AgentGroup(simulation, agents, config.action_masks, config.policy)
         self.device = self.agent_group.device
         self.first_row = simulation.world_offset * self.agent_group.agents
         """Global index of the first row of this process."""

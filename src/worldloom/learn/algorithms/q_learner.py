@@ -96,7 +96,11 @@ class QLearner(PolicyLearner):
                 "vtrace, or omit the pool"
             )
         if spec.action.kind != "categorical" or spec.action.width != 1:
-            kind = "real numbers" if spec.action.kind == "gaussian" else f"{spec.action.width} choices at once"
+            kind = {
+                "gaussian": "real numbers",
+                "mixed": "choices and real numbers",
+                "categorical": f"{spec.action.width} choices at once",
+            }[spec.action.kind]
             raise InputError(
                 f"the agents of world '{self.simulation.definition.id}' act with {kind}, "
                 "and DQN takes one choice among several: train with ppo"
@@ -187,6 +191,7 @@ class QLearner(PolicyLearner):
         with self.autocast():
             q_values = self.policy(self.observed())
         view = self.agent_group.action_view()
+        assert not isinstance(view, tuple)
         self.explorer.choose(q_values.contiguous(), self._actions, mask, view, step)
         if view is None:
             self.agent_group.write_actions(self._actions)

@@ -200,10 +200,9 @@ class VTrace(OnPolicyTrainer):
             prefix = f"window/{name}/"
             saved = {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
             load_checked(f"window of policy '{name}'", window.tensors(), saved, {"first": (0, window.steps - 1)})
-            if window.spec.action.kind == "categorical":
-                require_choices(
-                    f"'actions' in the saved window of policy '{name}'", window.actions, window.spec.action.sizes
-                )
+            require_choices(
+                f"'actions' in the saved window of policy '{name}'", window.actions, window.spec.action.sizes
+            )
 
 
 def _config(learner: Learner) -> VTraceConfig:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,8 +13,12 @@ from worldloom.learn.config.validation import check_fields
 Network = Literal["auto", "mlp", "nature", "impala", "two_branch"]
 Activation = Literal["tanh", "relu", "elu", "selu"]
 MemoryKind = Literal["none", "lstm", "gru"]
+ActionDistribution = Literal["gaussian", "squashed_gaussian"]
+ActionStd = Literal["constant", "state"]
 
 MAX_LAYERS = 1000
+MIN_LOG_STD, MAX_LOG_STD = -10.0, 4.0
+"""Bounds of a log standard deviation that the network outputs: standard deviations of 4.5e-5 to 55."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,14 @@ class PolicyConfig:
     normalize_observations: bool = False
     """Normalize continuous observations to mean 0 and variance 1 by running statistics."""
 
+    action_distribution: ActionDistribution = "gaussian"
+    """Distribution of continuous actions. gaussian: clipped to the bounds. squashed_gaussian: tanh of a Gaussian,
+    scaled to the bounds; these must be finite."""
+
+    action_std: ActionStd = "constant"
+    """Standard deviation of continuous actions. constant: a learned parameter, the same in all states. state: an output
+    of the network, from exp(-10) to exp(4)."""
+
     def __post_init__(self) -> None:
         check_fields(self)
         if (
@@ -65,6 +78,11 @@ class PolicyConfig:
             raise InputError(f"memory_size must be a whole number of 1 or more, not {short_repr(self.memory_size)}")
         if not self.initial_std > 0.0:
             raise InputError(f"initial_std must be greater than 0, not {self.initial_std!r}")
+        if self.action_std == "state" and not MIN_LOG_STD <= math.log(self.initial_std) <= MAX_LOG_STD:
+            raise InputError(
+                f"initial_std must lie between {math.exp(MIN_LOG_STD):.1e} and {math.exp(MAX_LOG_STD):.0f} "
+                f"where action_std is state, not be {self.initial_std!r}"
+            )
 
 
 def _is_size(value: Any) -> bool:

@@ -15,8 +15,9 @@ from typing import Any
 
 import warp as wp
 
+from worldloom.learn.actions.gaussian_kernels import GaussianRules, clamp_log_std, log_tanh_derivative
+
 HALF_LOG_TWO_PI = wp.constant(0.5 * math.log(2.0 * math.pi))
-LOG_TWO = wp.constant(math.log(2.0))
 
 
 @wp.func
@@ -105,22 +106,6 @@ def categorical_gradients(
             gradients[sample, choice] = by_log_prob * (taken - likely) - by_entropy * tilted
 
 
-@wp.struct
-class GaussianRules:
-    """How the network's outputs describe numbers."""
-
-    squashed: wp.bool  # whether tanh is applied to the sampled numbers
-    min_log_std: wp.float32  # bounds that log_std is clamped to; infinite for none
-    max_log_std: wp.float32
-
-
-@wp.func
-def log_tanh_derivative(number: wp.float32):
-    """log(1 - tanh(number) ** 2), without cancellation for large numbers."""
-    size = wp.abs(number)
-    return 2.0 * (LOG_TWO - size - wp.log(1.0 + wp.exp(-2.0 * size)))
-
-
 @wp.func
 def gaussian_log_prob(
     means: wp.array2d(dtype=wp.float32), log_std: wp.array2d(dtype=wp.float32), sample: int,
@@ -144,7 +129,7 @@ def gaussian_log_prob(
     """
     log_prob, entropy = float(0.0), float(0.0)
     for k in range(means.shape[1]):
-        spread = wp.clamp(log_std[sample, k], rules.min_log_std, rules.max_log_std)
+        spread = clamp_log_std(log_std[sample, k], rules)
         distance = (numbers[place, k] - means[sample, k]) * wp.exp(-spread)
         log_prob += -0.5 * distance * distance - spread - HALF_LOG_TWO_PI
         entropy += spread + HALF_LOG_TWO_PI + 0.5
@@ -173,7 +158,7 @@ def gaussian_gradients(
         mean_gradients, log_std_gradients: Written, [B, K].
     """
     for k in range(means.shape[1]):
-        spread = wp.clamp(log_std[sample, k], rules.min_log_std, rules.max_log_std)
+        spread = clamp_log_std(log_std[sample, k], rules)
         narrow = wp.exp(-spread)
         apart = numbers[place, k] - means[sample, k]
         distance = apart * narrow
@@ -183,5 +168,7 @@ def gaussian_gradients(
             by_sample = -2.0 * wp.tanh(numbers[place, k]) * by_entropy
             by_mean += by_sample
             by_log_std += by_sample * apart
+        if log_std[sample, k] < rules.min_log_std or log_std[sample, k] > rules.max_log_std:
+            by_log_std = 0.0  # clamped
         mean_gradients[sample, k] = by_mean
-        log_std_gradients[sample, k] = wp.where(spread == log_std[sample, k], by_log_std, 0.0)
+        log_std_gradients[sample, k] = by_log_std

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import torch
 
+from worldloom.learn.actions.distributions import split_action, split_parameters
+from worldloom.learn.actions.gaussian_kernels import gaussian_rules
 from worldloom.learn.agents.specs import ActionSpec
 from worldloom.learn.device.warp_launch import launch
-from worldloom.learn.losses.action_gradient_kernels import GaussianRules
-from worldloom.learn.losses.policy_loss_kernels import Weights, categorical_loss, gaussian_loss
+from worldloom.learn.losses.policy_loss_kernels import Weights, categorical_loss, mixed_loss
 from worldloom.learn.rollout.storage import RolloutBatch
 
 STATISTICS = 5
@@ -23,7 +23,8 @@ class LossGradients(NamedTuple):
     Attributes:
         parameters: With respect to the action parameters, [B, P].
         values: With respect to the values, [B].
-        log_std: With respect to the log standard deviation, for each sample, [B, width]; empty for categorical actions.
+        log_std: With respect to the log standard deviation, for each sample, [B, numbers]; empty without numbers, and
+            where the network outputs it.
         statistics: Policy loss, value loss, entropy, divergence and clipped fraction of each sample, [5, B]. Each is
             divided by the count, so that sums over the samples are means.
     """
@@ -63,7 +64,7 @@ def loss_gradients(
         indices: Which of them, [B].
         advantages: Their advantages, [B].
         parameters, values: Outputs of the policy for them, [B, P] and [B].
-        log_std: Log standard deviation, [width]; gaussian only.
+        log_std: Log standard deviation, [numbers]; None without numbers, and where the network outputs it.
         starts: Index of the first choice of each part of an action, and the total number of choices.
         count: Sum of all weights, []; None where all samples count equally.
     """
@@ -73,9 +74,9 @@ def loss_gradients(
     empty = parameters.new_empty(0)
     weights = empty if batch.weights is None else batch.weights
     old = (batch.log_probs, batch.values, advantages, batch.returns, weights, empty if count is None else count.view(1))
-    outputs = (parameters.detach(), values.detach(), indices)
+    masks = parameters.new_empty((0, 0), dtype=torch.bool) if batch.masks is None else batch.masks
     if spec.kind == "categorical":
-        masks = parameters.new_empty((0, 0), dtype=torch.bool) if batch.masks is None else batch.masks
+        outputs = (parameters.detach(), values.detach(), indices)
         launch(
             categorical_loss,
             samples,
@@ -83,33 +84,25 @@ def loss_gradients(
             parameters.device,
         )
         return LossGradients(gradients, value_gradients, empty, statistics)
-    assert log_std is not None
-    log_std_gradients = parameters.new_empty((samples, spec.width))
+    logits, means, spread = split_parameters(spec, parameters.detach(), None if log_std is None else log_std.detach())
+    choices, numbers = split_action(spec, batch.actions)
+    shared_gradients = None if spec.state_std else parameters.new_empty((samples, spec.numbers))
     launch(
-        gaussian_loss,
+        mixed_loss,
         samples,
         (
-            *outputs,
-            log_std.detach().expand(samples, -1),
-            batch.actions,
-            _gaussian_rules(),
+            *(logits, means, spread.expand(samples, -1), values.detach(), indices),
+            *(starts, choices, masks, numbers, gaussian_rules(spec)),
             *old,
             settings,
-            gradients,
-            value_gradients,
-            log_std_gradients,
-            statistics,
+            *split_parameters(spec, gradients, shared_gradients),
+            *(value_gradients, statistics),
         ),
         parameters.device,
     )
-    return LossGradients(gradients, value_gradients, log_std_gradients, statistics)
-
-
-def _gaussian_rules() -> GaussianRules:
-    """Numbers that are not squashed, and a standard deviation without bounds."""
-    rules = GaussianRules()
-    rules.squashed, rules.min_log_std, rules.max_log_std = False, -math.inf, math.inf
-    return rules
+    return LossGradients(
+        gradients, value_gradients, empty if shared_gradients is None else shared_gradients, statistics
+    )
 
 
 def loss_weights(clip: float, value_clip: float, value: float, entropy: float) -> Weights:

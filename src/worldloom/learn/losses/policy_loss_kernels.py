@@ -101,25 +101,33 @@ def categorical_loss(
 
 
 @wp.kernel(enable_backward=False)
-def gaussian_loss(
-    means: wp.array2d(dtype=wp.float32), values: wp.array(dtype=wp.float32), places: wp.array(dtype=wp.int64),
-    log_std: wp.array2d(dtype=wp.float32), actions: wp.array2d(dtype=wp.float32), rules: GaussianRules,
-    log_probs: wp.array(dtype=wp.float32), old_values: wp.array(dtype=wp.float32),
+def mixed_loss(
+    logits: wp.array2d(dtype=wp.float32), means: wp.array2d(dtype=wp.float32), log_std: wp.array2d(dtype=wp.float32),
+    values: wp.array(dtype=wp.float32), places: wp.array(dtype=wp.int64), starts: wp.array(dtype=wp.int32),
+    choices: wp.array2d(dtype=wp.float32), masks: wp.array2d(dtype=wp.bool), numbers: wp.array2d(dtype=wp.float32),
+    rules: GaussianRules, log_probs: wp.array(dtype=wp.float32), old_values: wp.array(dtype=wp.float32),
     advantages: wp.array(dtype=wp.float32), returns: wp.array(dtype=wp.float32),
     weights: wp.array(dtype=wp.float32), count: wp.array(dtype=wp.float32), settings: Weights,
     # outputs
-    gradients: wp.array2d(dtype=wp.float32), value_gradients: wp.array(dtype=wp.float32),
-    log_std_gradients: wp.array2d(dtype=wp.float32), statistics: wp.array2d(dtype=wp.float32),
+    logit_gradients: wp.array2d(dtype=wp.float32), mean_gradients: wp.array2d(dtype=wp.float32),
+    log_std_gradients: wp.array2d(dtype=wp.float32), value_gradients: wp.array(dtype=wp.float32),
+    statistics: wp.array2d(dtype=wp.float32),
 ):  # fmt: skip
+    """Numbers, and choices where there are any."""
     sample = wp.tid()
     place = places[sample]
     share = sample_share(weights, count, place, values.shape[0])
-    log_prob, entropy = gaussian_log_prob(means, log_std, sample, actions, place, rules)
+    choices_log_prob, choices_entropy = categorical_log_prob(
+        logits, sample, starts, choices, masks, place, logit_gradients,
+    )  # fmt: skip
+    numbers_log_prob, numbers_entropy = gaussian_log_prob(means, log_std, sample, numbers, place, rules)
     by_log_prob = surrogate_and_value_loss(
-        sample, share, advantages[sample], log_prob, log_probs[place], entropy, values[sample], old_values[place],
-        returns[place], settings, value_gradients, statistics,
+        sample, share, advantages[sample], choices_log_prob + numbers_log_prob, log_probs[place],
+        choices_entropy + numbers_entropy, values[sample], old_values[place], returns[place], settings,
+        value_gradients, statistics,
     )  # fmt: skip
     by_entropy = -settings.entropy * share
+    categorical_gradients(sample, starts, choices, masks, place, by_log_prob, by_entropy, logit_gradients)
     gaussian_gradients(
-        means, log_std, sample, actions, place, rules, by_log_prob, by_entropy, gradients, log_std_gradients,
+        means, log_std, sample, numbers, place, rules, by_log_prob, by_entropy, mean_gradients, log_std_gradients,
     )  # fmt: skip

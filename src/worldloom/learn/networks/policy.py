@@ -17,8 +17,8 @@ from worldloom.learn.networks.normalization import ObservationNormalizer
 class Policy(nn.Module):
     """An actor and a critic for one kind of agent.
 
-    P is ``spec.action.parameters``: logits of a categorical action, part after part, or means of a gaussian one. All
-    outputs are contiguous float32, also under autocast.
+    P is ``spec.action.parameters``: the logits of all choices, part after part, then a mean per number, then with
+    ``state_std`` a log standard deviation per number. All outputs are contiguous float32, also under autocast.
 
     Args:
         spec: Observations and action.
@@ -27,7 +27,8 @@ class Policy(nn.Module):
             [N] or [N, 1])``. It gets the observation itself where there is one component, else all of them by name.
 
     Attributes:
-        log_std: Log standard deviation of each number of a gaussian action, [width]; None for categorical ones.
+        log_std: Log standard deviation of each number of an action, [numbers]; None without numbers, and where the
+            network outputs it.
         normalizer: Running statistics of continuous observations; None without ``config.normalize_observations``, or
             where there are none. The trainer calls its ``update``.
         recurrent: Whether it has a recurrent cell.
@@ -41,8 +42,12 @@ class Policy(nn.Module):
         self.spec, self.config = spec, config
         self.network = build_actor_critic(spec, config, network)
         self.log_std: nn.Parameter | None = None
-        if spec.action.kind == "gaussian":
-            self.log_std = nn.Parameter(torch.full((spec.action.width,), math.log(config.initial_std)))
+        if spec.action.numbers and not spec.action.state_std:
+            self.log_std = nn.Parameter(torch.full((spec.action.numbers,), math.log(config.initial_std)))
+        elif spec.action.state_std and network is None:
+            head = self.network.get_submodule("actor")
+            assert isinstance(head, nn.Linear)
+            nn.init.constant_(head.bias[-spec.action.numbers :], math.log(config.initial_std))
         self.normalizer = ObservationNormalizer.of(spec.observations) if config.normalize_observations else None
         self.state_size: int = self.network.state_size
         self.recurrent = self.state_size > 0

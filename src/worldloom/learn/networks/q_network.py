@@ -32,8 +32,8 @@ class QNetwork(nn.Module):
         super().__init__()
         if spec.action.kind != "categorical" or spec.action.width != 1:
             raise InputError(
-                f"a Q network chooses among one set of choices, not {spec.action.width} {spec.action.kind} numbers: "
-                "train with ppo or a2c"
+                f"a Q network chooses among one set of choices, not a {spec.action.kind} action of {spec.action.width} "
+                "elements: train with ppo or a2c"
             )
         if config.memory != "none":
             raise InputError(

@@ -121,7 +121,8 @@ def make_actors(
     epsilon = default_epsilon(simulation.definition) if epsilon is None else epsilon
     actors: dict[str, tuple[AgentGroup, Actor]] = {}
     for number, (name, learner) in enumerate(learners.items()):
-        agent_group = AgentGroup(simulation, learner.agent_group.slices, learner.config.action_masks)
+        config = learner.config
+        agent_group = AgentGroup(simulation, learner.agent_group.slices, config.action_masks, config.policy)
         if isinstance(learner.policy, QNetwork):
             actors[name] = agent_group, QActor(learner.policy, epsilon, agent_group.rows, seed, number)
         else:

@@ -51,8 +51,7 @@ class Evaluation:
                 self._states[name],
                 agent_group.mask(),
             )
-            env_actions, view = to_env_action(agent_group.spec.action, actions), agent_group.action_view()
-            agent_group.write_actions(env_actions) if view is None else view.copy_(env_actions)
+            agent_group.write_actions(to_env_action(agent_group.spec.action, actions))
         self.simulation.step()
         ended = self.simulation.terminated.torch() | self.simulation.truncated.torch()
         rewards = {}

@@ -80,7 +80,7 @@ class SavedRun:
                 slices = _restricted(slices, agents, counts)
             if slices:
                 config, action_masks = network_settings(self.request, self.folder, name)
-                agent_group = AgentGroup(simulation, slices, action_masks)
+                agent_group = AgentGroup(simulation, slices, action_masks, config)
                 actor = self._actor(name, config, agent_group, number, stochastic, seed, epsilon)
                 actors[name] = agent_group, actor
         return actors

@@ -98,7 +98,7 @@ class Storage:
         """Values of the observations, and of the one after the last step."""
         self.rewards = zeros(steps, rows)
         self.dones = zeros(steps, rows, dtype=torch.bool)
-        self.masks = zeros(steps, rows, spec.action.parameters, dtype=torch.bool) if masked else None
+        self.masks = zeros(steps, rows, spec.action.logits, dtype=torch.bool) if masked else None
         self.weights = zeros(steps, rows) if may_leave else None
         self.states = zeros(steps, rows, state_size)
         """The recurrent state before each step."""
