@@ -121,6 +121,11 @@ PRINTED = {
         r"its likeliest actions get ([2-4]\d\d|500) in 100 new episodes$"
     ),
     "custom_policy": r"^solved with 4865 parameters: True$",
+    # The most possible is 8.3; training ends at a score of 6.5 with sampled actions. Four seeds came to 7.9 to 8.1.
+    "mixed_actions": (
+        r"^an action: \(3,\) choices and 1 number\n"
+        r"trained for \d+ steps: a return of (7\.[3-9]|8\.[0-3]), and 8\.3 is the most possible$"
+    ),
     "several_policies": (
         r"pair: 2 of 4 runners, (\d+) parameters\nsingle: 1 of 4 runners, 84 parameters\n"
         r"idle: 1 of 4 runners, \1 parameters\n"

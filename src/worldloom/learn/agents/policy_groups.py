@@ -33,7 +33,7 @@ class PolicyGroup:
         agents: The agents: kinds of entity such as ``Wolf``, ``Wolf,Sheep`` for both, or ``Wolf[0:2]`` for some.
         config: Settings of this policy; None for those of the trainer. All policies have equally long rollouts.
         train: Whether the policy is trained. A frozen policy only acts.
-        network: A module to use as the policy: observations in, (logits or means, value) out; with DQN, one value per
+        network: A module to use as the policy: observations in, (action parameters, value) out; with DQN, one value per
             choice. None to build the network of the settings.
         pool: A pool of past selves, which act in a part of the worlds; None for none. On-policy algorithms only.
         saved: A policy of an earlier run: its network, parameters and statistics are used. With ``train=False`` it

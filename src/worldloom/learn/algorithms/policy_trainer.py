@@ -27,8 +27,8 @@ class PolicyTrainer(Trainer, Generic[LearnerT]):
     Args:
         env: A world's id, or an environment of worldloom.make.
         config: The settings; None for the algorithm's defaults.
-        network: A module to use as the policy, where one policy controls all agents: observations in, (logits or
-            means, value) out; with DQN, one value per choice.
+        network: A module to use as the policy, where one policy controls all agents: observations in, (action
+            parameters, value) out; with DQN, one value per choice.
         policy_groups: Which agents share which policy, by the policy's name; None for one policy per kind of agent.
         ranks: This process among those that train together.
         teams: Deprecated name of ``policy_groups``.

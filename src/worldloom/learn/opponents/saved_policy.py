@@ -64,7 +64,8 @@ class SavedPolicy:
         if q_network != (self.algorithm == Q_LEARNING):
             needed = "one trained by dqn" if q_network else "one trained by ppo, a2c or vtrace"
             raise InputError(f"{what}: it was trained by {self.algorithm}, and this training needs {needed}")
-        trained = AgentGroup(agent_group.simulation, parse_agents(self.agents, definition), self.action_masks)
+        slices = parse_agents(self.agents, definition)
+        trained = AgentGroup(agent_group.simulation, slices, self.action_masks, self.config)
         if trained.spec != agent_group.spec:
             raise InputError(
                 f"{what}: its agents {self.agents} have other observations or actions than "
