@@ -137,7 +137,9 @@ class AgentGroup:
         self.may_leave = any(leaving)
         """Whether agents may leave an episode before it ends."""
         self._index = {m: torch.tensor(m.slots, device=self.device) for m in slices if m.slots is not None}
-        self._direct = len(slices) == 1 and slices[0].slots is None
+        columns = sorted(parts[0].actions, key=lambda column: column.start)
+        one_of_each = len({bool(column.sizes) for column in columns}) == len(columns)
+        self._in_place = columns if one_of_each and len(slices) == 1 and slices[0].slots is None else []
 
     # -- observations, rewards and flags -----------------------------------------------------------------------------
 
@@ -224,13 +226,11 @@ class AgentGroup:
 
         None where these are not one whole column each.
         """
-        part, action = self._parts[0], self.spec.action
-        kinds = [bool(column.sizes) for column in part.actions]
-        if not self._direct or len(kinds) != len(set(kinds)):
+        if not self._in_place:
             return None
-        columns = sorted(part.actions, key=lambda column: column.start)
-        views = [self._action_column(self.slices[0], c.name).view(self.rows, c.width) for c in columns]
-        return (views[0], views[1]) if action.kind == "mixed" else views[0]
+        member = self.slices[0]
+        views = [self._action_column(member, c.name).view(self.rows, c.width) for c in self._in_place]
+        return views[0] if len(views) == 1 else (views[0], views[1])
 
     def write_actions(self, actions: torch.Tensor) -> None:
         """Write one action per row, in the world's units, shape (rows, width)."""
