@@ -14,14 +14,12 @@ from pathlib import Path
 import torch
 from safetensors.torch import save_file
 from torch import nn
+from worlds import YARD
 
 import worldloom as wl
 from worldloom.learn import A2C, PPO, A2CConfig, Callback, PolicyConfig, PPOConfig, VTrace, VTraceConfig
 from worldloom.learn.algorithms.on_policy import OnPolicyTrainer
 from worldloom.learn.distributed import ranks
-
-sys.path.insert(0, str(Path(__file__).parent))
-from worlds import YARD
 
 ITERATIONS, NUM_ENVS = 5, 16
 SMALL = PolicyConfig(hidden=(16,))

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import math
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from worlds import MINE, YARD, Kitchen
 
 import worldloom as wl
 from worldloom.core.base.errors import InputError
 from worldloom.learn.agents.agent_group import AgentGroup, parse_agents
 from worldloom.learn.agents.specs import ActionSpec
 from worldloom.learn.config.policy_config import PolicyConfig
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-from worlds import MINE, YARD, Kitchen
 
 ACTIONS = torch.tensor(
     [[2, 1, 3, 0.1, -0.2, 5.0], [0, 0, 1, 0.3, 0.4, 6.0], [1, 1, 2, 0.5, 0.6, 7.0], [2, 0, 0, -0.7, 0.8, 8.0]]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
+from worlds import MINE, YARD
 
 import worldloom as wl
 from worldloom.core.base.errors import InputError
@@ -32,9 +32,6 @@ from worldloom.learn import (
 )
 from worldloom.learn.actions.distributions import log_prob_entropy, to_env_action
 from worldloom.learn.algorithms.on_policy import OnPolicyTrainer
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-from worlds import MINE, YARD
 
 PLAIN = PolicyConfig(hidden=(16,))
 POLICIES = {

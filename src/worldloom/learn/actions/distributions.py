@@ -50,9 +50,11 @@ def split_parameters(
         log_std: Log standard deviations, ``[K]`` or ``[..., K]``; required where there are numbers and the network does
             not output them.
     """
+    none = parameters[..., :0]
     if spec.kind == "categorical":
-        none = parameters[..., :0]
         return parameters, none, none
+    if spec.kind == "gaussian" and not spec.state_std:
+        return none, parameters, _needed(log_std)
     sections = [spec.logits, spec.numbers, spec.numbers if spec.state_std else 0]
     logits, means, outputs = parameters.split(sections, -1)
     return logits, means, outputs if spec.state_std else _needed(log_std)
