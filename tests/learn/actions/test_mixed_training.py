@@ -32,6 +32,8 @@ from worldloom.learn import (
 )
 from worldloom.learn.actions.distributions import log_prob_entropy, to_env_action
 from worldloom.learn.algorithms.on_policy import OnPolicyTrainer
+from worldloom.learn.config.opponent_pool import OpponentPool
+from worldloom.learn.runs.saved_policies import load_policy
 
 PLAIN = PolicyConfig(hidden=(16,))
 POLICIES = {
@@ -168,6 +170,25 @@ def test_a_saved_run_plays_as_its_trainer_does(policy: str, tmp_path: Path, monk
         assert result.mean_return == same.mean_return and math.isfinite(result.mean_return)
         returns.append(result.mean_return)
     assert returns[0] != returns[1]
+
+
+def test_a_saved_policy_and_past_selves_act_with_their_own_distribution(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(registry._REGISTRY, YARD.id, YARD)
+    config = replace(CONFIGS["ppo"][1], policy=POLICIES["all"], total_steps=8 * 2 * 12)
+    run_training(TrainingRequest(env=YARD.id, algorithm="ppo", config=config, run_dir=tmp_path / "run"))
+    saved = load_policy(tmp_path / "run", "Crane")
+    groups = {
+        "saved": PolicyGroup("Crane[0]", train=False, saved=saved),
+        "learns": PolicyGroup("Crane[1]", replace(config, policy=POLICIES["squashed"]), pool=OpponentPool()),
+    }
+    trainer = PPO(wl.Simulation(YARD, 8, "cpu", seed=2), replace(config, policy=PLAIN), policy_groups=groups)
+    for _ in range(2):
+        trainer.iterate()
+    assert trainer.learners["saved"].agent_group.spec.action.state_std
+    force = trainer.simulation["Crane"].force.numpy()
+    assert (force > 0.0).all() and (force < 10.0).all(), "both are squashed, so that no number is at its bound"
 
 
 def test_the_network_starts_at_the_given_standard_deviation() -> None:
