@@ -207,7 +207,7 @@ def test_both_kinds_are_learned_together(policy: str) -> None:
     )
     config = replace(config, policy=replace(POLICIES[policy], hidden=(32, 32)))
     trainer = PPO(wl.Simulation(MINE, 32, "cpu", seed=1), config)
-    for _ in range(30):
+    for _ in range(10):
         trainer.iterate()
     worlds = wl.Simulation(MINE, 64, "cpu", seed=7)
-    assert evaluate(worlds, make_actors(trainer.learners, worlds), 64).mean_return > 9.0
+    assert evaluate(worlds, make_actors(trainer.learners, worlds), 64).mean_return > 8.5
