@@ -22,12 +22,26 @@ class GaussianRules:
     max_log_std: wp.float32
 
 
+def rule_values(spec: ActionSpec) -> tuple[bool, float, float]:
+    """The fields of the rules of an action, as kernel arguments that are converted faster than a struct."""
+    if spec.state_std:
+        return spec.squashed, MIN_LOG_STD, MAX_LOG_STD
+    return spec.squashed, -math.inf, math.inf
+
+
 def gaussian_rules(spec: ActionSpec) -> GaussianRules:
     """The rules of an action as a kernel argument."""
     rules = GaussianRules()
-    rules.squashed = spec.squashed
-    rules.min_log_std = MIN_LOG_STD if spec.state_std else -math.inf
-    rules.max_log_std = MAX_LOG_STD if spec.state_std else math.inf
+    rules.squashed, rules.min_log_std, rules.max_log_std = rule_values(spec)
+    return rules
+
+
+@wp.func
+def make_rules(squashed: wp.bool, min_log_std: wp.float32, max_log_std: wp.float32):
+    rules = GaussianRules()
+    rules.squashed = squashed
+    rules.min_log_std = min_log_std
+    rules.max_log_std = max_log_std
     return rules
 
 

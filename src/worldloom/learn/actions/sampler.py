@@ -14,7 +14,7 @@ from torch import Tensor
 from worldloom.core.base.errors import InputError
 from worldloom.core.kernels.random import fold_seed
 from worldloom.learn.actions.distributions import action_scale, split_action, split_parameters
-from worldloom.learn.actions.gaussian_kernels import gaussian_rules
+from worldloom.learn.actions.gaussian_kernels import rule_values
 from worldloom.learn.actions.sampling_kernels import (
     LANES,
     draw_choices,
@@ -68,11 +68,11 @@ class Sampler:
         self._together = self.device.type == "cuda" and spec.kind == "categorical" and max(spec.sizes) >= MANY_CHOICES
         self._starts = torch.tensor([0, *itertools.accumulate(spec.sizes)], dtype=torch.int32, device=device)
         # Constant arguments are converted once: on the CPU this costs as much as sampling a few rows.
-        self._key_argument = wp.from_torch(self._key, return_ctype=True)
-        self._starts_argument = wp.from_torch(self._starts, return_ctype=True)
-        self._rules = gaussian_rules(spec)
+        self._key_argument = wp.from_torch(self._key)
+        self._starts_argument = wp.from_torch(self._starts)
+        self._rules = rule_values(spec)
         if spec.numbers:
-            self._scale_argument = wp.from_torch(action_scale(spec, device), dtype=wp.vec4f, return_ctype=True)
+            self._scale_argument = wp.from_torch(action_scale(spec, device), dtype=wp.vec4f)
 
     @property
     def tick(self) -> Tensor:
@@ -132,7 +132,7 @@ class Sampler:
                 launch(draw_choices, rows, arguments, self.device)
             return
         logits, means, spread = split_parameters(spec, outputs, self._checked_log_std(log_std))
-        gaussian = (means, spread.expand(rows, -1), self._scale_argument, self._rules)
+        gaussian = (means, spread.expand(rows, -1), self._scale_argument, *self._rules)
         if spec.kind == "gaussian":
             launch(draw_numbers, rows, (*gaussian, *draws, action, world_numbers, *results), self.device)
             return

@@ -14,7 +14,7 @@ import warp as wp
 
 from worldloom.core.kernels.array_types import Bools2D, Floats, Floats2D, Ints, Ints2D, Longs
 from worldloom.core.kernels.random import philox
-from worldloom.learn.actions.gaussian_kernels import GaussianRules, clamp_log_std, log_tanh_derivative
+from worldloom.learn.actions.gaussian_kernels import GaussianRules, clamp_log_std, log_tanh_derivative, make_rules
 
 LANES = 32
 """Threads of a block that samples for a row."""
@@ -281,10 +281,12 @@ def sample_numbers(
 
 @wp.kernel(enable_backward=False)
 def draw_numbers(
-    means: Floats2D, log_std: Floats2D, scale: wp.array(dtype=wp.vec4f), rules: GaussianRules, key: Longs,
-    offset: wp.int64, action: Floats2D, world_action: Floats2D, log_prob: Floats, entropy: Floats,
+    means: Floats2D, log_std: Floats2D, scale: wp.array(dtype=wp.vec4f), squashed: wp.bool, min_log_std: wp.float32,
+    max_log_std: wp.float32, key: Longs, offset: wp.int64, action: Floats2D, world_action: Floats2D, log_prob: Floats,
+    entropy: Floats,
 ):  # fmt: skip
     row = wp.tid()
+    rules = make_rules(squashed, min_log_std, max_log_std)
     row_log_prob, row_entropy = sample_numbers(
         row, means, log_std, scale, rules, key, offset, 0, action, world_action,
     )  # fmt: skip
@@ -295,11 +297,13 @@ def draw_numbers(
 @wp.kernel(enable_backward=False)
 def draw_choices_and_numbers(
     logits: Floats2D, mask: Bools2D, starts: Ints, means: Floats2D, log_std: Floats2D, scale: wp.array(dtype=wp.vec4f),
-    rules: GaussianRules, key: Longs, offset: wp.int64, choices: Floats2D, numbers: Floats2D, world_choices: Ints2D,
-    world_numbers: Floats2D, log_prob: Floats, entropy: Floats,
+    squashed: wp.bool, min_log_std: wp.float32, max_log_std: wp.float32, key: Longs, offset: wp.int64,
+    choices: Floats2D, numbers: Floats2D, world_choices: Ints2D, world_numbers: Floats2D, log_prob: Floats,
+    entropy: Floats,
 ):  # fmt: skip
     """Both in one launch: choices use the first blocks of random words, numbers those after them."""
     row = wp.tid()
+    rules = make_rules(squashed, min_log_std, max_log_std)
     choices_log_prob, choices_entropy = sample_choices(row, logits, mask, starts, key, offset, choices, world_choices)
     first_block = (choices.shape[1] + 3) / 4
     numbers_log_prob, numbers_entropy = sample_numbers(
