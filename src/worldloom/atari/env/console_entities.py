@@ -13,6 +13,7 @@ from worldloom.atari.env.settings import Settings
 from worldloom.atari.frames.observe import FrameSelection
 from worldloom.atari.native import WIDTH
 from worldloom.core.model.fields import Check
+from worldloom.core.model.observation_layout import ChannelOrder
 
 INT32_MAX = 2**31 - 1
 
@@ -25,6 +26,7 @@ class GameConstants:
         record: Bytes of a console's state.
         lines: Scanlines of the tallest picture.
         seen: Shape of a screen observation.
+        channels: Its channel axis.
         buttons: int32 (games, actions): console action of each agent action.
         fires: int32 (games,): whether the fire button is pressed before an episode begins.
         waits: int32 (starts,): frames before the first step that count as frames of the episode.
@@ -35,6 +37,7 @@ class GameConstants:
     record: int
     lines: int
     seen: tuple[int, ...]
+    channels: ChannelOrder
     buttons: np.ndarray
     fires: np.ndarray
     waits: np.ndarray
@@ -51,7 +54,7 @@ def player_components(facts: GameConstants, settings: Settings) -> type[wl.Compo
         if settings.obs_type == "ram":
             ram: wl.Observation(128, dtype=wl.uint8, low=0, high=255)
         else:
-            screen: wl.Persistent(wl.Observation(*facts.seen, dtype=wl.uint8, low=0, high=255))
+            screen: wl.Persistent(wl.Observation(*facts.seen, dtype=wl.uint8, low=0, high=255, channels=facts.channels))
         reward: wl.Reward
 
     return Player

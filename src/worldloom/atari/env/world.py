@@ -23,6 +23,7 @@ from worldloom.atari.frames.observe import MAX_LINES, Bytes, FrameFormat
 from worldloom.atari.frames.palettes import colours, greys
 from worldloom.atari.games.game_table import ALE
 from worldloom.atari.native import WIDTH
+from worldloom.core.model.observation_layout import ChannelOrder
 from worldloom.core.registry.definition import Definition, PhaseEntry, Renderer
 from worldloom.core.simulation import Simulation
 
@@ -50,7 +51,8 @@ def define(specs: tuple[GameSpec, ...], settings: Settings) -> Definition:
     rom_bank, starts = rom_bank_of(specs), start_programs(specs, settings)
     frame_format, heights, palettes = _observed_frames(specs, settings)
     shape = _observation_shape(frame_format, max(heights), settings)
-    parts = build_world_parts(_game_constants(specs, settings, rom_bank, starts, shape), settings)
+    channels: ChannelOrder = "first" if len(shape) == 3 and frame_format.colour != "pixels" else "last"
+    parts = build_world_parts(_game_constants(specs, settings, rom_bank, starts, shape, channels), settings)
     resources = SharedResources(rom_bank, starts, parts.console.__name__)
     ram_only = settings.obs_type == "ram"  # no frame is logged or drawn, except for a renderer
     window = 0 if ram_only else settings.skips[1] if settings.like == "gymnasium" else 2
@@ -85,7 +87,12 @@ def define(specs: tuple[GameSpec, ...], settings: Settings) -> Definition:
 
 
 def _game_constants(
-    specs: tuple[GameSpec, ...], settings: Settings, rom_bank: RomBank, starts: StartPrograms, shape: tuple[int, ...]
+    specs: tuple[GameSpec, ...],
+    settings: Settings,
+    rom_bank: RomBank,
+    starts: StartPrograms,
+    shape: tuple[int, ...],
+    channels: ChannelOrder,
 ) -> GameConstants:
     buttons = np.array([spec.choices(settings, len(specs) > 1) for spec in specs], np.int32)
     boot_frames = [
@@ -99,6 +106,7 @@ def _game_constants(
         record=rom_bank.record,
         lines=rom_bank.height,
         seen=shape,
+        channels=channels,
         buttons=buttons,
         fires=starts.fires.astype(np.int32),
         waits=waits,

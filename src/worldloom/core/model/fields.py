@@ -21,6 +21,7 @@ from worldloom.core.model.dtypes import (
     type_name,
     vec,
 )
+from worldloom.core.model.observation_layout import DEFAULT_LAYOUT, ChannelOrder, ObservationLayout
 from worldloom.core.model.spaces import Box, Discrete, MultiDiscrete, Space
 
 VECTOR_LIMIT = 16
@@ -63,6 +64,7 @@ class ComponentSpec:
         valid_range: The lowest and the highest number that a restored state may hold in it, inclusive; see
             :func:`Between`.
         check: A further check of the values of a restored state; see :func:`Checked`.
+        layout: The meaning of an observation's axes, and its readers. It is not part of a world's fingerprint.
     """
 
     dtype: Any
@@ -77,6 +79,7 @@ class ComponentSpec:
     high: Bound = math.inf
     valid_range: tuple[float, float] | None = None
     check: Check | None = None
+    layout: ObservationLayout = DEFAULT_LAYOUT
 
 
 @dataclass(frozen=True)
@@ -151,19 +154,33 @@ def Observation(
     low: Bound = -math.inf,
     high: Bound = math.inf,
     finite: bool = False,
+    channels: ChannelOrder = "last",
+    entities: bool = False,
+    mask: str = "",
+    critic: bool = False,
 ) -> ComponentSpec:
     """An observation, written by the systems of ``observe``: ``shape`` numbers, or one value of a discrete space.
 
-    ``low`` and ``high`` are the bounds of the numbers, one for all or one for each. They describe the space and are not
-    enforced.
+    Args:
+        *shape: One to three sizes, or one ``wl.Discrete`` or ``wl.MultiDiscrete``.
+        dtype: Type of the numbers.
+        low, high: Bounds of the numbers, one for all or one for each. They describe the space and are not enforced.
+        finite: Whether a NaN or an infinity in it is a fault of its world.
+        channels: Channel axis of an image: ``(height, width, channels)`` for ``"last"``, else first.
+        entities: Whether it is a set of entities: K entities with F numbers each for the shape ``(K, F)``; or, as a
+            component of other entities that a single agent observes, the F numbers of one of them.
+        mask: Name of the observation of shape ``(K,)``, of the same class, that is not 0 for the entities present.
+        critic: Whether only the critic of a training gets it.
     """
+    layout = ObservationLayout(channels, entities, mask, critic)
+    layout.check(tuple(n for n in shape if isinstance(n, int)))
     if len(shape) == 1 and isinstance(shape[0], Discrete | MultiDiscrete):
-        return replace(Action(shape[0]), role=Role.OBSERVATION)
+        return replace(Action(shape[0]), role=Role.OBSERVATION, layout=layout)
     scalar = _component_type(dtype, "Observation")
     if shape:
         _check_shape(shape, "Observation", "write for example wl.Observation(3, 4)")
     packed, array_shape = _packed(scalar, tuple(n for n in shape if isinstance(n, int)))
-    return ComponentSpec(packed, array_shape, Role.OBSERVATION, finite=finite, low=low, high=high)
+    return ComponentSpec(packed, array_shape, Role.OBSERVATION, finite=finite, low=low, high=high, layout=layout)
 
 
 def Info(dtype: Any, *shape: int) -> ComponentSpec:
@@ -293,6 +310,7 @@ def declare(name: str, annotation: Any, default: Any, has_default: bool) -> Fiel
         component.high,
         valid_range=component.valid_range,
         check=component.check,
+        layout=component.layout,
     )
 
 
