@@ -14,7 +14,7 @@ class Cell(wl.Entity):
     push: wl.Action(wl.Discrete(3))
     stock: wl.Array(wl.uint8, STOCK)
     level: wl.Persistent(wl.Array(wl.uint8, 600))
-    seen: wl.Observation(4, SIDE, SIDE, dtype=wl.uint8, low=0, high=255)
+    seen: wl.Observation(4, SIDE, SIDE, dtype=wl.uint8, low=0, high=255, channels="first")
     age: int
     reward: wl.Reward
 

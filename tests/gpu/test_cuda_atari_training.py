@@ -16,7 +16,7 @@ from worldloom.learn.algorithms.registry import ALGORITHMS
 from worldloom.learn.config.train_config import TrainConfig
 from worldloom.learn.config.tuned_defaults import tuned_config
 from worldloom.learn.networks import NatureCNN
-from worldloom.learn.networks.space_to_depth import _space_to_depth_torch, space_to_depth
+from worldloom.learn.networks.convolution.space_to_depth import _space_to_depth_torch, space_to_depth
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "learn"))
 from worlds import CINEMA

@@ -117,7 +117,7 @@ def test_trainings_capture_them(learn: str) -> None:
 
 
 class Reel(wl.Entity):
-    frames: wl.Observation(4, 84, 84, dtype=wl.uint8, low=0, high=255)
+    frames: wl.Observation(4, 84, 84, dtype=wl.uint8, low=0, high=255, channels="first")
     odd: wl.Array(wl.uint8, 1031) = 3
     words: wl.Array(wl.int16, 1030) = -2
     points: wl.Array(wl.vec3, 1025) = wl.vec3(1.0, 2.0, 3.0)

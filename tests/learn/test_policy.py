@@ -17,7 +17,13 @@ OBSERVATIONS = {
     "mixed": {"sight": ObservationSpec((7,)), "hand": ObservationSpec((2,), torch.int32, (3, 5))},
     "image": {"screen": ObservationSpec((41, 37, 3), torch.uint8)},
     "small image": {"screen": ObservationSpec((2, 5, 6))},
-    "image and vector": {"screen": ObservationSpec((1, 15, 11)), "sight": ObservationSpec((7,))},
+    "entities": {
+        "others": ObservationSpec((4, 3), entities=True, mask="present"),
+        "present": ObservationSpec((4,), torch.bool),
+        "cards": ObservationSpec((2, 2), torch.int32, (3, 5) * 2, entities=True),
+        "sight": ObservationSpec((7,)),
+    },
+    "image and vector": {"screen": ObservationSpec((1, 15, 11), channels="first"), "sight": ObservationSpec((7,))},
 }
 ACTIONS = {
     "choice": ActionSpec("categorical", sizes=(4,)),
@@ -186,7 +192,7 @@ def test_a_module_from_outside_with_the_wrong_width_is_refused():
     spec = PolicySpec(OBSERVATIONS["vector"], ACTIONS["choice"])
     policy = Policy(spec, PolicyConfig(), OneComponent(3, False))
     with pytest.raises(
-        InputError, match=r"OneComponent returned parameters of shape \(3, 3\).*make them \(3, 4\) and \(3,\)"
+        InputError, match=r"OneComponent.forward returned as parameters .* tensor \(3, 3\): make it a tensor \(3, 4\)"
     ):
         policy(seen(spec.observations, B), policy.initial_state(B, "cpu"))
 
@@ -198,9 +204,18 @@ def test_a_module_from_outside_with_the_wrong_width_is_refused():
         ({"hidden": (64, 0)}, "hidden must hold"),
         ({"hidden": (64.0,)}, "hidden must hold"),
         ({"memory_size": 0}, "memory_size must be a whole number of 1 or more, not 0"),
+        ({"attention_size": 30}, r"attention_size must be a multiple of attention_heads \(4\), not 30"),
+        ({"attention_heads": 0}, "attention_heads must be a whole number of 1 or more, not 0"),
+        ({"attention_layers": 1001}, "attention_layers must be at most 1000"),
+        ({"trunks": "both"}, "trunks must be one of auto, shared, separate, not 'both'"),
+        ({"shared": True, "trunks": "separate"}, "shared and trunks 'separate' contradict"),
+        ({"input_rules": "0.2"}, "input_rules must be one of declared, 0.1, not '0.2'"),
         ({"initial_std": 0.0}, "initial_std must be greater than 0"),
         ({"initial_std": math.nan}, "initial_std must be a finite number, not nan"),
-        ({"network": "resnet"}, "network must be one of auto, mlp, nature, impala, two_branch, not 'resnet'"),
+        (
+            {"network": "resnet"},
+            "network must be one of auto, mlp, nature, impala, grid, two_branch, attention, not 'resnet'",
+        ),
         ({"activation": "gelu"}, "activation must be one of tanh, relu, elu, selu, not 'gelu'"),
         ({"memory": "rnn"}, "memory must be one of none, lstm, gru, not 'rnn'"),
     ],

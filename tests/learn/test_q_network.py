@@ -24,7 +24,7 @@ def same_numbers_every_time():
         (SPEC.observations, {"sight": torch.randn(5, 3)}),
         ({"place": ObservationSpec((), torch.int32, (16,))}, {"place": torch.arange(5, dtype=torch.int32)}),
         (
-            {"screen": ObservationSpec((4, 36, 40), torch.uint8)},
+            {"screen": ObservationSpec((4, 36, 40), torch.uint8, channels="first")},
             {"screen": torch.randint(0, 256, (5, 4, 36, 40), dtype=torch.uint8)},
         ),
     ],

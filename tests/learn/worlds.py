@@ -237,7 +237,7 @@ class Watcher(wl.Entity):
     point: wl.Action(wl.Discrete(2))
     lit: int
     lives: wl.Info(int) = 3
-    screen: wl.Persistent(wl.Observation(4, 36, 36, dtype=wl.uint8, low=0, high=255))
+    screen: wl.Persistent(wl.Observation(4, 36, 36, dtype=wl.uint8, low=0, high=255, channels="first"))
     reward: wl.Reward
 
 

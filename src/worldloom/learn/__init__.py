@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from worldloom.learn.distributed.ranks import Ranks, join_process_group, leave_process_group
     from worldloom.learn.losses.advantages import gae, n_step_returns
     from worldloom.learn.losses.vtrace_targets import vtrace
+    from worldloom.learn.networks.custom.protocols import PolicyModule, RecurrentPolicyModule
     from worldloom.learn.networks.normalization import ObservationNormalizer, RewardScaler
     from worldloom.learn.networks.policy import Policy
     from worldloom.learn.networks.q_network import QNetwork
@@ -74,6 +75,7 @@ _MODULES = {
     "distributed.ranks": ("Ranks", "join_process_group", "leave_process_group"),
     "losses.advantages": ("gae", "n_step_returns"),
     "losses.vtrace_targets": ("vtrace",),
+    "networks.custom.protocols": ("PolicyModule", "RecurrentPolicyModule"),
     "networks.normalization": ("ObservationNormalizer", "RewardScaler"),
     "networks.policy": ("Policy",),
     "networks.q_network": ("QNetwork",),
@@ -127,11 +129,13 @@ __all__ = [
     "PolicyActor",
     "PolicyConfig",
     "PolicyGroup",
+    "PolicyModule",
     "PolicySpec",
     "Progress",
     "QActor",
     "QNetwork",
     "Ranks",
+    "RecurrentPolicyModule",
     "ReplayBuffer",
     "ReplayPriorities",
     "RewardScaler",

@@ -5,7 +5,12 @@ import torch
 from torch.nn.functional import conv2d
 
 from worldloom.learn.networks import NatureCNN
-from worldloom.learn.networks.space_to_depth import _space_to_depth_torch, fits, space_to_depth, space_to_depth_weight
+from worldloom.learn.networks.convolution.space_to_depth import (
+    _space_to_depth_torch,
+    fits,
+    space_to_depth,
+    space_to_depth_weight,
+)
 
 
 def pictures(*shape: int) -> torch.Tensor:
@@ -39,7 +44,7 @@ def test_what_lies_otherwise_in_memory_does_not_fit():
 def test_the_convolution_over_squares_is_that_over_pixels():
     picture, weight = pictures(2, 3, 40, 36), torch.randn(5, 3, 8, 8)
     torch.testing.assert_close(
-        conv2d(space_to_depth(picture, torch.float32), space_to_depth_weight(weight)),
+        conv2d(space_to_depth(picture, torch.float32), space_to_depth_weight(weight, 1.0 / 255.0)),
         conv2d(picture / 255.0, weight, stride=4),
     )
 

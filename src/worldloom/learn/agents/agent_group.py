@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,11 +11,11 @@ import torch
 from worldloom.core.base.errors import InputError
 from worldloom.core.model.columns import WORLD
 from worldloom.core.model.fields import Field, Role
-from worldloom.core.model.spaces import Discrete, MultiDiscrete
 from worldloom.core.registry.definition import Definition
 from worldloom.core.schedule.table_views import FINAL
 from worldloom.core.simulation import Simulation
 from worldloom.learn.agents.action_columns import MASKS, action_columns, mask_columns
+from worldloom.learn.agents.observation_specs import link_masks, observation_spec
 from worldloom.learn.agents.specs import ObservationSpec, PolicySpec
 from worldloom.learn.config.policy_config import PolicyConfig
 
@@ -310,17 +309,19 @@ class _SliceColumns:
         specs: dict[str, ObservationSpec] = {}
         counts = {t: agent_group.simulation.schedule.counts.get(t, 1) for t in fields}
         for source in observed:
-            whole = source not in (table, WORLD) and counts[source] > 1
+            whole = counts[source] if source not in (table, WORLD) else 0
             for field in fields[source].values():
                 if field.role is Role.OBSERVATION and field.name not in mask_names:
                     key = field.name if field.name not in specs else f"{source}.{field.name}"
                     self.observations[key] = ColumnRef(source, field.name, source not in (table, WORLD))
-                    specs[key] = _observation_spec(agent_group, source, field, counts[source] if whole else 0)
+                    dtype = agent_group.simulation.tables[source][field.name].torch().dtype
+                    specs[key] = observation_spec(source, field, dtype, whole)
         if not specs:
             raise InputError(
                 f"{table} has no observation in world '{definition.id}': "
                 "give it a component such as sight: wl.Observation(4)"
             )
+        specs = link_masks(specs, {key: (ref.table, ref.name) for key, ref in self.observations.items()})
         self.rewards = [
             ColumnRef(p, f.name, p not in (table, WORLD))
             for p in observed
@@ -328,13 +329,3 @@ class _SliceColumns:
             if f.role is Role.REWARD
         ]
         self.spec = PolicySpec(specs, action)
-
-
-def _observation_spec(agent_group: AgentGroup, table: str, field: Field, count: int) -> ObservationSpec:
-    shape = ((count,) if count else ()) + field.value_shape
-    dtype = agent_group.simulation.tables[table][field.name].torch().dtype
-    if isinstance(field.space, Discrete):
-        return ObservationSpec(shape, dtype, (field.space.n,) * math.prod(shape))
-    if isinstance(field.space, MultiDiscrete):
-        return ObservationSpec(shape, dtype, tuple(field.space.choices) * (count or 1))
-    return ObservationSpec(shape, dtype)

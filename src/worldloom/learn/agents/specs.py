@@ -9,6 +9,10 @@ from typing import Literal
 import torch
 
 from worldloom.core.base.errors import InputError
+from worldloom.core.model.observation_layout import ChannelOrder
+
+BYTE_MAX = 255.0
+"""Bound of bytes whose space declares none."""
 
 
 @dataclass(frozen=True)
@@ -19,21 +23,39 @@ class ObservationSpec:
         shape: Shape of one agent's value.
         dtype: Element type.
         choices: For discrete observations, the number of choices of each element, flattened; empty for others.
+        high: Upper bound of bytes, one for all or one for each; networks divide bytes by it.
+        channels: Channel axis of an image: (height, width, channels) for ``last``, (channels, height, width) for
+            ``first``.
+        entities: Whether it is a set: the first axis counts entities.
+        mask: Name of the observation, shape (entities,), that is not 0 for the entities present; empty for all.
+        critic: Whether only the critic gets it.
     """
 
     shape: tuple[int, ...]
     dtype: torch.dtype = torch.float32
     choices: tuple[int, ...] = ()
+    high: float | tuple[float, ...] = BYTE_MAX
+    channels: ChannelOrder = "last"
+    entities: bool = False
+    mask: str = ""
+    critic: bool = False
 
     @property
     def is_image(self) -> bool:
         """Whether it is an image: three dimensions, of any type."""
-        return len(self.shape) == 3 and not self.choices
+        return len(self.shape) == 3 and not self.choices and not self.entities
 
     @property
     def features(self) -> int:
         """Network inputs: one per element, or one per choice."""
         return sum(self.choices) if self.choices else math.prod(self.shape)
+
+    @property
+    def entity(self) -> ObservationSpec:
+        """One entity of a set."""
+        count = self.shape[0]
+        high = self.high[: len(self.high) // count] if isinstance(self.high, tuple) else self.high
+        return ObservationSpec(self.shape[1:], self.dtype, self.choices[: len(self.choices) // count], high)
 
 
 @dataclass(frozen=True)

@@ -120,7 +120,7 @@ class QLearner(PolicyLearner):
 
     def _stored_specs(self) -> dict[str, ObservationSpec]:
         """What is stored before a step: the observations, and the action mask."""
-        specs = dict(self.agent_group.spec.observations)
+        specs = dict(self.policy.observations)
         if self.agent_group.mask() is not None:
             specs[MASK] = ObservationSpec((self.agent_group.spec.action.parameters,), torch.bool)
         return specs
@@ -136,9 +136,7 @@ class QLearner(PolicyLearner):
                 f"make it {least} or more, or num_envs smaller"
             )
         stacks = {
-            k: config.stack
-            for k, s in self.agent_group.spec.observations.items()
-            if s.is_image and s.shape[0] == config.stack
+            k: config.stack for k, s in self.policy.observations.items() if s.is_image and s.shape[0] == config.stack
         }
         if config.stack > 1 and not stacks:
             raise InputError(
@@ -176,6 +174,8 @@ class QLearner(PolicyLearner):
     def act(self, step: int) -> None:
         """Observe and act. ``step`` is the step within the iteration."""
         for key, values in self.agent_group.observations().items():
+            if key not in self._observations:  # of a critic
+                continue
             if values.is_floating_point():  # a faulty world may show NaN in the last step of an episode
                 torch.nan_to_num(values, 0.0, 0.0, 0.0, out=self._observations[key])
             else:

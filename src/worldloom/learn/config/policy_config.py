@@ -10,11 +10,13 @@ from worldloom.core.base.errors import InputError
 from worldloom.learn.config.json_files import short_repr
 from worldloom.learn.config.validation import check_fields
 
-Network = Literal["auto", "mlp", "nature", "impala", "two_branch"]
+Network = Literal["auto", "mlp", "nature", "impala", "grid", "two_branch", "attention"]
 Activation = Literal["tanh", "relu", "elu", "selu"]
 MemoryKind = Literal["none", "lstm", "gru"]
 ActionDistribution = Literal["gaussian", "squashed_gaussian"]
 ActionStd = Literal["constant", "state"]
+Trunks = Literal["auto", "shared", "separate"]
+InputRules = Literal["declared", "0.1"]
 
 MAX_LAYERS = 1000
 MIN_LOG_STD, MAX_LOG_STD = -10.0, 4.0
@@ -27,17 +29,19 @@ class PolicyConfig:
 
     network: Network = "auto"
     """Encoder of the observations. mlp: fully connected, images flattened. nature: Nature DQN CNN for one image.
-    impala: IMPALA residual CNN for one image. two_branch: separate branches for images or maps and for the rest.
-    auto: mlp for vectors, nature for one image (impala below 36 x 36 pixels), two_branch for an image and others."""
+    impala: IMPALA residual CNN for one image. grid: 3 x 3 convolutions without pooling for one small grid. two_branch:
+    separate branches for images or maps and for the rest. attention: self-attention over sets of entities. auto:
+    attention for sets, mlp for vectors, two_branch for an image and others, and for one image nature, impala below
+    36 x 36 or grid below 16 x 16 pixels."""
 
     hidden: tuple[int, ...] = (64, 64)
-    """Units of each layer of an mlp, and of the vector branch of a two_branch network."""
+    """Units of each layer of an mlp, of the vector branch of a two_branch network and of the layers after attention."""
 
     activation: Activation = "tanh"
     """Activation function of the fully connected layers; convolutions always use relu."""
 
     shared: bool = False
-    """Whether actor and critic share all layers except the last. CNNs and recurrent networks always do."""
+    """Whether actor and critic of an mlp share all layers except the last. Others share them; see trunks."""
 
     memory: MemoryKind = "none"
     """Recurrent cell between the encoder and the output layers: none, lstm or gru."""
@@ -63,6 +67,30 @@ class PolicyConfig:
     """Standard deviation of continuous actions. constant: a learned parameter, the same in all states. state: an output
     of the network, from exp(-10) to exp(4)."""
 
+    trunks: Trunks = "auto"
+    """Layers of actor and critic before the output layers, for any network: shared or separate. auto: as the setting
+    shared for an mlp; shared for other networks; separate where the critic has observations of its own."""
+
+    layer_norm: bool = False
+    """Layer normalization before the activation of fully connected layers and after convolutions."""
+
+    attention_size: int = 64
+    """Units of each token of an attention network; a multiple of attention_heads."""
+
+    attention_heads: int = 4
+    """Attention heads of an attention network."""
+
+    attention_layers: int = 1
+    """Self-attention layers of an attention network."""
+
+    asymmetric: bool = True
+    """Asymmetric actor-critic: give the critic the observations that are declared for it. The actor never gets them."""
+
+    input_rules: InputRules = "declared"
+    """Rules for network inputs. declared: bytes are divided by the upper bound of their space, and images have the
+    declared channel axis. 0.1: as in version 0.1, whose runs are opened with it: bytes are divided by 255, the shorter
+    of an image's first and last axis is the channel axis, and auto takes impala for small grids."""
+
     def __post_init__(self) -> None:
         check_fields(self)
         if (
@@ -74,8 +102,16 @@ class PolicyConfig:
                 "hidden must hold the units of one layer or more, each 1 or more, such as (64, 64), "
                 f"not {short_repr(self.hidden)}"
             )
-        if not _is_size(self.memory_size):
-            raise InputError(f"memory_size must be a whole number of 1 or more, not {short_repr(self.memory_size)}")
+        for name in ("memory_size", "attention_size", "attention_heads", "attention_layers"):
+            if not _is_size(getattr(self, name)):
+                raise InputError(f"{name} must be a whole number of 1 or more, not {short_repr(getattr(self, name))}")
+        if self.attention_layers > MAX_LAYERS:
+            raise InputError(f"attention_layers must be at most {MAX_LAYERS}, not {self.attention_layers}")
+        if self.attention_size % self.attention_heads:
+            raise InputError(
+                f"attention_size must be a multiple of attention_heads ({self.attention_heads}), "
+                f"not {self.attention_size}"
+            )
         if not self.initial_std > 0.0:
             raise InputError(f"initial_std must be greater than 0, not {self.initial_std!r}")
         if self.action_std == "state" and not MIN_LOG_STD <= math.log(self.initial_std) <= MAX_LOG_STD:
@@ -83,6 +119,8 @@ class PolicyConfig:
                 f"initial_std must lie between {math.exp(MIN_LOG_STD):.1e} and {math.exp(MAX_LOG_STD):.0f} "
                 f"where action_std is state, not be {self.initial_std!r}"
             )
+        if self.shared and self.trunks == "separate":
+            raise InputError("shared and trunks 'separate' contradict each other: leave one of them out")
 
 
 def _is_size(value: Any) -> bool:

@@ -14,6 +14,19 @@ from worldloom.learn.config.train_config import TrainConfig
 
 SettingsT = TypeVar("SettingsT")
 
+POLICY_FIELDS_0_1 = (
+    "network",
+    "hidden",
+    "activation",
+    "shared",
+    "memory",
+    "memory_size",
+    "initial_std",
+    "dueling",
+    "normalize_observations",
+)
+"""Settings of a network that version 0.1 wrote, always all of them."""
+
 
 def config_to_dict(config: TrainConfig) -> dict[str, Any]:
     """A config as plain data for JSON."""
@@ -21,14 +34,25 @@ def config_to_dict(config: TrainConfig) -> dict[str, Any]:
 
 
 def config_from_dict(kind: type[TrainConfig], values: Mapping[str, Any]) -> TrainConfig:
-    """A config of class ``kind`` from the output of :func:`config_to_dict`; InputError for unknown names or types."""
-    return settings_from_dict(kind, values)
+    """A config of class ``kind`` from the output of :func:`config_to_dict`; InputError for unknown names or types.
+
+    The output of version 0.1 gets that version's ``policy.input_rules``, so that its checkpoints act as before.
+    """
+    return settings_from_dict(kind, _with_input_rules(values))
 
 
 def settings_from_dict(kind: type[SettingsT], values: Mapping[str, Any]) -> SettingsT:
     """A dataclass ``kind`` of settings from plain data; InputError for unknown names or types."""
     settings: SettingsT = _build(kind, values, "")
     return settings
+
+
+def _with_input_rules(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """``values`` with the input rules of version 0.1 where that version wrote them."""
+    policy = values.get("policy")
+    if isinstance(policy, Mapping) and set(POLICY_FIELDS_0_1) <= set(policy) and "input_rules" not in policy:
+        return {**values, "policy": {**policy, "input_rules": "0.1"}}
+    return values
 
 
 def _build(kind: Any, values: Mapping[str, Any], where: str) -> Any:

@@ -8,72 +8,43 @@ import torch
 from torch import Tensor, nn
 
 from worldloom.core.base.errors import InputError
-from worldloom.learn.agents.specs import PolicySpec
+from worldloom.learn.agents.specs import ObservationSpec, PolicySpec
 from worldloom.learn.config.policy_config import PolicyConfig
-from worldloom.learn.networks.encoder import Encoder, build_encoder, build_mlp_encoder, resolve_network
+from worldloom.learn.networks.actor_critic_base import ActorCritic, Observations, flatten_time
+from worldloom.learn.networks.custom.custom_actor_critic import CustomActorCritic
+from worldloom.learn.networks.encoder import Encoder, build_encoder, resolve_network
 from worldloom.learn.networks.fused_mlp import FusedActorCritic
-from worldloom.learn.networks.layers import ACTOR_GAIN, CRITIC_GAIN, Head, head, linear
+from worldloom.learn.networks.layers import ACTOR_GAIN, CRITIC_GAIN, FeatureModule, Head, head
+from worldloom.learn.networks.network_inputs import network_inputs
 from worldloom.learn.networks.recurrent import RecurrentCell
-
-Observations = Mapping[str, Tensor]
-
-
-class ActorCritic(nn.Module):
-    """Observations [N, *shape] by name and a state [N, S] -> action parameters [N, P], value [N], next state [N, S].
-
-    Without a recurrent cell S is 0 and the state is passed through.
-    """
-
-    state_size = 0
-    _fused: FusedActorCritic | None = None
-
-    def forward(self, observations: Observations, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        raise NotImplementedError
-
-    def _fused_forward(self, encoder: Encoder, observations: Observations) -> tuple[Tensor, Tensor] | None:
-        """Parameters and value by one kernel; None where there is none for this network or device."""
-        if self._fused is None:
-            return None
-        values = encoder.inputs(observations)
-        if not self._fused.usable(values):
-            return None
-        parameters, value = self._fused(values)
-        return parameters, value.view(-1)
-
-    def value(self, observations: Observations, state: Tensor) -> Tensor:
-        """The value only, [N]."""
-        value: Tensor = self(observations, state)[1]
-        return value
-
-    def sequence(self, observations: Observations, state: Tensor, resets: Tensor) -> tuple[Tensor, Tensor]:
-        """Observations [T, B, *shape] -> parameters [T, B, P] and values [T, B]."""
-        parameters, values, _ = self(flatten_time(observations), state)
-        return parameters.unflatten(0, resets.shape), values.unflatten(0, resets.shape)
 
 
 class SharedActorCritic(ActorCritic):
     """An encoder, an optional recurrent cell, and one output layer each for actor and critic."""
 
-    def __init__(self, spec: PolicySpec, config: PolicyConfig) -> None:
+    def __init__(self, observations: Mapping[str, ObservationSpec], spec: PolicySpec, config: PolicyConfig) -> None:
         super().__init__()
-        self.encoder = build_encoder(spec.observations, config)
-        self.memory = (
-            None if config.memory == "none" else RecurrentCell(config.memory, self.encoder.features, config.memory_size)
-        )
+        self.encoder = build_encoder(observations, config)
+        self.memory = _recurrent_cell(self.encoder, config)
         last = self.memory or self.encoder
-        exact = resolve_network(spec.observations, config) != "mlp"
+        exact = resolve_network(observations, config) != "mlp"
         self.actor = head(last.features, spec.action.parameters, ACTOR_GAIN, exact)
         self.critic = head(last.features, 1, CRITIC_GAIN, exact)
         if self.memory is not None:
             self.state_size = self.memory.state_size
-        elif isinstance(self.encoder, Encoder) and FusedActorCritic.fits(self.encoder.network, self.actor):
+        self._fused: FusedActorCritic | None = None
+        if (
+            self.memory is None
+            and isinstance(self.encoder, Encoder)
+            and FusedActorCritic.fits(self.encoder.network, self.actor)
+        ):
             self._fused = FusedActorCritic(self.encoder.network, self.actor, self.encoder.network, self.critic)
 
     def forward(self, observations: Observations, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        fused = self._fused_forward(self.encoder, observations) if isinstance(self.encoder, Encoder) else None
+        fused = _fused_forward(self._fused, self.encoder, observations)
         if fused is not None:
             return *fused, state
-        features, state = self._features(observations, state)
+        features, state = _features(self.encoder, self.memory, observations, state)
         parameters, value = self._heads(features)
         return parameters, value, state
 
@@ -92,93 +63,149 @@ class SharedActorCritic(ActorCritic):
         return parameters, value.squeeze(-1)
 
     def value(self, observations: Observations, state: Tensor) -> Tensor:
-        value: Tensor = self.critic(self._features(observations, state)[0])
+        value: Tensor = self.critic(_features(self.encoder, self.memory, observations, state)[0])
         return value.squeeze(-1)
 
     def sequence(self, observations: Observations, state: Tensor, resets: Tensor) -> tuple[Tensor, Tensor]:
         if self.memory is None:
             return super().sequence(observations, state, resets)
-        encoded = self.encoder(flatten_time(observations)).unflatten(0, resets.shape)
-        features, _ = self.memory.scan(encoded, state, resets)
-        return self._heads(features)
-
-    def _features(self, observations: Observations, state: Tensor) -> tuple[Tensor, Tensor]:
-        features = self.encoder(observations)
-        return (features, state) if self.memory is None else self.memory(features, state)
+        return self._heads(_scan(self.encoder, self.memory, observations, state, resets))
 
 
 class SeparateActorCritic(ActorCritic):
-    """An actor and a critic with separate layers."""
+    """An actor and a critic with separate layers, and where they are recurrent separate states, the actor's first.
 
-    def __init__(self, spec: PolicySpec, config: PolicyConfig) -> None:
-        super().__init__()
-        self.actor_encoder = build_mlp_encoder(spec.observations, config)
-        self.actor = linear(self.actor_encoder.features, spec.action.parameters, ACTOR_GAIN)
-        self.critic_encoder = build_mlp_encoder(spec.observations, config)
-        self.critic = linear(self.critic_encoder.features, 1, CRITIC_GAIN)
-        actor, critic = self.actor_encoder.network, self.critic_encoder.network
-        self._fused = (
-            FusedActorCritic(actor, self.actor, critic, self.critic)
-            if FusedActorCritic.fits(actor, self.actor)
-            else None
-        )
-
-    def forward(self, observations: Observations, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        fused = self._fused_forward(self.actor_encoder, observations)
-        if fused is not None:
-            return *fused, state
-        return self.actor(self.actor_encoder(observations)), self.value(observations, state), state
-
-    def value(self, observations: Observations, state: Tensor) -> Tensor:
-        value: Tensor = self.critic(self.critic_encoder(observations))
-        return value.squeeze(-1)
-
-
-class CustomActorCritic(ActorCritic):
-    """A custom module: ``module(observation) -> (parameters [N, P], value [N] or [N, 1])``.
-
-    It gets the observation itself where there is one component, else a dict of all components.
+    Args:
+        actor_observations, critic_observations: The observations of each.
+        spec: The action.
+        config: Architecture.
     """
 
-    def __init__(self, module: nn.Module, spec: PolicySpec) -> None:
+    def __init__(
+        self,
+        actor_observations: Mapping[str, ObservationSpec],
+        critic_observations: Mapping[str, ObservationSpec],
+        spec: PolicySpec,
+        config: PolicyConfig,
+    ) -> None:
         super().__init__()
-        self.module, self.width = module, spec.action.parameters
+        self.actor_encoder = build_encoder(actor_observations, config)
+        self.actor_memory = _recurrent_cell(self.actor_encoder, config)
+        exact = resolve_network(actor_observations, config) != "mlp"
+        last = self.actor_memory or self.actor_encoder
+        self.actor = head(last.features, spec.action.parameters, ACTOR_GAIN, exact)
+        self.critic_encoder = build_encoder(critic_observations, config)
+        self.critic_memory = _recurrent_cell(self.critic_encoder, config)
+        exact = resolve_network(critic_observations, config) != "mlp"
+        last = self.critic_memory or self.critic_encoder
+        self.critic = head(last.features, 1, CRITIC_GAIN, exact)
+        if self.actor_memory is not None and self.critic_memory is not None:
+            self.state_size = self.actor_memory.state_size + self.critic_memory.state_size
+        self._fused: FusedActorCritic | None = None
+        if (
+            self.actor_memory is None
+            and actor_observations == critic_observations
+            and isinstance(self.actor_encoder, Encoder)
+            and isinstance(self.critic_encoder, Encoder)
+            and FusedActorCritic.fits(self.actor_encoder.network, self.actor)
+        ):
+            self._fused = FusedActorCritic(
+                self.actor_encoder.network, self.actor, self.critic_encoder.network, self.critic
+            )
 
     def forward(self, observations: Observations, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        outputs = self.module(unwrap_single(observations))
-        if not isinstance(outputs, tuple) or len(outputs) != 2:
-            raise InputError(
-                f"{type(self.module).__name__} must return a pair: {self.width} parameters of the action, and a value"
-            )
-        parameters, value = outputs
-        rows = len(next(iter(observations.values())))
-        if parameters.shape != (rows, self.width) or value.numel() != rows:
-            raise InputError(
-                f"{type(self.module).__name__} returned parameters of shape {tuple(parameters.shape)} "
-                f"and a value of shape {tuple(value.shape)}: make them ({rows}, {self.width}) and ({rows},)"
-            )
-        return parameters, value.reshape(rows), state
+        fused = _fused_forward(self._fused, self.actor_encoder, observations)
+        if fused is not None:
+            return *fused, state
+        own, others = self._split(state)
+        features, own = _features(self.actor_encoder, self.actor_memory, observations, own)
+        parameters: Tensor = self.actor(features)
+        features, others = _features(self.critic_encoder, self.critic_memory, observations, others)
+        value: Tensor = self.critic(features)
+        return parameters, value.squeeze(-1), torch.cat((own, others), dim=1) if self.state_size else state
+
+    def act(self, observations: Observations, state: Tensor) -> tuple[Tensor, Tensor]:
+        fused = _fused_forward(self._fused, self.actor_encoder, observations)
+        if fused is not None:
+            return fused[0], state
+        own, others = self._split(state)
+        features, own = _features(self.actor_encoder, self.actor_memory, observations, own)
+        return self.actor(features), torch.cat((own, others), dim=1) if self.state_size else state
+
+    def value(self, observations: Observations, state: Tensor) -> Tensor:
+        features, _ = _features(self.critic_encoder, self.critic_memory, observations, self._split(state)[1])
+        value: Tensor = self.critic(features)
+        return value.squeeze(-1)
+
+    def sequence(self, observations: Observations, state: Tensor, resets: Tensor) -> tuple[Tensor, Tensor]:
+        if self.actor_memory is None or self.critic_memory is None:
+            return super().sequence(observations, state, resets)
+        own, others = self._split(state)
+        parameters: Tensor = self.actor(_scan(self.actor_encoder, self.actor_memory, observations, own, resets))
+        values: Tensor = self.critic(_scan(self.critic_encoder, self.critic_memory, observations, others, resets))
+        return parameters, values.squeeze(-1)
+
+    def _split(self, state: Tensor) -> tuple[Tensor, Tensor]:
+        """The states of actor and critic, each [N, S / 2]; ``state`` itself for both where it is empty."""
+        return (
+            (state[:, : self.state_size // 2], state[:, self.state_size // 2 :]) if self.state_size else (state, state)
+        )
 
 
 def build_actor_critic(spec: PolicySpec, config: PolicyConfig, network: nn.Module | None = None) -> ActorCritic:
     """The actor-critic of ``config``, or one around ``network``."""
     if network is not None:
-        if not isinstance(network, nn.Module):
-            raise InputError(f"a network is an object of a class derived from torch.nn.Module, not {network!r}")
-        if config.memory != "none":
-            raise InputError(
-                f"memory '{config.memory}' applies to worldloom's networks only: leave it 'none' with a custom network"
-            )
-        return CustomActorCritic(network, spec)
-    shared = config.shared or config.memory != "none" or resolve_network(spec.observations, config) != "mlp"
-    return SharedActorCritic(spec, config) if shared else SeparateActorCritic(spec, config)
+        return CustomActorCritic(network, spec, config)
+    inputs = network_inputs(spec.observations, config)
+    if has_separate_trunks(spec, config):
+        return SeparateActorCritic(inputs.actor, inputs.critic, spec, config)
+    return SharedActorCritic(inputs.actor, spec, config)
 
 
-def flatten_time(observations: Observations) -> dict[str, Tensor]:
-    """Observations [T, B, *shape] as [T * B, *shape]."""
-    return {name: values.flatten(0, 1) for name, values in observations.items()}
+def has_separate_trunks(spec: PolicySpec, config: PolicyConfig) -> bool:
+    """Whether actor and critic have separate layers; InputError where they cannot share them."""
+    inputs = network_inputs(spec.observations, config)
+    if inputs.asymmetric and (config.trunks == "shared" or config.shared):
+        own = ", ".join(sorted(set(inputs.critic) - set(inputs.actor)))
+        raise InputError(
+            f"shared layers would give the actor the critic's observation {own}: "
+            "use trunks 'separate', or no asymmetric critic"
+        )
+    if config.trunks != "auto":
+        return config.trunks == "separate"
+    is_plain_mlp = config.memory == "none" and resolve_network(inputs.actor, config) == "mlp"
+    return inputs.asymmetric or (is_plain_mlp and not config.shared)
 
 
-def unwrap_single(observations: Observations) -> Tensor | Observations:
-    """The single observation, or all of them by name."""
-    return next(iter(observations.values())) if len(observations) == 1 else observations
+def _fused_forward(
+    fused: FusedActorCritic | None, encoder: FeatureModule, observations: Observations
+) -> tuple[Tensor, Tensor] | None:
+    """Parameters and value by one kernel; None where there is none for this network or device."""
+    if fused is None or not isinstance(encoder, Encoder):
+        return None
+    values = encoder.inputs(observations)
+    if not fused.usable(values):
+        return None
+    parameters, value = fused(values)
+    return parameters, value.view(-1)
+
+
+def _recurrent_cell(encoder: FeatureModule, config: PolicyConfig) -> RecurrentCell | None:
+    """The recurrent cell after ``encoder``; None without one."""
+    return None if config.memory == "none" else RecurrentCell(config.memory, encoder.features, config.memory_size)
+
+
+def _features(
+    encoder: FeatureModule, memory: RecurrentCell | None, observations: Observations, state: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Features [N, F] of one step, and the next state [N, S]."""
+    features = encoder(observations)
+    return (features, state) if memory is None else memory(features, state)
+
+
+def _scan(
+    encoder: FeatureModule, memory: RecurrentCell, observations: Observations, state: Tensor, resets: Tensor
+) -> Tensor:
+    """Features [T, B, F] of a sequence of steps."""
+    encoded = encoder(flatten_time(observations)).unflatten(0, resets.shape)
+    return memory.scan(encoded, state, resets)[0]

@@ -16,7 +16,10 @@ from worldloom.core.base.errors import InputError
 from worldloom.core.runtime import memory
 from worldloom.learn.agents.specs import ObservationSpec, PolicySpec
 from worldloom.learn.config.policy_config import PolicyConfig
+from worldloom.learn.networks.actor_critic import has_separate_trunks
 from worldloom.learn.networks.encoder import resolve_network
+from worldloom.learn.networks.entities.attention import FEED_FORWARD
+from worldloom.learn.networks.network_inputs import network_inputs
 
 FLOAT = 4
 """Bytes of a float32."""
@@ -47,19 +50,22 @@ def require_network(
     name: str, spec: PolicySpec, config: PolicyConfig, device: torch.device, copies: int, critic: bool
 ) -> None:
     """InputError where ``copies`` of a network's parameters do not fit into memory; ``critic`` for an actor-critic."""
-    count = count_parameters(spec.observations, config)
-    if critic and resolve_network(spec.observations, config) == "mlp" and not config.shared and config.memory == "none":
-        count *= 2  # separate layers
+    inputs = network_inputs(spec.observations, config)
+    count = count_parameters(inputs.actor, config)
+    if critic and has_separate_trunks(spec, config):
+        count += count_parameters(inputs.critic, config)
     what = f"the network of policy '{name}' with {count:,} parameters or more"
-    require_memory(what, count * FLOAT * copies, device, "make hidden or memory_size smaller")
+    require_memory(what, count * FLOAT * copies, device, "make hidden, memory_size or attention_size smaller")
 
 
 def count_parameters(observations: Mapping[str, ObservationSpec], config: PolicyConfig) -> int:
     """Parameters of the layers whose width is a setting. Convolutions are not counted."""
     kind = resolve_network(observations, config)
     inputs = sum(spec.features for spec in observations.values()) if kind == "mlp" else 1
-    layers = (inputs, *config.hidden) if kind in ("mlp", "two_branch") else (1, 1)
+    layers = (inputs, *config.hidden) if kind in ("mlp", "two_branch", "attention") else (1, 1)
     count = sum((before + 1) * units for before, units in pairwise(layers))
+    if kind == "attention":
+        count += config.attention_layers * (4 + 2 * FEED_FORWARD) * config.attention_size**2
     if config.memory != "none":
         gates = 4 if config.memory == "lstm" else 3
         count += gates * config.memory_size * (layers[-1] + config.memory_size)

@@ -84,12 +84,19 @@ class RunningMoments(nn.Module):
 class ObservationNormalizer(nn.Module):
     """Running moments of each continuous observation; others pass through unchanged.
 
+    All entities of a set share the moments of their numbers, and those that its mask excludes do not count.
+
     Update it between iterations only: a rollout and the update from it must use the same statistics.
+
+    Args:
+        shapes: Shape of the moments of each normalized observation.
+        masks: Name of the mask of each set of entities among them; empty for a set without one.
     """
 
-    def __init__(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
+    def __init__(self, shapes: Mapping[str, tuple[int, ...]], masks: Mapping[str, str] | None = None) -> None:
         super().__init__()
         self.names = sorted(shapes)
+        self.masks = dict(masks or {})
         self.moments = nn.ModuleList(RunningMoments(shapes[name]) for name in self.names)
 
     def _moments(self) -> Iterator[tuple[str, RunningMoments]]:
@@ -101,28 +108,46 @@ class ObservationNormalizer(nn.Module):
     @classmethod
     def of(cls, observations: Mapping[str, ObservationSpec]) -> ObservationNormalizer | None:
         """A normalizer for the continuous ones of ``observations``; None where there are none."""
+        masks = {name: spec.mask for name, spec in observations.items() if spec.entities}
         shapes = {
-            name: spec.shape for name, spec in observations.items() if spec.dtype.is_floating_point and not spec.choices
+            name: spec.entity.shape if spec.entities else spec.shape
+            for name, spec in observations.items()
+            if spec.dtype.is_floating_point and not spec.choices and name not in masks.values()
         }
-        return cls(shapes) if shapes else None
+        return cls(shapes, masks) if shapes else None
 
     @torch.no_grad()
     def update(
         self, observations: Mapping[str, Tensor], weights: Tensor | None = None, reduce: Reduce | None = None
     ) -> None:
         """Add observations [..., *shape] by name, with ``weights`` [...]; one reduction for all of them."""
-        parts = [moments.sums(observations[name], weights) for name, moments in self._moments()]
+        parts = [
+            moments.sums(observations[name], self._weights(name, observations, weights))
+            for name, moments in self._moments()
+        ]
         sums = torch.cat(parts)
         reduced = sums if reduce is None else reduce(sums)
         split = reduced.split([len(part) for part in parts])
         for (_, moments), part in zip(self._moments(), split, strict=True):
             moments.combine(part)
 
+    def _weights(self, name: str, observations: Mapping[str, Tensor], weights: Tensor | None) -> Tensor | None:
+        """Weights of the values of ``name``: those of the samples [...], for a set those of its entities [..., K]."""
+        if name not in self.masks:
+            return weights
+        mask = self.masks[name]
+        if mask:
+            present = (observations[mask] != 0).float()
+            return present if weights is None else present * weights[..., None]
+        count = observations[name].shape[weights.ndim] if weights is not None else 0
+        return None if weights is None else weights[..., None].expand(*weights.shape, count)
+
     def forward(self, observations: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Observations [..., *shape] by name -> the same, normalized."""
+        """Observations [..., *shape] by name -> the same, normalized. Those of a critic may be missing."""
         normalized = dict(observations)
         for name, moments in self._moments():
-            normalized[name] = moments.normalize(observations[name])
+            if name in observations:
+                normalized[name] = moments.normalize(observations[name])
         return normalized
 
 

@@ -10,7 +10,9 @@ from torch import Tensor, nn
 from worldloom.core.base.errors import InputError
 from worldloom.learn.agents.specs import PolicySpec
 from worldloom.learn.config.policy_config import PolicyConfig
-from worldloom.learn.networks.actor_critic import Observations, build_actor_critic
+from worldloom.learn.networks.actor_critic import build_actor_critic
+from worldloom.learn.networks.actor_critic_base import Observations
+from worldloom.learn.networks.network_inputs import network_inputs, widest_layer
 from worldloom.learn.networks.normalization import ObservationNormalizer
 
 
@@ -23,8 +25,8 @@ class Policy(nn.Module):
     Args:
         spec: Observations and action.
         config: Architecture.
-        network: A custom module in place of that of ``config``: ``network(observation) -> (parameters [N, P], value
-            [N] or [N, 1])``. It gets the observation itself where there is one component, else all of them by name.
+        network: A custom module in place of that of ``config``, which follows the protocol
+            :class:`~worldloom.learn.PolicyModule` or :class:`~worldloom.learn.RecurrentPolicyModule`.
 
     Attributes:
         log_std: Log standard deviation of each number of an action, [numbers]; None without numbers, and where the
@@ -48,7 +50,8 @@ class Policy(nn.Module):
             head = self.network.get_submodule("actor")
             assert isinstance(head, nn.Linear)
             nn.init.constant_(head.bias[-spec.action.numbers :], math.log(config.initial_std))
-        self.normalizer = ObservationNormalizer.of(spec.observations) if config.normalize_observations else None
+        used = network_inputs(spec.observations, config).critic
+        self.normalizer = ObservationNormalizer.of(used) if config.normalize_observations else None
         self.state_size: int = self.network.state_size
         self.recurrent = self.state_size > 0
 
@@ -59,7 +62,7 @@ class Policy(nn.Module):
     @property
     def width(self) -> int:
         """Approximate width of the widest layer, including the observations."""
-        return max(sum(part.features for part in self.spec.observations.values()), *self.config.hidden)
+        return widest_layer(self.spec, self.config)
 
     def forward(self, observations: Observations, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Observations [N, *shape] by name, state [N, S] -> parameters [N, P], value [N], next state [N, S].
@@ -68,6 +71,11 @@ class Policy(nn.Module):
         """
         parameters, value, state = self.network(self._normalized(observations), state)
         return _plain(parameters), _plain(value), state
+
+    def act(self, observations: Observations, state: Tensor) -> tuple[Tensor, Tensor]:
+        """The actor only: parameters [N, P] and the next state [N, S]. Needs no observations of the critic."""
+        parameters, state = self.network.act(self._normalized(observations), state)
+        return _plain(parameters), state
 
     def value(self, observations: Observations, state: Tensor) -> Tensor:
         """The value only, [N]; skips the actor where it has separate layers."""

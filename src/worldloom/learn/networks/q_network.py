@@ -7,9 +7,10 @@ from torch import Tensor, nn
 from worldloom.core.base.errors import InputError
 from worldloom.learn.agents.specs import PolicySpec
 from worldloom.learn.config.policy_config import PolicyConfig
-from worldloom.learn.networks.actor_critic import Observations, unwrap_single
+from worldloom.learn.networks.actor_critic_base import Observations, unwrap_single
 from worldloom.learn.networks.encoder import build_encoder, resolve_network
 from worldloom.learn.networks.layers import RELU_GAIN, head, linear
+from worldloom.learn.networks.network_inputs import network_inputs, widest_layer
 from worldloom.learn.networks.normalization import ObservationNormalizer
 
 HEAD_GAIN = 1.0
@@ -42,18 +43,25 @@ class QNetwork(nn.Module):
             )
         if network is not None and config.dueling:
             raise InputError("dueling applies to worldloom's networks only: leave it off with a custom network")
+        if getattr(network, "state_size", 0):
+            raise InputError(
+                f"a Q network is not recurrent, and {type(network).__name__} has a state_size: train with ppo or a2c"
+            )
         self.spec, self.config = spec, config
-        self.normalizer = ObservationNormalizer.of(spec.observations) if config.normalize_observations else None
+        self.observations = network_inputs(spec.observations, config).actor
+        """What the network takes: all observations except those of a critic."""
+        self.normalizer = ObservationNormalizer.of(self.observations) if config.normalize_observations else None
         self.custom = network is not None
         self.network = build_q_network(spec, config) if network is None else network
 
     @property
     def width(self) -> int:
         """Approximate width of the widest layer, including the observations."""
-        return max(sum(part.features for part in self.spec.observations.values()), *self.config.hidden)
+        return widest_layer(self.spec, self.config)
 
     def forward(self, observations: Observations) -> Tensor:
         """Observations [N, *shape] by name -> Q values [N, choices], float32."""
+        observations = {name: observations[name] for name in self.observations}
         if self.normalizer is not None:
             observations = self.normalizer(observations)
         values: Tensor = self.network(unwrap_single(observations) if self.custom else observations)
@@ -81,8 +89,9 @@ class Dueling(nn.Module):
 
 def build_q_network(spec: PolicySpec, config: PolicyConfig) -> nn.Sequential:
     """The encoder of ``config`` and its output layers: observations [N, *shape] by name -> [N, choices]."""
-    encoder = build_encoder(spec.observations, config)
-    choices, exact = spec.action.parameters, resolve_network(spec.observations, config) != "mlp"
+    observations = network_inputs(spec.observations, config).actor
+    encoder = build_encoder(observations, config)
+    choices, exact = spec.action.parameters, resolve_network(observations, config) != "mlp"
     return nn.Sequential(
         encoder,
         Dueling(encoder.features, choices, exact)

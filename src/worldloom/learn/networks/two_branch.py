@@ -8,7 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from worldloom.learn.config.policy_config import Activation
-from worldloom.learn.networks.layers import FeatureModule, activation_gain, activation_module, linear
+from worldloom.learn.networks.layers import FeatureModule
+from worldloom.learn.networks.mlp import build_mlp_layers
 
 
 class TwoBranch(FeatureModule):
@@ -17,17 +18,16 @@ class TwoBranch(FeatureModule):
     Args:
         branches: Modules from observations by name to [N, branch.features].
         activation: Activation of the joining layer.
+        layer_norm: Whether the joining layer has layer normalization before its activation.
     """
 
     features = 256
 
-    def __init__(self, branches: Sequence[FeatureModule], activation: Activation) -> None:
+    def __init__(self, branches: Sequence[FeatureModule], activation: Activation, layer_norm: bool = False) -> None:
         super().__init__()
         self.branches = nn.ModuleList(branches)
         joined = sum(branch.features for branch in branches)
-        self.join = nn.Sequential(
-            linear(joined, self.features, activation_gain(activation)), activation_module(activation)
-        )
+        self.join = build_mlp_layers(joined, (self.features,), activation, layer_norm)
 
     def forward(self, observations: Mapping[str, Tensor]) -> Tensor:
         """Observations [N, *shape] by name -> [N, 256]."""

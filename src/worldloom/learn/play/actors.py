@@ -48,7 +48,7 @@ class PolicyActor:
     def act(
         self, observations: Mapping[str, torch.Tensor], state: torch.Tensor, mask: torch.Tensor | None
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        parameters, _, state = self.policy(dict(observations), state)
+        parameters, state = self.policy.act(dict(observations), state)
         spec = self.policy.spec.action
         if self.sampler is None:
             return mode(spec, parameters, mask), state

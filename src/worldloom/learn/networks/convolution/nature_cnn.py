@@ -7,20 +7,27 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from worldloom.core.base.errors import InputError
-from worldloom.learn.networks.layers import RELU_GAIN, convolution, linear, to_float32
-from worldloom.learn.networks.space_to_depth import fits, space_to_depth, space_to_depth_weight
+from worldloom.learn.networks.convolution.space_to_depth import fits, space_to_depth, space_to_depth_weight
+from worldloom.learn.networks.inputs import BYTE_SCALE, to_float32
+from worldloom.learn.networks.layers import RELU_GAIN, convolution, linear
 
 MIN_SIDE = 36
 """Minimum height and width in pixels: three convolutions must leave at least one."""
 
 
 class NatureCNN(nn.Module):
-    """Three convolutions and a layer of 512 units, with relu: [N, channels, height, width] -> [N, 512]."""
+    """Three convolutions and a layer of 512 units, with relu: [N, channels, height, width] -> [N, 512].
+
+    Args:
+        shape: Channels, height and width.
+        byte_scale: Factor of bytes.
+    """
 
     features = 512
 
-    def __init__(self, shape: tuple[int, int, int]) -> None:
+    def __init__(self, shape: tuple[int, int, int], byte_scale: float = BYTE_SCALE) -> None:
         super().__init__()
+        self.byte_scale = byte_scale
         channels, height, width = shape
         if min(height, width) < MIN_SIDE:
             raise InputError(
@@ -41,10 +48,10 @@ class NatureCNN(nn.Module):
         )
 
     def forward(self, image: Tensor) -> Tensor:
-        """[N, channels, height, width] -> [N, 512]; bytes are scaled to 0 .. 1."""
+        """[N, channels, height, width] -> [N, 512]; bytes are scaled."""
         if fits(image):
             return self._forward_bytes(image)
-        features: Tensor = self.layers(to_float32(image))
+        features: Tensor = self.layers(to_float32(image, self.byte_scale))
         return features
 
     def _forward_bytes(self, image: Tensor) -> Tensor:
@@ -54,7 +61,9 @@ class NatureCNN(nn.Module):
         kind = image.device.type
         dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else torch.float32
         blocks = space_to_depth(image, dtype)
-        values = functional.relu_(functional.conv2d(blocks, space_to_depth_weight(first.weight), first.bias))
+        values = functional.relu_(
+            functional.conv2d(blocks, space_to_depth_weight(first.weight, self.byte_scale), first.bias)
+        )
         values = functional.relu_(third(functional.relu_(second(values)))).permute(0, 2, 3, 1)
         # The weights are permuted rather than the image: there are fewer of them.
         weight = last.weight.unflatten(1, (values.shape[3], *values.shape[1:3])).permute(0, 2, 3, 1).flatten(1)

@@ -5,19 +5,26 @@ from __future__ import annotations
 from torch import Tensor, nn
 from torch.nn.functional import relu
 
-from worldloom.learn.networks.layers import RELU_GAIN, convolution, linear, to_float32
+from worldloom.learn.networks.inputs import BYTE_SCALE, to_float32
+from worldloom.learn.networks.layers import RELU_GAIN, convolution, linear
 
 CHANNELS = (16, 32, 32)
 _BLOCKS = 2 * len(CHANNELS)
 
 
 class ImpalaCNN(nn.Module):
-    """Three stages of 16, 32 and 32 channels, each halving the image, and a fully connected layer of 256 units."""
+    """Three stages of 16, 32 and 32 channels, each halving the image, and a fully connected layer of 256 units.
+
+    Args:
+        shape: Channels, height and width.
+        byte_scale: Factor of bytes.
+    """
 
     features = 256
 
-    def __init__(self, shape: tuple[int, int, int]) -> None:
+    def __init__(self, shape: tuple[int, int, int], byte_scale: float = BYTE_SCALE) -> None:
         super().__init__()
+        self.byte_scale = byte_scale
         before, height, width = shape
         stages = []
         for channels in CHANNELS:
@@ -29,7 +36,7 @@ class ImpalaCNN(nn.Module):
 
     def forward(self, image: Tensor) -> Tensor:
         """[N, channels, height, width] -> [N, 256]."""
-        features: Tensor = self.layers(to_float32(image))
+        features: Tensor = self.layers(to_float32(image, self.byte_scale))
         return features
 
 

@@ -10,8 +10,7 @@ import torch
 from torch import Tensor
 
 from worldloom.learn.device.warp_launch import launch
-from worldloom.learn.networks.layers import BYTE_SCALE
-from worldloom.learn.networks.space_to_depth_kernels import to_bfloat16_blocks, to_float32_blocks
+from worldloom.learn.networks.convolution.space_to_depth_kernels import to_bfloat16_blocks, to_float32_blocks
 
 SIDE = 4
 """Pixels per side of a block."""
@@ -53,8 +52,8 @@ def _space_to_depth_torch(image: Tensor, dtype: torch.dtype) -> Tensor:
     return blocks.contiguous(memory_format=torch.channels_last)
 
 
-def space_to_depth_weight(weight: Tensor) -> Tensor:
-    """The weight [M, C, 8, 8] of a convolution over bytes scaled to 0 .. 1, as [M, 16 C, 2, 2] over unscaled blocks."""
-    split = (weight * BYTE_SCALE).unflatten(3, (-1, SIDE)).unflatten(2, (-1, SIDE))  # M, C, 2, SIDE, 2, SIDE
+def space_to_depth_weight(weight: Tensor, scale: float) -> Tensor:
+    """The weight [M, C, 8, 8] of a convolution over bytes times ``scale``, as [M, 16 C, 2, 2] over unscaled blocks."""
+    split = (weight * scale).unflatten(3, (-1, SIDE)).unflatten(2, (-1, SIDE))  # M, C, 2, SIDE, 2, SIDE
     blocks: Tensor = split.permute(0, 1, 3, 5, 2, 4).flatten(1, 3)
     return blocks

@@ -1,0 +1,46 @@
+"""A convolutional network for small grids, whose cells must not be pooled away."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from worldloom.core.base.errors import InputError
+from worldloom.learn.networks.inputs import BYTE_SCALE, to_float32
+from worldloom.learn.networks.layers import RELU_GAIN, convolution, linear
+
+CHANNELS = (32, 64)
+MAX_CELLS = 32 * 32
+"""Cells above which the fully connected layer would have too many weights."""
+
+
+class GridCNN(nn.Module):
+    """Two 3 x 3 convolutions that keep the size of the grid, and a fully connected layer of 256 units, with relu.
+
+    Args:
+        shape: Channels, height and width.
+        byte_scale: Factor of bytes.
+    """
+
+    features = 256
+
+    def __init__(self, shape: tuple[int, int, int], byte_scale: float = BYTE_SCALE) -> None:
+        super().__init__()
+        self.byte_scale = byte_scale
+        before, height, width = shape
+        if height * width > MAX_CELLS:
+            raise InputError(
+                f"an image of {height} x {width} is too large for network 'grid', which takes up to {MAX_CELLS} cells: "
+                "use network 'impala' or 'nature'"
+            )
+        layers: list[nn.Module] = []
+        for channels in CHANNELS:
+            layers += [convolution(before, channels, size=3, padding=1), nn.ReLU()]
+            before = channels
+        self.layers = nn.Sequential(
+            *layers, nn.Flatten(), linear(before * height * width, self.features, RELU_GAIN), nn.ReLU()
+        )
+
+    def forward(self, image: Tensor) -> Tensor:
+        """[N, channels, height, width] -> [N, 256]."""
+        features: Tensor = self.layers(to_float32(image, self.byte_scale))
+        return features

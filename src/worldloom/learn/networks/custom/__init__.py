@@ -1,0 +1,1 @@
+"""Custom modules as policies: their protocols, and the actor-critic around them."""

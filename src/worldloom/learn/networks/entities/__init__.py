@@ -1,0 +1,1 @@
+"""Attention networks for sets of entities."""

@@ -1,0 +1,110 @@
+"""Attention over sets of entities: agents, boxes, cards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import torch
+from torch import Tensor, nn
+
+from worldloom.core.base.errors import InputError
+from worldloom.learn.agents.specs import ObservationSpec
+from worldloom.learn.config.policy_config import PolicyConfig
+from worldloom.learn.networks.entities.attention import AttentionLayer
+from worldloom.learn.networks.inputs import VectorInput, flat_input
+from worldloom.learn.networks.layers import RELU_GAIN, FeatureModule, LayerNorm, linear
+from worldloom.learn.networks.mlp import build_mlp
+
+
+class EntityEncoder(FeatureModule):
+    """Sets of entities and other observations by name -> [N, features].
+
+    Every entity is one token, embedded by the layers of its set. All other observations together are one more token,
+    the agent itself. After self-attention among all tokens, the agent's token and the mean over the entities present
+    go through the ``hidden`` layers of ``config``. The result does not depend on the order of the entities in a set.
+
+    Entities whose mask is 0 have no influence, even where their numbers are NaN. Without any entity the mean is 0.
+
+    Args:
+        observations: All observations of the network.
+        config: Architecture.
+        images: Encoders of images among the observations.
+    """
+
+    def __init__(
+        self, observations: Mapping[str, ObservationSpec], config: PolicyConfig, images: Sequence[FeatureModule] = ()
+    ) -> None:
+        super().__init__()
+        self.sets = {name: spec for name, spec in sorted(observations.items()) if spec.entities}
+        if not self.sets:
+            raise InputError(
+                "network 'attention' needs a set of entities, and there is none among the observations "
+                f"{', '.join(sorted(observations))}: declare one, as in wl.Observation(16, 5, entities=True)"
+            )
+        masks = {spec.mask for spec in self.sets.values()}
+        vectors = {
+            name: spec
+            for name, spec in observations.items()
+            if not spec.entities and name not in masks and not spec.is_image
+        }
+        size = config.attention_size
+        self.inputs = nn.ModuleList(flat_input(spec.entity) for spec in self.sets.values())
+        self.embeddings = nn.ModuleList(_embedding(spec.entity.features, size) for spec in self.sets.values())
+        self.vectors = VectorInput(vectors) if vectors else None
+        self.images = nn.ModuleList(images)
+        context = (self.vectors.features if self.vectors is not None else 0) + sum(image.features for image in images)
+        self.agent = _embedding(context, size) if context else None
+        self.agent_token = None if context else nn.Parameter(torch.zeros(size))
+        self.layers = nn.ModuleList(
+            AttentionLayer(size, config.attention_heads) for _ in range(config.attention_layers)
+        )
+        self.norm = LayerNorm(size)
+        self.output = build_mlp(2 * size, config.hidden, config.activation, config.layer_norm)
+        self.features = self.output.features
+
+    def forward(self, observations: Mapping[str, Tensor]) -> Tensor:
+        """Observations [N, *shape] by name -> [N, features]."""
+        entities, present = [], []
+        for (name, spec), numbers, embedding in zip(self.sets.items(), self.inputs, self.embeddings, strict=True):
+            mask = _present(observations, name, spec)
+            rows, count = mask.shape
+            values = numbers(observations[name].reshape(rows * count, -1)).view(rows, count, -1)
+            entities.append(embedding(values.masked_fill(~mask[:, :, None], 0.0)))
+            present.append(mask)
+        agent = self._agent_token(observations, entities[0])
+        tokens = torch.cat([agent[:, None], *entities], dim=1)
+        mask = torch.cat([torch.ones_like(present[0][:, :1]), *present], dim=1)
+        for layer in self.layers:
+            tokens = layer(tokens, mask)
+        tokens = self.norm(tokens)
+        features: Tensor = self.output(torch.cat([tokens[:, 0], _masked_mean(tokens[:, 1:], mask[:, 1:])], dim=1))
+        return features
+
+    def _agent_token(self, observations: Mapping[str, Tensor], like: Tensor) -> Tensor:
+        """The token of the agent itself, [N, D] of the type of ``like``."""
+        if self.agent is None:
+            assert self.agent_token is not None
+            return self.agent_token.to(like.dtype).expand(len(like), -1)
+        parts = [] if self.vectors is None else [self.vectors(observations)]
+        parts += [image(observations) for image in self.images]
+        token: Tensor = self.agent(parts[0] if len(parts) == 1 else torch.cat(parts, dim=1))
+        return token
+
+
+def _embedding(inputs: int, size: int) -> nn.Sequential:
+    """Two layers from [..., inputs] to a token [..., size]."""
+    return nn.Sequential(linear(inputs, size, RELU_GAIN), nn.ReLU(), linear(size, size, gain=1.0))
+
+
+def _present(observations: Mapping[str, Tensor], name: str, spec: ObservationSpec) -> Tensor:
+    """Which entities of a set are present, [N, K] bool."""
+    if spec.mask:
+        return observations[spec.mask] != 0
+    values = observations[name]
+    return torch.ones(values.shape[:2], dtype=torch.bool, device=values.device)
+
+
+def _masked_mean(tokens: Tensor, present: Tensor) -> Tensor:
+    """The mean of the tokens [N, T, D] that are ``present`` [N, T], [N, D]; 0 where there are none."""
+    total = (present.to(tokens.dtype)[:, None] @ tokens).squeeze(1)
+    return total / present.sum(1, keepdim=True).clamp_min(1)
