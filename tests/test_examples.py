@@ -126,6 +126,14 @@ PRINTED = {
         r"^an action: \(3,\) choices and 1 number\n"
         r"trained for \d+ steps: a return of (7\.[3-9]|8\.[0-3]), and 8\.3 is the most possible$"
     ),
+    "attention_policy": (
+        r"^attention: ([89]\.\d|10\.0) of 10 flights to the nearest flower\nplain network: [2-6]\.\d of 10$"
+    ),
+    "asymmetric_critic": (
+        r"^critic that sees the tide: (9\.\d|10\.0) of 10 nets are right\ncritic that does not: [1-6]\.\d of 10\n"
+        r"nets for fish 0 to 7: \[0, 1, 2, 3, 4, 5, 6, 7\]$"
+    ),
+    "custom_recurrent_module": r"^right names: (9\d|100)%, state of 16 numbers$",
     "several_policies": (
         r"pair: 2 of 4 runners, (\d+) parameters\nsingle: 1 of 4 runners, 84 parameters\n"
         r"idle: 1 of 4 runners, \1 parameters\n"
