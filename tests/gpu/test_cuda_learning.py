@@ -22,12 +22,14 @@ from worldloom.learn.config.train_config import RolloutConfig
 from worldloom.learn.training.callbacks import Callback
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "learn"))
-from worlds import FARM, KITCHEN, MINE, PARTY, YARD
+from worlds import FARM, HILL, KITCHEN, MINE, PARTY, YARD
 
 DEVICE = "cuda:0"
 PLAIN = PolicyConfig(hidden=(32, 32))
 MEMORY = PolicyConfig(hidden=(32,), memory="lstm", memory_size=16, normalize_observations=True)
 SQUASHED = PolicyConfig(hidden=(32, 32), action_distribution="squashed_gaussian", action_std="state")
+ATTENTION = PolicyConfig(hidden=(32,), attention_size=32, attention_layers=2)
+ASYMMETRIC = PolicyConfig(hidden=(32,), memory="gru", memory_size=16, normalize_observations=True, layer_norm=True)
 PPO_SMALL = PPOConfig(num_envs=256, num_steps=16, seed=1, device=DEVICE, policy=PLAIN, total_steps=10**9)
 A2C_SMALL = A2CConfig(num_envs=256, num_steps=16, seed=1, device=DEVICE, policy=PLAIN, total_steps=10**9)
 VTRACE_SMALL = VTraceConfig(
@@ -48,6 +50,10 @@ CASES: dict[str, tuple[type[OnPolicyTrainer], RolloutConfig, object, float]] = {
     "ppo, squashed": (PPO, replace(PPO_SMALL, policy=SQUASHED), "Pendulum-v1", 1e-3),
     "a2c": (A2C, A2C_SMALL, "CartPole-v1", 1e-3),
     "a2c, several of each": (A2C, replace(A2C_SMALL, policy=SQUASHED), YARD, 1e-3),
+    "ppo, attention": (PPO, replace(PPO_SMALL, policy=ATTENTION), HILL, 1e-3),
+    "ppo, attention, bf16": (PPO, replace(PPO_SMALL, policy=ATTENTION, precision="bf16"), HILL, 1e-2),
+    "ppo, asymmetric": (PPO, replace(PPO_SMALL, policy=ASYMMETRIC), HILL, 1e-3),
+    "a2c, attention": (A2C, replace(A2C_SMALL, policy=ATTENTION), HILL, 1e-3),
     "a2c, lstm": (A2C, replace(A2C_SMALL, policy=MEMORY, normalize_rewards=True), "CartPole-v1", 1e-3),
     "vtrace": (VTrace, VTRACE_SMALL, "CartPole-v1", 1e-3),
     "vtrace, several of each": (VTrace, replace(VTRACE_SMALL, policy=SQUASHED), YARD, 1e-3),

@@ -45,7 +45,9 @@ def test_other_settings_beyond_memory_are_refused(monkeypatch):
         r"a rollout of 2,147,483,646 steps of 4 agents would need",
     )
     wide = PolicyConfig(memory="lstm", memory_size=10**8)
-    refused(lambda: PPO("CartPole-v1", replace(SMALL, policy=wide)), "make hidden or memory_size smaller")
+    refused(
+        lambda: PPO("CartPole-v1", replace(SMALL, policy=wide)), "make hidden, memory_size or attention_size smaller"
+    )
     refused(
         lambda: DQN("CartPole-v1", replace(DQN_SMALL, batch_size=2**31 - 1)),
         r"a batch of 2,147,483,647 transitions would need",
@@ -77,6 +79,13 @@ def test_the_estimate_is_a_close_lower_bound(config):
     if config.memory == "none":
         build_config = sum(p.numel() for p in QNetwork(FLAT, config).parameters())
         assert 0.4 * build_config < memory_check.count_parameters(FLAT.observations, config) <= build_config
+
+
+def test_the_estimate_of_attention_is_a_close_lower_bound():
+    spec = PolicySpec({"others": ObservationSpec((6, 3), entities=True)}, ActionSpec("categorical", (3,)))
+    config = PolicyConfig(attention_size=128, attention_layers=3, trunks="separate")
+    actual = sum(p.numel() for p in Policy(spec, config).parameters())
+    assert 0.8 * actual < 2 * memory_check.count_parameters(spec.observations, config) <= actual
 
 
 def test_what_is_available_is_known_here():

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
+from worlds import HILL, Dog, Hill, bark, look_over
 
 import worldloom as wl
 from worldloom.core.registry import registry
@@ -31,44 +32,6 @@ from worldloom.learn import (
     open_run,
     run_training,
 )
-
-
-class Dog(wl.Entity):
-    """Observes sheep as a set, a plane of bytes and numbers of other types. A critic also observes the weather."""
-
-    bark: wl.Action(wl.Discrete(3))
-    sheep: wl.Observation(4, 2, entities=True, mask="awake")
-    awake: wl.Observation(4, dtype=bool)
-    plane: wl.Observation(5, 5, 1, dtype=wl.uint8, low=0, high=1)
-    far: wl.Observation(2, dtype=wl.float64)
-    mood: wl.Observation(wl.Discrete(3))
-    weather: wl.Observation(2, critic=True)
-    reward: wl.Reward
-
-
-class Hill(wl.World):
-    pass
-
-
-@wl.system
-def bark(dog: Dog, world: Hill):
-    if dog.bark == dog.mood:
-        dog.reward = 1.0
-
-
-@wl.system
-def look(dog: Dog, world: Hill):
-    dog.mood = world.integer(3)
-    for k in range(4):
-        dog.sheep[k, 0] = world.random(-1.0, 1.0)
-        dog.sheep[k, 1] = float(dog.mood)
-        dog.awake[k] = world.random() < 0.5
-    for k in range(5):
-        dog.plane[k, dog.mood, 0] = wl.uint8(1)
-    dog.weather[0] = world.random()
-
-
-HILL = wl.Definition("Hill-test", Hill, {Dog: 1}, step=(bark,), observe=(look,), max_steps=7)
 
 SMALL: dict[str, Any] = {"num_envs": 4, "device": "cpu", "seed": 3}
 POLICIES = {
@@ -164,7 +127,7 @@ def test_observations_are_stored_in_their_own_type(algorithm: str) -> None:
 
 def test_a_saved_run_is_evaluated_from_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_REGISTRY", dict(registry._REGISTRY))
-    wl.register("HillSaved-test", world=Hill, entities={Dog: 1}, step=[bark], observe=[look], max_steps=7)
+    wl.register("HillSaved-test", world=Hill, entities={Dog: 1}, step=[bark], observe=[look_over], max_steps=7)
     config = replace(ALGORITHMS["ppo"][1], policy=POLICIES["separate gru, normalized"], total_steps=64)
     request = TrainingRequest("HillSaved-test", "ppo", config, run_dir=tmp_path / "run")
     run_training(request)

@@ -199,3 +199,30 @@ def test_reward_scales_of_two_ranks_agree():
     both = RewardScaler(2, 0.99)
     both.update(rewards[:, :2].contiguous(), dones[:, :2].contiguous(), reduce=lambda part: part + halves[1])
     torch.testing.assert_close(both.scale(rewards), one.scale(rewards))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("mask", ["", "present"])
+def test_the_entities_of_a_set_share_their_moments(mask, weighted):
+    specs = {
+        "others": ObservationSpec((3, 2), entities=True, mask=mask),
+        "present": ObservationSpec((3,)),
+        "sight": ObservationSpec((2,)),
+    }
+    normalizer = ObservationNormalizer.of(specs if mask else {k: v for k, v in specs.items() if k != "present"})
+    assert normalizer.names == ["others", "sight"]  # a mask is no number to normalize
+    torch.manual_seed(0)
+    seen = {
+        "others": torch.randn(4, 5, 3, 2) * torch.tensor([2.0, 5.0]) + 3.0,
+        "present": (torch.rand(4, 5, 3) < 0.5).float(),
+        "sight": torch.randn(4, 5, 2),
+    }
+    weights = (torch.rand(4, 5) < 0.5).float() if weighted else None
+    normalizer.update(seen, weights)
+    kept = torch.ones(4, 5, 3) if weights is None else weights[..., None].expand(4, 5, 3)
+    kept = kept * seen["present"] if mask else kept
+    assert_moments(normalizer.moments[0], seen["others"][kept > 0].numpy())
+    torch.testing.assert_close(
+        normalizer(seen)["others"], normalizer({**seen, "others": seen["others"].flip(2)})["others"].flip(2)
+    )
+    assert set(normalizer({"sight": seen["sight"]})) == {"sight"}

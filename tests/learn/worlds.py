@@ -343,3 +343,41 @@ def sense(probe: Probe):
 
 
 MINE = wl.Definition("Mine-test", Mine, {Probe: 1}, reset=(bury,), step=(dig, bury), observe=(sense,), max_steps=10)
+
+
+class Dog(wl.Entity):
+    """Observes sheep as a set, a plane of bytes and numbers of other types. A critic also observes the weather."""
+
+    bark: wl.Action(wl.Discrete(3))
+    sheep: wl.Observation(4, 2, entities=True, mask="awake")
+    awake: wl.Observation(4, dtype=bool)
+    plane: wl.Observation(5, 5, 1, dtype=wl.uint8, low=0, high=1)
+    far: wl.Observation(2, dtype=wl.float64)
+    mood: wl.Observation(wl.Discrete(3))
+    weather: wl.Observation(2, critic=True)
+    reward: wl.Reward
+
+
+class Hill(wl.World):
+    pass
+
+
+@wl.system
+def bark(dog: Dog, world: Hill):
+    if dog.bark == dog.mood:
+        dog.reward = 1.0
+
+
+@wl.system
+def look_over(dog: Dog, world: Hill):
+    dog.mood = world.integer(3)
+    for k in range(4):
+        dog.sheep[k, 0] = world.random(-1.0, 1.0)
+        dog.sheep[k, 1] = float(dog.mood)
+        dog.awake[k] = world.random() < 0.5
+    for k in range(5):
+        dog.plane[k, dog.mood, 0] = wl.uint8(1)
+    dog.weather[0] = world.random()
+
+
+HILL = wl.Definition("Hill-test", Hill, {Dog: 1}, step=(bark,), observe=(look_over,), max_steps=7)
