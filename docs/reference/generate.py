@@ -21,7 +21,8 @@ PACKAGES = {
         "[the engine](../engine.md), [the Python of systems](../python.md)."
     ),
     "worldloom.learn": (
-        "Training algorithms and their parts. Guides: [learning](../learning.md), [algorithms](../algorithms/index.md)."
+        "Training algorithms and their parts. Guides: [learning](../learning.md), [networks](../networks.md), "
+        "[algorithms](../algorithms/index.md)."
     ),
     "worldloom.vector": (
         "Environments for other libraries. Guides: [Gymnasium](../gymnasium.md), [adapters](../adapters.md), "
