@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from torch import Tensor, nn
+from torch import nn
 
 from worldloom.core.base.errors import InputError
-from worldloom.learn.networks.inputs import BYTE_SCALE, to_float32
+from worldloom.learn.networks.convolution.image_network import ImageNetwork
+from worldloom.learn.networks.inputs import BYTE_SCALE
 from worldloom.learn.networks.layers import RELU_GAIN, convolution, linear
 
-CHANNELS = (32, 64)
+CHANNELS, FEATURES = (32, 64), 256
 MAX_CELLS = 32 * 32
 """Cells above which the fully connected layer would have too many weights."""
 
 
-class GridCNN(nn.Module):
+class GridCNN(ImageNetwork):
     """Two 3 x 3 convolutions that keep the size of the grid, and a fully connected layer of 256 units, with relu.
 
     Args:
@@ -21,11 +22,7 @@ class GridCNN(nn.Module):
         byte_scale: Factor of bytes.
     """
 
-    features = 256
-
     def __init__(self, shape: tuple[int, int, int], byte_scale: float = BYTE_SCALE) -> None:
-        super().__init__()
-        self.byte_scale = byte_scale
         before, height, width = shape
         if height * width > MAX_CELLS:
             raise InputError(
@@ -36,11 +33,5 @@ class GridCNN(nn.Module):
         for channels in CHANNELS:
             layers += [convolution(before, channels, size=3, padding=1), nn.ReLU()]
             before = channels
-        self.layers = nn.Sequential(
-            *layers, nn.Flatten(), linear(before * height * width, self.features, RELU_GAIN), nn.ReLU()
-        )
-
-    def forward(self, image: Tensor) -> Tensor:
-        """[N, channels, height, width] -> [N, 256]."""
-        features: Tensor = self.layers(to_float32(image, self.byte_scale))
-        return features
+        last = linear(before * height * width, FEATURES, RELU_GAIN)
+        super().__init__(FEATURES, nn.Sequential(*layers, nn.Flatten(), last, nn.ReLU()), byte_scale)

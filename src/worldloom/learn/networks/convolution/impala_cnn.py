@@ -5,14 +5,15 @@ from __future__ import annotations
 from torch import Tensor, nn
 from torch.nn.functional import relu
 
-from worldloom.learn.networks.inputs import BYTE_SCALE, to_float32
+from worldloom.learn.networks.convolution.image_network import ImageNetwork
+from worldloom.learn.networks.inputs import BYTE_SCALE
 from worldloom.learn.networks.layers import RELU_GAIN, convolution, linear
 
-CHANNELS = (16, 32, 32)
+CHANNELS, FEATURES = (16, 32, 32), 256
 _BLOCKS = 2 * len(CHANNELS)
 
 
-class ImpalaCNN(nn.Module):
+class ImpalaCNN(ImageNetwork):
     """Three stages of 16, 32 and 32 channels, each halving the image, and a fully connected layer of 256 units.
 
     Args:
@@ -20,24 +21,14 @@ class ImpalaCNN(nn.Module):
         byte_scale: Factor of bytes.
     """
 
-    features = 256
-
     def __init__(self, shape: tuple[int, int, int], byte_scale: float = BYTE_SCALE) -> None:
-        super().__init__()
-        self.byte_scale = byte_scale
         before, height, width = shape
         stages = []
         for channels in CHANNELS:
             stages.append(Stage(before, channels))
             before, height, width = channels, (height + 1) // 2, (width + 1) // 2
-        self.layers = nn.Sequential(
-            *stages, nn.ReLU(), nn.Flatten(), linear(before * height * width, self.features, RELU_GAIN), nn.ReLU()
-        )
-
-    def forward(self, image: Tensor) -> Tensor:
-        """[N, channels, height, width] -> [N, 256]."""
-        features: Tensor = self.layers(to_float32(image, self.byte_scale))
-        return features
+        last = linear(before * height * width, FEATURES, RELU_GAIN)
+        super().__init__(FEATURES, nn.Sequential(*stages, nn.ReLU(), nn.Flatten(), last, nn.ReLU()), byte_scale)
 
 
 class Stage(nn.Module):

@@ -7,15 +7,17 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from worldloom.core.base.errors import InputError
+from worldloom.learn.networks.convolution.image_network import ImageNetwork
 from worldloom.learn.networks.convolution.space_to_depth import fits, space_to_depth, space_to_depth_weight
-from worldloom.learn.networks.inputs import BYTE_SCALE, to_float32
+from worldloom.learn.networks.inputs import BYTE_SCALE
 from worldloom.learn.networks.layers import RELU_GAIN, convolution, linear
 
+FEATURES = 512
 MIN_SIDE = 36
 """Minimum height and width in pixels: three convolutions must leave at least one."""
 
 
-class NatureCNN(nn.Module):
+class NatureCNN(ImageNetwork):
     """Three convolutions and a layer of 512 units, with relu: [N, channels, height, width] -> [N, 512].
 
     Args:
@@ -23,11 +25,7 @@ class NatureCNN(nn.Module):
         byte_scale: Factor of bytes.
     """
 
-    features = 512
-
     def __init__(self, shape: tuple[int, int, int], byte_scale: float = BYTE_SCALE) -> None:
-        super().__init__()
-        self.byte_scale = byte_scale
         channels, height, width = shape
         if min(height, width) < MIN_SIDE:
             raise InputError(
@@ -35,7 +33,7 @@ class NatureCNN(nn.Module):
                 f"which needs {MIN_SIDE} x {MIN_SIDE}: use network 'impala'"
             )
         positions = _output_side(height) * _output_side(width)
-        self.layers = nn.Sequential(
+        layers = nn.Sequential(
             convolution(channels, 32, size=8, stride=4),
             nn.ReLU(),
             convolution(32, 64, size=4, stride=2),
@@ -43,16 +41,14 @@ class NatureCNN(nn.Module):
             convolution(64, 64, size=3),
             nn.ReLU(),
             nn.Flatten(),
-            linear(64 * positions, self.features, RELU_GAIN),
+            linear(64 * positions, FEATURES, RELU_GAIN),
             nn.ReLU(),
         )
+        super().__init__(FEATURES, layers, byte_scale)
 
     def forward(self, image: Tensor) -> Tensor:
         """[N, channels, height, width] -> [N, 512]; bytes are scaled."""
-        if fits(image):
-            return self._forward_bytes(image)
-        features: Tensor = self.layers(to_float32(image, self.byte_scale))
-        return features
+        return self._forward_bytes(image) if fits(image) else super().forward(image)
 
     def _forward_bytes(self, image: Tensor) -> Tensor:
         """The same layers on 4 x 4 blocks of pixels, in channels-last memory layout."""
