@@ -127,7 +127,7 @@ PRINTED = {
         r"trained for \d+ steps: a return of (7\.[3-9]|8\.[0-3]), and 8\.3 is the most possible$"
     ),
     "attention_policy": (
-        r"^attention: ([89]\.\d|10\.0) of 10 flights to the nearest flower\nplain network: [2-6]\.\d of 10$"
+        r"^attention: ([7-9]\.\d|10\.0) of 10 flights to the nearest flower\nplain network: [2-6]\.\d of 10$"
     ),
     "asymmetric_critic": (
         r"^critic that sees the tide: (9\.\d|10\.0) of 10 nets are right\ncritic that does not: [1-6]\.\d of 10\n"

@@ -40,7 +40,7 @@ def seen(rows: int = N) -> dict[str, torch.Tensor]:
 
 @pytest.mark.parametrize("layers", [1, 3])
 def test_the_order_of_entities_has_no_influence(layers):
-    encoder, observations = encoder_of(SPECS, attention_layers=layers), seen()
+    encoder, observations = encoder_of(SPECS, attention_layers=layers, attention_heads=2 * layers + 2), seen()
     boxes, cards = torch.randperm(K), torch.randperm(4)
     shuffled = {
         **observations,
@@ -49,7 +49,8 @@ def test_the_order_of_entities_has_no_influence(layers):
         "cards": observations["cards"][:, cards],
     }
     features = encoder(observations)
-    assert features.shape == (N, encoder.features) and len(encoder.layers) == layers
+    assert features.shape == (N, encoder.features)
+    assert [layer.attention.heads for layer in encoder.layers] == [2 * layers + 2] * layers
     torch.testing.assert_close(encoder(shuffled), features)
     exchanged = {**observations, "boxes_present": observations["boxes_present"][:, boxes]}
     assert not torch.allclose(encoder(exchanged), features)
