@@ -54,7 +54,9 @@ class AttentionLayer(nn.Module):
         self.attention_norm, self.attention = LayerNorm(size), SelfAttention(size, heads)
         self.feed_forward_norm = LayerNorm(size)
         self.feed_forward = nn.Sequential(
-            linear(size, FEED_FORWARD * size, RELU_GAIN), nn.ReLU(), linear(FEED_FORWARD * size, size, gain=1.0)
+            linear(size, FEED_FORWARD * size, RELU_GAIN),
+            nn.ReLU(inplace=True),
+            linear(FEED_FORWARD * size, size, gain=1.0),
         )
 
     def forward(self, tokens: Tensor, present: Tensor) -> Tensor:

@@ -93,7 +93,7 @@ class EntityEncoder(FeatureModule):
 
 def _embedding(inputs: int, size: int) -> nn.Sequential:
     """Two layers from [..., inputs] to a token [..., size]."""
-    return nn.Sequential(linear(inputs, size, RELU_GAIN), nn.ReLU(), linear(size, size, gain=1.0))
+    return nn.Sequential(linear(inputs, size, RELU_GAIN), nn.ReLU(inplace=True), linear(size, size, gain=1.0))
 
 
 def _present(observations: Mapping[str, Tensor], name: str, spec: ObservationSpec) -> Tensor:
