@@ -6,7 +6,7 @@ import torch
 from worldloom.core.base.errors import InputError
 from worldloom.learn.agents.specs import ActionSpec, ObservationSpec, PolicySpec
 from worldloom.learn.config.policy_config import PolicyConfig
-from worldloom.learn.networks.actor_critic import SeparateActorCritic, SharedActorCritic
+from worldloom.learn.networks.actor_critic import SeparateActorCritic, SeparateRecurrentActorCritic, SharedActorCritic
 from worldloom.learn.networks.policy import Policy
 from worldloom.learn.networks.q_network import QNetwork
 
@@ -41,7 +41,8 @@ def seen(observations: dict[str, ObservationSpec], *leading: int) -> dict[str, t
 def test_layers_are_shared_or_separate_for_every_network(network, trunks, memory):
     policy = policy_of(OBSERVATIONS[network], network=network, trunks=trunks, memory=memory)
     separate = trunks == "separate"
-    assert isinstance(policy.network, SeparateActorCritic if separate else SharedActorCritic)
+    kinds = {"none": SeparateActorCritic}
+    assert type(policy.network) is (kinds.get(memory, SeparateRecurrentActorCritic) if separate else SharedActorCritic)
     size = {"none": 0, "gru": 6, "lstm": 12}[memory]
     assert policy.state_size == (2 * size if separate else size)
     state = torch.randn(B, policy.state_size)
@@ -82,7 +83,7 @@ def test_a_sequence_of_separate_layers_equals_its_steps(network, memory):
 def test_the_actor_never_gets_the_observations_of_the_critic(network, memory, normalize):
     observations = {**OBSERVATIONS[network], "secret": ObservationSpec((2,), critic=True)}
     policy = policy_of(observations, memory=memory, normalize_observations=normalize)
-    assert isinstance(policy.network, SeparateActorCritic)
+    assert type(policy.network) is (SeparateActorCritic if memory == "none" else SeparateRecurrentActorCritic)
     now, state = seen(observations, B), torch.zeros(B, policy.state_size)
     parameters, value, following = policy(now, state)
     changed = {**now, "secret": now["secret"] + 1.0}

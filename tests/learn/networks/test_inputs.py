@@ -85,3 +85,11 @@ def test_rules_of_version_0_1():
     assert network_inputs(spec, PolicyConfig()).actor == spec
     (old,) = network_inputs({"screen": ObservationSpec((40, 40, 3))}, PolicyConfig(input_rules="0.1")).actor.values()
     assert old.channels == "last"
+
+
+@pytest.mark.parametrize("network", ["mlp", "two_branch"])
+def test_sets_are_plain_arrays_for_networks_without_attention(network):
+    spec = {"others": ObservationSpec((6, 3), entities=True, mask="near"), "near": ObservationSpec((6,))}
+    (others, near) = network_inputs(spec, PolicyConfig(network=network)).actor.values()
+    assert others == ObservationSpec((6, 3)) and near == ObservationSpec((6,))
+    assert network_inputs(spec, PolicyConfig()).actor == spec

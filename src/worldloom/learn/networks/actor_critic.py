@@ -25,7 +25,7 @@ class SharedActorCritic(ActorCritic):
     def __init__(self, observations: Mapping[str, ObservationSpec], spec: PolicySpec, config: PolicyConfig) -> None:
         super().__init__()
         self.encoder = build_encoder(observations, config)
-        self.memory = _recurrent_cell(self.encoder, config)
+        self.memory = None if config.memory == "none" else build_recurrent_cell(self.encoder.features, config)
         last = self.memory or self.encoder
         exact = resolve_network(observations, config) != "mlp"
         self.actor = head(last.features, spec.action.parameters, ACTOR_GAIN, exact)
@@ -44,7 +44,7 @@ class SharedActorCritic(ActorCritic):
         fused = _fused_forward(self._fused, self.encoder, observations)
         if fused is not None:
             return *fused, state
-        features, state = _features(self.encoder, self.memory, observations, state)
+        features, state = self._features(observations, state)
         parameters, value = self._heads(features)
         return parameters, value, state
 
@@ -63,7 +63,7 @@ class SharedActorCritic(ActorCritic):
         return parameters, value.squeeze(-1)
 
     def value(self, observations: Observations, state: Tensor) -> Tensor:
-        value: Tensor = self.critic(_features(self.encoder, self.memory, observations, state)[0])
+        value: Tensor = self.critic(self._features(observations, state)[0])
         return value.squeeze(-1)
 
     def sequence(self, observations: Observations, state: Tensor, resets: Tensor) -> tuple[Tensor, Tensor]:
@@ -71,9 +71,13 @@ class SharedActorCritic(ActorCritic):
             return super().sequence(observations, state, resets)
         return self._heads(_scan(self.encoder, self.memory, observations, state, resets))
 
+    def _features(self, observations: Observations, state: Tensor) -> tuple[Tensor, Tensor]:
+        features = self.encoder(observations)
+        return (features, state) if self.memory is None else self.memory(features, state)
+
 
 class SeparateActorCritic(ActorCritic):
-    """An actor and a critic with separate layers, and where they are recurrent separate states, the actor's first.
+    """An actor and a critic with separate layers.
 
     Args:
         actor_observations, critic_observations: The observations of each.
@@ -90,21 +94,14 @@ class SeparateActorCritic(ActorCritic):
     ) -> None:
         super().__init__()
         self.actor_encoder = build_encoder(actor_observations, config)
-        self.actor_memory = _recurrent_cell(self.actor_encoder, config)
         exact = resolve_network(actor_observations, config) != "mlp"
-        last = self.actor_memory or self.actor_encoder
-        self.actor = head(last.features, spec.action.parameters, ACTOR_GAIN, exact)
+        self.actor = head(self.actor_encoder.features, spec.action.parameters, ACTOR_GAIN, exact)
         self.critic_encoder = build_encoder(critic_observations, config)
-        self.critic_memory = _recurrent_cell(self.critic_encoder, config)
         exact = resolve_network(critic_observations, config) != "mlp"
-        last = self.critic_memory or self.critic_encoder
-        self.critic = head(last.features, 1, CRITIC_GAIN, exact)
-        if self.actor_memory is not None and self.critic_memory is not None:
-            self.state_size = self.actor_memory.state_size + self.critic_memory.state_size
+        self.critic = head(self.critic_encoder.features, 1, CRITIC_GAIN, exact)
         self._fused: FusedActorCritic | None = None
         if (
-            self.actor_memory is None
-            and actor_observations == critic_observations
+            actor_observations == critic_observations
             and isinstance(self.actor_encoder, Encoder)
             and isinstance(self.critic_encoder, Encoder)
             and FusedActorCritic.fits(self.actor_encoder.network, self.actor)
@@ -117,39 +114,60 @@ class SeparateActorCritic(ActorCritic):
         fused = _fused_forward(self._fused, self.actor_encoder, observations)
         if fused is not None:
             return *fused, state
-        own, others = self._split(state)
-        features, own = _features(self.actor_encoder, self.actor_memory, observations, own)
-        parameters: Tensor = self.actor(features)
-        features, others = _features(self.critic_encoder, self.critic_memory, observations, others)
-        value: Tensor = self.critic(features)
-        return parameters, value.squeeze(-1), torch.cat((own, others), dim=1) if self.state_size else state
+        return self.actor(self.actor_encoder(observations)), self.value(observations, state), state
 
     def act(self, observations: Observations, state: Tensor) -> tuple[Tensor, Tensor]:
         fused = _fused_forward(self._fused, self.actor_encoder, observations)
-        if fused is not None:
-            return fused[0], state
-        own, others = self._split(state)
-        features, own = _features(self.actor_encoder, self.actor_memory, observations, own)
-        return self.actor(features), torch.cat((own, others), dim=1) if self.state_size else state
+        return self.actor(self.actor_encoder(observations)) if fused is None else fused[0], state
 
     def value(self, observations: Observations, state: Tensor) -> Tensor:
-        features, _ = _features(self.critic_encoder, self.critic_memory, observations, self._split(state)[1])
+        value: Tensor = self.critic(self.critic_encoder(observations))
+        return value.squeeze(-1)
+
+
+class SeparateRecurrentActorCritic(ActorCritic):
+    """An actor and a critic with separate layers and recurrent cells. The state is the actor's, then the critic's.
+
+    See :class:`SeparateActorCritic` for the arguments.
+    """
+
+    def __init__(
+        self,
+        actor_observations: Mapping[str, ObservationSpec],
+        critic_observations: Mapping[str, ObservationSpec],
+        spec: PolicySpec,
+        config: PolicyConfig,
+    ) -> None:
+        super().__init__()
+        self.actor_encoder = build_encoder(actor_observations, config)
+        self.actor_memory = build_recurrent_cell(self.actor_encoder.features, config)
+        self.actor = head(config.memory_size, spec.action.parameters, ACTOR_GAIN, exact=True)
+        self.critic_encoder = build_encoder(critic_observations, config)
+        self.critic_memory = build_recurrent_cell(self.critic_encoder.features, config)
+        self.critic = head(config.memory_size, 1, CRITIC_GAIN, exact=True)
+        self.state_size = self.actor_memory.state_size + self.critic_memory.state_size
+
+    def forward(self, observations: Observations, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        own, others = state.chunk(2, dim=1)
+        features, own = self.actor_memory(self.actor_encoder(observations), own)
+        valued, others = self.critic_memory(self.critic_encoder(observations), others)
+        return self.actor(features), self.critic(valued).squeeze(-1), torch.cat((own, others), dim=1)
+
+    def act(self, observations: Observations, state: Tensor) -> tuple[Tensor, Tensor]:
+        own, others = state.chunk(2, dim=1)
+        features, own = self.actor_memory(self.actor_encoder(observations), own)
+        return self.actor(features), torch.cat((own, others), dim=1)
+
+    def value(self, observations: Observations, state: Tensor) -> Tensor:
+        features, _ = self.critic_memory(self.critic_encoder(observations), state.chunk(2, dim=1)[1])
         value: Tensor = self.critic(features)
         return value.squeeze(-1)
 
     def sequence(self, observations: Observations, state: Tensor, resets: Tensor) -> tuple[Tensor, Tensor]:
-        if self.actor_memory is None or self.critic_memory is None:
-            return super().sequence(observations, state, resets)
-        own, others = self._split(state)
+        own, others = state.chunk(2, dim=1)
         parameters: Tensor = self.actor(_scan(self.actor_encoder, self.actor_memory, observations, own, resets))
         values: Tensor = self.critic(_scan(self.critic_encoder, self.critic_memory, observations, others, resets))
         return parameters, values.squeeze(-1)
-
-    def _split(self, state: Tensor) -> tuple[Tensor, Tensor]:
-        """The states of actor and critic, each [N, S / 2]; ``state`` itself for both where it is empty."""
-        return (
-            (state[:, : self.state_size // 2], state[:, self.state_size // 2 :]) if self.state_size else (state, state)
-        )
 
 
 def build_actor_critic(spec: PolicySpec, config: PolicyConfig, network: nn.Module | None = None) -> ActorCritic:
@@ -158,7 +176,8 @@ def build_actor_critic(spec: PolicySpec, config: PolicyConfig, network: nn.Modul
         return CustomActorCritic(network, spec, config)
     inputs = network_inputs(spec.observations, config)
     if has_separate_trunks(spec, config):
-        return SeparateActorCritic(inputs.actor, inputs.critic, spec, config)
+        kind = SeparateActorCritic if config.memory == "none" else SeparateRecurrentActorCritic
+        return kind(inputs.actor, inputs.critic, spec, config)
     return SharedActorCritic(inputs.actor, spec, config)
 
 
@@ -190,17 +209,10 @@ def _fused_forward(
     return parameters, value.view(-1)
 
 
-def _recurrent_cell(encoder: FeatureModule, config: PolicyConfig) -> RecurrentCell | None:
-    """The recurrent cell after ``encoder``; None without one."""
-    return None if config.memory == "none" else RecurrentCell(config.memory, encoder.features, config.memory_size)
-
-
-def _features(
-    encoder: FeatureModule, memory: RecurrentCell | None, observations: Observations, state: Tensor
-) -> tuple[Tensor, Tensor]:
-    """Features [N, F] of one step, and the next state [N, S]."""
-    features = encoder(observations)
-    return (features, state) if memory is None else memory(features, state)
+def build_recurrent_cell(inputs: int, config: PolicyConfig) -> RecurrentCell:
+    """The recurrent cell of ``config`` over ``inputs`` features."""
+    assert config.memory != "none"
+    return RecurrentCell(config.memory, inputs, config.memory_size)
 
 
 def _scan(

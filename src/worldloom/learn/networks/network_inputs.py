@@ -24,9 +24,10 @@ class NetworkInputs:
 
 
 def network_inputs(observations: Mapping[str, ObservationSpec], config: PolicyConfig) -> NetworkInputs:
-    """The observations of actor and critic under the settings ``asymmetric`` and ``input_rules``."""
-    rules = _rules_of_0_1 if config.input_rules == "0.1" else lambda spec: spec
-    used = {name: rules(spec) for name, spec in observations.items() if config.asymmetric or not spec.critic}
+    """The observations of actor and critic under the settings ``asymmetric``, ``network`` and ``input_rules``."""
+    used = {
+        name: _resolved(spec, config) for name, spec in observations.items() if config.asymmetric or not spec.critic
+    }
     actor = {name: spec for name, spec in used.items() if not spec.critic}
     if not actor:
         raise InputError(
@@ -43,6 +44,8 @@ def widest_layer(spec: PolicySpec, config: PolicyConfig) -> int:
     return max(observed, tokens * config.attention_size, *config.hidden)
 
 
-def _rules_of_0_1(spec: ObservationSpec) -> ObservationSpec:
-    """Bytes up to 255, and the shorter of first and last axis as the channel axis."""
-    return replace(spec, high=BYTE_MAX, channels="first" if spec.shape[:1] <= spec.shape[-1:] else "last")
+def _resolved(spec: ObservationSpec, config: PolicyConfig) -> ObservationSpec:
+    """``spec`` as a network takes it: sets are plain arrays for networks without attention."""
+    if config.input_rules == "0.1":
+        spec = replace(spec, high=BYTE_MAX, channels="first" if spec.shape[:1] <= spec.shape[-1:] else "last")
+    return spec if config.network in ("auto", "attention") else replace(spec, entities=False, mask="")
