@@ -33,7 +33,7 @@ from worldloom.learn import (
     tuned_config,
 )
 from worldloom.learn.config.opponent_pool import PoolSampling
-from worldloom.learn.play.cross_play import CrossPlay
+from worldloom.learn.runs.cross_play import CrossPlay
 
 KINDS = ("Tagger", "Runner")
 MODES = ("current", "past")

@@ -13,9 +13,9 @@ from worldloom.learn.algorithms.ppo import PPO, PPOConfig
 from worldloom.learn.algorithms.registry import ALGORITHMS
 from worldloom.learn.config.policy_config import PolicyConfig
 from worldloom.learn.play.actors import PolicyActor, QActor, make_actors
-from worldloom.learn.play.saved_run import open_run
 from worldloom.learn.runs.run_folder import RunFolder
 from worldloom.learn.runs.run_recorder import RunRecorder
+from worldloom.learn.runs.saved_run import open_run
 from worldloom.learn.runs.training_run import TrainingRequest, request_to_dict, run_training
 from worldloom.learn.training.callbacks import StopAfter
 

@@ -12,10 +12,10 @@ import safetensors.torch
 from finished_runs import checkpoints, contents, edit, refused
 
 from worldloom.core.base.errors import InputError
-from worldloom.learn.play.saved_run import open_run
 from worldloom.learn.runs.checkpoint_files import STATE, TENSORS
 from worldloom.learn.runs.checkpoints import Checkpoints
 from worldloom.learn.runs.run_folder import read_config, read_metrics
+from worldloom.learn.runs.saved_run import open_run
 from worldloom.learn.runs.training_run import run_training
 
 # -- no checkpoint that can be read ----------------------------------------------------------------------------------

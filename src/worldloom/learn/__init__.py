@@ -37,18 +37,18 @@ if TYPE_CHECKING:
     from worldloom.learn.networks.q_network import QNetwork
     from worldloom.learn.opponents.saved_policy import SavedPolicy
     from worldloom.learn.play.actors import Actor, PolicyActor, QActor, make_actors
-    from worldloom.learn.play.cross_play import CrossPlay, MeanReturn, cross_play
     from worldloom.learn.play.evaluation import Evaluation, EvaluationResult, evaluate
     from worldloom.learn.play.frames import record_frames
-    from worldloom.learn.play.saved_run import SavedRun, open_run
     from worldloom.learn.rollout.prioritized_replay import ReplayPriorities
     from worldloom.learn.rollout.replay_buffer import ReplayBuffer
     from worldloom.learn.rollout.storage import Storage
     from worldloom.learn.runs.checkpoints import Checkpoints
+    from worldloom.learn.runs.cross_play import CrossPlay, MeanReturn, cross_play
     from worldloom.learn.runs.ray_training import train_with_ray
     from worldloom.learn.runs.run_folder import RunFolder, read_config, read_metrics
     from worldloom.learn.runs.run_recorder import RunRecorder
     from worldloom.learn.runs.saved_policies import load_policy
+    from worldloom.learn.runs.saved_run import SavedRun, open_run
     from worldloom.learn.runs.training_request import TrainingRequest
     from worldloom.learn.runs.training_run import TrainingResult, run_training
     from worldloom.learn.training.callbacks import Callback, StopAfter, StopAt
@@ -81,10 +81,10 @@ _MODULES = {
     "networks.q_network": ("QNetwork",),
     "opponents.saved_policy": ("SavedPolicy",),
     "play.actors": ("Actor", "PolicyActor", "QActor", "make_actors"),
-    "play.cross_play": ("CrossPlay", "MeanReturn", "cross_play"),
+    "runs.cross_play": ("CrossPlay", "MeanReturn", "cross_play"),
     "play.evaluation": ("Evaluation", "EvaluationResult", "evaluate"),
     "play.frames": ("record_frames",),
-    "play.saved_run": ("SavedRun", "open_run"),
+    "runs.saved_run": ("SavedRun", "open_run"),
     "rollout.prioritized_replay": ("ReplayPriorities",),
     "rollout.replay_buffer": ("ReplayBuffer",),
     "rollout.storage": ("Storage",),

@@ -13,8 +13,8 @@ import torch
 from worldloom.core.base.errors import InputError
 from worldloom.learn.algorithms.ppo import PPOConfig
 from worldloom.learn.config.policy_config import PolicyConfig
-from worldloom.learn.play.cross_play import cross_play, default_side, split_agents
-from worldloom.learn.play.saved_run import SavedRun, open_run
+from worldloom.learn.runs.cross_play import cross_play, default_side, split_agents
+from worldloom.learn.runs.saved_run import SavedRun, open_run
 from worldloom.learn.runs.training_request import TrainingRequest
 from worldloom.learn.runs.training_run import run_training
 from worldloom.learn.training.callbacks import Callback

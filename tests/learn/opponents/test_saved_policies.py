@@ -18,8 +18,8 @@ from worldloom.learn.algorithms.ppo import PPO, PPOConfig
 from worldloom.learn.config.opponent_pool import OpponentPool
 from worldloom.learn.config.policy_config import PolicyConfig
 from worldloom.learn.networks.policy import Policy
-from worldloom.learn.play.saved_run import open_run
 from worldloom.learn.runs.saved_policies import load_policy, parse_source
+from worldloom.learn.runs.saved_run import open_run
 from worldloom.learn.runs.training_request import TrainingRequest, request_from_dict
 from worldloom.learn.runs.training_run import run_training
 from worldloom.learn.training.callbacks import Callback

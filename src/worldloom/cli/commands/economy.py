@@ -19,7 +19,7 @@ class Economy(economy_command.Economy):
     __doc__ = economy_command.Economy.__doc__
 
     def run_definition(self, folder: Path) -> Definition:
-        from worldloom.learn.play.saved_run import open_run
+        from worldloom.learn.runs.saved_run import open_run
 
         return open_run(folder, self.checkpoint).definition
 
@@ -27,7 +27,7 @@ class Economy(economy_command.Economy):
         from worldloom.envs.covid.economy import parameters_of
         from worldloom.envs.covid.recording import play_policies
         from worldloom.learn.play.evaluation import Evaluation
-        from worldloom.learn.play.saved_run import open_run
+        from worldloom.learn.runs.saved_run import open_run
 
         is_file = self.env.endswith(".py") or ".py:" in self.env
         run = open_run(folder, self.checkpoint, self.env if is_file else "")

@@ -65,7 +65,7 @@ class Eval(RunCommand):
     def _play(self) -> tuple[dict[str, Any], FaultSummary]:
         """The report of the evaluation, and the faults of single worlds."""
         from worldloom.learn.play.evaluation import evaluate, num_worlds_for
-        from worldloom.learn.play.saved_run import open_run
+        from worldloom.learn.runs.saved_run import open_run
 
         run = open_run(Path(self.run_dir), self.checkpoint, self.env)
         with (

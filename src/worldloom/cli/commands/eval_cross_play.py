@@ -14,13 +14,13 @@ from worldloom.view.heat_map import draw_heat_map
 
 if TYPE_CHECKING:
     from worldloom.cli.commands.eval import Eval
-    from worldloom.learn.play.cross_play import CrossPlay, MeanReturn
+    from worldloom.learn.runs.cross_play import CrossPlay, MeanReturn
 
 
 def cross_play_command(command: Eval) -> int:
     """Run ``command`` and print its matrix; returns the exit code."""
-    from worldloom.learn.play.cross_play import cross_play
-    from worldloom.learn.play.saved_run import open_run
+    from worldloom.learn.runs.cross_play import cross_play
+    from worldloom.learn.runs.saved_run import open_run
 
     folders = [command.run_dir, *command.more_runs]
     with console.keep_stdout_for_json(command.json):

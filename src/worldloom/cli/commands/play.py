@@ -45,7 +45,7 @@ class Play(RunCommand):
 
     def _record(self) -> tuple[Definition, int]:
         from worldloom.cli.training.run_media import record_video
-        from worldloom.learn.play.saved_run import open_run
+        from worldloom.learn.runs.saved_run import open_run
 
         if self._names_a_world:
             raise InputError(

@@ -138,7 +138,7 @@ class Train:
     def _make_media(self, request: TrainingRequest, result: TrainingResult, video: bool) -> dict[str, Path]:
         """Draw the curve and record the video. A file that cannot be made is skipped with a message."""
         from worldloom.cli.training import run_media
-        from worldloom.learn.play.saved_run import open_run
+        from worldloom.learn.runs.saved_run import open_run
 
         run = open_run(result.folder, env=request.env)
         media: dict[str, Path] = {}

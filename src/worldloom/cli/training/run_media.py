@@ -13,7 +13,7 @@ from worldloom.terminal.progress_bar import ProgressBar
 from worldloom.view import draw_curve, write_video
 
 if TYPE_CHECKING:
-    from worldloom.learn.play.saved_run import SavedRun
+    from worldloom.learn.runs.saved_run import SavedRun
 
 SEED = 1_000_000
 """Random seed of worlds after training; it differs from the default seed of training."""

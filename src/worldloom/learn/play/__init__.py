@@ -1,4 +1,4 @@
-"""Trained policies without learning: actors, evaluation, frames for videos, and opening a saved run.
+"""Trained policies without learning: actors, evaluation, and frames for videos.
 
-The top folder; nothing else in learn imports it.
+Imports ``networks``, ``actions`` and ``agents``.
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
@@ -142,8 +143,7 @@ if not TYPE_CHECKING:
         """Names that moved to ``saved_run``, importable from here for one release."""
         if name not in ("SavedRun", "open_run"):
             raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-        from worldloom.learn.play import saved_run
-
+        saved_run = importlib.import_module("worldloom.learn.runs.saved_run")
         warnings.warn(
             f"{__name__}.{name} is now worldloom.learn.{name}; the old path works until the next release",
             DeprecationWarning,

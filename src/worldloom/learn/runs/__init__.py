@@ -1,6 +1,7 @@
-"""A training as a whole, on disk: the request, the run folder, checkpoints, resuming, and the Ray launcher.
+"""A training as a whole, on disk: the request, the run folder, checkpoints, resuming, the Ray launcher, and opening
+a saved run.
 
-Imports ``training``, ``algorithms``, ``config`` and ``distributed``.
+The top folder; nothing else in learn imports it.
 """
 
 from typing import TYPE_CHECKING

@@ -14,7 +14,7 @@ from worldloom.core.runtime import fault_summary
 from worldloom.core.runtime.fault_summary import FaultSummary
 from worldloom.learn.agents.agent_group import agent_counts, agent_slots, parse_agents
 from worldloom.learn.play.evaluation import num_worlds_for, play_episodes
-from worldloom.learn.play.saved_run import SavedRun
+from worldloom.learn.runs.saved_run import SavedRun
 
 Agents = list[tuple[str, int]]
 """Agents as (kind, slot)."""
