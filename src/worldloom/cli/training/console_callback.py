@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 
@@ -24,6 +25,7 @@ class ConsoleCallback(Callback):
         self.request, self.quiet = request, quiet
         self._folder: Path | None = None
         self._console: TrainingConsole | None = None
+        self._evaluated: dict[str, float] = {}
 
     def __enter__(self) -> ConsoleCallback:
         return self
@@ -49,9 +51,10 @@ class ConsoleCallback(Callback):
         self._console.start(f"{world} with {self.request.algorithm}", details)
 
     def update(self, progress: Progress) -> None:
-        """Show the progress after an iteration."""
+        """Show the progress after an iteration, with the metrics of the last evaluation."""
+        self._evaluated |= {name: value for name, value in progress.metrics.items() if name.startswith("eval/")}
         if self._console is not None:
-            self._console.update(progress)
+            self._console.update(replace(progress, metrics={**progress.metrics, **self._evaluated}))
 
     def on_start(self, trainer: Trainer) -> None:
         if trainer.ranks.is_leader:

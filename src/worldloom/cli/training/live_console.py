@@ -39,6 +39,8 @@ LABELS = {
     "episode/length": "length",
     "episode/count": "episodes",
     "episode/faults": "faults",
+    "eval/return": "evaluated",
+    "eval/length": "eval. length",
     "loss/policy": "policy loss",
     "loss/value": "value loss",
     "loss/entropy": "entropy",

@@ -53,21 +53,28 @@ class A2C(OnPolicyTrainer):
     def update(self, learner: Learner, gathered: Storage) -> None:
         config, policy = learner.config, learner.policy
         assert isinstance(config, A2CConfig)
+        predicted = learner.denormalized(gathered.values)
         returns = n_step_returns(
-            gathered.rewards, gathered.values, gathered.dones, config.gamma, config.n_steps or config.num_steps
+            gathered.rewards,
+            predicted,
+            gathered.dones,
+            learner.setting("gamma"),
+            config.n_steps or config.num_steps,
         )
-        batch = gathered.all_steps(returns - gathered.values[:-1], returns)
+        targets, _ = learner.normalize_targets(returns, predicted[:-1], gathered.weights)
+        batch = gathered.all_steps(returns - predicted[:-1], targets)
         mean = WeightedMean(batch.weights, learner.ranks)
         if config.normalize_advantages:
             batch = replace(batch, advantages=mean.standardize(batch.advantages))
         in_parts = learner.device.type == "cuda" and not policy.recurrent
         losses = self._step_in_parts(learner, batch, mean) if in_parts else self._step(learner, batch, mean)
-        explained = mean.explained_variance(batch.values, batch.returns)
+        shape = batch.returns.shape
+        explained = mean.explained_variance(predicted[:-1].reshape(shape), returns.reshape(shape))
         learner.metrics.copy_(torch.cat([losses, torch.stack([learner.optimizer.gradient_norm, explained])]))
 
     def _step(self, learner: Learner, batch: RolloutBatch, mean: WeightedMean) -> torch.Tensor:
         """One optimizer step. Returns policy loss, value loss and entropy."""
-        config, policy = learner.config, learner.policy
+        policy = learner.policy
         with learner.autocast():
             parameters, values = batch.evaluate(policy)
             log_probs, entropies = log_prob_entropy(
@@ -76,13 +83,16 @@ class A2C(OnPolicyTrainer):
         policy_loss = -mean(log_probs * batch.advantages)
         value_loss = 0.5 * mean((values - batch.returns).square())
         entropy = mean(entropies)
-        learner.optimizer.step(policy_loss + config.value_weight * value_loss - config.entropy_weight * entropy)
+        value_weight, entropy_weight = learner.setting("value_weight"), learner.setting("entropy_weight")
+        learner.optimizer.step(policy_loss + value_weight * value_loss - entropy_weight * entropy)
         return torch.stack([policy_loss, value_loss, entropy]).detach()
 
     def _step_in_parts(self, learner: Learner, batch: RolloutBatch, mean: WeightedMean) -> torch.Tensor:
         """The same with one kernel for the loss and its gradients, in parts whose activations fit into memory."""
-        config, policy, optimizer = learner.config, learner.policy, learner.optimizer
-        weights = loss_weights(0.0, 0.0, config.value_weight, config.entropy_weight)
+        policy, optimizer = learner.policy, learner.optimizer
+        weights = loss_weights(
+            0.0, 0.0, learner.setting("value_weight"), learner.setting("entropy_weight"), learner.device
+        )
         samples = len(batch.values)
         count = mean.count if mean.count is not None else torch.full((), float(samples), device=learner.device)
         part_size = max(1, MAX_OP_ELEMENTS // policy.width)

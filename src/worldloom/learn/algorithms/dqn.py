@@ -58,7 +58,7 @@ class DQNConfig(TrainConfig):
     tau: float = 0.05
     """Polyak coefficient of the target network update; 1 for a hard copy."""
     epsilon_start: float = 1.0
-    """Initial epsilon of epsilon-greedy exploration."""
+    """Initial epsilon of epsilon-greedy exploration; with points, epsilon follows them alone."""
     epsilon_end: float = 0.05
     """Final epsilon."""
     epsilon_fraction: float = 0.2
@@ -73,6 +73,8 @@ class DQNConfig(TrainConfig):
     """Initial importance-sampling exponent beta; it anneals linearly to 1."""
     stack: int = 1
     """Frames stacked along the first axis of an image observation; only the newest is stored."""
+
+    fixed_numbers = ("epsilon_end", "epsilon_fraction", "huber", "priority_beta")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -99,7 +101,7 @@ class DQNConfig(TrainConfig):
             raise InputError("schedule kl does not apply to DQN: use schedule constant or linear")
 
     def epsilon(self, fraction: float) -> float:
-        """Epsilon after ``fraction`` of the training."""
+        """Epsilon after ``fraction`` of the training, where ``epsilon_start`` is one number."""
         done = min(1.0, fraction / self.epsilon_fraction) if self.epsilon_fraction > 0.0 else 1.0
         return self.epsilon_start + (self.epsilon_end - self.epsilon_start) * done
 
@@ -172,7 +174,7 @@ class DQN(PolicyTrainer[QLearner]):
         iterations = max(0, -(-(last - self.steps) // (worlds * per_iteration)))
         at_end = self._added_steps + iterations * per_iteration
         if iterations == 0 or self._suffices(at_end):
-            return ""
+            return super().notice
         return (
             "nothing will be learned: "
             f"the first update needs learning_starts={self.config.learning_starts:,} steps in the replay, "
@@ -186,7 +188,7 @@ class DQN(PolicyTrainer[QLearner]):
 
     def iterate(self) -> int:
         for learner in self.learners.values():
-            learner.schedule(self.steps / self.config.total_steps)
+            learner.schedule(self.steps, self.config.total_steps)
         self._reports.mark()
         self._act()
         self._added_steps += self.config.steps_per_update

@@ -14,10 +14,11 @@ from worldloom.core.simulation import Simulation
 from worldloom.learn.agents.policy_groups import PolicyGroup
 from worldloom.learn.algorithms.policy_learner import PolicyLearner
 from worldloom.learn.config.train_config import RolloutConfig
+from worldloom.learn.device.device_numbers import Number
 from worldloom.learn.distributed.ranks import Ranks
 from worldloom.learn.losses.advantages import add_bootstrap_values
 from worldloom.learn.networks.memory_check import TRAINING_COPIES, require_memory, require_network, step_bytes
-from worldloom.learn.networks.normalization import RewardScaler
+from worldloom.learn.networks.normalization import RewardScaler, RunningMoments
 from worldloom.learn.networks.policy import Policy
 from worldloom.learn.rollout.minibatches import MinibatchShuffler
 from worldloom.learn.rollout.rollout_actor import RolloutActor
@@ -64,6 +65,8 @@ class Learner(PolicyLearner):
             raise InputError(f"policy '{name}' has no parameters to train: give its policy group train=False")
         rows = self.agent_group.rows
         self.scale = RewardScaler(rows, own.gamma).to(self.device) if own.normalize_rewards else None
+        self.value_moments = RunningMoments(()).to(self.device) if own.normalize_values else None
+        """Running mean and variance of the value targets; None without value normalization."""
         self.actor = RolloutActor(
             self.agent_group,
             self.policy,
@@ -98,7 +101,7 @@ class Learner(PolicyLearner):
     def _build_network(self, network: nn.Module | None) -> Policy:
         return Policy(self.agent_group.spec, self.config.policy, network)
 
-    def adapt_learning_rate(self, divergence: torch.Tensor, target: float) -> None:
+    def adapt_learning_rate(self, divergence: torch.Tensor, target: Number) -> None:
         """Adapt the learning rate to the KL divergence of an update, on the device.
 
         It is lowered where the divergence is above twice ``target``, and raised where it is below half of it.
@@ -119,11 +122,45 @@ class Learner(PolicyLearner):
             rewards, weights = storage.rewards[-new:], None if storage.weights is None else storage.weights[-new:]
             self.scale.update(rewards, storage.dones[-new:], weights, self.ranks.sum_)
             rewards.copy_(self.scale.scale(rewards))
+        if "reward_scale" in self.schedules or self.config.reward_scale != 1.0:
+            storage.rewards[-new:] *= self.setting("reward_scale")
         if storage.truncations is not None:
             previous = torch.nan_to_num(storage.values[-new - 1 : -1], 0.0, 0.0, 0.0)
-            storage.rewards[-new:] += self.config.gamma * previous * storage.truncations[-new:]
+            storage.rewards[-new:] += self.setting("gamma") * self.denormalized(previous) * storage.truncations[-new:]
         if storage.finals:
-            add_bootstrap_values(storage.rewards, storage.final_steps, storage.final_values, self.config.gamma)
+            finals = self.denormalized(storage.final_values)
+            add_bootstrap_values(storage.rewards, storage.final_steps, finals, self.setting("gamma"))
+
+    def schedule(self, steps: int, total_steps: int) -> None:
+        super().schedule(steps, total_steps)
+        if self.scale is not None:
+            self.scale.gamma = self.setting("gamma")
+
+    # -- value normalization -----------------------------------------------------------------------------------------
+
+    def denormalized(self, values: torch.Tensor) -> torch.Tensor:
+        """Values as the critic predicts them, in units of the returns."""
+        moments = self.value_moments
+        return values if moments is None else moments.mean + values / moments.scale
+
+    def normalize_targets(
+        self, returns: torch.Tensor, values: torch.Tensor, weights: torch.Tensor | None
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Add ``returns`` to the statistics, and normalize returns and values by them.
+
+        Args:
+            returns: Value targets of a rollout, [T, N].
+            values: Values predicted during the rollout, denormalized, [T, N].
+            weights: 1 where an agent was active, else 0; None where all always are.
+
+        Returns:
+            Both as the critic should predict them. Without value normalization they are returned unchanged.
+        """
+        moments = self.value_moments
+        if moments is None:
+            return returns, values
+        moments.update(returns, weights, self.ranks.sum_)
+        return moments.normalize(returns), moments.normalize(values)
 
     def training_storage(self) -> Storage:
         """The rollout to learn from: a copy where the next rollout overwrites it during the update."""
@@ -150,6 +187,8 @@ class Learner(PolicyLearner):
         state |= {"sampler": self.actor.sampler.tick, "shuffle": self.shuffle.tick, "rows/state": self.actor.state}
         if self.scale is not None:
             state |= {f"scale/{k}" if v.ndim == 0 else f"rows/scale/{k}": v for k, v in self.scale.state_dict().items()}
+        if self.value_moments is not None:
+            state |= {f"values/{k}": v for k, v in self.value_moments.state_dict().items()}
         return state
 
     def load(self, tensors: Mapping[str, torch.Tensor]) -> None:

@@ -93,7 +93,7 @@ class OnPolicyTrainer(PolicyTrainer[Learner]):
     def iterate(self) -> int:
         self._resize_for_config()
         for learner in self.learners.values():
-            learner.schedule(self.steps / self.config.total_steps)
+            learner.schedule(self.steps, self.config.total_steps)
         if self.self_play is not None:
             self.self_play.before_rollout(self.iteration)
         self._reports.mark()

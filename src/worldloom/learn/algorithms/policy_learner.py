@@ -11,7 +11,9 @@ from torch import nn
 from worldloom.core.simulation import Simulation
 from worldloom.learn.agents.agent_group import AgentGroup, parse_agents
 from worldloom.learn.agents.policy_groups import PolicyGroup
+from worldloom.learn.config.piecewise_linear import config_at, schedules
 from worldloom.learn.config.train_config import TrainConfig
+from worldloom.learn.device.device_numbers import Number
 from worldloom.learn.device.torch_settings import autocast
 from worldloom.learn.distributed.ranks import Ranks
 from worldloom.learn.networks.policy import Policy
@@ -53,7 +55,12 @@ class PolicyLearner(ABC):
         self.pool, self.saved = policy_group.pool, policy_group.saved
         if self.saved is not None:
             config = self.saved.applied_to(config)
-        self.name, self.train, self.config = name, policy_group.train, config
+        self.name, self.train = name, policy_group.train
+        self.schedules = schedules(config)
+        """The settings that change during training, by name."""
+        self._full_config = config
+        self.config = config_at(config, 0)
+        """The settings with their current values."""
         self.simulation, self.ranks = simulation, ranks
         agents = parse_agents(policy_group.agents, simulation.definition)
         self.agent_group = AgentGroup(simulation, agents, config.action_masks, config.policy)
@@ -62,6 +69,7 @@ class PolicyLearner(ABC):
         """Global index of the first row of this process."""
         if self.saved is not None:
             self.saved.check(name, self.agent_group, self.is_q_learner)
+        self._device_numbers = {name: torch.zeros((), device=self.device) for name in self.schedules}
         self._validate(policy_group.network is not None)
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(seed + number)  # networks are initialized from this generator only
@@ -90,10 +98,29 @@ class PolicyLearner(ABC):
         """The precision that the network runs in."""
         return autocast(self.device, self.config.precision)
 
-    def schedule(self, fraction: float) -> None:
-        """Set the learning rate for an iteration that starts after ``fraction`` of the training."""
+    def schedule(self, steps: int, total_steps: int) -> None:
+        """Set the numbers that change during training for an iteration that starts after ``steps`` of the training."""
+        if self.schedules:
+            self.config = config_at(self._full_config, steps)
+            for name, number in self._device_numbers.items():
+                number.fill_(getattr(self.config, name))
         if self.config.schedule == "linear":
-            self.optimizer.learning_rate.fill_(self.config.learning_rate * max(0.0, 1.0 - fraction))
+            fraction = max(0.0, 1.0 - steps / total_steps)
+            self.optimizer.learning_rate.fill_(self.config.learning_rate * fraction)
+        elif "learning_rate" in self.schedules:
+            self.optimizer.learning_rate.fill_(self.config.learning_rate)
+        if "max_gradient_norm" in self.schedules:
+            self.optimizer.max_gradient_norm = self.setting("max_gradient_norm")
+
+    def setting(self, name: str) -> Number:
+        """The current value of a number of the config.
+
+        On a GPU a number that changes during training is a tensor [], so that captured graphs use its current value.
+        """
+        if self.device.type == "cuda" and name in self.schedules:
+            return self._device_numbers[name]
+        value: float = getattr(self.config, name)
+        return value
 
     def summarize(self) -> None:
         """Write ``summary``: episode sums, learning rate and metrics over all processes; the sums start again at 0."""

@@ -16,6 +16,8 @@ from worldloom.learn.algorithms.policy_learner import PolicyLearner
 from worldloom.learn.config.train_config import TrainConfig
 from worldloom.learn.device.cuda_graphs import CudaGraphed
 from worldloom.learn.distributed.ranks import Ranks
+from worldloom.learn.training.episode_starts import UnfinishedEpisodes
+from worldloom.learn.training.periodic_evaluation import PeriodicEvaluation
 from worldloom.learn.training.trainer import Tensors, Trainer
 
 LearnerT = TypeVar("LearnerT", bound=PolicyLearner)
@@ -87,6 +89,17 @@ class PolicyTrainer(Trainer, Generic[LearnerT]):
     def _version(self) -> tuple[int, ...]:
         """What a captured iteration depends on: the worlds' configuration, and which policies are trained."""
         return self.simulation.config_version, *(int(learner.train) for learner in self.learners.values())
+
+    def unfinished_episodes(self) -> UnfinishedEpisodes:
+        running = torch.cat([learner.episodes.running for learner in self.learners.values()], dim=1)
+        returns, lengths = running[:, running[1] > 0.0].double()
+        if not len(returns):
+            return UnfinishedEpisodes()
+        return UnfinishedEpisodes(len(returns), float(returns.mean()), float(lengths.mean()))
+
+    def _make_evaluation(self) -> PeriodicEvaluation:
+        trained = {name for name, learner in self.learners.items() if learner.train}
+        return PeriodicEvaluation(self.simulation, self.learners, trained, self.config)
 
     def summaries(self) -> Mapping[str, torch.Tensor]:
         return {name: learner.summary for name, learner in self.learners.items()}

@@ -9,12 +9,15 @@ import torch
 from worldloom.core.base.errors import InputError
 from worldloom.learn.algorithms.learner import Learner
 from worldloom.learn.algorithms.on_policy import OnPolicyTrainer
+from worldloom.learn.config.piecewise_linear import PiecewiseLinear
 from worldloom.learn.config.train_config import RolloutConfig
+from worldloom.learn.config.validation import require_not_negative
 from worldloom.learn.device.gather import gather
 from worldloom.learn.distributed.weighted_mean import WeightedMean
 from worldloom.learn.losses.advantages import gae
-from worldloom.learn.losses.ppo_loss import ppo_gradients, ppo_loss
+from worldloom.learn.losses.ppo_loss import LossCoefficients, ppo_gradients, ppo_loss
 from worldloom.learn.rollout.storage import Storage
+from worldloom.learn.training.kl_stopping import KLStopping
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,9 @@ class PPOConfig(RolloutConfig):
     """Standardize the advantages of each minibatch to mean 0 and standard deviation 1."""
     target_kl: float = 0.01
     """Target KL divergence of an update, in nats; used by the kl schedule."""
+    max_kl: float = 0.0
+    """KL early stopping: skip the remaining optimizer steps of an update once the approximate KL divergence of a
+    minibatch exceeds this value, in nats; 0 for no early stopping. 0.02 is usual."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -47,6 +53,15 @@ class PPOConfig(RolloutConfig):
             value = getattr(self, name)
             if not (value > 0.0 or (value == 0.0 and name == "value_clip")):
                 raise InputError(f"{name} must be {least}, not {value}")
+        require_not_negative(self, "max_kl")
+        for name in ("value_clip", "max_kl"):
+            limit = getattr(self, name)
+            if isinstance(limit, PiecewiseLinear) and not all(value > 0.0 for _, value in limit.points):
+                raise InputError(f"the points of {name} must all be above 0, which switches it off: {limit}")
+        if self.schedule == "kl" and self.max_kl > 0.0:
+            raise InputError(
+                "schedule kl and max_kl both react to the KL divergence: use one of them, the other at its default"
+            )
         if self.schedule == "kl" and self.epochs * self.minibatches == 1:
             raise InputError(
                 "with one epoch of one minibatch the KL divergence is measured before the policy changes: "
@@ -67,6 +82,15 @@ class PPO(OnPolicyTrainer):
         "update/gradient_norm",
         "update/explained_variance",
     )
+
+    def _setup(self) -> None:
+        super()._setup()
+        self._kl_stopping = {
+            name: KLStopping(learner.optimizer, learner.ranks)
+            for name, learner in self.learners.items()
+            if learner.train and _config(learner).max_kl > 0.0
+        }
+        """KL early stopping of the policies that have it."""
 
     def check(self, learner: Learner) -> None:
         config = _config(learner)
@@ -89,25 +113,35 @@ class PPO(OnPolicyTrainer):
 
     def update(self, learner: Learner, gathered: Storage) -> None:
         config = _config(learner)
-        advantages, returns = gae(gathered.rewards, gathered.values, gathered.dones, config.gamma, config.lam)
+        predicted = learner.denormalized(gathered.values)
+        gamma, lam = learner.setting("gamma"), learner.setting("lam")
+        advantages, returns = gae(gathered.rewards, predicted, gathered.dones, gamma, lam)
+        mean = WeightedMean(gathered.weights, learner.ranks)
+        explained = mean.explained_variance(predicted[:-1], returns)
+        returns, old_values = learner.normalize_targets(returns, predicted[:-1], gathered.weights)
+        if learner.value_moments is not None:
+            gathered.values[:-1].copy_(old_values)
         learner.metrics.zero_()
+        stopping = self._kl_stopping.get(learner.name)
+        if stopping is not None:
+            stopping.begin()
         first = True
         for epoch in range(config.epochs):
             divergence, measured = torch.zeros((), device=learner.device), 0
             for part in self._parts(learner, epoch):
                 metrics = self._step(learner, gathered, part, advantages, returns)
+                if metrics is None:
+                    break
                 if first:  # the policy has not changed yet
                     first = False
                 else:
                     divergence += metrics[3]
                     measured += 1
-                learner.metrics[:5] += metrics
-                learner.metrics[5] += learner.optimizer.gradient_norm
+                learner.metrics[:6] += metrics
             if measured:
-                learner.adapt_learning_rate(learner.ranks.mean_(divergence / measured), config.target_kl)
-        learner.metrics[:6] /= config.epochs * config.minibatches
-        mean = WeightedMean(gathered.weights, learner.ranks)
-        learner.metrics[6].copy_(mean.explained_variance(gathered.values[:-1], returns))
+                learner.adapt_learning_rate(learner.ranks.mean_(divergence / measured), learner.setting("target_kl"))
+        learner.metrics[:6] /= config.epochs * config.minibatches if stopping is None else stopping.steps
+        learner.metrics[6].copy_(explained)
         learner.shuffle.advance(config.epochs)
 
     def _parts(self, learner: Learner, epoch: int) -> tuple[torch.Tensor, ...]:
@@ -119,8 +153,13 @@ class PPO(OnPolicyTrainer):
 
     def _step(
         self, learner: Learner, storage: Storage, part: torch.Tensor, advantages: torch.Tensor, returns: torch.Tensor
-    ) -> torch.Tensor:
-        """One optimizer step. Returns policy loss, value loss, entropy, divergence and clipped fraction."""
+    ) -> torch.Tensor | None:
+        """One optimizer step.
+
+        Returns:
+            Policy loss, value loss, entropy, divergence, clipped fraction and gradient norm, [6]; None where the update
+            ended early.
+        """
         if learner.device.type == "cuda" and not _by_rows(learner):
             return self._step_fused(learner, storage, part, advantages, returns)
         config = _config(learner)
@@ -129,9 +168,12 @@ class PPO(OnPolicyTrainer):
         if config.normalize_advantages:
             batch = replace(batch, advantages=mean.standardize(batch.advantages))
         with learner.autocast():
-            losses = ppo_loss(learner.policy, batch, config, mean)
+            losses = ppo_loss(learner.policy, batch, _coefficients(learner), mean)
+        stopping = self._kl_stopping.get(learner.name)
+        if stopping is not None and stopping.check(losses.divergence, learner.setting("max_kl")):
+            return None
         learner.optimizer.step(losses.total)
-        return torch.stack(losses[1:]).detach()
+        return self._metrics_of(learner, torch.stack(losses[1:]).detach())
 
     def _step_fused(
         self, learner: Learner, storage: Storage, indices: torch.Tensor, advantages: torch.Tensor, returns: torch.Tensor
@@ -146,14 +188,31 @@ class PPO(OnPolicyTrainer):
             parameters, values, _ = policy(
                 {k: gather(v, indices) for k, v in storage.observations.items()}, learner.actor.state
             )
-        gradients = ppo_gradients(policy, config, storage, indices, selected, returns, parameters, values, mean.count)
+        gradients = ppo_gradients(
+            policy, _coefficients(learner), storage, indices, selected, returns, parameters, values, mean.count
+        )
+        statistics = gradients.statistics.sum(1)
+        stopping = self._kl_stopping.get(learner.name)
+        if stopping is not None:
+            stopping.check(statistics[3], learner.setting("max_kl"))
         learner.optimizer.step(*gradients.with_outputs(parameters, values, policy.log_std))
-        return gradients.statistics.sum(1)
+        return self._metrics_of(learner, statistics)
+
+    def _metrics_of(self, learner: Learner, statistics: torch.Tensor) -> torch.Tensor:
+        """The ``statistics`` [5] of a step and its gradient norm; zeros where the step was skipped."""
+        metrics = torch.cat([statistics, learner.optimizer.gradient_norm.view(1)])
+        stopping = self._kl_stopping.get(learner.name)
+        return metrics if stopping is None else stopping.masked(metrics)
 
 
 def _by_rows(learner: Learner) -> bool:
     """Whether minibatches consist of whole rows: for recurrent policies, and where the steps do not divide evenly."""
     return learner.policy.recurrent or learner.config.num_steps % _config(learner).minibatches != 0
+
+
+def _coefficients(learner: Learner) -> LossCoefficients:
+    """The current coefficients of the loss."""
+    return LossCoefficients(*(learner.setting(name) for name in LossCoefficients._fields))
 
 
 def _config(learner: Learner) -> PPOConfig:

@@ -165,11 +165,17 @@ class QLearner(PolicyLearner):
 
     # -- acting ------------------------------------------------------------------------------------------------------
 
-    def schedule(self, fraction: float) -> None:
-        """Set the learning rate, epsilon and progress after ``fraction`` of the training."""
-        super().schedule(fraction)
+    def schedule(self, steps: int, total_steps: int) -> None:
+        """As in the base class; also epsilon, and the progress that anneals the priorities."""
+        super().schedule(steps, total_steps)
+        fraction = steps / total_steps
         self.progress.fill_(min(1.0, fraction))
-        self.explorer.epsilon.fill_(self.config.epsilon(fraction) if self.train else self.config.epsilon_end)
+        epsilon = self.config.epsilon_start if "epsilon_start" in self.schedules else self.config.epsilon(fraction)
+        self.explorer.epsilon.fill_(epsilon if self.train else self.config.epsilon_end)
+        if self.replay is not None:
+            self.replay.gamma = self.setting("gamma")
+            if self.replay.priorities is not None:
+                self.replay.priorities.alpha = self.setting("priority_alpha")
 
     def act(self, step: int) -> None:
         """Observe and act. ``step`` is the step within the iteration."""
@@ -204,6 +210,8 @@ class QLearner(PolicyLearner):
         """Record the result of the step in the statistics and the replay buffer."""
         self._weights.copy_(self._valid)
         self.episodes.record(self.agent_group, step, self._weights, self._rewards, self._dones, self._no_finals)
+        if "reward_scale" in self.schedules or self.config.reward_scale != 1.0:
+            self._rewards *= self.setting("reward_scale")
         if self.replay is not None:
             terminated, truncated = self.agent_group.terminated(), self.agent_group.truncated()
             if len(self.episodes.lives):

@@ -145,7 +145,7 @@ class VTrace(OnPolicyTrainer):
         )
 
     def update(self, learner: Learner, gathered: VTraceBatch) -> None:
-        config, policy, batch, dones = _config(learner), learner.policy, gathered.batch, gathered.dones
+        policy, batch, dones = learner.policy, gathered.batch, gathered.dones
         mean = WeightedMean(batch.weights, learner.ranks)
         with learner.autocast():
             parameters, values = batch.evaluate(policy)
@@ -154,25 +154,27 @@ class VTrace(OnPolicyTrainer):
             )
             with torch.no_grad():
                 bootstrap = policy.value(gathered.last, gathered.state)
-        bootstrapped = torch.cat([values.detach(), bootstrap[None]])
+        bootstrapped = learner.denormalized(torch.cat([values.detach(), bootstrap[None]]))
         targets, advantages = vtrace(
             batch.log_probs,
             log_probs.detach(),
             batch.returns,
             bootstrapped,
             dones,
-            config.gamma,
-            rho_clip=config.rho_clip,
-            c_clip=config.c_clip,
-            lam=config.lam,
+            learner.setting("gamma"),
+            rho_clip=learner.setting("rho_clip"),
+            c_clip=learner.setting("c_clip"),
+            lam=learner.setting("lam"),
         )
+        explained = mean.explained_variance(bootstrapped[:-1], targets)
+        targets, _ = learner.normalize_targets(targets, bootstrapped[:-1], batch.weights)
         policy_loss = -mean(log_probs * advantages)
         value_loss = 0.5 * mean((values - targets).square())
         entropy = mean(entropies)
-        learner.optimizer.step(policy_loss + config.value_weight * value_loss - config.entropy_weight * entropy)
+        value_weight, entropy_weight = learner.setting("value_weight"), learner.setting("entropy_weight")
+        learner.optimizer.step(policy_loss + value_weight * value_loss - entropy_weight * entropy)
         with torch.no_grad():
             divergence = mean(batch.log_probs - log_probs)
-        explained = mean.explained_variance(values, targets)
         learner.metrics.copy_(
             torch.stack(
                 [policy_loss, value_loss, entropy, divergence, learner.optimizer.gradient_norm, explained]

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from worldloom.core.base.errors import InputError
 from worldloom.learn.config.json_files import short_repr
+from worldloom.learn.config.piecewise_linear import PiecewiseLinear, schedules
 from worldloom.learn.config.train_config import TrainConfig
 
 SettingsT = TypeVar("SettingsT")
@@ -29,8 +30,9 @@ POLICY_FIELDS_0_1 = (
 
 
 def config_to_dict(config: TrainConfig) -> dict[str, Any]:
-    """A config as plain data for JSON."""
-    return dataclasses.asdict(config)
+    """A config as plain data for JSON; schedules become lists of points [steps, value]."""
+    points = {name: [list(point) for point in schedule.points] for name, schedule in schedules(config).items()}
+    return {**dataclasses.asdict(config), **points}
 
 
 def config_from_dict(kind: type[TrainConfig], values: Mapping[str, Any]) -> TrainConfig:
@@ -81,6 +83,11 @@ def _checked(name: str, hint: Any, value: Any) -> Any:
         return value
     if origin in (typing.Union, types.UnionType) and (value is None or isinstance(value, arguments)):
         return value
+    if hint is float and isinstance(value, list):
+        try:
+            return PiecewiseLinear(*value)
+        except InputError as error:
+            raise InputError(f"setting '{name}' cannot be {short_repr(value)}: {error}") from None
     if hint is float and type(value) is int and abs(value) < 2**1023:
         return float(value)
     if isinstance(hint, type) and type(value) is hint:

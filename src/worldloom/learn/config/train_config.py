@@ -1,11 +1,16 @@
-"""Settings common to the algorithms. A field's docstring is its help on the command line."""
+"""Settings common to the algorithms. A field's docstring is its help on the command line.
+
+A real number may be a schedule, a list of points (steps, value); see
+:class:`~worldloom.learn.config.piecewise_linear.PiecewiseLinear`.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import ClassVar, Literal
 
 from worldloom.core.base.errors import InputError
+from worldloom.learn.config.piecewise_linear import PiecewiseLinear, check_schedules, convert_points
 from worldloom.learn.config.policy_config import PolicyConfig
 from worldloom.learn.config.validation import check_fields, require_not_negative
 
@@ -28,7 +33,7 @@ class TrainConfig:
     gamma: float = 0.99
     """Discount factor gamma."""
     learning_rate: float = 3e-4
-    """Initial learning rate."""
+    """Learning rate; the initial one with schedule linear or kl."""
     schedule: Schedule = "constant"
     """Learning rate schedule: constant, linear decay to 0 over the training, or adapted so that the KL divergence of
     an update stays near target_kl."""
@@ -49,17 +54,55 @@ class TrainConfig:
     """Compile the networks with torch.compile: a slow start, faster large networks."""
     policy: PolicyConfig = field(default_factory=PolicyConfig)
     """Settings of the network."""
+    reward_scale: float = 1.0
+    """Constant factor of the rewards for training, after clipping and normalization. Reported returns are unscaled."""
+    stagger: bool = False
+    """Start the first episode of every world at a random step, where the world has a time limit, so that episodes of
+    equal length do not end all at once. The first returns are those of shorter episodes."""
+    eval_every: int = 0
+    """Environment steps between two evaluations on separate worlds; 0 for none. With evaluations the best checkpoint
+    is the one with the highest evaluated return."""
+    eval_episodes: int = 32
+    """Episodes of an evaluation."""
+    eval_worlds: int = 0
+    """Parallel worlds of an evaluation; 0 for one per episode, at most 1,024."""
+    eval_seed: int = 1_000_000
+    """Random seed of the evaluation worlds. Every evaluation plays the same episodes."""
+    eval_stochastic: bool = False
+    """Sample the actions of an evaluation as in training, instead of taking the most likely ones."""
+    eval_max_steps: int = 27_000
+    """Steps after which an evaluation episode is cut off, where the world's own limit is longer or missing."""
+
+    fixed_numbers: ClassVar[tuple[str, ...]] = ()
+    """Names of the real numbers that cannot be schedules."""
 
     def __post_init__(self) -> None:
-        check_fields(self)
-        for name, minimum in (("num_envs", 1), ("total_steps", 1), ("seed", 0)):
+        convert_points(self)
+        check_fields(self, schedulable=True)
+        check_schedules(self, self.fixed_numbers)
+        for name, minimum in (
+            ("num_envs", 1),
+            ("total_steps", 1),
+            ("seed", 0),
+            ("eval_every", 0),
+            ("eval_episodes", 1),
+            ("eval_worlds", 0),
+            ("eval_seed", 0),
+            ("eval_max_steps", 1),
+        ):
             if getattr(self, name) < minimum:
                 raise InputError(f"{name} must be {minimum} or more, not {getattr(self, name)}")
         if not 0.0 <= self.gamma <= 1.0:
             raise InputError(f"gamma must lie between 0 and 1, not be {self.gamma}")
         if not self.learning_rate > 0.0:
             raise InputError(f"learning_rate must be greater than 0, not {self.learning_rate}")
+        if isinstance(self.learning_rate, PiecewiseLinear) and self.schedule != "constant":
+            raise InputError(
+                f"learning_rate has points, which schedule {self.schedule} would overwrite: use schedule constant"
+            )
         require_not_negative(self, "max_gradient_norm")
+        if not self.reward_scale > 0.0:
+            raise InputError(f"reward_scale must be greater than 0, not {self.reward_scale}")
 
 
 @dataclass(frozen=True)
@@ -80,6 +123,9 @@ class RolloutConfig(TrainConfig):
     memory. auto: before for uint8 images, else last."""
     normalize_rewards: bool = False
     """Scale rewards by the running standard deviation of the discounted return."""
+    normalize_values: bool = False
+    """Normalize value targets by the running mean and standard deviation of the returns; the critic predicts
+    normalized values. For rewards whose scale is unknown or changes."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import numbers
 import typing
@@ -9,20 +10,27 @@ from typing import Any
 
 from worldloom.core.base.errors import InputError
 from worldloom.learn.config.json_files import short_repr
+from worldloom.learn.config.piecewise_linear import PiecewiseLinear
 
-MAX_VALUES = {"total_steps": 2**62, "seed": 2**63 - 1}
+MAX_VALUES = {"total_steps": 2**62, "seed": 2**63 - 1, "eval_every": 2**62, "eval_seed": 2**63 - 1}
 """Maximum of the integers that may exceed int32, by name."""
 
 
-def check_fields(settings: Any) -> None:
-    """InputError where a field of the dataclass ``settings`` has a value that its type does not allow."""
-    for name, hint in typing.get_type_hints(type(settings)).items():
-        value = getattr(settings, name)
+def check_fields(settings: Any, schedulable: bool = False) -> None:
+    """InputError where a field of the dataclass ``settings`` has a value that its type does not allow.
+
+    With ``schedulable`` a number may be a schedule.
+    """
+    hints = typing.get_type_hints(type(settings))
+    for name in (field.name for field in dataclasses.fields(settings)):
+        hint, value = hints[name], getattr(settings, name)
         words = typing.get_args(hint) if typing.get_origin(hint) is typing.Literal else ()
         if words and not (isinstance(value, str) and value in words):
             raise InputError(f"{name} must be one of {', '.join(words)}, not {short_repr(value)}")
         if hint is float and not _is_finite_number(value):
             raise InputError(f"{name} must be a finite number, not {short_repr(value)}")
+        if hint is float and isinstance(value, PiecewiseLinear) and not schedulable:
+            raise InputError(f"{name} cannot change during training: give one number instead of points")
         if hint is int:
             maximum = MAX_VALUES.get(name, 2**31 - 1)
             if not isinstance(value, numbers.Integral) or isinstance(value, bool) or abs(int(value)) > maximum:

@@ -1,5 +1,8 @@
 # mypy: ignore-errors
-"""Kernels of GAE, n-step returns and bootstrap values; one thread scans one row backwards."""
+"""Kernels of GAE, n-step returns and bootstrap values; one thread scans one row backwards.
+
+``scheduled`` holds gamma, and for GAE lambda, where they change during training; it is empty otherwise.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,14 @@ import warp as wp
 @wp.kernel(enable_backward=False)
 def gae_backward(
     rewards: wp.array2d(dtype=wp.float32), values: wp.array2d(dtype=wp.float32), dones: wp.array2d(dtype=wp.bool),
-    gamma: wp.float32, lam: wp.float32, advantages: wp.array2d(dtype=wp.float32),
-    returns: wp.array2d(dtype=wp.float32),
+    gamma_value: wp.float32, lam_value: wp.float32, scheduled: wp.array(dtype=wp.float32),
+    advantages: wp.array2d(dtype=wp.float32), returns: wp.array2d(dtype=wp.float32),
 ) -> None:  # fmt: skip
     row = wp.tid()
+    gamma, lam = gamma_value, lam_value
+    if scheduled.shape[0] > 0:
+        gamma = scheduled[0]
+        lam = scheduled[1]
     steps = rewards.shape[0]
     ahead = values[steps, row]
     advantage = wp.float32(0.0)
@@ -31,9 +38,13 @@ def gae_backward(
 @wp.kernel(enable_backward=False)
 def n_step_returns_backward(
     rewards: wp.array2d(dtype=wp.float32), values: wp.array2d(dtype=wp.float32), dones: wp.array2d(dtype=wp.bool),
-    gamma: wp.float32, n: wp.int32, returns: wp.array2d(dtype=wp.float32),
+    gamma_value: wp.float32, scheduled: wp.array(dtype=wp.float32), n: wp.int32,
+    returns: wp.array2d(dtype=wp.float32),
 ) -> None:  # fmt: skip
     row = wp.tid()
+    gamma = gamma_value
+    if scheduled.shape[0] > 0:
+        gamma = scheduled[0]
     steps = rewards.shape[0]
     for t in range(steps):
         end = wp.min(t + n, steps)
@@ -52,9 +63,13 @@ def add_final_values(
     rewards: wp.array2d(dtype=wp.float32),
     steps: wp.array2d(dtype=wp.int32),
     final_values: wp.array2d(dtype=wp.float32),
-    gamma: wp.float32,
+    gamma_value: wp.float32,
+    scheduled: wp.array(dtype=wp.float32),
 ) -> None:
     row = wp.tid()
+    gamma = gamma_value
+    if scheduled.shape[0] > 0:
+        gamma = scheduled[0]
     for s in range(steps.shape[0]):
         t = steps[s, row]
         if t >= 0 and t < rewards.shape[0]:

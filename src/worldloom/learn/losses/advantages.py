@@ -11,6 +11,7 @@ from __future__ import annotations
 import torch
 
 from worldloom.core.base.errors import InputError
+from worldloom.learn.device.device_numbers import Number, kernel_numbers
 from worldloom.learn.device.tensor_checks import check_tensor, check_window, output_tensor
 from worldloom.learn.device.warp_launch import launch
 from worldloom.learn.losses.advantage_kernels import add_final_values, gae_backward, n_step_returns_backward
@@ -20,8 +21,8 @@ def gae(
     rewards: torch.Tensor,
     values: torch.Tensor,
     dones: torch.Tensor,
-    gamma: float,
-    lam: float,
+    gamma: Number,
+    lam: Number,
     *,
     advantages: torch.Tensor | None = None,
     returns: torch.Tensor | None = None,
@@ -32,7 +33,7 @@ def gae(
         rewards: Reward of each step, float32 [T, N].
         values: V before each step and after the last, float32 [T + 1, N].
         dones: Whether the episode ended with the step, bool [T, N].
-        gamma: Discount factor.
+        gamma: Discount factor; a float32 tensor [] on the device where it changes during training.
         lam: GAE lambda: 0 for one-step advantages, 1 for Monte Carlo returns of the window.
         advantages: Output tensor, float32 [T, N]; None to allocate it.
         returns: Output tensor, float32 [T, N]; None to allocate it.
@@ -42,7 +43,8 @@ def gae(
     """
     check_window(rewards, values, dones)
     advantages, returns = output_tensor("advantages", advantages, rewards), output_tensor("returns", returns, rewards)
-    arguments = (rewards.detach(), values.detach(), dones, gamma, lam, advantages, returns)
+    numbers, scheduled = kernel_numbers(rewards.device, gamma, lam)
+    arguments = (rewards.detach(), values.detach(), dones, *numbers, scheduled, advantages, returns)
     launch(gae_backward, rewards.shape[1], arguments, rewards.device)
     return advantages, returns
 
@@ -51,7 +53,7 @@ def n_step_returns(
     rewards: torch.Tensor,
     values: torch.Tensor,
     dones: torch.Tensor,
-    gamma: float,
+    gamma: Number,
     n: int,
     *,
     returns: torch.Tensor | None = None,
@@ -75,16 +77,13 @@ def n_step_returns(
     if n < 1:
         raise InputError(f"an n-step return needs n of 1 or more, not {n}")
     returns = output_tensor("returns", returns, rewards)
-    launch(
-        n_step_returns_backward,
-        rewards.shape[1],
-        (rewards.detach(), values.detach(), dones, gamma, n, returns),
-        rewards.device,
-    )
+    numbers, scheduled = kernel_numbers(rewards.device, gamma)
+    arguments = (rewards.detach(), values.detach(), dones, *numbers, scheduled, n, returns)
+    launch(n_step_returns_backward, rewards.shape[1], arguments, rewards.device)
     return returns
 
 
-def add_bootstrap_values(rewards: torch.Tensor, steps: torch.Tensor, final_values: torch.Tensor, gamma: float) -> None:
+def add_bootstrap_values(rewards: torch.Tensor, steps: torch.Tensor, final_values: torch.Tensor, gamma: Number) -> None:
     """Add ``gamma`` times the value of the final observation to the reward of each truncated step.
 
     Args:
@@ -99,4 +98,6 @@ def add_bootstrap_values(rewards: torch.Tensor, steps: torch.Tensor, final_value
     check_tensor("rewards", rewards, tuple(rewards.shape), torch.float32, rewards.device)
     check_tensor("steps", steps, shape, torch.int32, rewards.device)
     check_tensor("final_values", final_values, shape, torch.float32, rewards.device)
-    launch(add_final_values, rewards.shape[1], (rewards, steps, final_values.detach(), gamma), rewards.device)
+    numbers, scheduled = kernel_numbers(rewards.device, gamma)
+    arguments = (rewards, steps, final_values.detach(), *numbers, scheduled)
+    launch(add_final_values, rewards.shape[1], arguments, rewards.device)

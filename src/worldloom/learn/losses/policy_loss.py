@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import torch
+import warp as wp
 
 from worldloom.learn.actions.distributions import split_action, split_parameters
 from worldloom.learn.actions.gaussian_kernels import gaussian_rules
 from worldloom.learn.agents.specs import ActionSpec
+from worldloom.learn.device.device_numbers import Number, kernel_numbers
 from worldloom.learn.device.warp_launch import launch
 from worldloom.learn.losses.policy_loss_kernels import Weights, categorical_loss, mixed_loss
 from worldloom.learn.rollout.storage import RolloutBatch
@@ -105,8 +107,16 @@ def loss_gradients(
     )
 
 
-def loss_weights(clip: float, value_clip: float, value: float, entropy: float) -> Weights:
-    """The coefficients of the loss as a kernel argument."""
+def loss_weights(
+    clip: Number, value_clip: Number, value: Number, entropy: Number, device: torch.device | None = None
+) -> Weights:
+    """The coefficients of the loss as a kernel argument.
+
+    ``device`` is needed where one of them is on the device, since it changes during training.
+    """
     settings = Weights()
-    settings.clip, settings.value_clip, settings.value, settings.entropy = clip, value_clip, value, entropy
+    numbers, scheduled = kernel_numbers(device or torch.device("cpu"), clip, value_clip, value, entropy)
+    settings.clip, settings.value_clip, settings.value, settings.entropy = numbers
+    if len(scheduled):
+        settings.scheduled = wp.from_torch(scheduled, requires_grad=False)
     return settings

@@ -26,6 +26,19 @@ class Weights:
     value_clip: wp.float32
     value: wp.float32
     entropy: wp.float32
+    scheduled: wp.array(dtype=wp.float32)  # the same four, where they change during training; empty otherwise
+
+
+@wp.func
+def _current(settings: Weights):
+    """The coefficients with their current values."""
+    current = settings
+    if settings.scheduled.shape[0] > 0:
+        current.clip = settings.scheduled[0]
+        current.value_clip = settings.scheduled[1]
+        current.value = settings.scheduled[2]
+        current.entropy = settings.scheduled[3]
+    return current
 
 
 @wp.func
@@ -83,12 +96,13 @@ def categorical_loss(
     starts: wp.array(dtype=wp.int32), actions: wp.array2d(dtype=wp.int32), masks: wp.array2d(dtype=wp.bool),
     log_probs: wp.array(dtype=wp.float32), old_values: wp.array(dtype=wp.float32),
     advantages: wp.array(dtype=wp.float32), returns: wp.array(dtype=wp.float32),
-    weights: wp.array(dtype=wp.float32), count: wp.array(dtype=wp.float32), settings: Weights,
+    weights: wp.array(dtype=wp.float32), count: wp.array(dtype=wp.float32), coefficients: Weights,
     # outputs
     gradients: wp.array2d(dtype=wp.float32), value_gradients: wp.array(dtype=wp.float32),
     statistics: wp.array2d(dtype=wp.float32),
 ):  # fmt: skip
     sample = wp.tid()
+    settings = _current(coefficients)
     place = places[sample]
     share = sample_share(weights, count, place, values.shape[0])
     log_prob, entropy = categorical_log_prob(logits, sample, starts, actions, masks, place, gradients)
@@ -107,7 +121,7 @@ def mixed_loss(
     choices: wp.array2d(dtype=wp.float32), masks: wp.array2d(dtype=wp.bool), numbers: wp.array2d(dtype=wp.float32),
     rules: GaussianRules, log_probs: wp.array(dtype=wp.float32), old_values: wp.array(dtype=wp.float32),
     advantages: wp.array(dtype=wp.float32), returns: wp.array(dtype=wp.float32),
-    weights: wp.array(dtype=wp.float32), count: wp.array(dtype=wp.float32), settings: Weights,
+    weights: wp.array(dtype=wp.float32), count: wp.array(dtype=wp.float32), coefficients: Weights,
     # outputs
     logit_gradients: wp.array2d(dtype=wp.float32), mean_gradients: wp.array2d(dtype=wp.float32),
     log_std_gradients: wp.array2d(dtype=wp.float32), value_gradients: wp.array(dtype=wp.float32),
@@ -115,6 +129,7 @@ def mixed_loss(
 ):  # fmt: skip
     """Numbers, and choices where there are any."""
     sample = wp.tid()
+    settings = _current(coefficients)
     place = places[sample]
     share = sample_share(weights, count, place, values.shape[0])
     choices_log_prob, choices_entropy = categorical_log_prob(

@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 import torch
 
 from worldloom.learn.actions.distributions import log_prob_entropy
+from worldloom.learn.device.device_numbers import Number
 from worldloom.learn.distributed.weighted_mean import WeightedMean
 from worldloom.learn.losses.policy_loss import LossGradients, loss_gradients, loss_weights
 from worldloom.learn.networks.policy import Policy
@@ -17,13 +18,22 @@ class LossSettings(Protocol):
     """The settings of the loss; :class:`~worldloom.learn.algorithms.ppo.PPOConfig` has them."""
 
     @property
-    def clip(self) -> float: ...
+    def clip(self) -> Number: ...
     @property
-    def value_clip(self) -> float: ...
+    def value_clip(self) -> Number: ...
     @property
-    def value_weight(self) -> float: ...
+    def value_weight(self) -> Number: ...
     @property
-    def entropy_weight(self) -> float: ...
+    def entropy_weight(self) -> Number: ...
+
+
+class LossCoefficients(NamedTuple):
+    """The current settings of the loss: tensors [] on the device where they change during training."""
+
+    clip: Number
+    value_clip: Number
+    value_weight: Number
+    entropy_weight: Number
 
 
 class Losses(NamedTuple):
@@ -43,11 +53,11 @@ def ppo_loss(policy: Policy, batch: RolloutBatch, config: LossSettings, mean: We
     log_probs, entropies = log_prob_entropy(policy.spec.action, parameters, batch.actions, batch.masks, policy.log_std)
     log_ratio = log_probs - batch.log_probs
     ratio = log_ratio.exp()
-    clipped_ratio = ratio.clamp(1.0 - config.clip, 1.0 + config.clip)
+    clipped_ratio = _clamp(ratio, 1.0 - config.clip, 1.0 + config.clip)
     policy_loss = -mean(torch.min(ratio * batch.advantages, clipped_ratio * batch.advantages))
     errors = (values - batch.returns).square()
-    if config.value_clip > 0.0:
-        clipped_values = batch.values + (values - batch.values).clamp(-config.value_clip, config.value_clip)
+    if isinstance(config.value_clip, torch.Tensor) or config.value_clip > 0.0:
+        clipped_values = batch.values + _clamp(values - batch.values, -config.value_clip, config.value_clip)
         errors = torch.max(errors, (clipped_values - batch.returns).square())
     value_loss = 0.5 * mean(errors)
     entropy = mean(entropies)
@@ -56,6 +66,13 @@ def ppo_loss(policy: Policy, batch: RolloutBatch, config: LossSettings, mean: We
         divergence = mean(ratio - 1.0 - log_ratio)
         clipped = mean((ratio != clipped_ratio).float())
     return Losses(total, policy_loss, value_loss, entropy, divergence, clipped)
+
+
+def _clamp(values: torch.Tensor, low: Number, high: Number) -> torch.Tensor:
+    """``values.clamp(low, high)``, with bounds on the host or on the device."""
+    if isinstance(low, torch.Tensor) and isinstance(high, torch.Tensor):
+        return values.clamp(low, high)
+    return values.clamp(float(low), float(high))
 
 
 def ppo_gradients(
@@ -81,7 +98,9 @@ def ppo_gradients(
         parameters, values: The network's outputs for the minibatch, [B, P] and [B].
         count: Sum of all weights, []; None where all steps count equally.
     """
-    settings = loss_weights(config.clip, config.value_clip, config.value_weight, config.entropy_weight)
+    settings = loss_weights(
+        config.clip, config.value_clip, config.value_weight, config.entropy_weight, parameters.device
+    )
     steps = storage.all_steps(returns, returns)
     return loss_gradients(
         policy.spec.action,

@@ -10,10 +10,17 @@ import warp as wp
 def vtrace_backward(
     behaviour_log_probs: wp.array2d(dtype=wp.float32), target_log_probs: wp.array2d(dtype=wp.float32),
     rewards: wp.array2d(dtype=wp.float32), values: wp.array2d(dtype=wp.float32), dones: wp.array2d(dtype=wp.bool),
-    gamma: wp.float32, rho_clip: wp.float32, c_clip: wp.float32, lam: wp.float32,
+    gamma_value: wp.float32, rho_value: wp.float32, c_value: wp.float32, lam_value: wp.float32,
+    scheduled: wp.array(dtype=wp.float32),
     targets: wp.array2d(dtype=wp.float32), advantages: wp.array2d(dtype=wp.float32),
 ) -> None:  # fmt: skip
     row = wp.tid()
+    gamma, rho_clip, c_clip, lam = gamma_value, rho_value, c_value, lam_value
+    if scheduled.shape[0] > 0:  # the same, where they change during training
+        gamma = scheduled[0]
+        rho_clip = scheduled[1]
+        c_clip = scheduled[2]
+        lam = scheduled[3]
     steps = rewards.shape[0]
     value_ahead = values[steps, row]
     target_ahead = value_ahead

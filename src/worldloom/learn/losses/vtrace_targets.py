@@ -17,6 +17,7 @@ from __future__ import annotations
 import torch
 
 from worldloom.core.base.errors import InputError
+from worldloom.learn.device.device_numbers import Number, kernel_numbers
 from worldloom.learn.device.tensor_checks import check_tensor, check_window
 from worldloom.learn.device.warp_launch import launch
 from worldloom.learn.losses.vtrace_kernels import vtrace_backward
@@ -28,11 +29,11 @@ def vtrace(
     rewards: torch.Tensor,
     values: torch.Tensor,
     dones: torch.Tensor,
-    gamma: float,
+    gamma: Number,
     *,
-    rho_clip: float = 1.0,
-    c_clip: float = 1.0,
-    lam: float = 1.0,
+    rho_clip: Number = 1.0,
+    c_clip: Number = 1.0,
+    lam: Number = 1.0,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Value targets and policy-gradient advantages of a window of a behavior policy.
 
@@ -42,7 +43,7 @@ def vtrace(
         rewards: Reward of each step, float32 [T, N].
         values: V before each step and after the last, of the target network, float32 [T + 1, N].
         dones: Whether the episode ended with the step, bool [T, N].
-        gamma: Discount factor.
+        gamma: Discount factor; this and the next three are float32 tensors [] where they change during training.
         rho_clip: Clip of the importance weight rho.
         c_clip: Clip of the trace weight c; at most ``rho_clip``.
         lam: Decay of the traces: 0 for one-step targets.
@@ -54,12 +55,14 @@ def vtrace(
     shape = tuple(rewards.shape)
     check_tensor("behaviour_log_probs", behaviour_log_probs, shape, torch.float32, rewards.device)
     check_tensor("target_log_probs", target_log_probs, shape, torch.float32, rewards.device)
-    if c_clip > rho_clip:
+    on_host = not isinstance(c_clip, torch.Tensor) and not isinstance(rho_clip, torch.Tensor)
+    if on_host and c_clip > rho_clip:
         raise InputError(
             f"V-trace needs c_clip of at most rho_clip, but {c_clip} is above {rho_clip}: "
             "lower c_clip or raise rho_clip"
         )
     targets, advantages = torch.empty_like(rewards, requires_grad=False), torch.empty_like(rewards, requires_grad=False)
     inputs = [tensor.detach() for tensor in (behaviour_log_probs, target_log_probs, rewards, values, dones)]
-    launch(vtrace_backward, shape[1], (*inputs, gamma, rho_clip, c_clip, lam, targets, advantages), rewards.device)
+    numbers, scheduled = kernel_numbers(rewards.device, gamma, rho_clip, c_clip, lam)
+    launch(vtrace_backward, shape[1], (*inputs, *numbers, scheduled, targets, advantages), rewards.device)
     return targets, advantages

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from worldloom.learn.agents.specs import ObservationSpec
+from worldloom.learn.device.device_numbers import Number, kernel_numbers
 from worldloom.learn.device.warp_launch import launch
 from worldloom.learn.networks.normalization_kernels import discounted_returns
 
@@ -156,7 +157,7 @@ class RewardScaler(nn.Module):
 
     Args:
         rows: Rows of this rank, N.
-        gamma: Discount factor.
+        gamma: Discount factor. ``self.gamma`` may be set to a tensor [] where it changes during training.
 
     Attributes:
         returns: Discounted return of each row's episode so far, [N].
@@ -167,7 +168,7 @@ class RewardScaler(nn.Module):
 
     def __init__(self, rows: int, gamma: float) -> None:
         super().__init__()
-        self.gamma = gamma
+        self.gamma: Number = gamma
         self.register_buffer("returns", torch.zeros(rows))
         self.moments = RunningMoments(())
 
@@ -177,9 +178,9 @@ class RewardScaler(nn.Module):
     ) -> None:
         """Add a rollout: unscaled rewards [T, N], dones [T, N] bool, and weights [T, N]."""
         returns = torch.empty_like(rewards)
-        launch(
-            discounted_returns, rewards.shape[1], (rewards, dones, self.gamma, self.returns, returns), rewards.device
-        )
+        numbers, scheduled = kernel_numbers(rewards.device, self.gamma)
+        arguments = (rewards, dones, *numbers, scheduled, self.returns, returns)
+        launch(discounted_returns, rewards.shape[1], arguments, rewards.device)
         self.moments.update(returns, weights, reduce)
 
     def scale(self, rewards: Tensor) -> Tensor:

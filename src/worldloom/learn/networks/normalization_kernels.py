@@ -8,12 +8,16 @@ import warp as wp
 
 @wp.kernel(enable_backward=False)
 def discounted_returns(
-    rewards: wp.array2d(dtype=wp.float32), dones: wp.array2d(dtype=wp.bool), gamma: wp.float32,
+    rewards: wp.array2d(dtype=wp.float32), dones: wp.array2d(dtype=wp.bool), gamma_value: wp.float32,
+    scheduled: wp.array(dtype=wp.float32),
     # outputs
     running: wp.array(dtype=wp.float32), returns: wp.array2d(dtype=wp.float32),
 ) -> None:  # fmt: skip
     """Discounted return of each row's episode so far, at every step. ``running`` carries it between calls."""
     row = wp.tid()
+    gamma = gamma_value
+    if scheduled.shape[0] > 0:  # the same, where it changes during training
+        gamma = scheduled[0]
     total = running[row]
     for step in range(rewards.shape[0]):
         total = gamma * total + rewards[step, row]

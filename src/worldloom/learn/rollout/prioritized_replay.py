@@ -15,6 +15,7 @@ import torch
 
 from worldloom.core.base.errors import InputError
 from worldloom.core.kernels.random import fold_seed
+from worldloom.learn.device.device_numbers import Number
 from worldloom.learn.device.warp_launch import launch
 from worldloom.learn.rollout.priority_kernels import draw_by_priority
 
@@ -52,7 +53,9 @@ class ReplayPriorities:
             raise InputError(
                 f"priorities need alpha >= 0, 0 <= beta <= 1 and epsilon > 0, not {alpha}, {beta} and {epsilon}"
             )
-        self.steps, self.rows, self.alpha, self.epsilon, self.first_beta = steps, rows, alpha, epsilon, beta
+        self.steps, self.rows, self.epsilon, self.first_beta = steps, rows, epsilon, beta
+        self.alpha: Number = alpha
+        """Priority exponent; a tensor [] on the device where it changes during training."""
         self.seed = int(fold_seed(np.asarray(seed, dtype=np.uint64)))
         self.blocks = torch.zeros((-(-steps * rows // BLOCK), BLOCK), dtype=torch.float32, device=device)
         """p_i of every entry, in blocks; the last block is padded with zeros."""

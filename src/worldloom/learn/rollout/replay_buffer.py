@@ -23,6 +23,7 @@ import torch
 from worldloom.core.base.errors import InputError
 from worldloom.core.kernels.random import fold_seed
 from worldloom.learn.agents.specs import ObservationSpec
+from worldloom.learn.device.device_numbers import Number, kernel_numbers
 from worldloom.learn.device.gather import index_select
 from worldloom.learn.device.tensor_checks import check_tensor
 from worldloom.learn.device.warp_launch import launch
@@ -93,13 +94,9 @@ class ReplayBuffer:
         self.specs = dict(observations)
         self.stacks = {name: stack.get(name, 1) if isinstance(stack, Mapping) else stack for name in self.specs}
         self.stack = max(self.stacks.values(), default=1)
-        self.rows, self.capacity, self.device, self.n_step, self.gamma = (
-            rows,
-            capacity,
-            torch.device(device),
-            n_step,
-            gamma,
-        )
+        self.rows, self.capacity, self.device, self.n_step = rows, capacity, torch.device(device), n_step
+        self.gamma: Number = gamma
+        """Discount factor; a tensor [] on the device where it changes during training."""
         self.priorities = priorities
         self._check_arguments(stack)
         self.seed = int(fold_seed(np.asarray(seed, dtype=np.uint64)))
@@ -217,12 +214,14 @@ class ReplayBuffer:
             torch.empty((batch, self.stack), dtype=torch.int64, device=self.device) for _ in range(2)
         )
         flags = (self.terminated, self.truncated, self.valid)
+        numbers, scheduled = kernel_numbers(self.device, self.gamma)
         arguments = (
             indices,
             self.rewards,
             *flags,
             self.n_step,
-            self.gamma,
+            *numbers,
+            scheduled,
             returns,
             discounts,
             counts,

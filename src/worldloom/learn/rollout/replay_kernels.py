@@ -50,12 +50,16 @@ def _look_back(
 @wp.kernel(enable_backward=False)
 def n_step_windows(
     indices: wp.array(dtype=wp.int64), rewards: wp.array2d(dtype=wp.float32), terminated: wp.array2d(dtype=wp.bool),
-    truncated: wp.array2d(dtype=wp.bool), valid: wp.array2d(dtype=wp.bool), n: wp.int32, gamma: wp.float32,
+    truncated: wp.array2d(dtype=wp.bool), valid: wp.array2d(dtype=wp.bool), n: wp.int32, gamma_value: wp.float32,
+    scheduled: wp.array(dtype=wp.float32),
     returns: wp.array(dtype=wp.float32), discounts: wp.array(dtype=wp.float32), counts: wp.array(dtype=wp.float32),
     frames: wp.array2d(dtype=wp.int64), next_frames: wp.array2d(dtype=wp.int64),
 ) -> None:  # fmt: skip
     """Rewards, discount and frames of a transition of at most ``n`` steps."""
     sample = wp.tid()
+    gamma = gamma_value
+    if scheduled.shape[0] > 0:  # the same, where it changes during training
+        gamma = scheduled[0]
     capacity, rows = rewards.shape[0], rewards.shape[1]
     slot = wp.int32(indices[sample] / wp.int64(rows))
     row = wp.int32(indices[sample] % wp.int64(rows))

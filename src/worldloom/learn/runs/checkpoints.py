@@ -107,6 +107,11 @@ class Checkpoints:
         """The intact checkpoint with the highest score, the later of two equals; None where none has a score."""
         return self._first_intact(reversed(_by_score(self.all())))
 
+    def best_score(self) -> float | None:
+        """The highest score of any checkpoint; None where none has a score. The tensors are not checked."""
+        scored = _by_score(self.all())
+        return read_metadata(scored[-1]).score if scored else None
+
     def find_resumable(self) -> tuple[Path | None, CheckpointMetadata | None]:
         """The last intact checkpoint and its metadata; None where none was ever saved. Changes nothing on disk.
 

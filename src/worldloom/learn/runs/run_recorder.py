@@ -11,6 +11,9 @@ from worldloom.learn.training.divergence_check import check_parameters
 from worldloom.learn.training.progress import Progress
 from worldloom.learn.training.trainer import Trainer
 
+SLOW_ITERATION_S = 2.0
+"""Seconds of an iteration from which a checkpoint follows each one."""
+
 
 class RunRecorder(Callback):
     """Writes progress and checkpoints into a run's folder.
@@ -25,14 +28,20 @@ class RunRecorder(Callback):
         self.folder, self.every_s, self.every_iterations = folder, every_s, every_iterations
         self._saved_at = time.perf_counter()
         self._saved_iteration = -1
+        self._iteration_ended_at, self._save_s = self._saved_at, 0.0
 
     def on_start(self, trainer: Trainer) -> None:
-        self._saved_at = time.perf_counter()
+        self._saved_at = self._iteration_ended_at = time.perf_counter()
         self._saved_iteration = trainer.iteration
 
     def on_iteration(self, trainer: Trainer, progress: Progress) -> None:
         self.folder.write(progress)
+        now = time.perf_counter()
+        iteration_s, self._iteration_ended_at = now - self._iteration_ended_at, now
         due = self.every_s > 0.0 and time.perf_counter() - self._saved_at >= self.every_s
+        # A signal aborts a slow iteration: save after each, where that takes less than a tenth of the time.
+        due |= self.every_s > 0.0 and iteration_s >= max(SLOW_ITERATION_S, 10.0 * self._save_s)
+        due |= progress.iteration == trainer.iteration and self._is_best_evaluation(trainer)
         if due or (
             self.every_iterations
             and trainer.iteration % self.every_iterations == 0
@@ -40,14 +49,23 @@ class RunRecorder(Callback):
         ):
             self.save(trainer)
 
+    def _is_best_evaluation(self, trainer: Trainer) -> bool:
+        """Whether the current parameters were evaluated, and better than those of all checkpoints."""
+        if trainer.config.eval_every == 0 or not math.isfinite(trainer.checkpoint_score):
+            return False
+        best = self.folder.checkpoints.best_score()
+        return best is None or trainer.checkpoint_score > best
+
     def on_end(self, trainer: Trainer) -> None:
         if trainer.iteration != self._saved_iteration or trainer.iteration == 0:
             self.save(trainer)
 
     def save(self, trainer: Trainer) -> None:
         """Write a checkpoint; DivergedError where a policy's parameters are not finite."""
+        started = time.perf_counter()
         tensors, plain = trainer.state()
-        check_parameters(tensors, trainer.iteration)
-        score = trainer.score if math.isfinite(trainer.score) else None
+        check_parameters(tensors, trainer.iteration, trainer)
+        score = trainer.checkpoint_score if math.isfinite(trainer.checkpoint_score) else None
         self.folder.checkpoints.save(tensors, plain, iteration=trainer.iteration, steps=trainer.steps, score=score)
         self._saved_at, self._saved_iteration = time.perf_counter(), trainer.iteration
+        self._save_s, self._iteration_ended_at = self._saved_at - started, self._saved_at

@@ -19,6 +19,7 @@ from worldloom.learn.config.opponent_pool import OpponentPool
 from worldloom.learn.config.serialization import config_from_dict, config_to_dict, settings_from_dict
 from worldloom.learn.config.train_config import TrainConfig
 from worldloom.learn.opponents.saved_policy import SavedPolicy
+from worldloom.learn.runs.known_worlds import is_known_world
 
 FORMAT = 1
 """Version of the layout of ``config.json``."""
@@ -247,7 +248,8 @@ def request_from_dict(values: Mapping[str, Any], run_dir: Path | None = None, re
 def resolve_world(request: TrainingRequest, env: str = "", how: str = "--env {file}") -> TrainingRequest:
     """``request``, as read from a run's folder, with a world that may be imported.
 
-    A folder is data, and a file that it names is a program. So the file is only imported where ``env`` names it.
+    A folder is data, and a file that it names is a program. So the file is only imported where ``env`` names it, or
+    where this user trained in the folder with that file before.
 
     Args:
         request: The request read from the folder.
@@ -257,6 +259,13 @@ def resolve_world(request: TrainingRequest, env: str = "", how: str = "--env {fi
     """
     file, id_ = file_and_id(request.env)
     if not env:
+        if file and request.run_dir is not None and is_known_world(request.run_dir, file):
+            if not Path(file).is_file():
+                raise InputError(
+                    f"the world of this run was in {file}, which is no longer there: "
+                    f"say {how.replace('{file}', 'FILE')} with its new path"
+                )
+            return replace(request, env=reference(request.env, find(request.env)))
         if file:
             raise InputError(
                 f"the world of this run is in {file}, which is a program: "

@@ -5,6 +5,7 @@ It runs the same way in a single process, in the processes of ``torchrun``, and 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -15,7 +16,7 @@ import torch.distributed as dist
 
 from worldloom.core.base.errors import InputError
 from worldloom.core.registry.definition import Definition
-from worldloom.core.registry.world_files import find
+from worldloom.core.registry.world_files import file_and_id, find
 from worldloom.core.runtime import fault_summary
 from worldloom.core.runtime.fault_summary import FaultSummary
 from worldloom.core.simulation import Simulation
@@ -24,6 +25,7 @@ from worldloom.learn.config.train_config import TrainConfig
 from worldloom.learn.distributed.ranks import Ranks, join_process_group, launch_id, leave_process_group
 from worldloom.learn.opponents.saved_policy import SavedPolicy
 from worldloom.learn.runs.checkpoint_files import load_checkpoint
+from worldloom.learn.runs.known_worlds import remember_world
 from worldloom.learn.runs.run_folder import RunFolder, default_folder, holds_run, last_default_folder, launched_by
 from worldloom.learn.runs.run_recorder import RunRecorder
 from worldloom.learn.runs.saved_policies import load_opponents, save_copy
@@ -37,6 +39,7 @@ from worldloom.learn.runs.training_request import (
 )
 from worldloom.learn.training.callbacks import Callback, StopAt
 from worldloom.learn.training.divergence_check import DivergenceCheck
+from worldloom.learn.training.episode_starts import UnfinishedEpisodes
 from worldloom.learn.training.trainer import Trainer
 
 __all__ = [
@@ -63,6 +66,8 @@ class TrainingResult:
         mean_return: Mean return of the last episodes; NaN where none ended.
         complete: Whether all steps were done.
         fault_summary: Faults of single worlds, in all processes.
+        unfinished: The episodes under way at the end, of this process.
+        eval_return: Return of the last evaluation during training; NaN where there was none.
     """
 
     folder: Path
@@ -74,6 +79,8 @@ class TrainingResult:
     mean_return: float
     complete: bool
     fault_summary: FaultSummary = field(default_factory=FaultSummary)
+    unfinished: UnfinishedEpisodes = field(default_factory=UnfinishedEpisodes)
+    eval_return: float = math.nan
 
 
 def run_training(
@@ -135,6 +142,8 @@ def _train(
             for name, opponent in () if resumes else opponents.items():
                 save_copy(folder.path, name, opponent)
             folder.start()  # only now: a run that cannot be resumed stays unchanged, byte for byte
+            if world_file := file_and_id(request.env)[0]:
+                remember_world(folder.path, world_file)
         if request.stop_at is not None:
             own_callbacks.append(StopAt(request.stop_at))
         steps, seconds = trainer.steps, trainer.seconds
@@ -150,6 +159,8 @@ def _train(
             mean_return=trainer.score,
             complete=trainer.steps >= config.total_steps,
             fault_summary=_all_fault_summaries(worlds, ranks),
+            unfinished=trainer.unfinished_episodes(),
+            eval_return=math.nan if trainer.evaluation is None else trainer.evaluation.score,
         )
 
 

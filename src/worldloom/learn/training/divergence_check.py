@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import torch
 
 from worldloom.core.base.errors import WorldloomError
+from worldloom.learn.training.bad_observations import find_bad_observation
 from worldloom.learn.training.callbacks import Callback
 from worldloom.learn.training.progress import Progress
 from worldloom.learn.training.trainer import Trainer
@@ -17,13 +18,25 @@ CHECKED_METRICS = ("loss/", "update/kl", "update/gradient_norm")
 
 
 class DivergedError(WorldloomError):
-    """Losses or parameters that are not finite."""
+    """Losses or parameters that are not finite.
 
-    def __init__(self, iteration: int, what: str) -> None:
-        super().__init__(
-            f"{what} is not finite in iteration {iteration}: use a smaller learning_rate, or normalize observations; "
-            "earlier checkpoints are kept"
-        )
+    Args:
+        iteration: The iteration.
+        what: The loss or parameter.
+        observation: The observation that is not finite, where one was found; it is then reported as the cause.
+    """
+
+    def __init__(self, iteration: int, what: str, observation: str = "") -> None:
+        if observation:
+            message = (
+                f"{observation}, so {what} is not finite in iteration {iteration}: correct the world; "
+                "with device='python' its systems run in a debugger"
+            )
+        else:
+            message = (
+                f"{what} is not finite in iteration {iteration}: use a smaller learning_rate, or normalize observations"
+            )
+        super().__init__(f"{message}; earlier checkpoints are kept")
 
 
 class DivergenceCheck(Callback):
@@ -39,14 +52,18 @@ class DivergenceCheck(Callback):
         checked = {name: value for name, value in progress.metrics.items() if name.startswith(CHECKED_METRICS)}
         for name, value in checked.items():
             if math.isinf(value) or (math.isnan(value) and name in self._known):
-                raise DivergedError(progress.iteration, name)
+                raise DivergedError(progress.iteration, name, find_bad_observation(trainer))
         if any(math.isnan(value) for value in checked.values()):
-            check_parameters(trainer.tensors(), progress.iteration)
+            check_parameters(trainer.tensors(), progress.iteration, trainer)
         self._known |= {name for name, value in checked.items() if math.isfinite(value)}
 
 
-def check_parameters(tensors: Mapping[str, torch.Tensor], iteration: int) -> None:
-    """DivergedError where a parameter or statistic of a policy is not finite. Synchronizes with the device."""
+def check_parameters(tensors: Mapping[str, torch.Tensor], iteration: int, trainer: Trainer | None = None) -> None:
+    """DivergedError where a parameter or statistic of a policy is not finite. Synchronizes with the device.
+
+    The error names the observation that caused it, where ``trainer`` is given and has one.
+    """
     for name, tensor in tensors.items():
         if "/policy/" in name and tensor.is_floating_point() and not bool(torch.isfinite(tensor).all()):
-            raise DivergedError(iteration, f"'{name.replace('/policy/', ': ')}'")
+            observation = "" if trainer is None else find_bad_observation(trainer)
+            raise DivergedError(iteration, f"'{name.replace('/policy/', ': ')}'", observation)

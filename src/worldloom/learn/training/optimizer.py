@@ -12,6 +12,7 @@ from torch import nn
 
 from worldloom.core.base.errors import InputError
 from worldloom.learn.device.backward import parameter_gradients
+from worldloom.learn.device.device_numbers import Number, kernel_numbers
 from worldloom.learn.device.warp_launch import launch
 from worldloom.learn.distributed.ranks import Ranks
 from worldloom.learn.training.optimizer_kernels import BETAS, adam_step
@@ -35,7 +36,12 @@ class FlatAdam:
         ranks: Ranks | None = None,
     ) -> None:
         self.parameters = [p for p in parameters if p.requires_grad]
-        self.max_gradient_norm, self.ranks = max_gradient_norm, ranks or Ranks()
+        self.ranks = ranks or Ranks()
+        self.max_gradient_norm: Number = max_gradient_norm
+        """Maximum gradient norm; a tensor [] on the device where it changes during training."""
+        self.enabled: torch.Tensor | None = None
+        """Whether steps are taken, bool [1] on the device. Where it is False, :meth:`go` changes nothing; None for
+        always."""
         with torch.no_grad():
             self.flat = torch.cat([p.reshape(-1) for p in self.parameters]) if self.parameters else torch.zeros(0)
             start = 0
@@ -49,6 +55,7 @@ class FlatAdam:
         self.gradient, self._first, self._second = (torch.zeros_like(self.flat) for _ in range(3))
         self._betas = torch.tensor(BETAS, dtype=torch.float64, device=device)
         self._powers = torch.ones_like(self._betas)
+        self._always = torch.empty(0, dtype=torch.bool, device=device)
 
     def step(
         self, outputs: torch.Tensor | Sequence[torch.Tensor], output_gradients: Sequence[torch.Tensor] | None = None
@@ -75,12 +82,18 @@ class FlatAdam:
         """One step with ``gradient``, averaged over all processes."""
         self.ranks.mean_(self.gradient)
         torch.linalg.vector_norm(self.gradient, out=self.gradient_norm)
-        self._powers *= self._betas
+        if self.enabled is None:
+            self._powers *= self._betas
+        else:
+            self._powers *= torch.where(self.enabled, self._betas, 1.0)
         norm, rate = self.gradient_norm.view(1), self.learning_rate.view(1)
+        numbers, scheduled = kernel_numbers(self.flat.device, self.max_gradient_norm)
         arguments = (
             self.gradient,
             norm,
-            self.max_gradient_norm,
+            *numbers,
+            scheduled,
+            self._always if self.enabled is None else self.enabled,
             rate,
             self._powers,
             self.flat,

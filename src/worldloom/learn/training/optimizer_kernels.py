@@ -13,15 +13,26 @@ BETA1, BETA2, EPSILON = wp.constant(BETAS[0]), wp.constant(BETAS[1]), wp.constan
 @wp.kernel(enable_backward=False)
 def adam_step(
     gradient: wp.array(dtype=wp.float32), norm: wp.array(dtype=wp.float32), max_norm: wp.float32,
-    rate: wp.array(dtype=wp.float32), powers: wp.array(dtype=wp.float64),
+    scheduled: wp.array(dtype=wp.float32), enabled: wp.array(dtype=wp.bool), rate: wp.array(dtype=wp.float32),
+    powers: wp.array(dtype=wp.float64),
     # outputs
     values: wp.array(dtype=wp.float32), first: wp.array(dtype=wp.float32), second: wp.array(dtype=wp.float32),
 ):  # fmt: skip
-    """One step of one parameter. ``powers`` are the powers of the betas for the bias correction."""
+    """One step of one parameter. ``powers`` are the powers of the betas for the bias correction.
+
+    ``scheduled`` holds the maximum norm where it changes during training. The step is skipped where ``enabled`` is not
+    empty and False.
+    """
     i = wp.tid()
+    if enabled.shape[0] > 0:  # noqa: SIM102 (an empty array is not read)
+        if not enabled[0]:
+            return
+    limit = max_norm
+    if scheduled.shape[0] > 0:
+        limit = scheduled[0]
     clipped = gradient[i]
-    if max_norm > 0.0:
-        clipped = clipped * wp.min(1.0, max_norm / (norm[0] + 1.0e-6))
+    if limit > 0.0:
+        clipped = clipped * wp.min(1.0, limit / (norm[0] + 1.0e-6))
     mean = BETA1 * first[i] + (1.0 - BETA1) * clipped
     square = BETA2 * second[i] + (1.0 - BETA2) * clipped * clipped
     first[i] = mean

@@ -10,6 +10,8 @@ METRICS: dict[str, str] = {
     "episode/length": "mean length of recent episodes, in steps",
     "episode/count": "finished episodes since the start of the run",
     "episode/faults": "faults of single worlds since the start of the run; they end episodes early",
+    "eval/return": "mean undiscounted return of an evaluation on separate worlds; only in evaluated iterations",
+    "eval/length": "mean length of the episodes of an evaluation, in steps",
     "loss/policy": "policy loss",
     "loss/value": "value loss; with DQN the loss of the action values",
     "loss/entropy": "mean entropy of the policy, in nats",
@@ -25,6 +27,15 @@ METRICS: dict[str, str] = {
     "elo/score": "mean score of the others against the policy's past selves: 1 win, 0.5 draw, 0 loss; recent iteration",
 }
 """Every metric's name and meaning. With several policies ``/<policy>`` is appended to the name."""
+
+
+LINE_METRICS = {
+    "episode/return": "return",
+    "episode/length": "length",
+    "eval/return": "evaluated return",
+    "update/kl": "KL",
+}
+"""The metrics of a one-line summary, with their labels."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +99,7 @@ def format_progress(progress: Progress) -> str:
         f"{progress.steps_per_second:,.0f} steps/s",
     ]
     policies = by_policy(progress.metrics)
-    for name, label in (("episode/return", "return"), ("episode/length", "length"), ("update/kl", "KL")):
+    for name, label in LINE_METRICS.items():
         values = {
             policy: numbers[name] for policy, numbers in policies.items() if math.isfinite(numbers.get(name, math.nan))
         }

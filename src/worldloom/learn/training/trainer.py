@@ -6,9 +6,10 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
@@ -19,13 +20,15 @@ from worldloom.core.runtime import fault_summary
 from worldloom.core.schedule.entries import Autoreset
 from worldloom.core.simulation import Simulation
 from worldloom.core.state import snapshot
-from worldloom.learn.config.json_files import as_float, is_count
 from worldloom.learn.config.train_config import TrainConfig
 from worldloom.learn.device.torch_settings import use_torch_settings
 from worldloom.learn.distributed.ranks import Ranks
 from worldloom.learn.training.callbacks import Callback
+from worldloom.learn.training.episode_starts import UnfinishedEpisodes, episode_notice, stagger_episodes
 from worldloom.learn.training.iteration_reports import IterationReport, IterationReports
+from worldloom.learn.training.periodic_evaluation import EvaluationScore, PeriodicEvaluation
 from worldloom.learn.training.progress import Progress
+from worldloom.learn.training.saved_state import checked_state
 
 Tensors = dict[str, torch.Tensor]
 RECENT_EPISODES = 100
@@ -51,8 +54,9 @@ class Trainer(ABC):
 
     @property
     def notice(self) -> str:
-        """A warning about the settings for the user; empty where there is none."""
-        return ""
+        """Warnings about the settings for the user, one per line; empty where there are none."""
+        per_world = self.config.total_steps // self.config.num_envs
+        return episode_notice(self.simulation, per_world, self.config.stagger, self.config.eval_every > 0)
 
     def __init__(self, env: Any, config: TrainConfig, ranks: Ranks | None = None) -> None:
         self.ranks = ranks or Ranks()
@@ -69,11 +73,17 @@ class Trainer(ABC):
         """Time spent in :meth:`learn`."""
         self.score = math.nan
         """Mean return of recent episodes, over all trained policies."""
+        self.evaluation: EvaluationScore | None = None
+        """The last evaluation during training."""
+        self.in_iteration = False
+        """Whether an iteration is under way, so that the state must not be saved."""
         self._stopping = False
         self._recent: dict[str, deque[tuple[float, float, float]]] = {}
         self._finished: dict[str, float] = {}
         self._faults = self._earlier_faults = 0.0
         self._reports = IterationReports(self.device)
+        if config.stagger:
+            stagger_episodes(self.simulation, config.seed, self.config.num_envs)
 
     @classmethod
     def resolve_config(cls, config: TrainConfig | None) -> Any:
@@ -132,6 +142,14 @@ class Trainer(ABC):
     def load_tensors(self, tensors: Tensors) -> None:
         """Restore what :meth:`tensors` returned, from any device."""
 
+    def unfinished_episodes(self) -> UnfinishedEpisodes:
+        """The episodes that are under way, of the agents of this process. Synchronizes with the device."""
+        return UnfinishedEpisodes()
+
+    def _make_evaluation(self) -> PeriodicEvaluation | None:
+        """The evaluation of the current policies on separate worlds; None for an algorithm without one."""
+        return None
+
     @abstractmethod
     def max_op_elements(self) -> int:
         """Approximate number of elements of the largest operation of an iteration."""
@@ -149,18 +167,23 @@ class Trainer(ABC):
         self._stopping = False
         started, earlier = time.perf_counter(), self.seconds
         pace = deque([(started, self.steps)], maxlen=20)
-        with use_torch_settings(self.device, self.max_op_elements()):
+        with use_torch_settings(self.device, self.max_op_elements()), self._evaluating() as evaluation:
             for callback in callback_list:
                 callback.on_start(self)
             while self.steps < self.config.total_steps and not self._agreed_to_stop():
+                self.in_iteration, before = True, self.steps
                 self.steps += self.iterate() * self.simulation.num_worlds * self.ranks.size
                 self.simulation.check_capacity()  # steps of a CUDA graph do not check it
                 self.iteration += 1
                 self._reports.send(
                     self.iteration, self.steps, torch.cat([*self.summaries().values(), self._fault_count()])
                 )
+                self.in_iteration = False
+                evaluated = evaluation is not None and self._evaluation_due(before)
+                if evaluation is not None and evaluated:
+                    self.evaluation = evaluation.run(self.iteration, lambda: self._stopping)
                 self.seconds = earlier + time.perf_counter() - started
-                self._report_progress(self._reports.arrived(), callback_list, pace)
+                self._report_progress(self._reports.arrived(everything=evaluated), callback_list, pace)
             self._report_progress(self._reports.arrived(everything=True), callback_list, pace)
             self.seconds = earlier + time.perf_counter() - started
             for callback in callback_list:
@@ -170,6 +193,33 @@ class Trainer(ABC):
     def stop(self) -> None:
         """End the training after this iteration."""
         self._stopping = True
+
+    @contextmanager
+    def _evaluating(self) -> Iterator[PeriodicEvaluation | None]:
+        """The evaluation, in the leading process and with ``eval_every``; its worlds are freed on exit."""
+        wanted = self.config.eval_every > 0 and self.ranks.is_leader
+        evaluation = self._make_evaluation() if wanted else None
+        try:
+            yield evaluation
+        finally:
+            if evaluation is not None:
+                evaluation.close()
+
+    def _evaluation_due(self, before: int) -> bool:
+        """Whether the iteration from step ``before`` reached a multiple of ``eval_every``, or the end of training."""
+        every = self.config.eval_every
+        return self.steps // every > before // every or self.steps >= self.config.total_steps
+
+    @property
+    def checkpoint_score(self) -> float:
+        """The score of the current parameters, by which the best checkpoint is chosen; NaN where there is none.
+
+        With evaluations it is that of an evaluation in this iteration, otherwise the mean return of recent episodes.
+        """
+        if self.config.eval_every == 0:
+            return self.score
+        evaluation = self.evaluation
+        return evaluation.score if evaluation is not None and evaluation.iteration == self.iteration else math.nan
 
     def _agreed_to_stop(self) -> bool:
         """Whether any process requests a stop. All must stop in the same iteration; otherwise the others would hang."""
@@ -184,6 +234,8 @@ class Trainer(ABC):
             spent = now - pace[0][0]
             rate = (report.steps - pace[0][1]) / spent if spent > 0.0 else math.nan
             metrics = self._metrics(report.numbers)
+            if self.evaluation is not None and self.evaluation.iteration == report.iteration:
+                metrics |= self.evaluation.metrics
             busy = sum(report.seconds.values())
             shares = {k: v / busy for k, v in report.seconds.items()} if busy else {}
             progress = Progress(
@@ -255,65 +307,21 @@ class Trainer(ABC):
 
         A single process continues bit for bit on the CPU. Several processes start new episodes.
         """
-        saved = _checked_state(plain)
+        saved = checked_state(plain)
         worlds = {k.removeprefix("worlds/"): v for k, v in tensors.items() if k.startswith("worlds/")}
         if worlds and self.ranks.is_single:
             snapshot.restore(self.simulation, worlds)
         else:  # not the episodes that the seed started with
-            self.simulation.reset(seeds=(self.config.seed + (saved.iteration << 32)) % 2**64)
+            seed = (self.config.seed + (saved.iteration << 32)) % 2**64
+            self.simulation.reset(seeds=seed)
+            if self.config.stagger:
+                stagger_episodes(self.simulation, seed, self.config.num_envs)
         self.load_tensors({k: v for k, v in tensors.items() if not k.startswith("worlds/")})
         self.iteration, self.steps, self.seconds = saved.iteration, saved.steps, saved.seconds
-        self._reports, self.score = IterationReports(self.device), math.nan
+        self._reports, self.score, self.evaluation = IterationReports(self.device), math.nan, None
         self._recent = {k: deque(v) for k, v in saved.recent.items()}
         self._finished = saved.finished
         self._faults = self._earlier_faults = saved.faults
-
-
-class _State(NamedTuple):
-    """The plain values of a saved training, see :meth:`Trainer.state`."""
-
-    iteration: int
-    steps: int
-    seconds: float
-    recent: dict[str, list[tuple[float, float, float]]]
-    finished: dict[str, float]
-    faults: float
-
-
-def _checked_state(plain: Mapping[str, Any]) -> _State:
-    """The plain values of a saved training; InputError where a training cannot have saved them."""
-    try:
-        iteration, steps, seconds, faults = (
-            plain["iteration"],
-            plain["steps"],
-            as_float(plain["seconds"]),
-            as_float(plain.get("faults", 0.0)),
-        )
-        if (
-            not is_count(iteration)
-            or not is_count(steps)
-            or not 0.0 <= seconds < math.inf
-            or not 0.0 <= faults < math.inf
-        ):
-            raise ValueError
-        recent = {str(name): [_episodes(entry) for entry in entries] for name, entries in plain["recent"].items()}
-        finished = {str(name): as_float(count) for name, count in plain["finished"].items()}
-        if not all(0.0 <= count < math.inf for count in finished.values()):
-            raise ValueError
-    except (KeyError, TypeError, ValueError, AttributeError):
-        raise InputError(
-            "the saved training lacks a value that every training saves, or has an impossible one: "
-            "use another checkpoint"
-        ) from None
-    return _State(iteration, steps, seconds, recent, finished, faults)
-
-
-def _episodes(entry: Any) -> tuple[float, float, float]:
-    """Count of the episodes that ended in one iteration, and the sums of their returns and lengths."""
-    count, total, length = map(as_float, entry)
-    if not 0.0 < count < math.inf:
-        raise ValueError
-    return count, total, length
 
 
 def _callbacks(callbacks: Iterable[Callback] | Callback) -> list[Callback]:

@@ -1,0 +1,57 @@
+"""The plain values of a saved training, checked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from worldloom.core.base.errors import InputError
+from worldloom.learn.config.json_files import as_float, is_count
+
+
+class SavedState(NamedTuple):
+    """The plain values of a saved training, see :meth:`Trainer.state`."""
+
+    iteration: int
+    steps: int
+    seconds: float
+    recent: dict[str, list[tuple[float, float, float]]]
+    finished: dict[str, float]
+    faults: float
+
+
+def checked_state(plain: Mapping[str, Any]) -> SavedState:
+    """The plain values of a saved training; InputError where a training cannot have saved them."""
+    try:
+        iteration, steps, seconds, faults = (
+            plain["iteration"],
+            plain["steps"],
+            as_float(plain["seconds"]),
+            as_float(plain.get("faults", 0.0)),
+        )
+        if (
+            not is_count(iteration)
+            or not is_count(steps)
+            or not 0.0 <= seconds < math.inf
+            or not 0.0 <= faults < math.inf
+        ):
+            raise ValueError
+        recent = {str(name): [_episodes(entry) for entry in entries] for name, entries in plain["recent"].items()}
+        finished = {str(name): as_float(count) for name, count in plain["finished"].items()}
+        if not all(0.0 <= count < math.inf for count in finished.values()):
+            raise ValueError
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise InputError(
+            "the saved training lacks a value that every training saves, or has an impossible one: "
+            "use another checkpoint"
+        ) from None
+    return SavedState(iteration, steps, seconds, recent, finished, faults)
+
+
+def _episodes(entry: Any) -> tuple[float, float, float]:
+    """Count of the episodes that ended in one iteration, and the sums of their returns and lengths."""
+    count, total, length = map(as_float, entry)
+    if not 0.0 < count < math.inf:
+        raise ValueError
+    return count, total, length
