@@ -28,8 +28,9 @@ def planted():
 
 
 @pytest.fixture
-def payload(tmp_path):
+def payload(tmp_path, monkeypatch):
     """A file with a world, and the file that it writes when it is executed."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))  # where known worlds are recorded
     yield write_payload(tmp_path)
     registry._REGISTRY.pop("Payload-v0", None)
 

@@ -4,6 +4,7 @@ import dataclasses
 import inspect
 import json
 import re
+import shutil
 import typing
 from pathlib import Path
 
@@ -310,12 +311,16 @@ def test_a_world_in_a_file_is_only_run_where_it_is_named(worldloom, tmp_path, pa
     assert code == 0 and f"worldloom eval {tmp_path / 'run'} --env {file}" in out
     again = ("--resume", "--run-dir", tmp_path / "run", "--total-steps", "128", "--quiet", "--no-video")
     forget(file, ran)
-    code, _, err = worldloom("train", *again)
+    copied = shutil.copytree(tmp_path / "run", tmp_path / "elsewhere")  # a folder that this user has not trained in
+    code, _, err = worldloom("train", "--resume", "--run-dir", copied, *again[3:])
     assert code == 2 and not ran.exists()
-    asked = f"worldloom train {file} --resume --run-dir {tmp_path / 'run'}"
+    asked = f"worldloom train {file} --resume --run-dir {copied}"
     assert f"the world of this run is in {file}, which is a program: say {asked} to run it" in err
     assert worldloom("train", "CartPole-v1", *again)[0] == 2 and not ran.exists()
     moved = file.rename(file.with_name("moved.py"))
+    code, _, err = worldloom("train", *again)
+    asked = f"say worldloom train FILE --resume --run-dir {tmp_path / 'run'} with its new path"
+    assert code == 2 and f"was in {file}, which is no longer there: {asked}" in err and not ran.exists()
     assert worldloom("train", moved, *again)[0] == 0 and ran.exists()
     assert read_metrics(tmp_path / "run")[-1]["iteration"] == 2
     assert read_config(tmp_path / "run")["env"] == f"{moved}:Payload-v0"

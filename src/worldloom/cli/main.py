@@ -27,6 +27,7 @@ from worldloom.cli.commands.profile import Profile
 from worldloom.cli.commands.replay import Replay
 from worldloom.cli.commands.train import Train
 from worldloom.cli.commands.tune import Tune
+from worldloom.cli.parsing.numbers import integers
 from worldloom.cli.plain_warnings import plain_warnings
 from worldloom.core.base import interrupt
 from worldloom.core.base.errors import WorldloomError
@@ -87,7 +88,7 @@ def parse(arguments: Sequence[str]) -> Command:
     commands: Any = Commands
     config = (tyro.conf.OmitArgPrefixes, tyro.conf.OmitSubcommandPrefixes)
     command: Command = tyro.cli(
-        commands, prog="worldloom", description=DESCRIPTION, args=list(arguments), config=config
+        commands, prog="worldloom", description=DESCRIPTION, args=list(arguments), config=config, registry=integers()
     )
     return command
 

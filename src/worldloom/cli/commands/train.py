@@ -79,17 +79,19 @@ class Train:
     """Print JSON at the end."""
 
     def run(self) -> int:
-        from worldloom.cli.training.stop_on_signal import StopOnSignal
+        from worldloom.cli.training.stop_on_signal import StopOnSignal, TrainingAborted
 
         request = self.request()
         with console.keep_stdout_for_json(self.json):
-            stopping = StopOnSignal()
-            result = self._train(request, stopping)
-            media = (
-                self._make_media(request, result, video=not self.no_video and stopping.received is None)
-                if result.is_leader
-                else {}
-            )
+            stopping = StopOnSignal(deadline=self.launcher == "here")
+            try:
+                result = self._train(request, stopping)
+            except TrainingAborted:
+                console.err().print("worldloom: the iteration was aborted; the last checkpoint is kept", soft_wrap=True)
+                return stopping.code
+            wanted = result.is_leader and not stopping.is_urgent
+            video = not self.no_video and stopping.received is None
+            media = self._make_media(request, result, video) if wanted else {}
         if result.is_leader:
             self._report(request, result, media, stopping)
             console.print_warnings(result.fault_summary.lines())
@@ -97,12 +99,16 @@ class Train:
 
     def request(self) -> TrainingRequest:
         """The training request; the parser adds the field with the algorithm's settings."""
+        from worldloom.learn.config.piecewise_linear import PiecewiseLinear
         from worldloom.learn.runs.training_run import TrainingRequest
 
         if not self.env:
             raise InputError(
                 "name a world to train in, as in worldloom train CartPole-v1; `worldloom list` lists the worlds"
             )
+        for name in ("stop_at", "checkpoint_every"):
+            if isinstance(getattr(self, name), PiecewiseLinear):
+                raise InputError(f"--{name.replace('_', '-')} takes one number, not points: {getattr(self, name)}")
         return TrainingRequest(
             reference(self.env, find(self.env)),
             self.algo,
@@ -173,6 +179,9 @@ class Train:
                 "seconds": result.seconds,
                 "steps_per_second": result.steps_per_second,
                 "mean_return": mean_return,
+                "eval_return": result.eval_return if math.isfinite(result.eval_return) else None,
+                "unfinished_episodes": result.unfinished.episodes,
+                "unfinished_return": result.unfinished.mean_return if result.unfinished.episodes else None,
                 "complete": result.complete,
                 "stopped_by": None if stopping.received is None else stopping.received.name,
                 **result.fault_summary.as_dict(),
@@ -180,7 +189,7 @@ class Train:
             }
             console.print_json(report)
             return
-        outcome = "not every policy has finished an episode" if mean_return is None else f"return {mean_return:.4g}"
+        outcome = _outcome(result)
         speed = f"{console.format_count(result.steps_per_second)} steps/s"
         rate = f"{result.steps:,} steps in {result.seconds:.1f} s ({speed})"
         files = [*(path.name for path in media.values()), "config.json", "metrics.jsonl", "events", "checkpoints"]
@@ -201,3 +210,18 @@ class Train:
             lines.append(f"  worldloom train {f'{world} ' if in_file else ''}--resume --run-dir {folder}")
         for line in lines:
             console.out().print(line, soft_wrap=True, markup=False)
+
+
+def _outcome(result: TrainingResult) -> str:
+    """The returns of a training: of recent episodes and the last evaluation, or of unfinished episodes."""
+    if math.isfinite(result.mean_return):
+        outcome = f"return {result.mean_return:.4g}"
+    else:
+        running = result.unfinished
+        outcome = "not every policy has finished an episode"
+        if running.episodes:
+            outcome += (
+                f"; {running.episodes:,} are unfinished after {running.mean_length:,.0f} steps on average, "
+                f"return so far {running.mean_return:.4g}"
+            )
+    return outcome + (f", evaluated {result.eval_return:.4g}" if math.isfinite(result.eval_return) else "")

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import tyro
 
 from worldloom.cli.commands.train import Train
+from worldloom.cli.parsing.numbers import integers_and_schedules
 from worldloom.cli.parsing.policies import format_policies, format_policy_settings
 from worldloom.core.base.errors import InputError
 from worldloom.core.model.families import family_of
@@ -83,7 +84,12 @@ def _read(words: list[str], default: Train, note: str = "") -> Train:
     description = "\n\n".join(paragraph for paragraph in (inspect.getdoc(Train), note) if paragraph)
     help_flags = [word for word in words if word in ("-h", "--help")]  # alone, so that the help shows every flag
     command: Train = tyro.cli(
-        command_class, prog="worldloom train", description=description, args=help_flags or words, default=default
+        command_class,
+        prog="worldloom train",
+        description=description,
+        args=help_flags or words,
+        default=default,
+        registry=integers_and_schedules(),
     )
     return command
 

@@ -1,11 +1,13 @@
-"""Ctrl-C and SIGTERM during training: the first signal stops it after the iteration, the second exits at once."""
+"""Ctrl-C and SIGTERM during training: a stop after the iteration, and for SIGTERM within five seconds."""
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import sys
 import threading
+import time
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -14,30 +16,54 @@ from worldloom.learn.training.trainer import Trainer
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 SHOW_CURSOR = b"\x1b[?25h"
+ABORT_AFTER_S = 3.0
+"""Seconds after SIGTERM when an iteration that has not ended is aborted."""
+EXIT_AFTER_S = 4.5
+"""Seconds after SIGTERM when the process exits, whatever it does. Schedulers send SIGKILL after 5 s or more."""
+
+
+class TrainingAborted(BaseException):
+    """An iteration was aborted after SIGTERM. Its results are lost; the last checkpoint is kept."""
 
 
 class StopOnSignal(Callback):
     """Stops the training after its iteration when a signal arrives. A second signal exits at once.
 
-    Signals reach only the main thread; in another thread this does nothing.
+    After SIGTERM the iteration may take :data:`ABORT_AFTER_S` more; then it is aborted by :class:`TrainingAborted`.
+    After :data:`EXIT_AFTER_S` the process exits, also where the main thread is in a long call of a library. Signals
+    reach only the main thread; in another thread this does nothing.
+
+    Args:
+        deadline: Whether SIGTERM has these deadlines.
 
     Attributes:
         received: The signal that arrived, or None.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, deadline: bool = True) -> None:
         self.received: signal.Signals | None = None
+        self._received_at = 0.0
         self._trainer: Trainer | None = None
         self._before: dict[int, Any] = {}
+        self._deadline, self._aborting = deadline, False
+        self._ended = threading.Event()
+        self._pipe: tuple[int, int] | None = None
+        self._previous_fd = -1
 
     def __enter__(self) -> StopOnSignal:
         if threading.current_thread() is threading.main_thread():
             self._before = {number: signal.signal(number, self._handle) for number in SIGNALS}
+            if self._deadline:
+                self._watch()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._ended.set()
+        if self._pipe is not None:
+            signal.set_wakeup_fd(self._previous_fd)
+            os.close(self._pipe[1])  # ends the thread
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
@@ -46,18 +72,61 @@ class StopOnSignal(Callback):
         """The exit code of the process: 0, or 128 plus the signal's number, as in a shell."""
         return 0 if self.received is None else 128 + self.received
 
+    @property
+    def is_urgent(self) -> bool:
+        """Whether SIGTERM leaves no time for more than a checkpoint."""
+        return self.received == signal.SIGTERM and time.monotonic() - self._received_at > ABORT_AFTER_S / 2
+
     def on_start(self, trainer: Trainer) -> None:
         self._trainer = trainer
         if self.received is not None:
             trainer.stop()
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
+        if self._aborting and number == signal.SIGTERM:
+            if self._trainer is None or self._trainer.in_iteration:
+                raise TrainingAborted
+            return  # a checkpoint is being saved
         if self.received is not None:
-            if sys.stderr.isatty():
-                os.write(2, SHOW_CURSOR)  # the live panel hides it, and cannot restore it now
-            os._exit(128 + number)
-        self.received = signal.Signals(number)
+            _exit(128 + number)
+            return
+        self.received, self._received_at = signal.Signals(number), time.monotonic()
         if self._trainer is not None:
             self._trainer.stop()
         # A signal handler must not print: it may interrupt another print.
         os.write(2, b"worldloom: stopping after this iteration; repeat to exit at once\n")
+
+    # -- deadlines ---------------------------------------------------------------------------------------------------
+
+    def _watch(self) -> None:
+        """Let a thread wait for SIGTERM: the handler itself runs only once the main thread is back in Python code."""
+        self._pipe = os.pipe()
+        os.set_blocking(self._pipe[1], False)
+        self._previous_fd = signal.set_wakeup_fd(self._pipe[1], warn_on_full_buffer=False)
+        threading.Thread(target=self._keep_deadlines, name="worldloom-sigterm", daemon=True).start()
+
+    def _sigterm_arrives(self) -> bool:
+        """Wait for SIGTERM. Returns False at the end of the training."""
+        assert self._pipe is not None
+        with open(self._pipe[0], "rb", buffering=0) as reader:
+            while numbers := reader.read(64):
+                if signal.SIGTERM in numbers:
+                    return True
+        return False
+
+    def _keep_deadlines(self) -> None:
+        if not self._sigterm_arrives() or self._ended.wait(ABORT_AFTER_S):
+            return
+        self._aborting = True
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)
+        if not self._ended.wait(EXIT_AFTER_S - ABORT_AFTER_S):
+            _exit(128 + signal.SIGTERM)
+
+
+def _exit(code: int) -> None:
+    """End this process and its children at once."""
+    for child in multiprocessing.active_children():
+        child.kill()
+    if sys.stderr.isatty():
+        os.write(2, SHOW_CURSOR)  # the live panel hides it, and cannot restore it now
+    os._exit(code)

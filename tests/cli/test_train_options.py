@@ -1,0 +1,70 @@
+"""Numbers, schedules and worlds in files on the command line, and a run with every option."""
+
+import json
+
+import pytest
+import torch
+from payloads import forget
+from runs_compared import FEW, SMALL, STEPS, ended
+
+from worldloom.learn.runs.run_folder import read_config
+
+
+def test_a_run_finds_the_file_of_its_world_again(worldloom, tmp_path, payload):
+    file, ran = payload
+    run = tmp_path / "run"
+    assert worldloom("train", file, *FEW, "--num-steps", "8", "--total-steps", "64", "--run-dir", run)[0] == 0
+    for command in (
+        ("eval", run, "--episodes", "2"),
+        ("play", run, "--video", tmp_path / "out.gif", "--max-frames", "3"),
+        ("train", "--resume", "--run-dir", run, "--total-steps", "128", "--quiet", "--no-video"),
+    ):
+        forget(file, ran)
+        code, _, err = worldloom(*command)
+        assert code == 0 and ran.exists(), err
+
+
+@pytest.mark.parametrize(("text", "steps"), [("1e2", 100), ("2.5e2", 250), ("1_00", 100)])
+def test_integers_may_have_exponents(worldloom, tmp_path, text, steps):
+    code, _, _ = worldloom("train", "CartPole-v1", *FEW, "--total-steps", text, "--run-dir", tmp_path / "run")
+    assert code == 0 and read_config(tmp_path / "run")["config"]["total_steps"] == steps
+
+
+@pytest.mark.parametrize("text", ["1.5", "1e-3", "1e40", "many", "nan"])
+def test_other_numbers_of_steps_are_refused(worldloom, text):
+    code, out, err = worldloom("train", "CartPole-v1", "--total-steps", text)
+    assert code == 2 and "is not a whole number" in " ".join((out + err).split())
+
+
+def test_a_schedule_on_the_command_line_is_that_of_the_run(worldloom, tmp_path):
+    common = ("CartPole-v1", *FEW, *SMALL["ppo"], "--entropy-weight", "0:0.5,1e3:0.05", "--run-dir", tmp_path / "run")
+    assert worldloom("train", *common, "--total-steps", "128")[0] == 0
+    assert read_config(tmp_path / "run")["config"]["entropy_weight"] == [[0, 0.5], [1000, 0.05]]
+    again = ("--resume", "--run-dir", tmp_path / "run", "--total-steps", "256", "--quiet", "--no-video")
+    code, _, err = worldloom("train", *again, "--entropy-weight", "0:0.5,1e3:0.06")
+    assert code == 2 and "--entropy-weight 0:0.5,1000:0.06 does not fit the run" in err
+    assert worldloom("train", *again)[0] == 0
+    code, _, err = worldloom("train", "CartPole-v1", "--stop-at", "0:1,5:2")
+    assert code == 2 and "--stop-at takes one number, not points" in err
+
+
+ALL_OPTIONS = (
+    *("--entropy-weight", "0:0.01,300:0.001", "--clip", "0:0.2,400:0.1", "--gamma", "0:0.9,500:0.99"),
+    *("--normalize-values", "--reward-scale", "0.5", "--max-kl", "0.005", "--stagger", "--normalize-rewards"),
+    *("--eval-every", "200", "--eval-episodes", "2"),
+)
+
+
+def test_a_run_with_all_of_it_resumes_bit_for_bit(worldloom, tmp_path):
+    steps = STEPS["ppo"]
+    common = ("CartPole-v1", *FEW, *SMALL["ppo"], *ALL_OPTIONS)
+    assert worldloom("train", *common, "--total-steps", str(6 * steps), "--run-dir", tmp_path / "straight")[0] == 0
+    run = tmp_path / "parts"
+    code, out, _ = worldloom("train", *common, "--total-steps", str(4 * steps), "--run-dir", run, "--json")
+    assert code == 0 and json.loads(out)["eval_return"] > 0.0 and json.loads(out)["unfinished_episodes"] > 0
+    resumed = ("--resume", "--run-dir", run, "--total-steps", str(6 * steps), "--quiet", "--no-video")
+    assert worldloom("train", *resumed)[0] == 0
+    one, other = ended(run), ended(tmp_path / "straight")
+    assert one[0].keys() == other[0].keys()
+    assert all(torch.equal(tensor, other[0][name]) for name, tensor in one[0].items())
+    assert one[1] == other[1]
