@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from worldloom.learn.algorithms.registry import algorithm
     from worldloom.learn.algorithms.vtrace import VTrace, VTraceConfig
     from worldloom.learn.config.opponent_pool import OpponentPool
+    from worldloom.learn.config.piecewise_linear import PiecewiseLinear
     from worldloom.learn.config.policy_config import PolicyConfig
     from worldloom.learn.config.serialization import config_from_dict, config_to_dict
     from worldloom.learn.config.train_config import RolloutConfig, TrainConfig
@@ -68,6 +69,7 @@ _MODULES = {
     "algorithms.registry": ("algorithm",),
     "algorithms.vtrace": ("VTrace", "VTraceConfig"),
     "config.opponent_pool": ("OpponentPool",),
+    "config.piecewise_linear": ("PiecewiseLinear",),
     "config.policy_config": ("PolicyConfig",),
     "config.serialization": ("config_from_dict", "config_to_dict"),
     "config.train_config": ("RolloutConfig", "TrainConfig"),
@@ -125,6 +127,7 @@ __all__ = [
     "ObservationSpec",
     "OpponentPool",
     "PPOConfig",
+    "PiecewiseLinear",
     "Policy",
     "PolicyActor",
     "PolicyConfig",

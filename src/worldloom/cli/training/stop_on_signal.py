@@ -105,22 +105,20 @@ class StopOnSignal(Callback):
         self._previous_fd = signal.set_wakeup_fd(self._pipe[1], warn_on_full_buffer=False)
         threading.Thread(target=self._keep_deadlines, name="worldloom-sigterm", daemon=True).start()
 
-    def _sigterm_arrives(self) -> bool:
-        """Wait for SIGTERM. Returns False at the end of the training."""
+    def _keep_deadlines(self) -> None:
         assert self._pipe is not None
         with open(self._pipe[0], "rb", buffering=0) as reader:
-            while numbers := reader.read(64):
-                if signal.SIGTERM in numbers:
-                    return True
-        return False
-
-    def _keep_deadlines(self) -> None:
-        if not self._sigterm_arrives() or self._ended.wait(ABORT_AFTER_S):
-            return
-        self._aborting = True
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)
-        if not self._ended.wait(EXIT_AFTER_S - ABORT_AFTER_S):
-            _exit(128 + signal.SIGTERM)
+            numbers = b""
+            while signal.SIGTERM not in numbers:
+                numbers = reader.read(64)
+                if not numbers:  # the end of the training
+                    return
+            if self._ended.wait(ABORT_AFTER_S):
+                return
+            self._aborting = True
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)
+            if not self._ended.wait(EXIT_AFTER_S - ABORT_AFTER_S):
+                _exit(128 + signal.SIGTERM)
 
 
 def _exit(code: int) -> None:
