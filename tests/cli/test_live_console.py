@@ -23,7 +23,8 @@ from worldloom.cli.training.live_console import (
 from worldloom.learn.training.progress import METRICS, Progress
 
 DETAILS = {"device": "cpu", "worlds": "64", "folder": "runs/CartPole-v1-ppo-s0-1"}
-NAMES = [name for name in METRICS if name not in ("update/epsilon", "value/mean")]
+OTHERS = ("update/epsilon", "value/mean", "eval/return", "eval/length")
+NAMES = [name for name in METRICS if name not in OTHERS]
 VALUES = [400.5, 401.25, 10234.0, 3.0, -0.0123, 12.31, 0.5212, 0.0081, 0.112, 2.5e-4, 0.931, math.nan]
 
 
@@ -229,3 +230,14 @@ def test_sparklines_and_numbers():
         "3.0e-04",
         "-",
     ]
+
+
+def test_the_last_evaluation_stays_on_the_console(monkeypatch):
+    from worldloom.cli.training.console_callback import ConsoleCallback
+
+    callback, seen = ConsoleCallback(None, quiet=True), []
+    callback._console = type("Recorded", (), {"update": lambda self, progress: seen.append(progress)})()
+    callback.update(progress(1, **{"eval/return": 120.0}))
+    callback.update(progress(2))
+    assert [p.metrics["eval/return"] for p in seen] == [120.0, 120.0]
+    callback._console = None

@@ -58,7 +58,7 @@ def test_a_training_that_ends_before_it_learns_says_so(settings: dict[str, int],
     told, before = trainer.notice, [p.detach().clone() for p in only(trainer).policy.parameters()]
     trainer.learn()
     assert any((p != b).any() for p, b in zip(only(trainer).policy.parameters(), before, strict=True)) is learns
-    assert (told == "") is learns and trainer.notice == ""
+    assert ("nothing will be learned" not in told) is learns and trainer.notice == ""
     assert learns or told.startswith(
         "nothing will be learned: the first update needs "
         f"learning_starts={settings['learning_starts']:,} steps in the replay"
@@ -73,7 +73,7 @@ def test_a_training_that_goes_on_without_its_replay_says_that_it_ends_too_early(
     for total, learns in ((92, False), (96, True)):
         trainer = DQN("CartPole-v1", replace(config, total_steps=total))
         trainer.load_state(*state)
-        assert (trainer.notice == "") is learns
+        assert ("nothing will be learned" not in trainer.notice) is learns
         trainer.learn()
         assert trainer.learning is learns
 

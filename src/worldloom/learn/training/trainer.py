@@ -55,6 +55,8 @@ class Trainer(ABC):
     @property
     def notice(self) -> str:
         """Warnings about the settings for the user, one per line; empty where there are none."""
+        if self.steps >= self.config.total_steps:
+            return ""
         per_world = self.config.total_steps // self.config.num_envs
         return episode_notice(self.simulation, per_world, self.config.stagger, self.config.eval_every > 0)
 
