@@ -1,6 +1,7 @@
 """Numbers, schedules and worlds in files on the command line, and a run with every option."""
 
 import json
+from pathlib import Path
 
 import pytest
 import torch
@@ -8,6 +9,8 @@ from payloads import forget
 from runs_compared import FEW, SMALL, STEPS, ended
 
 from worldloom.learn.runs.run_folder import read_config
+
+FLOCK = Path(__file__).parent / "flock.py"
 
 
 def test_a_run_finds_the_file_of_its_world_again(worldloom, tmp_path, payload):
@@ -68,3 +71,14 @@ def test_a_run_with_all_of_it_resumes_bit_for_bit(worldloom, tmp_path):
     assert one[0].keys() == other[0].keys()
     assert all(torch.equal(tensor, other[0][name]) for name, tensor in one[0].items())
     assert one[1] == other[1]
+
+
+def test_a_policy_has_a_schedule_of_its_own(worldloom, tmp_path):
+    run, common = tmp_path / "run", ("--quiet", "--no-video")
+    options = (*FEW, "--num-steps", "8", "--run-dir", run, "--set", "Wolf:entropy_weight=0:0.5,1e3:0.05")
+    assert worldloom("train", f"{FLOCK}:Flock-v0", *options, "--total-steps", "64")[0] == 0
+    assert read_config(run)["policy_settings"] == {"Wolf": {"entropy_weight": [[0, 0.5], [1000, 0.05]]}}
+    again = ("train", f"{FLOCK}:Flock-v0", "--resume", "--run-dir", run, "--total-steps", "128", *common)
+    assert worldloom(*again)[0] == 0
+    code, _, err = worldloom("train", f"{FLOCK}:Flock-v0", *FEW, "--set", "Wolf:lam=0:0.5,1e3:2.0")
+    assert code == 2 and "lam must lie between 0 and 1" in err

@@ -1,1 +1,1 @@
-"""Values of flags, parsed from text: --policies, --config. Imports core.base only."""
+"""Values of flags, parsed from text: --policies, --config. Imports core.base, and learn.config for schedules."""

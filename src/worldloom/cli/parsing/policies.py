@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from worldloom.cli.parsing.config_values import parse_literal
 from worldloom.core.base.errors import InputError
+
+SCHEDULE = re.compile(r"\s*[\d.e+]+:")
+"""The start of a schedule: the steps of its first point."""
 
 
 def parse_policies(text: str) -> dict[str, str]:
@@ -53,6 +57,8 @@ def parse_opponents(texts: Sequence[str]) -> dict[str, str]:
 def parse_policy_settings(texts: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Settings by policy and name, from ``("Runner:learning_rate=1e-4", "Runner:policy.hidden=(32,32)")``.
 
+    A schedule such as ``0:0.01,1e6:0.001`` becomes a list of points.
+
     Raises:
         InputError: If a text has another form.
     """
@@ -62,6 +68,11 @@ def parse_policy_settings(texts: Sequence[str]) -> dict[str, dict[str, Any]]:
         policy, colon, name = (word.strip() for word in target.partition(":"))
         if not policy or not colon or not name or not equals:
             raise InputError(f"--set takes a policy, a setting and a value, as in Runner:gamma=0.9, not '{text}'")
+        if SCHEDULE.match(value):
+            from worldloom.learn.config.piecewise_linear import parse_points
+
+            settings.setdefault(policy, {})[name] = [list(point) for point in parse_points(value).points]
+            continue
         literal = parse_literal(value)
         settings.setdefault(policy, {})[name] = list(literal) if isinstance(literal, tuple) else literal
     return settings
