@@ -16,9 +16,9 @@ from worldloom.learn.training.trainer import Trainer
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 SHOW_CURSOR = b"\x1b[?25h"
-ABORT_AFTER_S = 3.0
+ABORT_AFTER_S = 2.5
 """Seconds after SIGTERM when an iteration that has not ended is aborted."""
-EXIT_AFTER_S = 4.5
+EXIT_AFTER_S = 4.0
 """Seconds after SIGTERM when the process exits, whatever it does. Schedulers send SIGKILL after 5 s or more."""
 
 

@@ -97,6 +97,8 @@ class DQNConfig(TrainConfig):
                 raise InputError(f"{name} must be 0 or more, not {getattr(self, name)}")
         if not 0.0 < self.tau <= 1.0:
             raise InputError(f"tau must be greater than 0 and at most 1, not {self.tau}")
+        if self.eval_stochastic:
+            raise InputError("eval_stochastic does not apply to DQN, whose policy has no action probabilities: omit it")
         if self.schedule == "kl":
             raise InputError("schedule kl does not apply to DQN: use schedule constant or linear")
 
