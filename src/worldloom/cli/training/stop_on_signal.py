@@ -7,7 +7,6 @@ import os
 import signal
 import sys
 import threading
-import time
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -42,7 +41,6 @@ class StopOnSignal(Callback):
 
     def __init__(self, deadline: bool = True) -> None:
         self.received: signal.Signals | None = None
-        self._received_at = 0.0
         self._trainer: Trainer | None = None
         self._before: dict[int, Any] = {}
         self._deadline, self._aborting = deadline, False
@@ -74,8 +72,8 @@ class StopOnSignal(Callback):
 
     @property
     def is_urgent(self) -> bool:
-        """Whether SIGTERM leaves no time for more than a checkpoint."""
-        return self.received == signal.SIGTERM and time.monotonic() - self._received_at > ABORT_AFTER_S / 2
+        """Whether SIGTERM arrived, which leaves no time for more than a checkpoint."""
+        return self.received == signal.SIGTERM
 
     def on_start(self, trainer: Trainer) -> None:
         self._trainer = trainer
@@ -90,7 +88,7 @@ class StopOnSignal(Callback):
         if self.received is not None:
             _exit(128 + number)
             return
-        self.received, self._received_at = signal.Signals(number), time.monotonic()
+        self.received = signal.Signals(number)
         if self._trainer is not None:
             self._trainer.stop()
         # A signal handler must not print: it may interrupt another print.
