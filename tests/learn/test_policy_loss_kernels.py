@@ -103,6 +103,7 @@ def test_parts_of_a_batch_add_up_to_the_gradient_of_a2c(monkeypatch, kind, leave
     config = A2CConfig(entropy_weight=0.02, value_weight=0.7)
     learner = SimpleNamespace(
         config=config,
+        setting=lambda name: getattr(config, name),
         policy=policy,
         optimizer=optimizer,
         actor=actor,
