@@ -76,10 +76,11 @@ def surrogate_and_value_loss(
         derivative = -plain * share
     error = value - target
     squared = error * error
-    if settings.value_clip > 0.0:
-        near = old_value + wp.clamp(value - old_value, -settings.value_clip, settings.value_clip) - target
-        if near * near > squared:
-            squared = near * near
+    moved = value - old_value
+    if settings.value_clip > 0.0 and wp.abs(moved) > settings.value_clip:
+        clipped_error = old_value + wp.clamp(moved, -settings.value_clip, settings.value_clip) - target
+        if clipped_error * clipped_error > squared:
+            squared = clipped_error * clipped_error
             error = 0.0  # clipped: no gradient
     value_gradients[sample] = settings.value * error * share
     statistics[0, sample] = -wp.min(plain, limited) * share
