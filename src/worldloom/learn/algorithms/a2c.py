@@ -14,6 +14,7 @@ from worldloom.learn.config.train_config import RolloutConfig
 from worldloom.learn.distributed.weighted_mean import WeightedMean
 from worldloom.learn.losses.advantages import n_step_returns
 from worldloom.learn.losses.policy_loss import loss_gradients, loss_weights
+from worldloom.learn.native.policy_step import PolicyStep
 from worldloom.learn.rollout.storage import RolloutBatch, Storage
 
 MAX_OP_ELEMENTS = 1 << 29
@@ -53,6 +54,9 @@ class A2C(OnPolicyTrainer):
     def update(self, learner: Learner, gathered: Storage) -> None:
         config, policy = learner.config, learner.policy
         assert isinstance(config, A2CConfig)
+        if learner.native_step is not None and learner.value_moments is None:
+            self._update_native(learner, learner.native_step, gathered)
+            return
         predicted = learner.denormalized(gathered.values)
         returns = n_step_returns(
             gathered.rewards,
@@ -71,6 +75,22 @@ class A2C(OnPolicyTrainer):
         shape = batch.returns.shape
         explained = mean.explained_variance(predicted[:-1].reshape(shape), returns.reshape(shape))
         learner.metrics.copy_(torch.cat([losses, torch.stack([learner.optimizer.gradient_norm, explained])]))
+
+    def _update_native(self, learner: Learner, step: PolicyStep, gathered: Storage) -> None:
+        """The same with native kernels."""
+        config = learner.config
+        assert isinstance(config, A2CConfig)
+        advantages, returns = step.targets(gathered.rewards)
+        window = (gathered.rewards, gathered.values, gathered.dones)
+        n_step_returns(*window, config.gamma, config.n_steps or config.num_steps, returns=returns)
+        torch.sub(returns, gathered.values[:-1], out=advantages)
+        settings = loss_weights(0.0, 0.0, config.value_weight, config.entropy_weight)
+        batch, samples = gathered.all_steps(advantages, returns), returns.numel()
+        minibatch = step.minibatch(batch, samples, settings, gathered.starts, config.normalize_advantages)
+        learner.metrics[:3].copy_(minibatch.step(step.all_indices(samples))[:3])
+        mean = WeightedMean(batch.weights, learner.ranks)
+        learner.metrics[3].copy_(learner.optimizer.gradient_norm)
+        learner.metrics[4].copy_(mean.explained_variance(batch.values, batch.returns))
 
     def _step(self, learner: Learner, batch: RolloutBatch, mean: WeightedMean) -> torch.Tensor:
         """One optimizer step. Returns policy loss, value loss and entropy."""

@@ -229,7 +229,15 @@ class DQN(PolicyTrainer[QLearner]):
         for _ in range(config.updates):
             batch = replay.sample(config.batch_size // learner.ranks.size)
             with learner.autocast():
-                targets = td_targets(learner.policy, learner.target, batch, config.double)
+                targets = td_targets(learner.q_values, learner.target_values, batch, config.double)
+            if learner.native_step is not None:
+                statistics, errors = learner.native_step(batch, targets)
+                if replay.priorities is not None:
+                    replay.priorities.update(batch.indices, errors)
+                learner.metrics[:2] += statistics
+                learner.metrics[2] += learner.optimizer.gradient_norm
+                continue
+            with learner.autocast():
                 errors, values = td_errors(learner.policy, batch, targets)
             mean = WeightedMean((batch.weights > 0.0).float(), learner.ranks)
             loss = mean(batch.weights * huber(errors, config.huber))

@@ -17,6 +17,9 @@ from worldloom.learn.config.train_config import RolloutConfig
 from worldloom.learn.device.device_numbers import Number
 from worldloom.learn.distributed.ranks import Ranks
 from worldloom.learn.losses.advantages import add_bootstrap_values
+from worldloom.learn.native.dense_network import describe_policy
+from worldloom.learn.native.inference import Inference
+from worldloom.learn.native.policy_step import PolicyStep
 from worldloom.learn.networks.memory_check import TRAINING_COPIES, require_memory, require_network, step_bytes
 from worldloom.learn.networks.normalization import RewardScaler, RunningMoments
 from worldloom.learn.networks.policy import Policy
@@ -82,8 +85,18 @@ class Learner(PolicyLearner):
         """Whether a copy of the policy acts while the policy itself is updated."""
         if self.overlap:
             self.actor.policy = copy.deepcopy(self.policy).requires_grad_(False)
+        self._set_native()
         self._copied = self.actor.storage.empty_like() if self.overlap and not self.actor.storage.sliding else None
         self.shuffle = MinibatchShuffler(rows, self.device, config.seed, self.first_row)
+
+    def _set_native(self) -> None:
+        """Use native kernels for the rollout and the update where the network has them."""
+        self.native_step: PolicyStep | None = None
+        """Takes optimizer steps with native kernels; None where PyTorch does."""
+        network = self.native_network()
+        if network is not None:
+            self.native_step = PolicyStep(self.policy, network, self.optimizer)
+            self.actor.inference = Inference(describe_policy(self.actor.policy) if self.overlap else network)
 
     def _validate(self, custom_network: bool) -> None:
         """InputError where the network or a rollout cannot fit into memory."""

@@ -16,6 +16,8 @@ from worldloom.learn.config.train_config import TrainConfig
 from worldloom.learn.device.device_numbers import Number
 from worldloom.learn.device.torch_settings import autocast
 from worldloom.learn.distributed.ranks import Ranks
+from worldloom.learn.native.dense_network import DenseNetwork, UnsupportedNetworkError
+from worldloom.learn.native.support import supported_network
 from worldloom.learn.networks.policy import Policy
 from worldloom.learn.networks.q_network import QNetwork
 from worldloom.learn.rollout.episode_statistics import EpisodeStatistics
@@ -81,6 +83,8 @@ class PolicyLearner(ABC):
         if config.compile:
             self.policy.network.compile()
         self.optimizer = FlatAdam(self.policy.parameters(), config.learning_rate, config.max_gradient_norm, ranks)
+        self.native_reason = ""
+        """Why the network is trained with PyTorch's operations; empty where it is trained with native kernels."""
         self.metrics = torch.zeros(metrics, device=self.device)
         """Metrics of the last update, in the order of the trainer's ``metric_names``."""
         self.summary = torch.zeros(4 + metrics, dtype=torch.float64, device=self.device)
@@ -93,6 +97,14 @@ class PolicyLearner(ABC):
     @abstractmethod
     def _build_network(self, network: nn.Module | None) -> Policy | QNetwork:
         """The network of the settings, or one around ``network``."""
+
+    def native_network(self) -> DenseNetwork | None:
+        """The layers of the policy where it is trained with native kernels; else None."""
+        try:
+            return supported_network(self.policy, self.config, self.device)
+        except UnsupportedNetworkError as reason:
+            self.native_reason = str(reason)
+            return None
 
     def autocast(self) -> AbstractContextManager[object]:
         """The precision that the network runs in."""

@@ -15,7 +15,9 @@ from worldloom.learn.config.validation import require_not_negative
 from worldloom.learn.device.gather import gather
 from worldloom.learn.distributed.weighted_mean import WeightedMean
 from worldloom.learn.losses.advantages import gae
+from worldloom.learn.losses.policy_loss import loss_weights
 from worldloom.learn.losses.ppo_loss import LossCoefficients, ppo_gradients, ppo_loss
+from worldloom.learn.native.policy_step import PolicyMinibatch
 from worldloom.learn.rollout.storage import Storage
 from worldloom.learn.training.kl_stopping import KLStopping
 
@@ -121,6 +123,7 @@ class PPO(OnPolicyTrainer):
         returns, old_values = learner.normalize_targets(returns, predicted[:-1], gathered.weights)
         if learner.value_moments is not None:
             gathered.values[:-1].copy_(old_values)
+        native = self._native_minibatch(learner, gathered, advantages, returns)
         learner.metrics.zero_()
         stopping = self._kl_stopping.get(learner.name)
         if stopping is not None:
@@ -129,7 +132,11 @@ class PPO(OnPolicyTrainer):
         for epoch in range(config.epochs):
             divergence, measured = torch.zeros((), device=learner.device), 0
             for part in self._parts(learner, epoch):
-                metrics = self._step(learner, gathered, part, advantages, returns)
+                if native is None:
+                    metrics = self._step(learner, gathered, part, advantages, returns)
+                else:
+                    indices = gathered.row_indices(part) if _by_rows(learner) else part
+                    metrics = self._metrics_of(learner, native.step(indices))
                 if metrics is None:
                     break
                 if first:  # the policy has not changed yet
@@ -174,6 +181,18 @@ class PPO(OnPolicyTrainer):
             return None
         learner.optimizer.step(losses.total)
         return self._metrics_of(learner, torch.stack(losses[1:]).detach())
+
+    def _native_minibatch(
+        self, learner: Learner, storage: Storage, advantages: torch.Tensor, returns: torch.Tensor
+    ) -> PolicyMinibatch | None:
+        """Optimizer steps with native kernels; None where PyTorch takes them, as with KL early stopping."""
+        if learner.native_step is None or self._kl_stopping.get(learner.name) is not None:
+            return None
+        kept_advantages, kept_returns = learner.native_step.targets(storage.rewards)
+        batch = storage.all_steps(kept_advantages.copy_(advantages), kept_returns.copy_(returns))
+        config, settings = _config(learner), loss_weights(*_coefficients(learner))
+        samples = len(batch.returns) // config.minibatches
+        return learner.native_step.minibatch(batch, samples, settings, storage.starts, config.normalize_advantages)
 
     def _step_fused(
         self, learner: Learner, storage: Storage, indices: torch.Tensor, advantages: torch.Tensor, returns: torch.Tensor

@@ -16,7 +16,9 @@ from worldloom.learn.agents.policy_groups import PolicyGroup
 from worldloom.learn.agents.specs import ObservationSpec
 from worldloom.learn.algorithms.policy_learner import PolicyLearner
 from worldloom.learn.distributed.ranks import Ranks
-from worldloom.learn.losses.td_loss import MASK
+from worldloom.learn.losses.td_loss import MASK, QFunction
+from worldloom.learn.native.dense_network import describe_q_network
+from worldloom.learn.native.q_step import QInference, QStep
 from worldloom.learn.networks.memory_check import TRAINING_COPIES, require_memory, require_network, step_bytes
 from worldloom.learn.networks.q_network import QNetwork
 from worldloom.learn.rollout.episode_statistics import EpisodeStatistics
@@ -67,6 +69,7 @@ class QLearner(PolicyLearner):
         self.target.normalizer = self.policy.normalizer
         if config.compile:
             self.target.network.compile()
+        self._set_native()
         rows, action = self.agent_group.rows, self.agent_group.spec.action
         self.explorer = EpsilonGreedy(rows, self.device, config.seed, self.first_row, number)
         seed = (config.seed + ((ranks.rank * policies + number) << 32)) % 2**64
@@ -86,6 +89,22 @@ class QLearner(PolicyLearner):
         self._weights, self._rewards = (torch.zeros(rows, device=self.device) for _ in range(2))
         no_count = torch.empty(0, dtype=torch.int32, device=self.device)
         self._no_finals = (no_count.view(0, 0), no_count, no_count)
+
+    def _set_native(self) -> None:
+        """Use native kernels where the network has them."""
+        self.native_step: QStep | None = None
+        """Takes optimizer steps with native kernels; None where PyTorch does."""
+        self.q_values: QFunction = self.policy
+        """The trained network's values, by native kernels where possible."""
+        self.target_values: QFunction = self.target
+        """The target network's values, by native kernels where possible."""
+        network = self.native_network()
+        if network is not None and "max_gradient_norm" not in self.schedules:
+            config, choices = self.config, self.agent_group.spec.action.parameters
+            samples = config.batch_size // self.ranks.size
+            self.native_step = QStep(network, self.optimizer, samples, choices, config.huber)
+            self.q_values = QInference(network)
+            self.target_values = QInference(describe_q_network(self.target))
 
     def _validate(self, custom_network: bool) -> None:
         """InputError for other actions than one discrete one, or where network, replay or a batch cannot fit."""
@@ -195,7 +214,7 @@ class QLearner(PolicyLearner):
         if self.agent_group.may_leave:
             self._valid &= self.agent_group.active()
         with self.autocast():
-            q_values = self.policy(self.observed())
+            q_values = self.q_values(self.observed())
         view = self.agent_group.action_view()
         assert not isinstance(view, tuple)
         self.explorer.choose(q_values.contiguous(), self._actions, mask, view, step)

@@ -6,7 +6,7 @@ All worlds take ``steps_per_update`` steps. Then the policy is updated from the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -18,7 +18,9 @@ from worldloom.learn.config.train_config import RolloutConfig
 from worldloom.learn.config.validation import require_not_negative
 from worldloom.learn.device.gather import index_select
 from worldloom.learn.distributed.weighted_mean import WeightedMean
+from worldloom.learn.losses.policy_loss import loss_weights
 from worldloom.learn.losses.vtrace_targets import vtrace
+from worldloom.learn.native.policy_step import PolicyStep
 from worldloom.learn.rollout.storage import RolloutBatch
 from worldloom.learn.training.restore_checks import COUNTER_RANGE, load_checked, require_choices
 from worldloom.learn.training.trainer import Tensors
@@ -145,6 +147,9 @@ class VTrace(OnPolicyTrainer):
         )
 
     def update(self, learner: Learner, gathered: VTraceBatch) -> None:
+        if learner.native_step is not None and learner.value_moments is None:
+            self._update_native(learner, learner.native_step, gathered)
+            return
         policy, batch, dones = learner.policy, gathered.batch, gathered.dones
         mean = WeightedMean(batch.weights, learner.ranks)
         with learner.autocast():
@@ -180,6 +185,34 @@ class VTrace(OnPolicyTrainer):
                 [policy_loss, value_loss, entropy, divergence, learner.optimizer.gradient_norm, explained]
             ).detach()
         )
+
+    def _update_native(self, learner: Learner, step: PolicyStep, gathered: VTraceBatch) -> None:
+        """The same with native kernels."""
+        config, policy, batch, shape = _config(learner), learner.policy, gathered.batch, gathered.dones.shape
+        mean = WeightedMean(batch.weights, learner.ranks)
+        with torch.no_grad():
+            flat, current = step.evaluate({k: v.flatten(0, 1) for k, v in batch.observations.items()})
+            parameters, values = flat.unflatten(0, shape), current.unflatten(0, shape).clone()
+            log_probs, _ = log_prob_entropy(policy.spec.action, parameters, batch.actions, batch.masks, policy.log_std)
+            bootstrapped = torch.cat([values, step.evaluate(gathered.last)[1][None]])
+        targets, advantages = vtrace(
+            batch.log_probs,
+            log_probs,
+            batch.returns,
+            bootstrapped,
+            gathered.dones,
+            config.gamma,
+            rho_clip=config.rho_clip,
+            c_clip=config.c_clip,
+            lam=config.lam,
+        )
+        staged = step.staged(replace(batch, advantages=advantages, returns=targets))
+        settings = loss_weights(0.0, 0.0, config.value_weight, config.entropy_weight)
+        minibatch = step.minibatch(staged, values.numel(), settings, learner.actor.storage.starts, False)
+        learner.metrics[:3].copy_(minibatch.step(step.all_indices(values.numel()))[:3])
+        learner.metrics[3].copy_(mean(batch.log_probs - log_probs))
+        learner.metrics[4].copy_(learner.optimizer.gradient_norm)
+        learner.metrics[5].copy_(mean.explained_variance(values, targets))
 
     def tensors(self) -> Tensors:
         state = {**super().tensors(), "turn": self.turn}

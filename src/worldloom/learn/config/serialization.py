@@ -14,6 +14,11 @@ from worldloom.learn.config.piecewise_linear import PiecewiseLinear, schedules
 from worldloom.learn.config.train_config import TrainConfig
 
 SettingsT = TypeVar("SettingsT")
+FIELDS_0_1 = (
+    "num_envs", "total_steps", "seed", "device", "gamma", "learning_rate", "schedule", "max_gradient_norm",
+    "clip_rewards", "episodic_life", "action_masks", "precision", "graphs", "compile", "policy",
+)  # fmt: skip
+"""Settings that version 0.1 wrote for every algorithm, always all of them."""
 
 POLICY_FIELDS_0_1 = (
     "network",
@@ -40,7 +45,7 @@ def config_from_dict(kind: type[TrainConfig], values: Mapping[str, Any]) -> Trai
 
     The output of version 0.1 gets that version's ``policy.input_rules``, so that its checkpoints act as before.
     """
-    return settings_from_dict(kind, _with_input_rules(values))
+    return settings_from_dict(kind, _with_input_rules(_with_old_defaults(values)))
 
 
 def settings_from_dict(kind: type[SettingsT], values: Mapping[str, Any]) -> SettingsT:
@@ -54,6 +59,13 @@ def _with_input_rules(values: Mapping[str, Any]) -> Mapping[str, Any]:
     policy = values.get("policy")
     if isinstance(policy, Mapping) and set(POLICY_FIELDS_0_1) <= set(policy) and "input_rules" not in policy:
         return {**values, "policy": {**policy, "input_rules": "0.1"}}
+    return values
+
+
+def _with_old_defaults(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """``values``; in a whole config of version 0.1, settings that it lacks get the behaviour of that version."""
+    if "native" not in values and set(FIELDS_0_1) <= set(values):
+        return {**values, "native": False}
     return values
 
 

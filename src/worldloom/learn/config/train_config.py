@@ -52,6 +52,9 @@ class TrainConfig:
     """Run the rollout and the update as CUDA graphs on a GPU."""
     compile: bool = False
     """Compile the networks with torch.compile: a slow start, faster large networks."""
+    native: bool = True
+    """On the CPU, train fully connected networks with native kernels, which are several times faster than PyTorch's
+    operations. Results differ in rounding."""
     policy: PolicyConfig = field(default_factory=PolicyConfig)
     """Settings of the network."""
     reward_scale: float = 1.0

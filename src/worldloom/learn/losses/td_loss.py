@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 import torch
 from torch.nn import functional
 
-from worldloom.learn.networks.q_network import QNetwork
 from worldloom.learn.rollout.replay_buffer import TransitionBatch
 
 MASK = "/mask"
 """Name of the action mask among the observations in a replay buffer. No component can have this name."""
 
 
-def td_targets(policy: QNetwork, target: QNetwork, batch: TransitionBatch, double: bool) -> torch.Tensor:
+QFunction = Callable[[Mapping[str, torch.Tensor]], torch.Tensor]
+"""Observations [N, *shape] by name -> Q values [N, choices]."""
+
+
+def td_targets(policy: QFunction, target: QFunction, batch: TransitionBatch, double: bool) -> torch.Tensor:
     """TD targets ``r + discount * Q_target(s', a')``, [B]; without gradients.
 
     a' is the allowed action with the highest value, by ``policy`` where ``double``, else by ``target``.
@@ -21,8 +26,8 @@ def td_targets(policy: QNetwork, target: QNetwork, batch: TransitionBatch, doubl
     following = {k: v for k, v in batch.next_observations.items() if k != MASK}
     mask = batch.next_observations.get(MASK)
     with torch.no_grad():
-        values: torch.Tensor = target(following)
-        ranking: torch.Tensor = policy(following) if double else values
+        values = target(following)
+        ranking = policy(following) if double else values
         if mask is not None:
             allowed = mask | ~mask.any(dim=1, keepdim=True)  # a mask that allows nothing allows everything
             ranking = ranking.masked_fill(~allowed, -torch.inf)
@@ -30,7 +35,7 @@ def td_targets(policy: QNetwork, target: QNetwork, batch: TransitionBatch, doubl
         return batch.rewards + batch.discounts * values.gather(1, best).squeeze(1)
 
 
-def td_errors(policy: QNetwork, batch: TransitionBatch, targets: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def td_errors(policy: QFunction, batch: TransitionBatch, targets: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """TD errors ``targets - Q(s, a)``, [B], and the values Q(s, a), [B]."""
     values = policy({k: v for k, v in batch.observations.items() if k != MASK})
     taken = values.gather(1, batch.actions.long()).squeeze(1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -36,6 +36,16 @@ class Substitute(Protocol):
 
     def end(self, steps: int) -> None:
         """Called after a rollout."""
+
+
+class Inference(Protocol):
+    """A policy's forward pass on its parameters as they were at the last ``refresh``."""
+
+    def refresh(self) -> None:
+        """Read the parameters."""
+
+    def __call__(self, observations: Mapping[str, torch.Tensor]) -> Sequence[torch.Tensor]:
+        """Contiguous observations [N, ...] by name -> action parameters [N, P] and values [N, 1]."""
 
 
 class RolloutActor:
@@ -85,6 +95,8 @@ class RolloutActor:
             config.clip_rewards,
             config.episodic_life and agent_group.lives() is not None,
         )
+        self.inference: Inference | None = None
+        """The policy's forward pass by native kernels; None where PyTorch computes it."""
         self.state = policy.initial_state(agent_group.rows, agent_group.device)
         """The current recurrent state."""
         self.substitutes: list[Substitute] = []
@@ -95,7 +107,9 @@ class RolloutActor:
         return autocast(self.agent_group.device, self.precision)
 
     def begin(self) -> None:
-        """Prepare the storage for a rollout."""
+        """Prepare the storage and the policy for a rollout."""
+        if self.inference is not None:
+            self.inference.refresh()
         self.storage.final_steps.fill_(-1)
         self.storage.final_count.zero_()
 
@@ -110,12 +124,8 @@ class RolloutActor:
             storage.weights[step].copy_(self.agent_group.active())
             for substitute in self.substitutes:
                 storage.weights[step].index_fill_(0, substitute.rows, 0.0)
-        with self.autocast():
-            parameters, value, state = self.policy(observations, self.state)
+        parameters, value = self._evaluate(step, observations)
         storage.values[step].copy_(value)
-        if self.policy.recurrent:
-            storage.states[step].copy_(self.state)
-            self.state.copy_(state)
         view = None if self.substitutes else self.agent_group.action_view()
         action = storage.actions[step]
         self.sampler.sample(
@@ -133,6 +143,25 @@ class RolloutActor:
             substitute.act(observations, mask, step, action)
         if view is None:
             self.agent_group.write_actions(to_env_action(self.agent_group.spec.action, action))
+
+    def _evaluate(self, step: int, observations: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Action parameters and values of the current observations; also updates the recurrent state."""
+        if self.inference is not None:
+            parameters, value = self.inference(observations)
+            return parameters, value.squeeze(1)
+        with self.autocast():
+            parameters, value, state = self.policy(observations, self.state)
+        if self.policy.recurrent:
+            self.storage.states[step].copy_(self.state)
+            self.state.copy_(state)
+        return parameters, value
+
+    def _values(self, observations: dict[str, torch.Tensor], state: torch.Tensor) -> torch.Tensor:
+        """Values of observations [N, ...]."""
+        if self.inference is not None:
+            return self.inference(observations)[1].squeeze(1)
+        with self.autocast():
+            return self.policy.value(observations, state)
 
     def record(self, step: int) -> None:
         """Store the result of the step."""
@@ -161,14 +190,12 @@ class RolloutActor:
         for substitute in self.substitutes:
             substitute.end(storage.steps)
         if valued:
-            with self.autocast():
-                # Copies: a policy may work in place, and these are the worlds' own columns.
-                current = {key: values.clone() for key, values in self.agent_group.observations().items()}
-                storage.values[-1].copy_(self.policy.value(current, self.state))
+            # Copies: a policy may work in place, and these are the worlds' own columns.
+            current = {key: values.clone() for key, values in self.agent_group.observations().items()}
+            storage.values[-1].copy_(self._values(current, self.state))
         if storage.finals:
-            with self.autocast():
-                flat = {k: v.flatten(0, 1) for k, v in storage.final_observations.items()}
-                finals = self.policy.value(flat, storage.final_states.flatten(0, 1)).view(storage.finals, storage.rows)
+            flat = {k: v.flatten(0, 1) for k, v in storage.final_observations.items()}
+            finals = self._values(flat, storage.final_states.flatten(0, 1)).view(storage.finals, storage.rows)
             storage.final_values.copy_(
                 torch.nan_to_num(finals, 0.0, 0.0, 0.0)
             )  # a faulty world may have any observation

@@ -186,6 +186,10 @@ class Storage:
 
         return self._batch(pick, {k: pick(v) for k, v in self.observations.items()}, advantages, returns)
 
+    def row_indices(self, rows: torch.Tensor) -> torch.Tensor:
+        """Indices of all steps of ``rows`` in the flat (steps, rows) tensors."""
+        return (torch.arange(self.steps, device=self.device)[:, None] * self.rows + rows).flatten()
+
     def all_steps(self, advantages: torch.Tensor, returns: torch.Tensor) -> RolloutBatch:
         """All steps of all rows: flat, or (steps, rows) for recurrent policies."""
         if self.states.shape[2]:

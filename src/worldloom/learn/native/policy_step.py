@@ -1,0 +1,182 @@
+"""Optimizer steps of a fully connected policy: forward pass, loss, backward pass and Adam as recorded launches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from worldloom.learn.device.warp_launch import launch
+from worldloom.learn.distributed.weighted_mean import WeightedMean
+from worldloom.learn.losses.policy_loss import STATISTICS, LossGradients, loss_gradients
+from worldloom.learn.losses.policy_loss_kernels import Weights
+from worldloom.learn.native.dense_kernels import column_sums
+from worldloom.learn.native.dense_network import DenseNetwork
+from worldloom.learn.native.dense_pass import DensePass
+from worldloom.learn.native.inference import Inference
+from worldloom.learn.native.minibatch import BlockSpace, Minibatch
+from worldloom.learn.native.optimizer_step import parameter_gradients
+from worldloom.learn.native.recording import CPU, Recordings, addresses
+from worldloom.learn.native.step_kernels import add_statistics, gather_advantages
+from worldloom.learn.networks.policy import Policy
+from worldloom.learn.rollout.storage import RolloutBatch
+from worldloom.learn.training.optimizer import FlatAdam
+
+CAPACITY = 4
+"""Maximum number of recorded minibatches: they differ in their size, their storage or their settings."""
+
+
+class PolicyStep:
+    """Takes optimizer steps of a policy.
+
+    Args:
+        policy: The policy.
+        network: Its layers.
+        optimizer: Its optimizer.
+        threads: Number of threads; None to decide by the work.
+    """
+
+    def __init__(self, policy: Policy, network: DenseNetwork, optimizer: FlatAdam, threads: int | None = None) -> None:
+        self.policy, self.network, self.optimizer, self.threads = policy, network, optimizer, threads
+        self.passes = DensePass(network)
+        self.gradients = parameter_gradients(optimizer)
+        self.statistics = torch.zeros(STATISTICS)
+        """Policy loss, value loss, entropy, divergence and clipped fraction of the last minibatch."""
+        self._inference: Inference | None = None
+        self._all = torch.arange(0)
+        self._staged: dict[str, Tensor] = {}
+        self._targets: tuple[Tensor, Tensor] | None = None
+        self._minibatches: Recordings[PolicyMinibatch] = Recordings(CAPACITY)
+
+    def evaluate(self, observations: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
+        """Action parameters [N, P] and values [N] with the current parameters; the next call overwrites them."""
+        if self._inference is None:
+            self._inference = Inference(self.network, self.threads)
+        self._inference.refresh()
+        parameters, values = self._inference(observations)
+        return parameters, values.squeeze(1)
+
+    def all_indices(self, samples: int) -> Tensor:
+        """The indices of all ``samples`` samples."""
+        if len(self._all) != samples:
+            self._all = torch.arange(samples)
+        return self._all
+
+    def staged(self, batch: RolloutBatch) -> RolloutBatch:
+        """A flat copy of a batch (steps, rows) in tensors that are the same every time."""
+        names = ("actions", "log_probs", "values", "advantages", "returns", "masks", "weights")
+        given: list[tuple[str, Tensor | None]] = [(name, getattr(batch, name)) for name in names]
+        tensors: list[Any] = [None if tensor is None else self._stage(name, tensor) for name, tensor in given]
+        return RolloutBatch({k: self._stage(f"observations/{k}", v) for k, v in batch.observations.items()}, *tensors)
+
+    def _stage(self, name: str, values: Tensor) -> Tensor:
+        flat = values.detach().flatten(0, 1)
+        kept = self._staged.get(name)
+        if kept is None or kept.shape != flat.shape:
+            kept = self._staged[name] = torch.empty_like(flat)
+        return kept.copy_(flat)
+
+    def targets(self, like: Tensor) -> tuple[Tensor, Tensor]:
+        """Tensors for advantages and returns, of the shape of ``like``: a recording needs the same every time."""
+        if self._targets is None or self._targets[0].shape != like.shape:
+            self._targets = torch.zeros_like(like), torch.zeros_like(like)
+        return self._targets
+
+    def minibatch(
+        self, batch: RolloutBatch, samples: int, settings: Weights, starts: Tensor, standardize: bool
+    ) -> PolicyMinibatch:
+        """Minibatches of a rollout; recorded once for the same tensors and settings.
+
+        Args:
+            batch: All steps of the rollout, flat.
+            samples: Size of a minibatch, B.
+            settings: Coefficients of the loss.
+            starts: Index of the first choice of each part of an action, see :class:`Storage`.
+            standardize: Whether to standardize the advantages of each minibatch.
+        """
+        tensors = [value for value in vars(batch).values() if isinstance(value, Tensor)]
+        numbers = (settings.clip, settings.value_clip, settings.value, settings.entropy)
+        coefficients = (*numbers, self.optimizer.max_gradient_norm)
+        key = (addresses(*tensors, *batch.observations.values()), samples, coefficients, standardize)
+        make = partial(PolicyMinibatch, self, batch, samples, settings, starts, standardize)
+        return self._minibatches.get(key, make)
+
+
+class PolicyMinibatch(Minibatch):
+    """Minibatches of steps of a rollout.
+
+    Args:
+        step: The policy and its optimizer.
+        batch: All steps of the rollout.
+        samples: Size of a minibatch.
+        settings, starts, standardize: As in :meth:`PolicyStep.minibatch`.
+    """
+
+    def __init__(
+        self, step: PolicyStep, batch: RolloutBatch, samples: int, settings: Weights, starts: Tensor, standardize: bool
+    ) -> None:
+        self.policy, self.batch, self.settings, self.starts = step.policy, batch, settings, starts
+        self.standardize, self.ranks, self.by_parameter = standardize, step.optimizer.ranks, step.gradients
+        extra = 0 if self.policy.log_std is None else self.policy.log_std.numel()
+        super().__init__(step.passes, step.optimizer, samples, step.statistics, extra, step.threads)
+        self.count = torch.zeros(1)
+
+    def step(self, indices: Tensor) -> Tensor:
+        """Take one optimizer step with the steps at ``indices`` [B].
+
+        Returns:
+            Policy loss, value loss, entropy, divergence and clipped fraction, [5]; the next step overwrites them.
+        """
+        self.indices.copy_(indices)
+        if not self.ranks.is_single:
+            self._exchange_advantages()
+        self.run()
+        return self.statistics
+
+    def _exchange_advantages(self) -> None:
+        """Standardize the advantages over all processes."""
+        batch = self.batch
+        mean = WeightedMean(None if batch.weights is None else batch.weights[self.indices], self.ranks)
+        selected = batch.advantages[self.indices]
+        self.advantages.copy_(mean.standardize(selected) if self.standardize else selected)
+        self.count.fill_(float(len(selected))) if mean.count is None else self.count.copy_(mean.count)
+
+    def launch_prepare(self) -> None:
+        if self.ranks.is_single:
+            weights = torch.empty(0) if self.batch.weights is None else self.batch.weights
+            arguments = (self.batch.advantages, weights, self.indices, self.standardize, self.advantages, self.count)
+            launch(gather_advantages, 1, arguments, CPU)
+
+    def launch_loss(self, space: BlockSpace, count: int) -> LossGradients:
+        parameters, value = self.network.outputs
+        indices = space.indices[:count]
+        self.passes.gather(space.values, self.batch.observations, indices, count)
+        self.passes.forward(space.values, count)
+        gradients = loss_gradients(
+            self.policy.spec.action,
+            self.settings,
+            self.batch,
+            indices,
+            space.advantages[:count],
+            space.values.output(parameters, self.network.sizes[parameters], count),
+            space.values.output(value, 1, count).squeeze(1),
+            self.policy.log_std,
+            self.starts,
+            self.count,
+        )
+        launch(add_statistics, STATISTICS, (gradients.statistics, space.statistics), CPU)
+        if self.policy.log_std is not None:
+            width = self.policy.log_std.numel()
+            total = self.layout.extra_part(space.gradient)
+            launch(column_sums, 1, (gradients.log_std.view(-1), width, count, width, total), CPU)
+        by_output = {parameters: gradients.parameters, value: gradients.values}
+        self.passes.backward(space.values, count, by_output, self.layout.layers(space.gradient))
+        return gradients
+
+    def launch_reduce(self) -> None:
+        log_std = self.policy.log_std
+        extra = None if log_std is None else self.by_parameter[log_std.data_ptr()]
+        self.layout.launch_reduce(self._gradients, self.by_parameter, extra)

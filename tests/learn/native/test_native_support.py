@@ -1,0 +1,90 @@
+"""Which trainings use native kernels, and the setting that turns them off."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from worldloom.learn import A2C, DQN, PPO, A2CConfig, DQNConfig, PolicyConfig, PPOConfig, VTrace, VTraceConfig
+from worldloom.learn.config.serialization import config_from_dict, config_to_dict
+
+CPU = {"device": "cpu", "num_envs": 8}
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(4, 3)
+
+    def forward(self, observation):
+        outputs = self.layer(observation)
+        return outputs[:, :2], outputs[:, 2]
+
+
+@pytest.mark.parametrize(
+    ("config", "reason"),
+    [
+        (PPOConfig(**CPU), ""),
+        (PPOConfig(**CPU, policy=PolicyConfig(shared=True, hidden=(256,))), ""),
+        (PPOConfig(**CPU, native=False), "native is off"),
+        (PPOConfig(**CPU, precision="bf16"), "the precision is bf16"),
+        (PPOConfig(**CPU, policy=PolicyConfig(hidden=(300,))), "it has a layer of 300 units, more than 256"),
+        (PPOConfig(**CPU, policy=PolicyConfig(memory="gru")), "its network is recurrent"),
+    ],
+)
+def test_reason(config, reason):
+    trainer = PPO("CartPole-v1", config)
+    (learner,) = trainer.learners.values()
+    assert learner.native_reason == reason
+    assert (learner.native_step is None) == bool(reason)
+
+
+def test_custom_networks_use_pytorch():
+    (learner,) = PPO("CartPole-v1", PPOConfig(**CPU), network=Net()).learners.values()
+    assert learner.native_reason == "its network is a CustomActorCritic"
+
+
+def test_a_config_of_version_0_1_reads_as_without_native_kernels():
+    values = config_to_dict(PPOConfig())
+    assert config_from_dict(PPOConfig, values).native
+    del values["native"]
+    assert not config_from_dict(PPOConfig, values).native
+    assert config_from_dict(PPOConfig, {"gamma": 0.9}).native
+
+
+@pytest.mark.parametrize(
+    ("trainer", "config"),
+    [
+        (PPO, PPOConfig(**CPU, num_steps=8)),
+        (PPO, PPOConfig(**CPU, num_steps=9, minibatches=4)),
+        (PPO, PPOConfig(**CPU, num_steps=8, overlap=True, policy=PolicyConfig(normalize_observations=True))),
+        (A2C, A2CConfig(**CPU, normalize_rewards=True)),
+        (VTrace, VTraceConfig(**CPU)),
+        (DQN, DQNConfig(**CPU, learning_starts=16, batch_size=32, policy=PolicyConfig(hidden=(16,), dueling=True))),
+    ],
+)
+def test_training_equals_that_of_pytorch_and_resumes_bit_for_bit(trainer, config):
+    native, plain = trainer("CartPole-v1", config), trainer("CartPole-v1", replace(config, native=False))
+    native.learn(480)
+    plain.learn(480)
+    (learner,), (other,) = native.learners.values(), plain.learners.values()
+    assert learner.native_step is not None
+    assert other.native_step is None
+    torch.testing.assert_close(learner.optimizer.flat, other.optimizer.flat, rtol=1e-3, atol=1e-3)
+    torch.testing.assert_close(learner.metrics, other.metrics, rtol=1e-2, atol=1e-2)
+
+    tensors, values = native.state()
+    resumed = trainer("CartPole-v1", config)
+    resumed.load_state({k: v.clone() for k, v in tensors.items()}, values)
+    if not getattr(config, "overlap", False):  # the rollout of an overlapping training is not saved
+        native.learn(960)
+        resumed.learn(960)
+        for name, tensor in native.tensors().items():
+            assert torch.equal(tensor, resumed.tensors()[name]), name
+
+
+def test_native_training_solves_cartpole():
+    config = PPOConfig(device="cpu", num_envs=64, epochs=8, gamma=0.98, lam=0.9, learning_rate=3e-3, schedule="linear")
+    assert PPO("CartPole-v1", config).learn(60_000).score > 150.0
