@@ -19,7 +19,7 @@ from worldloom.learn.rollout.storage import RolloutBatch
 from worldloom.learn.training.optimizer import FlatAdam
 
 OBSERVATIONS = {
-    "bytes": ObservationSpec((3,), torch.uint8, high=(255.0, 8.0, 100.0)),
+    "bytes": ObservationSpec((3,), torch.uint8, high=(255.0, 200.0, 100.0)),
     "choices": ObservationSpec((2,), torch.int32, (3, 4)),
     "flag": ObservationSpec((), torch.bool),
     "numbers": ObservationSpec((2, 3), torch.float32),
