@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import Any, TypeVar
 
 from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
+
+NumberT = TypeVar("NumberT", int, float)
 
 MAX_DIGITS = 30
 """Maximum number of digits of an integer; no setting allows as many."""
@@ -37,25 +40,22 @@ def integers_and_schedules() -> ConstructorRegistry:
 
 
 def _integer_rule(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[int] | None:
-    if info.type is not int:
-        return None
-    return PrimitiveConstructorSpec(
-        nargs=1,
-        metavar="INT",
-        instance_from_str=lambda words: parse_integer(words[0]),
-        is_instance=lambda value: isinstance(value, int) and not isinstance(value, bool),
-        str_from_instance=lambda value: [str(value)],
-    )
+    return _one_word("INT", parse_integer, _is_integer) if info.type is int else None
 
 
 def _schedule_rule(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[float] | None:
-    if info.type is not float:
-        return None
+    return _one_word("FLOAT", _parse_real, _is_real) if info.type is float else None
+
+
+def _one_word(
+    metavar: str, parse: Callable[[str], NumberT], is_instance: Callable[[Any], bool]
+) -> PrimitiveConstructorSpec[NumberT]:
+    """A value of one word."""
     return PrimitiveConstructorSpec(
         nargs=1,
-        metavar="FLOAT",
-        instance_from_str=lambda words: _parse_real(words[0]),
-        is_instance=_is_real,
+        metavar=metavar,
+        instance_from_str=lambda words: parse(words[0]),
+        is_instance=is_instance,
         str_from_instance=lambda value: [str(value)],
     )
 
@@ -71,6 +71,10 @@ def _parse_real(text: str) -> float:
         return parse_points(text)
     except InputError as error:
         raise ValueError(str(error)) from None
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _is_real(value: Any) -> bool:

@@ -13,11 +13,11 @@ from worldloom.core.frontend import nodes
 from worldloom.core.frontend.expressions import Expressions
 from worldloom.core.frontend.names import MISSING
 from worldloom.core.frontend.race_checks import (
+    REFERENCE_RACE,
+    TWO_OPERATORS_RACE,
     VECTOR_ELEMENT_RACE,
     XOR_OF_BOOLS_RACE,
-    reference_race,
     store_race,
-    two_operators_race,
 )
 from worldloom.core.frontend.values import INTEGERS, ArrayType, RowType, Value, WorldType, describe
 from worldloom.core.model.dtypes import scalar_of
@@ -95,7 +95,7 @@ class Accumulation(Expressions):
             raise self.error(*XOR_OF_BOOLS_RACE, node)
         logical = bitwise and kind is wp.bool
         if field.ref is not None:
-            raise self.error(*reference_race(field.name), node)
+            raise self.error(*REFERENCE_RACE.about(field.name), node)
         if scalar_of(kind) in _NARROW and not logical:
             raise self.error(
                 f"'{field.name}' is {describe(kind)}, too narrow for accumulation by several entities",
@@ -105,7 +105,7 @@ class Accumulation(Expressions):
         family = "add" if operator == "sub" else operator
         owner = row.type.world if isinstance(row.type, WorldType) else row.type.owner
         if self.access.families.setdefault((owner, field.name), family) != family:
-            raise self.error(*two_operators_race(field.name), node)
+            raise self.error(*TWO_OPERATORS_RACE.about(field.name), node)
         self.record_access(row, field, "write", node)
         if self.shared_loop is not None and isinstance(row.type, RowType) and row.type.own:
             self.shared_loop.add_reduction(self, row, field, operator, kind, node)

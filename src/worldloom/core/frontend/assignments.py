@@ -10,7 +10,7 @@ from worldloom.core.frontend import nodes
 from worldloom.core.frontend.accumulation import Accumulation
 from worldloom.core.frontend.calls import effects
 from worldloom.core.frontend.names import MISSING
-from worldloom.core.frontend.race_checks import VECTOR_ELEMENT_RACE, operator_race
+from worldloom.core.frontend.race_checks import OPERATOR_RACE, VECTOR_ELEMENT_RACE
 from worldloom.core.frontend.shared_loop import check_array_size
 from worldloom.core.frontend.values import ArrayType, RefType, RowType, TupleType, Value, WorldType, describe, is_plain
 from worldloom.core.model.dtypes import canonical, is_composite, scalar_of
@@ -79,7 +79,7 @@ class Assignments(Accumulation):
         if shared is not None:
             operator = _ACCUMULATE.get(type(node.op))
             if operator is None:
-                raise self.error(*operator_race(self.source_text(node)), node)
+                raise self.error(*OPERATOR_RACE.about(self.source_text(node)), node)
             return self.accumulate(shared, operator, self.expression(node.value), node)
         read, draws_before = ast.copy_location(nodes.as_load(node.target), node), self.draw_count
         now = self.expression(read)

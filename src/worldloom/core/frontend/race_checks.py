@@ -24,12 +24,27 @@ class Race(NamedTuple):
     problem: str
     fix: str
 
+    def about(self, name: str) -> Race:
+        """The same with ``name`` in the problem's braces."""
+        return Race(self.problem.format(name), self.fix)
+
 
 VECTOR_ELEMENT_RACE = Race(
     "race: one component of a shared vector cannot be changed alone", "add a whole vector with zeros in it, with +="
 )
 XOR_OF_BOOLS_RACE = Race(
     "race: '^=' cannot accumulate truth values", "count with += into an int, and test whether it is odd"
+)
+OPERATOR_RACE = Race(
+    "race: '{}' changes what other entities change at the same time",
+    "only +=, -=, |=, &= and ^= do not depend on the order; accumulate the effect and apply it in a later system",
+)
+TWO_OPERATORS_RACE = Race(
+    "race: '{}' is accumulated with two operators whose order matters",
+    "use one of +=, |=, &=, ^=, min and max per system",
+)
+REFERENCE_RACE = Race(
+    "race: the reference '{}' of another entity cannot be set from here", "set it in the other entity's own system"
 )
 END_OF_OTHER_RACE = Race("race: one entity cannot end the episode of another", "end it in that entity's own system")
 
@@ -44,30 +59,6 @@ def store_race(row: Value, name: str) -> Race:
     return Race(
         f"race: several entities may store '{name}' of the same {row.type.owner.__name__} at the same time",
         "accumulate with +=, -=, |= or &=, or min/max, or invert the loop and let that entity write its own row",
-    )
-
-
-def operator_race(statement: str) -> Race:
-    """An augmented assignment to a shared component with an operator whose order matters, such as ``*=``."""
-    return Race(
-        f"race: '{statement}' changes what other entities change at the same time",
-        "only +=, -=, |=, &= and ^= do not depend on the order; accumulate the effect and apply it in a later system",
-    )
-
-
-def two_operators_race(name: str) -> Race:
-    """A shared component that a system accumulates with two operators."""
-    return Race(
-        f"race: '{name}' is accumulated with two operators whose order matters",
-        "use one of +=, |=, &=, ^=, min and max per system",
-    )
-
-
-def reference_race(name: str) -> Race:
-    """A store of a reference of another entity."""
-    return Race(
-        f"race: the reference '{name}' of another entity cannot be set from here",
-        "set it in the other entity's own system",
     )
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import warp as wp
 
+from worldloom.learn.device.device_number_kernels import current
+
 
 @wp.kernel(enable_backward=False)
 def gae_backward(
@@ -16,10 +18,7 @@ def gae_backward(
     advantages: wp.array2d(dtype=wp.float32), returns: wp.array2d(dtype=wp.float32),
 ) -> None:  # fmt: skip
     row = wp.tid()
-    gamma, lam = gamma_value, lam_value
-    if scheduled.shape[0] > 0:
-        gamma = scheduled[0]
-        lam = scheduled[1]
+    gamma, lam = current(gamma_value, scheduled, 0), current(lam_value, scheduled, 1)
     steps = rewards.shape[0]
     ahead = values[steps, row]
     advantage = wp.float32(0.0)
@@ -42,9 +41,7 @@ def n_step_returns_backward(
     returns: wp.array2d(dtype=wp.float32),
 ) -> None:  # fmt: skip
     row = wp.tid()
-    gamma = gamma_value
-    if scheduled.shape[0] > 0:
-        gamma = scheduled[0]
+    gamma = current(gamma_value, scheduled, 0)
     steps = rewards.shape[0]
     for t in range(steps):
         end = wp.min(t + n, steps)
@@ -67,9 +64,7 @@ def add_final_values(
     scheduled: wp.array(dtype=wp.float32),
 ) -> None:
     row = wp.tid()
-    gamma = gamma_value
-    if scheduled.shape[0] > 0:
-        gamma = scheduled[0]
+    gamma = current(gamma_value, scheduled, 0)
     for s in range(steps.shape[0]):
         t = steps[s, row]
         if t >= 0 and t < rewards.shape[0]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warp as wp
 
+from worldloom.core.kernels.array_types import Bools2D, Floats, Floats2D, Ints, Ints2D, Longs
 from worldloom.learn.losses.action_gradient_kernels import (
     GaussianRules,
     categorical_gradients,
@@ -26,7 +27,7 @@ class Weights:
     value_clip: wp.float32
     value: wp.float32
     entropy: wp.float32
-    scheduled: wp.array(dtype=wp.float32)  # the same four, where they change during training; empty otherwise
+    scheduled: Floats  # the same four, where they change during training; empty otherwise
 
 
 @wp.func
@@ -42,7 +43,7 @@ def _current(settings: Weights):
 
 
 @wp.func
-def sample_share(weights: wp.array(dtype=wp.float32), count: wp.array(dtype=wp.float32), place: wp.int64, samples: int):
+def sample_share(weights: Floats, count: Floats, place: wp.int64, samples: int):
     """The weight of one sample in a mean."""
     weight = float(1.0)
     if weights.shape[0] > 0:
@@ -56,7 +57,7 @@ def sample_share(weights: wp.array(dtype=wp.float32), count: wp.array(dtype=wp.f
 def surrogate_and_value_loss(
     sample: int, share: wp.float32, advantage: wp.float32, log_prob: wp.float32, old_log_prob: wp.float32,
     entropy: wp.float32, value: wp.float32, old_value: wp.float32, target: wp.float32, settings: Weights,
-    value_gradients: wp.array(dtype=wp.float32), statistics: wp.array2d(dtype=wp.float32),
+    value_gradients: Floats, statistics: Floats2D,
 ):  # fmt: skip
     """The terms of the loss, which are common to all kinds of action, and the gradient with respect to the value.
 
@@ -93,14 +94,10 @@ def surrogate_and_value_loss(
 
 @wp.kernel(enable_backward=False)
 def categorical_loss(
-    logits: wp.array2d(dtype=wp.float32), values: wp.array(dtype=wp.float32), places: wp.array(dtype=wp.int64),
-    starts: wp.array(dtype=wp.int32), actions: wp.array2d(dtype=wp.int32), masks: wp.array2d(dtype=wp.bool),
-    log_probs: wp.array(dtype=wp.float32), old_values: wp.array(dtype=wp.float32),
-    advantages: wp.array(dtype=wp.float32), returns: wp.array(dtype=wp.float32),
-    weights: wp.array(dtype=wp.float32), count: wp.array(dtype=wp.float32), coefficients: Weights,
+    logits: Floats2D, values: Floats, places: Longs, starts: Ints, actions: Ints2D, masks: Bools2D, log_probs: Floats,
+    old_values: Floats, advantages: Floats, returns: Floats, weights: Floats, count: Floats, coefficients: Weights,
     # outputs
-    gradients: wp.array2d(dtype=wp.float32), value_gradients: wp.array(dtype=wp.float32),
-    statistics: wp.array2d(dtype=wp.float32),
+    gradients: Floats2D, value_gradients: Floats, statistics: Floats2D,
 ):  # fmt: skip
     sample = wp.tid()
     settings = _current(coefficients)
@@ -117,16 +114,12 @@ def categorical_loss(
 
 @wp.kernel(enable_backward=False)
 def mixed_loss(
-    logits: wp.array2d(dtype=wp.float32), means: wp.array2d(dtype=wp.float32), log_std: wp.array2d(dtype=wp.float32),
-    values: wp.array(dtype=wp.float32), places: wp.array(dtype=wp.int64), starts: wp.array(dtype=wp.int32),
-    choices: wp.array2d(dtype=wp.float32), masks: wp.array2d(dtype=wp.bool), numbers: wp.array2d(dtype=wp.float32),
-    rules: GaussianRules, log_probs: wp.array(dtype=wp.float32), old_values: wp.array(dtype=wp.float32),
-    advantages: wp.array(dtype=wp.float32), returns: wp.array(dtype=wp.float32),
-    weights: wp.array(dtype=wp.float32), count: wp.array(dtype=wp.float32), coefficients: Weights,
+    logits: Floats2D, means: Floats2D, log_std: Floats2D, values: Floats, places: Longs, starts: Ints,
+    choices: Floats2D, masks: Bools2D, numbers: Floats2D, rules: GaussianRules, log_probs: Floats, old_values: Floats,
+    advantages: Floats, returns: Floats, weights: Floats, count: Floats, coefficients: Weights,
     # outputs
-    logit_gradients: wp.array2d(dtype=wp.float32), mean_gradients: wp.array2d(dtype=wp.float32),
-    log_std_gradients: wp.array2d(dtype=wp.float32), value_gradients: wp.array(dtype=wp.float32),
-    statistics: wp.array2d(dtype=wp.float32),
+    logit_gradients: Floats2D, mean_gradients: Floats2D, log_std_gradients: Floats2D, value_gradients: Floats,
+    statistics: Floats2D,
 ):  # fmt: skip
     """Numbers, and choices where there are any."""
     sample = wp.tid()

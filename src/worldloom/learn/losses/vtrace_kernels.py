@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import warp as wp
 
+from worldloom.learn.device.device_number_kernels import current
+
 
 @wp.kernel(enable_backward=False)
 def vtrace_backward(
@@ -15,12 +17,8 @@ def vtrace_backward(
     targets: wp.array2d(dtype=wp.float32), advantages: wp.array2d(dtype=wp.float32),
 ) -> None:  # fmt: skip
     row = wp.tid()
-    gamma, rho_clip, c_clip, lam = gamma_value, rho_value, c_value, lam_value
-    if scheduled.shape[0] > 0:  # the same, where they change during training
-        gamma = scheduled[0]
-        rho_clip = scheduled[1]
-        c_clip = scheduled[2]
-        lam = scheduled[3]
+    gamma, rho_clip = current(gamma_value, scheduled, 0), current(rho_value, scheduled, 1)
+    c_clip, lam = current(c_value, scheduled, 2), current(lam_value, scheduled, 3)
     steps = rewards.shape[0]
     value_ahead = values[steps, row]
     target_ahead = value_ahead

@@ -18,6 +18,9 @@ from worldloom.learn.networks.layers import ACTOR_GAIN, CRITIC_GAIN, FeatureModu
 from worldloom.learn.networks.network_inputs import network_inputs
 from worldloom.learn.networks.recurrent import RecurrentCell
 
+Specs = Mapping[str, ObservationSpec]
+"""Observations by name."""
+
 
 class SharedActorCritic(ActorCritic):
     """An encoder, an optional recurrent cell, and one output layer each for actor and critic."""
@@ -86,11 +89,7 @@ class SeparateActorCritic(ActorCritic):
     """
 
     def __init__(
-        self,
-        actor_observations: Mapping[str, ObservationSpec],
-        critic_observations: Mapping[str, ObservationSpec],
-        spec: PolicySpec,
-        config: PolicyConfig,
+        self, actor_observations: Specs, critic_observations: Specs, spec: PolicySpec, config: PolicyConfig
     ) -> None:
         super().__init__()
         self.actor_encoder = build_encoder(actor_observations, config)
@@ -132,11 +131,7 @@ class SeparateRecurrentActorCritic(ActorCritic):
     """
 
     def __init__(
-        self,
-        actor_observations: Mapping[str, ObservationSpec],
-        critic_observations: Mapping[str, ObservationSpec],
-        spec: PolicySpec,
-        config: PolicyConfig,
+        self, actor_observations: Specs, critic_observations: Specs, spec: PolicySpec, config: PolicyConfig
     ) -> None:
         super().__init__()
         self.actor_encoder = build_encoder(actor_observations, config)

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import warp as wp
 
+from worldloom.learn.device.device_number_kernels import current
+
 
 @wp.kernel(enable_backward=False)
 def discounted_returns(
@@ -15,9 +17,7 @@ def discounted_returns(
 ) -> None:  # fmt: skip
     """Discounted return of each row's episode so far, at every step. ``running`` carries it between calls."""
     row = wp.tid()
-    gamma = gamma_value
-    if scheduled.shape[0] > 0:  # the same, where it changes during training
-        gamma = scheduled[0]
+    gamma = current(gamma_value, scheduled, 0)
     total = running[row]
     for step in range(rewards.shape[0]):
         total = gamma * total + rewards[step, row]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import warp as wp
 
 from worldloom.core.kernels.random import integer
+from worldloom.learn.device.device_number_kernels import current
 
 _STREAM = wp.constant(wp.int32(0x5265706C))
 
@@ -57,9 +58,7 @@ def n_step_windows(
 ) -> None:  # fmt: skip
     """Rewards, discount and frames of a transition of at most ``n`` steps."""
     sample = wp.tid()
-    gamma = gamma_value
-    if scheduled.shape[0] > 0:  # the same, where it changes during training
-        gamma = scheduled[0]
+    gamma = current(gamma_value, scheduled, 0)
     capacity, rows = rewards.shape[0], rewards.shape[1]
     slot = wp.int32(indices[sample] / wp.int64(rows))
     row = wp.int32(indices[sample] % wp.int64(rows))

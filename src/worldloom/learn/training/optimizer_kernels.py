@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import warp as wp
 
+from worldloom.learn.device.device_number_kernels import current
+
 BETAS = (0.9, 0.999)
 """Decay rates of the first and second moment."""
 BETA1, BETA2, EPSILON = wp.constant(BETAS[0]), wp.constant(BETAS[1]), wp.constant(1e-5)
@@ -27,9 +29,7 @@ def adam_step(
     if enabled.shape[0] > 0:  # noqa: SIM102 (an empty array is not read)
         if not enabled[0]:
             return
-    limit = max_norm
-    if scheduled.shape[0] > 0:
-        limit = scheduled[0]
+    limit = current(max_norm, scheduled, 0)
     clipped = gradient[i]
     if limit > 0.0:
         clipped = clipped * wp.min(1.0, limit / (norm[0] + 1.0e-6))

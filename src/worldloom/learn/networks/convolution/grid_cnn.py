@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import nn
 
 from worldloom.core.base.errors import InputError
-from worldloom.learn.networks.convolution.image_network import ImageNetwork
+from worldloom.learn.networks.convolution.image_network import ImageNetwork, ImageShape
 from worldloom.learn.networks.inputs import BYTE_SCALE
 from worldloom.learn.networks.layers import RELU_GAIN, convolution, linear
 
@@ -15,14 +15,9 @@ MAX_CELLS = 32 * 32
 
 
 class GridCNN(ImageNetwork):
-    """Two 3 x 3 convolutions that keep the size of the grid, and a fully connected layer of 256 units, with relu.
+    """Two 3 x 3 convolutions that keep the size of the grid, and a fully connected layer of 256 units, with relu."""
 
-    Args:
-        shape: Channels, height and width.
-        byte_scale: Factor of bytes.
-    """
-
-    def __init__(self, shape: tuple[int, int, int], byte_scale: float = BYTE_SCALE) -> None:
+    def __init__(self, shape: ImageShape, byte_scale: float = BYTE_SCALE) -> None:
         before, height, width = shape
         if height * width > MAX_CELLS:
             raise InputError(

@@ -6,6 +6,9 @@ from torch import Tensor, nn
 
 from worldloom.learn.networks.inputs import BYTE_SCALE, to_float32
 
+ImageShape = tuple[int, int, int]
+"""Channels, height and width."""
+
 
 class ImageNetwork(nn.Module):
     """Layers over an image: [N, channels, height, width] of any type -> [N, features].

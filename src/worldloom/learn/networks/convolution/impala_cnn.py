@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 from torch.nn.functional import relu
 
-from worldloom.learn.networks.convolution.image_network import ImageNetwork
+from worldloom.learn.networks.convolution.image_network import ImageNetwork, ImageShape
 from worldloom.learn.networks.inputs import BYTE_SCALE
 from worldloom.learn.networks.layers import RELU_GAIN, convolution, linear
 
@@ -14,14 +14,9 @@ _BLOCKS = 2 * len(CHANNELS)
 
 
 class ImpalaCNN(ImageNetwork):
-    """Three stages of 16, 32 and 32 channels, each halving the image, and a fully connected layer of 256 units.
+    """Three stages of 16, 32 and 32 channels, each halving the image, and a fully connected layer of 256 units."""
 
-    Args:
-        shape: Channels, height and width.
-        byte_scale: Factor of bytes.
-    """
-
-    def __init__(self, shape: tuple[int, int, int], byte_scale: float = BYTE_SCALE) -> None:
+    def __init__(self, shape: ImageShape, byte_scale: float = BYTE_SCALE) -> None:
         before, height, width = shape
         stages = []
         for channels in CHANNELS:

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from worldloom.core.base.errors import InputError
-from worldloom.learn.networks.convolution.image_network import ImageNetwork
+from worldloom.learn.networks.convolution.image_network import ImageNetwork, ImageShape
 from worldloom.learn.networks.convolution.space_to_depth import fits, space_to_depth, space_to_depth_weight
 from worldloom.learn.networks.inputs import BYTE_SCALE
 from worldloom.learn.networks.layers import RELU_GAIN, convolution, linear
@@ -18,14 +18,9 @@ MIN_SIDE = 36
 
 
 class NatureCNN(ImageNetwork):
-    """Three convolutions and a layer of 512 units, with relu: [N, channels, height, width] -> [N, 512].
+    """Three convolutions and a layer of 512 units, with relu: [N, channels, height, width] -> [N, 512]."""
 
-    Args:
-        shape: Channels, height and width.
-        byte_scale: Factor of bytes.
-    """
-
-    def __init__(self, shape: tuple[int, int, int], byte_scale: float = BYTE_SCALE) -> None:
+    def __init__(self, shape: ImageShape, byte_scale: float = BYTE_SCALE) -> None:
         channels, height, width = shape
         if min(height, width) < MIN_SIDE:
             raise InputError(
