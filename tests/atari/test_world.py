@@ -90,7 +90,7 @@ def test_each_game_of_a_batch_is_as_it_is_alone():
 
 
 def test_snapshots_go_on_where_they_were_taken():
-    sim = wl.Simulation(wl.definition("Breakout-v5", **RAM_OF_BREAKOUT), 3, seed=1)
+    sim = wl.Simulation(wl.definition("Breakout-v5", **RAM_OF_BREAKOUT), 3, "python", seed=1)
     play(sim, 30, seed=1)
     snapshot = sim.snapshot()
     expected = play(sim, 150, seed=2)
@@ -101,7 +101,7 @@ def test_snapshots_go_on_where_they_were_taken():
 
 @pytest.mark.parametrize("mode", ["same_step", "next_step", "disabled"])
 def test_episodes_end_and_begin(mode):
-    env = wl.make("Breakout-v5", 2, seed=0, autoreset=mode, max_steps=20, **RAM_OF_BREAKOUT)
+    env = wl.make("Breakout-v5", 2, device="python", seed=0, autoreset=mode, max_steps=20, **RAM_OF_BREAKOUT)
     env.reset()
     for step in range(1, 41):
         _, _, terminations, truncations, infos = env.step(np.zeros(2, np.int64))
@@ -118,7 +118,7 @@ def test_episodes_end_and_begin(mode):
 
 
 def test_a_game_that_is_over_stays_so():
-    sim = wl.Simulation(wl.definition("Breakout-v5", **RAM_OF_BREAKOUT), 1, seed=0, autoreset="disabled")
+    sim = wl.Simulation(wl.definition("Breakout-v5", **RAM_OF_BREAKOUT), 1, "python", seed=0, autoreset="disabled")
     while not sim.terminated.numpy()[0]:
         sim.step([[1]])
     before = sim["Console"].machine.numpy().copy()
@@ -129,7 +129,7 @@ def test_a_game_that_is_over_stays_so():
 
 def test_sticky_actions_are_drawn_anew_in_every_frame():
     sim = wl.Simulation(
-        wl.definition("Breakout-v5", frame_skip=32, obs_type="ram", repeat_action_probability=0.25), 64, seed=0
+        wl.definition("Breakout-v5", frame_skip=32, obs_type="ram", repeat_action_probability=0.25), 64, "python", seed=0
     )
     sim["Console"].held.fill(5)
     sim.step(np.full((64, 1), 3, np.int32))  # LEFT
@@ -144,7 +144,7 @@ def test_sticky_actions_are_drawn_anew_in_every_frame():
 
 def test_what_sticks_is_what_the_last_frame_of_a_step_had():
     sim = wl.Simulation(
-        wl.definition("Breakout-v5", frame_skip=(1, 9), obs_type="ram", repeat_action_probability=0.6), 64, seed=0
+        wl.definition("Breakout-v5", frame_skip=(1, 9), obs_type="ram", repeat_action_probability=0.6), 64, "python", seed=0
     )
     for action in (3, 2, 3):
         sim.step(np.full((64, 1), action, np.int32))
@@ -168,12 +168,12 @@ def test_what_sticks_outlasts_a_lost_life_that_is_only_told():
 
 @pytest.mark.parametrize("given", [{"episodic_life": True}, {"life_loss_info": True}])
 def test_a_game_that_is_cut_off_with_a_life_does_not_go_on(given):
-    sim = wl.Simulation(wl.definition("Breakout-v5", obs_type="ram", noop_max=0, **given), 1, seed=0)
+    sim = wl.Simulation(wl.definition("Breakout-v5", obs_type="ram", noop_max=0, **given), 1, "python", seed=0)
     while not sim.terminated.numpy()[0]:
         sim.step([[2]])
         frames = int(sim["Console"].played.numpy()[0, 0])
     again = wl.Simulation(
-        wl.definition("Breakout-v5", obs_type="ram", noop_max=0, max_num_frames_per_episode=frames, **given), 1, seed=0
+        wl.definition("Breakout-v5", obs_type="ram", noop_max=0, max_num_frames_per_episode=frames, **given), 1, "python", seed=0
     )
     while not again.terminated.numpy()[0]:
         again.step([[2]])
@@ -185,7 +185,7 @@ def test_a_game_that_is_cut_off_with_a_life_does_not_go_on(given):
 
 
 def test_rewards_are_clipped_on_demand():
-    sim = wl.Simulation(wl.definition("SpaceInvaders-v5", obs_type="ram", noop_max=1), 4, seed=0)
+    sim = wl.Simulation(wl.definition("SpaceInvaders-v5", obs_type="ram", noop_max=1), 4, "python", seed=0)
     rewards = np.array([step[1] for step in play(sim, 150)])
     assert rewards.max() >= 5.0
     sim.set_config("reward_clip", True)
@@ -195,7 +195,7 @@ def test_rewards_are_clipped_on_demand():
 def test_two_players_play_one_game():
     definition = wl.definition("Boxing-v5", players=2, obs_type="ram", noop_max=1)
     assert list(definition.rows) == ["Console", "First", "Second"]
-    sim = wl.Simulation(definition, 2, seed=0)
+    sim = wl.Simulation(definition, 2, "python", seed=0)
     play(sim, 100, kinds=("First", "Second"))
     assert np.array_equal(sim["First"].reward.numpy(), -sim["Second"].reward.numpy())
     assert np.array_equal(sim["First"].ram.numpy(), sim["Second"].ram.numpy())
@@ -216,7 +216,7 @@ def test_the_picture_of_a_world_is_a_televisions():
 
 def test_the_second_player_moves_what_is_the_computers_otherwise():
     height_of_the_left_paddle = RAM + 0x32
-    sim = wl.Simulation(wl.definition("Pong-v5", players=2, obs_type="ram", noop_max=1), 2, seed=0)
+    sim = wl.Simulation(wl.definition("Pong-v5", players=2, obs_type="ram", noop_max=1), 2, "python", seed=0)
     for _ in range(10):
         sim.step({"First.stick": np.zeros((2, 1), np.int32), "Second.stick": np.array([[2], [3]], np.int32)})
     assert sim["Console"].machine.numpy()[:, 0, height_of_the_left_paddle].tolist() == [38, 203]

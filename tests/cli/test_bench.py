@@ -9,6 +9,7 @@ import gymnasium
 import numpy as np
 import pytest
 
+from worldloom.cli.bench import start
 from worldloom.cli.bench.baselines import _make_gymnasium, async_stepper
 from worldloom.cli.bench.rate_plot import rates_by_name
 from worldloom.cli.bench.start import seconds_to_first_step
@@ -32,7 +33,7 @@ def test_step_reports_json_and_nothing_else():
         "cpu",
     ]
     done = subprocess.run(
-        [*command, "--against", "gymnasium", "--seconds", "0.2", "--json"], capture_output=True, text=True, check=True
+        [*command, "--against", "gymnasium", "--seconds", "0.02", "--json"], capture_output=True, text=True, check=True
     )
     report = json.loads(done.stdout)
     assert set(report) == {
@@ -56,7 +57,7 @@ def test_step_reports_json_and_nothing_else():
 def test_step_against_envpool(worldloom):
     pytest.importorskip("envpool")
     code, out, _ = worldloom(
-        "bench", "step", "CartPole-v1", "--num-worlds", 8, "--against", "envpool", "--seconds", 0.2
+        "bench", "step", "CartPole-v1", "--num-worlds", 8, "--against", "envpool", "--seconds", 0.02
     )
     assert code == 0
     assert "envpool" in out
@@ -64,7 +65,7 @@ def test_step_against_envpool(worldloom):
 
 
 def test_exact_steps_beside_fast_ones(worldloom):
-    command = ["bench", "step", "CartPole-v1", "--num-worlds", 8, "--exact", "--seconds", 0.2]
+    command = ["bench", "step", "CartPole-v1", "--num-worlds", 8, "--exact", "--seconds", 0.02]
     code, out, _ = worldloom(*command, "--json")
     report = json.loads(out)
     fast = report["against"]["worldloom, not exact"]
@@ -76,7 +77,7 @@ def test_exact_steps_beside_fast_ones(worldloom):
 @pytest.mark.parametrize("peer", ["gymnasium-sync", "gymnasium-async", "worldloom-gymnasium"])
 def test_step_against_the_rest(worldloom, peer):
     code, out, _ = worldloom(
-        "bench", "step", "CartPole-v1", "--num-worlds", 2, "--against", peer, "--seconds", 0.2, "--json"
+        "bench", "step", "CartPole-v1", "--num-worlds", 2, "--against", peer, "--seconds", 0.02, "--json"
     )
     report = json.loads(out)
     assert code == 0
@@ -98,7 +99,7 @@ def test_asynchronous_steps(worldloom):
         "--against",
         "envpool",
         "--seconds",
-        0.2,
+        0.02,
     ]
     code, out, _ = worldloom(*command, "--json")
     report = json.loads(out)
@@ -118,7 +119,7 @@ def test_a_pool_takes_as_many_steps_as_it_is_asked_for():
 
 
 def test_a_sweep_is_a_list_a_table_and_a_picture(worldloom, tmp_path):
-    command = ["bench", "step", "CartPole-v1", "--sweep", "4,8", "--against", "worldloom-gymnasium", "--seconds", 0.2]
+    command = ["bench", "step", "CartPole-v1", "--sweep", "4,8", "--against", "worldloom-gymnasium", "--seconds", 0.02]
     code, out, _ = worldloom(*command, "--json")
     reports = json.loads(out)
     assert (code, [report["num_worlds"] for report in reports]) == (0, [4, 8])
@@ -263,12 +264,18 @@ def test_start_uses_a_cache_of_its_own(tmp_path):
     assert [folder for _, folders, _ in os.walk(tmp_path) for folder in folders if folder.startswith("wp_worldloom")]
 
 
-def test_start_reports_cold_and_warm(worldloom, planted):
+def test_start_reports_cold_and_warm(worldloom, planted, monkeypatch):
+    caches = []
+
+    def measured(env, device, cache):
+        caches.append(cache)
+        return 3.0 / len(caches)
+
+    monkeypatch.setattr(start, "seconds_to_first_step", measured)
     code, out, _ = worldloom("bench", "start", f"{planted}:Honest-v0", "--device", "python", "--json")
-    report = json.loads(out)
     assert code == 0
-    assert (report["env"], report["device"]) == ("Honest-v0", "python")
-    assert set(report) == {"env", "device", "cold_seconds", "warm_seconds"}
+    assert json.loads(out) == {"env": "Honest-v0", "device": "python", "cold_seconds": 3.0, "warm_seconds": 1.5}
+    assert caches[0] == caches[1]
 
 
 def test_start_says_why_a_process_failed(tmp_path):

@@ -28,8 +28,8 @@ def commands(folder: Path) -> dict[str, list[object]]:
             "--no-video",
         ],
         "check": ["check", FAULTY, "--steps", 4, "--num-worlds", 2],
-        "bench": ["bench", "step", FAULTY, "--num-worlds", 2, "--seconds", 0.1],
-        "batches": ["bench", "step", FAULTY, "--num-worlds", 2, "--batch-size", 1, "--seconds", 0.1],
+        "bench": ["bench", "step", FAULTY, "--num-worlds", 2, "--seconds", 0.02],
+        "batches": ["bench", "step", FAULTY, "--num-worlds", 2, "--batch-size", 1, "--seconds", 0.02],
         "profile": ["profile", FAULTY, "--num-worlds", 2, "--steps", 1, "--warm-up", 4],
     }
 
@@ -41,7 +41,7 @@ def test_what_went_wrong_is_told(worldloom, tmp_path, name):
     assert code == 0
     assert found["faults"] > 0 and found["first_fault"].startswith(WORDS) and found["dropped"]["Spark"] > 0
     first = found["first_fault"]
-    assert f"worldloom: {found['faults']:,} faults cut episodes short; the first: {first}. docs/debug.md says" in err
+    assert f"worldloom: {found['faults']:,} faults cut episodes short; the first: {first}. See docs/debug.md." in err
     assert f"{found['dropped']['Spark']:,} Spark did not fit and were dropped: raise wl.UpTo for Spark" in err
     if name in ("check", "profile"):  # four steps of two worlds, one of which fails
         assert (found["faults"], found["dropped"]) == (2, {"Spark": 4})

@@ -8,17 +8,28 @@ import time
 
 import pytest
 from runs_compared import FEW, SMALL, STEPS, assert_equal_runs, ended
+from thorough import sample
 
+from worldloom.cli.main import main
 from worldloom.cli.training.stop_on_signal import StopOnSignal
 from worldloom.learn.runs.checkpoints import Checkpoints
 from worldloom.learn.runs.run_folder import read_metrics
 from worldloom.learn.runs.run_recorder import RunRecorder
 
 
+COMMON = ("CartPole-v1", *FEW, *SMALL["ppo"], "--schedule", "linear", "--total-steps", str(6 * STEPS["ppo"]))
+
+
+@pytest.fixture(scope="module")
+def straight(tmp_path_factory):
+    """The folder of a training run that nothing interrupted."""
+    folder = tmp_path_factory.mktemp("straight") / "run"
+    assert main(["train", *COMMON, "--run-dir", str(folder)]) == 0
+    return folder
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_it_in_good_order(worldloom, tmp_path, monkeypatch, number):
-    common = ("CartPole-v1", *FEW, *SMALL["ppo"], "--schedule", "linear", "--total-steps", str(6 * STEPS["ppo"]))
-    assert worldloom("train", *common, "--run-dir", tmp_path / "straight")[0] == 0
+def test_a_signal_ends_it_in_good_order(worldloom, straight, tmp_path, monkeypatch, number):
     note = RunRecorder.on_iteration
 
     def on_iteration(self, trainer, progress):
@@ -28,13 +39,13 @@ def test_a_signal_ends_it_in_good_order(worldloom, tmp_path, monkeypatch, number
 
     with monkeypatch.context() as patched:
         patched.setattr(RunRecorder, "on_iteration", on_iteration)
-        code, out, _ = worldloom("train", *common, "--run-dir", tmp_path / "parts")
+        code, out, _ = worldloom("train", *COMMON, "--run-dir", tmp_path / "parts")
     assert code == 128 + number
     assert f"worldloom train --resume --run-dir {tmp_path / 'parts'}" in out
     assert (tmp_path / "parts" / "curve.png").exists() is (number == signal.SIGINT)  # SIGTERM leaves no time for it
     assert read_metrics(tmp_path / "parts")[-1]["iteration"] == 3
-    assert worldloom("train", *common, "--resume", "auto", "--run-dir", tmp_path / "parts")[0] == 0
-    assert_equal_runs(tmp_path / "parts", tmp_path / "straight")
+    assert worldloom("train", *COMMON, "--resume", "auto", "--run-dir", tmp_path / "parts")[0] == 0
+    assert_equal_runs(tmp_path / "parts", straight)
 
 
 def test_the_second_signal_exits_at_once(monkeypatch, capfd):
@@ -50,7 +61,7 @@ def test_the_second_signal_exits_at_once(monkeypatch, capfd):
     assert "repeat to exit at once" in capfd.readouterr().err
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", sample([signal.SIGTERM, signal.SIGINT], 1))
 def test_a_process_that_is_told_to_end_saves(tmp_path, number):
     folder = tmp_path / "run"
     command = [

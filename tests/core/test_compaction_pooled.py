@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 from pooled_worlds import PER_WORLD, STALE, Ember, Gnat, Mote, Nest, Seed, Spark, bed, gnats, pooled
+from thorough import THOROUGH
 from warp_lanes import run_kernel
 
 import worldloom as wl
@@ -47,7 +48,7 @@ def assert_same_rows(one: wl.Simulation, two: wl.Simulation, when: str) -> None:
         np.testing.assert_array_equal(two.world[name].numpy(), one.world[name].numpy(), err_msg=f"{name} {when}")
 
 
-@pytest.mark.parametrize(("device", "steps", "worlds"), [("cpu", 2000, WORLDS), ("python", 100, 5)])
+@pytest.mark.parametrize(("device", "steps", "worlds"), [("cpu", 2000 if THOROUGH else 300, WORLDS), ("python", 40, 5)])
 def test_both_layouts_hold_the_same_worlds(device: str, steps: int, worlds: int) -> None:
     one, two = wl.Simulation(PER_WORLD, worlds, "cpu", seed=5), wl.Simulation(POOLED, worlds, device, seed=5)
     numbers = np.random.default_rng(2)

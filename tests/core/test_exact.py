@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import warp as wp
 from exact_probe import BINARY, EDGES, FUNCTIONS, PROBE, UNARY, arguments, kernels, run, same_bits
+from thorough import THOROUGH
 from warp._src.context import runtime
 
 import worldloom as wl
@@ -49,7 +50,7 @@ def ulps(found: np.ndarray, expected: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("name", [n for n in FUNCTIONS if n not in ("min", "max")])
 def test_within_two_units_of_the_last_place(compiled, name: str) -> None:
-    given = arguments(name, 200_000)
+    given = arguments(name, 200_000 if THOROUGH else 40_000)
     found, expected = run(compiled[name], given, "cpu"), reference(name, given)
     off = ulps(found, expected)
     worst = int(off.argmax())
@@ -60,8 +61,9 @@ def test_within_two_units_of_the_last_place(compiled, name: str) -> None:
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_interpreted_as_compiled(compiled, name: str) -> None:
-    given = arguments(name, 8_000, seed=1)
-    step = max(1, given[0].size // 8_000)
+    count = 8_000 if THOROUGH else 1_500
+    given = arguments(name, count, seed=1)
+    step = max(1, given[0].size // count)
     given = tuple(np.concatenate([a[: EDGES.size], a[::step]]) for a in given)
     interpreted = exact.INTERPRETED[exact.PREFIX + name]
     with np.errstate(all="ignore"):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import warp as wp
 from cuda_threads import Machine
+from thorough import covering
 from wide_worlds import PAIRS, Ball, Birth, Sheep, Table, Wolf, bump, roll, scatter
 
 import worldloom as wl
@@ -54,8 +55,7 @@ def bump_in_loops(world: Table):
                 world.last = max(world.last, 1000 * a.id + b.id)
 
 
-@pytest.mark.parametrize("balls", [1, 2, 13])
-@pytest.mark.parametrize("device", ["cpu", "python"])
+@pytest.mark.parametrize(("balls", "device"), covering([1, 2, 13, 13], ["python", "cpu"]))
 def test_pairs_of_one_kind_are_those_of_two_loops(balls: int, device: str) -> None:
     pairs, loops = (
         wl.Simulation(

@@ -9,10 +9,11 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from population_run import MOODS, STEPS_PER_MOOD, Mood, Run
 from population_worlds import VARIANTS, Rules
+from thorough import THOROUGH
 
 import worldloom as wl
 
-MOODS_PER_PROGRAM, PROGRAMS = 5, 50
+MOODS_PER_PROGRAM, PROGRAMS = 5, 50 if THOROUGH else 12
 WORLDS = 3
 TRIED = settings(
     derandomize=True,
@@ -29,7 +30,7 @@ def simulation(rules: Rules, device: str, **options: bool) -> wl.Simulation:
 
 
 @pytest.mark.parametrize("rules", VARIANTS, ids=lambda r: r.name)
-@pytest.mark.parametrize(("device", "programs"), [("cpu", PROGRAMS), ("python", 4)])
+@pytest.mark.parametrize(("device", "programs"), [("cpu", PROGRAMS), ("python", 2)])
 def test_the_engine_is_the_model(rules: Rules, device: str, programs: int) -> None:
     steps = 0
 

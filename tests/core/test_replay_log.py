@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from thorough import covering
 
 import worldloom as wl
 from worldloom.core.base.errors import InputError
@@ -89,8 +90,9 @@ def assert_same(log: ReplayLog, episode: Episode, history: History, columns: Col
                 )
 
 
-@pytest.mark.parametrize("autoreset", ["same_step", "next_step", "disabled"])
-@pytest.mark.parametrize("name", ["crowd", "race", "cliff"])
+@pytest.mark.parametrize(
+    ("name", "autoreset"), covering(["crowd", "race", "cliff"], ["same_step", "next_step", "disabled"])
+)
 def test_random_episodes_of_a_random_batch(
     request: pytest.FixtureRequest, columns: Columns, name: str, autoreset: str
 ) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from thorough import covering, sample
 
 from worldloom.testing.campaign import drop_refused, fuzz_world, runnable, scratch, shrink_world, without
 from worldloom.testing.compare import Trace, compare, expected_values
@@ -18,15 +19,17 @@ from worldloom.testing.generator.worlds import generate
 CASES = sorted((Path(__file__).parent / "cases").glob("*.py"))
 
 
+def name_of(value: Path | str) -> str:
+    return value.stem if isinstance(value, Path) else value
+
+
 @pytest.mark.parametrize(
     ("seed", "systems", "variants"),
     [
-        (1, 6, ("cpu", "cpu-threads")),  # dyadic
-        (2, 6, ("cpu-unfused",)),  # smooth
-        (4, 6, ("cpu-exact",)),  # any
-        (5, 40, ("python",)),
-        (6, 40, ("python-exact", "python")),
-        (8, 40, ("python",)),
+        (1, 5, ("cpu", "cpu-threads")),  # dyadic
+        (2, 5, ("cpu-unfused",)),  # smooth
+        (4, 5, ("cpu-exact",)),  # any
+        *sample([(5, 40, ("python",)), (6, 40, ("python-exact", "python")), (8, 40, ("python",))], 2),
     ],
 )
 def test_fixed_seeds_run_the_same_everywhere(seed: int, systems: int, variants: tuple[str, ...]):
@@ -38,8 +41,8 @@ def test_fixed_seeds_run_the_same_everywhere(seed: int, systems: int, variants: 
     assert len(report.refused) <= 2, report.refused
 
 
-@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
-def test_every_find_stays_fixed(path: Path):
+@pytest.mark.parametrize(("path", "variant"), covering(CASES, ["cpu", "cpu-exact", "cpu-unfused"]), ids=name_of)
+def test_every_find_stays_fixed(path: Path, variant: str):
     """``EXPECTED`` of each file holds the column that was wrong, as on the reference."""
     text = path.read_text()
     expected = next(
@@ -51,7 +54,7 @@ def test_every_find_stays_fixed(path: Path):
     for column, values in expected.items():
         assert expected_values(trace, column) == values
     with scratch() as folder:
-        assert [str(d) for d in compare(text, ("python", "cpu", "cpu-unfused", "cpu-exact"), folder)] == []
+        assert [str(d) for d in compare(text, ("python", variant), folder)] == []
 
 
 def test_the_same_seed_gives_the_same_world():

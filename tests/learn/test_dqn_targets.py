@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from dqn_worlds import CANTEEN, SMALL, only, worlds
+from thorough import covering
 from torch import Tensor
 from worlds import CLOCK
 
@@ -26,8 +27,7 @@ def forward(state: dict[str, Tensor], x: np.ndarray) -> np.ndarray:
     return np.tanh(x @ w1.T + b1) @ w2.T + b2
 
 
-@pytest.mark.parametrize("double", [False, True])
-@pytest.mark.parametrize("n", [1, 4])
+@pytest.mark.parametrize(("n", "double"), covering([1, 4], [False, True]))
 def test_targets_are_those_of_plain_loops_over_what_was_seen(n: int, double: bool) -> None:
     """Episodes of at most 12 steps: some terminate, the others are cut off."""
     config = replace(SMALL, n_step=n, double=double, gamma=0.9, tau=0.3, num_envs=8)
@@ -99,8 +99,7 @@ def test_the_loss_of_errors() -> None:
     torch.testing.assert_close(huber(errors, 0.0), errors.square() / 2.0)
 
 
-@pytest.mark.parametrize("n", [1, 3])
-@pytest.mark.parametrize("ends", ["terminated", "truncated"])
+@pytest.mark.parametrize(("ends", "n"), covering(["terminated", "truncated"], [1, 3]))
 def test_a_time_limit_is_no_end(ends: str, n: int) -> None:
     """A clock of two hours gives 1 in each step for ever, and is cut off after 5: with a discount of 0.8 it is worth 5.
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from thorough import covering
 from torch import Tensor, nn
 from worlds import CLOCK, CORRIDOR, KITCHEN, PARTY
 
@@ -74,16 +75,16 @@ def test_a_time_limit_takes_nothing_from_the_value(algorithm: str) -> None:
     np.testing.assert_allclose(values[:2], FOR_EVER, atol=0.2)
 
 
-@pytest.mark.parametrize("limit", [0, 5], ids=["no limit", "limit at the end"])
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize(("algorithm", "limit"), covering(ALGORITHMS, [0, 5]))
 def test_an_end_by_the_rules_is_worth_nothing(algorithm: str, limit: int) -> None:
     simulation = wl.Simulation(CLOCK, 4, seed=0, config={"period": 6, "ends_at": 5, "max_steps": limit})
     values = values_learned(algorithm, simulation, 3.0)
     np.testing.assert_allclose(values[:5], [4.0951, 3.439, 2.71, 1.9, 1.0], atol=0.15)
 
 
-@pytest.mark.parametrize("algorithm", ["ppo", "a2c", "vtrace"])
-@pytest.mark.parametrize("config", [{"over_at": 3}, {"leaves_at": 2}], ids=["worlds", "agents"])
+@pytest.mark.parametrize(
+    ("algorithm", "config"), covering(["ppo", "a2c", "vtrace"], [{"over_at": 3}, {"leaves_at": 2}])
+)
 def test_nothing_is_lost_where_systems_cut_episodes_off(algorithm: str, config: dict[str, int]) -> None:
     """Worlds that are cut off by a system, and agents that are taken out one by one while others go on."""
     values = values_learned(algorithm, wl.Simulation(PARTY, 4, seed=0, config=config), 8.0)
@@ -162,8 +163,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("memory", ["none", "lstm"])
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(("case", "memory"), covering(CASES, ["none", "lstm"]))
 def test_a_roll_out_keeps_what_happened(case: str, memory: str) -> None:
     world, config, steps = CASES[case]
     trainer = rolled(wl.Simulation(world, 3, seed=5, config=config), steps, memory)

@@ -10,6 +10,7 @@ import gymnasium
 import numpy as np
 import pytest
 import torch
+from thorough import covering
 from torch import Tensor
 from worlds import CLOCK, FARM, KITCHEN, PARTY
 
@@ -211,11 +212,12 @@ def copied(state: tuple[dict[str, Tensor], dict[str, object]]) -> tuple[dict[str
     return {k: v.clone() for k, v in state[0].items()}, json.loads(json.dumps(state[1]))
 
 
-@pytest.mark.parametrize("world", ["CartPole-v1", KITCHEN, PARTY, FARM], ids=["CartPole", "Kitchen", "Party", "Farm"])
-@pytest.mark.parametrize("policy", POLICIES)
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_a_training_that_was_stopped_goes_on_bit_for_bit(algorithm: str, policy: str, world: object) -> None:
-    kind, config = ALGORITHMS[algorithm]
+WORLDS = {"CartPole": "CartPole-v1", "Kitchen": KITCHEN, "Party": PARTY, "Farm": FARM}
+
+
+@pytest.mark.parametrize(("algorithm", "policy", "name"), covering(ALGORITHMS, POLICIES, WORLDS))
+def test_a_training_that_was_stopped_goes_on_bit_for_bit(algorithm: str, policy: str, name: str) -> None:
+    (kind, config), world = ALGORITHMS[algorithm], WORLDS[name]
     per_iteration = 4 * getattr(config, "steps_per_update", config.num_steps)
     config = replace(config, policy=POLICIES[policy], total_steps=5 * per_iteration)
     settings = {"over_at": 5, "dies_at": 2, "leaves_at": 3} if world is PARTY else {}

@@ -18,7 +18,9 @@ from thorough import THOROUGH
 
 import worldloom as wl
 
-EPISODES = 1000 if THOROUGH else 150
+EPISODES = 1000 if THOROUGH else 60
+WHOLE = 50 if THOROUGH else 15
+"""Episodes that are compared as a whole."""
 ACCURACY = 1e-5
 
 Array = np.ndarray
@@ -144,7 +146,7 @@ def action_column(sim: wl.Simulation, actions: Array) -> Array:
 @pytest.mark.parametrize("case", CASES, ids=NAMES)
 def test_every_step_of_many_episodes(case: Case) -> None:
     """All recorded steps at once: one world per step, started from Gymnasium's state at that step."""
-    steps = record(case, EPISODES if not case.options else 100)
+    steps = record(case, EPISODES if not case.options else min(100, EPISODES))
     sim = simulation(case, len(steps.step))
     write_states(case, sim, steps.state)
     sim.world.step.numpy()[:] = steps.step
@@ -163,8 +165,8 @@ def test_every_step_of_many_episodes(case: Case) -> None:
 )
 def test_whole_episodes_stay_together(case: Case) -> None:
     """The same start and the same actions, and nothing else handed over."""
-    steps = record(case, 50)
-    sim = simulation(case, 50)
+    steps = record(case, WHOLE)
+    sim = simulation(case, WHOLE)
     starts, ends = np.array(steps.starts), np.array([*steps.starts[1:], len(steps.step)])
     write_states(case, sim, steps.state[starts])
     compared = 0
@@ -180,7 +182,7 @@ def test_whole_episodes_stay_together(case: Case) -> None:
             err_msg=f"step {step}",
         )
         compared += int(running.sum())
-    assert compared >= 50 * min(20, case.free_steps)
+    assert compared >= WHOLE * min(20, case.free_steps)
 
 
 STARTS = {

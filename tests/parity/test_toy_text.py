@@ -17,11 +17,12 @@ import numpy as np
 import pytest
 from chi_square import Array, assert_as_likely
 from gymnasium.envs.toy_text.frozen_lake import generate_random_map
+from thorough import THOROUGH
 
 import worldloom as wl
 from worldloom.envs import frozen_lake
 
-EPISODES = 1000
+EPISODES = 1000 if THOROUGH else 200
 
 
 def write_cells(sim: wl.Simulation, states: Array) -> None:
@@ -111,7 +112,7 @@ def test_every_transition_is_in_the_table_and_as_likely(grid: Grid) -> None:
 
 
 @pytest.mark.parametrize("grid", CERTAIN, ids=name)
-def test_a_thousand_episodes_step_by_step(grid: Grid) -> None:
+def test_episodes_step_by_step(grid: Grid) -> None:
     """Where nothing is random, the same start and actions give the same episodes, limits and masks included."""
     env = grid.gym()
     rng = np.random.default_rng(2)
@@ -152,13 +153,13 @@ def test_a_thousand_episodes_step_by_step(grid: Grid) -> None:
 
 
 @pytest.mark.parametrize("grid", [g for g in GRIDS if g.samples > 1 and g.kind == "Walker"], ids=name)
-def test_a_thousand_random_episodes_follow_the_table(grid: Grid) -> None:
+def test_random_episodes_follow_the_table(grid: Grid) -> None:
     """Episodes one after the other in the same worlds: starts, limits and every move are possible ones."""
     env = grid.gym()
     table, limit = env.unwrapped.P, env.spec.max_episode_steps
     first = int(env.reset(seed=0)[0])
     env.close()
-    worlds = 250
+    worlds = EPISODES // 4
     sim = grid.simulation(worlds, autoreset="same_step")
     rng = np.random.default_rng(3)
     before, age, episodes = np.full(worlds, first), np.zeros(worlds, int), 0
@@ -256,7 +257,7 @@ def test_catch_is_envpools() -> None:
 def test_nchain_is_envpools() -> None:
     """Both walk at random: the same transitions with the same rewards, each as likely, and the same limit."""
     envpool = pytest.importorskip("envpool")
-    worlds, steps = 200, 1000
+    worlds, steps = 200 if THOROUGH else 60, 1000
     pool = envpool.make_gymnasium("NChain-v0", num_envs=worlds, seed=3)
     theirs, _ = pool.reset()
     sim = wl.Simulation("NChain-v0", worlds, "cpu", seed=1, autoreset="disabled")

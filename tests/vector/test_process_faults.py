@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from pool_envs import EXIT, FINE, HANG, KILL, RAISE, STOP, Moody
+from thorough import sample
 
 import worldloom as wl
 from worldloom.vector.process_pool import ProcessPool, WorkerError
@@ -79,57 +80,58 @@ def actions(mood: int, env_id: int, count: int = 4) -> np.ndarray:
     return chosen
 
 
-@pytest.mark.parametrize(
-    ("mood", "reason", "words"),
-    [
-        (
-            RAISE,
-            "raised",
-            r"^environment 2 raised when it was stepped: ValueError: out of sorts; "
-            r"a new worker has taken over and has reset environments 2 to 3\n",
-        ),
-        (
-            KILL,
-            "ended",
-            r"^the worker of environments 2 to 3 was killed by SIGKILL while it worked on environment 2; a new worker",
-        ),
-        (
-            EXIT,
-            "ended",
-            r"^the worker of environments 2 to 3 exited with code 3 while it worked on environment 2; a new worker",
-        ),
-        (HANG, "hung", r"^environment 2 did not respond within 1 s; a new worker"),
-        (STOP, "hung", r"^environment 2 did not respond within 1 s; a new worker"),
-    ],
-    ids=["raises", "is killed", "leaves", "hangs", "is stopped"],
+FAILURES = (
+    (
+        RAISE,
+        "raised",
+        r"^environment 2 raised when it was stepped: ValueError: out of sorts; "
+        r"a new worker has taken over and has reset environments 2 to 3\n",
+    ),
+    (
+        KILL,
+        "ended",
+        r"^the worker of environments 2 to 3 was killed by SIGKILL while it worked on environment 2; a new worker",
+    ),
+    (
+        EXIT,
+        "ended",
+        r"^the worker of environments 2 to 3 exited with code 3 while it worked on environment 2; a new worker",
+    ),
+    (HANG, "hung", r"^environment 2 did not respond within 1 s; a new worker"),
+    (STOP, "hung", r"^environment 2 did not respond within 1 s; a new worker"),
 )
-def test_a_failing_worker_is_reported_and_replaced(mood: int, reason: str, words: str):
+"""What an environment does, the reason of its fault, and what is reported."""
+
+
+def test_failing_workers_are_reported_and_replaced():
+    """One pool survives all failures: an environment raises, is killed, leaves, hangs, and is stopped."""
     pool = pool_of(autoreset="same_step")
     try:
-        pool.reset()
-        pool.step(actions(FINE, 0))
-        pids = pool.get_attr("pid")
-        with pytest.raises(WorkerError, match=words) as caught:
-            pool.step(actions(mood, 2))
-        fault = caught.value.faults[0]
-        assert isinstance(caught.value, wl.WorldloomError) and caught.value.env_id == 2
-        assert (fault.reason, fault.env_id, fault.env_ids) == (reason, 2, (2, 3))
-        assert ('raise ValueError("out of sorts")' in str(caught.value)) == (mood == RAISE)
+        for mood, reason, words in FAILURES:
+            pool.reset(seed=1)
+            pool.step(actions(FINE, 0))
+            pids = pool.get_attr("pid")
+            with pytest.raises(WorkerError, match=words) as caught:
+                pool.step(actions(mood, 2))
+            fault = caught.value.faults[0]
+            assert isinstance(caught.value, wl.WorldloomError) and caught.value.env_id == 2
+            assert (fault.reason, fault.env_id, fault.env_ids) == (reason, 2, (2, 3))
+            assert ('raise ValueError("out of sorts")' in str(caught.value)) == (mood == RAISE)
 
-        # What the others did is not lost, and the learner sees that two episodes were cut.
-        observations, rewards, terminations, truncations, infos = pool.recv()
-        assert observations[:, 0].tolist() == [2.0, 2.0, 0.0, 0.0] and rewards.tolist() == [1.0, 1.0, 0.0, 0.0]
-        assert (
-            truncations.tolist()
-            == infos["restarted"].tolist()
-            == infos["_final_obs"].tolist()
-            == [False, False, True, True]
-        )
-        assert infos["final_obs"][2][0] == 1.0 and not terminations.any()
-        assert pool.step(actions(FINE, 0))[0][:, 0].tolist() == [3.0, 3.0, 1.0, 1.0]
-        after = pool.get_attr("pid")
-        assert after[:2] == pids[:2] and after[2] == after[3] != pids[2] and gone(pids[2:])
-        assert pool.reset(seed=1)[0][:, 0].tolist() == [0.0] * 4
+            # What the others did is not lost, and the learner sees that two episodes were cut.
+            observations, rewards, terminations, truncations, infos = pool.recv()
+            assert observations[:, 0].tolist() == [2.0, 2.0, 0.0, 0.0] and rewards.tolist() == [1.0, 1.0, 0.0, 0.0]
+            assert (
+                truncations.tolist()
+                == infos["restarted"].tolist()
+                == infos["_final_obs"].tolist()
+                == [False, False, True, True]
+            )
+            assert infos["final_obs"][2][0] == 1.0 and not terminations.any()
+            assert pool.step(actions(FINE, 0))[0][:, 0].tolist() == [3.0, 3.0, 1.0, 1.0]
+            after = pool.get_attr("pid")
+            assert after[:2] == pids[:2] and after[2] == after[3] != pids[2] and gone(pids[2:])
+            assert pool.reset(seed=1)[0][:, 0].tolist() == [0.0] * 4
     finally:
         pool.close()
     assert gone(after)
@@ -331,7 +333,7 @@ def start(ending: str) -> tuple[subprocess.Popen[str], list[int]]:
 HANGING_STEP = "pool.step(np.array([FINE, HANG, FINE, FINE]))"
 
 
-@pytest.mark.parametrize("ending", ["time.sleep(100)", HANGING_STEP], ids=["idle", "in a step that hangs"])
+@pytest.mark.parametrize("ending", sample([HANGING_STEP, "time.sleep(100)"], 1))
 def test_workers_do_not_survive_a_killed_parent(ending: str):
     program, pids = start(ending)
     time.sleep(0.2)

@@ -73,23 +73,21 @@ def compare(scalar: type, folder: Path, keep: Callable[[Call], bool] = lambda ca
 
 
 def kept(scalar: type) -> set[str]:
-    """The calls that are compared: all of float32, int32 and conversions, otherwise two of every function.
+    """The calls that are compared: of every function one, and of float32 and int32 three.
 
-    The second of the two depends on the type, so that the types together cover more shapes. The overloads of a function
-    are one template over the scalar type.
+    Which one depends on the type, so that the types together cover more shapes. The overloads of a function are one
+    template over the scalar type.
     """
-    if THOROUGH or scalar in (wp.float32, wp.int32):
+    if THOROUGH:
         return {call.text for call in calls(scalar)}
     by_name: dict[str, list[str]] = {}
     for call in calls(scalar):
         by_name.setdefault(call.name, []).append(call.text)
     turn = TYPES.index(scalar)
-    texts = set(by_name.pop("cast"))
-    for first, *others in by_name.values():
-        texts.add(first)
-        if others:
-            texts.add(others[turn % len(others)])
-    return texts
+    count = 3 if scalar in (wp.float32, wp.int32) else 1
+    return {
+        texts[(turn + k * len(texts) // count) % len(texts)] for texts in by_name.values() for k in range(count)
+    }
 
 
 @pytest.mark.parametrize("scalar", TYPES, ids=lambda kind: kind.__name__)
