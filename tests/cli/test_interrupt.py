@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from thorough import covering
 
 from worldloom.core.base import interrupt
 
@@ -41,8 +42,7 @@ if shutil.which("worldloom", path=str(Path(sys.executable).parent)):
     COMMANDS.append([str(Path(sys.executable).parent / "worldloom"), "list"])
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: " ".join(command[-3:]))
-@pytest.mark.parametrize("at", ["warp", "worldloom.envs", "tyro"])
+@pytest.mark.parametrize(("command", "at"), covering(COMMANDS, ["warp", "worldloom.envs", "tyro"]))
 def test_ctrl_c_while_loading(command, at, tmp_path):
     marker = tmp_path / "marker"
     paths = [str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]

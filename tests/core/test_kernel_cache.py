@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import warp as wp
+from thorough import covering
 
 import worldloom as wl
 from worldloom.core.base import kernel_cache
@@ -73,17 +74,15 @@ def _flipped(data):
     return data[: len(data) // 2] + bytes([data[len(data) // 2] ^ 0x10]) + data[len(data) // 2 + 1 :]
 
 
-@pytest.mark.parametrize("suffix", [".o", ".meta", ".cpp"])
-@pytest.mark.parametrize(
-    "damage",
-    [lambda data: b"", lambda data: data[: len(data) // 2], _flipped],
-    ids=["empty", "truncated", "bit flipped"],
-)
+DAMAGES = {"empty": lambda data: b"", "truncated": lambda data: data[: len(data) // 2], "bit flipped": _flipped}
+
+
+@pytest.mark.parametrize(("suffix", "damage"), covering([".o", ".meta", ".cpp"], ["bit flipped", "truncated", "empty"]))
 def test_a_damaged_file_is_compiled_anew(cache, suffix, damage):
     assert _flips() == [1, 1]
     before = _files(cache)
     (file,) = [file for folder in cache.iterdir() for file in folder.iterdir() if file.suffix == suffix]
-    file.write_bytes(damage(file.read_bytes()))
+    file.write_bytes(DAMAGES[damage](file.read_bytes()))
     _forget()
     assert _flips() == [1, 1]
     assert _files(cache) == before

@@ -25,7 +25,6 @@ def test_two_processes_on_one_gpu_equal_one(tmp_path: Path, monkeypatch: pytest.
         "--nproc-per-node",
         "2",
         str(WORKER),
-        "cases",
         str(tmp_path),
         "cuda",
     ]

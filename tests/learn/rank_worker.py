@@ -1,6 +1,6 @@
 """Trains in one of several processes, which torchrun starts.
 
-``rank_worker.py cases FOLDER DEVICE``, ``rank_worker.py stall``.
+``rank_worker.py FOLDER DEVICE`` trains every case. ``rank_worker.py FOLDER DEVICE stall`` then stalls in the last rank.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from worldloom.learn import A2C, PPO, A2CConfig, Callback, PolicyConfig, PPOConf
 from worldloom.learn.algorithms.on_policy import OnPolicyTrainer
 from worldloom.learn.distributed import ranks
 
-ITERATIONS, NUM_ENVS = 5, 16
+ITERATIONS, NUM_ENVS = 3, 16
 SMALL = PolicyConfig(hidden=(16,))
 MIXED = PolicyConfig(hidden=(16,), action_distribution="squashed_gaussian", action_std="state")
 NORMALIZING = PolicyConfig(hidden=(16,), normalize_observations=True)
@@ -129,20 +129,25 @@ def train(trainer: OnPolicyTrainer) -> tuple[dict[str, torch.Tensor], list[dict[
 
 
 def main(arguments: list[str]) -> None:
-    if arguments[0] == "stall":
-        ranks.TIMEOUT_S = 4.0
-        place, _ = ranks.join_process_group("cpu")
-        if place.rank == 1:
-            time.sleep(600.0)
-        place.barrier()
-        return
-    place, device = ranks.join_process_group(arguments[2])
+    folder = Path(arguments[0])
+    place, device = ranks.join_process_group(arguments[1])
     for name, trainer in cases(place, device).items():
         tensors, rows = train(trainer)
         if place.is_leader:
-            save_file(tensors, Path(arguments[1]) / f"{name}.safetensors")
-            (Path(arguments[1]) / f"{name}.json").write_text(json.dumps(rows))
+            save_file(tensors, folder / f"{name}.safetensors")
+            (folder / f"{name}.json").write_text(json.dumps(rows))
     ranks.leave_process_group()
+    if "stall" in arguments:
+        stall()
+
+
+def stall() -> None:
+    """Wait for the last rank, which does not answer within the timeout."""
+    ranks.TIMEOUT_S = 4.0
+    place, _ = ranks.join_process_group("cpu")
+    if place.rank == place.size - 1:
+        time.sleep(600.0)
+    place.barrier()
 
 
 if __name__ == "__main__":

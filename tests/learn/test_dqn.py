@@ -98,7 +98,7 @@ def test_agents_that_left_are_not_learned_from() -> None:
 
 def test_each_kind_has_a_policy_of_its_own() -> None:
     config = replace(
-        SMALL, num_envs=8, total_steps=2_400, learning_rate=1e-2, batch_size=64, replay_capacity=20_000, gamma=0.0
+        SMALL, num_envs=8, total_steps=1_200, learning_rate=1e-2, batch_size=64, replay_capacity=20_000, gamma=0.0
     )
     trainer = DQN(FLOCK, config)
     diary = Diary()
@@ -216,7 +216,7 @@ def test_it_learns_cartpole() -> None:
 
     ``make test-thorough`` trains until CartPole is solved.
     """
-    trained, evaluated = (460.0, 475.0) if THOROUGH else (200.0, 300.0)
+    trained, evaluated = (460.0, 475.0) if THOROUGH else (100.0, 100.0)
     trainer = DQN("CartPole-v1", replace(tuned_config("CartPole-v1", "dqn", DQNConfig), device="cpu", seed=2))
     trainer.learn(callbacks=[StopAt(trained)])
     assert trainer.score >= trained

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 import torch
 from dqn_worlds import CANTEEN, FLOCK, SMALL, only, worlds
+from thorough import covering
 from torch import Tensor
 from worlds import PARTY
 
@@ -37,8 +38,7 @@ def copied(trainer: DQN) -> tuple[dict[str, Tensor], dict[str, object]]:
     return {k: v.clone() for k, v in tensors.items()}, json.loads(json.dumps(plain))
 
 
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("stop_at", [24, 120])
+@pytest.mark.parametrize(("case", "stop_at"), covering(CASES, [120, 24]))
 def test_a_training_that_was_stopped_goes_on_bit_for_bit(case: str, stop_at: int) -> None:
     """Stopped before the first update, or after many."""
     world, changes = CASES[case]

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from thorough import covering
 from worlds import FARM, PARTY
 
 import worldloom as wl
@@ -61,8 +62,7 @@ def test_the_first_update_is_the_one_without_overlap(name: str) -> None:
     assert not torch.equal(weights(plain), weights(both))
 
 
-@pytest.mark.parametrize("name", LEARNERS)
-@pytest.mark.parametrize("memory", ["none", "gru"])
+@pytest.mark.parametrize(("name", "memory"), covering(LEARNERS, ["none", "gru"]))
 def test_it_works_with_agents_that_leave_and_policies_that_remember(name: str, memory: Any) -> None:
     kind, config = LEARNERS[name]
     policy = PolicyConfig(hidden=(8,), memory=memory, memory_size=4, normalize_observations=True)

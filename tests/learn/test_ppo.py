@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from thorough import covering
 from torch import Tensor, nn
 from torch.distributions import Categorical, Normal
 from worlds import CLOCK, CORRIDOR, KITCHEN
@@ -178,9 +179,10 @@ def log_probs_of(policy: Policy, batch: RolloutBatch) -> tuple[Tensor, Tensor]:
     ].detach(), values.detach()
 
 
-@pytest.mark.parametrize("memory", ["none", "lstm", "gru"])
 @pytest.mark.parametrize(
-    "world", ["CartPole-v1", "Pendulum-v1", KITCHEN, CORRIDOR, CLOCK], ids=lambda world: getattr(world, "id", world)
+    ("world", "memory"),
+    covering(["CartPole-v1", "Pendulum-v1", KITCHEN, CORRIDOR, CLOCK], ["none", "lstm", "gru"]),
+    ids=lambda value: getattr(value, "id", value),
 )
 def test_the_update_finds_the_policy_that_acted(world: object, memory: str) -> None:
     """Episodes begin and end within the roll-outs: a memory not reset in both, or a mask of another step, is seen."""

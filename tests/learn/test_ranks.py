@@ -49,11 +49,17 @@ def torchrun(*arguments: str, processes: int = 2, timeout_s: float = 300.0) -> s
 
 
 @pytest.fixture(scope="module")
-def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What two processes came to, with half of the worlds each."""
+def launch(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
+    """Two processes train with half of the worlds each; then one of them stalls."""
     folder = tmp_path_factory.mktemp("two")
-    ended = torchrun(str(WORKER), "cases", str(folder), "auto")
-    assert ended.returncode == 0, ended.stderr
+    return folder, torchrun(str(WORKER), str(folder), "auto", "stall")
+
+
+@pytest.fixture(scope="module")
+def two(launch: tuple[Path, subprocess.CompletedProcess[str]]) -> Path:
+    """The folder with the results of two processes."""
+    folder, ended = launch
+    assert (folder / f"{CASES[-1]}.json").exists(), ended.stderr
     return folder
 
 
@@ -88,8 +94,8 @@ def test_two_processes_equal_one(case: str, one, two: Path) -> None:
     assert any(math.isfinite(v) for v in rows[-1].values())
 
 
-def test_a_stalled_process_does_not_hang_the_others() -> None:
-    ended = torchrun(str(WORKER), "stall", timeout_s=120.0)
+def test_a_stalled_process_does_not_hang_the_others(two: Path, launch) -> None:
+    ended = launch[1]
     assert ended.returncode != 0
     assert "rank      : 0" in ended.stderr, ended.stderr  # the one that waited gave up
 

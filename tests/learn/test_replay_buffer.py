@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 import torch
+from thorough import covering
 
 from worldloom.core.base.errors import InputError
 from worldloom.learn.agents.specs import ObservationSpec
@@ -147,9 +148,7 @@ class Recorder:
         return seen
 
 
-@pytest.mark.parametrize("n", [1, 3, 5])
-@pytest.mark.parametrize("stack", [1, 4])
-@pytest.mark.parametrize("capacity", [9, 23, 200])
+@pytest.mark.parametrize(("n", "stack", "capacity"), covering([1, 3, 5], [4, 1], [9, 23, 200]))
 def test_transitions_are_those_of_the_lists(n: int, stack: int, capacity: int) -> None:
     recorder = Recorder(rows=3, capacity=capacity, stack=stack, n=n)
     for count in range(1, 120):

@@ -6,13 +6,14 @@ import os
 
 import pytest
 from references.lockstep import Lockstep
+from thorough import THOROUGH
 
 from worldloom.atari.cartridges.cartridge import CartridgeKind
 from worldloom.atari.games.game_table import find_game
 
 pytest.importorskip("ale_py", reason="ale-py is not installed")
 
-FRAMES = int(os.environ.get("WORLDLOOM_PARITY", "150"))
+FRAMES = int(os.environ.get("WORLDLOOM_PARITY", "150" if THOROUGH else "90"))
 GAMES = (
     "pong",  # 2K, paddles on both sides, exchanged
     "surround",  # 2K, ports exchanged

@@ -49,7 +49,7 @@ def test_consoles_are_ales(game):
     )
     console = sim["Console"]
     assert list(find_game(game).actions) == legal
-    for step, choice in enumerate([None, *actions(STEPS or 60, len(legal))]):
+    for step, choice in enumerate([None, *actions(STEPS or 40, len(legal))]):
         if choice is not None:
             points = 0
             for _ in range(4):
@@ -85,8 +85,8 @@ def same_steps(theirs, ours, steps, numbers, seed=0, last=True):
 
 
 ENVPOOL = [
-    ({"max_episode_steps": 40}, 2),
-    ({"episodic_life": True, "reward_clip": True, "max_episode_steps": 60}, 2),
+    ({"max_episode_steps": 25}, 2),
+    ({"episodic_life": True, "reward_clip": True, "max_episode_steps": 25}, 2),
     ({"frame_skip": 3, "stack_num": 2, "gray_scale": False, "full_action_space": True, "use_fire_reset": False}, 0),
     *([({"frame_skip": 1, "img_height": 100, "img_width": 60}, 0)] if LONG else []),
 ]
@@ -100,7 +100,7 @@ def test_envpools_are_the_same(game, settings, ends):
     theirs = envpool.make(id_, env_type="gymnasium", num_envs=2, seed=1, noop_max=1, **settings)
     ours = wl.make(id_, 2, device=DEVICE, autoreset="next_step", noop_max=1, **settings)
     assert ours.single_observation_space == theirs.observation_space
-    ended = same_steps(theirs, ours, STEPS or 100, {"lives": "lives", "reward": "points"})
+    ended = same_steps(theirs, ours, STEPS or 60, {"lives": "lives", "reward": "points"})
     assert LONG or ended >= ends
 
 
@@ -160,7 +160,7 @@ def test_gymnasiums_are_the_same(game, settings):
     assert ours.single_observation_space == theirs.observation_space and ours.single_action_space == theirs.action_space
     (seen, infos), (shown, own_infos) = theirs.reset(seed=0), ours.reset()
     ended = 0
-    for step, choice in enumerate([None, *actions(STEPS or 60, theirs.action_space.n)]):
+    for step, choice in enumerate([None, *actions(STEPS or 35, theirs.action_space.n)]):
         if choice is not None:
             (seen, reward, *ends, infos), (shown, got, *over, own_infos) = (
                 theirs.step(int(choice[0])),
@@ -188,7 +188,7 @@ def test_exact_starts_are_gymnasiums(game):
     )
     for episode in range(3):
         (seen, _), (shown, _) = theirs.reset(seed=0), ours.reset()
-        for step, choice in enumerate([None, *actions(STEPS or 40, theirs.action_space.n, episode)]):
+        for step, choice in enumerate([None, *actions(STEPS or 20, theirs.action_space.n, episode)]):
             if choice is not None:
                 (seen, _, *ends, _), (shown, _, *over, _) = theirs.step(int(choice[0])), ours.step(choice[:1])
                 assert ends == [flags[0] for flags in over], (episode, step)

@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 from references.covid import MODES, Economy, Outcome, Settings
 from test_covid_golden import GOLDEN, HALF_DIGITS
+from thorough import THOROUGH
 
 import worldloom as wl
 from worldloom.envs.covid import published
 from worldloom.envs.covid.data import Parameters, load_synthetic
 from worldloom.envs.covid.economy import economy, paid_levels
 
-CONFIGURATIONS = int(os.environ.get("WORLDLOOM_PARITY", "30"))
+CONFIGURATIONS = int(os.environ.get("WORLDLOOM_PARITY", "30" if THOROUGH else "10"))
 """Worlds that are compared, each with a configuration of its own."""
 STEPS = 500
 SCALARS = {"gamma", "mortality", "gdp_per_capita", "value_of_life", "planner_alpha", "filter_length"}
