@@ -25,7 +25,7 @@ actions = torch.zeros(STEPS, WORLDS, 1, dtype=torch.int32)
 log_probs, rewards, entropy = torch.zeros(STEPS, WORLDS), torch.zeros(STEPS, WORLDS), torch.zeros(WORLDS)
 dones, values = torch.zeros(STEPS, WORLDS, dtype=torch.bool), torch.zeros(STEPS + 1, WORLDS)
 
-for iteration in range(40):
+for iteration in range(27):
     ended = 0
     with torch.no_grad():
         for step in range(STEPS):

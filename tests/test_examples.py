@@ -114,11 +114,10 @@ PRINTED = {
         r"two at a time: \(2, 1\), environments \[0, 1, 2, 3, 4, 5\], goes on after faults: True$"
     ),
     "async_pool": r"^51200 observations of 1024 worlds, none left behind\n[1-9]\d+ episodes ended$",
-    # Training ends at a score of 475. The evaluation of that policy depends on seed and rounding: 417 to 500 in ten
-    # runs, where random actions get 22.
+    # Training ends at a score of 195. The evaluation of that policy depends on seed and rounding; random actions get 22.
     "train_ppo": (
-        r"^trained for \d+ steps: the last episodes got (4[789]\d|500)\n"
-        r"its likeliest actions get ([2-4]\d\d|500) in 100 new episodes$"
+        r"^trained for \d+ steps: the last episodes got (19[5-9]|[2-4]\d\d|500)\n"
+        r"its likeliest actions get ([1-4]\d\d|500) in 100 new episodes$"
     ),
     "custom_policy": r"^solved with 4865 parameters: True$",
     # The most possible is 8.3; training ends at a score of 6.5 with sampled actions. Four seeds came to 7.9 to 8.1.
@@ -153,7 +152,7 @@ PRINTED = {
         r"540 days: planner [34]\d\d, governors \d\d\d, finite: True$"
     ),
     "own_loop_with_parts": (
-        r"iteration 0: [5-9]\d poles fell in 2048 steps\n(.*\n)+iteration 39: \d poles fell in 2048 steps$"
+        r"iteration 0: [5-9]\d poles fell in 2048 steps\n(.*\n)+iteration 26: [12]?\d poles fell in 2048 steps$"
     ),
     "resume_run": (
         r"in the folder: checkpoints, config\.json, .*metrics\.jsonl\n"

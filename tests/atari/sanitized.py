@@ -169,7 +169,7 @@ def build(folder: Path, log_words: int = LOG) -> Path:
     command = [
         str(compiler()),
         "-std=c++17",
-        "-O1",
+        "-O0",  # compiled faster, and the states run for few frames
         "-g1",
         "-w",
         f"-fsanitize={CHECKS}",

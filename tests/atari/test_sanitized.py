@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 import sanitized
+from thorough import THOROUGH
 
 from worldloom.atari.env.game_selection import game_specs, rom_bank_of
 from worldloom.atari.env.settings import resolve_settings
 
-TRIALS = 300
+TRIALS = 300 if THOROUGH else 100
 
 
 @pytest.fixture(scope="module")

@@ -238,7 +238,7 @@ def test_what_cannot_be_drawn_is_told_and_left_out(worldloom, tmp_path):
     assert "no video.mp4: world 'Flock-v0' has no renderer" in err
 
 
-def test_it_ends_early_at_a_return(worldloom, tmp_path):
+def test_it_ends_early_at_a_return(worldloom, without_curves, tmp_path):
     code, out, _ = worldloom(
         "train",
         "CartPole-v1",
@@ -259,7 +259,7 @@ def test_it_ends_early_at_a_return(worldloom, tmp_path):
 
 
 @pytest.mark.parametrize("algo", ALGORITHMS)
-def test_a_run_goes_on_as_if_it_had_never_stopped(worldloom, tmp_path, algo):
+def test_a_run_goes_on_as_if_it_had_never_stopped(worldloom, without_curves, tmp_path, algo):
     common = ("CartPole-v1", "--algo", algo, *FEW, *SMALL[algo])
     if algo == "dqn":
         common = (
@@ -269,17 +269,17 @@ def test_a_run_goes_on_as_if_it_had_never_stopped(worldloom, tmp_path, algo):
             "--epsilon-fraction",
             "0",
         )  # both follow --total-steps, which stops it here
-    ten, twenty = str(10 * STEPS[algo]), str(20 * STEPS[algo])
-    assert worldloom("train", *common, "--total-steps", twenty, "--run-dir", tmp_path / "straight")[0] == 0
-    assert worldloom("train", *common, "--total-steps", ten, "--run-dir", tmp_path / "parts")[0] == 0
-    assert read_metrics(tmp_path / "parts")[-1]["iteration"] == 10
+    four, eight = str(4 * STEPS[algo]), str(8 * STEPS[algo])
+    assert worldloom("train", *common, "--total-steps", eight, "--run-dir", tmp_path / "straight")[0] == 0
+    assert worldloom("train", *common, "--total-steps", four, "--run-dir", tmp_path / "parts")[0] == 0
+    assert read_metrics(tmp_path / "parts")[-1]["iteration"] == 4
     assert (
         worldloom(
-            "train", "--resume", "--run-dir", tmp_path / "parts", "--total-steps", twenty, "--no-video", "--quiet"
+            "train", "--resume", "--run-dir", tmp_path / "parts", "--total-steps", eight, "--no-video", "--quiet"
         )[0]
         == 0
     )
-    assert read_metrics(tmp_path / "parts")[-1]["iteration"] == 20
+    assert read_metrics(tmp_path / "parts")[-1]["iteration"] == 8
     assert read_config(tmp_path / "parts") == read_config(tmp_path / "straight")
     assert_equal_runs(tmp_path / "parts", tmp_path / "straight")
 
@@ -304,7 +304,7 @@ def test_a_run_keeps_its_settings(worldloom, trained, arguments, sentence):
     assert read_config(trained) == before
 
 
-def test_a_world_in_a_file_is_only_run_where_it_is_named(worldloom, tmp_path, payload):
+def test_a_world_in_a_file_is_only_run_where_it_is_named(worldloom, without_curves, tmp_path, payload):
     file, ran = payload
     few = (*FEW, "--num-steps", "8")
     code, out, _ = worldloom("train", file, *few, "--total-steps", "64", "--run-dir", tmp_path / "run")
@@ -326,7 +326,7 @@ def test_a_world_in_a_file_is_only_run_where_it_is_named(worldloom, tmp_path, pa
     assert read_config(tmp_path / "run")["env"] == f"{moved}:Payload-v0"
 
 
-def test_of_a_file_with_several_worlds_the_run_knows_its_own(worldloom, tmp_path):
+def test_of_a_file_with_several_worlds_the_run_knows_its_own(worldloom, without_curves, tmp_path):
     few = (*FEW, "--num-steps", "8", "--run-dir", tmp_path / "run")
     assert worldloom("train", f"{FLOCK}:Flock-v0", *few, "--total-steps", "64")[0] == 0
     assert worldloom("train", FLOCK, "--resume", *few, "--total-steps", "128")[0] == 0
@@ -340,7 +340,7 @@ def test_a_folder_is_not_used_twice(worldloom, trained):
     assert "already holds a run: give --resume" in err
 
 
-def test_auto_begins_where_there_is_no_run(worldloom, tmp_path):
+def test_auto_begins_where_there_is_no_run(worldloom, without_curves, tmp_path):
     code, _, _ = worldloom(
         "train", "CartPole-v1", *FEW, "--total-steps", "300", "--resume", "auto", "--run-dir", tmp_path / "run"
     )

@@ -14,20 +14,29 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def run(script, *arguments):
-    """The output of a fuzzer in a process of its own, which must have only one thread."""
-    command = [sys.executable, str(HERE / script), *arguments]
+PROGRAM = """
+import sys
+import corrupt_runs, kill_runs
+sys.argv[1:] = "--kills 2 --seed 3 --every 0.01 --longest 0.4".split()
+kill_runs.main()
+sys.argv[1:] = "--count 8 --seed 7".split()
+sys.exit(corrupt_runs.main())
+"""
+
+
+@pytest.fixture(scope="module")
+def output():
+    """The output of both fuzzers in a process of their own, which must have only one thread."""
+    command = [sys.executable, "-c", PROGRAM]
     done = subprocess.run(command, capture_output=True, text=True, timeout=500, cwd=HERE)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
-def test_trainings_outlive_kills_at_random_moments():
-    output = run("kill_runs.py", "--kills", "2", "--seed", "3", "--every", "0.01", "--longest", "0.8")
+def test_trainings_outlive_kills_at_random_moments(output):
     assert "2 kills with seed 3" in output and "ppo: Result(kills=1" in output and "dqn: Result(kills=1" in output
 
 
-def test_damaged_runs_are_refused_or_resumed():
-    output = run("corrupt_runs.py", "--count", "10", "--seed", "7")
-    assert "10 damaged runs with seed 7" in output and "refused" in output and "resumed" in output
+def test_damaged_runs_are_refused_or_resumed(output):
+    assert "8 damaged runs with seed 7" in output and "refused" in output and "resumed" in output
     assert "failure" not in output
