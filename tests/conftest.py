@@ -206,3 +206,9 @@ def crowd() -> wl.Definition:
 def columns() -> Callable[[wl.Simulation], dict[str, np.ndarray]]:
     """A copy of every column of a simulation, by ``Table.name``."""
     return lambda sim: {c.name: np.array(c.numpy()) for t in sim.tables.values() for c in t}
+
+
+@pytest.fixture
+def without_curves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands in this process draw no learning curve, which takes longer than a short training."""
+    monkeypatch.setattr("worldloom.cli.training.run_media.draw_run_curve", lambda run, target: None)

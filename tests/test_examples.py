@@ -114,7 +114,7 @@ PRINTED = {
         r"two at a time: \(2, 1\), environments \[0, 1, 2, 3, 4, 5\], goes on after faults: True$"
     ),
     "async_pool": r"^51200 observations of 1024 worlds, none left behind\n[1-9]\d+ episodes ended$",
-    # Training ends at a score of 195. The evaluation of that policy depends on seed and rounding; random actions get 22.
+    # Training ends at a score of 195. The evaluation depends on seed and rounding; random actions get 22.
     "train_ppo": (
         r"^trained for \d+ steps: the last episodes got (19[5-9]|[2-4]\d\d|500)\n"
         r"its likeliest actions get ([1-4]\d\d|500) in 100 new episodes$"

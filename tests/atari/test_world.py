@@ -129,7 +129,10 @@ def test_a_game_that_is_over_stays_so():
 
 def test_sticky_actions_are_drawn_anew_in_every_frame():
     sim = wl.Simulation(
-        wl.definition("Breakout-v5", frame_skip=32, obs_type="ram", repeat_action_probability=0.25), 64, "python", seed=0
+        wl.definition("Breakout-v5", frame_skip=32, obs_type="ram", repeat_action_probability=0.25),
+        64,
+        "python",
+        seed=0,
     )
     sim["Console"].held.fill(5)
     sim.step(np.full((64, 1), 3, np.int32))  # LEFT
@@ -144,7 +147,10 @@ def test_sticky_actions_are_drawn_anew_in_every_frame():
 
 def test_what_sticks_is_what_the_last_frame_of_a_step_had():
     sim = wl.Simulation(
-        wl.definition("Breakout-v5", frame_skip=(1, 9), obs_type="ram", repeat_action_probability=0.6), 64, "python", seed=0
+        wl.definition("Breakout-v5", frame_skip=(1, 9), obs_type="ram", repeat_action_probability=0.6),
+        64,
+        "python",
+        seed=0,
     )
     for action in (3, 2, 3):
         sim.step(np.full((64, 1), action, np.int32))
@@ -173,7 +179,10 @@ def test_a_game_that_is_cut_off_with_a_life_does_not_go_on(given):
         sim.step([[2]])
         frames = int(sim["Console"].played.numpy()[0, 0])
     again = wl.Simulation(
-        wl.definition("Breakout-v5", obs_type="ram", noop_max=0, max_num_frames_per_episode=frames, **given), 1, "python", seed=0
+        wl.definition("Breakout-v5", obs_type="ram", noop_max=0, max_num_frames_per_episode=frames, **given),
+        1,
+        "python",
+        seed=0,
     )
     while not again.terminated.numpy()[0]:
         again.step([[2]])

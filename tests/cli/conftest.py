@@ -6,7 +6,6 @@ import pytest
 from payloads import write_payload
 
 from worldloom.cli.main import main
-from worldloom.cli.training import run_media
 from worldloom.core.registry import registry
 
 
@@ -20,12 +19,6 @@ def worldloom(capsys):
         return code, captured.out, captured.err
 
     return run
-
-
-@pytest.fixture
-def without_curves(monkeypatch):
-    """Trainings draw no curve, which takes longer than they do."""
-    monkeypatch.setattr(run_media, "draw_run_curve", lambda run, target: None)
 
 
 @pytest.fixture

@@ -8,6 +8,8 @@ import pytest
 
 from worldloom.learn.runs.checkpoint_files import STATE, TENSORS
 
+pytestmark = pytest.mark.usefixtures("without_curves")
+
 
 @pytest.fixture
 def run(trained, tmp_path):

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from payloads import forget
 
+pytestmark = pytest.mark.usefixtures("without_curves")
+
 FLOCK = Path(__file__).parent / "flock.py"
 
 

@@ -7,6 +7,8 @@ import pytest
 
 from worldloom.learn.runs.run_folder import read_metrics
 
+pytestmark = pytest.mark.usefixtures("without_curves")
+
 FAULTY = Path(__file__).parent / "faulty.py"
 WORDS = "world 0, episode 0, step 2: the lamp went out"
 

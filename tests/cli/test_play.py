@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.usefixtures("without_curves")
+
 FLOCK = Path(__file__).parent / "flock.py"
 
 

@@ -16,7 +16,6 @@ from worldloom.learn.runs.checkpoints import Checkpoints
 from worldloom.learn.runs.run_folder import read_metrics
 from worldloom.learn.runs.run_recorder import RunRecorder
 
-
 COMMON = ("CartPole-v1", *FEW, *SMALL["ppo"], "--schedule", "linear", "--total-steps", str(6 * STEPS["ppo"]))
 
 

@@ -21,6 +21,8 @@ from safetensors.numpy import load_file
 import worldloom as wl
 from worldloom.cli.main import main
 
+pytestmark = pytest.mark.usefixtures("without_curves")
+
 FILES = Path(__file__).parent / "files"
 EXPECTED: dict[str, dict] = json.loads((FILES / "expected.json").read_text())
 WORLDS = list(EXPECTED)

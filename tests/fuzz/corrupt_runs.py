@@ -104,7 +104,7 @@ def attempt(folder: Path, algorithm: str, task: str, draws: bool) -> int:
     """In the child: go on with the run, or evaluate it."""
     warnings.simplefilter("ignore")
     if not draws:  # a curve takes half a second
-        Train._draw = lambda *arguments, **options: {}
+        Train._make_media = lambda *arguments, **options: {}
     if task == "eval":
         return command(["eval", str(folder), "--episodes", "2"])
     more = ["--total-steps", str(STEPS[algorithm] + 32)]

@@ -62,7 +62,9 @@ def test_which_object_is_seen_and_which_meet(assert_as_ale) -> None:
 
 
 def test_frames_of_any_length(assert_as_ale) -> None:
-    assert_as_ale([random_frames(seed, NTSC if seed < 3 else ANY) for seed in range(8 if THOROUGH else 5)], 8 if THOROUGH else 5)
+    assert_as_ale(
+        [random_frames(seed, NTSC if seed < 3 else ANY) for seed in range(8 if THOROUGH else 5)], 8 if THOROUGH else 5
+    )
 
 
 def test_frames_that_are_cut_off_after_a_write(assert_as_ale) -> None:

@@ -135,5 +135,10 @@ def test_every_step_is_the_references(taggers: int, runners: int, neighbours: in
             sim.reset(over)
     assert sim.errors() == []
     assert doubtful < 0.002 * STEPS * before.size, doubtful
-    assert tags > 2 * STEPS and caught > STEPS // 5 and ran_out > STEPS // 5 and several > STEPS // 25, (tags, caught, ran_out, several)
+    assert tags > 2 * STEPS and caught > STEPS // 5 and ran_out > STEPS // 5 and several > STEPS // 25, (
+        tags,
+        caught,
+        ran_out,
+        several,
+    )
     sim.close()

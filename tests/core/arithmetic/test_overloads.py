@@ -85,9 +85,7 @@ def kept(scalar: type) -> set[str]:
         by_name.setdefault(call.name, []).append(call.text)
     turn = TYPES.index(scalar)
     count = 3 if scalar in (wp.float32, wp.int32) else 1
-    return {
-        texts[(turn + k * len(texts) // count) % len(texts)] for texts in by_name.values() for k in range(count)
-    }
+    return {texts[(turn + k * len(texts) // count) % len(texts)] for texts in by_name.values() for k in range(count)}
 
 
 @pytest.mark.parametrize("scalar", TYPES, ids=lambda kind: kind.__name__)
