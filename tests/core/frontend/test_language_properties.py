@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import worldloom as wl
 
-EXAMPLES = int(os.environ.get("WORLDLOOM_EXAMPLES", "8"))
+EXAMPLES = int(os.environ.get("WORLDLOOM_EXAMPLES", "5"))
 STEPS, WORLDS = 3, 2
 HEAD = """
 import worldloom as wl
