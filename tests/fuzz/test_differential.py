@@ -2,18 +2,18 @@
 
 import ast
 import json
-import subprocess
-import sys
+import runpy
 from pathlib import Path
 from typing import Any
 
 import pytest
+import tyro
 from thorough import covering, sample
 
 from worldloom.testing.campaign import drop_refused, fuzz_world, runnable, scratch, shrink_world, without
 from worldloom.testing.compare import Trace, compare, expected_values
 from worldloom.testing.coverage import CONSTRUCTS, by_system, coverage
-from worldloom.testing.fuzz import rotated
+from worldloom.testing.fuzz import Fuzz, rotated
 from worldloom.testing.generator.worlds import generate
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*.py"))
@@ -29,7 +29,7 @@ def name_of(value: Path | str) -> str:
         (1, 5, ("cpu", "cpu-threads")),  # dyadic
         (2, 5, ("cpu-unfused",)),  # smooth
         (4, 5, ("cpu-exact",)),  # any
-        *sample([(5, 40, ("python",)), (6, 40, ("python-exact", "python")), (8, 40, ("python",))], 2),
+        *sample([(5, 20, ("python",)), (6, 20, ("python-exact", "python")), (8, 40, ("python",))], 2),
     ],
 )
 def test_fixed_seeds_run_the_same_everywhere(seed: int, systems: int, variants: tuple[str, ...]):
@@ -73,8 +73,8 @@ def test_every_construct_occurs():
 
 def test_few_systems_are_refused():
     with scratch() as folder:
-        refused = [reason for seed in range(2) for reason in drop_refused(generate(seed, 60), folder)[2]]
-    assert len(refused) <= 2, refused
+        refused = [reason for seed in range(2) for reason in drop_refused(generate(seed, 30), folder)[2]]
+    assert len(refused) <= 1, refused
 
 
 def test_constructs_can_be_avoided():
@@ -109,7 +109,9 @@ DEFINITION = wl.Definition(id="wrong", world=Field, entities={A: 2}, step=(count
 """
 
 
-def test_a_failure_is_seen_shrunk_and_printed_as_a_file_that_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+def test_a_failure_is_seen_shrunk_and_printed_as_a_file_that_runs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
     """The reference is changed to make sums of ints one too large."""
     from worldloom.testing.reference import operators
 
@@ -128,15 +130,18 @@ def test_a_failure_is_seen_shrunk_and_printed_as_a_file_that_runs(monkeypatch: p
     assert small.count("\n") < 16
     path = tmp_path / "small.py"
     path.write_text(runnable(small, [str(found[0])]))
-    done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (0, "no difference\n"), done.stderr
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(path), run_name="__main__")
+    assert (ended.value.code, capsys.readouterr().out) == (0, "no difference\n")
 
 
-def test_the_command_rotates_variants_and_reports_as_json():
+def test_the_command_rotates_variants_and_reports_as_json(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setenv("WARP_CACHE_PATH", str(tmp_path))  # the command sets it for its worker processes
     options = "--worlds 2 --seed 4 --systems-per-world 4 --variants python,python-exact --rotate --json"
-    command = [sys.executable, "-m", "worldloom.testing.fuzz", *options.split()]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    report = json.loads(done.stdout)
-    assert (done.returncode, report["worlds"], report["systems"], report["finds"]) == (0, 2, 8, []), done.stderr
+    code = tyro.cli(Fuzz, args=options.split()).run()
+    report = json.loads(capsys.readouterr().out)
+    assert (code, report["worlds"], report["systems"], report["finds"]) == (0, 2, 8, [])
     assert rotated(("cpu", "cpu-threads", "cpu-unfused", "cpu-exact"), 0) == ("cpu", "cpu-threads", "cpu-unfused")
     assert rotated(("cpu", "cpu-threads", "cpu-unfused", "cpu-exact"), 1) == ("cpu", "cpu-threads", "cpu-exact")
