@@ -144,6 +144,8 @@ def kernel(by_lines: bool) -> wp.Kernel:
     ):
         run_one(wp.tid(), kind, slices, frames, words, registers, memory, cart_ram, plugged, pressed)
 
+    if by_lines:  # runs on the CPU only, in tests only: compiled with few optimizations
+        run_all.module.options["optimization_level"] = 1
     return run_all
 
 
