@@ -7,12 +7,13 @@ import random
 import numpy as np
 import pytest
 from bare_machine import JAM, MAX_INSTRUCTIONS, Machines, run_program
+from thorough import THOROUGH
 
 from worldloom.atari.cartridges.cartridge import POLL, cartridge
 
 mpu6502 = pytest.importorskip("py65.devices.mpu6502", reason="py65, the second opinion on the 6502, is not installed")
 
-CASES_OF_AN_OPCODE = 12
+CASES_OF_AN_OPCODE = 12 if THOROUGH else 5
 CORRECTED = {0xCE: 6}
 """Cycles of DEC absolute, which py65 counts as 3."""
 ORIGIN = 0xF000

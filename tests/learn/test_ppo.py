@@ -94,14 +94,18 @@ def plain_loss(policy: Policy, batch: RolloutBatch, config: PPOConfig) -> Tensor
 
 
 @pytest.mark.parametrize("fused", [False, True], ids=["torch", "kernel"])
-@pytest.mark.parametrize("value_clip", [0.0, 0.3])
-@pytest.mark.parametrize("weighted", [False, True], ids=["all", "some"])
 @pytest.mark.parametrize(
-    ("kind", "masked"), [("choice", False), ("choice", True), ("choices", False), ("choices", True), ("numbers", False)]
+    ("action", "loss"),
+    covering(
+        [("choice", False), ("choice", True), ("choices", False), ("choices", True), ("numbers", False)],
+        [(False, 0.0), (True, 0.3), (False, 0.3), (True, 0.0)],
+    ),
 )
 def test_the_loss_and_its_gradient_are_those_of_the_paper(
-    kind: str, masked: bool, weighted: bool, value_clip: float, fused: bool
+    action: tuple[str, bool], loss: tuple[bool, float], fused: bool
 ) -> None:
+    """Actions are a kind and whether it is masked; losses are whether samples are weighted, and the value clip."""
+    (kind, masked), (weighted, value_clip) = action, loss
     torch.manual_seed(3)
     policy, kept, advantages, returns = rolled_out(ACTIONS[kind], masked, weighted)
     config = PPOConfig(clip=0.15, value_clip=value_clip, value_weight=0.7, entropy_weight=0.05)
