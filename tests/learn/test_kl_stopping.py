@@ -15,6 +15,7 @@ CONFIG = {
     "learning_rate": 0.01,
     "total_steps": 512,
     "device": "cpu",
+    "native": False,
     "policy": PolicyConfig(hidden=(16,)),
 }
 
