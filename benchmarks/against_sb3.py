@@ -4,26 +4,29 @@ python benchmarks/against_sb3.py --out against_sb3.json
 
 Stable-Baselines3 trains on Gymnasium's environments in a DummyVecEnv, worldloom on its own worlds with the same rules.
 Both policies are evaluated in the same episodes with greedy actions. The result of a training is the mean over its
-policies after each of the last iterations, because single policies fluctuate.
+policies after each of the last iterations, because single policies fluctuate. The table shows medians over the seeds
+with a 95 % bootstrap interval.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import statistics
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import gymnasium
+import numpy as np
 import stable_baselines3
 import torch
 import tyro
 from rich.console import Console
 from rich.table import Table
-from stable_baselines3.common.vec_env import DummyVecEnv
+from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv, VecNormalize
 from torch import nn
 
 from worldloom.core.simulation import Simulation
@@ -53,6 +56,10 @@ class Case:
     lam: float
     half_range: float = 0.0
     """Half the range of the bounds of an action of real numbers; 0 for choices."""
+    initial_std: float = 1.0
+    """Initial standard deviation of an action of real numbers, in the world's units."""
+    normalize: bool = False
+    """Normalize observations and rewards by running statistics."""
 
     @property
     def iteration(self) -> int:
@@ -87,6 +94,30 @@ CASES = {
         lam=0.95,
         half_range=2.0,
     ),
+    "Acrobot-v1": Case(
+        total_steps=131_072,
+        num_envs=16,
+        num_steps=256,
+        minibatches=8,
+        epochs=10,
+        learning_rate=1e-3,
+        gamma=0.99,
+        lam=0.95,
+        normalize=True,
+    ),
+    "MountainCarContinuous-v0": Case(
+        total_steps=262_144,
+        num_envs=16,
+        num_steps=256,
+        minibatches=8,
+        epochs=10,
+        learning_rate=1e-3,
+        gamma=0.99,
+        lam=0.95,
+        half_range=1.0,
+        initial_std=2.0,
+        normalize=True,
+    ),
 }
 
 
@@ -98,6 +129,10 @@ class Settings:
     """Which worlds."""
     seeds: int = 10
     """Trainings of each library in each world."""
+    first_seed: int = 0
+    """The first seed; the others follow it. Several processes can share the seeds."""
+    libraries: tuple[Literal["worldloom", "sb3"], ...] = ("worldloom", "sb3")
+    """Which libraries."""
     total_steps: int = 0
     """Steps of each training; 0 for those of the world's case."""
     episodes: int = 400
@@ -127,7 +162,7 @@ class Sb3Actor:
     """A policy of Stable-Baselines3 at play in worldloom's worlds."""
 
     def __init__(self, model: stable_baselines3.PPO, half_range: float) -> None:
-        self.policy, self.half_range = model.policy, half_range
+        self.policy, self.half_range, self.normalizer = model.policy, half_range, model.get_vec_normalize_env()
 
     def initial_state(self, rows: int, device: torch.device | str) -> torch.Tensor:
         return torch.zeros(rows, 0, device=device)
@@ -135,8 +170,11 @@ class Sb3Actor:
     def act(
         self, observations: Mapping[str, torch.Tensor], state: torch.Tensor, mask: torch.Tensor | None
     ) -> tuple[torch.Tensor, torch.Tensor]:
+        seen = next(iter(observations.values()))
+        if self.normalizer is not None:
+            seen = torch.as_tensor(self.normalizer.normalize_obs(seen.numpy())).float()
         with torch.no_grad():
-            likeliest = self.policy.get_distribution(next(iter(observations.values()))).mode()
+            likeliest = self.policy.get_distribution(seen).mode()
         return (likeliest / self.half_range if self.half_range else likeliest.int()[:, None]), state
 
 
@@ -161,11 +199,16 @@ def train_worldloom(world: str, case: Case, seed: int, settings: Settings) -> tu
         value_weight=1.0,  # of half the squared error; Stable-Baselines3 takes 0.5 of the whole
         seed=seed,
         device="cpu",
-        policy=PolicyConfig(initial_std=1.0 / case.half_range if case.half_range else 1.0),
+        normalize_rewards=case.normalize,
+        policy=PolicyConfig(
+            initial_std=case.initial_std / case.half_range if case.half_range else 1.0,
+            normalize_observations=case.normalize,
+        ),
     )
     torch.manual_seed(seed)
     inputs = gymnasium.make(world).observation_space.shape
-    network = WorldUnits(inputs[0], case.half_range) if case.half_range and inputs and not settings.own_units else None
+    other_units = case.half_range not in (0.0, 1.0) and not settings.own_units
+    network = WorldUnits(inputs[0], case.half_range) if other_units and inputs else None
     trainer = PPO(world, config, network=network)
     (learner,) = trainer.learners.values()
     returns = []
@@ -177,7 +220,9 @@ def train_worldloom(world: str, case: Case, seed: int, settings: Settings) -> tu
 
 def train_sb3(world: str, case: Case, seed: int, settings: Settings) -> tuple[float, float]:
     """The same with Stable-Baselines3; what is not named here is its default, and worldloom's too."""
-    worlds = DummyVecEnv([lambda: gymnasium.make(world)] * case.num_envs)
+    worlds: VecEnv = DummyVecEnv([lambda: gymnasium.make(world)] * case.num_envs)
+    if case.normalize:
+        worlds = VecNormalize(worlds, gamma=case.gamma)
     model = stable_baselines3.PPO(
         "MlpPolicy",
         worlds,
@@ -187,6 +232,7 @@ def train_sb3(world: str, case: Case, seed: int, settings: Settings) -> tuple[fl
         n_epochs=case.epochs,
         gamma=case.gamma,
         gae_lambda=case.lam,
+        policy_kwargs={"log_std_init": math.log(case.initial_std)} if case.half_range else {},
         seed=seed,
         device="cpu",
     )
@@ -200,35 +246,32 @@ def train_sb3(world: str, case: Case, seed: int, settings: Settings) -> tuple[fl
 
 
 def summary(values: list[float]) -> str:
-    return f"{statistics.mean(values):.1f} ± {statistics.stdev(values) if len(values) > 1 else 0.0:.1f}"
+    """The median with a 95 % bootstrap interval."""
+    draws = np.random.default_rng(0).choice(values, (10_000, len(values)))
+    low, high = np.percentile(np.median(draws, axis=1), [2.5, 97.5])
+    return f"{statistics.median(values):.1f} ({low:.1f} to {high:.1f})"
 
 
 def main(settings: Settings) -> None:
     torch.set_num_threads(1)
     console = Console()
-    table = Table(
-        "world", "steps", "worldloom", "Stable-Baselines3", "seconds, worldloom", "seconds, Stable-Baselines3"
-    )
+    names = {"worldloom": "worldloom", "sb3": "Stable-Baselines3"}
+    table = Table("world", "steps", *(f"{names[k]}{unit}" for unit in ("", ", seconds") for k in settings.libraries))
+    trainers = {"worldloom": train_worldloom, "sb3": train_sb3}
     results: list[dict[str, Any]] = []
     for world in settings.worlds:
         case = CASES[world]
         if settings.total_steps:
             case = replace(case, total_steps=settings.total_steps)
-        found: dict[str, list[tuple[float, float]]] = {"worldloom": [], "sb3": []}
-        for seed in range(settings.seeds):
-            for name, train in (("worldloom", train_worldloom), ("sb3", train_sb3)):
-                found[name].append(train(world, case, seed, settings))
-                console.print(
-                    f"{world} seed {seed} {name}: return {found[name][-1][0]:.1f} after {found[name][-1][1]:.1f} s"
-                )
-        returns = {name: [r for r, _ in runs] for name, runs in found.items()}
-        seconds = {name: [s for _, s in runs] for name, runs in found.items()}
-        table.add_row(
-            world,
-            f"{case.total_steps:,}",
-            *(summary(v) for v in returns.values()),
-            *(f"{statistics.median(v):.1f}" for v in seconds.values()),
-        )
+        trainings: dict[str, list[tuple[float, float]]] = {name: [] for name in settings.libraries}
+        for seed in range(settings.first_seed, settings.first_seed + settings.seeds):
+            for name, runs in trainings.items():
+                runs.append(trainers[name](world, case, seed, settings))
+                console.print(f"{world} seed {seed} {name}: return {runs[-1][0]:.1f} after {runs[-1][1]:.1f} s")
+        returns = {name: [r for r, _ in runs] for name, runs in trainings.items()}
+        seconds = {name: [s for _, s in runs] for name, runs in trainings.items()}
+        medians = [f"{statistics.median(v):.1f}" for v in seconds.values()]
+        table.add_row(world, f"{case.total_steps:,}", *map(summary, returns.values()), *medians)
         results.append({"world": world, "steps": case.total_steps, "returns": returns, "seconds": seconds})
     console.print(table)
     if settings.out is not None:
