@@ -33,6 +33,18 @@ def test_unknown_names_are_errors():
     assert not hasattr(wl, "__getattr__")
 
 
+def test_type_checkers_see_no_module_getattr():
+    """With one, a type checker accepts every misspelled name of the module."""
+    root = Path(wl.__file__).parent
+    found = [
+        str(path.relative_to(root))
+        for path in root.rglob("*.py")
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.FunctionDef) and node.name == "__getattr__"
+    ]
+    assert found == []
+
+
 def test_exports_are_written_in_the_source():
     tree = ast.parse(Path(wl.__file__).read_text())
     imported = {

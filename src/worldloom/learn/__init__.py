@@ -179,20 +179,22 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _OLD_NAMES:
-        new = _OLD_NAMES[name]
-        warnings.warn(
-            f"worldloom.learn.{name} is now called {new}; the old name works until the next release",
-            DeprecationWarning,
-            stacklevel=2,
-        )
-        return __getattr__(new)
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module 'worldloom.learn' has no attribute '{name}'")
-    value = getattr(importlib.import_module(f"worldloom.learn.{_MODULE_OF[name]}"), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # a type checker would accept every name
+
+    def __getattr__(name: str) -> Any:
+        if name in _OLD_NAMES:
+            new = _OLD_NAMES[name]
+            warnings.warn(
+                f"worldloom.learn.{name} is now called {new}; the old name works until the next release",
+                DeprecationWarning,
+                stacklevel=2,
+            )
+            return __getattr__(new)
+        if name not in _MODULE_OF:
+            raise AttributeError(f"module 'worldloom.learn' has no attribute '{name}'")
+        value = getattr(importlib.import_module(f"worldloom.learn.{_MODULE_OF[name]}"), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -67,11 +67,13 @@ _MODULES = {
 """The module of each export that is loaded on first use."""
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = import_module(f"{__name__}.{_MODULES[name]}")
-    return getattr(module, "register" if name == "register_rl_games" else name)
+if not TYPE_CHECKING:  # a type checker would accept every name
+
+    def __getattr__(name: str) -> Any:
+        if name not in _MODULES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        module = import_module(f"{__name__}.{_MODULES[name]}")
+        return getattr(module, "register" if name == "register_rl_games" else name)
 
 
 def __dir__() -> list[str]:
