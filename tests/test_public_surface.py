@@ -59,6 +59,14 @@ def test_importing_worldloom_imports_no_world():
     assert done.stdout.strip() == "['worldloom.envs.covid']"
 
 
+def test_a_module_without_a_variable_for_its_world_is_an_error(monkeypatch):
+    from worldloom import envs
+
+    monkeypatch.setitem(envs.MODULES, "Nowhere-v0", "cartpole")
+    with pytest.raises(wl.InputError, match=r"envs.cartpole .* write NAME = wl.register\('Nowhere-v0'"):
+        envs.load("Nowhere-v0")
+
+
 def test_bundled_worlds_are_loaded_from_their_modules():
     from worldloom.envs import MODULES, load
 

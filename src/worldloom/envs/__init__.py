@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import importlib
 
+from worldloom.core.base.errors import InputError
 from worldloom.core.registry.definition import Definition
 from worldloom.core.registry.registry import register_lazily
 from worldloom.envs import covid
@@ -41,7 +42,10 @@ MODULES = {
 def load(id: str) -> Definition:
     """Import the module of a bundled world and return the world's definition."""
     module = importlib.import_module(f"worldloom.envs.{MODULES[id]}")
-    return next(value for value in vars(module).values() if isinstance(value, Definition) and value.id == id)
+    for value in vars(module).values():
+        if isinstance(value, Definition) and value.id == id:
+            return value
+    raise InputError(f"{module.__name__} has no variable with its definition: write NAME = wl.register('{id}', ...)")
 
 
 for _id in MODULES:
