@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import subprocess
 import sys
 
@@ -71,6 +72,20 @@ def test_an_old_path_warns_once(forget, recwarn):
     assert [str(warning.message) for warning in recwarn] == [
         "'worldloom.core.errors' is now 'worldloom.core.base.errors'; the old path works until worldloom 0.2.0"
     ]
+
+
+@pytest.mark.parametrize("path", RENAMED)
+def test_an_old_path_with_renamed_names_is_like_a_module(forget, path):
+    names = ", ".join(f"{name} is {new}" for name, new in RENAMED[path].items())
+    imported: dict[str, object] = {}
+    with pytest.warns(DeprecationWarning, match=f"', where {names}; the old path works") as warned:
+        exec(compile(f"from {path} import *", __file__, "exec"), imported)
+    assert len(warned) == 1
+    new = importlib.import_module(PATHS[path])
+    assert all(imported[name] is getattr(new, renamed) for name, renamed in RENAMED[path].items())
+    public = getattr(new, "__all__", [name for name in vars(new) if not name.startswith("_")])
+    assert {*public, *RENAMED[path]} <= imported.keys()
+    assert importlib.util.find_spec(path).name == path
 
 
 @pytest.mark.parametrize("package", FORWARDED)

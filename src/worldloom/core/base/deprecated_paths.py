@@ -145,10 +145,15 @@ class _MovedLoader(Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         old = module.__name__
-        _warn(old, self.new, stacklevel=3)
-        target = importlib.import_module(self.new)
         renamed = RENAMED.get(old)
-        sys.modules[old] = target if renamed is None else _RenamedNames(old, target, renamed)
+        names = ", ".join(f"{name} is {new}" for name, new in (renamed or {}).items())
+        _warn(old, self.new, stacklevel=3, names=names)
+        target = importlib.import_module(self.new)
+        if renamed is None:
+            sys.modules[old] = target
+        else:
+            sys.modules[old] = _RenamedNames(old, target, renamed)
+            sys.modules[old].__spec__ = module.__spec__
 
 
 class _RenamedNames(ModuleType):
@@ -157,6 +162,8 @@ class _RenamedNames(ModuleType):
     def __init__(self, old: str, target: ModuleType, renamed: Mapping[str, str]) -> None:
         super().__init__(old, target.__doc__)
         self._target, self._renamed = target, renamed
+        public = getattr(target, "__all__", [name for name in vars(target) if not name.startswith("_")])
+        self.__all__ = [*public, *renamed]
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._target, self._renamed.get(name, name))
@@ -165,6 +172,6 @@ class _RenamedNames(ModuleType):
         return [*dir(self._target), *self._renamed]
 
 
-def _warn(old: str, new: str, stacklevel: int) -> None:
-    text = f"'{old}' is now '{new}'; the old path works until worldloom {REMOVED_IN}"
+def _warn(old: str, new: str, stacklevel: int, names: str = "") -> None:
+    text = f"'{old}' is now '{new}'{names and f', where {names}'}; the old path works until worldloom {REMOVED_IN}"
     warnings.warn(text, DeprecationWarning, stacklevel=stacklevel)
