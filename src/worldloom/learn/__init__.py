@@ -4,7 +4,7 @@
 actions, :func:`gae`, :func:`n_step_returns` and :func:`vtrace` compute targets, and :class:`Storage` holds rollouts.
 
 Imports core, envs and atari. The folders, from the lowest: config, device, distributed and agents, then actions,
-networks, rollout, losses, training, opponents, algorithms, runs, play.
+networks, rollout, losses, play, training, opponents and native, algorithms, runs.
 """
 
 from __future__ import annotations

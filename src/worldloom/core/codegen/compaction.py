@@ -1,5 +1,8 @@
 """The text of the kernels that compact a population: survivors are placed first, then spawned entities in spawn order.
 
+Spawned entities beyond the capacity overflow: they are dropped and counted. Unless ``overflow="drop"``, they are also a
+fault of their world.
+
 On the CPU a loop goes over the rows of each world. On CUDA the 32 threads of a warp share a world: they read 32 rows at
 a time, and each computes its new row from the votes of the threads before it.
 """

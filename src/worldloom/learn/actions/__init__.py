@@ -1,4 +1,4 @@
 """From network outputs to actions: distributions, the sampler and its kernels, epsilon-greedy exploration.
 
-Imports ``device`` and ``agents``.
+Imports ``config``, ``device`` and ``agents``.
 """

@@ -1,6 +1,6 @@
 """PPO, A2C, V-trace and DQN, their learners, and the registry of algorithms by name.
 
-Imports every folder below: all but ``runs`` and ``play``.
+May import every other folder but ``runs``.
 """
 
 from typing import TYPE_CHECKING

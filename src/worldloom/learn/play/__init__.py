@@ -1,4 +1,4 @@
 """Trained policies without learning: actors, evaluation, and frames for videos.
 
-Imports ``networks``, ``actions`` and ``agents``.
+Imports ``networks``, ``actions`` and what is below.
 """
