@@ -17,6 +17,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from worldloom.atari.cli.roms_command import roms_status
+from worldloom.core.base.shards import num_cores
 from worldloom.envs.covid.fetch_command import data_status
 from worldloom.terminal import console
 from worldloom.terminal.flags import Json
@@ -117,7 +118,7 @@ def inspect_machine() -> MachineReport:
     """Inspect this machine."""
     wp.init()
     gpus = tuple(Gpu(d.alias, d.name, int(d.total_memory)) for d in wp.get_cuda_devices())
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = num_cores()
     cache = Path(wp.config.kernel_cache_dir)
     size = _folder_size(cache)
     versions = {"python": platform.python_version(), **{name: _version(package) for name, package in PACKAGES.items()}}

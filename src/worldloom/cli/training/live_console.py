@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
 import time
 from dataclasses import dataclass
 from typing import Protocol
@@ -21,6 +20,7 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
+from worldloom.core.base.shards import num_cores
 from worldloom.learn.training.progress import METRICS, Progress, by_policy, format_duration, format_progress
 from worldloom.terminal import console as consoles
 
@@ -285,7 +285,7 @@ class LoadMonitor:
         now, used = time.perf_counter(), time.process_time()
         passed = now - self._read_at
         if passed >= LOAD_INTERVAL_S or (not self._bars and passed > 0):
-            cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+            cores = num_cores()
             busy = (used - self._used_at_read) / passed
             self._bars = [*self._gpu(), Gauge("CPU", busy / cores, f"{busy:.1f} of {cores} cores")]
             self._read_at, self._used_at_read = now, used

@@ -22,13 +22,17 @@ SLICE_FACTOR, MAX_SLICES_PER_THREAD = 2, 16
 per thread."""
 
 
+def num_cores() -> int:
+    """CPU cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def thread_count(num_worlds: int, threads: int | None, min_worlds: int = MIN_WORLDS) -> int:
     """The number of threads that step ``num_worlds`` worlds.
 
     ``threads=None`` gives each core at least ``min_worlds`` worlds.
     """
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(cores, max(1, num_worlds // min_worlds)) if threads is None else min(threads, num_worlds)
+    return min(num_cores(), max(1, num_worlds // min_worlds)) if threads is None else min(threads, num_worlds)
 
 
 def slices(num_worlds: int, threads: int | None, min_worlds: int = MIN_WORLDS) -> list[tuple[int, int]]:

@@ -10,7 +10,7 @@ from worldloom.learn.native.step_kernels import clip_and_step
 from worldloom.learn.training.optimizer import FlatAdam
 
 
-def parameter_gradients(optimizer: FlatAdam) -> dict[int, Tensor]:
+def gradient_views(optimizer: FlatAdam) -> dict[int, Tensor]:
     """The part of ``optimizer.gradient`` of each parameter, in its shape, by the parameter's address."""
     views, start = {}, 0
     for parameter in optimizer.parameters:

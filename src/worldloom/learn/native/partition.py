@@ -7,7 +7,8 @@ of all parts are added in order, so that any number of threads computes the same
 from __future__ import annotations
 
 import itertools
-import os
+
+from worldloom.core.base.shards import num_cores
 
 BLOCK = 256
 """Samples of a block."""
@@ -36,5 +37,4 @@ def share(parts: int, threads: int) -> list[range]:
 
 def useful_threads(products: int) -> int:
     """How many threads to use for a number of multiplications."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(cores, products // MIN_PRODUCTS_PER_THREAD))
+    return max(1, min(num_cores(), products // MIN_PRODUCTS_PER_THREAD))

@@ -18,7 +18,7 @@ from worldloom.learn.native.dense_network import DenseNetwork
 from worldloom.learn.native.dense_pass import DensePass
 from worldloom.learn.native.inference import Inference
 from worldloom.learn.native.minibatch import BlockSpace, Minibatch
-from worldloom.learn.native.optimizer_step import parameter_gradients
+from worldloom.learn.native.optimizer_step import gradient_views
 from worldloom.learn.native.recording import CPU, Recordings, addresses
 from worldloom.learn.native.step_kernels import add_statistics, gather_advantages
 from worldloom.learn.networks.policy import Policy
@@ -42,7 +42,7 @@ class PolicyStep:
     def __init__(self, policy: Policy, network: DenseNetwork, optimizer: FlatAdam, threads: int | None = None) -> None:
         self.policy, self.network, self.optimizer, self.threads = policy, network, optimizer, threads
         self.passes = DensePass(network)
-        self.gradients = parameter_gradients(optimizer)
+        self.gradients = gradient_views(optimizer)
         self.statistics = torch.zeros(STATISTICS)
         """Policy loss, value loss, entropy, divergence and clipped fraction of the last minibatch."""
         self._inference: Inference | None = None

@@ -15,7 +15,7 @@ from worldloom.learn.native.dense_network import DenseNetwork
 from worldloom.learn.native.dense_pass import DensePass
 from worldloom.learn.native.inference import Inference
 from worldloom.learn.native.minibatch import BlockSpace, Minibatch
-from worldloom.learn.native.optimizer_step import parameter_gradients
+from worldloom.learn.native.optimizer_step import gradient_views
 from worldloom.learn.native.recording import CPU
 from worldloom.learn.native.step_kernels import add_statistics
 from worldloom.learn.native.td_kernels import td_loss
@@ -65,7 +65,7 @@ class QStep(Minibatch):
     ) -> None:
         super().__init__(DensePass(network), optimizer, samples, torch.zeros(STATISTICS), threads=threads)
         self.choices, self.delta = choices, delta
-        self.by_parameter = parameter_gradients(optimizer)
+        self.by_parameter = gradient_views(optimizer)
         self.observations = {c.name: torch.zeros((samples, *c.spec.shape), dtype=c.spec.dtype) for c in network.columns}
         self.actions = torch.zeros(samples, 1, dtype=torch.int32)
         self.targets, self.weights, self.errors = (torch.zeros(samples) for _ in range(3))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -26,11 +25,6 @@ def check_count(name: str, value: Any, largest: int) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not 1 <= value <= largest:
         raise InputError(f"{name} is a whole number from 1 to {largest}, not {value!r}")
     return int(value)
-
-
-def num_cores() -> int:
-    """CPU cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def check_mask(mask: Any, num_envs: int) -> np.ndarray:

@@ -18,6 +18,7 @@ from gymnasium.vector.utils import batch_space
 
 from worldloom.core.base.errors import InputError
 from worldloom.core.base.not_copyable import NotCopyable
+from worldloom.core.base.shards import num_cores
 from worldloom.vector.checks import (
     AUTORESET_MODES,
     StepResult,
@@ -32,7 +33,6 @@ from worldloom.vector.process_pool.arguments import (
     check_count,
     check_mask,
     make_factories,
-    num_cores,
     pickle_payload,
     restart_seeds,
     seeds_per_env,
