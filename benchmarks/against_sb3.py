@@ -50,10 +50,10 @@ class Case:
     num_envs: int
     num_steps: int
     minibatches: int
-    epochs: int
-    learning_rate: float
     gamma: float
-    lam: float
+    epochs: int = 10
+    learning_rate: float = 1e-3
+    lam: float = 0.95
     half_range: float = 0.0
     """Half the range of the bounds of an action of real numbers; 0 for choices."""
     initial_std: float = 1.0
@@ -78,20 +78,14 @@ CASES = {
         num_envs=8,
         num_steps=128,
         minibatches=4,
-        epochs=10,
-        learning_rate=1e-3,
         gamma=0.98,
-        lam=0.95,
     ),
     "Pendulum-v1": Case(
         total_steps=102_400,
         num_envs=4,
         num_steps=1024,
         minibatches=16,
-        epochs=10,
-        learning_rate=1e-3,
         gamma=0.9,
-        lam=0.95,
         half_range=2.0,
     ),
     "Acrobot-v1": Case(
@@ -99,10 +93,7 @@ CASES = {
         num_envs=16,
         num_steps=256,
         minibatches=8,
-        epochs=10,
-        learning_rate=1e-3,
         gamma=0.99,
-        lam=0.95,
         normalize=True,
     ),
     "MountainCarContinuous-v0": Case(
@@ -110,10 +101,7 @@ CASES = {
         num_envs=16,
         num_steps=256,
         minibatches=8,
-        epochs=10,
-        learning_rate=1e-3,
         gamma=0.99,
-        lam=0.95,
         half_range=1.0,
         initial_std=2.0,
         normalize=True,

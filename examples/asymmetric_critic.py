@@ -2,7 +2,7 @@
 
 ``critic=True`` declares an observation for the critic only. Here it is the tide, which adds more to the rewards of a
 step than the choice of a net does, and takes it away in the next step. A critic that sees the tide predicts its share,
-so that what remains of the rewards is due to the choice. The actor, and whoever plays with it, never needs the tide.
+so that what remains of the rewards is due to the choice. The actor never needs the tide, in training or later.
 """
 
 import torch

@@ -30,7 +30,7 @@ def fly(bee: Bee, world: Meadow):
 
 @wl.system
 def look(bee: Bee, world: Meadow):
-    """A new meadow in every step. Closed flowers are not told from open ones by their numbers."""
+    """A new meadow in every step. The numbers of closed flowers look like those of open ones."""
     nearest = 10.0
     for k in range(FLOWERS):
         x = world.random(-1.0, 1.0)

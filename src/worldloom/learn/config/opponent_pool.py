@@ -24,7 +24,7 @@ class OpponentPool:
     simultaneous: int = 1
     """Past selves that act at the same time, each in an equal part of these worlds."""
     swap_every: int = 10
-    """Iterations between two draws of past selves; one whose snapshot is replaced is drawn anew at once. Only episodes
+    """Iterations between two draws of past selves; one whose snapshot is replaced is drawn again at once. Only episodes
     that one past self played from start to end are rated."""
     sampling: PoolSampling = "recency"
     """Probability of a past self. recency: halves with every half_life newer snapshots. rating: proportional to

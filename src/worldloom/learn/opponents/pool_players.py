@@ -101,7 +101,7 @@ class PoolPlayers:
     def take_snapshot(self, iteration: int, rating: Tensor) -> Tensor:
         """Take a snapshot of the current policy, with its current ``rating``, in place of the oldest.
 
-        Returns the past selves that acted with the replaced one, bool [simultaneous]: they must be drawn anew.
+        Returns the past selves that acted with the replaced one, bool [simultaneous]: they must be drawn again.
         """
         slot = iteration // self.config.every % self.config.size
         self.snapshots.add(slot, self.learner.policy, iteration, rating)
@@ -113,7 +113,7 @@ class PoolPlayers:
         Args:
             iteration: The iteration that follows.
             rival: Rating of the policies that they meet, float64 [].
-            changed: Which of them are drawn anew, bool [simultaneous].
+            changed: Which of them are drawn again, bool [simultaneous].
         """
         for index, number in enumerate(uniforms(self._seed, self._number, iteration, len(self.drawn))):
             self._uniforms[index].fill_(number)  # unlike a copy from the host, this does not wait for the device

@@ -108,7 +108,7 @@ def split_agents(definition: Definition, side: str) -> tuple[Agents, Agents]:
     theirs = [(kind, slot) for kind, count in counts.items() for slot in range(count) if (kind, slot) not in ours]
     if not theirs:
         raise InputError(
-            f"'{side}' are all agents of world '{definition.id}', so nobody is left for the other side: "
+            f"'{side}' are all agents of world '{definition.id}', so no agents are left for the other side: "
             "cross-play needs a world with several agents, and --side some of them"
         )
     return ours, theirs
