@@ -24,7 +24,7 @@ def test_every_operation_has_one_result(how: dict) -> None:
 
 @pytest.mark.parametrize("exact", [False, True])
 def test_conditions_that_change_in_their_branch(exact: bool) -> None:
-    for rule in (*test_conditions.RULES.values(), test_conditions.of_world, test_conditions.of_constant_choice):
+    for rule in (*test_conditions.RULES, test_conditions.of_world):
         definition = wl.Definition(
             "Conditions-v0",
             world=test_conditions.Field,

@@ -92,9 +92,10 @@ def categorical_gradients(
         end = starts[part + 1]
         allowed = count_allowed(masks, place, first, end)
         entropy = float(0.0)  # of this part
-        for choice in range(first, end):
-            if allowed == 0 or masks[place, choice]:
-                entropy -= wp.exp(gradients[sample, choice]) * gradients[sample, choice]
+        if by_entropy != 0.0:
+            for choice in range(first, end):
+                if allowed == 0 or masks[place, choice]:
+                    entropy -= wp.exp(gradients[sample, choice]) * gradients[sample, choice]
         for choice in range(first, end):
             log_prob = gradients[sample, choice]
             likely = float(0.0)

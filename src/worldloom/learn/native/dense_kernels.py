@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from worldloom.learn.native.dense_source import ACTIVATE, COLUMN_SUMS, DERIVE, PACK, PRODUCT, REDUCE
+from worldloom.learn.native.dense_source import ACTIVATE, COLUMN_SUMS, DERIVE, NARROW_PRODUCT, PACK, PRODUCT, REDUCE
 
 
 @wp.func_native(PRODUCT)
@@ -19,15 +19,21 @@ def _product(
 ): ...  # fmt: skip
 
 
-@wp.func_native(ACTIVATE)
-def _activate(
-    values: wp.array(dtype=wp.float32), others: wp.array(dtype=wp.float32), count: int, kind: int
+@wp.func_native(NARROW_PRODUCT)
+def _narrow_product(
+    a: wp.array(dtype=wp.float32), a_row: int, b: wp.array(dtype=wp.float32), b_row: int,
+    bias: wp.array(dtype=wp.float32), c: wp.array(dtype=wp.float32), c_row: int, rows: int, columns: int,
 ): ...  # fmt: skip
+
+
+@wp.func_native(ACTIVATE)
+def _activate(values: wp.array(dtype=wp.float32), count: int, kind: int): ...
 
 
 @wp.func_native(DERIVE)
 def _derive(
-    values: wp.array(dtype=wp.float32), others: wp.array(dtype=wp.float32), count: int, kind: int
+    values: wp.array(dtype=wp.float32), others: wp.array(dtype=wp.float32), row_stride: int, rows: int, kind: int,
+    sums: wp.array(dtype=wp.float32),
 ): ...  # fmt: skip
 
 
@@ -53,15 +59,30 @@ def product(
 
 
 @wp.kernel(enable_backward=False)
-def activate(values: wp.array(dtype=wp.float32), count: int, kind: int):
-    """Apply an activation function to ``count`` numbers, a multiple of PADDING."""
-    _activate(values, values, count, kind)
+def narrow_product(
+    a: wp.array(dtype=wp.float32), a_row: int, b: wp.array(dtype=wp.float32), b_row: int,
+    bias: wp.array(dtype=wp.float32), c: wp.array(dtype=wp.float32), c_row: int, rows: int, columns: int,
+):  # fmt: skip
+    """``c = bias + a b^T`` for few columns: a [rows, a_row], b [columns, b_row], both padded with zeros."""
+    _narrow_product(a, a_row, b, b_row, bias, c, c_row, rows, columns)
 
 
 @wp.kernel(enable_backward=False)
-def derive(gradients: wp.array(dtype=wp.float32), activations: wp.array(dtype=wp.float32), count: int, kind: int):
-    """Multiply gradients by the derivative of the activation function, from its values."""
-    _derive(gradients, activations, count, kind)
+def activate(values: wp.array(dtype=wp.float32), count: int, kind: int):
+    """Apply an activation function to ``count`` numbers, a multiple of PADDING."""
+    _activate(values, count, kind)
+
+
+@wp.kernel(enable_backward=False)
+def derive(
+    gradients: wp.array(dtype=wp.float32), activations: wp.array(dtype=wp.float32), row_stride: int, rows: int,
+    kind: int, sums: wp.array(dtype=wp.float32),
+):  # fmt: skip
+    """Multiply gradients by the derivative of the activation function, from its values; add their column sums.
+
+    Rows of ``row_stride`` numbers, a multiple of PADDING.
+    """
+    _derive(gradients, activations, row_stride, rows, kind, sums)
 
 
 @wp.kernel(enable_backward=False)
@@ -84,7 +105,7 @@ def _pack(
 @wp.func_native(REDUCE)
 def _reduce(
     sums: wp.array(dtype=wp.float32), parts: int, part_stride: int, rows: int, row_stride: int, columns: int,
-    gradient: wp.array(dtype=wp.float32),
+    gradient: wp.array(dtype=wp.float32), out_row: int, out_column: int,
 ): ...  # fmt: skip
 
 
@@ -102,7 +123,10 @@ def pack_layer(
 @wp.kernel(enable_backward=False)
 def reduce_parts(
     sums: wp.array(dtype=wp.float32), parts: int, part_stride: int, rows: int, row_stride: int, columns: int,
-    gradient: wp.array(dtype=wp.float32),
+    gradient: wp.array(dtype=wp.float32), out_row: int, out_column: int,
 ):  # fmt: skip
-    """Sum the gradients of the parts of a minibatch in order: [parts, rows, padded columns] -> [rows, columns]."""
-    _reduce(sums, parts, part_stride, rows, row_stride, columns, gradient)
+    """Sum the gradients of the parts of a minibatch in order: [parts, rows, padded columns] -> [rows, columns].
+
+    ``out_row`` and ``out_column`` are the strides of ``gradient``.
+    """
+    _reduce(sums, parts, part_stride, rows, row_stride, columns, gradient, out_row, out_column)

@@ -9,10 +9,17 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from worldloom.learn.device.warp_launch import launch
-from worldloom.learn.native.dense_kernels import activate, column_sums, derive, pack_layer, product
+from worldloom.learn.native.dense_kernels import (
+    activate,
+    column_sums,
+    derive,
+    narrow_product,
+    pack_layer,
+    product,
+)
 from worldloom.learn.native.dense_network import INPUTS, DenseLayer, DenseNetwork, InputColumn, padded
 from worldloom.learn.native.dense_source import ACTIVATIONS
 from worldloom.learn.native.gradient_layout import LayerGradient
@@ -30,6 +37,8 @@ NUMBERS = {torch.float32: write_floats, torch.int32: write_integers, torch.uint8
 """Kernels for observations that are numbers, by type."""
 CHOICES = {torch.int32: write_choices, torch.uint8: write_byte_choices}
 """Kernels for observations that are choices, by type."""
+NARROW = 4
+"""Units of a layer up to which a dot product per unit is faster than vectors over units."""
 _EMPTY, _NO_INDICES = torch.empty(0), torch.empty(0, dtype=torch.int64)
 
 
@@ -90,7 +99,7 @@ class DensePass:
         """Compute all values of ``count`` samples from the inputs."""
         for layer, packed in zip(self.network.layers, self.packed, strict=True):
             source, target = space.values[layer.source], space.values[layer.target]
-            _multiply(source, source.stride(0), 1, packed.columns, packed.bias, 0, target, count, layer)
+            _multiply(source, packed, target, count, layer.linear)
             if layer.activation != "none":
                 numbers = count * target.stride(0)
                 launch(activate, 1, (target.view(-1), numbers, ACTIVATIONS[layer.activation]), CPU)
@@ -117,19 +126,17 @@ class DensePass:
             given = output_gradients.get(layer.target)
             gradient = space.gradients[layer.target] if given is None else given
             row = gradient.stride(0)
-            if layer.activation != "none":
-                arguments = (gradient.view(-1), space.values[layer.target].view(-1), count * row)
-                launch(derive, 1, (*arguments, ACTIVATIONS[layer.activation]), CPU)
             units, source = layer.linear.out_features, space.values[layer.source]
+            if layer.activation == "none":
+                launch(column_sums, 1, (gradient.view(-1), row, count, units, total.bias), CPU)
+            else:
+                arguments = (gradient.view(-1), space.values[layer.target].view(-1), row, count)
+                launch(derive, 1, (*arguments, ACTIVATIONS[layer.activation], total.bias), CPU)
             weight, stride = total.weight.view(-1), total.weight.stride(0)
-            launch(
-                product,
-                1,
-                (gradient.view(-1), 1, row, source.view(-1), source.stride(0), weight, stride, weight, stride, units,
-                 layer.linear.in_features, count),
-                CPU,
-            )  # fmt: skip
-            launch(column_sums, 1, (gradient.view(-1), row, count, units, total.bias), CPU)
+            sizes = (weight, stride, weight, stride, len(total.weight), total.columns, count)
+            by_unit = (gradient.view(-1), 1, row, source.view(-1), source.stride(0))
+            by_input = (source.view(-1), 1, source.stride(0), gradient.view(-1), row)
+            launch(product, 1, (*(by_input if total.transposed else by_unit), *sizes), CPU)
             if layer.source != INPUTS:
                 target = space.gradients[layer.source]
                 start = target.view(-1) if layer.source in written else _EMPTY
@@ -177,16 +184,13 @@ def _packed(layer: DenseLayer) -> PackedLayer:
     )
 
 
-def _multiply(
-    a: Tensor, a_row: int, a_column: int, b: Tensor, start: Tensor, start_row: int, c: Tensor, rows: int,
-    layer: DenseLayer,
-) -> None:  # fmt: skip
+def _multiply(source: Tensor, packed: PackedLayer, target: Tensor, count: int, linear: nn.Linear) -> None:
     """The product of the forward pass of a layer."""
-    linear = layer.linear
-    launch(
-        product,
-        1,
-        (a.view(-1), a_row, a_column, b.view(-1), b.stride(0), start, start_row, c.view(-1), c.stride(0), rows,
-         linear.out_features, linear.in_features),
-        CPU,
-    )  # fmt: skip
+    inputs, row, units = source.view(-1), source.stride(0), linear.out_features
+    output = (target.view(-1), target.stride(0), count, units)
+    if units <= NARROW:
+        launch(narrow_product, 1, (inputs, row, packed.rows.view(-1), row, packed.bias, *output), CPU)
+        return
+    weights = packed.columns
+    arguments = (inputs, row, 1, weights.view(-1), weights.stride(0), packed.bias, 0, *output, linear.in_features)
+    launch(product, 1, arguments, CPU)

@@ -1,13 +1,13 @@
 """C++ text of the kernels: matrix products, activation functions and their derivatives, and Adam.
 
-Vectors are clang's vector extension: no intrinsics, no headers. Every number of a product is summed in the order of the
-inner index, so results do not depend on the width of vectors or tiles.
+Vectors are clang's vector extension: no intrinsics, no headers. Every number of a wide product is summed in the order of
+the inner index, so it does not depend on the size of tiles.
 """
 
 from __future__ import annotations
 
-TILE_ROWS = 4
-"""Rows of a tile of two vectors each; its sums fit into the registers of all processors."""
+TILE_ROWS = {"defined(__AVX512F__)": 8, "!defined(__AVX512F__)": 4}
+"""Rows of a tile of two vectors each, by processor; its sums fit into the registers."""
 
 _TYPES = """
 #if defined(__AVX512F__)
@@ -18,8 +18,11 @@ _TYPES = """
     typedef float Floats __attribute__((vector_size(LANES * 4), aligned(4)));
     typedef int Ints __attribute__((vector_size(LANES * 4), aligned(4)));
 #define WIDE __attribute__((min_vector_width(512), always_inline)) static inline
+#define FUSED _Pragma("clang fp contract(fast)")
 """
-"""``min_vector_width``: clang splits vectors of 512 bits otherwise."""
+"""``min_vector_width``: clang splits vectors of 512 bits otherwise. ``FUSED`` as the first statement of a function lets
+it multiply and add in one instruction, which kernels of worlds must not."""
+_END = "#undef WIDE\n#undef FUSED\n"
 
 
 def _tile(rows: int, vectors: int) -> str:
@@ -35,6 +38,7 @@ def _tile(rows: int, vectors: int) -> str:
     return f"""
     WIDE void tile_{rows}_{vectors}(const float* a, long a_row, long a_column, const float* b, long b_row,
                                     const float* start, long start_row, float* c, long c_row, long inner) {{
+        FUSED
         {begin}
         for (long i = 0; i < inner; ++i) {{
             {load}
@@ -46,9 +50,14 @@ def _tile(rows: int, vectors: int) -> str:
     }}"""
 
 
-def _panel(vectors: int) -> str:
+def _tiles(rows: int) -> str:
+    """Tiles of two vectors with ``rows`` rows, of one vector with twice as many, and of single rows."""
+    return _tile(rows, 2) + _tile(2 * rows, 1) + _tile(1, 2) + _tile(1, 1)
+
+
+def _panel(tile_rows: int, vectors: int) -> str:
     """A loop over the rows of a product, for some columns."""
-    height = 2 * TILE_ROWS // vectors
+    height = 2 * tile_rows // vectors
     call = (
         "Local::tile_{}_" + str(vectors) + "(a.data + m * (long)a_row, a_row, a_column, b.data + n, b_row, "
         "start.data ? start.data + m * (long)start_row + n : nullptr, start_row, "
@@ -60,17 +69,45 @@ def _panel(vectors: int) -> str:
         for (; m < rows; ++m) {call.format(1)}"""
 
 
-PRODUCT = f"""{_TYPES}
-struct Local {{{_tile(TILE_ROWS, 2)}{_tile(2 * TILE_ROWS, 1)}{_tile(1, 2)}{_tile(1, 1)}
+def _product(tile_rows: int) -> str:
+    return f"""struct Local {{{_tiles(tile_rows)}
 }};
 int n = 0;
-for (; n + 2 * LANES <= columns; n += 2 * LANES) {{{_panel(2)}
+for (; n + 2 * LANES <= columns; n += 2 * LANES) {{{_panel(tile_rows, 2)}
 }}
-for (; n < columns; n += LANES) {{{_panel(1)}
-}}
-#undef WIDE
-"""
+for (; n < columns; n += LANES) {{{_panel(tile_rows, 1)}
+}}"""
+
+
+PRODUCT = _TYPES + "".join(f"#if {case}\n{_product(rows)}\n#endif\n" for case, rows in TILE_ROWS.items()) + _END
 """``c = start + a b``. Rows of ``b``, ``start`` and ``c`` are padded to whole vectors."""
+
+NARROW_PRODUCT = f"""{_TYPES}
+    typedef float Eight __attribute__((vector_size(32)));
+    typedef float Four __attribute__((vector_size(16)));
+struct Local {{
+    WIDE float total(Floats v) {{
+#if defined(__AVX512F__)
+        Eight e = __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7)
+                + __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
+#else
+        Eight e = v;
+#endif
+        Four f = __builtin_shufflevector(e, e, 0, 1, 2, 3) + __builtin_shufflevector(e, e, 4, 5, 6, 7);
+        return (f[0] + f[1]) + (f[2] + f[3]);
+    }}
+    WIDE float dot(const float* a, const float* b, long inner) {{
+        FUSED
+        Floats sum = {{}};
+        for (long i = 0; i < inner; i += LANES) sum += *(const Floats*)(a + i) * *(const Floats*)(b + i);
+        return total(sum);
+    }}
+}};
+for (long m = 0; m < rows; ++m)
+    for (int n = 0; n < columns; ++n)
+        c.data[m * c_row + n] = bias.data[n] + Local::dot(a.data + m * a_row, b.data + n * (long)b_row, a_row);
+{_END}"""
+"""``c = bias + a b^T`` for few columns. Rows of ``a`` and ``b`` are padded with zeros to whole vectors."""
 
 TANH_NUMERATOR = (0.9999999935758913, 0.13444501444989937, 0.003571602149258789, 2.1894730616274407e-05,
                   1.523051551036322e-08)  # fmt: skip
@@ -103,11 +140,13 @@ _FUNCTIONS = f"""
         return x > high ? high : x;
     }}
     WIDE Floats tanh(Floats x) {{
+        FUSED
         x = bounded(x, -{TANH_BOUND}f, {TANH_BOUND}f);
         Floats y = x * x;
         return x * {_polynomial(TANH_NUMERATOR, "y")} / {_polynomial(TANH_DENOMINATOR, "y")};
     }}
     WIDE Floats expm1_negative(Floats x) {{  // exp(x) - 1 for x <= 0: 2^n (exp(r) - 1) + 2^n - 1
+        FUSED
         x = bounded(x, -80.0f, 0.0f);
         Ints n = __builtin_convertvector(x * 1.44269504088896341f - 0.5f, Ints);
         Floats whole = __builtin_convertvector(n, Floats);
@@ -132,34 +171,56 @@ ACTIVATIONS: dict[str, int] = {"none": -1, **{name: code for code, name in enume
 """Codes of the activation functions."""
 
 
-def _elementwise(expressions: dict[str, str], operand: str = "") -> str:
-    cases = "".join(
+def _activation_text(cases: str, arguments: str) -> str:
+    calls = "\n".join(f"if (kind == {ACTIVATIONS[name]}) Local::run_{name}({arguments});" for name in _FORWARD)
+    return f"{_TYPES}\nstruct Local {{{_FUNCTIONS}{cases}\n}};\n{calls}\n{_END}"
+
+
+ACTIVATE = _activation_text(
+    "".join(
         f"""
-    WIDE void run_{name}(float* values, const float* others, long count) {{
+    WIDE void run_{name}(float* values, long count) {{
+        FUSED
         const Floats zero = {{}};
         for (long i = 0; i < count; i += LANES) {{
-            Floats x = *(Floats*)(values + i);{operand}
+            Floats x = *(Floats*)(values + i);
             *(Floats*)(values + i) = {expression};
         }}
     }}"""
-        for name, expression in expressions.items()
-    )
-    calls = "\n".join(
-        f"if (kind == {ACTIVATIONS[name]}) Local::run_{name}(values.data, others.data, count);" for name in expressions
-    )
-    return f"{_TYPES}\nstruct Local {{{_FUNCTIONS}{cases}\n}};\n{calls}\n#undef WIDE\n"
-
-
-ACTIVATE = _elementwise(_FORWARD)
+        for name, expression in _FORWARD.items()
+    ),
+    "values.data, count",
+)
 """Activation functions in place."""
 
-DERIVE = _elementwise(_DERIVATIVE, "\n            Floats y = *(const Floats*)(others + i);")
-"""Gradients in place, times the derivative of the activation; ``others`` are its values."""
+DERIVE = _activation_text(
+    "".join(
+        f"""
+    WIDE void run_{name}(float* values, const float* others, long row_stride, long rows, float* sums) {{
+        FUSED
+        const Floats zero = {{}};
+        for (long n = 0; n < row_stride; n += LANES) {{
+            Floats sum = *(Floats*)(sums + n);
+            for (long i = n; i < rows * row_stride; i += row_stride) {{
+                Floats x = *(Floats*)(values + i), y = *(const Floats*)(others + i);
+                x = {expression};
+                *(Floats*)(values + i) = x;
+                sum += x;
+            }}
+            *(Floats*)(sums + n) = sum;
+        }}
+    }}"""
+        for name, expression in _DERIVATIVE.items()
+    ),
+    "values.data, others.data, row_stride, rows, sums.data",
+)
+"""Gradients in place, times the derivative of the activation, whose values are ``others``; and their column sums."""
 
 ADAM = f"""{_TYPES}
 struct Local {{
     WIDE void step(float* values, const float* gradient, float* first, float* second, float scale, float rate,
                    float correction, float beta1, float beta2, float epsilon) {{
+        FUSED
         Floats slope = *(const Floats*)gradient * scale;
         Floats mean = beta1 * *(Floats*)first + (1.0f - beta1) * slope;
         Floats square = beta2 * *(Floats*)second + (1.0f - beta2) * slope * slope;
@@ -182,8 +243,7 @@ if (i < count) {{
         values.data[k] = v[k - i]; first.data[k] = f[k - i]; second.data[k] = s[k - i];
     }}
 }}
-#undef WIDE
-"""
+{_END}"""
 """One step of Adam for all parameters."""
 
 COLUMN_SUMS = """
@@ -196,14 +256,13 @@ for (int r = 0; r < rows; ++r) {
 """Sums over the rows of a matrix."""
 
 REDUCE = """
-for (long row = 0; row < rows; ++row) {
-    float* out = gradient.data + row * columns;
+for (long row = 0; row < rows; ++row)
     for (int part = 0; part < parts; ++part) {
         const float* in = sums.data + part * (long)part_stride + row * (long)row_stride;
-        if (part == 0) for (int k = 0; k < columns; ++k) out[k] = in[k];
-        else for (int k = 0; k < columns; ++k) out[k] += in[k];
+        float* out = gradient.data + row * out_row;
+        if (part == 0) for (long k = 0; k < columns; ++k) out[k * out_column] = in[k];
+        else for (long k = 0; k < columns; ++k) out[k * out_column] += in[k];
     }
-}
 """
 """Sums over the parts of a minibatch, in order."""
 
@@ -230,6 +289,16 @@ for (; i < count; ++i) sums[0] += (double)values.data[i] * (double)values.data[i
 return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 """
 """The sum of squares, in eight interleaved sums."""
+
+SUM = """
+double sums[8] = {};
+long i = 0;
+for (; i + 8 <= count; i += 8)
+    for (int k = 0; k < 8; ++k) sums[k] += (double)values.data[offset + i + k];
+for (; i < count; ++i) sums[0] += (double)values.data[offset + i];
+return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+"""
+"""The sum of ``count`` numbers from ``offset`` on, in eight interleaved sums."""
 
 MOVE = """
 for (long k = 0; k < count; ++k) {

@@ -167,7 +167,7 @@ class PolicyMinibatch(Minibatch):
             self.starts,
             self.count,
         )
-        launch(add_statistics, STATISTICS, (gradients.statistics, space.statistics), CPU)
+        launch(add_statistics, 1, (gradients.statistics.view(-1), count, space.statistics), CPU)
         if self.policy.log_std is not None:
             width = self.policy.log_std.numel()
             total = self.layout.extra_part(space.gradient)

@@ -105,7 +105,7 @@ class QStep(Minibatch):
         first_gradient, second_gradient = gradients if len(outputs) == 2 else (gradients[0], empty)
         arguments = (first, second, indices, self.actions, self.targets, self.weights, self.count, self.delta)
         launch(td_loss, count, (*arguments, first_gradient, second_gradient, self.errors, statistics), CPU)
-        launch(add_statistics, STATISTICS, (statistics, space.statistics), CPU)
+        launch(add_statistics, 1, (statistics.view(-1), count, space.statistics), CPU)
         by_output = dict(zip(self.network.outputs, gradients, strict=True))
         self.passes.backward(space.values, count, by_output, self.layout.layers(space.gradient))
         return gradients, statistics

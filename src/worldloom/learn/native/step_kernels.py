@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from worldloom.learn.native.dense_source import ADAM, MOVE, SQUARED_NORM
+from worldloom.learn.native.dense_source import ADAM, MOVE, SQUARED_NORM, SUM
 from worldloom.learn.training.optimizer_kernels import BETAS
 
 BETA1, BETA2, EPSILON = wp.constant(BETAS[0]), wp.constant(BETAS[1]), wp.constant(1e-5)
@@ -103,14 +103,15 @@ def end_part(
     cursor[1] = part + 1
 
 
+@wp.func_native(SUM)
+def _sum(values: wp.array(dtype=wp.float32), offset: int, count: int) -> wp.float64: ...
+
+
 @wp.kernel(enable_backward=False)
-def add_statistics(statistics: wp.array2d(dtype=wp.float32), sums: wp.array(dtype=wp.float64)):
-    """Add row ``tid`` of the statistics of some samples, [rows, samples]."""
-    row = wp.tid()
-    total = sums[row]
-    for i in range(statistics.shape[1]):
-        total += wp.float64(statistics[row, i])
-    sums[row] = total
+def add_statistics(statistics: wp.array(dtype=wp.float32), samples: int, sums: wp.array(dtype=wp.float64)):
+    """Add the statistics of some samples, [rows, samples], to ``sums`` [rows]. One thread."""
+    for row in range(sums.shape[0]):
+        sums[row] = sums[row] + _sum(statistics, row * samples, samples)
 
 
 @wp.kernel(enable_backward=False)
