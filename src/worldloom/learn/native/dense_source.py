@@ -1,7 +1,7 @@
 """C++ text of the kernels: matrix products, activation functions and their derivatives, and Adam.
 
-Vectors are clang's vector extension: no intrinsics, no headers. Every number of a wide product is summed in the order of
-the inner index, so it does not depend on the size of tiles.
+Vectors are clang's vector extension: no intrinsics, no headers. Every number of a wide product is summed in the order
+of the inner index, so it does not depend on the size of tiles.
 """
 
 from __future__ import annotations
