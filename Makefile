@@ -43,7 +43,7 @@ $(DEMO): pyproject.toml constraints.txt
 
 $(STAMP): $(DEMO)
 	@echo "installing what the tests and checks need into $(VENV) (two or three minutes the first time)"
-	@$(PIP) --editable '.[dev,atari,compat,jax,cluster]' $(QUIET)
+	@$(PIP) --editable '.[dev,atari,robots,compat,jax,cluster]' $(QUIET)
 	@$(PIP) --no-deps ai-economist==1.7.1 $(QUIET)  # only its data files are read, by tests
 	@$(COMPILE)
 	@touch $@

@@ -13,6 +13,7 @@ import warp as wp
 
 from worldloom.core.base.errors import misuse
 from worldloom.core.model.dtypes import (
+    FLOATS,
     SCALARS,
     canonical,
     is_composite,
@@ -269,7 +270,18 @@ def Checked(dtype: Any, check: Check) -> ComponentSpec:
 
 
 class Reward:
-    """The reward of an agent in this step: a float, set to 0 by the engine before each step."""
+    """The reward of an agent in this step: a float, set to 0 by the engine before each step.
+
+    ``wl.Reward(wl.float64)`` declares one of another type.
+    """
+
+    def __new__(cls, dtype: Any) -> ComponentSpec:  # type: ignore[misc]
+        scalar = _component_type(dtype, "Reward")
+        if scalar not in FLOATS:
+            raise misuse(
+                f"a reward is a real number, not {type_name(scalar)}", "write wl.Reward or wl.Reward(wl.float64)"
+            )
+        return ComponentSpec(scalar, role=Role.REWARD, finite=True)
 
 
 class Config:
@@ -317,7 +329,7 @@ def declare(name: str, annotation: Any, default: Any, has_default: bool) -> Fiel
 def _annotated(name: str, annotation: Any, default: Any, has_default: bool) -> ComponentSpec:
     """The component that an annotation stands for."""
     if annotation is Reward:
-        return ComponentSpec(wp.float32, role=Role.REWARD, finite=True)
+        return Reward(wp.float32)
     if annotation is Config:
         if not has_default:
             raise ValueError(f"configuration '{name}' needs a default value, such as '{name}: wl.Config = 1.0'")
@@ -365,7 +377,8 @@ def check_value(name: str, dtype: Any, value: Any) -> Any:
     """``value`` converted to what a field of ``dtype`` holds. Raises ValueError if it cannot be converted."""
     scalar = SCALARS[scalar_of(dtype)]
     try:
-        array = np.asarray([getattr(n, "value", n) for n in value] if is_composite(type(value)) else value)
+        numbers = [getattr(n, "value", n) for n in value] if is_composite(type(value)) else value
+        array = np.asarray(value.value if type(value) in SCALARS else numbers)
         kinds = "b" if scalar is np.bool_ else "biu" if np.issubdtype(scalar, np.integer) else "biuf"
         if not is_composite(dtype) and array.shape != ():
             raise ValueError

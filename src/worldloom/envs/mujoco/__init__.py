@@ -1,0 +1,8 @@
+"""Gymnasium's MuJoCo tasks on :mod:`worldloom.robots`: one module per task, and the family of their ids."""
+
+from __future__ import annotations
+
+from worldloom.core.model.families import add_family
+from worldloom.envs.mujoco.family import MujocoFamily
+
+add_family(MujocoFamily())

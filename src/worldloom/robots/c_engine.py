@@ -1,0 +1,75 @@
+"""MuJoCo's C engine as native code: addresses of its functions, and one ``mjData`` per thread."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from worldloom.core.base.errors import InputError
+from worldloom.robots.model import Model
+
+NUM_WARNINGS = 7
+"""Kinds of warnings that are faults: ``mjtWarning`` without its count."""
+
+
+@lru_cache
+def library() -> ctypes.CDLL:
+    """The shared library that the package ``mujoco`` has loaded."""
+    import mujoco
+
+    files = sorted(
+        file for file in Path(mujoco.__file__).parent.iterdir() if file.name.startswith(("libmujoco", "mujoco.dll"))
+    )
+    if not files:
+        raise InputError("the installed package mujoco has no library libmujoco: install it from PyPI")
+    return ctypes.CDLL(str(files[0]))
+
+
+def function_address(name: str) -> int:
+    """The address of a function of MuJoCo."""
+    address = ctypes.cast(getattr(library(), name), ctypes.c_void_p).value
+    assert address is not None
+    return address
+
+
+class DataPart:
+    """The ``mjData`` of one thread, and the pairs of addresses between which its worlds are copied.
+
+    Args:
+        model: The model.
+        columns: The columns by the name of their array, float64 with one row per world. Those of ``loaded`` come first.
+        loaded: The number of columns that are loaded into ``mjData``.
+    """
+
+    def __init__(self, model: Model, columns: dict[str, wp.array], loaded: int) -> None:
+        self.model, self.loaded = model, loaded
+        self.data = model.mujoco.MjData(model.mj_model)
+        numbers = [_memory(self.data, name) for name in columns]
+        pairs = [(column.ptr, address) for column, (address, _) in zip(columns.values(), numbers, strict=True)]
+        self.arrays = wp.array(np.array(pairs, dtype=np.uint64).reshape(-1), dtype=wp.uint64, device="cpu")
+        self.sizes = wp.array([size for _, size in numbers], dtype=wp.int32, device="cpu")
+        self.warnings = int(self.data.warning.number.ctypes.data)
+
+
+def _memory(data: Any, name: str) -> tuple[int, int]:
+    """Address and number of values of an array of ``mjData``."""
+    if name == "time":
+        return _time_address(data), 1
+    array = getattr(data, name)
+    return int(array.ctypes.data), int(array.size)
+
+
+def _time_address(data: Any) -> int:
+    """The address of ``time``, which lies before ``energy`` in ``mjData``."""
+    address = int(data.energy.ctypes.data) - ctypes.sizeof(ctypes.c_double)
+    before, data.time = data.time, 1.2345678912345678e-123
+    found = ctypes.c_double.from_address(address).value == data.time
+    data.time = before
+    if not found:
+        raise InputError("this version of MuJoCo stores the time elsewhere in mjData: install mujoco 3.17")
+    return address

@@ -1,0 +1,158 @@
+"""Models: MJCF that is compiled once, and the components of its state."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import warp as wp
+
+from worldloom.core.base.errors import InputError
+from worldloom.core.model.entity import Components
+from worldloom.core.model.fields import Array, ComponentSpec
+from worldloom.robots.arrays import ALWAYS, ARRAYS
+
+if TYPE_CHECKING:
+    import mujoco
+
+FAULTS = "physics_faults"
+"""Component of the faults of the last step of physics, see :class:`~worldloom.robots.physics.Fault`."""
+
+
+class Model:
+    """A compiled MJCF model.
+
+    .. code-block:: python
+
+        ANT = robots.Model("ant.xml")
+
+        class Ant(wl.Entity, ANT.State):
+            cfrc_ext: ANT.cfrc_ext
+            torque: wl.Action(wl.Box(-1.0, 1.0, (ANT.nu,)))
+
+    Every array of ``mjData`` is an attribute: the type of a component of that name. Sizes of ``mjModel`` are attributes
+    too.
+
+    Args:
+        source: A file (.xml, .mjb), MJCF text, a ``mujoco.MjSpec`` or a ``mujoco.MjModel``.
+        assets: Files that MJCF text refers to, by name.
+
+    Raises:
+        InputError: Where MuJoCo is missing, or the model is wrong.
+    """
+
+    def __init__(self, source: Any, assets: dict[str, bytes] | None = None) -> None:
+        self.mujoco = _import_mujoco()
+        self.mj_model: mujoco.MjModel = _compile(self.mujoco, source, assets)
+        _refuse_unsupported(self.mj_model)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ARRAYS:
+            return self.component(name)
+        if name.startswith("n") and isinstance(size := getattr(self.__dict__.get("mj_model"), name, None), int):
+            return size
+        raise AttributeError(f"'{name}' is neither an array of mjData that can be a component nor a size of mjModel")
+
+    def component(self, name: str) -> ComponentSpec:
+        """The type of the component for an array of ``mjData``.
+
+        Raises:
+            InputError: Where the array is empty in this model.
+        """
+        shape = self.shape(name)
+        if 0 in shape:
+            raise InputError(f"{name} is empty in this model: leave the component out")
+        if not shape:
+            return ComponentSpec(wp.float64)
+        return Array(wp.float64, *shape)
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """The shape of an array of ``mjData``; ``()`` for a single number."""
+        return ARRAYS[name].sizes(self.mj_model)
+
+    @cached_property
+    def State(self) -> type[Components]:
+        """The components that every entity of this model has: its whole state, controls, and faults of physics."""
+        names = [name for name in ALWAYS if 0 not in self.shape(name)]
+        annotations: dict[str, Any] = {name: self.component(name) for name in names}
+        return type("State", (Components,), {"__annotations__": {**annotations, FAULTS: int}, "__module__": __name__})
+
+    def initial(self, name: str, keyframe: str | int | None = None) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """An array of ``mjData`` after a reset to the default pose or to a keyframe, flat."""
+        data = self.mujoco.MjData(self.mj_model)
+        if keyframe is None:
+            self.mujoco.mj_resetData(self.mj_model, data)
+        else:
+            key = keyframe if isinstance(keyframe, int) else self.id("key", keyframe)
+            self.mujoco.mj_resetDataKeyframe(self.mj_model, data, key)
+        return np.asarray(getattr(data, name), dtype=np.float64).reshape(-1).copy()
+
+    def id(self, kind: str, name: str) -> int:
+        """The index of a named body, joint, geom, site, actuator, sensor, keyframe, ...
+
+        Raises:
+            InputError: Where the model has none of that name.
+        """
+        index = self.mujoco.mj_name2id(self.mj_model, getattr(self.mujoco.mjtObj, f"mjOBJ_{kind.upper()}"), name)
+        if index < 0:
+            count = {"body": "nbody", "joint": "njnt", "geom": "ngeom", "site": "nsite"}.get(kind, f"n{kind}")
+            names = [self._name(kind, i) for i in range(getattr(self.mj_model, count, 0))]
+            raise InputError(f"the model has no {kind} '{name}'; it has {', '.join(n for n in names if n) or 'none'}")
+        return int(index)
+
+    def body(self, name: str) -> int:
+        """The index of a body."""
+        return self.id("body", name)
+
+    def _name(self, kind: str, index: int) -> str:
+        name = self.mujoco.mj_id2name(self.mj_model, getattr(self.mujoco.mjtObj, f"mjOBJ_{kind.upper()}"), index)
+        return str(name or "")
+
+
+def _import_mujoco() -> Any:
+    try:
+        import mujoco
+    except ImportError:
+        raise InputError("robots need MuJoCo: pip install 'worldloom[robots]'") from None
+    return mujoco
+
+
+def _compile(mujoco: Any, source: Any, assets: dict[str, bytes] | None) -> Any:
+    """The ``MjModel`` of a source; InputError with MuJoCo's reason where it is wrong."""
+    if isinstance(source, mujoco.MjModel):
+        return source
+    is_text = isinstance(source, str) and source.lstrip().startswith("<")
+    what = "the MJCF text" if is_text else "the specification" if isinstance(source, mujoco.MjSpec) else f"'{source}'"
+    try:
+        if isinstance(source, mujoco.MjSpec):
+            return source.compile()
+        if is_text:
+            return mujoco.MjModel.from_xml_string(source, assets or {})
+        if not isinstance(source, (str, os.PathLike)):
+            raise InputError(
+                f"a model is a file, MJCF text, an MjSpec or an MjModel, not an object of type {type(source).__name__}"
+            )
+        path = Path(source)
+        if not path.is_file():
+            raise InputError(f"there is no model file '{path}'")
+        load = mujoco.MjModel.from_binary_path if path.suffix == ".mjb" else mujoco.MjModel.from_xml_path
+        return load(str(path))
+    except (ValueError, mujoco.FatalError) as error:
+        reason = " ".join(str(error).split())
+        raise InputError(f"MuJoCo cannot compile {what}: {reason}") from None
+
+
+def _refuse_unsupported(model: Any) -> None:
+    """InputError where the state has parts that are no components."""
+    for size, what in (
+        ("nplugin", "plugins"),
+        ("nuserdata", "user data"),
+        ("nhistory", "delays of sensors or actuators"),
+    ):
+        if getattr(model, size, 0):
+            raise InputError(
+                f"the model has {what} ({size} {getattr(model, size)}), which is not supported: remove them"
+            )

@@ -1,0 +1,182 @@
+"""The physics of a model in a world: entries of its schedule that step a model, reset it and complete its state."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import warp as wp
+
+from worldloom.core.base.errors import InputError
+from worldloom.core.model.columns import WORLD
+from worldloom.core.model.entity import Components, Entity, World
+from worldloom.core.model.launch import Launch, Shard
+from worldloom.robots.arrays import ALWAYS, ARRAYS, Kind
+from worldloom.robots.c_engine import NUM_WARNINGS, DataPart, function_address
+from worldloom.robots.c_engine_kernels import run_worlds, write_initial
+from worldloom.robots.faults import fault_system
+from worldloom.robots.model import FAULTS, Model
+
+if TYPE_CHECKING:
+    from worldloom.core.runtime.table import Table
+    from worldloom.core.simulation import Simulation
+
+_WRITTEN = (Kind.STATE, Kind.DERIVED, Kind.FORCE)
+
+
+class Physics:
+    """The physics of ``model`` in the components of ``kind``.
+
+    Components with the names of arrays of ``mjData`` are these arrays. Add its entries to the world:
+
+    .. code-block:: python
+
+        PHYSICS = robots.Physics(ANT, Ant, substeps=5)
+
+        wl.register("Ant-v0", ..., reset=[PHYSICS.home, place, PHYSICS.forward], step=[drive, *PHYSICS.step, judge])
+
+    Attributes:
+        home: For ``reset``: the initial state. Systems after it may change it.
+        forward: For ``reset``, after all changes of the state: computes the other arrays.
+        step: For ``step``: takes ``substeps`` steps of physics, and reports its faults.
+
+    Args:
+        model: The model.
+        kind: The kind of entity, with one entity per world, or the world's class. It inherits ``model.State``.
+        substeps: Steps of physics per step of the world.
+        keyframe: The initial state: a keyframe of the model by name or index; None for the default pose.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        kind: type[Entity] | type[World],
+        substeps: int = 1,
+        keyframe: str | int | None = None,
+    ) -> None:
+        if not (isinstance(kind, type) and issubclass(kind, Components) and issubclass(kind, model.State)):
+            name = getattr(kind, "__name__", repr(kind))
+            raise InputError(f"'{name}' lacks the state of the model: let it inherit the model's State")
+        if substeps < 1:
+            raise InputError(f"substeps must be at least 1, not {substeps}")
+        self.model, self.kind, self.substeps, self.keyframe = model, kind, substeps, keyframe
+        self.names = [name for name in ARRAYS if name in kind.fields]
+        for name in self.names:
+            wanted, declared = model.component(name), kind.fields[name]
+            if (declared.dtype, declared.shape) != (wanted.dtype, wanted.shape):
+                raise InputError(f"component '{name}' of '{kind.__name__}' must have the type model.{name}")
+        forces = any(ARRAYS[name].kind is Kind.FORCE for name in self.names)
+        after = "mj_rnePostConstraint" if forces else ""
+        self.step = (_Run(self, "physics", "mj_step", substeps, after), fault_system(kind))
+        self.forward = _Run(self, "forward", "mj_forward", 1, reset="mj_resetData")
+        self.home = _Home(self)
+
+    def columns(self, *kinds: Kind) -> tuple[str, ...]:
+        """The names of the components whose arrays are of ``kinds``."""
+        return tuple(name for name in self.names if ARRAYS[name].kind in kinds)
+
+    def table(self, simulation: Simulation) -> Table:
+        """The table of the entities in a simulation."""
+        name = WORLD if issubclass(self.kind, World) else self.kind.__name__
+        table = simulation.tables[name]
+        if name != WORLD and simulation.definition.rows[name] != 1:
+            raise InputError(f"there must be one '{name}' per world: put several robots into one model")
+        return table
+
+
+@dataclass
+class _Prepared:
+    """What a launch of the engine needs: the part of each thread by its first world, and the faults."""
+
+    parts: dict[int, DataPart]
+    faults: wp.array
+
+
+class _Run(Launch):
+    """Runs functions of the engine for all worlds."""
+
+    def __init__(
+        self, physics: Physics, label: str, function: str, steps: int, after: str = "", reset: str = ""
+    ) -> None:
+        self.physics, self.label, self.steps = physics, label, steps
+        self.function, self.after, self.reset = function, after, reset
+        self.loaded = physics.columns(Kind.INPUT, Kind.STATE)
+        self.reads = {physics.kind: self.loaded}
+        self.writes = {physics.kind: (*physics.columns(*_WRITTEN), FAULTS)}
+
+    def prepare(self, simulation: Simulation) -> _Prepared:
+        if simulation.device.is_cuda:
+            raise InputError("robots run on the CPU only: choose device='cpu'")
+        table = self.physics.table(simulation)
+        ordered = (*self.physics.columns(Kind.INPUT), *self.physics.columns(Kind.STATE))
+        ordered += self.physics.columns(Kind.DERIVED, Kind.FORCE)
+        columns = {name: table[name].array for name in ordered}
+        parts = {first: DataPart(self.physics.model, columns, len(self.loaded)) for first, _ in simulation.slices}
+        return _Prepared(parts, table[FAULTS].array)
+
+    def launch(self, prepared: _Prepared, shard: Shard) -> None:
+        part = prepared.parts[shard.first]
+        step, after, reset = (function_address(f) if f else 0 for f in (self.function, self.after, self.reset))
+        worlds = [shard.first, shard.count, shard.mask, shard.value]
+        engine = [self.physics.model.mj_model._address, part.data._address, reset, step, self.steps, after]
+        arrays = [
+            part.warnings,
+            NUM_WARNINGS,
+            part.arrays,
+            part.sizes,
+            part.loaded,
+            len(self.physics.columns(Kind.INPUT)),
+        ]
+        inputs = [*worlds, *engine, *arrays, prepared.faults]
+        wp.launch(run_worlds, dim=1, inputs=inputs, device=shard.device, stream=shard.stream, record_tape=False)
+
+    def digest(self) -> str:
+        return f"{self.function} {self.steps} {self.after} {self.reset} {model_digest(self.physics.model)}"
+
+
+class _Home(Launch):
+    """Writes the initial state."""
+
+    label = "home"
+
+    def __init__(self, physics: Physics) -> None:
+        self.physics = physics
+        self.names = tuple(name for name in ALWAYS if name in physics.names)
+        self.writes = {physics.kind: self.names}
+
+    def prepare(self, simulation: Simulation) -> list[tuple[wp.array, wp.array]]:
+        table, model = self.physics.table(simulation), self.physics.model
+        pairs = []
+        for name in self.names:
+            initial = model.initial(name, self.physics.keyframe)
+            column = table[name].array
+            flat = wp.array(
+                ptr=column.ptr, dtype=wp.float64, shape=(simulation.num_worlds, initial.size), device=column.device
+            )
+            pairs.append((wp.array(initial, dtype=wp.float64, device=column.device), flat))
+        return pairs
+
+    def launch(self, prepared: list[tuple[wp.array, wp.array]], shard: Shard) -> None:
+        for initial, column in prepared:
+            inputs: list[Any] = [shard.first, shard.mask, shard.value, initial, column]
+            wp.launch(
+                write_initial,
+                dim=(shard.count, initial.shape[0]),
+                inputs=inputs,
+                device=shard.device,
+                stream=shard.stream,
+                record_tape=False,
+            )
+
+    def digest(self) -> str:
+        return f"{self.physics.keyframe} {model_digest(self.physics.model)}"
+
+
+def model_digest(model: Model) -> str:
+    """A digest of a compiled model."""
+    size = model.mujoco.mj_sizeModel(model.mj_model)
+    buffer = np.zeros(size, dtype=np.uint8)
+    model.mujoco.mj_saveModel(model.mj_model, None, buffer)
+    return hashlib.sha256(buffer.tobytes()).hexdigest()

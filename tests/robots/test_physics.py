@@ -1,0 +1,153 @@
+"""The C engine in a world against MuJoCo's own Python interface, bit for bit."""
+
+import mujoco
+import numpy as np
+import pytest
+
+import worldloom as wl
+from worldloom import robots
+
+PENDULUM = """
+<mujoco>
+  <option timestep="0.005"/>
+  <worldbody>
+    <geom type="plane" size="5 5 1"/>
+    <body name="upper" pos="0 0 0.9">
+      <joint name="shoulder" type="hinge" axis="0 1 0" damping="0.1"/>
+      <geom type="capsule" fromto="0 0 0 0 0 -0.5" size="0.05"/>
+      <body name="lower" pos="0 0 -0.5">
+        <joint name="elbow" type="hinge" axis="0 1 0"/>
+        <geom type="capsule" fromto="0 0 0 0 0 -0.5" size="0.05"/>
+      </body>
+    </body>
+  </worldbody>
+  <actuator><motor joint="shoulder" gear="10"/><motor joint="elbow" gear="5"/></actuator>
+  <sensor><jointpos joint="elbow"/></sensor>
+  <keyframe><key name="bent" qpos="0.5 -1"/></keyframe>
+</mujoco>
+"""
+MODEL = robots.Model(PENDULUM)
+NUM_WORLDS = 6
+
+
+class Arm(wl.Entity, MODEL.State):
+    xpos: MODEL.xpos
+    cfrc_ext: MODEL.cfrc_ext
+    sensordata: MODEL.sensordata
+    torque: wl.Action(wl.Box(-1.0, 1.0, (2,)))
+    reward: wl.Reward(wl.float64)
+
+
+class Room(wl.World):
+    pass
+
+
+@wl.system
+def place(arm: Arm, world: Room):
+    arm.qpos[0] += world.random(-1.0, 1.0)
+
+
+@wl.system
+def drive(arm: Arm):
+    for i in range(2):
+        arm.ctrl[i] = arm.torque[i]
+
+
+PHYSICS = robots.Physics(MODEL, Arm, substeps=3, keyframe="bent")
+
+
+def define(**changes):
+    settings = {"reset": (PHYSICS.home, place, PHYSICS.forward), "step": (drive, *PHYSICS.step), "max_steps": 20}
+    return wl.Definition("Arm-v0", Room, {Arm: 1}, worlds_per_thread=1, **{**settings, **changes})
+
+
+def arrays(simulation, world):
+    table = simulation[Arm]
+    names = ("qpos", "qvel", "time", "qacc_warmstart", "xpos", "cfrc_ext", "sensordata")
+    return {name: getattr(table, name).numpy()[world].reshape(-1).copy() for name in names}
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_steps_are_those_of_mujoco(threads):
+    simulation = wl.Simulation(define(max_steps=0), num_worlds=NUM_WORLDS, seed=3, threads=threads)
+    references = []
+    for world in range(NUM_WORLDS):
+        data = mujoco.MjData(MODEL.mj_model)
+        data.qpos[:] = arrays(simulation, world)["qpos"]
+        mujoco.mj_forward(MODEL.mj_model, data)
+        assert (arrays(simulation, world)["xpos"] == data.xpos.reshape(-1)).all()
+        references.append(data)
+    generator = np.random.default_rng(0)
+    for _ in range(200):
+        torques = generator.uniform(-1, 1, (NUM_WORLDS, 1, 2)).astype(np.float32)
+        simulation.step(torques)
+        for world, data in enumerate(references):
+            data.ctrl[:] = torques[world, 0]
+            mujoco.mj_step(MODEL.mj_model, data, nstep=3)
+            mujoco.mj_rnePostConstraint(MODEL.mj_model, data)
+            for name, values in arrays(simulation, world).items():
+                assert (values == np.asarray(getattr(data, name)).reshape(-1)).all(), name
+
+
+def test_an_episode_begins_at_the_keyframe():
+    simulation = wl.Simulation(define(reset=(PHYSICS.home, PHYSICS.forward)), num_worlds=2, seed=0)
+    for _ in range(20):
+        simulation.step(np.ones((2, 1, 2), np.float32))
+    state = arrays(simulation, 1)
+    assert state["qpos"].tolist() == [0.5, -1.0]
+    assert state["time"].tolist() == [0.0]
+    assert not state["qvel"].any()
+    assert state["sensordata"].tolist() == [-1.0]
+
+
+def test_a_snapshot_continues_bit_for_bit():
+    simulation = wl.Simulation(define(), num_worlds=NUM_WORLDS, seed=1)
+    torques = np.random.default_rng(1).uniform(-1, 1, (30, NUM_WORLDS, 1, 2)).astype(np.float32)
+    for action in torques[:10]:
+        simulation.step(action)
+    snapshot = simulation.snapshot()
+    for action in torques[10:]:
+        simulation.step(action)
+    expected = [arrays(simulation, world) for world in range(NUM_WORLDS)]
+    other = wl.Simulation(define(), num_worlds=NUM_WORLDS, seed=9)
+    other.restore(snapshot)
+    for action in torques[10:]:
+        other.step(action)
+    for world in range(NUM_WORLDS):
+        for name, values in arrays(other, world).items():
+            assert (values == expected[world][name]).all(), name
+
+
+def test_one_unstable_world_leaves_the_others_unchanged(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    simulations = [wl.Simulation(define(max_steps=0), num_worlds=3, seed=2) for _ in range(2)]
+    simulations[0][Arm].qvel.numpy()[1] = 1e30
+    action = np.zeros((3, 1, 2), np.float32)
+    for simulation in simulations:
+        simulation.step(action)
+    for world in (0, 2):
+        for name, values in arrays(simulations[0], world).items():
+            assert (values == arrays(simulations[1], world)[name]).all(), name
+    faults = simulations[0].errors()
+    assert [fault.world for fault in faults] == [1]
+    assert "physics is unstable" in str(faults[0])
+    assert not simulations[1].errors()
+    assert not list(tmp_path.iterdir()), "MuJoCo writes warnings to a file"
+
+
+def test_errors_name_what_is_wrong(tmp_path):
+    with pytest.raises(wl.InputError, match=r"MuJoCo cannot compile the MJCF text: .*XML"):
+        robots.Model("<mujoco><worldbody></mujoco>")
+    with pytest.raises(wl.InputError, match="there is no model file"):
+        robots.Model(tmp_path / "missing.xml")
+    mesh = '<mujoco><asset><mesh name="m" file="no.stl"/></asset></mujoco>'
+    with pytest.raises(wl.InputError, match=r"no\.stl"):
+        robots.Model(mesh)
+    with pytest.raises(wl.InputError, match="has no body 'foot'; it has world, upper, lower"):
+        MODEL.body("foot")
+    with pytest.raises(wl.InputError, match="act is empty in this model"):
+        MODEL.component("act")
+    with pytest.raises(AttributeError, match="neither an array of mjData"):
+        _ = MODEL.nonsense
+    with pytest.raises(wl.InputError, match="lacks the state of the model"):
+        robots.Physics(MODEL, Room)
