@@ -97,6 +97,8 @@ class Simulation(NotCopyable, ActionMixin, ConfigMixin, SnapshotMixin, Profiling
         self.num_worlds, self.autoreset, self.world_offset = num_worlds, autoreset, world_offset
         self.exact = exact
         self.device, self.interpreted = devices.resolve(device)
+        if self.device.is_cuda:
+            self.definition = self.definition.for_cuda()
         with shards.WARP_LOCK:
             self._allocate(external or {}, share, threads)
             for name, value in (config or {}).items():

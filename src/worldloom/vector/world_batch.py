@@ -118,7 +118,9 @@ class WorldBatch:
         if per_world:
             simulation.reset(seeds=seeds)
             simulation.pristine = True
-        return cls(simulation, layout, backend, copy)
+        return cls(
+            simulation, make_layout(simulation.definition) if simulation.definition.narrow else layout, backend, copy
+        )
 
     def _column(self, component: EnvComponent, prefix: str = "") -> Column:
         return self.simulation.tables[component.table][prefix + component.name]

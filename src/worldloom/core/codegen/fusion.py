@@ -53,7 +53,13 @@ class KernelFunctions:
         key = (node.system, node.table)
         if key not in self.by_system:
             generate = functools.partial(
-                node.system.kernel_function, node.view, self.schedule.counts, self.sites, self.types, self.exact
+                node.system.kernel_function,
+                node.view,
+                self.schedule.counts,
+                self.sites,
+                self.types,
+                self.exact,
+                self.schedule.narrow,
             )
             function = generate(node.system.threads if self.cuda else 1)
             if function.target.in_order and function.target.threads > 1:

@@ -139,14 +139,14 @@ def generate(schedule: Schedule, fuse: bool, cuda: bool, exact: bool = False) ->
             writer.note_reads(part)
     step = writer.parts("step", step_parts, fuse)
     reset = writer.parts("reset", reset_parts, fuse)
-    texts = _function_texts(list(functions.by_system.values()), types, exact)
+    texts = _function_texts(list(functions.by_system.values()), types, exact, schedule.narrow)
     tables = [*(view.fields for view in schedule.tables.values()), *schedule.scratch.values()]
     fields = [field for table in tables for field in table.values()]
     text = "\n".join([accessors.definitions(fields, types, cuda), *texts, *writer.texts])
     return Program(text, types, step, reset, sites, exact)
 
 
-def _function_texts(functions: list[KernelFunction], types: dict[str, Any], exact: bool) -> list[str]:
+def _function_texts(functions: list[KernelFunction], types: dict[str, Any], exact: bool, narrow: bool) -> list[str]:
     """The texts of systems, each after the helpers that it calls, and of the reductions that they use."""
     helpers: dict[str, Any] = {}
     written: set[Any] = set()
@@ -159,7 +159,7 @@ def _function_texts(functions: list[KernelFunction], types: dict[str, Any], exac
             if helper in written:
                 continue
             written.add(helper)
-            text, inner = helper.kernel_code(types, exact)
+            text, inner = helper.kernel_code(types, exact, narrow)
             texts += [*helper_texts(inner), text]
         return texts
 

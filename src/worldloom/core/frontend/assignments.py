@@ -13,7 +13,7 @@ from worldloom.core.frontend.names import MISSING
 from worldloom.core.frontend.race_checks import OPERATOR_RACE, VECTOR_ELEMENT_RACE
 from worldloom.core.frontend.shared_loop import check_array_size
 from worldloom.core.frontend.values import ArrayType, RefType, RowType, TupleType, Value, WorldType, describe, is_plain
-from worldloom.core.model.dtypes import canonical, is_composite, scalar_of
+from worldloom.core.model.dtypes import is_composite, scalar_of
 from worldloom.core.model.fields import ComponentSpec
 
 _ACCUMULATE: dict[type[ast.operator], str] = {
@@ -61,7 +61,7 @@ class Assignments(Accumulation):
         kind = (
             RefType(annotation.ref)
             if isinstance(annotation, ComponentSpec) and annotation.ref is not None
-            else canonical(annotation)
+            else self.target.component_type(annotation)
         )
         if kind is None or node.value is None:
             raise self.error(

@@ -47,8 +47,8 @@ class Helper(HelperFunction):
         """Run the translation for ``target``."""
         flow = Translator(self.source, target)
         flow.in_helper = True
-        flow.returns = self.returns
-        flow.locals.update(self.parameters)
+        flow.returns = target.width(self.returns)
+        flow.locals.update({name: target.width(kind) for name, kind in self.parameters.items()})
         assert flow.assigned is not None
         flow.assigned |= set(self.parameters)
         flow.run()
@@ -58,13 +58,16 @@ class Helper(HelperFunction):
             )
         return flow
 
-    def kernel_code(self, types: dict[str, Any], exact: bool = False) -> tuple[str, dict[str, Helper]]:
+    def kernel_code(
+        self, types: dict[str, Any], exact: bool = False, narrow: bool = False
+    ) -> tuple[str, dict[str, Helper]]:
         """The source of the Warp function, and the helpers it calls."""
-        target = KernelTarget("", RowCounts({}), False, "", FaultSites(), types, exact=exact)
+        target = KernelTarget("", RowCounts({}), False, "", FaultSites(), types, exact=exact, narrow=narrow)
         flow = self.translate(target)
         start: list[ast.stmt] = [nodes.assign(f"v_{n}", nodes.name(f"p_{n}")) for n in self.parameters]
         start += flow.declarations(types, skip=set(self.parameters))
-        head = ", ".join(f"p_{n}: {type_code(k, types)}" for n, k in self.parameters.items())
+        kinds = {name: target.width(kind) for name, kind in self.parameters.items()}
+        head = ", ".join(f"p_{n}: {type_code(k, types)}" for n, k in kinds.items())
         return function_text(f"wl_helper_{self.name}", head, start + flow.body), target.helpers
 
     def python_function(self, exact: bool = False) -> Callable[..., Any]:

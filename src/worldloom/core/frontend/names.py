@@ -19,7 +19,7 @@ from worldloom.core.frontend import nodes
 from worldloom.core.frontend.access import Access
 from worldloom.core.frontend.targets.target import Target
 from worldloom.core.frontend.values import Value
-from worldloom.core.model.dtypes import FLOATS, SCALARS, canonical, is_composite, scalar_of
+from worldloom.core.model.dtypes import FLOATS, SCALARS, is_composite, scalar_of
 
 if TYPE_CHECKING:
     from worldloom.core.frontend.bounds import Bounds
@@ -155,11 +155,11 @@ class Names:
         if type(constant) in SCALARS:
             constant = SCALARS[type(constant)](constant.value)
         if isinstance(constant, np.generic):
-            kind = type_of(constant)
+            kind = self.target.width(type_of(constant))
             return Value(self.target.literal(constant.item(), kind), kind)
         if isinstance(constant, (bool, int, float)):
             return self.constant(constant, node)
-        kind = canonical(type(constant))
+        kind = self.target.component_type(type(constant))
         if kind is not None and is_composite(kind):
             numbers = [self.target.literal(n, scalar_of(kind)) for n in np.asarray(constant).ravel().tolist()]
             return Value(self.target.construct(kind, numbers), kind)

@@ -78,7 +78,7 @@ class RowAccess(Conversions):
                 "correct the name, or declare it",
                 node,
             )
-        return field
+        return field.narrowed() if self.target.narrow else field
 
     def note_agent(self, row: Value) -> None:
         """Record that entities of this kind end their episodes one by one."""

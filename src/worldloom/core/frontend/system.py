@@ -182,16 +182,18 @@ class System(SystemFunction):
         sites: FaultSites,
         types: dict[str, Any],
         exact: bool = False,
+        narrow: bool = False,
         threads: int = 1,
     ) -> KernelFunction:
         """The Warp function for one kind of entity or one pair of kinds.
 
-        ``counts`` are the rows of each kind per world, ``threads`` the threads per entity.
+        ``counts`` are the rows of each kind per world, ``threads`` the threads per entity. With ``narrow``,
+        ``wl.float64`` means ``wl.float32``.
         """
         table = self.table_name(kind)
         alone = counts[table] == 1 and table not in counts.populations and self.pair is None and threads == 1
         target = KernelTarget(
-            table, counts, self.over_world or alone, self.place, sites, types, self.engine, exact, threads
+            table, counts, self.over_world or alone, self.place, sites, types, self.engine, exact, threads, narrow
         )
         flow = self._translate(target, self._typed(kind))
         outputs = list(target.outputs)

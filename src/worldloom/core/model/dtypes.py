@@ -72,6 +72,17 @@ def _named_types() -> list[Any]:
     return [dtype for name in names if is_composite(dtype := getattr(wp, name))]
 
 
+def narrowed(dtype: Any) -> Any:
+    """The type with 32 instead of 64 bits per real number; other types unchanged."""
+    if scalar_of(dtype) is not wp.float64:
+        return dtype
+    if not is_composite(dtype):
+        return wp.float32
+    if composite_type_name(dtype).startswith("quat"):
+        return canonical(wp.types.quaternion(dtype=wp.float32))
+    return with_scalar(dtype, wp.float32)
+
+
 def with_scalar(dtype: Any, scalar: Any) -> Any:
     """The vector or matrix type of the same shape with another scalar type."""
     shape = shape_of(dtype)

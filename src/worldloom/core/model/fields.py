@@ -17,6 +17,7 @@ from worldloom.core.model.dtypes import (
     SCALARS,
     canonical,
     is_composite,
+    narrowed,
     scalar_of,
     shape_of,
     type_name,
@@ -106,6 +107,16 @@ class Field(ComponentSpec, _Named):
     def is_array(self) -> bool:
         """Whether it is read and written element by element, in memory."""
         return bool(self.shape)
+
+    def narrowed(self) -> Field:
+        """The field with 32 instead of 64 bits per real number."""
+        dtype = narrowed(self.dtype)
+        if dtype is self.dtype:
+            return self
+        default = (
+            self.default.astype(np.float32) if isinstance(self.default, (np.ndarray, np.generic)) else self.default
+        )
+        return replace(self, dtype=dtype, default=default)
 
     @property
     def value_shape(self) -> tuple[int, ...]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from worldloom.core.base.errors import DefinitionError, InputError, user_frame
 from worldloom.core.base.shards import MIN_WORLDS
 from worldloom.core.frontend.system import System
-from worldloom.core.model.entity import Entity, Has, World
+from worldloom.core.model.entity import Components, Entity, Has, World
 from worldloom.core.model.fields import Field, Role
 from worldloom.core.model.grid import VECTORS, Grid, uses_brute_force
 from worldloom.core.model.launch import Launch
@@ -51,6 +51,8 @@ class Definition:
             Below the default, threads take slices of about twice as many worlds in turn.
         former_hashes: Fingerprints of earlier versions with the same components and results. Their snapshots and
             replays still open.
+        cuda_float32: Whether ``wl.float64`` means ``wl.float32`` on CUDA, in components and systems alike.
+        narrow: Whether that is the case in this definition; see :meth:`for_cuda`.
         render: Draws one world. It takes the simulation and the index of the world, and returns an image, uint8 of
             shape (height, width, 3).
     """
@@ -69,6 +71,8 @@ class Definition:
     limits: Mapping[str, tuple[float, float]] = field(default_factory=dict, compare=False)
     worlds_per_thread: int = field(default=MIN_WORLDS, compare=False)
     former_hashes: tuple[str, ...] = field(default=(), compare=False)
+    cuda_float32: bool = field(default=False, compare=False)
+    narrow: bool = field(default=False, compare=False)
     file: str = field(default="", compare=False)
     line: int = field(default=0, compare=False)
 
@@ -208,6 +212,13 @@ class Definition:
 
     # -- variants ----------------------------------------------------------------------------------------------------
 
+    def for_cuda(self) -> Definition:
+        """The world as it runs on CUDA: with ``cuda_float32``, every ``wl.float64`` is a ``wl.float32``."""
+        if self.narrow or not self.cuda_float32:
+            return self
+        entities = {_narrowed_kind(kind): count for kind, count in self.entities.items()}
+        return replace(self, world=_narrowed_kind(self.world), entities=entities, narrow=True)
+
     def with_counts(self, counts: Mapping[Any, int | UpTo] | None) -> Definition:
         """The same world with other numbers of entities, by kind or by the kind's name."""
         if counts is None or (isinstance(counts, Mapping) and not counts):
@@ -233,3 +244,20 @@ class Definition:
             entities[kind] = count
         former = self.former_hashes if entities == dict(self.entities) else ()
         return replace(self, entities=entities, former_hashes=former).checked
+
+
+KindT = TypeVar("KindT", bound=type[Components])
+
+
+_NARROWED: dict[type[Components], type[Components]] = {}
+
+
+def _narrowed_kind(kind: KindT) -> KindT:
+    """A class derived from ``kind`` with narrowed components: systems over ``kind`` run over it."""
+    if kind in _NARROWED:
+        return _NARROWED[kind]  # type: ignore[return-value]
+    narrow: Any = type(kind.__name__, (kind,), {"__module__": kind.__module__})
+    narrow.file, narrow.line = kind.file, kind.line
+    narrow.fields = {name: component.narrowed() for name, component in kind.fields.items()}
+    _NARROWED[kind] = narrow
+    return narrow  # type: ignore[no-any-return]

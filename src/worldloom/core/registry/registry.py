@@ -38,6 +38,7 @@ def register(
     limits: Mapping[str, tuple[float, float]] | None = None,
     worlds_per_thread: int = MIN_WORLDS,
     former_hashes: Iterable[str] = (),
+    cuda_float32: bool = False,
 ) -> Definition:
     """Register a world under ``id`` and return its definition. A second registration replaces the first.
 
@@ -57,6 +58,7 @@ def register(
         limits={} if limits is None else limits,
         worlds_per_thread=worlds_per_thread,
         former_hashes=tuple(former_hashes),
+        cuda_float32=cuda_float32,
         file=frame.f_code.co_filename,
         line=frame.f_lineno,
     )

@@ -118,7 +118,7 @@ class Schedule:
     """Everything that runs: ``step`` once per step, ``reset`` for the worlds whose ``reset_mask`` is set.
 
     ``scratch`` holds the columns of memory without a meaning between two steps, by table and name. ``aliases`` holds
-    the components that share memory with an observation.
+    the components that share memory with an observation. ``narrow``: whether ``wl.float64`` means ``wl.float32``.
     """
 
     tables: dict[str, TableView]
@@ -127,6 +127,7 @@ class Schedule:
     reset: list[Entry]
     scratch: dict[str, dict[str, Field]] = field(default_factory=dict)
     aliases: ColumnAliases = field(default_factory=dict)
+    narrow: bool = False
 
     def field_of(self, column: ColumnKey) -> Field:
         """The field of a column of a kernel."""

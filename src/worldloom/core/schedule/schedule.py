@@ -42,7 +42,7 @@ def plan(definition: Definition, autoreset: Autoreset, checks: bool) -> Schedule
     pairs = {s.pair.__name__: s.pair.max_pairs(definition.rows) for s in definition.systems if s.pair is not None}
     counts = RowCounts({WORLD: 1, **definition.rows, **staging, **pairs}, definition.populations)
     scratch = {p.scratch_table: scratch_columns.fields(p, tables[p.table].fields) for p in populations if p.pooled}
-    return Schedule(tables, counts, step, reset, scratch)
+    return Schedule(tables, counts, step, reset, scratch, narrow=definition.narrow)
 
 
 class _Planner:

@@ -31,7 +31,8 @@ class TableView(Has):
 def make_table_views(definition: Definition, keep_final: bool) -> dict[str, TableView]:
     """Every table of a simulation by name, the world's first."""
     world: type[World] = type(definition.world.__name__, (definition.world,), {"__module__": __name__})
-    world.fields = {**world.fields, **(_final_fields(world.fields) if keep_final else {})}
+    fields = definition.world.fields
+    world.fields = {**fields, **(_final_fields(fields) if keep_final else {})}
     for population in definition.populations.values():
         world.fields.update(world_fields(population.table, population.pooled))
     world.fields.update(grid_fields(definition.grids.values()))

@@ -83,6 +83,8 @@ class WorldParallelVectorEnv:
         definition = resolve_definition(world)
         self.kinds = _agent_kinds(definition)
         self.batch = WorldBatch.create(definition, num_envs, device, **options)
+        if self.batch.simulation.definition.narrow:
+            self.kinds = _agent_kinds(self.batch.simulation.definition)
         self.simulation = self.batch.simulation
         self.num_envs = num_envs
         self.metadata: dict[str, Any] = {

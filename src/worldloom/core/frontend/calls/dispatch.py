@@ -14,7 +14,6 @@ from worldloom.core.frontend.calls.methods import WORLD_METHODS, translate_metho
 from worldloom.core.frontend.names import MISSING
 from worldloom.core.frontend.user_functions import HelperFunction, SystemFunction
 from worldloom.core.frontend.values import Value, WorldType, is_scalar
-from worldloom.core.model.dtypes import canonical
 from worldloom.core.model.entity import Components, Entity
 
 if TYPE_CHECKING:
@@ -67,7 +66,7 @@ def translate_call(flow: Expressions, node: ast.Call) -> Value:
         return translate(flow, node)
     if isinstance(function, type) and issubclass(function, Components):
         raise _constructor_error(flow, function, node)
-    kind = canonical(function) if isinstance(function, type) else None
+    kind = flow.target.component_type(function) if isinstance(function, type) else None
     if kind is not None:
         return conversion(flow, kind, node) if is_scalar(kind) else constructor(flow, kind, node)
     known = math_name(function)
@@ -111,9 +110,10 @@ def _helper(flow: Expressions, helper: HelperFunction, node: ast.Call) -> Value:
         raise flow.error(
             f"'{helper.name}' takes {len(helper.parameters)} arguments, not {len(node.args)}", "give it as many", node
         )
+    width = flow.target.width
     code = [
-        flow.convert(flow.expression(a), kind, a, f"argument '{name}' of '{helper.name}'")
+        flow.convert(flow.expression(a), width(kind), a, f"argument '{name}' of '{helper.name}'")
         for a, (name, kind) in zip(node.args, helper.parameters.items(), strict=True)
     ]
     flow.target.use_helper(helper)
-    return Value(nodes.call(f"wl_helper_{helper.name}", *code), helper.returns)
+    return Value(nodes.call(f"wl_helper_{helper.name}", *code), width(helper.returns))

@@ -50,8 +50,9 @@ class KernelColumns(KernelArithmetic):
         engine: bool = False,
         exact: bool = False,
         threads: int = 1,
+        narrow: bool = False,
     ) -> None:
-        self.exact, self.threads = exact, threads
+        self.exact, self.threads, self.narrow = exact, threads, narrow
         self.table, self.counts, self.exclusive = table, counts, exclusive
         self.location, self.sites, self.types, self.engine = location, sites, types, engine
         self.flow: Expressions | None = None

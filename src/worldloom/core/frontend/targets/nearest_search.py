@@ -198,7 +198,9 @@ class NearestSearch:
     def function(self) -> str:
         return f"wl_nearest_{self.axes}_{self.k}_{self.cells}_{self.ring}"
 
-    def kernel_code(self, types: dict[str, Any], exact: bool = False) -> tuple[str, dict[str, Any]]:
+    def kernel_code(
+        self, types: dict[str, Any], exact: bool = False, narrow: bool = False
+    ) -> tuple[str, dict[str, Any]]:
         """The text of the function, and the helpers it calls: none."""
         vector = f"wp.vec{self.axes}f"
         if self.cells:

@@ -12,6 +12,7 @@ from worldloom.core.frontend import nodes
 from worldloom.core.frontend.bounds import Bounds
 from worldloom.core.frontend.values import Value
 from worldloom.core.kernels import exact
+from worldloom.core.model.dtypes import canonical, narrowed
 from worldloom.core.model.fields import Field
 
 BITWISE: dict[str, ast.operator] = {"or": ast.BitOr(), "and": ast.BitAnd(), "xor": ast.BitXor()}
@@ -26,10 +27,22 @@ class Target(ABC):
     """The system and the file, for messages; empty for a helper."""
     exact: bool = False
     """Whether functions must give the same bits on every device."""
+    narrow: bool = False
+    """Whether ``wl.float64`` means ``wl.float32``."""
 
     def describe_site(self, message: str, line: int) -> str:
         """The message of a fault at ``line``."""
         return message if self.engine else f"{message} ({self.location}:{line})"
+
+    def component_type(self, annotation: Any) -> Any:
+        """The component type that an annotation, or a function that is called, stands for; None for none."""
+        return self.width(canonical(annotation))
+
+    def width(self, kind: Any) -> Any:
+        """A component type, several of them, or None, with the width of real numbers of this target."""
+        if not self.narrow or kind is None:
+            return kind
+        return tuple(self.width(part) for part in kind) if isinstance(kind, tuple) else narrowed(kind)
 
     def math_call(self, name: str, types: tuple[Any, ...], arguments: list[ast.expr]) -> ast.expr:
         """A call of a Warp function, or of its exact version."""
