@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import warp as wp
 
 from worldloom.core.kernels.launch_kernels import picked
@@ -77,9 +79,9 @@ def run_worlds(
 
 @wp.kernel(enable_backward=False)
 def write_initial(
-    first: int, mask: wp.array(dtype=wp.bool), value: bool, initial: wp.array(dtype=wp.float64),
+    first: int, mask: wp.array(dtype=wp.bool), value: bool, initial: wp.array(dtype=Any),
     # outputs
-    column: wp.array2d(dtype=wp.float64),
+    column: wp.array2d(dtype=Any),
 ):  # fmt: skip
     """Copy the initial values of an array to the selected worlds; thread (world, number)."""
     i, k = wp.tid()

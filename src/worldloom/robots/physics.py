@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import warp as wp
 
 from worldloom.core.base.errors import InputError
 from worldloom.core.model.columns import WORLD
+from worldloom.core.model.dtypes import scalar_of
 from worldloom.core.model.entity import Components, Entity, World
 from worldloom.core.model.launch import Launch, Shard
 from worldloom.robots.arrays import ALWAYS, ARRAYS, Kind
@@ -18,6 +21,8 @@ from worldloom.robots.c_engine import NUM_WARNINGS, DataPart, function_address
 from worldloom.robots.c_engine_kernels import run_worlds, write_initial
 from worldloom.robots.faults import fault_system
 from worldloom.robots.model import FAULTS, Model
+from worldloom.robots.sizes import Sizes, measure
+from worldloom.robots.warp_engine import WarpEngine
 
 if TYPE_CHECKING:
     from worldloom.core.runtime.table import Table
@@ -47,6 +52,7 @@ class Physics:
         kind: The kind of entity, with one entity per world, or the world's class. It inherits ``model.State``.
         substeps: Steps of physics per step of the world.
         keyframe: The initial state: a keyframe of the model by name or index; None for the default pose.
+        sizes: Contacts and constraints per world on a GPU; None to measure them, see :mod:`worldloom.robots.sizes`.
     """
 
     def __init__(
@@ -55,6 +61,7 @@ class Physics:
         kind: type[Entity] | type[World],
         substeps: int = 1,
         keyframe: str | int | None = None,
+        sizes: Sizes | None = None,
     ) -> None:
         if not (isinstance(kind, type) and issubclass(kind, Components) and issubclass(kind, model.State)):
             name = getattr(kind, "__name__", repr(kind))
@@ -62,6 +69,8 @@ class Physics:
         if substeps < 1:
             raise InputError(f"substeps must be at least 1, not {substeps}")
         self.model, self.kind, self.substeps, self.keyframe = model, kind, substeps, keyframe
+        self._sizes = sizes
+        self._engines: WeakKeyDictionary[Simulation, WarpEngine] = WeakKeyDictionary()
         self.names = [name for name in ARRAYS if name in kind.fields]
         for name in self.names:
             wanted, declared = model.component(name), kind.fields[name]
@@ -73,9 +82,22 @@ class Physics:
         self.forward = _Run(self, "forward", "mj_forward", 1, reset="mj_resetData")
         self.home = _Home(self)
 
+    @cached_property
+    def sizes(self) -> Sizes:
+        """Contacts and constraints per world on a GPU."""
+        return self._sizes or measure(self.model).sizes
+
     def columns(self, *kinds: Kind) -> tuple[str, ...]:
         """The names of the components whose arrays are of ``kinds``."""
         return tuple(name for name in self.names if ARRAYS[name].kind in kinds)
+
+    def warp_engine(self, simulation: Simulation, columns: dict[str, wp.array], faults: wp.array) -> WarpEngine:
+        """MuJoCo Warp for a simulation; the same for its step and its reset."""
+        engine = self._engines.get(simulation)
+        if engine is None:
+            arguments = (simulation.num_worlds, self.sizes, simulation.device)
+            engine = self._engines[simulation] = WarpEngine(self.model, columns, faults, *arguments)
+        return engine
 
     def table(self, simulation: Simulation) -> Table:
         """The table of the entities in a simulation."""
@@ -87,8 +109,8 @@ class Physics:
 
 
 @dataclass
-class _Prepared:
-    """What a launch of the engine needs: the part of each thread by its first world, and the faults."""
+class _CEngine:
+    """What a launch of the C engine needs: the part of each thread by its first world, and the faults."""
 
     parts: dict[int, DataPart]
     faults: wp.array
@@ -106,29 +128,32 @@ class _Run(Launch):
         self.reads = {physics.kind: self.loaded}
         self.writes = {physics.kind: (*physics.columns(*_WRITTEN), FAULTS)}
 
-    def prepare(self, simulation: Simulation) -> _Prepared:
-        if simulation.device.is_cuda:
-            raise InputError("robots run on the CPU only: choose device='cpu'")
+    def prepare(self, simulation: Simulation) -> _CEngine | WarpEngine:
         table = self.physics.table(simulation)
         ordered = (*self.physics.columns(Kind.INPUT), *self.physics.columns(Kind.STATE))
         ordered += self.physics.columns(Kind.DERIVED, Kind.FORCE)
         columns = {name: table[name].array for name in ordered}
+        faults = table[FAULTS].array
+        if simulation.definition.narrow:
+            return self.physics.warp_engine(simulation, columns, faults)
+        if simulation.device.is_cuda:
+            raise InputError(f"world '{simulation.definition.id}' has a robot: register it with cuda_float32=True")
         parts = {first: DataPart(self.physics.model, columns, len(self.loaded)) for first, _ in simulation.slices}
-        return _Prepared(parts, table[FAULTS].array)
+        return _CEngine(parts, faults)
 
-    def launch(self, prepared: _Prepared, shard: Shard) -> None:
+    def launch(self, prepared: _CEngine | WarpEngine, shard: Shard) -> None:
+        if isinstance(prepared, WarpEngine):
+            if self.reset:
+                prepared.complete(shard)
+            else:
+                prepared.step(self.steps, shard)
+            return
         part = prepared.parts[shard.first]
         step, after, reset = (function_address(f) if f else 0 for f in (self.function, self.after, self.reset))
         worlds = [shard.first, shard.count, shard.mask, shard.value]
         engine = [self.physics.model.mj_model._address, part.data._address, reset, step, self.steps, after]
-        arrays = [
-            part.warnings,
-            NUM_WARNINGS,
-            part.arrays,
-            part.sizes,
-            part.loaded,
-            len(self.physics.columns(Kind.INPUT)),
-        ]
+        first_out = len(self.physics.columns(Kind.INPUT))
+        arrays = [part.warnings, NUM_WARNINGS, part.arrays, part.sizes, part.loaded, first_out]
         inputs = [*worlds, *engine, *arrays, prepared.faults]
         wp.launch(run_worlds, dim=1, inputs=inputs, device=shard.device, stream=shard.stream, record_tape=False)
 
@@ -151,11 +176,11 @@ class _Home(Launch):
         pairs = []
         for name in self.names:
             initial = model.initial(name, self.physics.keyframe)
-            column = table[name].array
+            column, real = table[name].array, scalar_of(table[name].field.dtype)
             flat = wp.array(
-                ptr=column.ptr, dtype=wp.float64, shape=(simulation.num_worlds, initial.size), device=column.device
+                ptr=column.ptr, dtype=real, shape=(simulation.num_worlds, initial.size), device=column.device
             )
-            pairs.append((wp.array(initial, dtype=wp.float64, device=column.device), flat))
+            pairs.append((wp.array(initial, dtype=real, device=column.device), flat))
         return pairs
 
     def launch(self, prepared: list[tuple[wp.array, wp.array]], shard: Shard) -> None:

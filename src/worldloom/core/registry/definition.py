@@ -89,7 +89,8 @@ class Definition:
     @functools.cached_property
     def checked(self) -> Definition:
         """The definition itself, validated once. Raises DefinitionError if its parts do not fit together."""
-        validate(self)
+        if not self.narrow:  # it was validated before
+            validate(self)
         return self
 
     @functools.cached_property
@@ -124,7 +125,7 @@ class Definition:
     def kinds_of(self, system: System) -> list[type[Entity]]:
         """The kinds of entity that a system over entities runs for."""
         if system.pair is not None:
-            return [k for k in self.entities if k in (system.pair.first, system.pair.second)]
+            return [k for k in self.entities if k.__name__ in system.pair.tables]
         owner = system.owner
         return [k for k in self.entities if (owner.matches(k) if isinstance(owner, Has) else issubclass(k, owner))]
 
@@ -217,7 +218,9 @@ class Definition:
         if self.narrow or not self.cuda_float32:
             return self
         entities = {_narrowed_kind(kind): count for kind, count in self.entities.items()}
-        return replace(self, world=_narrowed_kind(self.world), entities=entities, narrow=True)
+        narrow = replace(self.checked, world=_narrowed_kind(self.world), entities=entities, narrow=True)
+        narrow.__dict__["hash"] = self.hash
+        return narrow
 
     def with_counts(self, counts: Mapping[Any, int | UpTo] | None) -> Definition:
         """The same world with other numbers of entities, by kind or by the kind's name."""

@@ -1,0 +1,71 @@
+"""How many contacts and constraints a model needs per world: measured by stepping it with random controls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from worldloom.robots.model import Model
+
+MARGIN = 1.5
+"""Reserved, relative to what was seen."""
+LEAST_CONTACTS, LEAST_CONSTRAINTS = 16, 32
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Memory per world.
+
+    Attributes:
+        contacts: Contacts per world on average, candidate pairs of the broad phase included.
+        constraints: Rows of constraints of any world, at most.
+    """
+
+    contacts: int
+    constraints: int
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was seen, and the sizes that follow.
+
+    Attributes:
+        mean_contacts, max_contacts: Contacts of a world.
+        mean_constraints, max_constraints: Rows of constraints of a world.
+    """
+
+    mean_contacts: float
+    max_contacts: int
+    mean_constraints: float
+    max_constraints: int
+
+    @property
+    def sizes(self) -> Sizes:
+        contacts = max(LEAST_CONTACTS, int(MARGIN * self.max_contacts) + 1)
+        return Sizes(contacts, max(LEAST_CONSTRAINTS, int(MARGIN * self.max_constraints) + 1))
+
+
+def measure(model: Model, episodes: int = 8, steps: int = 400, seed: int = 0) -> Measured:
+    """Step a model in the C engine from its default pose with random controls, and count.
+
+    Args:
+        model: The model.
+        episodes: Number of episodes.
+        steps: Steps of physics of each; controls change every ten.
+        seed: Seed of the controls.
+    """
+    mujoco, mj_model = model.mujoco, model.mj_model
+    data, generator = mujoco.MjData(mj_model), np.random.default_rng(seed)
+    limited = mj_model.actuator_ctrllimited.astype(bool)
+    low, high = np.where(limited, mj_model.actuator_ctrlrange.T, [[-1.0], [1.0]])
+    counts = []
+    for _ in range(episodes):
+        mujoco.mj_resetData(mj_model, data)
+        for step in range(steps):
+            if step % 10 == 0:
+                data.ctrl[:] = generator.uniform(low, high)
+            mujoco.mj_step(mj_model, data)
+            counts.append((data.ncon, data.nefc))
+    contacts, constraints = np.array(counts).T
+    return Measured(float(contacts.mean()), int(contacts.max()), float(constraints.mean()), int(constraints.max()))
