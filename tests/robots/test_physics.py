@@ -1,5 +1,7 @@
 """The C engine in a world against MuJoCo's own Python interface, bit for bit."""
 
+import copy
+
 import mujoco
 import numpy as np
 import pytest
@@ -151,3 +153,61 @@ def test_errors_name_what_is_wrong(tmp_path):
         _ = MODEL.nonsense
     with pytest.raises(wl.InputError, match="lacks the state of the model"):
         robots.Physics(MODEL, Room)
+
+
+class RandomArm(wl.Entity, MODEL.State):
+    gravity: MODEL.gravity
+    body_mass: MODEL.body_mass
+    dof_damping: MODEL.dof_damping
+    actuator_gear: MODEL.actuator_gear
+    torque: wl.Action(wl.Box(-1.0, 1.0, (2,)))
+    reward: wl.Reward(wl.float64)
+
+
+@wl.system
+def vary(arm: RandomArm, world: Room):
+    arm.gravity[2] = world.random(-12.0, -1.0)
+    arm.body_mass[1] *= world.random(0.5, 2.0)
+    arm.dof_damping[0] = world.random(0.0, 0.5)
+    arm.actuator_gear[1, 0] = world.random(1.0, 9.0)
+
+
+@wl.system
+def drive_random(arm: RandomArm):
+    for i in range(2):
+        arm.ctrl[i] = arm.torque[i]
+
+
+def test_parameters_of_the_model_per_world():
+    physics = robots.Physics(MODEL, RandomArm, substeps=2)
+    definition = wl.Definition(
+        "RandomArm-v0",
+        Room,
+        {RandomArm: 1},
+        reset=(physics.home, vary, physics.forward),
+        step=(drive_random, *physics.step),
+        worlds_per_thread=1,
+    )
+    simulation = wl.Simulation(definition, num_worlds=NUM_WORLDS, seed=4)
+    table = simulation[RandomArm]
+    original = MODEL.mj_model.body_mass.copy()
+    assert len({float(mass) for mass in table.body_mass.numpy()[:, 0, 1]}) == NUM_WORLDS
+    references = []
+    for world in range(NUM_WORLDS):
+        model = copy.copy(MODEL.mj_model)
+        model.opt.gravity[:] = table.gravity.numpy()[world, 0]
+        for name in ("body_mass", "dof_damping", "actuator_gear"):
+            getattr(model, name)[:] = getattr(table, name).numpy()[world, 0]
+        data = mujoco.MjData(model)
+        mujoco.mj_forward(model, data)
+        references.append((model, data))
+    generator = np.random.default_rng(0)
+    for _ in range(50):
+        torques = generator.uniform(-1, 1, (NUM_WORLDS, 1, 2)).astype(np.float32)
+        simulation.step(torques)
+        for world, (model, data) in enumerate(references):
+            data.ctrl[:] = torques[world, 0]
+            mujoco.mj_step(model, data, nstep=2)
+            assert (table.qpos.numpy()[world, 0] == data.qpos).all()
+            assert (table.qvel.numpy()[world, 0] == data.qvel).all()
+    assert (MODEL.mj_model.body_mass == original).all()

@@ -1,4 +1,4 @@
-"""The arrays of ``mjData`` that can be components, with their shapes."""
+"""The arrays of ``mjData`` and ``mjModel`` that can be components, with their shapes."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ class Kind(Enum):
     """State that physics integrates. Systems may set it."""
     INPUT = "input"
     """Written by systems before physics."""
+    PARAMETER = "parameter"
+    """Of the model, with a value per world; written by systems, at a reset for example."""
     DERIVED = "derived"
     """Computed by every step of physics, from the state before its last substep, and by a forward pass."""
     FORCE = "force"
@@ -22,7 +24,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class DataArray:
-    """An array of ``mjData``.
+    """An array of ``mjData``, or of ``mjModel`` for parameters.
 
     Attributes:
         name: Its name.
@@ -90,6 +92,27 @@ ARRAYS: dict[str, DataArray] = {
         cacc=("nbody", 6),
         cfrc_int=("nbody", 6),
         cfrc_ext=("nbody", 6),
+    ),
+    **_arrays(
+        Kind.PARAMETER,
+        gravity=(3,),
+        body_mass=("nbody",),
+        body_inertia=("nbody", 3),
+        body_ipos=("nbody", 3),
+        body_pos=("nbody", 3),
+        body_quat=("nbody", 4),
+        jnt_stiffness=("njnt",),
+        dof_damping=("nv",),
+        dof_armature=("nv",),
+        dof_frictionloss=("nv",),
+        geom_friction=("ngeom", 3),
+        geom_pos=("ngeom", 3),
+        geom_size=("ngeom", 3),
+        site_pos=("nsite", 3),
+        actuator_gainprm=("nu", 10),
+        actuator_biasprm=("nu", 10),
+        actuator_gear=("nu", 6),
+        actuator_forcerange=("nu", 2),
     ),
 }
 """All arrays by name."""

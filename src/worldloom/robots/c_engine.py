@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import ctypes
 from functools import lru_cache
 from pathlib import Path
@@ -11,7 +12,8 @@ import numpy as np
 import warp as wp
 
 from worldloom.core.base.errors import InputError
-from worldloom.robots.model import Model
+from worldloom.robots.arrays import ARRAYS, Kind
+from worldloom.robots.model import Model, parameter
 
 NUM_WARNINGS = 7
 """Kinds of warnings that are faults: ``mjtWarning`` without its count."""
@@ -40,6 +42,8 @@ def function_address(name: str) -> int:
 class DataPart:
     """The ``mjData`` of one thread, and the pairs of addresses between which its worlds are copied.
 
+    It has a model of its own where some parameters have a value per world.
+
     Args:
         model: The model.
         columns: The columns by the name of their array, float64 with one row per world. Those of ``loaded`` come first.
@@ -47,20 +51,22 @@ class DataPart:
     """
 
     def __init__(self, model: Model, columns: dict[str, wp.array], loaded: int) -> None:
-        self.model, self.loaded = model, loaded
-        self.data = model.mujoco.MjData(model.mj_model)
-        numbers = [_memory(self.data, name) for name in columns]
+        self.loaded = loaded
+        parameters = any(ARRAYS[name].kind is Kind.PARAMETER for name in columns)
+        self.model = copy.copy(model.mj_model) if parameters else model.mj_model
+        self.data = model.mujoco.MjData(self.model)
+        numbers = [_memory(self.model, self.data, name) for name in columns]
         pairs = [(column.ptr, address) for column, (address, _) in zip(columns.values(), numbers, strict=True)]
         self.arrays = wp.array(np.array(pairs, dtype=np.uint64).reshape(-1), dtype=wp.uint64, device="cpu")
         self.sizes = wp.array([size for _, size in numbers], dtype=wp.int32, device="cpu")
         self.warnings = int(self.data.warning.number.ctypes.data)
 
 
-def _memory(data: Any, name: str) -> tuple[int, int]:
-    """Address and number of values of an array of ``mjData``."""
+def _memory(model: Any, data: Any, name: str) -> tuple[int, int]:
+    """Address and number of values of an array of ``mjData`` or ``mjModel``."""
     if name == "time":
         return _time_address(data), 1
-    array = getattr(data, name)
+    array = parameter(model, name) if ARRAYS[name].kind is Kind.PARAMETER else getattr(data, name)
     return int(array.ctypes.data), int(array.size)
 
 

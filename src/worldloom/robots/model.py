@@ -13,7 +13,7 @@ import warp as wp
 from worldloom.core.base.errors import InputError
 from worldloom.core.model.entity import Components
 from worldloom.core.model.fields import Array, ComponentSpec
-from worldloom.robots.arrays import ALWAYS, ARRAYS
+from worldloom.robots.arrays import ALWAYS, ARRAYS, Kind
 
 if TYPE_CHECKING:
     import mujoco
@@ -33,8 +33,8 @@ class Model:
             cfrc_ext: ANT.cfrc_ext
             torque: wl.Action(wl.Box(-1.0, 1.0, (ANT.nu,)))
 
-    Every array of ``mjData`` is an attribute: the type of a component of that name. Sizes of ``mjModel`` are attributes
-    too.
+    Every array of ``mjData`` is an attribute: the type of a component of that name. So are parameters of ``mjModel``,
+    such as ``body_mass``, which then have a value per world. Sizes of ``mjModel`` are attributes too.
 
     Args:
         source: A file (.xml, .mjb), MJCF text, a ``mujoco.MjSpec`` or a ``mujoco.MjModel``.
@@ -57,12 +57,14 @@ class Model:
         raise AttributeError(f"'{name}' is neither an array of mjData that can be a component nor a size of mjModel")
 
     def component(self, name: str) -> ComponentSpec:
-        """The type of the component for an array of ``mjData``.
+        """The type of the component for an array of ``mjData`` or a parameter of ``mjModel``.
 
         Raises:
             InputError: Where the array is empty in this model.
         """
         shape = self.shape(name)
+        if ARRAYS[name].kind is Kind.PARAMETER and np.shape(parameter(self.mj_model, name)) != shape:
+            raise InputError(f"'{name}' has another shape in this version of MuJoCo: install mujoco 3.17")
         if 0 in shape:
             raise InputError(f"{name} is empty in this model: leave the component out")
         if not shape:
@@ -81,7 +83,9 @@ class Model:
         return type("State", (Components,), {"__annotations__": {**annotations, FAULTS: int}, "__module__": __name__})
 
     def initial(self, name: str, keyframe: str | int | None = None) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """An array of ``mjData`` after a reset to the default pose or to a keyframe, flat."""
+        """A parameter of the model, or an array of ``mjData`` after a reset to the default pose or a keyframe; flat."""
+        if ARRAYS[name].kind is Kind.PARAMETER:
+            return np.asarray(parameter(self.mj_model, name), dtype=np.float64).reshape(-1).copy()
         data = self.mujoco.MjData(self.mj_model)
         if keyframe is None:
             self.mujoco.mj_resetData(self.mj_model, data)
@@ -110,6 +114,11 @@ class Model:
     def _name(self, kind: str, index: int) -> str:
         name = self.mujoco.mj_id2name(self.mj_model, getattr(self.mujoco.mjtObj, f"mjOBJ_{kind.upper()}"), index)
         return str(name or "")
+
+
+def parameter(mj_model: Any, name: str) -> Any:
+    """A parameter of an ``MjModel`` as an array."""
+    return mj_model.opt.gravity if name == "gravity" else getattr(mj_model, name)
 
 
 def _import_mujoco() -> Any:

@@ -28,13 +28,15 @@ if TYPE_CHECKING:
     from worldloom.core.runtime.table import Table
     from worldloom.core.simulation import Simulation
 
+_LOADED = (Kind.PARAMETER, Kind.INPUT)
 _WRITTEN = (Kind.STATE, Kind.DERIVED, Kind.FORCE)
 
 
 class Physics:
     """The physics of ``model`` in the components of ``kind``.
 
-    Components with the names of arrays of ``mjData`` are these arrays. Add its entries to the world:
+    Components with the names of arrays of ``mjData`` or of parameters of ``mjModel`` are these arrays. Add its entries
+    to the world:
 
     .. code-block:: python
 
@@ -43,7 +45,7 @@ class Physics:
         wl.register("Ant-v0", ..., reset=[PHYSICS.home, place, PHYSICS.forward], step=[drive, *PHYSICS.step, judge])
 
     Attributes:
-        home: For ``reset``: the initial state. Systems after it may change it.
+        home: For ``reset``: the initial state, and the model's parameters. Systems after it may change them.
         forward: For ``reset``, after all changes of the state: computes the other arrays.
         step: For ``step``: takes ``substeps`` steps of physics, and reports its faults.
 
@@ -124,13 +126,13 @@ class _Run(Launch):
     ) -> None:
         self.physics, self.label, self.steps = physics, label, steps
         self.function, self.after, self.reset = function, after, reset
-        self.loaded = physics.columns(Kind.INPUT, Kind.STATE)
+        self.loaded = physics.columns(*_LOADED, Kind.STATE)
         self.reads = {physics.kind: self.loaded}
         self.writes = {physics.kind: (*physics.columns(*_WRITTEN), FAULTS)}
 
     def prepare(self, simulation: Simulation) -> _CEngine | WarpEngine:
         table = self.physics.table(simulation)
-        ordered = (*self.physics.columns(Kind.INPUT), *self.physics.columns(Kind.STATE))
+        ordered = (*self.physics.columns(*_LOADED), *self.physics.columns(Kind.STATE))
         ordered += self.physics.columns(Kind.DERIVED, Kind.FORCE)
         columns = {name: table[name].array for name in ordered}
         faults = table[FAULTS].array
@@ -151,8 +153,8 @@ class _Run(Launch):
         part = prepared.parts[shard.first]
         step, after, reset = (function_address(f) if f else 0 for f in (self.function, self.after, self.reset))
         worlds = [shard.first, shard.count, shard.mask, shard.value]
-        engine = [self.physics.model.mj_model._address, part.data._address, reset, step, self.steps, after]
-        first_out = len(self.physics.columns(Kind.INPUT))
+        engine = [part.model._address, part.data._address, reset, step, self.steps, after]
+        first_out = len(self.physics.columns(*_LOADED))
         arrays = [part.warnings, NUM_WARNINGS, part.arrays, part.sizes, part.loaded, first_out]
         inputs = [*worlds, *engine, *arrays, prepared.faults]
         wp.launch(run_worlds, dim=1, inputs=inputs, device=shard.device, stream=shard.stream, record_tape=False)
@@ -162,13 +164,14 @@ class _Run(Launch):
 
 
 class _Home(Launch):
-    """Writes the initial state."""
+    """Writes the initial state and the parameters of the model."""
 
     label = "home"
 
     def __init__(self, physics: Physics) -> None:
         self.physics = physics
-        self.names = tuple(name for name in ALWAYS if name in physics.names)
+        initial = (*ALWAYS, *physics.columns(Kind.PARAMETER))
+        self.names = tuple(name for name in initial if name in physics.names)
         self.writes = {physics.kind: self.names}
 
     def prepare(self, simulation: Simulation) -> list[tuple[wp.array, wp.array]]:

@@ -52,7 +52,11 @@ class WarpEngine:
             self.data = self.mjw.make_data(host, num_worlds, nconmax=sizes.contacts, njmax=sizes.constraints)
             self.completed = self.mjw.make_data(host, num_worlds, nconmax=1, njmax=1)
         for name, column in columns.items():
-            setattr(self.data, name, _shaped(column, getattr(self.data, name)))
+            if ARRAYS[name].kind is Kind.PARAMETER:
+                owner = self.model.opt if name == "gravity" else self.model
+                setattr(owner, name, _shaped(column, getattr(owner, name), num_worlds))
+                continue
+            setattr(self.data, name, _shaped(column, getattr(self.data, name), num_worlds))
             if ARRAYS[name].kind in (Kind.STATE, Kind.INPUT):
                 setattr(self.completed, name, getattr(self.data, name))
         self._forces = [name for name in columns if ARRAYS[name].kind is Kind.FORCE]
@@ -119,10 +123,11 @@ def _import_mujoco_warp() -> Any:
     return mujoco_warp
 
 
-def _shaped(column: wp.array, like: wp.array) -> wp.array:
-    """The memory of a column with the type and shape of an array of MuJoCo Warp."""
-    assert column.capacity >= like.size * wp.types.type_size_in_bytes(like.dtype), (column.shape, like.shape)
-    return wp.array(ptr=column.ptr, dtype=like.dtype, shape=like.shape, device=column.device)
+def _shaped(column: wp.array, like: wp.array, num_worlds: int) -> wp.array:
+    """The memory of a column with the type and shape of an array of MuJoCo Warp, which has one row per world or one."""
+    array = wp.array(ptr=column.ptr, dtype=like.dtype, shape=(num_worlds, *like.shape[1:]), device=column.device)
+    assert array.capacity == column.capacity, (column.shape, like.shape)
+    return array
 
 
 def _rows(array: wp.array) -> wp.array:
