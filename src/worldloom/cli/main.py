@@ -32,6 +32,7 @@ from worldloom.cli.plain_warnings import plain_warnings
 from worldloom.core.base import interrupt
 from worldloom.core.base.errors import WorldloomError
 from worldloom.envs.covid.fetch_command import Fetch
+from worldloom.robots.robots_command import Robots
 from worldloom.terminal.console import print_error
 
 DESCRIPTION = (
@@ -56,6 +57,7 @@ Commands = (
     | Annotated[Play, tyro.conf.subcommand("play")]
     | Annotated[List, tyro.conf.subcommand("list")]
     | Annotated[Roms, tyro.conf.subcommand("roms")]
+    | Annotated[Robots, tyro.conf.subcommand("robots")]
     | Annotated[Fetch, tyro.conf.subcommand("fetch")]
     | Annotated[Doctor, tyro.conf.subcommand("doctor")]
     | Annotated[Check, tyro.conf.subcommand("check")]

@@ -1,11 +1,24 @@
-"""Robots: MJCF models as entities of a world, simulated by MuJoCo's C engine on the CPU.
+"""Robots: MJCF models as entities of a world, simulated by MuJoCo's C engine on the CPU and MuJoCo Warp on CUDA.
 
-It may import the engine (``worldloom.core``) and, when a model is loaded, ``mujoco``; nothing else of worldloom.
+It may import ``worldloom.core`` and ``worldloom.terminal``; ``mujoco`` and ``mujoco_warp`` when a model is loaded.
 """
 
 from __future__ import annotations
 
+from worldloom.robots.disturbances import Pushed, control_noise_system, delay_system, delayed, push_system
 from worldloom.robots.model import Model
 from worldloom.robots.physics import Physics
+from worldloom.robots.sizes import Measured, Sizes, measure
 
-__all__ = ["Model", "Physics"]
+__all__ = [
+    "Measured",
+    "Model",
+    "Physics",
+    "Pushed",
+    "Sizes",
+    "control_noise_system",
+    "delay_system",
+    "delayed",
+    "measure",
+    "push_system",
+]
