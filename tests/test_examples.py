@@ -22,6 +22,10 @@ PRINTED = {
         r"day 0: \[3\. 5\.\]\non day 1, twice as dear: \[ 8\. 10\.\]\n"
         r".*\[\[0\.0, 0\.0\], \[6\.0, 2\.0\], \[12\.0, 4\.0\], \[18\.0, 6\.0\]\]$"
     ),
+    "robot_reach": (
+        r"^mean distance to the target: 0\.\d\d m, after an episode 0\.[01]\d m\n"
+        r"masses of the upper arm from 0\.\d\d to 1\.\d\d kg$"
+    ),
     "columns_to_torch": r"shared: True\n.*finite: True\ncarts in the middle: 256$",
     "tag_continuous": (
         r"^fast taggers caught all 5 runners in \d+ steps, slow ones [0-4] in that time\n"
@@ -175,7 +179,7 @@ PRINTED = {
 """What each example prints, as a pattern."""
 
 LINES = 100
-LONGER = {"bullets": 125, "native_launch": 115}
+LONGER = {"bullets": 125, "native_launch": 115, "robot_reach": 110}
 """Upper bounds of the number of lines, in general and of whole games."""
 
 NEEDS = {"atari": "ale_py", "jax_scan": "jax", "train_with_sb3": "stable_baselines3"}

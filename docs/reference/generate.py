@@ -30,6 +30,7 @@ PACKAGES = {
     ),
     "worldloom.testing": "The differential fuzzer and its reference interpreter. Guide: [fuzzing](../fuzzing.md).",
     "worldloom.view": "Figures and videos of runs and worlds. Guide: [the command line](../cli.md).",
+    "worldloom.robots": "MJCF models in worlds. Guide: [robots](../robots.md).",
 }
 """Each public package, with the introduction of its page."""
 
