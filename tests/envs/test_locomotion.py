@@ -1,19 +1,34 @@
 """The locomotion tasks against their formulas in NumPy, from the columns of the world."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
 import worldloom as wl
+from worldloom.envs.locomotion.flagrun import define_flagrun
 
-ALIVE = {"LocomotionAnt-v0": 0.5, "LocomotionHumanoid-v0": 2.0}
-NUM_WORLDS = 6
+ALIVE = {"LocomotionAnt-v0": 0.5, "LocomotionHumanoid-v0": 2.0, "FlagrunHarder-v0": 2.0}
+NUM_WORLDS = 3
 
 
-def expected_reward(alive: float, simulation: wl.Simulation, world: int) -> float:
+class Columns:
+    """The numbers of one robot of a simulation."""
+
+    def __init__(self, simulation: wl.Simulation, world: int, robot: int) -> None:
+        (self.kind,) = simulation.definition.entities
+        agents = simulation.definition.entities[self.kind]
+        tables = simulation["World"], simulation[self.kind]
+        self.row = {name: getattr(tables[1], name).numpy()[world, robot] for name in self.kind.fields}
+        for name in ("qpos", "qvel", "ctrl", "actuator_force", "sensordata"):
+            values = getattr(tables[0], name).numpy()[world].reshape(-1)
+            self.row[name] = np.split(values, agents)[robot]
+        self.model = next(iter(simulation.definition.launches)).physics.model.mj_model
+
+
+def expected_reward(alive: float, target: np.ndarray, columns: Columns) -> float:
     """The reward of the paper, from the state after a step; all in float64."""
-    (kind,) = simulation.definition.entities
-    row = {name: getattr(simulation[kind], name).numpy()[world, 0] for name in kind.fields}
-    model = next(entry for entry in simulation.definition.launches).physics.model.mj_model
+    row, model = columns.row, columns.model
     w, x, y, z = row["qpos"][3:7]
     rotation = np.array(
         [
@@ -22,11 +37,11 @@ def expected_reward(alive: float, simulation: wl.Simulation, world: int) -> floa
             [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
         ]
     )
-    to_target = np.array([1000.0, 0.0]) - row["qpos"][:2]
+    to_target = target - row["qpos"][:2]
     to_target /= np.linalg.norm(to_target)
     forward = rotation[:2, 0] / np.linalg.norm(rotation[:2, 0])
     heading = float(forward @ to_target)
-    low, high = model.jnt_range[1:].T
+    low, high = model.jnt_range[1 : 1 + len(row["qpos"]) - 7].T
     place = (2 * row["qpos"][7:] - low - high) / (high - low)
     reward = alive + row["qvel"][:2] @ to_target + 0.5 * min(heading / 0.8, 1.0) + 0.05 * (rotation[2, 2] > 0.93)
     reward -= 4 * np.abs(row["actuator_force"]).sum() / model.actuator_gear[:, 0].max() + 0.5 * (row["ctrl"] ** 2).sum()
@@ -36,31 +51,33 @@ def expected_reward(alive: float, simulation: wl.Simulation, world: int) -> floa
 @pytest.mark.parametrize("id", ALIVE)
 def test_rewards_and_observations(id):
     simulation = wl.Simulation(id, num_worlds=NUM_WORLDS, seed=0, autoreset="disabled")
-    (kind,) = simulation.definition.entities
-    size = simulation[kind].action.numpy().shape[-1]
+    ((kind, agents),) = simulation.definition.entities.items()
+    table = simulation[kind]
+    size = table.action.numpy().shape[-1]
     generator = np.random.default_rng(0)
     feet = 0
-    for _ in range(60):
-        simulation.step(generator.uniform(-1, 1, (NUM_WORLDS, 1, size)).astype(np.float32))
-        table = simulation[kind]
-        for world in range(NUM_WORLDS):
-            reward = table.reward.numpy()[world].item()
-            assert reward == pytest.approx(expected_reward(ALIVE[id], simulation, world), rel=1e-9, abs=1e-9)
-            seen, state = table.observation.numpy()[world, 0], table.qpos.numpy()[world, 0]
+    for _ in range(40):
+        targets = table.target.numpy().copy()
+        simulation.step(generator.uniform(-1, 1, (NUM_WORLDS, agents, size)).astype(np.float32))
+        for world, robot in np.ndindex(NUM_WORLDS, agents):
+            columns = Columns(simulation, world, robot)
+            expected = expected_reward(ALIVE[id], targets[world, robot], columns)
+            assert columns.row["reward"] == pytest.approx(expected, rel=1e-9, abs=1e-9)
+            seen, state = columns.row["observation"], columns.row["qpos"]
             joints = len(state) - 7
             assert seen[0] == state[2]
             assert (seen[11 : 11 + joints] == state[7:]).all()
-            assert (seen[3:9] == table.qvel.numpy()[world, 0, :6]).all()
+            assert (seen[3:9] == columns.row["qvel"][:6]).all()
             assert seen[9] ** 2 + seen[10] ** 2 == pytest.approx(1.0)
-            feet += seen[-simulation[kind].sensordata.numpy().shape[-1] :].sum()
+            feet += seen[-len(columns.row["sensordata"]) :].sum()
     assert feet > 0, "no foot ever touched the ground"
 
 
 def test_sizes():
-    sizes = {"LocomotionAnt-v0": (39, 8), "LocomotionHumanoid-v0": (76, 21)}
+    sizes = {"LocomotionAnt-v0": (39, 8), "LocomotionHumanoid-v0": (76, 21), "FlagrunHarder-v0": (76, 21)}
     for id, (observation, action) in sizes.items():
         spec = wl.make_spec(id)
-        assert (spec.observation_space.shape, spec.action_space.shape) == ((observation,), (action,))
+        assert (spec.observation_space.shape[-1], spec.action_space.shape[-1]) == (observation, action)
 
 
 def test_a_fall_ends_the_episode():
@@ -73,3 +90,42 @@ def test_a_fall_ends_the_episode():
         assert not truncated.any()
     assert ended.all()
     assert not envs.simulation.errors()
+
+
+def test_pushes_come_every_200_to_300_frames():
+    simulation = wl.Simulation("LocomotionAnt-v0", num_worlds=40, seed=0)
+    gaps, last = Counter(), {}
+    for frame in range(620):
+        simulation.step(np.zeros((40, 1, 8), np.float32))
+        force = np.linalg.norm(simulation["World"].xfrc_applied.numpy()[:, 1, :2].reshape(40, -1), axis=1)
+        for world in np.flatnonzero(force):
+            assert 1.0 - 1e-6 <= force[world] <= 5.0 + 1e-6
+            if world in last:
+                gaps[frame - last[world]] += 1
+            last[world] = frame
+    assert gaps
+    assert min(gaps) >= 200
+    assert max(gaps) <= 300
+
+
+def test_flagrun_changes_targets_and_allows_falls():
+    definition = define_flagrun("Flagrun-two", agents=2, spacing=1.0)
+    simulation = wl.Simulation(definition, num_worlds=4, seed=0, config={"target_frames": 20, "fall_frames": 30})
+    (kind,) = definition.entities
+    targets = []
+    for _ in range(70):
+        simulation.step(np.zeros((4, 2, 21), np.float32))
+        targets.append(simulation[kind].target.numpy().reshape(8, 2).copy())
+    changes = (np.diff(targets, axis=0) != 0).any(-1).sum(0)
+    assert (changes >= 2).all()
+    assert not simulation.errors()
+
+
+def test_robots_of_one_world_collide():
+    definition = define_flagrun("Flagrun-close", agents=2, spacing=0.25)
+    simulation = wl.Simulation(definition, num_worlds=2, seed=0)
+    alone = wl.Simulation("LocomotionHumanoid-v0", num_worlds=2, seed=0)
+    simulation.step(np.zeros((2, 2, 21), np.float32))
+    alone.step(np.zeros((2, 1, 21), np.float32))
+    speeds = np.abs(simulation["World"].qvel.numpy()).max()
+    assert speeds > 2 * np.abs(alone["World"].qvel.numpy()).max(), "overlapping robots are pushed apart"

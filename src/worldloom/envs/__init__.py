@@ -24,6 +24,7 @@ MODULES = {
     "CliffWalkingSlippery-v1": "cliff_walking",
     "FrozenLake-v1": "frozen_lake",
     "FrozenLake8x8-v1": "frozen_lake",
+    "FlagrunHarder-v0": "locomotion.flagrun",
     "LocomotionAnt-v0": "locomotion.ant",
     "LocomotionHumanoid-v0": "locomotion.humanoid",
     "MountainCar-v0": "mountain_car",

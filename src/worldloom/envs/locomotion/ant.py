@@ -4,8 +4,4 @@ from __future__ import annotations
 
 from worldloom.envs.locomotion.task import Task, define
 
-ANT = define(
-    "LocomotionAnt-v0",
-    Task(model="ant.xml", keyframe="start", alive=0.5, min_height=0.31, start_height=0.0, position_noise=0.1),
-    __doc__ or "",
-)
+ANT = define("LocomotionAnt-v0", Task(model="ant.xml", keyframe="start", alive=0.5, min_height=0.31), __doc__ or "")

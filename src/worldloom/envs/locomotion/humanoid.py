@@ -6,6 +6,6 @@ from worldloom.envs.locomotion.task import Task, define
 
 HUMANOID = define(
     "LocomotionHumanoid-v0",
-    Task(model="humanoid.xml", keyframe=None, alive=2.0, min_height=0.8, start_height=0.05, position_noise=0.1),
+    Task(model="humanoid.xml", keyframe=None, alive=2.0, min_height=0.8, start_height=0.05),
     __doc__ or "",
 )
