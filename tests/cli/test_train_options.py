@@ -8,6 +8,7 @@ import torch
 from payloads import forget
 from runs_compared import FEW, SMALL, STEPS, ended
 
+from worldloom.cli.training.console_callback import format_kernels
 from worldloom.learn.runs.run_folder import read_config
 
 FLOCK = Path(__file__).parent / "flock.py"
@@ -82,3 +83,24 @@ def test_a_policy_has_a_schedule_of_its_own(worldloom, tmp_path):
     assert worldloom(*again)[0] == 0
     code, _, err = worldloom("train", f"{FLOCK}:Flock-v0", *FEW, "--set", "Wolf:lam=0:0.5,1e3:2.0")
     assert code == 2 and "lam must lie between 0 and 1" in err
+
+
+@pytest.mark.parametrize(
+    ("options", "kernels"),
+    [
+        ((), "native"),
+        (("--max-kl", "0.01", "--normalize-values", "--max-gradient-norm", "0:0.5,64:0.1"), "native"),
+        (("--no-native",), "PyTorch (native is off)"),
+        (("--policy.memory", "gru"), "PyTorch (its network is recurrent)"),
+    ],
+)
+def test_header_and_report_say_what_computes_the_policy(worldloom, tmp_path, options, kernels):
+    common = ("CartPole-v1", *FEW, *SMALL["ppo"], "--total-steps", "64", "--json", "--run-dir", tmp_path / "run")
+    code, out, err = worldloom("train", *common, *options)
+    assert code == 0 and f", kernels {kernels}, folder" in err
+    assert json.loads(out)["kernels"] == {"Cart": kernels}
+
+
+def test_kernels_of_several_policies_are_named():
+    assert format_kernels({"a": "native", "b": "native"}) == "native"
+    assert format_kernels({"a": "native", "b": "PyTorch (x)"}) == "native for a, PyTorch (x) for b"

@@ -11,6 +11,8 @@ from worldloom.learn import A2C, DQN, PPO, A2CConfig, DQNConfig, PolicyConfig, P
 from worldloom.learn.config.serialization import config_from_dict, config_to_dict
 
 CPU = {"device": "cpu", "num_envs": 8}
+FALLING = [(0, 0.3), (400, 0.05)]
+"""A schedule."""
 
 
 class Net(torch.nn.Module):
@@ -32,6 +34,7 @@ class Net(torch.nn.Module):
         (PPOConfig(**CPU, precision="bf16"), "the precision is bf16"),
         (PPOConfig(**CPU, policy=PolicyConfig(hidden=(300,))), "it has a layer of 300 units, more than 256"),
         (PPOConfig(**CPU, policy=PolicyConfig(memory="gru")), "its network is recurrent"),
+        (PPOConfig(**CPU, policy=PolicyConfig(layer_norm=True)), "its encoder is a LayerNormMLP, not an MLP"),
     ],
 )
 def test_reason(config, reason):
@@ -39,6 +42,7 @@ def test_reason(config, reason):
     (learner,) = trainer.learners.values()
     assert learner.native_reason == reason
     assert (learner.native_step is None) == bool(reason)
+    assert trainer.kernels() == {"Cart": f"PyTorch ({reason})" if reason else "native"}
 
 
 def test_custom_networks_use_pytorch():
@@ -60,9 +64,15 @@ def test_a_config_of_version_0_1_reads_as_without_native_kernels():
         (PPO, PPOConfig(**CPU, num_steps=8)),
         (PPO, PPOConfig(**CPU, num_steps=9, minibatches=4)),
         (PPO, PPOConfig(**CPU, num_steps=8, overlap=True, policy=PolicyConfig(normalize_observations=True))),
+        (PPO, PPOConfig(**CPU, num_steps=8, max_kl=0.002, learning_rate=0.01)),
+        (PPO, PPOConfig(**CPU, num_steps=8, normalize_values=True, value_clip=0.2)),
+        (PPO, PPOConfig(**CPU, num_steps=8, entropy_weight=FALLING, clip=FALLING, value_clip=FALLING)),
         (A2C, A2CConfig(**CPU, normalize_rewards=True)),
+        (A2C, A2CConfig(**CPU, normalize_values=True)),
         (VTrace, VTraceConfig(**CPU)),
+        (VTrace, VTraceConfig(**CPU, normalize_values=True)),
         (DQN, DQNConfig(**CPU, learning_starts=16, batch_size=32, policy=PolicyConfig(hidden=(16,), dueling=True))),
+        (DQN, DQNConfig(**CPU, learning_starts=16, batch_size=32, max_gradient_norm=FALLING)),
     ],
 )
 def test_training_equals_that_of_pytorch_and_resumes_bit_for_bit(trainer, config):
@@ -83,6 +93,37 @@ def test_training_equals_that_of_pytorch_and_resumes_bit_for_bit(trainer, config
         resumed.learn(960)
         for name, tensor in native.tensors().items():
             assert torch.equal(tensor, resumed.tensors()[name]), name
+
+
+@pytest.mark.parametrize(
+    ("trainer", "config", "name"),
+    [
+        (PPO, PPOConfig(**CPU, num_steps=8), "max_gradient_norm"),
+        (PPO, PPOConfig(**CPU, num_steps=8), "entropy_weight"),
+        (A2C, A2CConfig(**CPU), "value_weight"),
+        (DQN, DQNConfig(**CPU, learning_starts=16, batch_size=32), "max_gradient_norm"),
+    ],
+)
+def test_recorded_steps_use_the_current_value_of_a_schedule(trainer, config, name):
+    """A step changes at 240 steps, and only from then on do the parameters differ from those of a constant."""
+    constant = trainer("CartPole-v1", replace(config, **{name: 0.3}))
+    changing = trainer("CartPole-v1", replace(config, **{name: [(0, 0.3), (240, 0.3), (241, 1e-3)]}))
+    (learner,), (other,) = constant.learners.values(), changing.learners.values()
+    constant.learn(240)
+    changing.learn(240)
+    assert torch.equal(learner.optimizer.flat, other.optimizer.flat)
+    constant.learn(600)
+    changing.learn(600)
+    assert not torch.equal(learner.optimizer.flat, other.optimizer.flat)
+
+
+def test_a_skipped_step_changes_nothing():
+    """The second step of an update exceeds the limit, so that one step is taken."""
+    trainer = PPO("CartPole-v1", PPOConfig(**CPU, num_steps=8, learning_rate=0.1, max_kl=1e-6))
+    (learner,) = trainer.learners.values()
+    trainer.learn(64)
+    assert learner.native_step is not None
+    assert learner.optimizer.tensors()["powers"].tolist() == pytest.approx([0.9, 0.999])
 
 
 def test_native_training_solves_cartpole():

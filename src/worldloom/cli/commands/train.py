@@ -182,6 +182,7 @@ class Train:
                 "eval_return": result.eval_return if math.isfinite(result.eval_return) else None,
                 "unfinished_episodes": result.unfinished.episodes,
                 "unfinished_return": result.unfinished.mean_return if result.unfinished.episodes else None,
+                "kernels": result.kernels,
                 "complete": result.complete,
                 "stopped_by": None if stopping.received is None else stopping.received.name,
                 **result.fault_summary.as_dict(),

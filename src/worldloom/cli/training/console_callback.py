@@ -63,6 +63,8 @@ class ConsoleCallback(Callback):
                 details["processes"] = str(trainer.ranks.size)
             if any(learner.agent_group.mask() is not None for learner in getattr(trainer, "learners", {}).values()):
                 details["actions"] = "masked by the world"
+            if trainer.device.type == "cpu" and (kernels := trainer.kernels()):
+                details["kernels"] = format_kernels(kernels)
             if trainer.steps:
                 details["from step"] = f"{trainer.steps:,}"
             for notice in filter(None, (trainer.simulation.definition.notice, trainer.notice)):
@@ -71,3 +73,10 @@ class ConsoleCallback(Callback):
 
     def on_iteration(self, trainer: Trainer, progress: Progress) -> None:
         self.update(progress)
+
+
+def format_kernels(kernels: dict[str, str]) -> str:
+    """What computes the policies, by name, in one line; once where it is the same for all."""
+    if len(set(kernels.values())) == 1:
+        return next(iter(kernels.values()))
+    return ", ".join(f"{text} for {name}" for name, text in kernels.items())

@@ -54,7 +54,7 @@ class A2C(OnPolicyTrainer):
     def update(self, learner: Learner, gathered: Storage) -> None:
         config, policy = learner.config, learner.policy
         assert isinstance(config, A2CConfig)
-        if learner.native_step is not None and learner.value_moments is None:
+        if learner.native_step is not None:
             self._update_native(learner, learner.native_step, gathered)
             return
         predicted = learner.denormalized(gathered.values)
@@ -81,16 +81,19 @@ class A2C(OnPolicyTrainer):
         config = learner.config
         assert isinstance(config, A2CConfig)
         advantages, returns = step.targets(gathered.rewards)
-        window = (gathered.rewards, gathered.values, gathered.dones)
+        predicted = learner.denormalized(gathered.values)
+        window = (gathered.rewards, predicted, gathered.dones)
         n_step_returns(*window, config.gamma, config.n_steps or config.num_steps, returns=returns)
-        torch.sub(returns, gathered.values[:-1], out=advantages)
+        torch.sub(returns, predicted[:-1], out=advantages)
+        mean = WeightedMean(gathered.weights, learner.ranks)
+        explained = mean.explained_variance(predicted[:-1], returns)
+        returns.copy_(learner.normalize_targets(returns, predicted[:-1], gathered.weights)[0])
         settings = loss_weights(0.0, 0.0, config.value_weight, config.entropy_weight)
         batch, samples = gathered.all_steps(advantages, returns), returns.numel()
         minibatch = step.minibatch(batch, samples, settings, gathered.starts, config.normalize_advantages)
         learner.metrics[:3].copy_(minibatch.step(step.all_indices(samples))[:3])
-        mean = WeightedMean(batch.weights, learner.ranks)
         learner.metrics[3].copy_(learner.optimizer.gradient_norm)
-        learner.metrics[4].copy_(mean.explained_variance(batch.values, batch.returns))
+        learner.metrics[4].copy_(explained)
 
     def _step(self, learner: Learner, batch: RolloutBatch, mean: WeightedMean) -> torch.Tensor:
         """One optimizer step. Returns policy loss, value loss and entropy."""

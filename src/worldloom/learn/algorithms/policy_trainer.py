@@ -97,6 +97,10 @@ class PolicyTrainer(Trainer, Generic[LearnerT]):
             return UnfinishedEpisodes()
         return UnfinishedEpisodes(len(returns), float(returns.mean()), float(lengths.mean()))
 
+    def kernels(self) -> dict[str, str]:
+        reasons = {name: learner.native_reason for name, learner in self.learners.items()}
+        return {name: f"PyTorch ({reason})" if reason else "native" for name, reason in reasons.items()}
+
     def _make_evaluation(self) -> PeriodicEvaluation:
         trained = {name for name, learner in self.learners.items() if learner.train}
         return PeriodicEvaluation(self.simulation, self.learners, trained, self.config)

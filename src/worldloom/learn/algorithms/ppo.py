@@ -135,8 +135,9 @@ class PPO(OnPolicyTrainer):
                 if native is None:
                     metrics = self._step(learner, gathered, part, advantages, returns)
                 else:
-                    indices = gathered.row_indices(part) if _by_rows(learner) else part
-                    metrics = self._metrics_of(learner, native.step(indices))
+                    metrics = self._step_native(
+                        learner, native, gathered.row_indices(part) if _by_rows(learner) else part
+                    )
                 if metrics is None:
                     break
                 if first:  # the policy has not changed yet
@@ -185,14 +186,26 @@ class PPO(OnPolicyTrainer):
     def _native_minibatch(
         self, learner: Learner, storage: Storage, advantages: torch.Tensor, returns: torch.Tensor
     ) -> PolicyMinibatch | None:
-        """Optimizer steps with native kernels; None where PyTorch takes them, as with KL early stopping."""
-        if learner.native_step is None or self._kl_stopping.get(learner.name) is not None:
+        """Optimizer steps with native kernels; None where PyTorch takes them."""
+        if learner.native_step is None:
             return None
         kept_advantages, kept_returns = learner.native_step.targets(storage.rewards)
         batch = storage.all_steps(kept_advantages.copy_(advantages), kept_returns.copy_(returns))
         config, settings = _config(learner), loss_weights(*_coefficients(learner))
         samples = len(batch.returns) // config.minibatches
-        return learner.native_step.minibatch(batch, samples, settings, storage.starts, config.normalize_advantages)
+        may_stop = learner.name in self._kl_stopping
+        return learner.native_step.minibatch(
+            batch, samples, settings, storage.starts, config.normalize_advantages, separate_step=may_stop
+        )
+
+    def _step_native(self, learner: Learner, minibatch: PolicyMinibatch, indices: torch.Tensor) -> torch.Tensor | None:
+        """The same as :meth:`_step` with native kernels, on the steps at ``indices`` [B]."""
+        statistics = minibatch.gradient(indices)
+        stopping = self._kl_stopping.get(learner.name)
+        if stopping is not None and stopping.check(statistics[3], learner.setting("max_kl")):
+            return None
+        minibatch.take_step()
+        return self._metrics_of(learner, statistics)
 
     def _step_fused(
         self, learner: Learner, storage: Storage, indices: torch.Tensor, advantages: torch.Tensor, returns: torch.Tensor

@@ -99,7 +99,7 @@ class QLearner(PolicyLearner):
         self.target_values: QFunction = self.target
         """The target network's values, by native kernels where possible."""
         network = self.native_network()
-        if network is not None and "max_gradient_norm" not in self.schedules:
+        if network is not None:
             config, choices = self.config, self.agent_group.spec.action.parameters
             samples = config.batch_size // self.ranks.size
             self.native_step = QStep(network, self.optimizer, samples, choices, config.huber)

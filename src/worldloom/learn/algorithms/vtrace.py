@@ -147,7 +147,7 @@ class VTrace(OnPolicyTrainer):
         )
 
     def update(self, learner: Learner, gathered: VTraceBatch) -> None:
-        if learner.native_step is not None and learner.value_moments is None:
+        if learner.native_step is not None:
             self._update_native(learner, learner.native_step, gathered)
             return
         policy, batch, dones = learner.policy, gathered.batch, gathered.dones
@@ -194,7 +194,7 @@ class VTrace(OnPolicyTrainer):
             flat, current = step.evaluate({k: v.flatten(0, 1) for k, v in batch.observations.items()})
             parameters, values = flat.unflatten(0, shape), current.unflatten(0, shape).clone()
             log_probs, _ = log_prob_entropy(policy.spec.action, parameters, batch.actions, batch.masks, policy.log_std)
-            bootstrapped = torch.cat([values, step.evaluate(gathered.last)[1][None]])
+            bootstrapped = learner.denormalized(torch.cat([values, step.evaluate(gathered.last)[1][None]]))
         targets, advantages = vtrace(
             batch.log_probs,
             log_probs,
@@ -206,13 +206,15 @@ class VTrace(OnPolicyTrainer):
             c_clip=config.c_clip,
             lam=config.lam,
         )
+        explained = mean.explained_variance(bootstrapped[:-1], targets)
+        targets, _ = learner.normalize_targets(targets, bootstrapped[:-1], batch.weights)
         staged = step.staged(replace(batch, advantages=advantages, returns=targets))
         settings = loss_weights(0.0, 0.0, config.value_weight, config.entropy_weight)
         minibatch = step.minibatch(staged, values.numel(), settings, learner.actor.storage.starts, False)
         learner.metrics[:3].copy_(minibatch.step(step.all_indices(values.numel()))[:3])
         learner.metrics[3].copy_(mean(batch.log_probs - log_probs))
         learner.metrics[4].copy_(learner.optimizer.gradient_norm)
-        learner.metrics[5].copy_(mean.explained_variance(values, targets))
+        learner.metrics[5].copy_(explained)
 
     def tensors(self) -> Tensors:
         state = {**super().tensors(), "turn": self.turn}

@@ -114,9 +114,16 @@ def loss_weights(
 
     ``device`` is needed where one of them is on the device, since it changes during training.
     """
-    settings = Weights()
     numbers, scheduled = kernel_numbers(device or torch.device("cpu"), clip, value_clip, value, entropy)
-    settings.clip, settings.value_clip, settings.value, settings.entropy = numbers
     if len(scheduled):
-        settings.scheduled = wp.from_torch(scheduled, requires_grad=False)
+        return weights_in(scheduled)
+    settings = Weights()
+    settings.clip, settings.value_clip, settings.value, settings.entropy = numbers
+    return settings
+
+
+def weights_in(coefficients: torch.Tensor) -> Weights:
+    """The same, which kernels read when they run: clip, value clip, value and entropy coefficient, [4]."""
+    settings = Weights()
+    settings.scheduled = wp.from_torch(coefficients, requires_grad=False)
     return settings

@@ -99,7 +99,7 @@ class _Builder:
         """Add the layers of an encoder, and return the index of its features."""
         if type(encoder) is not Encoder or type(encoder.inputs) is not VectorInput or type(encoder.network) is not MLP:
             kind = type(encoder.network if isinstance(encoder, Encoder) else encoder).__name__
-            raise UnsupportedNetworkError(f"its encoder is {kind}, not fully connected")
+            raise UnsupportedNetworkError(f"its encoder is a {kind}, not an MLP")
         if self.inputs is None:
             self.inputs, self.sizes = encoder.inputs, [encoder.inputs.features]
             if encoder.inputs.features > MAX_INPUTS:

@@ -24,6 +24,8 @@ FORWARD_AND_BACKWARD = 3
 """Multiplications of both passes, in forward passes."""
 MAX_UNROLLED = 8
 """Blocks of a thread up to which they are recorded as one sequence. Above, each is a call of its own."""
+Stage = list[Callable[[], None]]
+"""What runs in parallel."""
 
 
 class BlockSpace:
@@ -53,6 +55,7 @@ class Minibatch(ABC):
         samples: Size of the minibatch.
         statistics: Written by every step: sums over the samples, float32.
         extra: Number of parameters that belong to no layer.
+        separate_step: Whether :meth:`compute_gradient` is called alone, so that a step may be skipped.
         threads: Number of threads; None to decide by the work.
     """
 
@@ -63,6 +66,7 @@ class Minibatch(ABC):
         samples: int,
         statistics: Tensor,
         extra: int = 0,
+        separate_step: bool = False,
         threads: int | None = None,
     ) -> None:
         self.passes, self.network, self.optimizer, self.statistics = passes, passes.network, optimizer, statistics
@@ -73,7 +77,10 @@ class Minibatch(ABC):
         self._statistics = torch.zeros(len(self.parts), len(statistics), dtype=torch.float64)
         products = samples * self.network.products * FORWARD_AND_BACKWARD
         self._shares = share(len(self.parts), threads or useful_threads(products))
-        self._stages: list[list[Callable[[], None]]] = []
+        self._max_norm = torch.zeros(1)
+        self._step_is_joined = optimizer.ranks.is_single and not separate_step
+        self._gradient_stages: list[Stage] = []
+        self._step_stages: list[Stage] = []
 
     # -- what a loss defines -----------------------------------------------------------------------------------------
 
@@ -93,23 +100,37 @@ class Minibatch(ABC):
 
     def run(self) -> None:
         """Take one optimizer step with the samples at ``indices``."""
-        if not self._stages:
-            self._stages = self._record()
-        for stage in self._stages:
+        self.compute_gradient()
+        self.take_step()
+
+    def compute_gradient(self) -> None:
+        """Compute statistics and gradient of the samples at ``indices``.
+
+        Without ``separate_step``, a single process takes the optimizer step as well: one recording is faster.
+        """
+        if not self._gradient_stages:
+            self._record()
+        self._max_norm.fill_(self.optimizer.max_gradient_norm)
+        for stage in self._gradient_stages:
             run_parallel(stage)
 
-    def _record(self) -> list[list[Callable[[], None]]]:
+    def take_step(self) -> None:
+        """Take the optimizer step, unless :meth:`compute_gradient` did."""
+        for stage in self._step_stages:
+            run_parallel(stage)
+
+    def _record(self) -> None:
         workers = [self._bodies(parts) for parts in self._shares]
-        before, after = self._prepare, [self._reduce]
-        if self.optimizer.ranks.is_single:
-            after.append(partial(launch_step, self.optimizer))
+        step = partial(launch_step, self.optimizer, self._max_norm)
+        after: list[Callable[[], None]] = [self._reduce, step] if self._step_is_joined else [self._reduce]
         if len(workers) == 1 and len(workers[0]) <= MAX_UNROLLED:
-            stages: list[list[Callable[[], None]]] = [[_record_all([before, *workers[0], *after])]]
+            self._gradient_stages = [[_record_all([self._prepare, *workers[0], *after])]]
         else:
-            stages = [[_record_all([before])], [_Sequence(bodies) for bodies in workers], [_record_all(after)]]
-        if not self.optimizer.ranks.is_single:
-            stages += [[self._exchange], [_record_all([partial(launch_step, self.optimizer)])]]
-        return stages
+            sequences: Stage = [_Sequence(bodies) for bodies in workers]
+            self._gradient_stages = [[_record_all([self._prepare])], sequences, [_record_all(after)]]
+        if not self._step_is_joined:
+            exchange: list[Stage] = [] if self.optimizer.ranks.is_single else [[self._exchange]]
+            self._step_stages = [*exchange, [_record_all([step])]]
 
     def _exchange(self) -> None:
         self.optimizer.ranks.mean_(self.optimizer.gradient)

@@ -20,12 +20,17 @@ def gradient_views(optimizer: FlatAdam) -> dict[int, Tensor]:
     return views
 
 
-def launch_step(optimizer: FlatAdam) -> None:
-    """Launch what :meth:`FlatAdam.go` does, except the exchange between processes."""
+def launch_step(optimizer: FlatAdam, max_norm: Tensor) -> None:
+    """Launch what :meth:`FlatAdam.go` does, except the exchange between processes.
+
+    Args:
+        optimizer: The optimizer.
+        max_norm: Maximum gradient norm [1], read by every run of a recorded launch; 0 for no clipping.
+    """
     state = optimizer.tensors()
     arguments = (
         optimizer.gradient,
-        optimizer.max_gradient_norm,
+        max_norm,
         optimizer.learning_rate.view(1),
         optimizer.gradient_norm.view(1),
         state["powers"],

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from worldloom.learn.device.warp_launch import launch
 from worldloom.learn.distributed.weighted_mean import WeightedMean
-from worldloom.learn.losses.policy_loss import STATISTICS, LossGradients, loss_gradients
+from worldloom.learn.losses.policy_loss import STATISTICS, LossGradients, loss_gradients, weights_in
 from worldloom.learn.losses.policy_loss_kernels import Weights
 from worldloom.learn.native.dense_kernels import column_sums
 from worldloom.learn.native.dense_network import DenseNetwork
@@ -26,7 +26,7 @@ from worldloom.learn.rollout.storage import RolloutBatch
 from worldloom.learn.training.optimizer import FlatAdam
 
 CAPACITY = 4
-"""Maximum number of recorded minibatches: they differ in their size, their storage or their settings."""
+"""Maximum number of recorded minibatches: they differ in their size or their storage."""
 
 
 class PolicyStep:
@@ -86,9 +86,15 @@ class PolicyStep:
         return self._targets
 
     def minibatch(
-        self, batch: RolloutBatch, samples: int, settings: Weights, starts: Tensor, standardize: bool
+        self,
+        batch: RolloutBatch,
+        samples: int,
+        settings: Weights,
+        starts: Tensor,
+        standardize: bool,
+        separate_step: bool = False,
     ) -> PolicyMinibatch:
-        """Minibatches of a rollout; recorded once for the same tensors and settings.
+        """Minibatches of a rollout; recorded once for the same tensors.
 
         Args:
             batch: All steps of the rollout, flat.
@@ -96,13 +102,14 @@ class PolicyStep:
             settings: Coefficients of the loss.
             starts: Index of the first choice of each part of an action, see :class:`Storage`.
             standardize: Whether to standardize the advantages of each minibatch.
+            separate_step: Whether a step may be skipped after its gradient was computed.
         """
         tensors = [value for value in vars(batch).values() if isinstance(value, Tensor)]
-        numbers = (settings.clip, settings.value_clip, settings.value, settings.entropy)
-        coefficients = (*numbers, self.optimizer.max_gradient_norm)
-        key = (addresses(*tensors, *batch.observations.values()), samples, coefficients, standardize)
-        make = partial(PolicyMinibatch, self, batch, samples, settings, starts, standardize)
-        return self._minibatches.get(key, make)
+        key = (addresses(*tensors, *batch.observations.values()), samples, standardize, separate_step)
+        make = partial(PolicyMinibatch, self, batch, samples, starts, standardize, separate_step)
+        minibatch = self._minibatches.get(key, make)
+        minibatch.set_coefficients(settings)
+        return minibatch
 
 
 class PolicyMinibatch(Minibatch):
@@ -112,17 +119,31 @@ class PolicyMinibatch(Minibatch):
         step: The policy and its optimizer.
         batch: All steps of the rollout.
         samples: Size of a minibatch.
-        settings, starts, standardize: As in :meth:`PolicyStep.minibatch`.
+        starts, standardize, separate_step: As in :meth:`PolicyStep.minibatch`.
     """
 
     def __init__(
-        self, step: PolicyStep, batch: RolloutBatch, samples: int, settings: Weights, starts: Tensor, standardize: bool
+        self,
+        step: PolicyStep,
+        batch: RolloutBatch,
+        samples: int,
+        starts: Tensor,
+        standardize: bool,
+        separate_step: bool,
     ) -> None:
-        self.policy, self.batch, self.settings, self.starts = step.policy, batch, settings, starts
+        self.policy, self.batch, self.starts = step.policy, batch, starts
+        self._coefficients = torch.zeros(4)
+        self._weights = weights_in(self._coefficients)
         self.standardize, self.ranks, self.by_parameter = standardize, step.optimizer.ranks, step.gradients
         extra = 0 if self.policy.log_std is None else self.policy.log_std.numel()
-        super().__init__(step.passes, step.optimizer, samples, step.statistics, extra, step.threads)
+        super().__init__(step.passes, step.optimizer, samples, step.statistics, extra, separate_step, step.threads)
         self.count = torch.zeros(1)
+
+    def set_coefficients(self, settings: Weights) -> None:
+        """Set the coefficients of the loss for the following steps."""
+        numbers = (settings.clip, settings.value_clip, settings.value, settings.entropy)
+        for index, number in enumerate(numbers):
+            self._coefficients[index] = number
 
     def step(self, indices: Tensor) -> Tensor:
         """Take one optimizer step with the steps at ``indices`` [B].
@@ -130,10 +151,16 @@ class PolicyMinibatch(Minibatch):
         Returns:
             Policy loss, value loss, entropy, divergence and clipped fraction, [5]; the next step overwrites them.
         """
+        statistics = self.gradient(indices)
+        self.take_step()
+        return statistics
+
+    def gradient(self, indices: Tensor) -> Tensor:
+        """Compute the gradient for :meth:`take_step`, with arguments and result as in :meth:`step`."""
         self.indices.copy_(indices)
         if not self.ranks.is_single:
             self._exchange_advantages()
-        self.run()
+        self.compute_gradient()
         return self.statistics
 
     def _exchange_advantages(self) -> None:
@@ -157,7 +184,7 @@ class PolicyMinibatch(Minibatch):
         self.passes.forward(space.values, count)
         gradients = loss_gradients(
             self.policy.spec.action,
-            self.settings,
+            self._weights,
             self.batch,
             indices,
             space.advantages[:count],

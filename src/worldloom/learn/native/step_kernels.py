@@ -138,21 +138,21 @@ def _adam(
 
 @wp.kernel(enable_backward=False)
 def clip_and_step(
-    gradient: wp.array(dtype=wp.float32), most: wp.float32, rate: wp.array(dtype=wp.float32),
+    gradient: wp.array(dtype=wp.float32), max_norm: wp.array(dtype=wp.float32), rate: wp.array(dtype=wp.float32),
     # outputs
     norm: wp.array(dtype=wp.float32), powers: wp.array(dtype=wp.float64), values: wp.array(dtype=wp.float32),
     first: wp.array(dtype=wp.float32), second: wp.array(dtype=wp.float32),
 ):  # fmt: skip
-    """Gradient norm, clipping to ``most`` and one step of Adam for all parameters, in one thread.
+    """Gradient norm, clipping to ``max_norm`` [1] and one step of Adam for all parameters, in one thread.
 
-    ``powers`` are the powers of the betas for the bias correction.
+    ``powers`` are the powers of the betas for the bias correction. A ``max_norm`` of 0 clips nothing.
     """
     count = gradient.shape[0]
     length = wp.float32(wp.sqrt(_squared_norm(gradient, count)))
     norm[0] = length
     scale = float(1.0)
-    if most > 0.0:
-        scale = wp.min(1.0, most / (length + 1.0e-6))
+    if max_norm[0] > 0.0:
+        scale = wp.min(1.0, max_norm[0] / (length + 1.0e-6))
     powers[0] = powers[0] * EXACT_BETA1
     powers[1] = powers[1] * EXACT_BETA2
     correction = 1.0 / wp.sqrt(wp.float32(wp.float64(1.0) - powers[1]))

@@ -68,6 +68,7 @@ class TrainingResult:
         fault_summary: Faults of single worlds, in all processes.
         unfinished: The episodes under way at the end, of this process.
         eval_return: Return of the last evaluation during training; NaN where there was none.
+        kernels: What computes each policy, see :meth:`Trainer.kernels`.
     """
 
     folder: Path
@@ -81,6 +82,7 @@ class TrainingResult:
     fault_summary: FaultSummary = field(default_factory=FaultSummary)
     unfinished: UnfinishedEpisodes = field(default_factory=UnfinishedEpisodes)
     eval_return: float = math.nan
+    kernels: dict[str, str] = field(default_factory=dict)
 
 
 def run_training(
@@ -161,6 +163,7 @@ def _train(
             fault_summary=_all_fault_summaries(worlds, ranks),
             unfinished=trainer.unfinished_episodes(),
             eval_return=math.nan if trainer.evaluation is None else trainer.evaluation.score,
+            kernels=trainer.kernels(),
         )
 
 

@@ -148,6 +148,10 @@ class Trainer(ABC):
         """The episodes that are under way, of the agents of this process. Synchronizes with the device."""
         return UnfinishedEpisodes()
 
+    def kernels(self) -> dict[str, str]:
+        """What computes each policy, by name: ``native``, or ``PyTorch`` with the reason."""
+        return {}
+
     def _make_evaluation(self) -> PeriodicEvaluation | None:
         """The evaluation of the current policies on separate worlds; None for an algorithm without one."""
         return None
