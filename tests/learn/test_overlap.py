@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 import torch
 from thorough import covering
-from worlds import FARM, PARTY
+from worlds import CLOCK, FARM, PARTY
 
 import worldloom as wl
+from worldloom.core.base.errors import InputError
 from worldloom.learn.agents.policy_groups import PolicyGroup
 from worldloom.learn.algorithms.a2c import A2C, A2CConfig
 from worldloom.learn.algorithms.on_policy import OnPolicyTrainer
@@ -82,9 +83,68 @@ def test_policies_that_only_play_play_themselves() -> None:
     assert wolves.actor.policy is not wolves.policy and flock.actor.policy is flock.policy
 
 
-def test_a_training_that_goes_on_plays_with_what_was_saved() -> None:
+@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("iterations", [1, 5])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"stagger": True},
+        {"normalize_values": True, "cut_values": "before", "reward_scale": 0.5},
+        {"normalize_rewards": True, "policy": PolicyConfig(hidden=(8,), memory="gru", memory_size=4)},
+    ],
+    ids=["plain", "before", "recurrent"],
+)
+def test_a_saved_training_continues_bit_for_bit(name: str, iterations: int, settings: dict[str, Any]) -> None:
+    """Episodes of CLOCK are truncated after 5 steps, so that rollouts have bootstrap values.
+
+    Staggered ones also end in the first iteration, which reports no episodes yet.
+    """
+    kind, config = LEARNERS[name]
+    config = replace(config, overlap=True, **settings)
+
+    def learn(trainer: OnPolicyTrainer, until: int) -> OnPolicyTrainer:
+        while trainer.iteration < until:
+            trainer.learn(trainer.steps + 1)
+        return trainer
+
+    straight = learn(kind(CLOCK, config), iterations)
+    tensors, plain = straight.state()
+    tensors = {key: tensor.clone() for key, tensor in tensors.items()}
+    resumed = kind(CLOCK, config)
+    resumed.load_state(tensors, plain)
+    learn(straight, iterations + 4)
+    learn(resumed, iterations + 4)
+    (expected, values), (found, found_values) = straight.state(), resumed.state()
+    assert expected.keys() == found.keys() and any("/rows/rollout/values" in key for key in found)
+    for key, tensor in expected.items():
+        assert torch.equal(tensor, found[key]), key
+    assert {**values, "seconds": 0} == {**found_values, "seconds": 0}
+
+
+def test_a_checkpoint_may_omit_the_rollout() -> None:
     kind, config = LEARNERS["ppo"]
-    first = kind("CartPole-v1", replace(config, overlap=True))
+    trainer = kind("CartPole-v1", replace(config, overlap=True, save_rollout=False)).learn(64)
+    assert not any("rollout" in key for key in trainer.tensors())
+    assert not any("rollout" in key for key in kind("CartPole-v1", config).learn(64).tensors())
+    vtrace, windowed = LEARNERS["vtrace"]
+    trainer = vtrace("CartPole-v1", replace(windowed, overlap=True, save_window=False)).learn(64)
+    assert not any("rollout" in key for key in trainer.tensors())
+
+
+@pytest.mark.parametrize(("key", "value"), [("first", 4), ("final_steps", 4), ("actions", 2)])
+def test_an_altered_rollout_is_refused(key: str, value: int) -> None:
+    kind, config = LEARNERS["ppo"]
+    config = replace(config, overlap=True)
+    tensors, plain = kind("CartPole-v1", config).learn(64).state()
+    name = f"Cart/rows/rollout/{key}"
+    altered = {**tensors, name: torch.full_like(tensors[name], value)}
+    with pytest.raises(InputError, match="rollout of policy 'Cart' is not between"):
+        kind("CartPole-v1", config).load_state(altered, plain)
+
+
+def test_a_training_without_a_saved_rollout_plays_with_what_was_saved() -> None:
+    kind, config = LEARNERS["ppo"]
+    first = kind("CartPole-v1", replace(config, overlap=True, save_rollout=False))
     first.learn(5 * 32)
     tensors, plain = first.state()
     second = kind("CartPole-v1", replace(config, overlap=True, seed=4))

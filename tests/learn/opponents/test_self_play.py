@@ -231,6 +231,7 @@ def test_dqn_has_no_pools() -> None:
 RESUMED = [
     (PPO, replace(SMALL, policy=PolicyConfig(hidden=(8,), memory="gru", memory_size=4))),
     (PPO, replace(SMALL, normalize_rewards=True, policy=PolicyConfig(hidden=(8,), normalize_observations=True))),
+    (PPO, replace(SMALL, overlap=True)),
     (A2C, A2CConfig(num_envs=8, num_steps=4, seed=1, device="cpu", total_steps=8 * 4 * 6)),
     (VTrace, VTraceConfig(num_envs=8, num_steps=4, steps_per_update=2, seed=1, device="cpu", total_steps=8 * 2 * 6)),
 ]

@@ -25,6 +25,7 @@ ON_GPU: dict[str, Values] = {
         "clip": 0.1,
         "entropy_weight": 0.01,
         "overlap": True,
+        "save_rollout": False,
         "total_steps": 100_000_000,
     },
     "a2c": {
@@ -32,6 +33,7 @@ ON_GPU: dict[str, Values] = {
         "num_steps": 8,
         "learning_rate": 1e-3,
         "entropy_weight": 0.01,
+        "save_rollout": False,
     },
     "vtrace": {
         # An update on 1,280 samples after every step of all consoles: one batch of all would give too few updates.

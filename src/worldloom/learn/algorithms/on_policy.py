@@ -12,6 +12,7 @@ import torch
 from worldloom.learn.agents.policy_groups import PolicyGroup
 from worldloom.learn.algorithms.learner import Learner
 from worldloom.learn.algorithms.policy_trainer import PolicyTrainer
+from worldloom.learn.algorithms.saved_steps import load_steps
 from worldloom.learn.config.train_config import RolloutConfig
 from worldloom.learn.opponents.self_play import ELO_METRICS, SelfPlay
 from worldloom.learn.rollout.rollout_actor import max_truncations, roll_out
@@ -19,6 +20,8 @@ from worldloom.learn.training.trainer import Tensors
 
 SELF_PLAY = "self_play"
 """Prefix of the names of the pools' tensors in a checkpoint."""
+ROLLOUT = "rows/rollout/"
+"""Prefix of the names of a rollout's tensors among those of its policy."""
 
 
 class OnPolicyTrainer(PolicyTrainer[Learner]):
@@ -162,15 +165,45 @@ class OnPolicyTrainer(PolicyTrainer[Learner]):
         if self._update_stream is not None:
             torch.cuda.current_stream(self.device).wait_stream(self._update_stream)
 
+    # -- saved state -------------------------------------------------------------------------------------------------
+
+    @property
+    def _saves_rollout(self) -> bool:
+        """Whether the rollout that the next update uses is part of a checkpoint."""
+        return self.ranks.is_single and self.config.overlap and self.config.save_rollout and self._has_rollout
+
+    def _rollout_tensors(self, learner: Learner) -> Tensors:
+        """The last rollout of a policy, by name."""
+        storage = learner.actor.storage
+        return {**storage.tensors(), **storage.bootstrap_tensors()}
+
     def load_tensors(self, tensors: Tensors) -> None:
-        self._has_rollout = False
+        rollouts = {}
         for name, learner in self.learners.items():
-            learner.load(self._saved_of(name, tensors))
+            saved = self._saved_of(name, tensors)
+            steps = {key: value for key, value in saved.items() if key.startswith(ROLLOUT)}
+            learner.load({key: value for key, value in saved.items() if key not in steps})
+            rollouts[name] = {key.removeprefix(ROLLOUT): value for key, value in steps.items()}
+        trained = [name for name, learner in self.learners.items() if learner.train]
+        self._has_rollout = self.config.overlap and all(rollouts[name] for name in trained)
+        for name in trained if self._has_rollout else ():
+            self._load_rollout(self.learners[name], rollouts[name])
         if self.self_play is not None:
             self.self_play.load(self._saved_of(SELF_PLAY, tensors))
 
+    def _load_rollout(self, learner: Learner, saved: Tensors) -> None:
+        storage = learner.actor.storage
+        finals = len(saved.get("final_steps", ()))
+        if storage.truncations is None and storage.finals < finals <= storage.steps:
+            storage.allocate_finals(finals)  # the worlds had been configured to truncate episodes more often
+        load_steps(f"rollout of policy '{learner.name}'", storage, self._rollout_tensors(learner), saved)
+
     def tensors(self) -> Tensors:
         state = super().tensors()
+        if self._saves_rollout:
+            for name, learner in self.learners.items():
+                rollout = self._rollout_tensors(learner) if learner.train else {}
+                state |= {f"{name}/{ROLLOUT}{key}": value for key, value in rollout.items()}
         if self.self_play is not None:
             own = {f"{SELF_PLAY}/{key}": value for key, value in self.self_play.tensors().items()}
             state |= {key: value for key, value in own.items() if self._is_saved(key)}

@@ -14,6 +14,7 @@ from worldloom.core.base.errors import InputError
 from worldloom.learn.actions.distributions import log_prob_entropy
 from worldloom.learn.algorithms.learner import Learner
 from worldloom.learn.algorithms.on_policy import OnPolicyTrainer
+from worldloom.learn.algorithms.saved_steps import load_steps
 from worldloom.learn.config.train_config import RolloutConfig
 from worldloom.learn.config.validation import require_not_negative
 from worldloom.learn.device.gather import index_select
@@ -22,7 +23,7 @@ from worldloom.learn.losses.policy_loss import loss_weights
 from worldloom.learn.losses.vtrace_targets import vtrace
 from worldloom.learn.native.policy_step import PolicyStep
 from worldloom.learn.rollout.storage import RolloutBatch
-from worldloom.learn.training.restore_checks import COUNTER_RANGE, load_checked, require_choices
+from worldloom.learn.training.restore_checks import COUNTER_RANGE, load_checked
 from worldloom.learn.training.trainer import Tensors
 
 
@@ -216,6 +217,13 @@ class VTrace(OnPolicyTrainer):
         learner.metrics[4].copy_(learner.optimizer.gradient_norm)
         learner.metrics[5].copy_(explained)
 
+    @property
+    def _saves_rollout(self) -> bool:
+        return super()._saves_rollout and self.config.save_window
+
+    def _rollout_tensors(self, learner: Learner) -> Tensors:
+        return learner.actor.storage.bootstrap_tensors()  # the steps are in the window
+
     def tensors(self) -> Tensors:
         state = {**super().tensors(), "turn": self.turn}
         if self.ranks.is_single and self.config.save_window:
@@ -236,10 +244,7 @@ class VTrace(OnPolicyTrainer):
                 continue
             prefix = f"window/{name}/"
             saved = {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
-            load_checked(f"window of policy '{name}'", window.tensors(), saved, {"first": (0, window.steps - 1)})
-            require_choices(
-                f"'actions' in the saved window of policy '{name}'", window.actions, window.spec.action.sizes
-            )
+            load_steps(f"window of policy '{name}'", window, window.tensors(), saved)
 
 
 def _config(learner: Learner) -> VTraceConfig:

@@ -64,9 +64,9 @@ def _with_input_rules(values: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _with_old_defaults(values: Mapping[str, Any]) -> Mapping[str, Any]:
     """``values``; in a whole config of version 0.1, settings that it lacks get the behaviour of that version."""
-    if "native" not in values and set(FIELDS_0_1) <= set(values):
-        return {**values, "native": False}
-    return values
+    if "native" in values or not set(FIELDS_0_1) <= set(values):
+        return values
+    return {**values, "native": False, **({"save_rollout": False} if "overlap" in values else {})}
 
 
 def _build(kind: Any, values: Mapping[str, Any], where: str) -> Any:

@@ -117,6 +117,9 @@ class RolloutConfig(TrainConfig):
     overlap: bool = False
     """Take the next rollout with the previous policy during the update; on a GPU both run concurrently. Useful for slow
     worlds such as Atari; needs memory for two rollouts."""
+    save_rollout: bool = True
+    """With overlap, save the rollout that the next update uses with every checkpoint. Without it a resumed training
+    takes a new one first."""
     entropy_weight: float = 0.0
     """Entropy bonus coefficient."""
     value_weight: float = 0.5

@@ -45,7 +45,7 @@ class EpisodeStatistics:
 
     def tensors(self) -> dict[str, torch.Tensor]:
         """The state, by name, for checkpoints."""
-        return {"running": self.running, "sums": self.sums, **({"lives": self.lives} if len(self.lives) else {})}
+        return {"running": self.running, "sums": self.total(), **({"lives": self.lives} if len(self.lives) else {})}
 
     def record(
         self,

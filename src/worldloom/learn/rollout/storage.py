@@ -230,6 +230,13 @@ class Storage:
         state |= {f"observations/{k}": v for k, v in self.observations.items()}
         return state | {k: v for k, v in (("masks", self.masks), ("weights", self.weights)) if v is not None}
 
+    def bootstrap_tensors(self) -> dict[str, torch.Tensor]:
+        """What an update needs besides :meth:`tensors`, by name: values, and those of truncated episodes."""
+        state = {"values": self.values}
+        if self.finals:
+            state |= {"final_values": self.final_values, "final_steps": self.final_steps}
+        return state if self.truncations is None else {**state, "truncations": self.truncations}
+
     def gather_rows(self, rows: torch.Tensor, advantages: torch.Tensor, returns: torch.Tensor) -> RolloutBatch:
         """All steps of ``rows``, in order."""
 

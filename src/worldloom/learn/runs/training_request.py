@@ -38,6 +38,7 @@ COMMON_SETTINGS = (
     "learning_starts",
     "target_update",
     "save_replay",
+    "save_rollout",
     "save_window",
     "batch_size",
 )
