@@ -56,12 +56,13 @@ def test_the_main_thread_is_interrupted(monkeypatch):
     assert stopping.code == 143
 
 
-def test_without_deadlines_it_is_not(monkeypatch):
+def test_a_later_deadline_of_a_cluster(monkeypatch):
     monkeypatch.setattr(stop_on_signal, "ABORT_AFTER_S", 0.0)
-    with StopOnSignal(deadline=False) as stopping:
+    with StopOnSignal(abort_after_s=HANGS_S) as stopping:
         os.kill(os.getpid(), signal.SIGTERM)
         time.sleep(0.2)
     assert stopping.code == 143 and signal.set_wakeup_fd(-1) == -1
+    assert stop_on_signal.ABORT_RAY_AFTER_S < stop_on_signal.EXIT_AFTER_S
 
 
 STUCK = """

@@ -27,6 +27,7 @@ ITERATIONS = 120
 needs_ray = pytest.mark.skipif(
     importlib.util.find_spec("ray") is None, reason="Ray is not installed: pip install 'worldloom[cluster]'"
 )
+needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds the processes in /proc")
 
 
 def _descendants(parent: int) -> dict[int, str]:
@@ -44,45 +45,61 @@ def _descendants(parent: int) -> dict[int, str]:
     return {p: names[p] for p in below - {parent}}
 
 
-@needs_ray
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds the processes in /proc")
-def test_two_workers_train_and_go_on_after_one_is_killed(tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    sizes = [
-        "--num-envs",
-        "8",
-        "--num-steps",
-        "8",
-        "--epochs",
-        "1",
-        "--minibatches",
-        "1",
-        "--total-steps",
-        str(ITERATIONS * 64),
-    ]
-    command = [
-        sys.executable,
-        "-m",
-        "worldloom",
-        "train",
-        "CartPole-v1",
-        "--launcher",
-        "ray",
-        "--workers",
-        "2",
-        "--device",
-        "cpu",
-        *sizes,
-    ]
-    command += ["--run-dir", str(folder), "--checkpoint-every", "0.05", "--no-video", "--json"]
+def _train(folder: Path, workers: int, *options: str) -> subprocess.Popen[str]:
+    """``worldloom train --launcher ray`` in a process of its own."""
+    command = [sys.executable, "-m", "worldloom", "train", "CartPole-v1", "--launcher", "ray", "--device", "cpu"]
+    sizes = ["--workers", str(workers), "--num-envs", "8", "--minibatches", "1"]
     hidden = {
         "OMP_NUM_THREADS": "1",
         "CUDA_VISIBLE_DEVICES": "",
         "RAY_AUTH_TOKEN": secrets.token_hex(32),
         "RAY_TMPDIR": "/tmp",
     }
-    environment = {k: v for k, v in os.environ.items() if k != "RAY_ADDRESS"} | hidden
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as job:
+    return subprocess.Popen(
+        [*command, *sizes, *options, "--run-dir", str(folder), "--no-video"],
+        env={k: v for k, v in os.environ.items() if k != "RAY_ADDRESS"} | hidden,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def _exists(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@needs_ray
+@needs_proc
+def test_sigterm_ends_it_in_a_long_iteration(tmp_path: Path) -> None:
+    """The only iteration would take hours."""
+    folder = tmp_path / "run"
+    with _train(folder, 1, "--num-steps", "20000", "--epochs", "1000000", "--total-steps", "1e9") as job:
+        try:
+            end = time.monotonic() + PATIENCE_S
+            while not (folder / "config.json").exists() and job.poll() is None and time.monotonic() < end:
+                time.sleep(0.1)
+            started = _descendants(job.pid)
+            job.send_signal(signal.SIGTERM)
+            _, complaint = job.communicate(timeout=PATIENCE_S)
+        finally:
+            job.kill()
+    assert job.returncode == 143, complaint
+    assert "the iteration was aborted; the last checkpoint is kept" in complaint
+    assert any(name.startswith("ray::RayTrainWorker") for name in started.values())
+    while alive := [process for process in started if _exists(process)]:  # Ray ends them after the command
+        assert time.monotonic() < end, [started[process] for process in alive]
+        time.sleep(0.1)
+
+
+@needs_ray
+@needs_proc
+def test_two_workers_train_and_go_on_after_one_is_killed(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    sizes = ("--epochs", "1", "--num-steps", "8", "--total-steps", str(ITERATIONS * 64), "--checkpoint-every", "0.05")
+    with _train(folder, 2, *sizes, "--json") as job:
         try:
             end = time.monotonic() + PATIENCE_S
             while (

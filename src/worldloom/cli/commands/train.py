@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import shlex
+import signal
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -79,15 +81,23 @@ class Train:
     """Print JSON at the end."""
 
     def run(self) -> int:
-        from worldloom.cli.training.stop_on_signal import StopOnSignal, TrainingAborted
+        from worldloom.cli.training.stop_on_signal import (
+            ABORT_RAY_AFTER_S,
+            StopOnSignal,
+            TrainingAborted,
+            exit_at_once,
+        )
 
-        request = self.request()
+        request, in_cluster = self.request(), self.launcher == "ray"
         with console.keep_stdout_for_json(self.json):
-            stopping = StopOnSignal(deadline=self.launcher == "here")
+            stopping = StopOnSignal(ABORT_RAY_AFTER_S if in_cluster else None)
             try:
                 result = self._train(request, stopping)
-            except TrainingAborted:
-                console.err().print("worldloom: the iteration was aborted; the last checkpoint is kept", soft_wrap=True)
+            except (TrainingAborted, SystemExit) as error:
+                if in_cluster:  # Ray's exit handlers take seconds; its handler of SIGTERM during its start exits
+                    exit_at_once(128 + signal.SIGTERM)
+                if isinstance(error, SystemExit):
+                    raise
                 return stopping.code
             wanted = result.is_leader and not stopping.is_urgent
             video = not self.no_video and stopping.received is None
@@ -95,6 +105,9 @@ class Train:
         if result.is_leader:
             self._report(request, result, media, stopping)
             console.print_warnings(result.fault_summary.lines())
+        if in_cluster and stopping.is_urgent:
+            sys.stdout.flush()
+            exit_at_once(stopping.code)
         return stopping.code
 
     def request(self) -> TrainingRequest:

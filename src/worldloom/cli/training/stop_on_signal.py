@@ -17,6 +17,8 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 SHOW_CURSOR = b"\x1b[?25h"
 ABORT_AFTER_S = 2.5
 """Seconds after SIGTERM when an iteration that has not ended is aborted."""
+ABORT_RAY_AFTER_S = 3.5
+"""The same for workers of a Ray cluster, which poll for the stop and are not waited for once they are aborted."""
 EXIT_AFTER_S = 4.0
 """Seconds after SIGTERM when the process exits, whatever it does. Schedulers send SIGKILL after 5 s or more."""
 
@@ -28,22 +30,22 @@ class TrainingAborted(BaseException):
 class StopOnSignal(Callback):
     """Stops the training after its iteration when a signal arrives. A second signal exits at once.
 
-    After SIGTERM the iteration may take :data:`ABORT_AFTER_S` more; then it is aborted by :class:`TrainingAborted`.
-    After :data:`EXIT_AFTER_S` the process exits, also where the main thread is in a long call of a library. Signals
-    reach only the main thread; in another thread this does nothing.
+    After SIGTERM the iteration may take ``abort_after_s`` more; then it is aborted by :class:`TrainingAborted`. After
+    :data:`EXIT_AFTER_S` the process exits, also where the main thread is in a long call of a library. Signals reach
+    only the main thread; in another thread this does nothing.
 
     Args:
-        deadline: Whether SIGTERM has these deadlines.
+        abort_after_s: Seconds after SIGTERM; None for :data:`ABORT_AFTER_S`.
 
     Attributes:
         received: The signal that arrived, or None.
     """
 
-    def __init__(self, deadline: bool = True) -> None:
+    def __init__(self, abort_after_s: float | None = None) -> None:
         self.received: signal.Signals | None = None
         self._trainer: Trainer | None = None
         self._before: dict[int, Any] = {}
-        self._deadline, self._aborting = deadline, False
+        self._abort_after_s, self._aborting = ABORT_AFTER_S if abort_after_s is None else abort_after_s, False
         self._ended = threading.Event()
         self._pipe: tuple[int, int] | None = None
         self._previous_fd = -1
@@ -51,8 +53,7 @@ class StopOnSignal(Callback):
     def __enter__(self) -> StopOnSignal:
         if threading.current_thread() is threading.main_thread():
             self._before = {number: signal.signal(number, self._handle) for number in SIGNALS}
-            if self._deadline:
-                self._watch()
+            self._watch()
         return self
 
     def __exit__(
@@ -83,10 +84,11 @@ class StopOnSignal(Callback):
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self._aborting and number == signal.SIGTERM:
             if self._trainer is None or self._trainer.in_iteration:
+                os.write(2, b"worldloom: the iteration was aborted; the last checkpoint is kept\n")
                 raise TrainingAborted
             return  # a checkpoint is being saved
         if self.received is not None:
-            _exit(128 + number)
+            exit_at_once(128 + number)
             return
         self.received = signal.Signals(number)
         if self._trainer is not None:
@@ -111,15 +113,15 @@ class StopOnSignal(Callback):
                 numbers = reader.read(64)
                 if not numbers:  # the end of the training
                     return
-            if self._ended.wait(ABORT_AFTER_S):
+            if self._ended.wait(self._abort_after_s):
                 return
             self._aborting = True
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)
-            if not self._ended.wait(EXIT_AFTER_S - ABORT_AFTER_S):
-                _exit(128 + signal.SIGTERM)
+            if not self._ended.wait(EXIT_AFTER_S - self._abort_after_s):
+                exit_at_once(128 + signal.SIGTERM)
 
 
-def _exit(code: int) -> None:
+def exit_at_once(code: int) -> None:
     """End this process and its children at once."""
     for child in multiprocessing.active_children():
         child.kill()
