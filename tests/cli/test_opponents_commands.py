@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from runs_compared import assert_equal_runs
 
 from worldloom.cli.commands import train_parser
 
@@ -41,11 +42,12 @@ def test_flags_become_the_request(tmp_path):
     assert request.config_of("Tagger") == request.config
 
 
-def test_an_opponent_and_a_pool_survive_a_resume(worldloom, tag_run, tmp_path):
-    earlier, folder = tmp_path / "earlier", tmp_path / "second"
+def test_a_run_with_an_opponent_and_a_pool_resumes_bit_for_bit(worldloom, tag_run, tmp_path):
+    earlier, folder, straight = tmp_path / "earlier", tmp_path / "second", tmp_path / "straight"
     shutil.copytree(tag_run, earlier)
     flags = ["--self-play", "Runner", "--pool.every", "2", "--pool.swap-every", "1", "--set", "Runner:gamma=0.9"]
-    new = ["train", TAG, *FEW, "--opponent", f"Tagger={earlier}", *flags]
+    new = ["train", TAG, *FEW, "--opponent", f"Tagger={earlier}", *flags, "--overlap", "--schedule", "constant"]
+    assert worldloom(*new, "--total-steps", "160", "--run-dir", straight)[0] == 0
     code, _, err = worldloom(*new, "--total-steps", "96", "--run-dir", folder)
     assert code == 0, err
     shutil.rmtree(earlier)
@@ -55,6 +57,7 @@ def test_an_opponent_and_a_pool_survive_a_resume(worldloom, tag_run, tmp_path):
     code, _, err = worldloom("train", "--resume", "--run-dir", folder, "--total-steps", "160", "--quiet", "--no-video")
     assert code == 0, err
     rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    assert_equal_runs(folder, straight)
     assert len(rows) == 5 and "elo/rating/Runner" in rows[-1] and rows[-1]["elo/pool/Runner"] is not None
     for flag in (["--pool.share", "0.5"], ["--self-play", "Tagger"], ["--set", "Runner:gamma=0.8"]):
         code, _, err = worldloom("train", "--resume", "--run-dir", folder, "--total-steps", "999", *flag)

@@ -63,6 +63,24 @@ def test_evaluations_come_every_so_many_steps_and_at_the_end():
     assert trainer.evaluation.score == trainer.checkpoint_score == 5.0
 
 
+def evaluated(**settings):
+    """Mean return and number of worlds of an evaluation of initial policies."""
+    config = PPOConfig(**SMALL, num_steps=8, total_steps=64, eval_every=64, eval_episodes=6, **settings)
+    evaluation = PPO("CartPole-v1", config)._make_evaluation()
+    score = evaluation.run(0, lambda: False).score
+    worlds = evaluation.simulation.num_worlds
+    evaluation.close()
+    return score, worlds
+
+
+def test_worlds_seed_and_sampling_of_an_evaluation():
+    score, worlds = evaluated()
+    assert worlds == 6 and evaluated(eval_seed=1_000_000) == (score, worlds)
+    assert evaluated(eval_worlds=2)[1] == 2
+    assert evaluated(eval_seed=7)[0] != score
+    assert evaluated(eval_stochastic=True)[0] != score
+
+
 def test_an_endless_world_is_cut_off_and_configured_as_in_training():
     worlds = Simulation(CLOCK, 4, "cpu", seed=0, config={"max_steps": 0})
     config = PPOConfig(num_steps=8, total_steps=32, device="cpu", eval_every=32, eval_episodes=2, eval_max_steps=7)

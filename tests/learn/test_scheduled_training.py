@@ -13,6 +13,7 @@ from worldloom.learn.algorithms.vtrace import VTrace, VTraceConfig
 from worldloom.learn.config.policy_config import PolicyConfig
 from worldloom.learn.losses.policy_loss import loss_weights
 from worldloom.learn.losses.policy_loss_kernels import categorical_loss
+from worldloom.learn.training.callbacks import Callback
 
 SMALL = {"num_envs": 8, "device": "cpu", "policy": PolicyConfig(hidden=(16,))}
 POINTS = [(0, 0.5), (10_000, 0.7)]
@@ -63,6 +64,17 @@ CASES = {
 }
 
 
+class StopAtStep(Callback):
+    """Stops a training after some steps, with the schedules of the whole."""
+
+    def __init__(self, steps):
+        self.steps = steps
+
+    def on_iteration(self, trainer, progress):
+        if progress.steps >= self.steps:
+            trainer.stop()
+
+
 def parameters(trainer):
     (learner,) = trainer.learners.values()
     return learner.optimizer.flat.clone()
@@ -93,6 +105,20 @@ def test_device_tensors_give_the_same_bits_as_numbers(name, monkeypatch):
         "tau",
         "epsilon_start",
     }
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_saved_training_continues_bit_for_bit(name):
+    trainer_class, config = CASES[name]
+    straight, first, second = (trainer_class("CartPole-v1", config) for _ in range(3))
+    straight.learn()
+    first.learn(callbacks=StopAtStep(128))
+    assert 128 <= first.steps < 256
+    tensors, plain = first.state()
+    second.load_state({key: tensor.clone() for key, tensor in tensors.items()}, plain)
+    second.learn()
+    for key, tensor in straight.tensors().items():
+        assert torch.equal(second.tensors()[key], tensor), key
 
 
 @pytest.mark.parametrize(
