@@ -22,7 +22,7 @@ def _product(
 @wp.func_native(NARROW_PRODUCT)
 def _narrow_product(
     a: wp.array(dtype=wp.float32), a_row: int, b: wp.array(dtype=wp.float32), b_row: int,
-    bias: wp.array(dtype=wp.float32), c: wp.array(dtype=wp.float32), c_row: int, rows: int, columns: int,
+    bias: wp.array(dtype=wp.float32), c: wp.array(dtype=wp.float32), c_row: int, rows: int, columns: int, inner: int,
 ): ...  # fmt: skip
 
 
@@ -61,10 +61,13 @@ def product(
 @wp.kernel(enable_backward=False)
 def narrow_product(
     a: wp.array(dtype=wp.float32), a_row: int, b: wp.array(dtype=wp.float32), b_row: int,
-    bias: wp.array(dtype=wp.float32), c: wp.array(dtype=wp.float32), c_row: int, rows: int, columns: int,
+    bias: wp.array(dtype=wp.float32), c: wp.array(dtype=wp.float32), c_row: int, rows: int, columns: int, inner: int,
 ):  # fmt: skip
-    """``c = bias + a b^T`` for few columns: a [rows, a_row], b [columns, b_row], both padded with zeros."""
-    _narrow_product(a, a_row, b, b_row, bias, c, c_row, rows, columns)
+    """``c = bias + a b^T`` for few columns: a [rows, inner], b [columns, inner].
+
+    Rows of a and b are padded to multiples of PADDING, those of b with zeros.
+    """
+    _narrow_product(a, a_row, b, b_row, bias, c, c_row, rows, columns, inner)
 
 
 @wp.kernel(enable_backward=False)

@@ -187,10 +187,10 @@ def _packed(layer: DenseLayer) -> PackedLayer:
 def _multiply(source: Tensor, packed: PackedLayer, target: Tensor, count: int, linear: nn.Linear) -> None:
     """The product of the forward pass of a layer."""
     inputs, row, units = source.view(-1), source.stride(0), linear.out_features
-    output = (target.view(-1), target.stride(0), count, units)
+    output = (target.view(-1), target.stride(0), count, units, linear.in_features)
     if units <= NARROW:
-        launch(narrow_product, 1, (inputs, row, packed.rows.view(-1), row, packed.bias, *output), CPU)
+        rows = packed.rows
+        launch(narrow_product, 1, (inputs, row, rows.view(-1), rows.stride(0), packed.bias, *output), CPU)
         return
-    weights = packed.columns
-    arguments = (inputs, row, 1, weights.view(-1), weights.stride(0), packed.bias, 0, *output, linear.in_features)
-    launch(product, 1, arguments, CPU)
+    columns = packed.columns
+    launch(product, 1, (inputs, row, 1, columns.view(-1), columns.stride(0), packed.bias, 0, *output), CPU)

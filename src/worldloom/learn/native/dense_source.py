@@ -1,19 +1,24 @@
 """C++ text of the kernels: matrix products, activation functions and their derivatives, and Adam.
 
 Vectors are clang's vector extension: no intrinsics, no headers. Every number of a wide product is summed in the order
-of the inner index, so it does not depend on the size of tiles.
+of the inner index, so no result depends on the size of tiles and vectors.
 """
 
 from __future__ import annotations
 
-TILE_ROWS = {"defined(__AVX512F__)": 8, "!defined(__AVX512F__)": 4}
+TILE_ROWS = {"LANES_16": 8, "!LANES_16": 4}
 """Rows of a tile of two vectors each, by processor; its sums fit into the registers."""
 
-_TYPES = """
-#if defined(__AVX512F__)
-    enum { LANES = 16 };
+WIDE_VECTORS = "defined(__AVX512F__)"
+"""The condition for vectors of 16 numbers."""
+
+_TYPES = f"""
+#if {WIDE_VECTORS}
+#define LANES_16 1
+    enum {{ LANES = 16 }};
 #else
-    enum { LANES = 8 };
+#define LANES_16 0
+    enum {{ LANES = 8 }};
 #endif
     typedef float Floats __attribute__((vector_size(LANES * 4), aligned(4)));
     typedef int Ints __attribute__((vector_size(LANES * 4), aligned(4)));
@@ -22,7 +27,7 @@ _TYPES = """
 """
 """``min_vector_width``: clang splits vectors of 512 bits otherwise. ``FUSED`` as the first statement of a function lets
 it multiply and add in one instruction, which kernels of worlds must not."""
-_END = "#undef WIDE\n#undef FUSED\n"
+_END = "#undef WIDE\n#undef FUSED\n#undef LANES_16\n"
 
 
 def _tile(rows: int, vectors: int) -> str:
@@ -86,28 +91,41 @@ NARROW_PRODUCT = f"""{_TYPES}
     typedef float Eight __attribute__((vector_size(32)));
     typedef float Four __attribute__((vector_size(16)));
 struct Local {{
-    WIDE float total(Floats v) {{
-#if defined(__AVX512F__)
-        Eight e = __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7)
-                + __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
+    WIDE float total(const Floats* v) {{
+#if LANES_16
+        Eight e = __builtin_shufflevector(v[0], v[0], 0, 1, 2, 3, 4, 5, 6, 7)
+                + __builtin_shufflevector(v[0], v[0], 8, 9, 10, 11, 12, 13, 14, 15);
 #else
-        Eight e = v;
+        Eight e = v[0] + v[1];
 #endif
         Four f = __builtin_shufflevector(e, e, 0, 1, 2, 3) + __builtin_shufflevector(e, e, 4, 5, 6, 7);
         return (f[0] + f[1]) + (f[2] + f[3]);
     }}
     WIDE float dot(const float* a, const float* b, long inner) {{
         FUSED
-        Floats sum = {{}};
-        for (long i = 0; i < inner; i += LANES) sum += *(const Floats*)(a + i) * *(const Floats*)(b + i);
-        return total(sum);
+        enum {{ VECTORS = 16 / LANES }};
+        Floats sums[VECTORS] = {{}};
+        const Floats zero = {{}};
+        long i = 0;
+        for (; i + 16 <= inner; i += 16)
+            for (int v = 0; v < VECTORS; ++v)
+                sums[v] += *(const Floats*)(a + i + v * LANES) * *(const Floats*)(b + i + v * LANES);
+        if (i < inner)
+            for (int v = 0; v < VECTORS; ++v) {{
+                Ints index, end = {{}};
+                for (int k = 0; k < LANES; ++k) index[k] = v * LANES + k;
+                end += (int)(inner - i);
+                Floats rest = index < end ? *(const Floats*)(a + i + v * LANES) : zero;  // padding may hold NaN
+                sums[v] += rest * *(const Floats*)(b + i + v * LANES);
+            }}
+        return total(sums);
     }}
 }};
 for (long m = 0; m < rows; ++m)
     for (int n = 0; n < columns; ++n)
-        c.data[m * c_row + n] = bias.data[n] + Local::dot(a.data + m * a_row, b.data + n * (long)b_row, a_row);
+        c.data[m * c_row + n] = bias.data[n] + Local::dot(a.data + m * a_row, b.data + n * (long)b_row, inner);
 {_END}"""
-"""``c = bias + a b^T`` for few columns. Rows of ``a`` and ``b`` are padded with zeros to whole vectors."""
+"""``c = bias + a b^T`` for few columns, in sixteen interleaved sums. Rows of ``b`` are padded with zeros."""
 
 TANH_NUMERATOR = (0.9999999935758913, 0.13444501444989937, 0.003571602149258789, 2.1894730616274407e-05,
                   1.523051551036322e-08)  # fmt: skip
@@ -157,13 +175,13 @@ _FUNCTIONS = f"""
 
 _FORWARD = {
     "tanh": "Local::tanh(x)",
-    "relu": "x > zero ? x : zero",
+    "relu": "x < zero ? zero : x",  # NaN stays NaN
     "elu": "x > zero ? x : Local::expm1_negative(x)",
     "selu": f"x > zero ? x * {SELU_SCALE}f : Local::expm1_negative(x) * {SELU_ALPHA}f",
 }
 _DERIVATIVE = {
     "tanh": "x * (1.0f - y * y)",
-    "relu": "y > zero ? x : zero",
+    "relu": "y <= zero ? zero : x",
     "elu": "y > zero ? x : x * (y + 1.0f)",
     "selu": f"y > zero ? x * {SELU_SCALE}f : x * (y + {SELU_ALPHA}f)",
 }
