@@ -143,15 +143,17 @@ def test_a_policy_that_does_not_learn_stays_within_graphs() -> None:
     assert torch.equal(before["wolves"], after["wolves"]) and not torch.equal(before["flock"], after["flock"])
 
 
+@pytest.mark.parametrize("overlap", [False, True])
 @pytest.mark.parametrize("case", ["ppo", "ppo, lstm", "ppo, several of each", "a2c, lstm", "vtrace"])
-def test_a_training_goes_on_from_its_state(case: str) -> None:
+def test_a_training_goes_on_from_its_state(case: str, overlap: bool) -> None:
     """Into tensors that a graph holds already."""
-    trainer, other = made(case), made(case)
+    trainer, other = made(case, overlap=overlap), made(case, overlap=overlap)
     for _ in range(3):
         trainer.iterate()
         other.iterate()
     tensors, plain = trainer.state()
     saved = {k: v.clone() for k, v in tensors.items()}
+    assert any("/rows/rollout/values" in k for k in saved) is overlap
     for _ in range(2):
         trainer.iterate()
         other.iterate()

@@ -92,6 +92,9 @@ def cases(place: ranks.Ranks, device: str = "cpu") -> dict[str, OnPolicyTrainer]
             "CartPole-v1", ppo(policy=PolicyConfig(hidden=(16,), memory="gru", memory_size=8)), ranks=place
         ),
         "ppo-leaving": PPO(WALL, ppo(schedule="kl", normalize_rewards=True), ranks=place),
+        "ppo-stopping": PPO(
+            "CartPole-v1", ppo(max_kl=2e-4, epochs=8, normalize_values=True, reward_scale=0.5), ranks=place
+        ),
         "ppo-mixed": PPO(YARD, ppo(policy=MIXED), ranks=place),
         "ppo-module": PPO("CartPole-v1", ppo(policy=PolicyConfig()), network=Odd(), ranks=place),
         "a2c": A2C(
@@ -101,9 +104,13 @@ def cases(place: ranks.Ranks, device: str = "cpu") -> dict[str, OnPolicyTrainer]
             ),
             ranks=place,
         ),
-        "a2c-leaving": A2C(WALL, A2CConfig(**common, n_steps=4, policy=NORMALIZING), ranks=place),
+        "a2c-leaving": A2C(
+            WALL, A2CConfig(**common, n_steps=4, normalize_values=True, policy=NORMALIZING), ranks=place
+        ),
         "vtrace": VTrace("CartPole-v1", VTraceConfig(**common, batches=2, policy=SMALL), ranks=place),
-        "vtrace-leaving": VTrace(WALL, VTraceConfig(**common, batches=2, policy=NORMALIZING), ranks=place),
+        "vtrace-leaving": VTrace(
+            WALL, VTraceConfig(**common, batches=2, normalize_values=True, policy=NORMALIZING), ranks=place
+        ),
     }
 
 

@@ -24,6 +24,7 @@ CASES = (
     "ppo-numbers",
     "ppo-memory",
     "ppo-leaving",
+    "ppo-stopping",
     "ppo-mixed",
     "ppo-module",
     "a2c",
@@ -92,6 +93,8 @@ def test_two_processes_equal_one(case: str, one, two: Path) -> None:
     for row, other in zip(rows, other_rows, strict=True):
         assert other == pytest.approx(row, rel=1e-4, abs=1e-5, nan_ok=True)
     assert any(math.isfinite(v) for v in rows[-1].values())
+    for stopping in getattr(trainer, "_kl_stopping", {}).values():
+        assert 1.0 < float(stopping.steps) < 32.0, "the update did not end early"
 
 
 def test_a_stalled_process_does_not_hang_the_others(two: Path, launch) -> None:
