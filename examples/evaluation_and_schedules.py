@@ -10,6 +10,7 @@ config = PPOConfig(
     device="cpu",
     learning_rate=PiecewiseLinear((0, 3e-3), (20_000, 1e-3)),  # points: environment steps, value
     entropy_weight=PiecewiseLinear((0, 0.01), (10_000, 0.0)),
+    reward_scale=0.1,  # reported returns are unscaled
     normalize_values=True,  # the critic predicts normalized returns
     max_kl=0.03,  # skip the rest of an update that has changed the policy this much
     stagger=True,  # the first episodes end at different times
