@@ -166,7 +166,7 @@ PRINTED = {
         r"^after 8192 steps: learning rate 0\.0024, evaluated return \d+\n"
         r"after 16384 steps: learning rate 0\.0016, evaluated return \d+\n"
         r"after 24576 steps: learning rate 0\.0010, evaluated return [1-5]\d\d\n"
-        r"32 episodes are under way, \d+ steps each on average$"
+        r"3\d episodes are under way, \d+ steps each on average$"
     ),
     "callbacks": (
         r"^training 64 worlds on cpu\niteration 5: return \d+\n(iteration \d+: return \d+\n"
