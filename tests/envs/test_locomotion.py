@@ -2,11 +2,13 @@
 
 from collections import Counter
 
+import mujoco
 import numpy as np
 import pytest
 
 import worldloom as wl
 from worldloom.envs.locomotion.flagrun import define_flagrun
+from worldloom.envs.locomotion.terrain import Terrain
 
 ALIVE = {"LocomotionAnt-v0": 0.5, "LocomotionHumanoid-v0": 2.0, "FlagrunHarder-v0": 2.0}
 NUM_WORLDS = 3
@@ -129,3 +131,29 @@ def test_robots_of_one_world_collide():
     alone.step(np.zeros((2, 1, 21), np.float32))
     speeds = np.abs(simulation["World"].qvel.numpy()).max()
     assert speeds > 2 * np.abs(alone["World"].qvel.numpy()).max(), "overlapping robots are pushed apart"
+
+
+def test_height_maps_show_the_ground_of_physics():
+    terrain = Terrain(half_size=8.0, cells=81, obstacles=60, clearing=0.5, seed=3)
+    assert 0.2 < (terrain.heights > 0).mean() < 0.9
+    definition = define_flagrun("Flagrun-rough", agents=1, target_distance=5.0, terrain=terrain)
+    simulation = wl.Simulation(definition, num_worlds=4, seed=0, autoreset="disabled")
+    for _ in range(30):
+        simulation.step(np.zeros((4, 1, 21), np.float32))
+    columns = Columns(simulation, 1, 0)
+    data = mujoco.MjData(columns.model)
+    data.qpos[:] = columns.row["qpos"]
+    data.qpos[:2] = 100.0  # the robot is out of the way of the rays
+    mujoco.mj_forward(columns.model, data)
+    w, x, y, z = columns.row["qpos"][3:7]
+    yaw = np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+    turn = np.array([[np.cos(yaw), -np.sin(yaw)], [np.sin(yaw), np.cos(yaw)]])
+    equal = 0
+    for i, j in np.ndindex(15, 11):
+        u, v = 2 * i / 14 - 1, 2 * j / 10 - 1
+        point = turn @ [2.5 * np.sign(u) * abs(u) ** 1.5, 1.5 * np.sign(v) * abs(v) ** 1.5] + columns.row["qpos"][:2]
+        nearest = np.round((point + 8.0) / terrain.cell) * terrain.cell - 8.0
+        ray = mujoco.mj_ray(columns.model, data, [*nearest, 5.0], [0.0, 0.0, -1.0], None, 1, -1, np.zeros(1, np.int32))
+        seen = columns.row["height_map"][i, j] + columns.row["qpos"][2]
+        equal += abs(5.0 - ray - seen) < 1e-6
+    assert equal >= 163, "the map and the height field of physics differ"  # one or two points lie between two cells

@@ -25,6 +25,7 @@ MODULES = {
     "FrozenLake-v1": "frozen_lake",
     "FrozenLake8x8-v1": "frozen_lake",
     "FlagrunHarder-v0": "locomotion.flagrun",
+    "FlagrunTerrain-v0": "locomotion.flagrun_terrain",
     "LocomotionAnt-v0": "locomotion.ant",
     "LocomotionHumanoid-v0": "locomotion.humanoid",
     "MountainCar-v0": "mountain_car",

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import worldloom as wl
 from worldloom.envs.locomotion.robot import Robot
+from worldloom.envs.locomotion.terrain_systems import MAP
 from worldloom.robots import Pushed
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ def make_classes(robot: Robot, task: "Task") -> tuple[type[wl.Entity], type[wl.W
         target: wl.Array(wl.float64, 2)
         target_in: int
         frames_down: int
+        ground_height: wl.float64
         roll: wl.float64
         pitch: wl.float64
         upright: wl.float64
@@ -48,9 +50,18 @@ def make_classes(robot: Robot, task: "Task") -> tuple[type[wl.Entity], type[wl.W
         velocity_noise: wl.Config = wl.float64(0.1)
         min_push: wl.Config = 1.0
         max_push: wl.Config = 5.0
-        target_distance: wl.Config = wl.float64(100.0 if task.target_frames else 1000.0)
+        target_distance: wl.Config = wl.float64(task.target_distance)
         target_frames: wl.Config = task.target_frames
         joint_middle: wl.Config = middle
         joint_half_range: wl.Config = half_range
 
-    return Runner, Ground
+    if task.terrain is None:
+        return Runner, Ground
+
+    class TerrainRunner(Runner):
+        height_map: wl.Observation(*MAP, dtype=wl.float64)
+
+    class TerrainGround(Ground):
+        heights: wl.Config = task.terrain.heights
+
+    return TerrainRunner, TerrainGround

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from worldloom.core.registry.definition import Definition
 from worldloom.envs.locomotion.task import Task, define
+from worldloom.envs.locomotion.terrain import Terrain
 
 AGENTS = 4
 
 
-def define_flagrun(id: str, agents: int = AGENTS, spacing: float = 2.0) -> Definition:
-    """Register the task under ``id`` with another number of humanoids per world, ``spacing`` metres apart."""
+def define_flagrun(
+    id: str, agents: int = AGENTS, spacing: float = 2.0, target_distance: float = 100.0, terrain: Terrain | None = None
+) -> Definition:
+    """Register the task under ``id``.
+
+    Args:
+        id: The id.
+        agents: Humanoids per world; they can collide.
+        spacing: Distance between their starts, in metres.
+        target_distance: Distance of a target, at most, in metres.
+        terrain: Obstacles; None for flat ground.
+    """
     task = Task(
         model="humanoid.xml",
         keyframe=None,
@@ -20,6 +31,8 @@ def define_flagrun(id: str, agents: int = AGENTS, spacing: float = 2.0) -> Defin
         target_frames=200,
         agents=agents,
         spacing=spacing,
+        target_distance=target_distance,
+        terrain=terrain,
     )
     return define(id, task, __doc__ or "")
 

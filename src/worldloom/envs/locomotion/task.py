@@ -15,10 +15,11 @@ from dataclasses import dataclass
 
 from worldloom.core.registry.definition import Definition
 from worldloom.core.registry.registry import register
-from worldloom.envs.locomotion import motion_systems, reward_systems
+from worldloom.envs.locomotion import motion_systems, reward_systems, terrain_systems
 from worldloom.envs.locomotion.components import make_classes
 from worldloom.envs.locomotion.robot import Robot
 from worldloom.envs.locomotion.team import load_team
+from worldloom.envs.locomotion.terrain import Terrain
 from worldloom.robots import Physics
 
 SUBSTEPS = 2
@@ -41,6 +42,8 @@ class Task:
         target_frames: Frames after which a robot gets another target; 0 for one target, straight ahead.
         agents: Robots in one world.
         spacing: Distance between their starts, in metres.
+        target_distance: Distance of a target, at most, in metres.
+        terrain: Obstacles; None for flat ground.
     """
 
     model: str
@@ -52,15 +55,21 @@ class Task:
     target_frames: int = 0
     agents: int = 1
     spacing: float = 2.0
+    target_distance: float = 1000.0
+    terrain: Terrain | None = None
 
 
 def define(id: str, task: Task, doc: str) -> Definition:
     """Register the world ``id``."""
-    robot = Robot(load_team(task.model, task.agents, task.spacing), task.agents)
+    robot = Robot(load_team(task.model, task.agents, task.spacing, task.terrain), task.agents)
     kind, world = make_classes(robot, task)
     physics = Physics(robot.model, world, SUBSTEPS, task.keyframe)
     target = [motion_systems.choose_targets(kind, world, robot)] if task.target_frames else []
     orient = motion_systems.orient(kind, world, robot)
+    ground, scan = [], []
+    if task.terrain is not None:
+        ground = [terrain_systems.measure_ground(kind, world, robot, task.terrain)]
+        scan = [terrain_systems.scan_heights(kind, world, robot, task.terrain)]
     return register(
         id,
         world=world,
@@ -70,13 +79,14 @@ def define(id: str, task: Task, doc: str) -> Definition:
             motion_systems.drive(kind, world, robot),
             motion_systems.push(kind, world, robot),
             *physics.step,
+            *ground,
             orient,
             reward_systems.reward_motion(kind, world, robot),
             reward_systems.charge_effort(kind, world, robot),
             reward_systems.end_falls(kind, world, robot),
             *target,
         ],
-        observe=[orient, motion_systems.observe(kind, world, robot)],
+        observe=[orient, motion_systems.observe(kind, world, robot), *scan],
         max_steps=EPISODE,
         doc=doc,
         frames_per_second=60,
