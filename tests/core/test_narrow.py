@@ -81,3 +81,13 @@ def test_exact_worlds_too(exact):
     simulation = wl.Simulation(WIDE.for_cuda(), num_worlds=2, exact=exact, seed=0)
     simulation.step(np.ones((2, 1, 3), np.float32))
     assert simulation[Probe].total.numpy().dtype == np.float32
+
+
+def test_snapshots_change_their_width():
+    wide, narrow = run(WIDE), wl.Simulation(WIDE.for_cuda(), num_worlds=3, seed=9)
+    narrow.restore(wide.snapshot())
+    np.testing.assert_allclose(narrow[Probe].position.numpy(), wide[Probe].position.numpy(), rtol=1e-6)
+    narrow.restore(wide.snapshot(worlds=[2]), worlds=[0])
+    assert (narrow[Probe].position.numpy()[0] == wide[Probe].position.numpy()[2].astype(np.float32)).all()
+    wide.restore(narrow.snapshot())
+    assert (wide[Probe].position.numpy() == narrow[Probe].position.numpy()).all()

@@ -181,6 +181,7 @@ def restore(
     numbers come from a simulation of this process, so that they are not validated.
     """
     columns = state_columns(simulation)
+    tensors = _with_own_width(simulation, columns, tensors)
     _check_columns(simulation, columns, tensors)
     for name, column in columns.items():
         shape = tuple(tensors[name].shape)
@@ -220,6 +221,7 @@ def restore_worlds(simulation: Simulation, saved: Snapshot, worlds: Any = None) 
         counts = f"the snapshot holds {saved.num_worlds} worlds, which cannot be put onto {len(targets)}"
         raise InputError(f"{counts}: name as many, or take one of them")
     columns = state_columns(simulation)
+    saved = replace(saved, tensors=_with_own_width(simulation, columns, saved.tensors))
     _check_columns(simulation, columns, saved.tensors)
     for name, column in columns.items():
         shape = tuple(saved.tensors[name].shape)
@@ -258,6 +260,19 @@ def _check_origin(simulation: Simulation, saved: Any) -> None:
     if saved.autoreset != simulation.autoreset:
         modes = f"with autoreset '{saved.autoreset}', and this one has '{simulation.autoreset}'"
         raise InputError(f"this is a snapshot of a simulation {modes}: use the same")
+
+
+def _with_own_width(
+    simulation: Simulation, columns: Mapping[str, Column], tensors: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """Real numbers with the width of this device, for worlds whose 64-bit numbers are 32-bit numbers on CUDA."""
+    if not simulation.definition.cuda_float32:
+        return tensors
+    widths = {name: column.torch().dtype for name, column in columns.items() if column.torch().is_floating_point()}
+    return {
+        name: tensor.to(widths[name]) if name in widths and tensor.is_floating_point() else tensor
+        for name, tensor in tensors.items()
+    }
 
 
 def _check_columns(simulation: Simulation, columns: Mapping[str, Column], tensors: Mapping[str, Any]) -> None:
