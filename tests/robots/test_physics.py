@@ -211,3 +211,10 @@ def test_parameters_of_the_model_per_world():
             assert (table.qpos.numpy()[world, 0] == data.qpos).all()
             assert (table.qvel.numpy()[world, 0] == data.qvel).all()
     assert (MODEL.mj_model.body_mass == original).all()
+
+
+def test_warnings_of_the_compiler_are_pythons(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.warns(UserWarning, match="MuJoCo: compiler attribute 'settotalmass' is deprecated"):
+        robots.Model(PENDULUM.replace("<mujoco>", '<mujoco><compiler settotalmass="5"/>'))
+    assert not list(tmp_path.iterdir()), "MuJoCo writes warnings to a file"

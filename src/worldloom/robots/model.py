@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,7 +49,8 @@ class Model:
 
     def __init__(self, source: Any, assets: dict[str, bytes] | None = None) -> None:
         self.mujoco = _import_mujoco()
-        self.mj_model: mujoco.MjModel = _compile(self.mujoco, source, assets)
+        with _python_warnings(self.mujoco):
+            self.mj_model: mujoco.MjModel = _compile(self.mujoco, source, assets)
         _refuse_unsupported(self.mj_model)
 
     def __getattr__(self, name: str) -> Any:
@@ -127,6 +131,20 @@ def _import_mujoco() -> Any:
     except ImportError:
         raise InputError("robots need MuJoCo: pip install 'worldloom[robots]'") from None
     return mujoco
+
+
+@contextmanager
+def _python_warnings(mujoco: Any) -> Iterator[None]:
+    """Makes MuJoCo's warnings Python's. By default MuJoCo appends them to a file in the current folder."""
+    texts: list[str] = []
+    handler = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(texts.append)
+    try:
+        yield
+    finally:
+        mujoco.set_mju_user_warning(handler)
+    for text in texts:
+        warnings.warn(f"MuJoCo: {text}", stacklevel=4)
 
 
 def _compile(mujoco: Any, source: Any, assets: dict[str, bytes] | None) -> Any:
