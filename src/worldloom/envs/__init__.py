@@ -12,7 +12,7 @@ import importlib
 from worldloom.core.base.errors import InputError
 from worldloom.core.registry.definition import Definition
 from worldloom.core.registry.registry import register_lazily
-from worldloom.envs import covid
+from worldloom.envs import covid, mujoco
 
 MODULES = {
     "Acrobot-v1": "acrobot",
@@ -40,7 +40,10 @@ MODULES = {
     "Taxi-v3": "taxi",
     "Taxi-v4": "taxi",
 }
-"""The module of each bundled world, by id. The covid package registers its worlds, which depend on data."""
+"""The module of each bundled world, by id.
+
+The covid package registers its worlds, which depend on data, and the mujoco package its family.
+"""
 
 
 def load(id: str) -> Definition:
@@ -55,3 +58,4 @@ def load(id: str) -> Definition:
 for _id in MODULES:
     register_lazily(_id, functools.partial(load, _id))
 covid.register_worlds()
+mujoco.register_family()

@@ -5,4 +5,7 @@ from __future__ import annotations
 from worldloom.core.model.families import add_family
 from worldloom.envs.mujoco.family import MujocoFamily
 
-add_family(MujocoFamily())
+
+def register_family() -> None:
+    """Make the ids of all tasks known. A task's module is imported when its id is first used."""
+    add_family(MujocoFamily())

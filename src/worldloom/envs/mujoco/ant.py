@@ -5,14 +5,17 @@ from dataclasses import dataclass
 
 import worldloom as wl
 from worldloom.core.frontend.system import System
+from worldloom.core.model.entity import Components
 from worldloom.core.registry.definition import Definition
+from worldloom.envs.mujoco.position_infos import report_position_system
 from worldloom.envs.mujoco.task import (
-    MAX_STEPS,
-    action_of,
     add_noise_systems,
-    drive_system,
+    assemble,
+    effort_system,
     load_model,
     observe_state_system,
+    robot_of,
+    step_seconds,
 )
 from worldloom.robots import Model, Physics
 
@@ -36,50 +39,102 @@ class Settings:
     include_cfrc_ext_in_observation: bool = True
 
 
+@dataclass(frozen=True)
+class SettingsV4:
+    """The arguments of Gymnasium's Ant-v4."""
+
+    xml_file: str = "ant.xml"
+    ctrl_cost_weight: float = 0.5
+    use_contact_forces: bool = False
+    contact_cost_weight: float = 5e-4
+    healthy_reward: float = 1.0
+    terminate_when_unhealthy: bool = True
+    healthy_z_range: tuple[float, float] = (0.2, 1.0)
+    contact_force_range: tuple[float, float] = (-1.0, 1.0)
+    reset_noise_scale: float = 0.1
+    exclude_current_positions_from_observation: bool = True
+
+
+class Infos(Components):
+    """The terms of the reward, all of them infos."""
+
+    reward_forward: wl.Info(wl.float64)
+    reward_ctrl: wl.Info(wl.float64)
+    reward_contact: wl.Info(wl.float64)
+    reward_survive: wl.Info(wl.float64)
+
+
+class InfosV4(Components):
+    """The terms of the reward, with v4's names of infos."""
+
+    reward_forward: wl.Info(wl.float64)
+    reward_ctrl: wl.Info(wl.float64)
+    reward_contact: wl.float64
+    reward_survive: wl.Info(wl.float64)
+    forward_reward: wl.Info(wl.float64)
+
+
 def define(id: str, settings: Settings) -> Definition:
-    """The world of ``id`` with ``settings``."""
+    """Ant-v5 with ``settings``."""
+    return _define(id, settings, version=5)
+
+
+def define_v4(id: str, settings: SettingsV4) -> Definition:
+    """Ant-v4 with ``settings``."""
+    arguments = dict(vars(settings))
+    contacts = arguments.pop("use_contact_forces")
+    return _define(id, Settings(main_body="torso", include_cfrc_ext_in_observation=contacts, **arguments), version=4)
+
+
+def _define(id: str, settings: Settings, version: int) -> Definition:
+    """In v4 contact forces cost reward only where they are observed, and those on the world are observed too."""
     model = load_model(settings.xml_file)
-    ant, world = _classes(model, settings)
-    physics = Physics(model, ant, settings.frame_skip)
+    body = settings.main_body if isinstance(settings.main_body, int) else model.body(settings.main_body)
     skipped = 2 if settings.exclude_current_positions_from_observation else 0
-    step = [_remember_system(ant, model, settings), drive_system(ant, model), *physics.step]
-    observe = [observe_state_system(ant, model, skipped), _info_system(ant)]
-    if settings.include_cfrc_ext_in_observation:
-        observe.append(_observe_forces_system(ant, world, model, skipped))
-    return Definition(
+    first_body = 1 if version == 5 else 0
+    forces = settings.include_cfrc_ext_in_observation
+    ant, world = _classes(
+        model, settings, model.nq + model.nv - skipped + (6 * (model.nbody - first_body) if forces else 0), version
+    )
+    score = [
+        effort_system(ant, model),
+        _walk_system(ant, world, body, step_seconds(model, settings.frame_skip)),
+        _contact_system(ant, world, model),
+        _judge_system(ant, world, model),
+        _reward_system(ant, world, settings.terminate_when_unhealthy, forces, version),
+    ]
+    observe = [observe_state_system(ant, model, skipped)]
+    if forces:
+        observe.append(_observe_forces_system(ant, world, model, model.nq + model.nv - skipped, first_body))
+    if version == 5:
+        observe.append(report_position_system(ant))
+    else:
+        score.append(_report_v4_system(ant, body, forces))
+    return assemble(
         id,
+        Physics(model, ant, settings.frame_skip),
         world,
-        {ant: 1},
-        reset=(physics.home, *add_noise_systems(ant, world, model, normal_velocity=True), physics.forward),
-        step=(*step, *_reward_systems(ant, world, model, settings)),
-        observe=tuple(observe),
-        max_steps=MAX_STEPS,
-        doc=__doc__ or "",
-        worlds_per_thread=1,
-    ).checked
+        reset=add_noise_systems(ant, world, model, normal_velocity=True),
+        before=[_remember_system(ant, body)],
+        after=score,
+        observe=observe,
+        doc=__doc__,
+    )
 
 
-def _classes(model: Model, settings: Settings) -> tuple[type[wl.Entity], type[wl.World]]:
-    excluded = 2 if settings.exclude_current_positions_from_observation else 0
-    forces = 6 * (model.nbody - 1) if settings.include_cfrc_ext_in_observation else 0
-    size = model.nq + model.nv - excluded + forces
+def _classes(model: Model, settings: Settings, size: int, version: int) -> tuple[type[wl.Entity], type[wl.World]]:
+    infos = Infos if version == 5 else InfosV4
 
-    class Ant(wl.Entity, model.State):
+    class Ant(wl.Entity, robot_of(model, size), infos):
         xpos: model.xpos
         cfrc_ext: model.cfrc_ext
-        action: action_of(model)
-        observation: wl.Observation(size, dtype=wl.float64)
-        reward: wl.Reward(wl.float64)
         before: wl.Array(wl.float64, 2)
+        healthy: bool
         x_position: wl.Info(wl.float64)
         y_position: wl.Info(wl.float64)
         distance_from_origin: wl.Info(wl.float64)
         x_velocity: wl.Info(wl.float64)
         y_velocity: wl.Info(wl.float64)
-        reward_forward: wl.Info(wl.float64)
-        reward_ctrl: wl.Info(wl.float64)
-        reward_contact: wl.Info(wl.float64)
-        reward_survive: wl.Info(wl.float64)
 
     class AntWorld(wl.World):
         forward_reward_weight: wl.Config = wl.float64(settings.forward_reward_weight)
@@ -95,13 +150,7 @@ def _classes(model: Model, settings: Settings) -> tuple[type[wl.Entity], type[wl
     return Ant, AntWorld
 
 
-def _main_body(model: Model, settings: Settings) -> int:
-    return settings.main_body if isinstance(settings.main_body, int) else model.body(settings.main_body)
-
-
-def _remember_system(kind: type[wl.Entity], model: Model, settings: Settings) -> System:
-    body = _main_body(model, settings)
-
+def _remember_system(kind: type[wl.Entity], body: int) -> System:
     @wl.system
     def remember_position(ant: kind):
         ant.before[0] = ant.xpos[body, 0]
@@ -110,62 +159,98 @@ def _remember_system(kind: type[wl.Entity], model: Model, settings: Settings) ->
     return remember_position
 
 
-def _reward_systems(
-    kind: type[wl.Entity], world: type[wl.World], model: Model, settings: Settings
-) -> tuple[System, System]:
-    body, num_bodies, num_motors, nq, nv = _main_body(model, settings), model.nbody, model.nu, model.nq, model.nv
-    seconds = wl.float64(model.mj_model.opt.timestep * settings.frame_skip)
-    ends = settings.terminate_when_unhealthy
+def _walk_system(kind: type[wl.Entity], world: type[wl.World], body: int, seconds: wl.float64) -> System:
+    """Computes the velocity of ``body``, in m/s, the reward for it and the cost of the controls."""
 
     @wl.system
-    def reward(ant: kind, state: world):
+    def walk(ant: kind, state: world):
         ant.x_velocity = (ant.xpos[body, 0] - ant.before[0]) / seconds
         ant.y_velocity = (ant.xpos[body, 1] - ant.before[1]) / seconds
-        effort = wl.float64(0.0)
-        for i in range(num_motors):
-            effort += wl.float64(ant.action[i]) * wl.float64(ant.action[i])
+        ant.reward_forward = ant.x_velocity * state.forward_reward_weight
+        ant.reward_ctrl = -state.ctrl_cost_weight * ant.effort
+
+    return walk
+
+
+def _contact_system(kind: type[wl.Entity], world: type[wl.World], model: Model) -> System:
+    """Computes the cost of the clipped contact forces on all bodies."""
+    num_bodies = model.nbody
+
+    @wl.system
+    def charge_contacts(ant: kind, state: world):
         impact = wl.float64(0.0)
         for b in range(num_bodies):
             for k in range(6):
                 force = wl.clamp(ant.cfrc_ext[b, k], state.min_force, state.max_force)
                 impact += force * force
-        ant.reward_forward = ant.x_velocity * state.forward_reward_weight
-        ant.reward_ctrl = -state.ctrl_cost_weight * effort
         ant.reward_contact = -state.contact_cost_weight * impact
+
+    return charge_contacts
+
+
+def _judge_system(kind: type[wl.Entity], world: type[wl.World], model: Model) -> System:
+    """An ant is healthy where its state is finite and its height within its range."""
+    nq, nv = model.nq, model.nv
 
     @wl.system
     def judge(ant: kind, state: world):
-        healthy = ant.qpos[2] >= state.min_z and ant.qpos[2] <= state.max_z
+        ant.healthy = state.min_z <= ant.qpos[2] <= state.max_z
         for i in range(nq):
-            healthy = healthy and wl.isfinite(ant.qpos[i])
+            ant.healthy = ant.healthy and wl.isfinite(ant.qpos[i])
         for i in range(nv):
-            healthy = healthy and wl.isfinite(ant.qvel[i])
-        ant.reward_survive = state.healthy_reward if healthy else wl.float64(0.0)
-        ant.reward = (ant.reward_forward + ant.reward_survive) + (ant.reward_ctrl + ant.reward_contact)
-        if ends and not healthy:
+            ant.healthy = ant.healthy and wl.isfinite(ant.qvel[i])
+
+    return judge
+
+
+def _reward_system(
+    kind: type[wl.Entity], world: type[wl.World], terminates: bool, forces: bool, version: int
+) -> System:
+    """Sums the terms of the reward and ends the episode of an unhealthy ant.
+
+    In v4 an unhealthy ant still gets the reward for being healthy in the step that ends its episode.
+    """
+    always_paid = version == 4 and terminates
+    contacts_cost = version == 5 or forces
+
+    @wl.system
+    def reward(ant: kind, state: world):
+        ant.reward_survive = state.healthy_reward if ant.healthy or always_paid else wl.float64(0.0)
+        cost = ant.reward_ctrl + ant.reward_contact if contacts_cost else ant.reward_ctrl
+        ant.reward = (ant.reward_forward + ant.reward_survive) + cost
+        if terminates and not ant.healthy:
             state.terminate()
 
-    return reward, judge
+    return reward
 
 
-def _info_system(kind: type[wl.Entity]) -> System:
+def _report_v4_system(kind: type[wl.Entity], body: int, forces: bool) -> System:
+    """Writes the infos of v4. Where contacts cost reward, the info ``reward_ctrl`` is that cost, as in Gymnasium."""
+
     @wl.system
-    def report_position(ant: kind):
-        ant.x_position = ant.qpos[0]
-        ant.y_position = ant.qpos[1]
-        ant.distance_from_origin = wl.sqrt(ant.qpos[0] * ant.qpos[0] + ant.qpos[1] * ant.qpos[1])
+    def report_v4(ant: kind):
+        x, y = ant.xpos[body, 0], ant.xpos[body, 1]
+        ant.x_position = x
+        ant.y_position = y
+        ant.distance_from_origin = wl.sqrt(x * x + y * y)
+        ant.forward_reward = ant.reward_forward
+        if forces:
+            ant.reward_ctrl = ant.reward_contact
 
-    return report_position
+    return report_v4
 
 
-def _observe_forces_system(kind: type[wl.Entity], world: type[wl.World], model: Model, skipped: int) -> System:
-    first, num_bodies = model.nq + model.nv - skipped, model.nbody
+def _observe_forces_system(
+    kind: type[wl.Entity], world: type[wl.World], model: Model, start: int, first_body: int
+) -> System:
+    """Writes the clipped contact forces on the bodies from ``first_body`` on, from ``observation[start]`` on."""
+    num_bodies = model.nbody
 
     @wl.system
     def observe_forces(ant: kind, state: world):
-        for b in range(1, num_bodies):
+        for b in range(first_body, num_bodies):
             for k in range(6):
                 force = wl.clamp(ant.cfrc_ext[b, k], state.min_force, state.max_force)
-                ant.observation[first + 6 * (b - 1) + k] = force
+                ant.observation[start + 6 * (b - first_body) + k] = force
 
     return observe_forces
