@@ -16,6 +16,7 @@ def test_list_shows_every_world(worldloom):
     assert code == 0
     assert "CartPole-v1" in out
     assert "1 Cart" in out
+    assert "HalfCheetah" in out
 
 
 class Swarm(wl.World):

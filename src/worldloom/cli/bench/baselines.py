@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from worldloom.atari.cli.ale_baseline import make_ale_vector
+from worldloom.atari.env.family import AtariFamily
 from worldloom.core.base.errors import InputError
 from worldloom.core.measure.timing import NUM_ACTION_SETS, Run
 from worldloom.core.model.families import family_of
@@ -117,9 +118,9 @@ def _make_envpool(package: Any, env: str, num_worlds: int, batch_size: int | Non
 
 
 def _make_gymnasium(package: Any, env: str, num_worlds: int, batch_size: int | None, *, mode: str) -> Any:
-    if family_of(env) is None:
-        return package.make_vec(env, num_envs=num_worlds, vectorization_mode=mode)
-    return make_ale_vector(package, env, num_worlds, mode)
+    if isinstance(family_of(env), AtariFamily):
+        return make_ale_vector(package, env, num_worlds, mode)
+    return package.make_vec(env, num_envs=num_worlds, vectorization_mode=mode)
 
 
 def _make_own(package: Any, env: str, num_worlds: int, batch_size: int | None) -> Any:

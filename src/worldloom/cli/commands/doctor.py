@@ -36,6 +36,7 @@ EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {
     "compat": ("all of these trainers, dm_env, and EnvPool to compare with", ("dm-env", "envpool")),
     "view": ("curves, plots and videos", ("imageio-ffmpeg", "matplotlib")),
     "atari": ("ROMs of the Atari games", ("ale-py",)),
+    "robots": ("robots and MuJoCo's tasks", ("mujoco", "mujoco-warp")),
     "cluster": ("training on a Ray cluster", ("ray",)),
 }
 """The purpose of each extra, and the packages it installs."""

@@ -1,4 +1,4 @@
-"""Ids of Gymnasium's MuJoCo tasks, such as ``Ant-v5``, and their resolution to definitions."""
+"""Ids of Gymnasium's MuJoCo tasks, such as ``Ant-v5`` or ``Ant-v5:frame_skip=2``, and their definitions."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 
 from worldloom.core.base.errors import InputError
 from worldloom.core.registry.definition import Definition
+from worldloom.envs.mujoco.settings import make_settings, parse_settings, with_settings
 
 TASKS = {
     "Ant": "ant",
@@ -29,7 +30,12 @@ TASKS = {
 """The module of each task, by the name in its id."""
 IDS = (*(f"{task}-v5" for task in TASKS), *(f"{task}-v4" for task in TASKS if task != "Pusher"))
 """The ids of all worlds. Pusher-v4 needs MuJoCo 2."""
-_ID = re.compile(rf"(?P<task>{'|'.join(TASKS)})-(?P<version>v[2-5])")
+_ID = re.compile(rf"(?P<name>(?P<task>{'|'.join(TASKS)})-(?P<version>v[2-5]))(:(?P<settings>.*))?")
+
+
+def tasks_summary() -> str:
+    """One sentence for the list of all worlds."""
+    return f"MuJoCo: {', '.join(TASKS)}, each as v5 and v4, such as Ant-v5; Pusher as v5 alone."
 
 
 class MujocoFamily:
@@ -55,26 +61,33 @@ class MujocoFamily:
         return _ID.fullmatch(id) is not None
 
     def given(self, id: str) -> Sequence[str]:
-        return []
+        name, written = _split(id)
+        return list(parse_settings(settings_class(name), written)) if written and name in IDS else []
 
     def make(self, id: str, settings: Mapping[str, Any]) -> Definition:
-        _refuse_old(id)
-        kind = settings_class(id)
-        known = [field.name for field in dataclasses.fields(kind)]
-        for name in settings:
-            if name not in known:
-                raise InputError(f"it has no setting '{name}'; its settings are {', '.join(known) or 'none'}")
-        return _define(id, kind(**{name: _hashable(value) for name, value in settings.items()}))
+        name, written = _split(id)
+        if name not in IDS:
+            raise InputError(_why_refused(name))
+        kind = settings_class(name)
+        parsed = parse_settings(kind, written) if written else {}
+        for given in parsed.keys() & settings.keys():
+            raise InputError(f"the setting '{given}' is both in the id and an argument: give it once")
+        return _define(name, make_settings(kind, {**parsed, **settings}))
 
 
-def _refuse_old(id: str) -> None:
-    """InputError for versions that need an older MuJoCo."""
-    if id in IDS:
-        return
+def _split(id: str) -> tuple[str, str]:
+    """An id without its settings, and the text of the settings."""
+    match = _ID.fullmatch(id)
+    assert match is not None
+    return match["name"], match["settings"] or ""
+
+
+def _why_refused(id: str) -> str:
+    """The reason why there is no world of this version."""
     task, _, version = id.rpartition("-")
     if version == "v4":
-        raise InputError(f"{id} needs MuJoCo 2 and worldloom needs MuJoCo 3: use {task}-v5")
-    raise InputError(f"{version} needs mujoco-py, which neither worldloom nor Gymnasium supports: use {task}-v5")
+        return f"{id} needs MuJoCo 2 and worldloom needs MuJoCo 3: use {task}-v5"
+    return f"{version} needs mujoco-py, which neither worldloom nor Gymnasium supports: use {task}-v5"
 
 
 def _module(id: str) -> ModuleType:
@@ -90,9 +103,6 @@ def settings_class(id: str) -> type[Any]:
 @functools.lru_cache(maxsize=64)
 def _define(id: str, settings: Any) -> Definition:
     module = _module(id)
-    definition: Definition = (module.define_v4 if id.endswith("-v4") else module.define)(id, settings)
+    define = module.define_v4 if id.endswith("-v4") else module.define
+    definition: Definition = define(with_settings(id, settings), settings)
     return definition
-
-
-def _hashable(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
