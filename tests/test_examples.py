@@ -26,6 +26,10 @@ PRINTED = {
         r"^mean distance to the target: 0\.\d\d m, after an episode 0\.[01]\d m\n"
         r"masses of the upper arm from 0\.\d\d to 1\.\d\d kg$"
     ),
+    "mujoco_tasks": (
+        r"^64 poles, up to 10 degrees from upright\n64 of them stand after 200 steps\n"
+        r"InvertedPendulum-v5:frame_skip=4: 12 steps per second instead of 25$"
+    ),
     "columns_to_torch": r"shared: True\n.*finite: True\ncarts in the middle: 256$",
     "tag_continuous": (
         r"^fast taggers caught all 5 runners in \d+ steps, slow ones [0-4] in that time\n"
