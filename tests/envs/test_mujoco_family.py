@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -79,12 +80,21 @@ def test_without_mujoco_one_sentence_says_what_to_install(monkeypatch: pytest.Mo
         wl.definition("Swimmer-v5")
 
 
-def test_a_model_of_ones_own(tmp_path: Path) -> None:
-    bundled = Path(gymnasium.__file__).parent / "envs/mujoco/assets/inverted_pendulum.xml"
-    file = tmp_path / "heavy.xml"
-    file.write_text(bundled.read_text().replace('ctrlrange="-3 3"', 'ctrlrange="-5 5"'))
-    ((_, action),) = wl.definition("InvertedPendulum-v5", xml_file=str(file)).actions().values()
-    assert action.space.high == (5.0,)
+def test_a_model_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is read again when it has changed. A name of one of Gymnasium's models never means a file."""
+    monkeypatch.chdir(tmp_path)
+    name = "inverted_pendulum.xml"
+    text = (Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets" / name).read_text()
+
+    def largest_control(file: str) -> float:
+        ((_, action),) = wl.definition("InvertedPendulum-v5", xml_file=file).actions().values()
+        return action.space.high[0]
+
+    for time, limit in enumerate((5.0, 7.0)):
+        Path(name).write_text(text.replace('ctrlrange="-3 3"', f'ctrlrange="-{limit} {limit}"'))
+        os.utime(name, (time, time))
+        assert largest_control(str(tmp_path / name)) == limit
+        assert largest_control(name) == 3.0
 
 
 def test_numbers_may_differ_per_world() -> None:

@@ -1,4 +1,4 @@
-"""Gymnasium's MuJoCo tasks on CUDA: one step from the states of roll-outs, against the C engine."""
+"""Gymnasium's MuJoCo tasks on CUDA: one step of physics from the states of roll-outs, against the C engine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from worldloom.envs.mujoco.family import TASKS
 
 pytest.importorskip("mujoco_warp")
 
-NUM_WORLDS, ROLLOUT, CHECKS = 250, 15, 4
+NUM_WORLDS, ROLLOUT, CHECKS = 250, 50, 4
 """States are compared in CHECKS of the steps, each ROLLOUT steps after the one before: 1,000 states."""
 ACCURACY, SHARE = 1e-4, 0.99
 """Largest error of a world, as a part of the largest number of its state, and the share of worlds within it."""
@@ -22,15 +22,18 @@ STATE = ("qpos", "qvel", "qacc_warmstart", "time")
 
 
 def make_definition(task: str, folder: Path) -> wl.Definition:
-    """A task. The models of humanoids ask for the PGS solver, which MuJoCo Warp lacks: they get Newton's."""
+    """A task with one step of physics per step.
+
+    The models of humanoids ask for the PGS solver, which MuJoCo Warp lacks: they get Newton's.
+    """
     if not task.startswith("Humanoid"):
-        return wl.definition(f"{task}-v5")
+        return wl.definition(f"{task}-v5", frame_skip=1)
     assets = Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets"
     text = (assets / f"{task.lower()}.xml").read_text()
     assert 'solver="PGS"' in text
     model = folder / f"{task}.xml"
     model.write_text(text.replace('solver="PGS"', 'solver="Newton"'))
-    return wl.definition(f"{task}-v5", xml_file=str(model))
+    return wl.definition(f"{task}-v5", frame_skip=1, xml_file=str(model))
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -98,9 +98,9 @@ def _define(id: str, settings: Settings, version: int) -> Definition:
     )
     score = [
         effort_system(ant, model),
-        _walk_system(ant, world, body, step_seconds(model, settings.frame_skip)),
-        _contact_system(ant, world, model),
-        _judge_system(ant, world, model),
+        _forward_reward_system(ant, world, body, step_seconds(model, settings.frame_skip)),
+        _contact_cost_system(ant, world, model),
+        _health_system(ant, world, model),
         _reward_system(ant, world, settings.terminate_when_unhealthy, forces, version),
     ]
     observe = [observe_state_system(ant, model, skipped)]
@@ -159,25 +159,25 @@ def _remember_system(kind: type[wl.Entity], body: int) -> System:
     return remember_position
 
 
-def _walk_system(kind: type[wl.Entity], world: type[wl.World], body: int, seconds: wl.float64) -> System:
+def _forward_reward_system(kind: type[wl.Entity], world: type[wl.World], body: int, seconds: wl.float64) -> System:
     """Computes the velocity of ``body``, in m/s, the reward for it and the cost of the controls."""
 
     @wl.system
-    def walk(ant: kind, state: world):
+    def forward_reward(ant: kind, state: world):
         ant.x_velocity = (ant.xpos[body, 0] - ant.before[0]) / seconds
         ant.y_velocity = (ant.xpos[body, 1] - ant.before[1]) / seconds
         ant.reward_forward = ant.x_velocity * state.forward_reward_weight
         ant.reward_ctrl = -state.ctrl_cost_weight * ant.effort
 
-    return walk
+    return forward_reward
 
 
-def _contact_system(kind: type[wl.Entity], world: type[wl.World], model: Model) -> System:
+def _contact_cost_system(kind: type[wl.Entity], world: type[wl.World], model: Model) -> System:
     """Computes the cost of the clipped contact forces on all bodies."""
     num_bodies = model.nbody
 
     @wl.system
-    def charge_contacts(ant: kind, state: world):
+    def contact_cost(ant: kind, state: world):
         impact = wl.float64(0.0)
         for b in range(num_bodies):
             for k in range(6):
@@ -185,22 +185,22 @@ def _contact_system(kind: type[wl.Entity], world: type[wl.World], model: Model) 
                 impact += force * force
         ant.reward_contact = -state.contact_cost_weight * impact
 
-    return charge_contacts
+    return contact_cost
 
 
-def _judge_system(kind: type[wl.Entity], world: type[wl.World], model: Model) -> System:
+def _health_system(kind: type[wl.Entity], world: type[wl.World], model: Model) -> System:
     """An ant is healthy where its state is finite and its height within its range."""
     nq, nv = model.nq, model.nv
 
     @wl.system
-    def judge(ant: kind, state: world):
+    def check_health(ant: kind, state: world):
         ant.healthy = state.min_z <= ant.qpos[2] <= state.max_z
         for i in range(nq):
             ant.healthy = ant.healthy and wl.isfinite(ant.qpos[i])
         for i in range(nv):
             ant.healthy = ant.healthy and wl.isfinite(ant.qvel[i])
 
-    return judge
+    return check_health
 
 
 def _reward_system(
@@ -210,12 +210,12 @@ def _reward_system(
 
     In v4 an unhealthy ant still gets the reward for being healthy in the step that ends its episode.
     """
-    always_paid = version == 4 and terminates
+    paid_at_end = version == 4 and terminates
     contacts_cost = version == 5 or forces
 
     @wl.system
     def reward(ant: kind, state: world):
-        ant.reward_survive = state.healthy_reward if ant.healthy or always_paid else wl.float64(0.0)
+        ant.reward_survive = state.healthy_reward if ant.healthy or paid_at_end else wl.float64(0.0)
         cost = ant.reward_ctrl + ant.reward_contact if contacts_cost else ant.reward_ctrl
         ant.reward = (ant.reward_forward + ant.reward_survive) + cost
         if terminates and not ant.healthy:

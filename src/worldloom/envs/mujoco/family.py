@@ -7,6 +7,7 @@ import functools
 import importlib
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -72,7 +73,8 @@ class MujocoFamily:
         parsed = parse_settings(kind, written) if written else {}
         for given in parsed.keys() & settings.keys():
             raise InputError(f"the setting '{given}' is both in the id and an argument: give it once")
-        return _define(name, make_settings(kind, {**parsed, **settings}))
+        resolved = make_settings(kind, {**parsed, **settings})
+        return _define(name, resolved, _modified(getattr(resolved, "xml_file", "")))
 
 
 def _split(id: str) -> tuple[str, str]:
@@ -100,8 +102,15 @@ def settings_class(id: str) -> type[Any]:
     return settings
 
 
+def _modified(file: str) -> int:
+    """Time of modification of a file in ns; 0 where there is none, as for the models of Gymnasium."""
+    path = Path(file).expanduser()
+    return path.stat().st_mtime_ns if path.is_file() else 0
+
+
 @functools.lru_cache(maxsize=64)
-def _define(id: str, settings: Any) -> Definition:
+def _define(id: str, settings: Any, modified: int) -> Definition:
+    """The definition of a world; the same as long as its model file has the same time of modification."""
     module = _module(id)
     define = module.define_v4 if id.endswith("-v4") else module.define
     definition: Definition = define(with_settings(id, settings), settings)

@@ -7,7 +7,7 @@ import worldloom as wl
 from worldloom.core.frontend.system import System
 from worldloom.core.model.entity import Components
 from worldloom.core.registry.definition import Definition
-from worldloom.envs.mujoco.planar import Runner, remember_x_system, run_system
+from worldloom.envs.mujoco.planar import Runner, forward_reward_system, remember_x_system
 from worldloom.envs.mujoco.position_infos import report_x_system
 from worldloom.envs.mujoco.task import (
     add_noise_systems,
@@ -74,7 +74,7 @@ def _define(id: str, settings: Settings, version: int) -> Definition:
     cheetah, world = _classes(model, settings, skipped, version)
     score = [
         effort_system(cheetah, model),
-        run_system(cheetah, world, step_seconds(model, settings.frame_skip)),
+        forward_reward_system(cheetah, world, step_seconds(model, settings.frame_skip)),
         _reward_system(cheetah),
     ]
     if version == 4:

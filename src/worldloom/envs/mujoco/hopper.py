@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import worldloom as wl
 from worldloom.core.frontend.system import System
 from worldloom.core.registry.definition import Definition
-from worldloom.envs.mujoco.planar import Runner, remember_x_system, run_system
+from worldloom.envs.mujoco.planar import Runner, forward_reward_system, remember_x_system
 from worldloom.envs.mujoco.position_infos import report_height_system, report_x_system
 from worldloom.envs.mujoco.task import (
     VELOCITY_BOUND,
@@ -18,7 +18,7 @@ from worldloom.envs.mujoco.task import (
     robot_of,
     step_seconds,
 )
-from worldloom.envs.mujoco.upright import Infos, InfosV4, survive_system
+from worldloom.envs.mujoco.upright import Infos, InfosV4, reward_system
 from worldloom.robots import Model, Physics
 
 HEIGHT, ANGLE = 1, 2
@@ -82,9 +82,9 @@ def _define(id: str, settings: Settings, version: int) -> Definition:
         before=[remember_x_system(hopper)],
         after=[
             effort_system(hopper, model),
-            run_system(hopper, world, step_seconds(model, settings.frame_skip)),
-            _judge_system(hopper, world, model),
-            survive_system(hopper, world, settings.terminate_when_unhealthy, version),
+            forward_reward_system(hopper, world, step_seconds(model, settings.frame_skip)),
+            _health_system(hopper, world, model),
+            reward_system(hopper, world, settings.terminate_when_unhealthy, version),
         ],
         observe=observe,
         doc=__doc__,
@@ -112,12 +112,12 @@ def _classes(model: Model, settings: Settings, skipped: int, version: int) -> tu
     return Hopper, HopperWorld
 
 
-def _judge_system(kind: type[wl.Entity], world: type[wl.World], model: Model) -> System:
+def _health_system(kind: type[wl.Entity], world: type[wl.World], model: Model) -> System:
     """A hopper is healthy where its height and angle, and all states but x and height, are within their ranges."""
     nq, nv = model.nq, model.nv
 
     @wl.system
-    def judge(hopper: kind, state: world):
+    def check_health(hopper: kind, state: world):
         hopper.healthy = (
             state.min_z < hopper.qpos[HEIGHT] < state.max_z and state.min_angle < hopper.qpos[ANGLE] < state.max_angle
         )
@@ -126,4 +126,4 @@ def _judge_system(kind: type[wl.Entity], world: type[wl.World], model: Model) ->
         for i in range(nv):
             hopper.healthy = hopper.healthy and state.min_state < hopper.qvel[i] < state.max_state
 
-    return judge
+    return check_health

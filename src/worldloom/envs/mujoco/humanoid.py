@@ -82,14 +82,14 @@ def define(id: str, settings: Settings) -> Definition:
     model = load_model(settings.xml_file)
     layout = observation_layout(model, settings, version=5)
     humanoid, world = _classes(model, settings, layout, Infos, tendons_of(model))
-    reward = _contact_reward_system(humanoid, world, settings.terminate_when_unhealthy)
+    reward = _reward_system(humanoid, world, settings.terminate_when_unhealthy)
     return assemble(
         id,
         Physics(model, humanoid, settings.frame_skip),
         world,
         reset=add_noise_systems(humanoid, world, model, normal_velocity=False),
         before=[_locate_system(humanoid, model)],
-        after=[*_walk_systems(humanoid, world, model, settings), impact_system(humanoid, model), reward],
+        after=[*_forward_reward_systems(humanoid, world, model, settings), impact_system(humanoid, model), reward],
         observe=[
             *observe_systems(humanoid, model, layout),
             report_position_system(humanoid),
@@ -112,7 +112,7 @@ def define_v4(id: str, settings: SettingsV4) -> Definition:
         reset=add_noise_systems(humanoid, world, model, normal_velocity=False),
         before=[_locate_system(humanoid, model)],
         after=[
-            *_walk_systems(humanoid, world, model, same),
+            *_forward_reward_systems(humanoid, world, model, same),
             _reward_v4_system(humanoid, world, same.terminate_when_unhealthy),
             _report_v4_system(humanoid),
         ],
@@ -166,29 +166,31 @@ def _locate_system(kind: type[wl.Entity], model: Model) -> System:
     return locate
 
 
-def _walk_systems(kind: type[wl.Entity], world: type[wl.World], model: Model, settings: Settings) -> list[System]:
+def _forward_reward_systems(
+    kind: type[wl.Entity], world: type[wl.World], model: Model, settings: Settings
+) -> list[System]:
     """Compute the velocity of the center of mass, in m/s, the reward for it and the cost of the controls."""
     seconds = step_seconds(model, settings.frame_skip)
 
     @wl.system
-    def walk(humanoid: kind, state: world):
+    def forward_reward(humanoid: kind, state: world):
         humanoid.x_velocity = (humanoid.center[0] - humanoid.before[0]) / seconds
         humanoid.y_velocity = (humanoid.center[1] - humanoid.before[1]) / seconds
         humanoid.reward_forward = state.forward_reward_weight * humanoid.x_velocity
         humanoid.reward_ctrl = -state.ctrl_cost_weight * humanoid.effort
 
-    return [_locate_system(kind, model), effort_system(kind, model), walk]
+    return [_locate_system(kind, model), effort_system(kind, model), forward_reward]
 
 
-def _contact_reward_system(kind: type[wl.Entity], world: type[wl.World], terminates: bool) -> System:
+def _reward_system(kind: type[wl.Entity], world: type[wl.World], terminates: bool) -> System:
     @wl.system
     def reward(humanoid: kind, state: world):
         cost = wl.clamp(state.contact_cost_weight * humanoid.impact, state.min_contact_cost, state.max_contact_cost)
         healthy = state.min_z < humanoid.qpos[2] < state.max_z
         humanoid.reward_contact = -cost
         humanoid.reward_survive = state.healthy_reward if healthy else wl.float64(0.0)
-        earned = humanoid.reward_forward + humanoid.reward_survive
-        humanoid.reward = earned + (humanoid.reward_ctrl + humanoid.reward_contact)
+        costs = humanoid.reward_ctrl + humanoid.reward_contact
+        humanoid.reward = (humanoid.reward_forward + humanoid.reward_survive) + costs
         if terminates and not healthy:
             state.terminate()
 

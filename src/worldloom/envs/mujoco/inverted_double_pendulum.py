@@ -89,7 +89,7 @@ def _classes(
 
 def _balance_system(kind: type[wl.Entity], world: type[wl.World], version: int) -> System:
     """Rewards a tip that is high and at rest, and ends the episode below 1 m. In v4 the last step is rewarded too."""
-    always_paid = version == 4
+    paid_at_end = version == 4
 
     @wl.system
     def balance(pendulum: kind, state: world):
@@ -97,7 +97,7 @@ def _balance_system(kind: type[wl.Entity], world: type[wl.World], version: int) 
         pendulum.distance_penalty = -(0.01 * x**2 + (y - 2.0) ** 2)
         pendulum.velocity_penalty = -(0.001 * pendulum.qvel[1] ** 2 + 0.005 * pendulum.qvel[2] ** 2)
         upright = not y <= 1.0
-        pendulum.reward_survive = state.healthy_reward if upright or always_paid else wl.float64(0.0)
+        pendulum.reward_survive = state.healthy_reward if upright or paid_at_end else wl.float64(0.0)
         pendulum.reward = pendulum.reward_survive + pendulum.distance_penalty + pendulum.velocity_penalty
         if not upright:
             state.terminate()

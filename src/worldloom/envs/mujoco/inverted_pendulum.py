@@ -64,7 +64,7 @@ def _classes(model: Model, settings: Settings, version: int) -> tuple[type[wl.En
 def _balance_system(kind: type[wl.Entity], world: type[wl.World], model: Model, version: int) -> System:
     """Rewards an upright pole, and ends the episode of a fallen one. In v4 the last step is rewarded too."""
     nq, nv = model.nq, model.nv
-    always_paid = version == 4
+    paid_at_end = version == 4
 
     @wl.system
     def balance(pendulum: kind, state: world):
@@ -73,7 +73,7 @@ def _balance_system(kind: type[wl.Entity], world: type[wl.World], model: Model, 
             upright = upright and wl.isfinite(pendulum.qpos[i])
         for i in range(nv):
             upright = upright and wl.isfinite(pendulum.qvel[i])
-        pendulum.reward_survive = 1.0 if upright or always_paid else 0.0
+        pendulum.reward_survive = 1.0 if upright or paid_at_end else 0.0
         pendulum.reward = pendulum.reward_survive
         if not upright:
             state.terminate()

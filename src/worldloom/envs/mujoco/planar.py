@@ -24,13 +24,13 @@ def remember_x_system(kind: type[wl.Entity]) -> System:
     return remember_x
 
 
-def run_system(kind: type[wl.Entity], world: type[wl.World], seconds: wl.float64) -> System:
+def forward_reward_system(kind: type[wl.Entity], world: type[wl.World], seconds: wl.float64) -> System:
     """Computes the x velocity, in m/s, the reward for it and the cost of the controls."""
 
     @wl.system
-    def run(runner: kind, state: world):
+    def forward_reward(runner: kind, state: world):
         runner.x_velocity = (runner.qpos[0] - runner.x_before) / seconds
         runner.reward_forward = state.forward_reward_weight * runner.x_velocity
         runner.reward_ctrl = -state.ctrl_cost_weight * runner.effort
 
-    return run
+    return forward_reward

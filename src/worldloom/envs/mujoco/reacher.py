@@ -118,11 +118,11 @@ def _reward_system(kind: type[wl.Entity], world: type[wl.World]) -> System:
 
 
 def _observe_system(kind: type[wl.Entity], model: Model, dimensions: int) -> System:
-    """Cosines and sines of the joints, the target, the joints' velocities, and the way from target to fingertip."""
+    """Cosines and sines of the joints, the target, the joints' velocities, and the vector from target to fingertip."""
     nq = model.nq
     fingertip, target = model.body("fingertip"), model.body("target")
     velocities = nq + JOINTS
-    way = velocities + JOINTS
+    difference = velocities + JOINTS
 
     @wl.system
     def observe(reacher: kind):
@@ -133,6 +133,6 @@ def _observe_system(kind: type[wl.Entity], model: Model, dimensions: int) -> Sys
         for i in range(JOINTS, nq):
             reacher.observation[JOINTS + i] = reacher.qpos[i]
         for k in range(dimensions):
-            reacher.observation[way + k] = reacher.xpos[fingertip, k] - reacher.xpos[target, k]
+            reacher.observation[difference + k] = reacher.xpos[fingertip, k] - reacher.xpos[target, k]
 
     return observe

@@ -20,15 +20,15 @@ VELOCITY_BOUND = 10.0
 
 
 def load_model(file: str) -> Model:
-    """The model of a task: a file of Gymnasium by its name, or the user's own by its path."""
+    """The model of a task: one of Gymnasium's by its name, or the user's own by its path."""
     import gymnasium
 
     bundled = Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets" / file
-    path = Path(file).expanduser()
-    if path.is_file():
+    if Path(file).name != file or not bundled.is_file():
+        path = Path(file).expanduser()
+        if not path.is_file():
+            raise InputError(f"there is no model '{file}', neither as a file nor in Gymnasium")
         return Model(path)
-    if not bundled.is_file():
-        raise InputError(f"there is no model '{file}', neither as a file nor in Gymnasium")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the models of Gymnasium use elements that MuJoCo calls deprecated
         return Model(bundled)

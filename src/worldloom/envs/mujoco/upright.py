@@ -25,18 +25,18 @@ class InfosV4(Components):
     reward_survive: wl.float64
 
 
-def survive_system(kind: type[wl.Entity], world: type[wl.World], terminates: bool, version: int) -> System:
+def reward_system(kind: type[wl.Entity], world: type[wl.World], terminates: bool, version: int) -> System:
     """Sums the terms of the reward and ends the episode of an unhealthy robot.
 
     In v4 an unhealthy robot still gets the reward for being healthy in the step that ends its episode.
     """
-    always_paid = version == 4 and terminates
+    paid_at_end = version == 4 and terminates
 
     @wl.system
-    def survive(robot: kind, state: world):
-        robot.reward_survive = state.healthy_reward if robot.healthy or always_paid else wl.float64(0.0)
+    def reward(robot: kind, state: world):
+        robot.reward_survive = state.healthy_reward if robot.healthy or paid_at_end else wl.float64(0.0)
         robot.reward = (robot.reward_forward + robot.reward_survive) + robot.reward_ctrl
         if terminates and not robot.healthy:
             state.terminate()
 
-    return survive
+    return reward

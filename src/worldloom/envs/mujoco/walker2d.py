@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import worldloom as wl
 from worldloom.core.frontend.system import System
 from worldloom.core.registry.definition import Definition
-from worldloom.envs.mujoco.planar import Runner, remember_x_system, run_system
+from worldloom.envs.mujoco.planar import Runner, forward_reward_system, remember_x_system
 from worldloom.envs.mujoco.position_infos import report_height_system, report_x_system
 from worldloom.envs.mujoco.task import (
     VELOCITY_BOUND,
@@ -18,7 +18,7 @@ from worldloom.envs.mujoco.task import (
     robot_of,
     step_seconds,
 )
-from worldloom.envs.mujoco.upright import Infos, InfosV4, survive_system
+from worldloom.envs.mujoco.upright import Infos, InfosV4, reward_system
 from worldloom.robots import Model, Physics
 
 HEIGHT, ANGLE = 1, 2
@@ -80,9 +80,9 @@ def _define(id: str, settings: Settings, version: int) -> Definition:
         before=[remember_x_system(walker)],
         after=[
             effort_system(walker, model),
-            run_system(walker, world, step_seconds(model, settings.frame_skip)),
-            _judge_system(walker, world),
-            survive_system(walker, world, settings.terminate_when_unhealthy, version),
+            forward_reward_system(walker, world, step_seconds(model, settings.frame_skip)),
+            _health_system(walker, world),
+            reward_system(walker, world, settings.terminate_when_unhealthy, version),
         ],
         observe=observe,
         doc=__doc__,
@@ -108,13 +108,13 @@ def _classes(model: Model, settings: Settings, skipped: int, version: int) -> tu
     return Walker2d, Walker2dWorld
 
 
-def _judge_system(kind: type[wl.Entity], world: type[wl.World]) -> System:
+def _health_system(kind: type[wl.Entity], world: type[wl.World]) -> System:
     """A walker is healthy where its height and angle are within their ranges."""
 
     @wl.system
-    def judge(walker: kind, state: world):
+    def check_health(walker: kind, state: world):
         walker.healthy = (
             state.min_z < walker.qpos[HEIGHT] < state.max_z and state.min_angle < walker.qpos[ANGLE] < state.max_angle
         )
 
-    return judge
+    return check_health
