@@ -281,10 +281,7 @@ def Checked(dtype: Any, check: Check) -> ComponentSpec:
 
 
 class Reward:
-    """The reward of an agent in this step: a float, set to 0 by the engine before each step.
-
-    ``wl.Reward(wl.float64)`` declares one of another type.
-    """
+    """The reward of an agent in this step, set to 0 before it: a float, or as in ``wl.Reward(wl.float64)``."""
 
     def __new__(cls, dtype: Any) -> ComponentSpec:  # type: ignore[misc]
         scalar = _component_type(dtype, "Reward")
