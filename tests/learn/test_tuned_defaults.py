@@ -7,6 +7,7 @@ import pytest
 from worldloom.atari.env.training_defaults import GAMES, atari_defaults
 from worldloom.atari.games.game_table import GAMES as ALL_GAMES
 from worldloom.core.base.device import resolve
+from worldloom.core.model.families import family_ids
 from worldloom.core.registry.registry import definition, registered, unavailable
 from worldloom.learn.agents.agent_group import agent_counts, parse_agents
 from worldloom.learn.algorithms.ppo import PPOConfig
@@ -39,7 +40,7 @@ def test_worlds_without_an_entry_get_the_algorithms_own():
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_every_entry_can_be_used(algorithm):
     for world, name in TUNED_SETTINGS:
-        assert world in {**registered(), **unavailable()} and name in ALGORITHMS
+        assert world in {*registered(), *unavailable(), *family_ids()} and name in ALGORITHMS
         if name == algorithm:
             tuned_config(world, algorithm, ALGORITHMS[algorithm][1])
 
