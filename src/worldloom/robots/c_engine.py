@@ -48,12 +48,14 @@ class DataPart:
         model: The model.
         columns: The columns by the name of their array, float64 with one row per world. Those of ``loaded`` come first.
         loaded: The number of columns that are loaded into ``mjData``.
+        passive: Whether actuation is disabled.
     """
 
-    def __init__(self, model: Model, columns: dict[str, wp.array], loaded: int) -> None:
+    def __init__(self, model: Model, columns: dict[str, wp.array], loaded: int, passive: bool = False) -> None:
         self.loaded = loaded
         parameters = any(ARRAYS[name].kind is Kind.PARAMETER for name in columns)
-        self.model = copy.copy(model.mj_model) if parameters else model.mj_model
+        compiled = model.without_actuation if passive else model.mj_model
+        self.model = copy.copy(compiled) if parameters else compiled
         self.data = model.mujoco.MjData(self.model)
         numbers = [_memory(self.model, self.data, name) for name in columns]
         pairs = [(column.ptr, address) for column, (address, _) in zip(columns.values(), numbers, strict=True)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import warnings
 from collections.abc import Iterator
@@ -85,6 +86,13 @@ class Model:
         names = [name for name in ALWAYS if 0 not in self.shape(name)]
         annotations: dict[str, Any] = {name: self.component(name) for name in names}
         return type("State", (Components,), {"__annotations__": {**annotations, FAULTS: int}, "__module__": __name__})
+
+    @cached_property
+    def without_actuation(self) -> mujoco.MjModel:
+        """A copy of the compiled model with actuation disabled."""
+        model = copy.copy(self.mj_model)
+        model.opt.disableflags |= self.mujoco.mjtDisableBit.mjDSBL_ACTUATION
+        return model
 
     def initial(self, name: str, keyframe: str | int | None = None) -> np.ndarray[Any, np.dtype[np.float64]]:
         """A parameter of the model, or an array of ``mjData`` after a reset to the default pose or a keyframe; flat."""

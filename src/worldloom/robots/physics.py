@@ -55,6 +55,9 @@ class Physics:
         substeps: Steps of physics per step of the world.
         keyframe: The initial state: a keyframe of the model by name or index; None for the default pose.
         sizes: Contacts and constraints per world on a GPU; None to measure them, see :mod:`worldloom.robots.sizes`.
+        fresh: Whether derived arrays that depend on positions and velocities belong to the state after the step, as in
+            dm_control, not to the state before its last substep. It costs one ``mj_step1`` per step.
+        passive_forward: Whether ``forward`` leaves out the actuators, as dm_control's resets do.
     """
 
     def __init__(
@@ -64,6 +67,9 @@ class Physics:
         substeps: int = 1,
         keyframe: str | int | None = None,
         sizes: Sizes | None = None,
+        *,
+        fresh: bool = False,
+        passive_forward: bool = False,
     ) -> None:
         if not (isinstance(kind, type) and issubclass(kind, Components) and issubclass(kind, model.State)):
             name = getattr(kind, "__name__", repr(kind))
@@ -71,23 +77,29 @@ class Physics:
         if substeps < 1:
             raise InputError(f"substeps must be at least 1, not {substeps}")
         self.model, self.kind, self.substeps, self.keyframe = model, kind, substeps, keyframe
-        self._sizes = sizes
+        self.fresh, self._sizes = fresh, sizes
         self._engines: WeakKeyDictionary[Simulation, WarpEngine] = WeakKeyDictionary()
         self.names = [name for name in ARRAYS if name in kind.fields]
         for name in self.names:
             wanted, declared = model.component(name), kind.fields[name]
             if (declared.dtype, declared.shape) != (wanted.dtype, wanted.shape):
                 raise InputError(f"component '{name}' of '{kind.__name__}' must have the type model.{name}")
-        forces = any(ARRAYS[name].kind is Kind.FORCE for name in self.names)
-        after = "mj_rnePostConstraint" if forces else ""
-        self.step = (_Run(self, "physics", "mj_step", substeps, after), fault_system(kind))
-        self.forward = _Run(self, "forward", "mj_forward", 1, reset="mj_resetData")
+        forces = self.columns(Kind.FORCE)
+        if forces and fresh:
+            raise InputError(f"{forces[0]} is of the last substep: leave it out, or choose fresh=False")
+        self.after = "mj_rnePostConstraint" if forces else "mj_step1" if fresh else ""
+        self.step = (_Run(self, "physics", "mj_step", substeps, self.after), fault_system(kind))
+        self.forward = _Run(self, "forward", "mj_forward", 1, reset="mj_resetData", passive=passive_forward)
         self.home = _Home(self)
 
     @cached_property
     def sizes(self) -> Sizes:
         """Contacts and constraints per world on a GPU."""
         return self._sizes or measure(self.model).sizes
+
+    def settle(self, steps: int) -> Launch:
+        """For ``reset``, after all changes of the state: takes ``steps`` steps of physics."""
+        return _Run(self, "settle", "mj_step", steps, self.after, reset="mj_resetData")
 
     def columns(self, *kinds: Kind) -> tuple[str, ...]:
         """The names of the components whose arrays are of ``kinds``."""
@@ -122,9 +134,16 @@ class _Run(Launch):
     """Runs functions of the engine for all worlds."""
 
     def __init__(
-        self, physics: Physics, label: str, function: str, steps: int, after: str = "", reset: str = ""
+        self,
+        physics: Physics,
+        label: str,
+        function: str,
+        steps: int,
+        after: str = "",
+        reset: str = "",
+        passive: bool = False,
     ) -> None:
-        self.physics, self.label, self.steps = physics, label, steps
+        self.physics, self.label, self.steps, self.passive = physics, label, steps, passive
         self.function, self.after, self.reset = function, after, reset
         self.loaded = physics.columns(*_LOADED, Kind.STATE)
         self.reads = {physics.kind: self.loaded}
@@ -136,11 +155,14 @@ class _Run(Launch):
         ordered += self.physics.columns(Kind.DERIVED, Kind.FORCE)
         columns = {name: table[name].array for name in ordered}
         faults = table[FAULTS].array
+        if simulation.device.is_cuda and self.physics.fresh:
+            raise InputError(f"world '{simulation.definition.id}' runs on the CPU only: choose device='cpu'")
         if simulation.definition.narrow:
             return self.physics.warp_engine(simulation, columns, faults)
         if simulation.device.is_cuda:
             raise InputError(f"world '{simulation.definition.id}' has a robot: register it with cuda_float32=True")
-        parts = {first: DataPart(self.physics.model, columns, len(self.loaded)) for first, _ in simulation.slices}
+        arguments = (self.physics.model, columns, len(self.loaded), self.passive)
+        parts = {first: DataPart(*arguments) for first, _ in simulation.slices}
         return _CEngine(parts, faults)
 
     def launch(self, prepared: _CEngine | WarpEngine, shard: Shard) -> None:
@@ -160,7 +182,8 @@ class _Run(Launch):
         wp.launch(run_worlds, dim=1, inputs=inputs, device=shard.device, stream=shard.stream, record_tape=False)
 
     def digest(self) -> str:
-        return f"{self.function} {self.steps} {self.after} {self.reset} {model_digest(self.physics.model)}"
+        passive = " passive" if self.passive else ""
+        return f"{self.function} {self.steps} {self.after} {self.reset}{passive} {model_digest(self.physics.model)}"
 
 
 class _Home(Launch):
