@@ -8,17 +8,25 @@ from __future__ import annotations
 from worldloom.robots.disturbances import Pushed, control_noise_system, delay_system, delayed, push_system
 from worldloom.robots.model import Model
 from worldloom.robots.physics import Physics
+from worldloom.robots.placement import Draw, DrawKind, Placement, limited_and_rotational, limited_joints
+from worldloom.robots.placement_systems import PlacementState
 from worldloom.robots.sizes import Measured, Sizes, measure
 
 __all__ = [
+    "Draw",
+    "DrawKind",
     "Measured",
     "Model",
     "Physics",
+    "Placement",
+    "PlacementState",
     "Pushed",
     "Sizes",
     "control_noise_system",
     "delay_system",
     "delayed",
+    "limited_and_rotational",
+    "limited_joints",
     "measure",
     "push_system",
 ]

@@ -81,3 +81,15 @@ def _time_address(data: Any) -> int:
     if not found:
         raise InputError("this version of MuJoCo stores the time elsewhere in mjData: install mujoco 3.17")
     return address
+
+
+def contact_count_address(data: Any) -> int:
+    """The address of ``ncon``, found by a change of its value."""
+    size = int(data.energy.ctypes.data) - int(data._address)
+    fields = (ctypes.c_int * (size // ctypes.sizeof(ctypes.c_int))).from_address(data._address)
+    before, data.ncon = data.ncon, 1_234_567_891
+    offsets = [offset for offset, field in enumerate(fields) if field == data.ncon]
+    data.ncon = before
+    if len(offsets) != 1:
+        raise InputError("this version of MuJoCo stores the number of contacts elsewhere: install mujoco 3.17")
+    return int(data._address) + offsets[0] * ctypes.sizeof(ctypes.c_int)
