@@ -113,9 +113,13 @@ ARRAYS: dict[str, DataArray] = {
         actuator_biasprm=("nu", 10),
         actuator_gear=("nu", 6),
         actuator_forcerange=("nu", 2),
+        wrap_prm=("nwrap",),
     ),
 }
 """All arrays by name."""
+
+C_ENGINE_ONLY = ("wrap_prm",)
+"""Parameters that have one value for all worlds in MuJoCo Warp."""
 
 ALWAYS = ("time", "qpos", "qvel", "act", "qacc_warmstart", "ctrl", "mocap_pos", "mocap_quat")
 """The arrays that a state always has, unless they are empty in a model: a step from them is the same bit for bit."""

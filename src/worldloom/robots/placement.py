@@ -21,6 +21,7 @@ from worldloom.robots.placement_kernels import place_worlds
 from worldloom.robots.placement_systems import PlacementState, report_system, seed_system
 
 if TYPE_CHECKING:
+    from worldloom.core.runtime.table import Table
     from worldloom.core.simulation import Simulation
 
 MAX_ATTEMPTS = 10_000
@@ -75,7 +76,7 @@ class Placement:
     def __init__(self, physics: Physics, draws: Sequence[Draw], free_of_contacts: bool = False) -> None:
         if not issubclass(physics.kind, PlacementState):
             raise InputError(f"'{physics.kind.__name__}' lacks the state of placements: let it inherit PlacementState")
-        launch = _Place(physics, draws, MAX_ATTEMPTS if free_of_contacts else 1, free_of_contacts)
+        launch = PlaceLaunch(physics, draws, MAX_ATTEMPTS if free_of_contacts else 1, free_of_contacts)
         self.reset = (seed_system(physics.kind), launch, report_system(physics.kind))
 
 
@@ -109,8 +110,15 @@ def limited_and_rotational(model: Model) -> list[Draw]:
     return draws
 
 
-class _Place(Launch):
-    """Draws positions for all worlds."""
+class PlaceLaunch(Launch):
+    """Draws positions for all worlds.
+
+    Args:
+        physics: The physics.
+        draws: The draws, in their order.
+        attempts: The largest number of draws.
+        free_of_contacts: Whether to draw again while geoms of the model touch.
+    """
 
     label = "place"
 
@@ -128,7 +136,6 @@ class _Place(Launch):
         columns = {name: table[name].array for name in self.names}
         integers = np.array([(draw.kind, draw.address, draw.repeated) for draw in self.draws], dtype=np.int32)
         bounds = np.array([(draw.low, draw.high) for draw in self.draws], dtype=np.float64)
-        shape = (simulation.num_worlds, model.nq)
         return {
             "parts": {first: DataPart(model, columns, len(self.names)) for first, _ in simulation.slices},
             "draws": [
@@ -136,18 +143,30 @@ class _Place(Launch):
                 wp.array(bounds, dtype=wp.float64, device="cpu"),
             ],
             "seeds": table["placement_seed"].array,
-            "qpos": wp.array(ptr=table["qpos"].array.ptr, dtype=wp.float64, shape=shape, device="cpu"),
+            "qpos": flat_rows(table, "qpos", simulation.num_worlds),
             "placed": table["placed"].array,
         }
 
     def launch(self, prepared: dict[str, Any], shard: Shard) -> None:
+        inputs = [*self.inputs(prepared, shard), prepared["qpos"], prepared["placed"]]
+        wp.launch(place_worlds, dim=1, inputs=inputs, device=shard.device, stream=shard.stream, record_tape=False)
+
+    def inputs(self, prepared: dict[str, Any], shard: Shard) -> list[Any]:
+        """The inputs of the kernel :func:`~worldloom.robots.placement_kernels.place_worlds`, without its outputs."""
         part = prepared["parts"][shard.first]
         function = function_address("mj_fwdPosition") if self.free_of_contacts else 0
         worlds = [shard.first, shard.count, shard.mask, shard.value]
         engine = [part.model._address, part.data._address, function, contact_count_address(part.data)]
         arrays = [part.arrays, part.sizes, part.loaded, *prepared["draws"], self.attempts]
-        inputs = [*worlds, *engine, *arrays, prepared["seeds"], prepared["qpos"], prepared["placed"]]
-        wp.launch(place_worlds, dim=1, inputs=inputs, device=shard.device, stream=shard.stream, record_tape=False)
+        return [*worlds, *engine, *arrays, prepared["seeds"]]
 
     def digest(self) -> str:
         return f"{self.attempts} {self.free_of_contacts} {list(self.draws)} {model_digest(self.physics.model)}"
+
+
+def flat_rows(table: Table, name: str, num_worlds: int) -> wp.array:
+    """A column of float64 numbers as one row per world."""
+    column = table[name].array
+    numbers = wp.types.type_size_in_bytes(column.dtype) // wp.types.type_size_in_bytes(wp.float64) * column.size
+    shape = (num_worlds, numbers // num_worlds)
+    return wp.array(ptr=column.ptr, dtype=wp.float64, shape=shape, device=column.device)

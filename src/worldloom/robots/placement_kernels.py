@@ -25,34 +25,35 @@ return *(const int*)contact_count;
 
 
 @wp.func_native(COUNT_CONTACTS)
-def _count_contacts(
+def count_contacts(
     world: int, model_address: wp.uint64, data_address: wp.uint64, position_function: wp.uint64,
     contact_count: wp.uint64, arrays: wp.array(dtype=wp.uint64), sizes: wp.array(dtype=wp.int32), copied_in: int,
 ) -> int: ...  # fmt: skip
 
 
 @wp.func
-def _uniform(seed: wp.uint32, attempt: int, draw: int, low: wp.float64, high: wp.float64):
+def draw_uniform(seed: wp.uint32, attempt: int, draw: int, low: wp.float64, high: wp.float64):
+    """A number between ``low`` and ``high``."""
     return low + wp.float64(random.uniform(seed, 0, 0, attempt, 0, draw, 0.0, 1.0)) * (high - low)
 
 
 @wp.func
-def _draw(
+def draw_positions(
     seed: wp.uint32, attempt: int, index: int, world: int, kind: int, address: int, low: wp.float64, high: wp.float64,
     qpos: wp.array2d(dtype=wp.float64),
 ):  # fmt: skip
     """Set the positions of one draw. Each draw has eight random numbers."""
     first = 8 * index
     if kind == UNIFORM:
-        qpos[world, address] = _uniform(seed, attempt, first, low, high)
+        qpos[world, address] = draw_uniform(seed, attempt, first, low, high)
     elif kind == CLIMB:
-        qpos[world, address] = low + wp.float64(attempt) * high
+        qpos[world, address] = low if attempt == 0 else qpos[world, address] + high
     elif kind == COPY:
         qpos[world, address] = qpos[world, int(low)]
     else:
         squares = wp.float64(0.0)
         for i in range(4):
-            number = _uniform(seed, attempt, first + i, wp.float64(0.0), wp.float64(1.0))
+            number = draw_uniform(seed, attempt, first + i, wp.float64(0.0), wp.float64(1.0))
             if kind == QUATERNION:
                 number = wp.float64(random.normal(seed, 0, 0, attempt, 0, first + 2 * i, 0.0, 1.0))
             qpos[world, address + i] = number
@@ -93,13 +94,13 @@ def place_worlds(
             while attempt < attempts and not placed[world]:
                 for k in range(draws.shape[0]):
                     if attempt == 0 or draws[k, 2] != 0:
-                        _draw(
+                        draw_positions(
                             wp.uint32(seeds[world]), attempt, k, world, draws[k, 0], draws[k, 1], bounds[k, 0],
                             bounds[k, 1], qpos,
                         )  # fmt: skip
                 contacts = int(0)
                 if position_function != wp.uint64(0):
-                    contacts = _count_contacts(
+                    contacts = count_contacts(
                         world, model_address, data_address, position_function, contact_count, arrays, sizes, copied_in
                     )  # fmt: skip
                 placed[world] = contacts == 0

@@ -11,7 +11,7 @@ import warp as wp
 
 from worldloom.core.base.errors import InputError
 from worldloom.core.model.launch import Shard
-from worldloom.robots.arrays import ARRAYS, Kind
+from worldloom.robots.arrays import ARRAYS, C_ENGINE_ONLY, Kind
 from worldloom.robots.model import Model
 from worldloom.robots.sizes import Sizes
 from worldloom.robots.warp_engine_kernels import collect_faults, copy_selected
@@ -39,6 +39,9 @@ class WarpEngine:
         device: wp.Device,
     ) -> None:
         self.mjw = _import_mujoco_warp()
+        for name in C_ENGINE_ONLY:
+            if name in columns:
+                raise InputError(f"'{name}' has one value for all worlds on a GPU: leave the component out")
         self.columns, self.faults, self.num_worlds, self.device = columns, faults, num_worlds, device
         host = copy.copy(model.mj_model)
         if host.opt.solver == model.mujoco.mjtSolver.mjSOL_PGS:

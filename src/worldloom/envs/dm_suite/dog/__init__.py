@@ -1,0 +1,1 @@
+"""The dog: its tasks, and the rules that they share."""

@@ -1,0 +1,1 @@
+"""The quadruped: its tasks, and the observations that they share."""
