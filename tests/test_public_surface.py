@@ -56,8 +56,8 @@ def test_exports_are_written_in_the_source():
 def test_importing_worldloom_imports_no_world():
     code = "import sys, worldloom; print([n for n in sys.modules if n.startswith(('worldloom.envs.', 'mujoco'))])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    family = {f"worldloom.envs.mujoco{part}" for part in ("", ".family", ".settings")}
-    registered = {"worldloom.envs.covid", *family}
+    families = {f"worldloom.envs.{name}{part}" for name in ("dm_suite", "mujoco") for part in ("", ".family")}
+    registered = {"worldloom.envs.covid", "worldloom.envs.mujoco.settings", *families}
     assert set(ast.literal_eval(done.stdout)) == registered
 
 
