@@ -19,16 +19,17 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # dm_control looks for a display
     from dm_control import suite
 
+suite.quadruped.Physics.contexts = None  # its terrain is not rendered
 NUM_WORLDS = 2
 MAX_STEPS = 1000
 STEPS = MAX_STEPS if THOROUGH else 60
 STATE = ("time", "qpos", "qvel", "act", "qacc_warmstart")
-PARAMETERS = {"body_pos", "body_quat", "wrap_prm"}
+PARAMETERS = {"body_pos", "body_quat", "hfield_data", "wrap_prm"}
 """Parameters of the model that tasks draw for each episode."""
 TOLERANCE = 1e-12
 SUMS = {
     "dist_to_target", "extremities", "force_torque", "target", "target_position", "to_target", "torso_com_velocity",
-    "touch", "origin", "ball_state", "arm_pos",
+    "touch", "origin", "ball_state", "arm_pos", "rangefinder",
 }  # fmt: skip
 """Observations that are sums or functions of the state."""
 

@@ -58,5 +58,5 @@ def load(id: str) -> Definition:
 for _id in MODULES:
     register_lazily(_id, functools.partial(load, _id))
 covid.register_worlds()
-dm_suite.register_worlds()
+dm_suite.register_family()
 mujoco.register_family()

@@ -114,11 +114,15 @@ ARRAYS: dict[str, DataArray] = {
         actuator_gear=("nu", 6),
         actuator_forcerange=("nu", 2),
         wrap_prm=("nwrap",),
+        hfield_data=("nhfielddata",),
     ),
 }
 """All arrays by name."""
 
-C_ENGINE_ONLY = ("wrap_prm",)
+SINGLE_PRECISION = ("hfield_data",)
+"""Arrays of float32 numbers in MuJoCo; the others have float64 numbers."""
+
+C_ENGINE_ONLY = ("wrap_prm", "hfield_data")
 """Parameters that have one value for all worlds in MuJoCo Warp."""
 
 ALWAYS = ("time", "qpos", "qvel", "act", "qacc_warmstart", "ctrl", "mocap_pos", "mocap_quat")

@@ -46,7 +46,7 @@ class DataPart:
 
     Args:
         model: The model.
-        columns: The columns by the name of their array, float64 with one row per world. Those of ``loaded`` come first.
+        columns: The columns by the name of their array, one row per world. Those of ``loaded`` come first.
         loaded: The number of columns that are loaded into ``mjData``.
         passive: Whether actuation is disabled.
     """
@@ -65,11 +65,11 @@ class DataPart:
 
 
 def _memory(model: Any, data: Any, name: str) -> tuple[int, int]:
-    """Address and number of values of an array of ``mjData`` or ``mjModel``."""
+    """Address and bytes of an array of ``mjData`` or ``mjModel``."""
     if name == "time":
-        return _time_address(data), 1
+        return _time_address(data), ctypes.sizeof(ctypes.c_double)
     array = parameter(model, name) if ARRAYS[name].kind is Kind.PARAMETER else getattr(data, name)
-    return int(array.ctypes.data), int(array.size)
+    return int(array.ctypes.data), int(array.nbytes)
 
 
 def _time_address(data: Any) -> int:

@@ -11,23 +11,19 @@ from worldloom.core.kernels.launch_kernels import picked
 
 STEP = """
 typedef void (*Call)(const void*, void*);
-double* const* memory = (double* const*)arrays.data;
+char* const* memory = (char* const*)arrays.data;
 int* warnings = (int*)warning_counts;
 const void* model = (const void*)model_address;
 void* data = (void*)data_address;
 if (reset_function) ((Call)reset_function)(model, data);
-for (int k = 0; k < copied_in; ++k) {
-    const double* from = memory[2 * k] + (long)world * sizes.data[k];
-    for (int i = 0; i < sizes.data[k]; ++i) memory[2 * k + 1][i] = from[i];
-}
+for (int k = 0; k < copied_in; ++k)
+    __builtin_memcpy(memory[2 * k + 1], memory[2 * k] + (long)world * sizes.data[k], sizes.data[k]);
 const int seen = 1 << 20;  // MuJoCo prints the first warning of a kind
 for (int k = 0; k < num_warnings; ++k) warnings[2 * k] = seen;
 for (int k = 0; k < steps; ++k) ((Call)step_function)(model, data);
 if (after_function) ((Call)after_function)(model, data);
-for (int k = first_out; k < num_arrays; ++k) {
-    double* to = memory[2 * k] + (long)world * sizes.data[k];
-    for (int i = 0; i < sizes.data[k]; ++i) to[i] = memory[2 * k + 1][i];
-}
+for (int k = first_out; k < num_arrays; ++k)
+    __builtin_memcpy(memory[2 * k] + (long)world * sizes.data[k], memory[2 * k + 1], sizes.data[k]);
 int faults = 0;
 for (int k = 0; k < num_warnings; ++k)  // a reset of mjData, after numbers that are not finite, clears the counters
     faults |= (warnings[2 * k] != 0 && warnings[2 * k] != seen) << k;
@@ -63,7 +59,7 @@ def run_worlds(
         after_function: Called after the steps; 0 for none.
         warning_counts, num_warnings: Address of the counters of warnings in ``mjData``, and their number.
         arrays: Pairs of addresses: a column, and the array in ``mjData``.
-        sizes: Numbers of each array per world.
+        sizes: Bytes of each array per world.
         copied_in: Arrays up to this one are loaded before the steps.
         first_out: Arrays from this one on are stored after the steps.
         faults: Bits of the warnings of each world.

@@ -17,7 +17,7 @@ import warp as wp
 from worldloom.core.base.errors import InputError
 from worldloom.core.model.entity import Components
 from worldloom.core.model.fields import Array, ComponentSpec
-from worldloom.robots.arrays import ALWAYS, ARRAYS, Kind
+from worldloom.robots.arrays import ALWAYS, ARRAYS, SINGLE_PRECISION, Kind
 
 if TYPE_CHECKING:
     import mujoco
@@ -74,7 +74,7 @@ class Model:
             raise InputError(f"{name} is empty in this model: leave the component out")
         if not shape:
             return ComponentSpec(wp.float64)
-        return Array(wp.float64, *shape)
+        return Array(wp.float32 if name in SINGLE_PRECISION else wp.float64, *shape)
 
     def shape(self, name: str) -> tuple[int, ...]:
         """The shape of an array of ``mjData``; ``()`` for a single number."""

@@ -13,11 +13,9 @@ UNIFORM, QUATERNION, POSITIVE_QUATERNION, CLIMB, COPY = (wp.constant(kind) for k
 
 COUNT_CONTACTS = """
 typedef void (*Call)(const void*, void*);
-double* const* memory = (double* const*)arrays.data;
-for (int k = 0; k < copied_in; ++k) {
-    const double* from = memory[2 * k] + (long)world * sizes.data[k];
-    for (int i = 0; i < sizes.data[k]; ++i) memory[2 * k + 1][i] = from[i];
-}
+char* const* memory = (char* const*)arrays.data;
+for (int k = 0; k < copied_in; ++k)
+    __builtin_memcpy(memory[2 * k + 1], memory[2 * k] + (long)world * sizes.data[k], sizes.data[k]);
 ((Call)position_function)((const void*)model_address, (void*)data_address);
 return *(const int*)contact_count;
 """

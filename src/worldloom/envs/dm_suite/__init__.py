@@ -6,6 +6,6 @@ from worldloom.core.model.families import add_family
 from worldloom.envs.dm_suite.family import SuiteFamily
 
 
-def register_worlds() -> None:
+def register_family() -> None:
     """Register the ids of all tasks; a task is built on first use."""
     add_family(SuiteFamily())

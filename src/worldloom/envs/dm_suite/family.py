@@ -25,7 +25,7 @@ DOMAINS: dict[str, tuple[str, ...]] = {
     "manipulator": ("bring_ball", "bring_peg", "insert_ball", "insert_peg"),
     "pendulum": ("swingup",),
     "point_mass": ("easy", "hard"),
-    "quadruped": ("walk", "run", "fetch"),
+    "quadruped": ("walk", "run", "escape", "fetch"),
     "reacher": ("easy", "hard"),
     "stacker": ("stack_2", "stack_4"),
     "swimmer": ("swimmer6", "swimmer15"),
@@ -49,6 +49,11 @@ def id_of(domain: str, task: str) -> str:
 
 TASKS = {id_of(domain, task): (domain, task) for domain, tasks in DOMAINS.items() for task in tasks}
 """Domain and task by id."""
+
+
+def suite_summary() -> str:
+    """One sentence about the tasks."""
+    return f"DeepMind Control Suite: {len(TASKS)} tasks, such as CheetahRun-v1: {', '.join(DOMAINS)}."
 
 
 class SuiteFamily:

@@ -73,7 +73,14 @@ def suite_physics(model: Model, kind: type[wl.Entity], control_timestep: float =
 
 
 def define_task(
-    id: str, physics: Physics, *, reset: Sequence[Entry], reward: Sequence[System], observe: Sequence[System], doc: str
+    id: str,
+    physics: Physics,
+    *,
+    reset: Sequence[Entry],
+    reward: Sequence[System],
+    observe: Sequence[System],
+    doc: str,
+    world: type[wl.World] = SuiteWorld,
 ) -> Definition:
     """The world of a task.
 
@@ -84,10 +91,11 @@ def define_task(
         reward: Systems after the physics of a step.
         observe: Systems of the observations.
         doc: Its description.
+        world: The class of the world.
     """
     return Definition(
         id,
-        SuiteWorld,
+        world,
         {physics.kind: 1},
         reset=(physics.home, *reset, physics.forward),
         step=(_drive_system(physics.kind, physics.model), *physics.step, *reward),

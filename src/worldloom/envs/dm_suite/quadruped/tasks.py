@@ -1,5 +1,5 @@
 # Annotations are evaluated: systems refer to classes that are local to a function.
-"""Quadruped: a robot with four legs walks, runs, or brings a ball to a target."""
+"""Quadruped: a robot with four legs walks, runs, escapes from a bowl, or brings a ball to a target."""
 
 from types import ModuleType
 from typing import Any
@@ -7,6 +7,7 @@ from typing import Any
 import worldloom as wl
 from worldloom.core.frontend.system import System
 from worldloom.core.registry.definition import Definition
+from worldloom.envs.dm_suite.quadruped.escape import define_escape
 from worldloom.envs.dm_suite.quadruped.fetch import define_fetch
 from worldloom.envs.dm_suite.quadruped.observations import observe_systems
 from worldloom.envs.dm_suite.task import ZZ, action_of, define_task, load_model, numbers, sensor_address, suite_physics
@@ -23,6 +24,8 @@ def define(id: str, task: str, model_file: str) -> Definition:
     floor_speed = SPEEDS.get(task, 0.0)
 
     def build(module: ModuleType) -> tuple[Any, dict[str, Any]]:
+        if task == "escape":
+            return module.make_model(floor_size=40, terrain=True, rangefinders=True), module.common.ASSETS
         if task == "fetch":
             return module.make_model(walls_and_ball=True), module.common.ASSETS
         return module.make_model(floor_size=TIME_LIMIT * floor_speed), module.common.ASSETS
@@ -30,6 +33,8 @@ def define(id: str, task: str, model_file: str) -> Definition:
     model = load_model(model_file, "quadruped", build)
     if task == "fetch":
         return define_fetch(id, model, CONTROL_TIMESTEP, __doc__ or "")
+    if task == "escape":
+        return define_escape(id, model, CONTROL_TIMESTEP, __doc__ or "")
 
     class Quadruped(wl.Entity, model.State, PlacementState):
         xmat: model.xmat
