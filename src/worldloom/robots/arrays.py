@@ -17,7 +17,7 @@ class Kind(Enum):
     PARAMETER = "parameter"
     """Of the model, with a value per world; written by systems, at a reset for example."""
     DERIVED = "derived"
-    """Computed by every step of physics, from the state before its last substep, and by a forward pass."""
+    """Computed by every step of physics, from the state before its last substep or after it, and by a forward pass."""
     FORCE = "force"
     """As DERIVED, by the inverse dynamics after the last substep (``mj_rnePostConstraint``). 0 after a forward pass."""
 

@@ -56,8 +56,8 @@ class Physics:
         keyframe: The initial state: a keyframe of the model by name or index; None for the default pose.
         sizes: Contacts and constraints per world on a GPU; None to measure them, see :mod:`worldloom.robots.sizes`.
         fresh: Whether derived arrays that depend on positions and velocities belong to the state after the step, as in
-            dm_control, not to the state before its last substep. It costs one ``mj_step1`` per step.
-        passive_forward: Whether ``forward`` leaves out the actuators, as dm_control's resets do.
+            dm_control, not to the state before its last substep. It costs one ``mj_step1`` per step. CPU only.
+        passive_forward: Whether ``forward`` leaves out the actuators, as dm_control's resets do. CPU only.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class Physics:
         return self._sizes or measure(self.model).sizes
 
     def settle(self, steps: int) -> Launch:
-        """For ``reset``, after all changes of the state: takes ``steps`` steps of physics."""
+        """For ``reset``, after all changes of the state: takes ``steps`` steps of physics, on the CPU."""
         return _Run(self, "settle", "mj_step", steps, self.after, reset="mj_resetData")
 
     def columns(self, *kinds: Kind) -> tuple[str, ...]:
@@ -145,6 +145,7 @@ class _Run(Launch):
     ) -> None:
         self.physics, self.label, self.steps, self.passive = physics, label, steps, passive
         self.function, self.after, self.reset = function, after, reset
+        self.c_engine_only = physics.fresh or passive or label == "settle"
         self.loaded = physics.columns(*_LOADED, Kind.STATE)
         self.reads = {physics.kind: self.loaded}
         self.writes = {physics.kind: (*physics.columns(*_WRITTEN), FAULTS)}
@@ -155,7 +156,7 @@ class _Run(Launch):
         ordered += self.physics.columns(Kind.DERIVED, Kind.FORCE)
         columns = {name: table[name].array for name in ordered}
         faults = table[FAULTS].array
-        if simulation.device.is_cuda and self.physics.fresh:
+        if self.c_engine_only and (simulation.definition.narrow or simulation.device.is_cuda):
             raise InputError(f"world '{simulation.definition.id}' runs on the CPU only: choose device='cpu'")
         if simulation.definition.narrow:
             return self.physics.warp_engine(simulation, columns, faults)

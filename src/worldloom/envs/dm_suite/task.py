@@ -35,17 +35,17 @@ def load_model(file: str, domain: str, build: Callable[[ModuleType], tuple[Any, 
     """
     if file:
         return Model(file)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # dm_control looks for a display
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # dm_control looks for a display, and its models have deprecated attributes
+        try:
             module = importlib.import_module(f"dm_control.suite.{domain}")
-    except ImportError:
-        raise InputError(
-            "dm_control, which has the model of this task, is not installed: pip install dm_control, "
-            "or name a compiled model, model_file='model.mjb'"
-        ) from None
-    text, assets = build(module)
-    return Model(text.decode() if isinstance(text, bytes) else text, assets)
+        except ImportError:
+            raise InputError(
+                "dm_control, which has the model of this task, is not installed: pip install dm_control, "
+                "or name a compiled model, model_file='model.mjb'"
+            ) from None
+        text, assets = build(module)
+        return Model(text.decode() if isinstance(text, bytes) else text, assets)
 
 
 def default_model(file: str, domain: str) -> Model:
