@@ -92,6 +92,12 @@ def test_impossible_placements_are_faults():
     assert "no positions without contacts were found" in str(simulation.errors()[0])
 
 
+def test_without_draws_only_contacts_are_checked():
+    simulation, qpos = place([], free_of_contacts=True)
+    assert (qpos == MODEL.mj_model.qpos0).all()
+    assert not simulation[Balls].placed.numpy().any(), "the default pose touches the floor"
+
+
 def test_kinds_without_the_state_are_refused():
     class Plain(wl.Entity, MODEL.State):
         pass

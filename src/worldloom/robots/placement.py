@@ -134,8 +134,10 @@ class PlaceLaunch(Launch):
             raise InputError(f"world '{simulation.definition.id}' runs on the CPU only: choose device='cpu'")
         table, model = self.physics.table(simulation), self.physics.model
         columns = {name: table[name].array for name in self.names}
-        integers = np.array([(draw.kind, draw.address, draw.repeated) for draw in self.draws], dtype=np.int32)
-        bounds = np.array([(draw.low, draw.high) for draw in self.draws], dtype=np.float64)
+        integers = np.array([(draw.kind, draw.address, draw.repeated) for draw in self.draws], dtype=np.int32).reshape(
+            -1, 3
+        )
+        bounds = np.array([(draw.low, draw.high) for draw in self.draws], dtype=np.float64).reshape(-1, 2)
         return {
             "parts": {first: DataPart(model, columns, len(self.names)) for first, _ in simulation.slices},
             "draws": [
