@@ -27,6 +27,7 @@ from typing import Any
 
 import warp as wp
 
+from worldloom.core.base import header_cache
 from worldloom.core.base.errors import CompileError
 from worldloom.core.base.paths import printable_path
 from worldloom.core.base.warp_private import Module, build, meta_file_name, output_file_name
@@ -85,6 +86,7 @@ def install() -> None:
         cache = wp.config.kernel_cache_dir or os.environ.get(CACHE_VARIABLE, "")
         use_temporary(cache, error.strerror or str(error) if isinstance(error, OSError) else str(error))
     remove_stale(Path(wp.config.kernel_cache_dir))
+    header_cache.install(Path(wp.config.kernel_cache_dir))
 
 
 # -- loading ---------------------------------------------------------------------------------------------------------

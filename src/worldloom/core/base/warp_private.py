@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import warp as wp
-from warp._src import build
+from warp._src import build, context
 from warp._src.codegen import func_match_args
 from warp._src.context import Module, builtin_functions, get_module
 
@@ -23,6 +23,7 @@ __all__ = [
     "composite_type_name",
     "func_match_args",
     "get_module",
+    "host_cpu",
     "is_composite",
     "meta_file_name",
     "output_file_name",
@@ -69,3 +70,12 @@ def meta_file_name(module: Any, block_dim: int) -> str:
     """The name of the metadata of a module in its folder of the cache."""
     name: str = module._get_meta_name(block_dim=block_dim)
     return name
+
+
+# -- the compiler of CPU kernels -------------------------------------------------------------------------------------
+
+
+def host_cpu() -> tuple[bytes, ...]:
+    """The target, the name and the features of the processor that Warp compiles for. Warp must be initialised."""
+    compiler = context.runtime.llvm
+    return compiler.wp_get_cpu_target_triple(), compiler.wp_get_host_cpu_name(), compiler.wp_get_host_cpu_features()
