@@ -7,11 +7,14 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from thorough import THOROUGH
 
 import worldloom as wl
+from worldloom.core.codegen import program
 
 pytest_plugins = ["file_times"]
 
@@ -188,6 +191,32 @@ def freeze_garbage_collector() -> None:
     """Exclude imported modules and objects of earlier files from garbage collection: scanning them takes seconds."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="module")
+def quick_compilation() -> Iterator[None]:
+    """Compile the worlds of a file without optimizations, in half the time; ``make test-thorough`` optimizes them.
+
+    For files about what worlds do. Those about how compiled code computes use what users run.
+    """
+    if THOROUGH:
+        yield
+        return
+    optimized, quick, get_module = set(program._CACHE), list[Any](), program.get_module
+
+    def get_quick_module(name: str) -> Any:
+        module = get_module(name)
+        module.options["optimization_level"] = 0
+        quick.append(module)
+        return module
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(program, "get_module", get_quick_module)
+        yield
+    for key in set(program._CACHE) - optimized:  # other files may use the same worlds
+        del program._CACHE[key]
+    for module in quick:
+        module.options["optimization_level"] = None
 
 
 @pytest.fixture(scope="session")

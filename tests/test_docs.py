@@ -8,6 +8,8 @@ import pytest
 
 from worldloom.core.registry import registry
 
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
 ROOT = Path(__file__).parents[1]
 PAGES = [
     ROOT / "README.md",

@@ -61,7 +61,7 @@ def of_cuda() -> Kernels:
 def quickly_compiled(kernels: Kernels) -> Kernels:
     """The kernels with few optimizations, since they run for a few frames only."""
     for kernel in (kernels.power_on, kernels.emulate, kernels.draw):
-        kernel.module.options["optimization_level"] = 1
+        kernel.module.options["optimization_level"] = 0
     return kernels
 
 

@@ -7,6 +7,8 @@ import pytest
 
 import worldloom as wl
 
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
 DEVICES = ["python", "cpu"]
 STAY = np.zeros((3, 2), np.int32)
 

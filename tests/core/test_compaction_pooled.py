@@ -28,6 +28,8 @@ from worldloom.core.schedule.schedule import plan
 from worldloom.core.state import snapshot
 from worldloom.core.tools.compare import first_difference
 
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
 POOLED = pooled(motes=160, sparks=240)
 """Rows for fewer than all worlds full, and more than they ever hold together."""
 WORLDS = 9
@@ -50,7 +52,7 @@ def assert_same_rows(one: wl.Simulation, two: wl.Simulation, when: str) -> None:
 
 @pytest.mark.parametrize(
     ("device", "steps", "worlds"),
-    [("cpu", 2000 if THOROUGH else 300, WORLDS), ("python", 100, 5)],
+    [("cpu", 2000 if THOROUGH else 120, WORLDS), ("python", 100, 5)],
 )
 def test_both_layouts_hold_the_same_worlds(device: str, steps: int, worlds: int) -> None:
     one, two = wl.Simulation(PER_WORLD, worlds, "cpu", seed=5), wl.Simulation(POOLED, worlds, device, seed=5)

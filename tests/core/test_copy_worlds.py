@@ -14,6 +14,8 @@ import worldloom as wl
 from worldloom.core.base.errors import InputError
 from worldloom.core.measure.random_actions import random_actions
 
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
 Columns = Callable[[wl.Simulation], dict[str, np.ndarray]]
 
 

@@ -8,6 +8,8 @@ import worldloom as wl
 from worldloom.core.runtime import fault_summary
 from worldloom.core.runtime.fault_summary import FaultSummary
 
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
 
 class Spark(wl.Entity):
     heat: float

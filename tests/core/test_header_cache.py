@@ -92,9 +92,7 @@ def test_headers_of_another_processor_are_not_used(compiler, tmp_path, monkeypat
 
 def test_warp_compiles_the_same_with_stored_headers(tmp_path):
     source = tmp_path / "module.cpp"
-    source.write_text(
-        '#define WP_TILE_BLOCK_DIM 1\n#include "builtin.h"\nextern "C" int next(int k) { return ++k; }\n'
-    )
+    source.write_text('#define WP_TILE_BLOCK_DIM 1\n#include "builtin.h"\nextern "C" int next(int k) { return ++k; }\n')
     assert build.build_cpu is header_cache.build_with_stored_headers
     objects = []
     for process in ("first", "second"):

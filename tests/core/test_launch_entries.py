@@ -27,6 +27,8 @@ from worldloom.core.tools.compare import compare, first_difference
 from worldloom.learn import DQN, PPO, DQNConfig, PolicyConfig, PPOConfig
 from worldloom.learn.rollout.rollout_actor import max_truncations
 
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
 Columns = Callable[[wl.Simulation], dict[str, np.ndarray]]
 MODES = ("same_step", "next_step", "disabled")
 
@@ -296,7 +298,7 @@ def test_heavy_worlds_get_threads_of_their_own(monkeypatch: pytest.MonkeyPatch) 
 # -- learning --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("learn", ["ppo", "dqn"])
+@pytest.mark.parametrize("learn", sample(["ppo", "dqn"], 1))
 def test_worlds_with_launches_train(learn: str) -> None:
     common = {"num_envs": 8, "total_steps": 256, "device": "cpu", "seed": 0, "policy": PolicyConfig(hidden=(8,))}
     if learn == "ppo":

@@ -12,6 +12,8 @@ from worldloom.core.schedule.long_arrays import LONG
 from worldloom.core.schedule.table_views import make_table_views
 from worldloom.core.tools.compare import first_difference
 
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
 DEVICES = ["python", "cpu"]
 MODES = ["same_step", "next_step", "disabled"]
 

@@ -13,6 +13,8 @@ import worldloom as wl
 from worldloom.core.model.grid import PARTS, Grid
 from worldloom.core.tools.compare import compare, first_difference
 
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
 
 @pytest.fixture(scope="module")
 def both() -> Iterator[tuple[wl.Simulation, wl.Simulation]]:

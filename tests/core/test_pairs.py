@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import warp as wp
 from cuda_threads import Machine
-from thorough import covering
+from thorough import covering, sample
 from wide_worlds import PAIRS, Ball, Birth, Sheep, Table, Wolf, bump, roll, scatter
 
 import worldloom as wl
@@ -16,12 +16,14 @@ from worldloom.core.kernels.warp_reductions import later_of_pair
 from worldloom.core.model.pairs import MAX_PAIRS, Pair
 from worldloom.core.tools.compare import compare, first_difference
 
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
 
 def test_python_and_cpu_agree() -> None:
     assert compare(PAIRS, num_worlds=3, steps=35) is None
 
 
-@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("exact", sample([False, True], 1))
 def test_the_kernels_for_cuda_do_the_same(exact: bool) -> None:
     """Also where real numbers are added in a fixed order, by one thread per world."""
     cpu, machine_side = (wl.Simulation(PAIRS, 2, "cpu", seed=2) for _ in range(2))

@@ -30,6 +30,8 @@ import worldloom as wl
 from worldloom.core.state import snapshot
 from worldloom.core.tools.compare import first_difference
 
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
 
 @pytest.fixture(params=["python", "cpu"])
 def sim(request: pytest.FixtureRequest) -> wl.Simulation:

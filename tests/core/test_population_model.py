@@ -13,6 +13,8 @@ from thorough import THOROUGH
 
 import worldloom as wl
 
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
 MOODS_PER_PROGRAM, PROGRAMS = 5, 50 if THOROUGH else 12
 WORLDS = 3
 TRIED = settings(

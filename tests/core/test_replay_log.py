@@ -19,6 +19,8 @@ from worldloom.core.measure.random_actions import random_actions
 from worldloom.core.state import replay
 from worldloom.core.state.replay_log import Episode, ReplayLog
 
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
 Columns = Callable[[wl.Simulation], dict[str, np.ndarray]]
 History = list[dict[str, np.ndarray]]
 

@@ -11,6 +11,8 @@ from worldloom.core.codegen.kernel_spec import KernelSpec
 from worldloom.core.codegen.program import generate
 from worldloom.core.tools.compare import compare, copy_state, first_difference
 
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
 
 def test_python_and_cpu_agree() -> None:
     assert compare(yard(32), num_worlds=2, steps=16) is None

@@ -13,6 +13,8 @@ from worldloom.core.codegen.row_loops import MANY_ROWS, ROWS_PER_RESET_THREAD
 from worldloom.core.codegen.stages import MAX_THREADS_PER_WORLD
 from worldloom.core.kernels.population_kernels import WARP_SIZE
 
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
 
 class Bee(wl.Entity):
     fly: wl.Action(wl.Discrete(3))

@@ -15,6 +15,8 @@ from worldloom.learn.training.bad_observations import agent_name, find_bad_obser
 from worldloom.learn.training.callbacks import Callback
 from worldloom.learn.training.divergence_check import DivergedError, DivergenceCheck
 
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
 
 class Spoil(Callback):
     """Makes the observation of world 2 infinite after the second iteration, as a faulty world would."""

@@ -14,6 +14,8 @@ from worldloom.core.model.grid import Grid
 from worldloom.core.schedule.entries import GridNode
 from worldloom.core.schedule.schedule import plan
 
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
 DOTS, MOST_BUGS, BEST, DEEP_BEST, BUGS = 70, 90, 12, 5, 1
 
 
