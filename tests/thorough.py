@@ -7,9 +7,14 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
+import pytest
+
 T = TypeVar("T")
 
 THOROUGH = os.environ.get("WORLDLOOM_THOROUGH", "0") != "0"
+
+only_thorough = pytest.mark.skipif(not THOROUGH, reason="runs in make test-thorough")
+"""Marks a long test whose subject shorter tests cover too."""
 
 
 def sample(cases: Iterable[T], count: int) -> list[T]:

@@ -9,6 +9,8 @@ from runs_compared import assert_equal_runs
 
 from worldloom.cli.commands import train_parser
 
+pytestmark = pytest.mark.usefixtures("without_curves")
+
 FLOCK = Path(__file__).parent / "flock.py"
 FEW = [
     *("--num-envs", "8", "--num-steps", "4", "--minibatches", "2", "--epochs", "1", "--device", "cpu"),

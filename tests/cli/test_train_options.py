@@ -11,6 +11,8 @@ from runs_compared import FEW, SMALL, STEPS, ended
 from worldloom.cli.training.console_callback import format_kernels
 from worldloom.learn.runs.run_folder import read_config
 
+pytestmark = pytest.mark.usefixtures("without_curves")
+
 FLOCK = Path(__file__).parent / "flock.py"
 
 

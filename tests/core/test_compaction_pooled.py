@@ -52,7 +52,7 @@ def assert_same_rows(one: wl.Simulation, two: wl.Simulation, when: str) -> None:
 
 @pytest.mark.parametrize(
     ("device", "steps", "worlds"),
-    [("cpu", 2000 if THOROUGH else 120, WORLDS), ("python", 100, 5)],
+    [("cpu", 2000 if THOROUGH else 300, WORLDS), ("python", 100, 5)],
 )
 def test_both_layouts_hold_the_same_worlds(device: str, steps: int, worlds: int) -> None:
     one, two = wl.Simulation(PER_WORLD, worlds, "cpu", seed=5), wl.Simulation(POOLED, worlds, device, seed=5)

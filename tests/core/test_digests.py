@@ -28,15 +28,11 @@ LARGE = ("Covid", "Tag", "Breakout-v5", "Enduro-v5", "MontezumaRevenge-v5", "Pon
 INTERPRETED = [name for name in KNOWN if not name.startswith(LARGE)]
 SAMPLE = (
     "Acrobot-v1",
-    "Blackjack-v1",
     "Taxi-v4",
     "CovidEconomySynthetic-v0",
     "TagContinuousTraining-v0",
-    "TagContinuousDemo-v0",
     "TagGridTraining-v0",
     "Breakout-v5",
-    "MontezumaRevenge-v5",
-    "Pong-v5",
 )
 COMPILED = [name for name in KNOWN if THOROUGH or name in SAMPLE]
 """Worlds that are compiled: one of every kind, and all in ``make test-thorough``."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from thorough import sample
 
 import worldloom as wl
 from worldloom.core.measure.random_actions import random_actions
@@ -17,8 +18,8 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 @pytest.mark.parametrize(
     "world",
-    ["CartPole-v1", "Blackjack-v1", str(EXAMPLES / "write_a_world.py")],
-    ids=["CartPole", "Blackjack", "Meadow"],
+    sample(["CartPole-v1", str(EXAMPLES / "write_a_world.py"), "Blackjack-v1"], 2),
+    ids=lambda world: Path(world).stem,
 )
 def test_the_same_bits_with_and_without(world: str) -> None:
     made = find(world)

@@ -5,19 +5,20 @@ import pytest
 
 import worldloom as wl
 
-jax = pytest.importorskip("jax")
 
-
-@pytest.fixture(autouse=True)
-def jax_on_the_gpu():
+@pytest.fixture
+def jax():
+    """JAX with a GPU; without one it is not even imported, which takes a second."""
+    module = pytest.importorskip("jax")
     try:
-        jax.devices("cuda")
+        module.devices("cuda")
     except RuntimeError:
         pytest.skip("JAX is installed without CUDA")
+    return module
 
 
 @pytest.mark.parametrize("with_torch", [False, True])
-def test_a_scan_is_the_plain_loop(with_torch):
+def test_a_scan_is_the_plain_loop(jax, with_torch):
     """Also where PyTorch has work of its own on the same GPU, whose stream the engine otherwise follows."""
     if with_torch:
         torch = pytest.importorskip("torch")
@@ -43,7 +44,7 @@ def test_a_scan_is_the_plain_loop(with_torch):
             assert np.array_equal(outcomes[place][number], expected[place]), (number, place)
 
 
-def test_worlds_go_on_outside_after_a_program():
+def test_worlds_go_on_outside_after_a_program(jax):
     env = wl.make("CartPole-v1", 16, device="cuda:0", seed=0, env_type="torch")
     handle, _, send, _ = env.xla()
     handle = jax.block_until_ready(

@@ -21,7 +21,7 @@ from worldloom.learn.runs.run_folder import read_metrics
 from worldloom.learn.runs.training_run import TrainingRequest, run_training
 
 PATIENCE_S = 120.0
-ITERATIONS = 120
+ITERATIONS = 120 if THOROUGH else 40
 KILLED = ((0, 5), (1, 40)) if THOROUGH else ((0, 5),)
 """The ranks that are killed, and the iteration after which. torchrun starts all processes again whichever is lost."""
 linux = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="finds the processes in /proc")

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from thorough import sample
 from worlds import CINEMA
 
 import worldloom as wl
@@ -36,7 +37,7 @@ LEARNERS: dict[str, tuple[Any, Any, int]] = {
 }
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", sample(LEARNERS, 2))
 def test_pictures_are_learned_from(name: str) -> None:
     kind, config, steps = LEARNERS[name]
     trainer = kind(CINEMA, config)

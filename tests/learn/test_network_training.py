@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from thorough import covering
 from torch import nn
 from worlds import HILL, Dog, Hill, bark, look_over
 
@@ -81,8 +82,7 @@ def assert_resumes_exactly(make: Any) -> None:
         assert torch.equal(tensor.nan_to_num(), have[name].nan_to_num()), name
 
 
-@pytest.mark.parametrize("policy", POLICIES)
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize(("algorithm", "policy"), covering(ALGORITHMS, POLICIES))
 def test_a_stopped_training_continues_bit_for_bit(algorithm: str, policy: str) -> None:
     kind, config = ALGORITHMS[algorithm]
     assert_resumes_exactly(lambda: kind(HILL, replace(config, policy=POLICIES[policy])))

@@ -1,9 +1,11 @@
 """Policies: shapes, the value alone, sequences against steps, normalisation, outside modules, and refusals."""
 
+import itertools
 import math
 
 import pytest
 import torch
+from thorough import sample
 
 from worldloom.core.base.errors import InputError
 from worldloom.learn.agents.specs import ActionSpec, ObservationSpec, PolicySpec
@@ -54,10 +56,10 @@ def busy(policy: Policy) -> Policy:
     return policy
 
 
-@pytest.mark.parametrize("memory", ["none", "lstm", "gru"])
-@pytest.mark.parametrize("shared", [False, True])
-@pytest.mark.parametrize("action", ACTIONS)
-@pytest.mark.parametrize("kind", OBSERVATIONS)
+@pytest.mark.parametrize(
+    ("kind", "action", "shared", "memory"),
+    sample(itertools.product(OBSERVATIONS, ACTIONS, [False, True], ["none", "lstm", "gru"]), 41),
+)
 def test_every_combination(kind, action, shared, memory):
     spec = PolicySpec(OBSERVATIONS[kind], ACTIONS[action])
     policy = busy(Policy(spec, PolicyConfig(shared=shared, memory=memory, memory_size=6, hidden=(9, 8))))

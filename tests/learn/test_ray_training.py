@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from thorough import only_thorough
 
 from worldloom.core.base.errors import InputError
 from worldloom.learn import PPOConfig
@@ -94,6 +95,7 @@ def test_sigterm_ends_it_in_a_long_iteration(tmp_path: Path) -> None:
         time.sleep(0.1)
 
 
+@only_thorough  # a cluster of a dozen processes; test_elastic.py loses a process under torchrun
 @needs_ray
 @needs_proc
 def test_two_workers_train_and_go_on_after_one_is_killed(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from chi_square import Array, assert_as_likely
 from gymnasium.envs.toy_text.frozen_lake import generate_random_map
-from thorough import THOROUGH
+from thorough import THOROUGH, sample
 
 import worldloom as wl
 from worldloom.envs import frozen_lake
@@ -80,7 +80,7 @@ def name(grid: Grid) -> str:
     return "-".join([grid.id, *grid.options])
 
 
-@pytest.mark.parametrize("grid", GRIDS, ids=name)
+@pytest.mark.parametrize("grid", sample(GRIDS, 5), ids=name)
 def test_every_transition_is_in_the_table_and_as_likely(grid: Grid) -> None:
     env = grid.gym()
     table = env.unwrapped.P

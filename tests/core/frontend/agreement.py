@@ -14,10 +14,10 @@ def columns(sim: wl.Simulation) -> dict[str, np.ndarray]:
 def agree(definition: wl.Definition, steps: int) -> list[dict[str, np.ndarray]]:
     """Step three worlds with random actions and compare all columns bit for bit; returns the interpreter's columns.
 
-    A world of one system is compiled without fusion in ``make test-thorough`` only: there is nothing to fuse.
+    ``make test-thorough`` compares the code without fusion too; see ``test_fusion.py``.
     """
     runs = [wl.Simulation(definition, 3, "python", seed=5), wl.Simulation(definition, 3, "cpu", seed=5, fuse=True)]
-    if THOROUGH or len({*definition.step, *definition.reset, *definition.observe}) > 1:
+    if THOROUGH:
         runs.append(wl.Simulation(definition, 3, "cpu", seed=5, fuse=False))
     random = np.random.default_rng(0)
     history = []

@@ -1,4 +1,4 @@
-"""The Python of systems, construct by construct: all columns are equal, interpreted and compiled, fused and unfused."""
+"""The Python of systems, construct by construct: all columns are equal, interpreted and compiled."""
 
 import enum
 import math

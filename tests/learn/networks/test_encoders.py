@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from thorough import covering
 
 from worldloom.core.base.errors import InputError
 from worldloom.learn.agents.specs import ObservationSpec
@@ -63,8 +64,10 @@ def test_nature_takes_images_with_channels_first_or_last(shape, channels, dtype)
     assert features.shape == (3, encoder.features) == (3, 512)
 
 
-@pytest.mark.parametrize("shape", [(1, 1, 1), (3, 7, 7), (5, 10, 9), (64, 64, 3), (2, 3, 17)])
-@pytest.mark.parametrize("channels", ["first", "last"])
+@pytest.mark.parametrize(
+    ("shape", "channels"),
+    covering([(1, 1, 1), (3, 7, 7), (5, 10, 9), (64, 64, 3), (2, 3, 17)], ["first", "last"]),
+)
 def test_impala_takes_images_of_any_size(shape, channels):
     encoder, features = encoded({"screen": ObservationSpec(shape, channels=channels)}, network="impala")
     assert features.shape == (3, encoder.features) == (3, 256)
