@@ -1,9 +1,7 @@
 # mypy: ignore-errors
-"""Kernels that step MuJoCo's C engine: native code that calls functions of libmujoco by their addresses."""
+"""Kernels that step MuJoCo's C engine: native code for CPUs that calls functions of libmujoco by their addresses."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import warp as wp
 
@@ -71,15 +69,3 @@ def run_worlds(
                 world, model_address, data_address, reset_function, step_function, steps, after_function,
                 warning_counts, num_warnings, arrays, sizes, copied_in, first_out, sizes.shape[0],
             )  # fmt: skip
-
-
-@wp.kernel(enable_backward=False)
-def write_initial(
-    first: int, mask: wp.array(dtype=wp.bool), value: bool, initial: wp.array(dtype=Any),
-    # outputs
-    column: wp.array2d(dtype=Any),
-):  # fmt: skip
-    """Copy the initial values of an array to the selected worlds; thread (world, number)."""
-    i, k = wp.tid()
-    if picked(mask, value, first + i):
-        column[first + i, k] = initial[k]

@@ -18,8 +18,9 @@ from worldloom.core.model.entity import Components, Entity, World
 from worldloom.core.model.launch import Launch, Shard
 from worldloom.robots.arrays import ALWAYS, ARRAYS, Kind
 from worldloom.robots.c_engine import NUM_WARNINGS, DataPart, function_address
-from worldloom.robots.c_engine_kernels import run_worlds, write_initial
+from worldloom.robots.c_engine_kernels import run_worlds
 from worldloom.robots.faults import fault_system
+from worldloom.robots.initial_kernels import write_initial
 from worldloom.robots.model import FAULTS, Model
 from worldloom.robots.sizes import Sizes, measure
 from worldloom.robots.warp_engine import WarpEngine

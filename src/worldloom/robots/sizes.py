@@ -8,8 +8,8 @@ import numpy as np
 
 from worldloom.robots.model import Model
 
-MARGIN = 1.5
-"""Reserved, relative to what was seen."""
+CONTACT_MARGIN, CONSTRAINT_MARGIN = 1.5, 2.0
+"""Reserved, relative to what was seen. Worlds share the memory of contacts, but not that of constraints."""
 LEAST_CONTACTS, LEAST_CONSTRAINTS = 16, 32
 
 
@@ -42,8 +42,8 @@ class Measured:
 
     @property
     def sizes(self) -> Sizes:
-        contacts = max(LEAST_CONTACTS, int(MARGIN * self.max_contacts) + 1)
-        return Sizes(contacts, max(LEAST_CONSTRAINTS, int(MARGIN * self.max_constraints) + 1))
+        contacts = max(LEAST_CONTACTS, int(CONTACT_MARGIN * self.max_contacts) + 1)
+        return Sizes(contacts, max(LEAST_CONSTRAINTS, int(CONSTRAINT_MARGIN * self.max_constraints) + 1))
 
 
 def measure(model: Model, episodes: int = 8, steps: int = 400, seed: int = 0) -> Measured:

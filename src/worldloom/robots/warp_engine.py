@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
+import numpy as np
 import warp as wp
 
 from worldloom.core.base.errors import InputError
@@ -14,7 +15,7 @@ from worldloom.core.model.launch import Shard
 from worldloom.robots.arrays import ARRAYS, C_ENGINE_ONLY, Kind
 from worldloom.robots.model import Model
 from worldloom.robots.sizes import Sizes
-from worldloom.robots.warp_engine_kernels import collect_faults, copy_selected
+from worldloom.robots.warp_engine_kernels import clear_faulted, collect_faults, copy_selected
 
 
 class WarpEngine:
@@ -67,9 +68,14 @@ class WarpEngine:
         self._copied = [
             (_rows(getattr(self.completed, name)), _rows(columns[name])) for name in (*derived, *self._forces)
         ]
+        state = [name for name in columns if ARRAYS[name].kind is Kind.STATE and name != "time"]
+        self._cleared = [(_initial(host, name, columns[name]), _rows(columns[name])) for name in state]
+        self._cleared += [
+            (_initial(host, name, columns[name]), _rows(columns[name])) for name in derived + self._forces
+        ]
 
     def step(self, substeps: int, shard: Shard) -> None:
-        """Take ``substeps`` steps in all worlds."""
+        """Take ``substeps`` steps in all worlds. A world with a fault gets the default pose, as in the C engine."""
         with self._on(shard):
             for _ in range(substeps):
                 self.mjw.step(self.model, self.data)
@@ -88,6 +94,8 @@ class WarpEngine:
                 ],
                 record_tape=False,
             )
+            for initial, column in self._cleared:
+                wp.launch(clear_faulted, dim=column.shape, inputs=[self.faults, initial, column], record_tape=False)
 
     def complete(self, shard: Shard) -> None:
         """Compute what follows from the state of the selected worlds: positions, velocities and their sensors.
@@ -110,12 +118,15 @@ class WarpEngine:
         """Launch on the shard's device and stream, as MuJoCo Warp uses the current ones."""
         if shard.count != self.num_worlds:
             raise InputError("MuJoCo Warp steps all worlds at once: give the simulation threads=1")
-        with wp.ScopedDevice(shard.device):
-            if shard.stream is None:
-                yield
-            else:
-                with wp.ScopedStream(shard.stream, sync_enter=False):
-                    yield
+        stream = shard.stream
+        with ExitStack() as scopes:
+            scopes.enter_context(wp.ScopedDevice(shard.device))
+            if stream is not None:
+                scopes.enter_context(wp.ScopedStream(stream, sync_enter=False))
+                if stream.is_capturing and stream not in shard.device.captures:
+                    # PyTorch captures: Warp must know, as MuJoCo Warp allocates memory and repeats parts of a graph.
+                    scopes.enter_context(wp.ScopedCapture(stream=stream, force_module_load=False, external=True))
+            yield
 
 
 def _import_mujoco_warp() -> Any:
@@ -131,6 +142,12 @@ def _shaped(column: wp.array, like: wp.array, num_worlds: int) -> wp.array:
     array = wp.array(ptr=column.ptr, dtype=like.dtype, shape=(num_worlds, *like.shape[1:]), device=column.device)
     assert array.capacity == column.capacity, (column.shape, like.shape)
     return array
+
+
+def _initial(model: Any, name: str, column: wp.array) -> wp.array:
+    """What a world with a fault gets: the default pose at rest, and 0 elsewhere."""
+    values = model.qpos0 if name == "qpos" else np.zeros(_rows(column).shape[1])
+    return wp.array(values, dtype=float, device=column.device)
 
 
 def _rows(array: wp.array) -> wp.array:

@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""Kernels around MuJoCo Warp: faults of a step, and arrays of the worlds that begin an episode."""
+"""Kernels around MuJoCo Warp: faults of a step, worlds with faults, and worlds that begin an episode."""
 
 from __future__ import annotations
 
@@ -38,6 +38,21 @@ def collect_faults(
         if not (wp.abs(qvel[world, i]) < LIMIT):
             bits = bits | BAD_VELOCITY
     faults[world] = bits
+
+
+@wp.kernel(enable_backward=False)
+def clear_faulted(
+    faults: wp.array(dtype=wp.int32), initial: wp.array(dtype=float),
+    # outputs
+    column: wp.array2d(dtype=float),
+):  # fmt: skip
+    """Write the initial values of an array where a world has a fault; thread (world, number).
+
+    Its numbers may be huge or not finite, and systems compute rewards from them before the world is reset.
+    """
+    world, k = wp.tid()
+    if faults[world] != 0:
+        column[world, k] = initial[k]
 
 
 @wp.kernel(enable_backward=False)
