@@ -46,7 +46,8 @@ def expected_reward(alive: float, target: np.ndarray, columns: Columns) -> float
     low, high = model.jnt_range[1 : 1 + len(row["qpos"]) - 7].T
     place = (2 * row["qpos"][7:] - low - high) / (high - low)
     reward = alive + row["qvel"][:2] @ to_target + 0.5 * min(heading / 0.8, 1.0) + 0.05 * (rotation[2, 2] > 0.93)
-    reward -= 4 * np.abs(row["actuator_force"]).sum() / model.actuator_gear[:, 0].max() + 0.5 * (row["ctrl"] ** 2).sum()
+    reward -= 4 * np.abs(row["actuator_force"]).mean() / model.actuator_gear[:, 0].max()
+    reward -= 0.5 * (row["ctrl"] ** 2).mean()
     return float(reward - 0.2 * (np.abs(place) > 0.99).sum() - (row["sensordata"] > 0).sum())
 
 
@@ -69,7 +70,11 @@ def test_rewards_and_observations(id):
             joints = len(state) - 7
             assert seen[0] == state[2]
             assert (seen[11 : 11 + joints] == state[7:]).all()
-            assert (seen[3:9] == columns.row["qvel"][:6]).all()
+            velocity, yaw = columns.row["qvel"][:6], columns.row["yaw"]
+            ahead = np.array([np.cos(yaw), np.sin(yaw)])
+            assert seen[3] == pytest.approx(ahead @ velocity[:2])
+            assert seen[4] == pytest.approx(ahead[0] * velocity[1] - ahead[1] * velocity[0])
+            assert (seen[5:9] == velocity[2:]).all()
             assert seen[9] ** 2 + seen[10] ** 2 == pytest.approx(1.0)
             feet += seen[-len(columns.row["sensordata"]) :].sum()
     assert feet > 0, "no foot ever touched the ground"

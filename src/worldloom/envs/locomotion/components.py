@@ -27,6 +27,7 @@ def make_classes(robot: Robot, task: "Task") -> tuple[type[wl.Entity], type[wl.W
         ground_height: wl.float64
         roll: wl.float64
         pitch: wl.float64
+        yaw: wl.float64
         upright: wl.float64
         heading_sine: wl.float64
         heading_cosine: wl.float64

@@ -74,7 +74,7 @@ def push(kind: type[wl.Entity], world: type[wl.World], robot: Robot) -> System:
 
 
 def orient(kind: type[wl.Entity], world: type[wl.World], robot: Robot) -> System:
-    """Roll, pitch, uprightness and the angle to the target, from the quaternion of the torso."""
+    """Roll, pitch, yaw, uprightness and the angle to the target, from the quaternion of the torso."""
     positions = robot.positions
 
     @wl.system
@@ -84,8 +84,8 @@ def orient(kind: type[wl.Entity], world: type[wl.World], robot: Robot) -> System
         runner.upright = 1.0 - 2.0 * (x * x + y * y)
         runner.roll = wl.atan2(2.0 * (w * x + y * z), runner.upright)
         runner.pitch = wl.asin(wl.clamp(2.0 * (w * y - z * x), wl.float64(-1.0), wl.float64(1.0)))
-        yaw = wl.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
-        angle = wl.atan2(runner.target[1] - ground.qpos[first + 1], runner.target[0] - ground.qpos[first]) - yaw
+        runner.yaw = wl.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
+        angle = wl.atan2(runner.target[1] - ground.qpos[first + 1], runner.target[0] - ground.qpos[first]) - runner.yaw
         runner.heading_sine = wl.sin(angle)
         runner.heading_cosine = wl.cos(angle)
 
@@ -127,7 +127,10 @@ def observe(kind: type[wl.Entity], world: type[wl.World], robot: Robot) -> Syste
         runner.observation[0] = ground.qpos[q + 2]
         runner.observation[1] = runner.roll
         runner.observation[2] = runner.pitch
-        for i in range(ROOT_VELOCITY):
+        ahead, aside = wl.cos(runner.yaw), wl.sin(runner.yaw)
+        runner.observation[3] = ahead * ground.qvel[v] + aside * ground.qvel[v + 1]
+        runner.observation[4] = ahead * ground.qvel[v + 1] - aside * ground.qvel[v]
+        for i in range(2, ROOT_VELOCITY):
             runner.observation[3 + i] = ground.qvel[v + i]
         runner.observation[9] = runner.heading_sine
         runner.observation[10] = runner.heading_cosine

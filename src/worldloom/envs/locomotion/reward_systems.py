@@ -29,9 +29,9 @@ def reward_motion(kind: type[wl.Entity], world: type[wl.World], robot: Robot) ->
 
 
 def charge_effort(kind: type[wl.Entity], world: type[wl.World], robot: Robot) -> System:
-    """What is charged: torques, actions, joints at their limits and feet on the ground."""
+    """What is charged: mean torque and mean squared action, joints at their limits and feet on the ground."""
     positions, motors, joints, feet = robot.positions, robot.motors, robot.joints, robot.feet
-    largest = wl.float64(robot.max_torque)
+    largest, share = wl.float64(robot.max_torque), wl.float64(1.0 / robot.motors)
 
     @wl.system
     def charge_effort_of(runner: kind, ground: world):
@@ -50,7 +50,7 @@ def charge_effort(kind: type[wl.Entity], world: type[wl.World], robot: Robot) ->
         for i in range(feet):
             if ground.sensordata[feet * runner.id + i] > 0.0:
                 touched += 1.0
-        runner.reward -= ground.torque_weight * torque + ground.action_weight * effort
+        runner.reward -= share * (ground.torque_weight * torque + ground.action_weight * effort)
         runner.reward -= ground.limit_weight * limits + ground.feet_weight * touched
 
     return charge_effort_of

@@ -2,11 +2,12 @@
 
 The reward of a frame is
 
-    alive + speed + 0.5 heading + 0.05 standing - 4 |torque|_1 / max torque - 0.5 |action|_2^2 - 0.2 limits - feet
+    alive + speed + 0.5 heading + 0.05 standing - 4 |torque| / max torque - 0.5 action^2 - 0.2 limits - feet
 
-with the speed towards the target in m/s, ``heading`` 1 where the cosine of the angle to the target exceeds 0.8 and that
-cosine / 0.8 elsewhere, ``standing`` 1 where that of the torso's tilt exceeds 0.93, ``limits`` the number of joints at
-a limit and ``feet`` the number of feet on the ground. All coefficients are configuration.
+with the means of torques and squared actions over the motors, the speed towards the target in m/s, ``heading`` 1 where
+the cosine of the angle to the target exceeds 0.8 and that cosine / 0.8 elsewhere, ``standing`` 1 where that of the
+torso's tilt exceeds 0.93, ``limits`` the number of joints at a limit and ``feet`` the number of feet on the ground. All
+coefficients are configuration.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from worldloom.core.base.device import resolve
 from worldloom.core.model.families import family_of
 from worldloom.envs import training_defaults
 from worldloom.envs.covid import training_defaults as covid_defaults
+from worldloom.envs.locomotion import training_defaults as locomotion_defaults
 from worldloom.envs.tag import training_defaults as tag_defaults
 from worldloom.learn.config.train_config import TrainConfig
 
@@ -19,10 +20,14 @@ TUNED_SETTINGS: dict[tuple[str, str], dict[str, Any]] = {
     **training_defaults.TRAINING_DEFAULTS,
     **tag_defaults.TRAINING_DEFAULTS,
     **covid_defaults.TRAINING_DEFAULTS,
+    **locomotion_defaults.TRAINING_DEFAULTS,
 }
 """Settings that differ from the algorithm's defaults, by world and algorithm; ``policy.*`` for the network."""
 
-GPU_SETTINGS: dict[tuple[str, str], dict[str, Any]] = {**training_defaults.GPU_TRAINING_DEFAULTS}
+GPU_SETTINGS: dict[tuple[str, str], dict[str, Any]] = {
+    **training_defaults.GPU_TRAINING_DEFAULTS,
+    **locomotion_defaults.GPU_TRAINING_DEFAULTS,
+}
 """Further settings for a training on a GPU."""
 
 SHARED_POLICIES: dict[str, dict[str, str]] = {**tag_defaults.SHARED_POLICIES}

@@ -1,0 +1,57 @@
+"""Training defaults of the locomotion tasks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_COMMON: dict[str, Any] = {
+    "schedule": "kl",
+    "target_kl": 0.008,
+    "max_gradient_norm": 1.0,
+    "reward_scale": 0.01,
+    "value_weight": 1.0,
+    "normalize_values": True,
+    "policy.activation": "elu",
+    "policy.shared": True,
+    "policy.normalize_observations": True,
+}
+_ANT: dict[str, Any] = _COMMON | {
+    "num_envs": 64,
+    "total_steps": 4_000_000,
+    "num_steps": 64,
+    "minibatches": 4,
+    "policy.hidden": (256, 128, 64),
+}
+_HUMANOID: dict[str, Any] = _COMMON | {
+    "num_envs": 64,
+    "total_steps": 20_000_000,
+    "num_steps": 128,
+    "epochs": 5,
+    "minibatches": 4,
+    "learning_rate": 5e-4,
+    "policy.hidden": (400, 200, 100),
+    "policy.initial_std": 0.5,
+}
+_FLAGRUN: dict[str, Any] = _HUMANOID | {"num_envs": 16, "policy.hidden": (512, 256, 128)}
+_TERRAIN: dict[str, Any] = _HUMANOID | {"policy.network": "two_branch", "policy.hidden": (512, 256, 128)}
+
+TRAINING_DEFAULTS: dict[tuple[str, str], dict[str, Any]] = {
+    ("LocomotionAnt-v0", "ppo"): _ANT,
+    ("LocomotionHumanoid-v0", "ppo"): _HUMANOID,
+    ("FlagrunHarder-v0", "ppo"): _FLAGRUN,
+    ("FlagrunTerrain-v0", "ppo"): _TERRAIN,
+}
+"""Settings that differ from the algorithm's defaults, by world and algorithm; ``policy.*`` for the network."""
+
+GPU_TRAINING_DEFAULTS: dict[tuple[str, str], dict[str, Any]] = {
+    ("LocomotionAnt-v0", "ppo"): {
+        "num_envs": 4096,
+        "num_steps": 16,
+        "minibatches": 2,
+        "total_steps": 600 * 4096 * 16,
+    },
+    ("LocomotionHumanoid-v0", "ppo"): {"num_envs": 4096, "num_steps": 32, "total_steps": 1500 * 4096 * 32},
+    ("FlagrunHarder-v0", "ppo"): {"num_envs": 1024, "num_steps": 32, "total_steps": 6000 * 1024 * 32},
+    ("FlagrunTerrain-v0", "ppo"): {"num_envs": 4096, "num_steps": 32, "total_steps": 1500 * 4096 * 32},
+}
+"""Settings that differ on a GPU from those above."""
