@@ -51,6 +51,7 @@ def _table(measured: Measured) -> Table:
     sizes = measured.sizes
     table = Table("per world", "mean", "largest", "reserve", box=box.SIMPLE_HEAD)
     table.add_row("contacts", f"{measured.mean_contacts:.1f}", str(measured.max_contacts), str(sizes.contacts))
+    table.add_row("candidate pairs", "", str(measured.max_candidates), "")
     table.add_row(
         "constraints", f"{measured.mean_constraints:.1f}", str(measured.max_constraints), str(sizes.constraints)
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from worldloom.robots.candidate_pairs import CandidatePairs
 from worldloom.robots.model import Model
 
 CONTACT_MARGIN, CONSTRAINT_MARGIN = 1.5, 2.0
@@ -32,17 +33,19 @@ class Measured:
 
     Attributes:
         mean_contacts, max_contacts: Contacts of a world.
+        max_candidates: Pairs of geoms of a world that the broad phase passes on.
         mean_constraints, max_constraints: Rows of constraints of a world.
     """
 
     mean_contacts: float
     max_contacts: int
+    max_candidates: int
     mean_constraints: float
     max_constraints: int
 
     @property
     def sizes(self) -> Sizes:
-        contacts = max(LEAST_CONTACTS, int(CONTACT_MARGIN * self.max_contacts) + 1)
+        contacts = max(LEAST_CONTACTS, int(CONTACT_MARGIN * self.max_contacts) + 1, self.max_candidates)
         return Sizes(contacts, max(LEAST_CONSTRAINTS, int(CONSTRAINT_MARGIN * self.max_constraints) + 1))
 
 
@@ -59,13 +62,18 @@ def measure(model: Model, episodes: int = 8, steps: int = 400, seed: int = 0) ->
     data, generator = mujoco.MjData(mj_model), np.random.default_rng(seed)
     limited = mj_model.actuator_ctrllimited.astype(bool)
     low, high = np.where(limited, mj_model.actuator_ctrlrange.T, [[-1.0], [1.0]])
-    counts = []
+    pairs = CandidatePairs(mujoco, mj_model)
+    counts, candidates = [], 0
     for _ in range(episodes):
         mujoco.mj_resetData(mj_model, data)
         for step in range(steps):
             if step % 10 == 0:
                 data.ctrl[:] = generator.uniform(low, high)
             mujoco.mj_step(mj_model, data)
+            if step % 10 == 0:
+                candidates = max(candidates, int(pairs.touching(data).sum()))
             counts.append((data.ncon, data.nefc))
     contacts, constraints = np.array(counts).T
-    return Measured(float(contacts.mean()), int(contacts.max()), float(constraints.mean()), int(constraints.max()))
+    return Measured(
+        float(contacts.mean()), int(contacts.max()), candidates, float(constraints.mean()), int(constraints.max())
+    )
