@@ -48,7 +48,7 @@ GPU_TRAINING_DEFAULTS: dict[tuple[str, str], dict[str, Any]] = {
         "num_envs": 4096,
         "num_steps": 16,
         "minibatches": 2,
-        "total_steps": 600 * 4096 * 16,
+        "total_steps": 900 * 4096 * 16,
     },
     ("LocomotionHumanoid-v0", "ppo"): {"num_envs": 4096, "num_steps": 32, "total_steps": 1500 * 4096 * 32},
     ("FlagrunHarder-v0", "ppo"): {"num_envs": 1024, "num_steps": 32, "total_steps": 6000 * 1024 * 32},
