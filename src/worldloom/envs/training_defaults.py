@@ -1,21 +1,8 @@
-"""Training defaults of the classic control and toy text worlds, and of MuJoCo tasks."""
+"""Training defaults of the classic control and toy text worlds."""
 
 from __future__ import annotations
 
 from typing import Any
-
-_RUNNER: dict[str, Any] = {
-    "num_envs": 64,
-    "total_steps": 1_000_000,
-    "num_steps": 64,
-    "epochs": 10,
-    "minibatches": 16,
-    "learning_rate": 1e-3,
-    "schedule": "linear",
-    "normalize_rewards": True,
-    "policy.normalize_observations": True,
-}
-"""PPO for robots that run along the x axis."""
 
 TRAINING_DEFAULTS: dict[tuple[str, str], dict[str, Any]] = {
     ("CartPole-v1", "ppo"): {
@@ -84,21 +71,6 @@ TRAINING_DEFAULTS: dict[tuple[str, str], dict[str, Any]] = {
         "policy.normalize_observations": True,
         "policy.initial_std": 0.7,
     },
-    ("InvertedPendulum-v5", "ppo"): {
-        "num_envs": 32,
-        "total_steps": 150_000,
-        "num_steps": 64,
-        "epochs": 10,
-        "minibatches": 8,
-        "gamma": 0.98,
-        "lam": 0.9,
-        "learning_rate": 1e-3,
-        "schedule": "linear",
-        "normalize_rewards": True,
-        "policy.normalize_observations": True,
-    },
-    ("Hopper-v5", "ppo"): _RUNNER,
-    ("HalfCheetah-v5", "ppo"): _RUNNER,
     ("FrozenLake-v1", "ppo"): {
         "num_envs": 64,
         "total_steps": 100_000,

@@ -4,25 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-_COMMON: dict[str, Any] = {
-    "schedule": "kl",
-    "target_kl": 0.008,
-    "max_gradient_norm": 1.0,
-    "reward_scale": 0.01,
-    "value_weight": 1.0,
-    "normalize_values": True,
-    "policy.activation": "elu",
-    "policy.shared": True,
-    "policy.normalize_observations": True,
-}
-_ANT: dict[str, Any] = _COMMON | {
+from worldloom.envs.robot_defaults import ROBOT_PPO
+
+_ANT: dict[str, Any] = ROBOT_PPO | {
     "num_envs": 64,
     "total_steps": 4_000_000,
     "num_steps": 64,
     "minibatches": 4,
     "policy.hidden": (256, 128, 64),
 }
-_HUMANOID: dict[str, Any] = _COMMON | {
+_HUMANOID: dict[str, Any] = ROBOT_PPO | {
     "num_envs": 64,
     "total_steps": 20_000_000,
     "num_steps": 128,

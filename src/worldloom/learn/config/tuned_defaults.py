@@ -13,6 +13,7 @@ from worldloom.core.model.families import family_of
 from worldloom.envs import training_defaults
 from worldloom.envs.covid import training_defaults as covid_defaults
 from worldloom.envs.locomotion import training_defaults as locomotion_defaults
+from worldloom.envs.mujoco import training_defaults as mujoco_defaults
 from worldloom.envs.tag import training_defaults as tag_defaults
 from worldloom.learn.config.train_config import TrainConfig
 
@@ -21,12 +22,14 @@ TUNED_SETTINGS: dict[tuple[str, str], dict[str, Any]] = {
     **tag_defaults.TRAINING_DEFAULTS,
     **covid_defaults.TRAINING_DEFAULTS,
     **locomotion_defaults.TRAINING_DEFAULTS,
+    **mujoco_defaults.TRAINING_DEFAULTS,
 }
 """Settings that differ from the algorithm's defaults, by world and algorithm; ``policy.*`` for the network."""
 
 GPU_SETTINGS: dict[tuple[str, str], dict[str, Any]] = {
     **training_defaults.GPU_TRAINING_DEFAULTS,
     **locomotion_defaults.GPU_TRAINING_DEFAULTS,
+    **mujoco_defaults.GPU_TRAINING_DEFAULTS,
 }
 """Further settings for a training on a GPU."""
 
