@@ -1,11 +1,16 @@
 """KL early stopping: the rest of an update is skipped, with the same result on the host and by a flag on the device."""
 
+import math
+
 import pytest
 import torch
+from worlds import CLOCK
 
+from worldloom.core.simulation import Simulation
 from worldloom.learn.algorithms.ppo import PPO, PPOConfig
 from worldloom.learn.config.policy_config import PolicyConfig
 from worldloom.learn.training.callbacks import Callback
+from worldloom.learn.training.divergence_check import DivergedError, DivergenceCheck
 from worldloom.learn.training.kl_stopping import KLStopping
 
 CONFIG = {
@@ -77,3 +82,23 @@ def test_recurrent_policies_stop_too(setting):
     seen = Steps()
     PPO("CartPole-v1", PPOConfig(**{**CONFIG, **setting}, max_kl=0.002)).learn(callbacks=seen)
     assert max(seen.steps) < 40.0
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_an_observation_that_is_not_finite_is_not_skipped_silently(native):
+    worlds = Simulation(CLOCK, 8, "cpu", seed=0, autoreset="same_step", checks=False)
+    worlds["Ticker"]["sight"].torch()[3, 0, 1] = math.nan
+    config = PPOConfig(**{**CONFIG, "native": native}, max_kl=0.005)
+    with pytest.raises(DivergedError, match=r"observation 'sight\[1\]' of Ticker 0 in world 3 is nan"):
+        PPO(worlds, config).learn(callbacks=DivergenceCheck())
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_an_update_without_a_step_is_no_divergence(native):
+    """With overlap the behavior policy is older, so that the first minibatch may exceed the limit."""
+    seen = Steps()
+    config = PPOConfig(**{**CONFIG, "native": native, "total_steps": 1280}, max_kl=1e-5, overlap=True)
+    PPO("CartPole-v1", config).learn(callbacks=[DivergenceCheck(), seen])
+    assert 0.0 in seen.steps[1:] and max(seen.steps) > 0.0
+    without = [kl for kl, steps in zip(seen.kl[1:], seen.steps[1:], strict=True) if steps == 0.0]
+    assert all(kl > 1e-5 for kl in without), "the divergence that ended the update is reported"

@@ -148,7 +148,10 @@ class PPO(OnPolicyTrainer):
                 learner.metrics[:6] += metrics
             if measured:
                 learner.adapt_learning_rate(learner.ranks.mean_(divergence / measured), learner.setting("target_kl"))
-        learner.metrics[:6] /= config.epochs * config.minibatches if stopping is None else stopping.steps
+        if stopping is None:
+            learner.metrics[:6] /= config.epochs * config.minibatches
+        else:
+            learner.metrics[:6] = stopping.mean(learner.metrics[:6])
         learner.metrics[6].copy_(explained)
         learner.shuffle.advance(config.epochs)
 
@@ -177,11 +180,12 @@ class PPO(OnPolicyTrainer):
             batch = replace(batch, advantages=mean.standardize(batch.advantages))
         with learner.autocast():
             losses = ppo_loss(learner.policy, batch, _coefficients(learner), mean)
+        statistics = torch.stack(losses[1:]).detach()
         stopping = self._kl_stopping.get(learner.name)
-        if stopping is not None and stopping.check(losses.divergence, learner.setting("max_kl")):
+        if stopping is not None and stopping.check(statistics, learner.setting("max_kl")):
             return None
         learner.optimizer.step(losses.total)
-        return self._metrics_of(learner, torch.stack(losses[1:]).detach())
+        return self._metrics_of(learner, statistics)
 
     def _native_minibatch(
         self, learner: Learner, storage: Storage, advantages: torch.Tensor, returns: torch.Tensor
@@ -202,7 +206,7 @@ class PPO(OnPolicyTrainer):
         """The same as :meth:`_step` with native kernels, on the steps at ``indices`` [B]."""
         statistics = minibatch.gradient(indices)
         stopping = self._kl_stopping.get(learner.name)
-        if stopping is not None and stopping.check(statistics[3], learner.setting("max_kl")):
+        if stopping is not None and stopping.check(statistics, learner.setting("max_kl")):
             return None
         minibatch.take_step()
         return self._metrics_of(learner, statistics)
@@ -226,7 +230,7 @@ class PPO(OnPolicyTrainer):
         statistics = gradients.statistics.sum(1)
         stopping = self._kl_stopping.get(learner.name)
         if stopping is not None:
-            stopping.check(statistics[3], learner.setting("max_kl"))
+            stopping.check(statistics, learner.setting("max_kl"))
         learner.optimizer.step(*gradients.with_outputs(parameters, values, policy.log_std))
         return self._metrics_of(learner, statistics)
 
