@@ -281,3 +281,14 @@ def test_an_altered_pool_is_refused() -> None:
         }
         with pytest.raises(InputError, match="which no training saves"):
             PPO(DUEL, SMALL, policy_groups=groups()).load_state(altered, plain)
+
+
+def test_running_differences_of_earlier_checkpoints_are_float32() -> None:
+    trainer = PPO(DUEL, SMALL, policy_groups=groups())
+    tensors, plain = trainer.state()
+    del tensors["self_play/rows/magnitude"]
+    tensors["self_play/rows/difference"] = torch.full((SMALL.num_envs,), 0.25)
+    trainer.load_state(tensors, plain)
+    assert trainer.self_play is not None
+    assert trainer.self_play.outcomes.difference.tolist() == [0.25] * SMALL.num_envs
+    assert trainer.self_play.outcomes.magnitude.tolist() == [0.0] * SMALL.num_envs

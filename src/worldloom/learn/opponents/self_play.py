@@ -140,7 +140,10 @@ class SelfPlay:
 
     def _make_outcomes(self, simulation: Simulation, blocks: Tensor) -> Outcomes:
         groups = {name: learner.agent_group for name, learner in self.learners.items()}
-        first = {name: torch.zeros((len(blocks), group.agents), device=blocks.device) for name, group in groups.items()}
+        first = {
+            name: torch.zeros((len(blocks), group.agents), dtype=torch.float64, device=blocks.device)
+            for name, group in groups.items()
+        }
         first[self._names[0]][blocks == 0] = 1.0
         for name, players in self.pools.items():
             for past_self in players.past_selves:
@@ -152,7 +155,9 @@ class SelfPlay:
             for name, side in first.items()
         }
         margins = [self._current_margin(), *(p.config.margin for p in self.pools.values() for _ in p.blocks)]
-        return Outcomes(simulation, groups, coefficients, blocks, torch.tensor(margins, device=blocks.device))
+        return Outcomes(
+            simulation, groups, coefficients, blocks, torch.tensor(margins, dtype=torch.float64, device=blocks.device)
+        )
 
     def _current_margin(self) -> float:
         """The margin of the first policy in games of the current policies, from the pools' margins."""
@@ -172,6 +177,8 @@ class SelfPlay:
 
     def load(self, tensors: Mapping[str, Tensor]) -> None:
         """Restore what :meth:`tensors` returned. Missing rows start at 0; InputError for anything else missing."""
+        if "rows/difference" in tensors:  # float32 in earlier checkpoints
+            tensors = {**tensors, "rows/difference": tensors["rows/difference"].double()}
         own, ranges = self.tensors(), {"ratings": RATING_RANGE, "sums": COUNTER_RANGE}
         for name, players in self.pools.items():
             ranges |= {f"pools/{name}/{key}": value for key, value in players.ranges().items()}
