@@ -7,10 +7,12 @@ import torch
 from thorough import sample
 from worlds import CLOCK
 
+from worldloom.learn.algorithms import a2c, ppo
 from worldloom.learn.algorithms.a2c import A2C, A2CConfig
 from worldloom.learn.algorithms.ppo import PPO, PPOConfig
 from worldloom.learn.algorithms.vtrace import VTrace, VTraceConfig
 from worldloom.learn.config.policy_config import PolicyConfig
+from worldloom.learn.training.callbacks import Callback
 
 SMALL = {
     "num_envs": 16,
@@ -69,6 +71,73 @@ def test_a_saved_training_continues_bit_for_bit(name):
     tensors, plain = first.state()
     tensors = {name: tensor.clone() for name, tensor in tensors.items()}
     assert "Ticker/values/mean" in tensors
+    second = trainer_class(CLOCK, short)
+    second.load_state(tensors, plain)
+    second.learn()
+    for key, tensor in straight.tensors().items():
+        assert torch.equal(second.tensors()[key], tensor), key
+
+
+def test_targets_are_not_clipped():
+    trainer = PPO(CLOCK, CASES["ppo"][1])
+    (learner,) = trainer.learners.values()
+    returns = torch.zeros(10, 16)
+    returns[0, 0] = 1000.0
+    targets, _ = learner.normalize_targets(returns, torch.zeros(10, 16), None)
+    assert float(targets.max()) > 12.0  # sqrt(159) standard deviations
+    torch.testing.assert_close(learner.denormalized(targets), returns, rtol=1e-4, atol=1e-2)
+
+
+class Moments(Callback):
+    """The moments of the value targets after every iteration."""
+
+    def __init__(self):
+        self.seen = []
+
+    def on_iteration(self, trainer, progress):
+        (learner,) = trainer.learners.values()
+        self.seen.append({name: tensor.clone() for name, tensor in learner.value_moments.state_dict().items()})
+
+
+@pytest.mark.parametrize("native", [True, False])
+@pytest.mark.parametrize(("name", "module", "function"), [("ppo", ppo, "gae"), ("a2c", a2c, "n_step_returns")])
+def test_with_overlap_values_are_denormalized_as_they_were_predicted(name, module, function, native, monkeypatch):
+    """The acting critic of a rollout was trained before the update that runs during it, with older moments."""
+    trainer_class, config = CASES[name]
+    config = replace(config, overlap=True, native=native, reward_scale=1000.0, total_steps=5 * 160)
+    moments, used, predicted = Moments(), [], []
+    compute = getattr(module, function)
+
+    def recorded(rewards, values, *arguments, **options):
+        used.append(values.clone())
+        return compute(rewards, values, *arguments, **options)
+
+    class Predictions(Callback):
+        """The acting critic's outputs for the rollout of every iteration."""
+
+        def on_iteration(self, trainer, progress):
+            (learner,) = trainer.learners.values()
+            with torch.no_grad():
+                observed = {key: value.flatten(0, 1) for key, value in learner.actor.storage.observations.items()}
+                predicted.append(learner.actor.policy.value(observed, learner.actor.state).view(10, 16))
+
+    monkeypatch.setattr(module, function, recorded)
+    trainer_class(CLOCK, config).learn(callbacks=[moments, Predictions()])
+    assert len(used) == 4 and len(predicted) == 5
+    for iteration in (2, 3):  # the first update has no earlier moments
+        before = moments.seen[iteration - 1]
+        expected = before["mean"] + predicted[iteration] / before["scale"]
+        torch.testing.assert_close(used[iteration][:-1], expected, rtol=1e-4, atol=0.1)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_with_overlap_a_saved_training_continues_bit_for_bit(name):
+    trainer_class, config = CASES[name]
+    short = replace(config, overlap=True, total_steps=640)
+    straight = trainer_class(CLOCK, short).learn()
+    first = trainer_class(CLOCK, short).learn(320)
+    tensors, plain = first.state()
+    tensors = {key: tensor.clone() for key, tensor in tensors.items()}
     second = trainer_class(CLOCK, short)
     second.load_state(tensors, plain)
     second.learn()

@@ -57,7 +57,7 @@ class A2C(OnPolicyTrainer):
         if learner.native_step is not None:
             self._update_native(learner, learner.native_step, gathered)
             return
-        predicted = learner.denormalized(gathered.values)
+        predicted = gathered.values
         returns = n_step_returns(
             gathered.rewards,
             predicted,
@@ -81,7 +81,7 @@ class A2C(OnPolicyTrainer):
         config = learner.config
         assert isinstance(config, A2CConfig)
         advantages, returns = step.targets(gathered.rewards)
-        predicted = learner.denormalized(gathered.values)
+        predicted = gathered.values
         window = (gathered.rewards, predicted, gathered.dones)
         n_step_returns(*window, config.gamma, config.n_steps or config.num_steps, returns=returns)
         torch.sub(returns, predicted[:-1], out=advantages)

@@ -32,6 +32,8 @@ MIN_LEARNING_RATE, MAX_LEARNING_RATE, LEARNING_RATE_FACTOR = 1e-6, 1e-2, 1.5
 """Bounds of the learning rate with the kl schedule, and the factor of one change."""
 SHARED_SETTINGS = ("num_steps", "steps_per_update", "total_steps", "overlap")
 """Settings that a policy group cannot have of its own."""
+VALUES = "values/"
+"""Prefix of the names of the value targets' moments."""
 
 
 class Learner(PolicyLearner):
@@ -70,6 +72,8 @@ class Learner(PolicyLearner):
         self.scale = RewardScaler(rows, own.gamma).to(self.device) if own.normalize_rewards else None
         self.value_moments = RunningMoments(()).to(self.device) if own.normalize_values else None
         """Running mean and variance of the value targets; None without value normalization."""
+        self._rollout_moments = self.value_moments
+        """Those that the acting policy's critic was trained with."""
         self.actor = RolloutActor(
             self.agent_group,
             self.policy,
@@ -85,6 +89,7 @@ class Learner(PolicyLearner):
         """Whether a copy of the policy acts while the policy itself is updated."""
         if self.overlap:
             self.actor.policy = copy.deepcopy(self.policy).requires_grad_(False)
+            self._rollout_moments = copy.deepcopy(self.value_moments)
         self._set_native()
         self._copied = self.actor.storage.empty_like() if self.overlap and not self.actor.storage.sliding else None
         self.shuffle = MinibatchShuffler(rows, self.device, config.seed, self.first_row)
@@ -139,10 +144,9 @@ class Learner(PolicyLearner):
             storage.rewards[-new:] *= self.setting("reward_scale")
         if storage.truncations is not None:
             previous = torch.nan_to_num(storage.values[-new - 1 : -1], 0.0, 0.0, 0.0)
-            storage.rewards[-new:] += self.setting("gamma") * self.denormalized(previous) * storage.truncations[-new:]
+            storage.rewards[-new:] += self.setting("gamma") * previous * storage.truncations[-new:]
         if storage.finals:
-            finals = self.denormalized(storage.final_values)
-            add_bootstrap_values(storage.rewards, storage.final_steps, finals, self.setting("gamma"))
+            add_bootstrap_values(storage.rewards, storage.final_steps, storage.final_values, self.setting("gamma"))
 
     def schedule(self, steps: int, total_steps: int) -> None:
         super().schedule(steps, total_steps)
@@ -152,18 +156,33 @@ class Learner(PolicyLearner):
     # -- value normalization -----------------------------------------------------------------------------------------
 
     def denormalized(self, values: torch.Tensor) -> torch.Tensor:
-        """Values as the critic predicts them, in units of the returns."""
-        moments = self.value_moments
-        return values if moments is None else moments.mean + values / moments.scale
+        """Values as the trained critic predicts them, in units of the returns."""
+        return values if self.value_moments is None else self.value_moments.destandardize(values)
+
+    @torch.no_grad()
+    def denormalize_rollout(self, new: int, valued: bool) -> None:
+        """Convert the values of a rollout to units of the returns, with the statistics at its start.
+
+        Args:
+            new: The number of its steps: the last ones of the storage.
+            valued: Whether there is a value of the observation after the last step.
+        """
+        storage, moments = self.actor.storage, self._rollout_moments
+        if moments is not None:
+            predicted = storage.values[-new - 1 : None if valued else -1]
+            predicted.copy_(moments.destandardize(predicted))
+            storage.final_values.copy_(moments.destandardize(storage.final_values))
 
     def normalize_targets(
         self, returns: torch.Tensor, values: torch.Tensor, weights: torch.Tensor | None
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Add ``returns`` to the statistics, and normalize returns and values by them.
 
+        They are not clipped, as in PopArt (van Hasselt et al., 2016): a clipped target would bias the critic.
+
         Args:
             returns: Value targets of a rollout, [T, N].
-            values: Values predicted during the rollout, denormalized, [T, N].
+            values: Values predicted during the rollout, in units of the returns, [T, N].
             weights: 1 where an agent was active, else 0; None where all always are.
 
         Returns:
@@ -173,20 +192,18 @@ class Learner(PolicyLearner):
         if moments is None:
             return returns, values
         moments.update(returns, weights, self.ranks.sum_)
-        return moments.normalize(returns), moments.normalize(values)
+        return moments.standardize(returns), moments.standardize(values)
 
     def training_storage(self) -> Storage:
         """The rollout to learn from: a copy where the next rollout overwrites it during the update."""
         return self.actor.storage if self._copied is None else self._copied.copy_(self.actor.storage)
 
     def sync_actor_policy(self) -> None:
-        """Copy the trained parameters to the acting policy, where the two are separate."""
+        """Copy the trained parameters and value statistics to those of the rollout, where the two are separate."""
         if self.overlap:
-            with torch.no_grad():
-                for acting, trained in zip(
-                    self.actor.policy.state_dict().values(), self.policy.state_dict().values(), strict=True
-                ):
-                    acting.copy_(trained)
+            _copy_state(self.policy, self.actor.policy)
+            if self.value_moments is not None and self._rollout_moments is not None:
+                _copy_state(self.value_moments, self._rollout_moments)
 
     def update_statistics(self, new: int) -> None:
         """Add the last ``new`` steps to the observation statistics, after an update and before the next rollout."""
@@ -200,9 +217,12 @@ class Learner(PolicyLearner):
         state |= {"sampler": self.actor.sampler.tick, "shuffle": self.shuffle.tick, "rows/state": self.actor.state}
         if self.scale is not None:
             state |= {f"scale/{k}" if v.ndim == 0 else f"rows/scale/{k}": v for k, v in self.scale.state_dict().items()}
-        if self.value_moments is not None:
-            state |= {f"values/{k}": v for k, v in self.value_moments.state_dict().items()}
-        return state
+        return state | self._value_tensors()
+
+    def _value_tensors(self) -> dict[str, torch.Tensor]:
+        """The moments of the value targets, by their names in a checkpoint."""
+        moments = {} if self.value_moments is None else self.value_moments.state_dict()
+        return {f"{VALUES}{key}": tensor for key, tensor in moments.items()}
 
     def load(self, tensors: Mapping[str, torch.Tensor]) -> None:
         """Restore what :meth:`tensors` returned. Missing rows start at 0; InputError where anything else is missing."""
@@ -218,3 +238,10 @@ class Learner(PolicyLearner):
             if name.startswith("rows/") and name not in tensors:
                 own[name].zero_()
         self.sync_actor_policy()
+
+
+@torch.no_grad()
+def _copy_state(source: nn.Module, target: nn.Module) -> None:
+    """Copy parameters and buffers, in place."""
+    for own, other in zip(target.state_dict().values(), source.state_dict().values(), strict=True):
+        own.copy_(other)

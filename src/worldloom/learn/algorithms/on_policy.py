@@ -118,6 +118,8 @@ class OnPolicyTrainer(PolicyTrainer[Learner]):
         actors = [learner.actor for learner in self.learners.values()]
         on_step = None if self.self_play is None else self.self_play.record_step
         roll_out(self.simulation, actors, steps, self._captured, valued, on_step)
+        for learner in self.learners.values():
+            learner.denormalize_rollout(len(steps), valued)
 
     def _summarize(self) -> None:
         """Write the summaries of all policies, and update their ratings."""

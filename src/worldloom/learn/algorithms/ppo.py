@@ -115,12 +115,11 @@ class PPO(OnPolicyTrainer):
 
     def update(self, learner: Learner, gathered: Storage) -> None:
         config = _config(learner)
-        predicted = learner.denormalized(gathered.values)
         gamma, lam = learner.setting("gamma"), learner.setting("lam")
-        advantages, returns = gae(gathered.rewards, predicted, gathered.dones, gamma, lam)
+        advantages, returns = gae(gathered.rewards, gathered.values, gathered.dones, gamma, lam)
         mean = WeightedMean(gathered.weights, learner.ranks)
-        explained = mean.explained_variance(predicted[:-1], returns)
-        returns, old_values = learner.normalize_targets(returns, predicted[:-1], gathered.weights)
+        explained = mean.explained_variance(gathered.values[:-1], returns)
+        returns, old_values = learner.normalize_targets(returns, gathered.values[:-1], gathered.weights)
         if learner.value_moments is not None:
             gathered.values[:-1].copy_(old_values)
         native = self._native_minibatch(learner, gathered, advantages, returns)

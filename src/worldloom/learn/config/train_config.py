@@ -131,7 +131,7 @@ class RolloutConfig(TrainConfig):
     """Scale rewards by the running standard deviation of the discounted return."""
     normalize_values: bool = False
     """Normalize value targets by the running mean and standard deviation of the returns; the critic predicts
-    normalized values. For rewards whose scale is unknown or changes."""
+    normalized values. Targets are not clipped. For rewards whose scale is unknown or changes."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

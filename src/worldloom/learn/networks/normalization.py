@@ -77,9 +77,17 @@ class RunningMoments(nn.Module):
         self.mean.copy_(self.mean + shift)
         self.count.copy_(total)
 
+    def standardize(self, values: Tensor) -> Tensor:
+        """``values`` [..., *shape] minus the mean, divided by the standard deviation."""
+        return (values - self.mean) * self.scale
+
     def normalize(self, values: Tensor) -> Tensor:
-        """``values`` [..., *shape] minus the mean, divided by the standard deviation, clipped to CLIP."""
-        return ((values - self.mean) * self.scale).clamp(-CLIP, CLIP)
+        """The same, clipped to CLIP."""
+        return self.standardize(values).clamp(-CLIP, CLIP)
+
+    def destandardize(self, values: Tensor) -> Tensor:
+        """The inverse of :meth:`standardize`."""
+        return self.mean + values / self.scale
 
 
 class ObservationNormalizer(nn.Module):

@@ -95,7 +95,7 @@ class Storage:
         self.actions = zeros(steps, rows, spec.action.width, dtype=spec.action.dtype)
         self.log_probs, self.entropies = zeros(steps, rows), zeros(rows)
         self.values = zeros(steps + 1, rows)
-        """Values of the observations, and of the one after the last step."""
+        """Values of the observations, and of the one after the last step, in units of the returns."""
         self.rewards = zeros(steps, rows)
         self.dones = zeros(steps, rows, dtype=torch.bool)
         self.masks = zeros(steps, rows, spec.action.logits, dtype=torch.bool) if masked else None
