@@ -89,6 +89,23 @@ def test_training_continues_from_a_saved_policy_that_is_trained(earlier: Path) -
     assert not torch.equal(before, trainer.learners["Defender"].optimizer.flat)
 
 
+def test_training_continues_with_the_moments_of_the_value_targets(tmp_path: Path) -> None:
+    config = replace(CONFIG, normalize_values=True)
+    run_training(replace(REQUEST, config=config, run_dir=tmp_path / "run"))
+    saved = load_policy(tmp_path / "run", "Defender")
+    assert float(saved.value_moments["count"]) > 0.0
+    groups = {"Attacker": PolicyGroup("Attacker"), "Defender": PolicyGroup("Defender", saved=saved)}
+    learners = PPO(duel.DUEL, config, policy_groups=groups).learners
+    assert all(
+        torch.equal(value, saved.value_moments[name])
+        for name, value in learners["Defender"].value_moments.state_dict().items()
+    )
+    assert float(learners["Attacker"].value_moments.count) == 0.0
+    groups["Defender"] = PolicyGroup("Defender", saved=replace(saved, value_moments={"mean": torch.zeros(())}))
+    with pytest.raises(InputError, match="has no 'values/count'"):
+        PPO(duel.DUEL, config, policy_groups=groups)
+
+
 def test_the_opponent_is_copied_so_that_its_run_may_go(opponent_run: tuple[Path, Path]) -> None:
     folder, earlier = opponent_run
     request = replace(

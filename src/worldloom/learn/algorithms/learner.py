@@ -72,6 +72,9 @@ class Learner(PolicyLearner):
         self.scale = RewardScaler(rows, own.gamma).to(self.device) if own.normalize_rewards else None
         self.value_moments = RunningMoments(()).to(self.device) if own.normalize_values else None
         """Running mean and variance of the value targets; None without value normalization."""
+        if self.value_moments is not None and self.saved is not None and self.saved.value_moments:
+            saved = {f"{VALUES}{key}": tensor for key, tensor in self.saved.value_moments.items()}
+            load_checked(f"policy '{self.saved.name}' of {self.saved.source}", self._value_tensors(), saved, {})
         self._rollout_moments = self.value_moments
         """Those that the acting policy's critic was trained with."""
         self.actor = RolloutActor(

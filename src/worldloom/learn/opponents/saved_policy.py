@@ -1,9 +1,9 @@
-"""A policy of an earlier run, as data: its network's settings, its parameters and its observation statistics."""
+"""A policy of an earlier run, as data: its network's settings, its parameters and its statistics."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import torch
@@ -31,7 +31,9 @@ class SavedPolicy:
         algorithm: The algorithm that trained it.
         config: Architecture of its network.
         action_masks: Whether it was trained with action masks.
-        tensors: Parameters and statistics, by the names of the network's ``state_dict``.
+        tensors: Parameters and observation statistics, by the names of the network's ``state_dict``.
+        value_moments: Running moments of the value targets, with which a training of it continues; empty where it was
+            trained without ``normalize_values``.
     """
 
     source: str
@@ -42,6 +44,7 @@ class SavedPolicy:
     config: PolicyConfig
     action_masks: bool
     tensors: Mapping[str, Tensor]
+    value_moments: Mapping[str, Tensor] = field(default_factory=dict)
 
     def applied_to(self, config: ConfigT) -> ConfigT:
         """``config`` with the network of this policy."""

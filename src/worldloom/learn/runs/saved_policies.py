@@ -32,6 +32,8 @@ from worldloom.learn.runs.training_request import TrainingRequest, request_from_
 
 POLICY_PREFIX = "/policy/"
 """What follows the name of a policy in the names of its parameters in a checkpoint."""
+VALUES_PREFIX = "/values/"
+"""What follows it in the names of the moments of its value targets."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,6 @@ def load_policy(run: Path | str, policy: str = "", checkpoint: str = "last", def
         what = f"there is no policy '{name}' in {folder}" if name else f"{folder} has several policies"
         raise InputError(f"{what}: name one of {', '.join(names)}, as in {folder}:{names[0] if names else 'POLICY'}")
     config, action_masks = network_settings(request, folder, name)
-    prefix = f"{name}{POLICY_PREFIX}"
     return SavedPolicy(
         source=str(folder),
         name=name,
@@ -86,8 +87,14 @@ def load_policy(run: Path | str, policy: str = "", checkpoint: str = "last", def
         algorithm=request.algorithm,
         config=config,
         action_masks=action_masks,
-        tensors={key.removeprefix(prefix): value for key, value in tensors.items() if key.startswith(prefix)},
+        tensors=_with_prefix(tensors, f"{name}{POLICY_PREFIX}"),
+        value_moments=_with_prefix(tensors, f"{name}{VALUES_PREFIX}"),
     )
+
+
+def _with_prefix(tensors: Mapping[str, torch.Tensor], prefix: str) -> dict[str, torch.Tensor]:
+    """The tensors whose names start with ``prefix``, by the rest of their names."""
+    return {key.removeprefix(prefix): value for key, value in tensors.items() if key.startswith(prefix)}
 
 
 def network_settings(request: TrainingRequest, folder: Path, name: str) -> tuple[PolicyConfig, bool]:
@@ -114,7 +121,9 @@ def load_opponents(request: TrainingRequest, copied_to: Path | None) -> dict[str
 def save_copy(folder: Path, name: str, policy: SavedPolicy) -> None:
     """Copy ``policy`` into the folder of a run, as its policy ``name``."""
     target = _copy_path(folder, name)
-    state: dict[str, Any] = {key: value for key, value in vars(policy).items() if key not in ("tensors", "config")}
+    # An opponent is frozen, so that its value moments are not needed.
+    left_out = ("tensors", "config", "value_moments")
+    state: dict[str, Any] = {key: value for key, value in vars(policy).items() if key not in left_out}
     writing = target.with_name(f".writing_{secrets.token_hex(8)}")
     try:
         writing.mkdir(parents=True)
