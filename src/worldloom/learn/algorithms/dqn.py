@@ -5,6 +5,7 @@ The schedule of epsilon is :meth:`DQNConfig.epsilon`; :mod:`worldloom.learn.acti
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
 import torch
@@ -18,6 +19,7 @@ from worldloom.learn.config.policy_config import PolicyConfig
 from worldloom.learn.config.train_config import Schedule, TrainConfig
 from worldloom.learn.distributed.weighted_mean import WeightedMean
 from worldloom.learn.losses.td_loss import huber, td_errors, td_targets
+from worldloom.learn.networks.evaluation_mode import evaluation_mode
 from worldloom.learn.training.trainer import Tensors
 
 
@@ -204,7 +206,9 @@ class DQN(PolicyTrainer[QLearner]):
         return self.config.steps_per_update
 
     def _steps(self) -> None:
-        with torch.no_grad():
+        with torch.no_grad(), ExitStack() as modes:
+            for learner in self.learners.values():
+                modes.enter_context(evaluation_mode(learner.policy))
             for step in range(self.config.steps_per_update):
                 for learner in self.learners.values():
                     learner.act(step)
@@ -228,7 +232,7 @@ class DQN(PolicyTrainer[QLearner]):
         learner.metrics.zero_()
         for _ in range(config.updates):
             batch = replay.sample(config.batch_size // learner.ranks.size)
-            with learner.autocast():
+            with learner.autocast(), evaluation_mode(learner.policy):
                 targets = td_targets(learner.q_values, learner.target_values, batch, config.double)
             if learner.native_step is not None:
                 statistics, errors = learner.native_step(batch, targets)

@@ -64,7 +64,7 @@ class QLearner(PolicyLearner):
     ) -> None:
         super().__init__(name, policy_group, config, simulation, number, ranks, config.seed, metrics)
         self.metrics.fill_(torch.nan)  # until the first update
-        self.target = copy.deepcopy(self.policy).requires_grad_(False)
+        self.target = copy.deepcopy(self.policy).requires_grad_(False).eval()
         """The target network."""
         self.target.normalizer = self.policy.normalizer
         if config.compile:

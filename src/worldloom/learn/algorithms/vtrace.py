@@ -22,6 +22,7 @@ from worldloom.learn.distributed.weighted_mean import WeightedMean
 from worldloom.learn.losses.policy_loss import loss_weights
 from worldloom.learn.losses.vtrace_targets import vtrace
 from worldloom.learn.native.policy_step import PolicyStep
+from worldloom.learn.networks.evaluation_mode import evaluation_mode
 from worldloom.learn.rollout.storage import RolloutBatch
 from worldloom.learn.training.restore_checks import COUNTER_RANGE, load_checked
 from worldloom.learn.training.trainer import Tensors
@@ -158,7 +159,7 @@ class VTrace(OnPolicyTrainer):
             log_probs, entropies = log_prob_entropy(
                 policy.spec.action, parameters, batch.actions, batch.masks, policy.log_std
             )
-            with torch.no_grad():
+            with torch.no_grad(), evaluation_mode(policy):
                 bootstrap = policy.value(gathered.last, gathered.state)
         bootstrapped = learner.denormalized(torch.cat([values.detach(), bootstrap[None]]))
         targets, advantages = vtrace(

@@ -29,6 +29,7 @@ class Policy(nn.Module):
             :class:`~worldloom.learn.PolicyModule` or :class:`~worldloom.learn.RecurrentPolicyModule`.
 
     Attributes:
+        custom: Whether the network is a custom module.
         log_std: Log standard deviation of each number of an action, [numbers]; None without numbers, and where the
             network outputs it.
         normalizer: Running statistics of continuous observations; None without ``config.normalize_observations``, or
@@ -41,7 +42,7 @@ class Policy(nn.Module):
         super().__init__()
         if config.dueling:
             raise InputError("dueling is for Q networks, not for an actor-critic: leave it off, or train with dqn")
-        self.spec, self.config = spec, config
+        self.spec, self.config, self.custom = spec, config, network is not None
         self.network = build_actor_critic(spec, config, network)
         self.log_std: nn.Parameter | None = None
         if spec.action.numbers and not spec.action.state_std:

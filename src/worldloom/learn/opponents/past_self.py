@@ -41,6 +41,7 @@ class PastSelf:
         precision: str,
     ) -> None:
         self.policy = copy.deepcopy(policy)  # still requires gradients, without which fused kernels are not used
+        self.policy.eval()
         self.agent_group, self.rows, self.precision = agent_group, rows, precision
         action = agent_group.spec.action
         self.sampler = Sampler(action, len(rows), agent_group.device, seed, first_row, stream)

@@ -18,6 +18,7 @@ from worldloom.learn.actions.epsilon_greedy import EpsilonGreedy
 from worldloom.learn.actions.sampler import Sampler
 from worldloom.learn.agents.agent_group import AgentGroup
 from worldloom.learn.config.train_config import TrainConfig
+from worldloom.learn.networks.evaluation_mode import evaluation_mode
 from worldloom.learn.networks.policy import Policy
 from worldloom.learn.networks.q_network import QNetwork
 
@@ -49,7 +50,8 @@ class PolicyActor:
     def act(
         self, observations: Mapping[str, torch.Tensor], state: torch.Tensor, mask: torch.Tensor | None
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        parameters, state = self.policy.act(dict(observations), state)
+        with evaluation_mode(self.policy):
+            parameters, state = self.policy.act(dict(observations), state)
         spec = self.policy.spec.action
         if self.sampler is None:
             return mode(spec, parameters, mask), state
@@ -80,7 +82,8 @@ class QActor:
     def act(
         self, observations: Mapping[str, torch.Tensor], state: torch.Tensor, mask: torch.Tensor | None
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        values = self.network(dict(observations))
+        with evaluation_mode(self.network):
+            values = self.network(dict(observations))
         if self._explorer is None:
             return mode(self.network.spec.action, values, mask), state
         action = torch.empty((len(values), 1), dtype=torch.int32, device=values.device)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from typing import Protocol
 
 import torch
@@ -15,6 +15,7 @@ from worldloom.learn.actions.sampler import Sampler
 from worldloom.learn.agents.agent_group import AgentGroup
 from worldloom.learn.config.train_config import RolloutConfig
 from worldloom.learn.device.torch_settings import autocast
+from worldloom.learn.networks.evaluation_mode import evaluation_mode
 from worldloom.learn.networks.policy import Policy
 from worldloom.learn.rollout.episode_statistics import EpisodeStatistics
 from worldloom.learn.rollout.storage import Storage
@@ -226,8 +227,9 @@ def roll_out(
         valued: Whether the value of the observation after the last step is needed.
         on_step: Called after every step; None for nothing. It must not synchronize with the device.
     """
-    with torch.no_grad():
+    with torch.no_grad(), ExitStack() as modes:
         for actor in actors:
+            modes.enter_context(evaluation_mode(actor.policy))
             actor.begin()
         for step in steps:
             for actor in actors:
