@@ -77,6 +77,42 @@ def test_each_byte_of_a_vector_may_have_its_own_bound():
     assert vectors({"hand": torch.tensor([[1, 5, 255]], dtype=torch.uint8)}).tolist() == [[1.0, 0.5, 1.0]]
 
 
+@pytest.mark.parametrize(
+    ("network", "shape", "channels"),
+    [("grid", (6, 6, 2), "last"), ("impala", (2, 16, 18), "first"), ("nature", (2, 40, 40), "first")],
+)
+def test_each_byte_of_an_image_may_have_its_own_bound(network, shape, channels):
+    config = PolicyConfig(network=network)
+    bounds = torch.randint(1, 256, shape, generator=torch.Generator().manual_seed(1))
+    torch.manual_seed(0)
+    spec = ObservationSpec(shape, torch.uint8, (), tuple(bounds.flatten().float().tolist()), channels)
+    of_bytes = build_encoder({"grid": spec}, config)
+    torch.manual_seed(0)
+    of_floats = build_encoder({"grid": ObservationSpec(shape, channels=channels)}, config)
+    assert of_bytes.state_dict().keys() == of_floats.state_dict().keys()
+    cells = (torch.rand(3, *shape) * (bounds + 1)).floor().to(torch.uint8)
+    expected = of_floats({"grid": cells / bounds})
+    torch.testing.assert_close(of_bytes({"grid": cells}), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_an_image_with_equal_bounds_keeps_its_bytes():
+    image = ImageInput("screen", ObservationSpec((2, 3, 1), torch.uint8, high=(7.0,) * 6))
+    assert image.byte_scale == 1.0 / 7.0
+    assert image({"screen": torch.ones((4, 2, 3, 1), dtype=torch.uint8)}).dtype == torch.uint8
+
+
+def test_each_byte_of_a_set_may_have_its_own_bound():
+    bounds = (1.0, 2.0, 4.0, 8.0)
+    config = PolicyConfig(network="attention")
+    torch.manual_seed(0)
+    of_bytes = build_encoder({"cards": ObservationSpec((2, 2), torch.uint8, high=bounds, entities=True)}, config)
+    torch.manual_seed(0)
+    of_floats = build_encoder({"cards": ObservationSpec((2, 2), entities=True)}, config)
+    cards = torch.tensor([[[1, 2], [3, 8]], [[0, 1], [4, 4]]], dtype=torch.uint8)
+    scaled = cards / torch.tensor(bounds).view(2, 2)
+    torch.testing.assert_close(of_bytes({"cards": cards}), of_floats({"cards": scaled}))
+
+
 def test_rules_of_version_0_1():
     spec = {"grid": ObservationSpec((5, 4, 26), torch.uint8, high=1.0)}
     (old,) = network_inputs(spec, PolicyConfig(input_rules="0.1")).actor.values()

@@ -83,10 +83,16 @@ class VectorInput(nn.Module):
 class ImageInput(nn.Module):
     """One image as [N, channels, height, width].
 
+    Bytes with one bound are scaled by the network that follows, in its first layer. Those with different bounds are
+    scaled here.
+
     Attributes:
         shape: Channels, height and width.
         byte_scale: Factor of bytes, for the network that follows.
+        scales: Factor of each byte, [*spec.shape]; None where all have the same bound.
     """
+
+    scales: Tensor | None
 
     def __init__(self, name: str, spec: ObservationSpec) -> None:
         super().__init__()
@@ -99,9 +105,15 @@ class ImageInput(nn.Module):
         first, middle, last = spec.shape
         self.channels_first = spec.channels == "first"
         self.shape = (first, middle, last) if self.channels_first else (last, first, middle)
-        self.byte_scale = BYTE_SCALE if isinstance(spec.high, tuple) else 1.0 / spec.high
+        bounds = spec.high if isinstance(spec.high, tuple) else (spec.high,)
+        differ = len(set(bounds)) > 1 and spec.dtype == torch.uint8
+        self.byte_scale = BYTE_SCALE if differ else 1.0 / bounds[0]
+        scales = torch.tensor([1.0 / bound for bound in bounds]).view(spec.shape) if differ else None
+        self.register_buffer("scales", scales, persistent=False)
 
     def forward(self, observations: Mapping[str, Tensor]) -> Tensor:
-        """Observations [N, *shape] by name -> [N, channels, height, width], of the same type."""
+        """Observations [N, *shape] by name -> [N, channels, height, width], of the same type or float32."""
         image = observations[self.name]
+        if self.scales is not None:
+            image = to_float32(image, self.scales)
         return image if self.channels_first else image.permute(0, 3, 1, 2)

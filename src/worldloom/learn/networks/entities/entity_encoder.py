@@ -11,7 +11,7 @@ from worldloom.core.base.errors import InputError
 from worldloom.learn.agents.specs import ObservationSpec
 from worldloom.learn.config.policy_config import PolicyConfig
 from worldloom.learn.networks.entities.attention import AttentionLayer
-from worldloom.learn.networks.inputs import VectorInput, flat_input
+from worldloom.learn.networks.inputs import ScaledNumbers, VectorInput, flat_input
 from worldloom.learn.networks.layers import RELU_GAIN, FeatureModule, LayerNorm, linear
 from worldloom.learn.networks.mlp import build_mlp
 
@@ -48,7 +48,9 @@ class EntityEncoder(FeatureModule):
             if not spec.entities and name not in masks and not spec.is_image
         }
         size = config.attention_size
-        self.inputs = nn.ModuleList(flat_input(spec.entity) for spec in self.sets.values())
+        self.inputs = nn.ModuleList(
+            flat_input(spec.entity) if spec.choices else ScaledNumbers(spec.high) for spec in self.sets.values()
+        )
         self.embeddings = nn.ModuleList(_embedding(spec.entity.features, size) for spec in self.sets.values())
         self.vectors = VectorInput(vectors) if vectors else None
         self.images = nn.ModuleList(images)
@@ -68,7 +70,9 @@ class EntityEncoder(FeatureModule):
         for (name, spec), numbers, embedding in zip(self.sets.items(), self.inputs, self.embeddings, strict=True):
             mask = _present(observations, name, spec)
             rows, count = mask.shape
-            values = numbers(observations[name].reshape(rows * count, -1)).view(rows, count, -1)
+            values = numbers(observations[name].reshape(rows * count if spec.choices else rows, -1)).view(
+                rows, count, -1
+            )
             entities.append(embedding(values.masked_fill(~mask[:, :, None], 0.0)))
             present.append(mask)
         agent = self._agent_token(observations, entities[0])
