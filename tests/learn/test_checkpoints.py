@@ -24,9 +24,14 @@ WRITER = Path(__file__).parent / "checkpoint_writer.py"
 DIED = 7
 
 
-def save(checkpoints, iteration, score=None):
+def save(checkpoints, iteration, score=None, **options):
     return checkpoints.save(
-        {"w": torch.full((3,), float(iteration))}, {"lr": 0.1}, iteration=iteration, steps=10 * iteration, score=score
+        {"w": torch.full((3,), float(iteration))},
+        {"lr": 0.1},
+        iteration=iteration,
+        steps=10 * iteration,
+        score=score,
+        **options,
     )
 
 
@@ -150,6 +155,18 @@ def test_spoilt_files_are_refused_and_passed_over(tmp_path, spoil, problem):
     assert verify_checkpoint(tmp_path / "iteration_00000001").iteration == 1
     save(checkpoints, 2)
     assert checkpoints.latest().name == "iteration_00000002"
+
+
+def test_scores_of_two_kinds_are_not_compared(tmp_path):
+    checkpoints = Checkpoints(tmp_path, keep=1)
+    save(checkpoints, 1, 500.0)
+    save(checkpoints, 2, 3.0, evaluated=True)
+    save(checkpoints, 3, 2.0, evaluated=True)
+    save(checkpoints, 4, None, evaluated=True)
+    assert checkpoints.best().name == "iteration_00000002" and iterations(checkpoints) == [2, 4]
+    save(checkpoints, 5, 1.0)
+    assert checkpoints.best().name == "iteration_00000005" and checkpoints.best_score() == 1.0
+    assert checkpoints.best_score(evaluated=True) is None, "it was removed"
 
 
 def test_an_altered_best_is_passed_over(tmp_path):

@@ -127,6 +127,24 @@ def test_the_best_checkpoint_is_that_of_the_best_evaluation(tmp_path, monkeypatc
     assert [row["iteration"] for row in rows if not math.isnan(row.get("eval/return", math.nan))] == [2, 4, 6, 8]
 
 
+def test_scores_of_training_and_of_evaluations_are_not_compared(tmp_path, monkeypatch):
+    """A run that is resumed with evaluations: its training returns were higher than the evaluated ones."""
+    config = PPOConfig(**{**SMALL, "num_steps": 10, "total_steps": 320})
+    with RunFolder(tmp_path / "run", {}, keep=1) as folder:
+        PPO(CLOCK, config).learn(callbacks=RunRecorder(folder))
+        assert folder.checkpoints.best().name == "iteration_00000004"
+        assert folder.checkpoints.best_score(evaluated=True) is None
+    Scored(monkeypatch, [-3.0, -1.0, -2.0])
+    config = PPOConfig(**{**SMALL, "num_steps": 10, "total_steps": 800}, eval_every=160, eval_episodes=2)
+    with RunFolder(tmp_path / "run", {}, resume=True, keep=1) as folder:
+        trainer, saved = PPO(CLOCK, config), folder.checkpoints.load(folder.resumed_from)
+        trainer.load_state(saved.tensors, saved.state)
+        trainer.learn(callbacks=RunRecorder(folder))
+        assert folder.checkpoints.best().name == "iteration_00000008"
+        assert folder.checkpoints.best_score() == -1.0
+        assert folder.checkpoints.latest().name == "iteration_00000010"
+
+
 def test_an_evaluation_is_given_up_when_the_training_stops():
     class Stop(Callback):
         def on_start(self, trainer):

@@ -56,6 +56,7 @@ class CheckpointMetadata:
         iteration: Iterations done when it was saved.
         steps: Environment steps done.
         score: Higher is better; None where it was not measured.
+        evaluated: Whether the score is that of an evaluation, and not of training episodes.
         state: Further saved values, as JSON holds them: lists for tuples, text for keys.
         bytes: Size of the tensor file.
         sha256: Digest of the tensor file.
@@ -64,6 +65,7 @@ class CheckpointMetadata:
     iteration: int
     steps: int
     score: float | None
+    evaluated: bool
     state: dict[str, Any]
     bytes: int
     sha256: str
@@ -87,6 +89,7 @@ def write_checkpoint(
     iteration: int,
     steps: int,
     score: float | None,
+    evaluated: bool = False,
 ) -> None:
     """Write both files into the new ``folder``, and flush them to disk."""
     safetensors.torch.save_file(tensors, folder / TENSORS)
@@ -96,6 +99,7 @@ def write_checkpoint(
         "iteration": iteration,
         "steps": steps,
         "score": None if score is None or math.isnan(score) else float(score),
+        "evaluated": evaluated,
         "tensors": {"bytes": size, "sha256": digest},
         "state": state,
     }
@@ -150,10 +154,11 @@ def read_metadata(path: Path) -> CheckpointMetadata:
         )
     try:
         file, state, score = data["tensors"], data["state"], data["score"]
+        evaluated = data.get("evaluated", False)  # scores of version 0.1 are those of training episodes
         counts = (version, data["iteration"], data["steps"], file["bytes"])
         if not all(is_count(value) for value in counts) or version == 0:
             raise ValueError
-        if not isinstance(state, dict) or not isinstance(file["sha256"], str):
+        if not isinstance(state, dict) or not isinstance(file["sha256"], str) or not isinstance(evaluated, bool):
             raise ValueError
         known_score = None if score is None else as_float(score)
         if known_score is not None and math.isnan(known_score):
@@ -162,7 +167,9 @@ def read_metadata(path: Path) -> CheckpointMetadata:
         raise _unusable(path, f"{STATE} lacks a value that every checkpoint has") from None
     if CHECKPOINT_NAME.fullmatch(path.name.removeprefix(REPLACED)) and iteration_of(path) != data["iteration"]:
         raise _unusable(path, f"{STATE} is that of iteration {data['iteration']}")
-    return CheckpointMetadata(data["iteration"], data["steps"], known_score, state, file["bytes"], file["sha256"])
+    return CheckpointMetadata(
+        data["iteration"], data["steps"], known_score, evaluated, state, file["bytes"], file["sha256"]
+    )
 
 
 def iteration_of(path: Path) -> int:

@@ -61,6 +61,7 @@ class Checkpoints:
         iteration: int,
         steps: int,
         score: float | None = None,
+        evaluated: bool = False,
     ) -> Path:
         """Write a checkpoint, and remove those that are no longer needed, including all of later iterations.
 
@@ -70,6 +71,7 @@ class Checkpoints:
             iteration: Iterations done. A checkpoint of the same iteration is replaced.
             steps: Environment steps done.
             score: Higher is better; None or NaN never make the best.
+            evaluated: Whether the score is that of an evaluation, and not of training episodes.
         """
         target = self.folder / f"iteration_{iteration:08d}"
         own = unshared(tensors)
@@ -81,7 +83,7 @@ class Checkpoints:
             writing = self.folder / f"{_WRITING}{target.name}_{secrets.token_hex(8)}"
             writing.mkdir()
             try:
-                write_checkpoint(writing, own, state, iteration, steps, score)
+                write_checkpoint(writing, own, state, iteration, steps, score, evaluated)
             except BaseException:
                 shutil.rmtree(writing, ignore_errors=True)
                 raise
@@ -104,13 +106,21 @@ class Checkpoints:
         return self._first_intact(reversed(self.all()))
 
     def best(self) -> Path | None:
-        """The intact checkpoint with the highest score, the later of two equals; None where none has a score."""
+        """The intact checkpoint with the highest score, the later of two equals; None where none has a score.
+
+        Scores of evaluations and of training episodes are not compared: those of the kind of the latest score count.
+        """
         return self._first_intact(reversed(_by_score(self.all())))
 
-    def best_score(self) -> float | None:
-        """The highest score of any checkpoint; None where none has a score. The tensors are not checked."""
-        scored = _by_score(self.all())
-        return read_metadata(scored[-1]).score if scored else None
+    def best_score(self, evaluated: bool | None = None) -> float | None:
+        """The highest score of any checkpoint; None where none has a score. The tensors are not checked.
+
+        Args:
+            evaluated: Whether it is a score of an evaluation, or of training episodes; None for the latest kind.
+        """
+        scored = [read_metadata(path) for path in _by_score(self.all())]
+        scores = [metadata.score for metadata in scored if evaluated in (None, metadata.evaluated)]
+        return scores[-1] if scores else None
 
     def find_resumable(self) -> tuple[Path | None, CheckpointMetadata | None]:
         """The last intact checkpoint and its metadata; None where none was ever saved. Changes nothing on disk.
@@ -257,16 +267,20 @@ def _warn_skipped(problems: Iterable[str], stacklevel: int) -> None:
 
 
 def _by_score(paths: Iterable[Path]) -> list[Path]:
-    """Those of ``paths`` that have a score, the best last, the later of two equals after the other."""
-    scored: list[tuple[float, int, Path]] = []
+    """Those of ``paths`` that have a score, the best last, the later of two equals after the other.
+
+    Those whose score is of another kind than the latest one, evaluated or of training episodes, come first.
+    """
+    scored: list[tuple[bool, float, int, Path]] = []
     for path in paths:
         try:
-            score = read_metadata(path).score
+            metadata = read_metadata(path)
         except InputError:
             continue  # it has no trustworthy score
-        if score is not None:
-            scored.append((score, iteration_of(path), path))
-    return [path for *_, path in sorted(scored)]
+        if metadata.score is not None:
+            scored.append((metadata.evaluated, metadata.score, metadata.iteration, path))
+    evaluated = max(scored, key=lambda entry: entry[2])[0] if scored else False
+    return [path for *_, path in sorted((kind == evaluated, *rest) for kind, *rest in scored)]
 
 
 def _write_error(target: Path, error: Exception, needed: int) -> InputError:

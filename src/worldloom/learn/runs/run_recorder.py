@@ -50,10 +50,10 @@ class RunRecorder(Callback):
             self.save(trainer)
 
     def _is_best_evaluation(self, trainer: Trainer) -> bool:
-        """Whether the current parameters were evaluated, and better than those of all checkpoints."""
+        """Whether the current parameters were evaluated, and better than those of all evaluated checkpoints."""
         if trainer.config.eval_every == 0 or not math.isfinite(trainer.checkpoint_score):
             return False
-        best = self.folder.checkpoints.best_score()
+        best = self.folder.checkpoints.best_score(evaluated=True)
         return best is None or trainer.checkpoint_score > best
 
     def on_end(self, trainer: Trainer) -> None:
@@ -66,6 +66,13 @@ class RunRecorder(Callback):
         tensors, plain = trainer.state()
         check_parameters(tensors, trainer.iteration, trainer)
         score = trainer.checkpoint_score if math.isfinite(trainer.checkpoint_score) else None
-        self.folder.checkpoints.save(tensors, plain, iteration=trainer.iteration, steps=trainer.steps, score=score)
+        self.folder.checkpoints.save(
+            tensors,
+            plain,
+            iteration=trainer.iteration,
+            steps=trainer.steps,
+            score=score,
+            evaluated=trainer.config.eval_every > 0,
+        )
         self._saved_at, self._saved_iteration = time.perf_counter(), trainer.iteration
         self._save_s, self._iteration_ended_at = self._saved_at - started, self._saved_at
