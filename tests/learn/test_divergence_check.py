@@ -20,6 +20,8 @@ SMALL = PPOConfig(num_envs=4, num_steps=8, device="cpu", total_steps=10 * 32)
 class Healthy:
     """Stands for a trainer whose parameters are finite."""
 
+    observation_check = None
+
     def tensors(self):
         return {"a/policy/weight": torch.zeros(3)}
 
@@ -90,4 +92,17 @@ def test_a_policy_that_is_not_finite_from_the_start_is_found():
     with torch.no_grad():
         next(trainer.learners["Cart"].policy.parameters()).fill_(math.nan)
     with pytest.raises(DivergedError, match="iteration 1"):
-        trainer.learn(callbacks=[DivergenceCheck()])
+        trainer.learn()
+
+
+def test_every_training_is_checked_before_other_callbacks():
+    class Note(Callback):
+        iterations = 0
+
+        def on_iteration(self, trainer, progress):
+            self.iterations = progress.iteration
+
+    note = Note()
+    with pytest.raises(DivergedError, match="not finite in iteration 4"):
+        PPO("CartPole-v1", SMALL).learn(callbacks=[Spoil(), note])
+    assert note.iterations == 3

@@ -134,6 +134,9 @@ class DQN(PolicyTrainer[QLearner]):
         own = self._config_of(policy_group)
         return QLearner(name, policy_group, own, self.simulation, number, policies, self.ranks, len(self.metric_names))
 
+    def _pending_steps(self) -> int:
+        return self.config.replay_capacity  # an observation that is not finite stops the training in any case
+
     def _setup(self) -> None:
         self._added_steps = 0
         """Steps of every world that were added to the replay buffer."""
@@ -193,6 +196,7 @@ class DQN(PolicyTrainer[QLearner]):
     def iterate(self) -> int:
         for learner in self.learners.values():
             learner.schedule(self.steps, self.config.total_steps)
+        self.observation_check.steps.fill_(self.steps // self.config.num_envs)
         self._reports.mark()
         self._act()
         self._added_steps += self.config.steps_per_update
@@ -206,12 +210,14 @@ class DQN(PolicyTrainer[QLearner]):
         return self.config.steps_per_update
 
     def _steps(self) -> None:
+        self.observation_check.begin()
         with torch.no_grad(), ExitStack() as modes:
             for learner in self.learners.values():
                 modes.enter_context(evaluation_mode(learner.policy))
             for step in range(self.config.steps_per_update):
-                for learner in self.learners.values():
+                for name, learner in self.learners.items():
                     learner.act(step)
+                    self.observation_check.scan(name, learner.agent_group.observations(), step, learner.valid)
                 self.simulation.enqueue_step() if self._captured else self.simulation.step()
                 for learner in self.learners.values():
                     learner.record(step)
@@ -252,7 +258,9 @@ class DQN(PolicyTrainer[QLearner]):
         learner.metrics[:3] /= config.updates
 
     def _summaries(self) -> None:
-        for learner in self.learners.values():
+        for name, learner in self.learners.items():
+            is_bad = self.observation_check.is_bad(name)  # the replay holds 0 instead, so that no loss shows it
+            learner.metrics[0].copy_(torch.where(is_bad, torch.nan, learner.metrics[0]))
             learner.metrics[3:].copy_(learner.explorer.epsilon)
             learner.summarize()
 

@@ -39,7 +39,7 @@ class OnPolicyTrainer(PolicyTrainer[Learner]):
             self.check(learner)
         self.self_play = self._make_self_play()
         """The pools of past selves; None where there are none."""
-        self._roll = self._graphed(self._roll_out, exchanges=False)
+        self._roll = self._graphed(self._checked_roll_out, exchanges=False)
         self._learn = self._graphed(self._update, exchanges=True)
         self._both = self._graphed(self._roll_out_and_update, exchanges=True)
         self._has_rollout = False
@@ -47,6 +47,9 @@ class OnPolicyTrainer(PolicyTrainer[Learner]):
         overlap = self.device.type == "cuda" and self.config.overlap
         self._update_stream = torch.cuda.Stream(self.device) if overlap else None
         self._config_version = self.simulation.config_version
+
+    def _pending_steps(self) -> int:
+        return self.config.num_steps - (0 if self.config.overlap else self.new_steps)
 
     def _make_self_play(self) -> SelfPlay | None:
         if all(learner.pool is None for learner in self.learners.values()):
@@ -97,6 +100,7 @@ class OnPolicyTrainer(PolicyTrainer[Learner]):
         self._resize_for_config()
         for learner in self.learners.values():
             learner.schedule(self.steps, self.config.total_steps)
+        self.observation_check.steps.fill_(self.steps // self.config.num_envs)
         if self.self_play is not None:
             self.self_play.before_rollout(self.iteration)
         self._reports.mark()
@@ -110,6 +114,10 @@ class OnPolicyTrainer(PolicyTrainer[Learner]):
                 self._learn()
         return self.new_steps
 
+    def _checked_roll_out(self) -> None:
+        self.observation_check.begin()
+        self._roll_out()
+
     def _roll_out(self) -> None:
         self._take_steps(range(self.config.num_steps))
 
@@ -118,8 +126,10 @@ class OnPolicyTrainer(PolicyTrainer[Learner]):
         actors = [learner.actor for learner in self.learners.values()]
         on_step = None if self.self_play is None else self.self_play.record_step
         roll_out(self.simulation, actors, steps, self._captured, valued, on_step)
-        for learner in self.learners.values():
+        for name, learner in self.learners.items():
             learner.denormalize_rollout(len(steps), valued)
+            checked = learner.actor.storage.newest(len(steps), self.observation_check.names(name))
+            self.observation_check.scan(name, checked)
 
     def _summarize(self) -> None:
         """Write the summaries of all policies, and update their ratings."""
@@ -138,6 +148,7 @@ class OnPolicyTrainer(PolicyTrainer[Learner]):
 
     def _roll_out_and_update(self) -> None:
         """Update from the last rollout while the next one is taken."""
+        self.observation_check.begin()
         learning = [learner for learner in self.learners.values() if learner.train]
         for learner in learning:
             learner.finalize_rewards(self.new_steps)

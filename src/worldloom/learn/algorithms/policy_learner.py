@@ -106,6 +106,10 @@ class PolicyLearner(ABC):
             self.native_reason = str(reason)
             return None
 
+    def valid_rows(self) -> torch.Tensor | None:
+        """The rows whose current observation is used, bool [rows]; None for all."""
+        return None
+
     def autocast(self) -> AbstractContextManager[object]:
         """The precision that the network runs in."""
         return autocast(self.device, self.config.precision)

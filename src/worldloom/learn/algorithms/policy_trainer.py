@@ -17,6 +17,7 @@ from worldloom.learn.config.train_config import TrainConfig
 from worldloom.learn.device.cuda_graphs import CudaGraphed
 from worldloom.learn.distributed.ranks import Ranks
 from worldloom.learn.training.episode_starts import UnfinishedEpisodes
+from worldloom.learn.training.observation_check import ObservationCheck
 from worldloom.learn.training.periodic_evaluation import PeriodicEvaluation
 from worldloom.learn.training.trainer import Tensors, Trainer
 
@@ -35,6 +36,8 @@ class PolicyTrainer(Trainer, Generic[LearnerT]):
         ranks: This process among those that train together.
         teams: Deprecated name of ``policy_groups``.
     """
+
+    observation_check: ObservationCheck
 
     def __init__(
         self,
@@ -66,6 +69,7 @@ class PolicyTrainer(Trainer, Generic[LearnerT]):
         """Every policy, by name."""
         check_policy_groups(self.simulation, self.learners)
         self._graphs = config.graphs and not self.simulation.has_host_calls
+        self.observation_check = ObservationCheck(self.learners, self._pending_steps(), self.device)
         self._captured = self._graphs and self.device.type == "cuda"
         """Whether the steps of the worlds are captured in a CUDA graph."""
         self._setup()
@@ -76,6 +80,10 @@ class PolicyTrainer(Trainer, Generic[LearnerT]):
     @abstractmethod
     def _make_learner(self, name: str, policy_group: PolicyGroup, config: Any, number: int, policies: int) -> LearnerT:
         """The learner of policy ``number`` of ``policies``."""
+
+    @abstractmethod
+    def _pending_steps(self) -> int:
+        """Steps before a rollout whose observations later updates use."""
 
     @abstractmethod
     def _setup(self) -> None:

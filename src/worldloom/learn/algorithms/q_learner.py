@@ -85,7 +85,7 @@ class QLearner(PolicyLearner):
             for k, spec in self._stored_specs().items()
         }
         self._actions = torch.zeros((rows, 1), dtype=action.dtype, device=self.device)
-        self._valid, self._dones = (torch.zeros(rows, dtype=torch.bool, device=self.device) for _ in range(2))
+        self.valid, self._dones = (torch.zeros(rows, dtype=torch.bool, device=self.device) for _ in range(2))
         self._weights, self._rewards = (torch.zeros(rows, device=self.device) for _ in range(2))
         no_count = torch.empty(0, dtype=torch.int32, device=self.device)
         self._no_finals = (no_count.view(0, 0), no_count, no_count)
@@ -201,18 +201,15 @@ class QLearner(PolicyLearner):
         for key, values in self.agent_group.observations().items():
             if key not in self._observations:  # of a critic
                 continue
-            if values.is_floating_point():  # a faulty world may show NaN in the last step of an episode
+            # A faulty world may show NaN in the last step of an episode. At another step the training is stopped.
+            if values.is_floating_point():
                 torch.nan_to_num(values, 0.0, 0.0, 0.0, out=self._observations[key])
             else:
                 self._observations[key].copy_(values)
         mask = self.agent_group.mask()
         if mask is not None:
             mask = self._observations[MASK].copy_(mask)
-        # In a world that has finished, this step only resets.
-        finished = self.simulation.world["finished"].torch()
-        torch.logical_not(finished[:, None].expand(-1, self.agent_group.agents).reshape(-1), out=self._valid)
-        if self.agent_group.may_leave:
-            self._valid &= self.agent_group.active()
+        self.valid_rows()
         with self.autocast():
             q_values = self.q_values(self.observed())
         view = self.agent_group.action_view()
@@ -221,13 +218,21 @@ class QLearner(PolicyLearner):
         if view is None:
             self.agent_group.write_actions(self._actions)
 
+    def valid_rows(self) -> torch.Tensor:
+        """Write ``valid``: the agents that act, bool [rows]. In a world that has finished, a step only resets."""
+        finished = self.simulation.world["finished"].torch()
+        torch.logical_not(finished[:, None].expand(-1, self.agent_group.agents).reshape(-1), out=self.valid)
+        if self.agent_group.may_leave:
+            self.valid &= self.agent_group.active()
+        return self.valid
+
     def observed(self) -> dict[str, torch.Tensor]:
         """The observations before the last step, by name, [N, ...]."""
         return {k: v for k, v in self._observations.items() if k != MASK}
 
     def record(self, step: int) -> None:
         """Record the result of the step in the statistics and the replay buffer."""
-        self._weights.copy_(self._valid)
+        self._weights.copy_(self.valid)
         self.episodes.record(self.agent_group, step, self._weights, self._rewards, self._dones, self._no_finals)
         if "reward_scale" in self.schedules or self.config.reward_scale != 1.0:
             self._rewards *= self.setting("reward_scale")
@@ -235,7 +240,7 @@ class QLearner(PolicyLearner):
             terminated, truncated = self.agent_group.terminated(), self.agent_group.truncated()
             if len(self.episodes.lives):
                 terminated = terminated | (self._dones & ~truncated)  # a lost life counts as a termination
-            self.replay.add(self._observations, self._actions, self._rewards, terminated, truncated, self._valid)
+            self.replay.add(self._observations, self._actions, self._rewards, terminated, truncated, self.valid)
 
     def update_target(self) -> None:
         """Move the target network towards the trained one by ``tau`` (Polyak averaging)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
 import torch
@@ -156,12 +156,13 @@ class Storage:
             as_words(self.observations[key], 2).index_copy_(0, position, words)
         return {key: values.clone() for key, values in observations.items()}
 
-    def newest(self, count: int) -> dict[str, torch.Tensor]:
-        """Observations before the last ``count`` steps, by component, (count, rows, ...)."""
+    def newest(self, count: int, names: Collection[str] | None = None) -> dict[str, torch.Tensor]:
+        """Observations before the last ``count`` steps, by component, (count, rows, ...); None for all ``names``."""
+        chosen = self.observations if names is None else {key: self.observations[key] for key in names}
         if not self.sliding:
-            return {key: stored[-count:] for key, stored in self.observations.items()}
+            return {key: stored[-count:] for key, stored in chosen.items()}
         positions = (self.first + torch.arange(self.steps - count, self.steps, device=self.device)) % self.steps
-        return {key: index_select(stored, 0, positions) for key, stored in self.observations.items()}
+        return {key: index_select(stored, 0, positions) for key, stored in chosen.items()}
 
     def step_weights(self, step: int) -> torch.Tensor:
         """The weights of one step; empty where there are none."""

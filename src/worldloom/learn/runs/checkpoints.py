@@ -279,8 +279,9 @@ def _by_score(paths: Iterable[Path]) -> list[Path]:
             continue  # it has no trustworthy score
         if metadata.score is not None:
             scored.append((metadata.evaluated, metadata.score, metadata.iteration, path))
-    evaluated = max(scored, key=lambda entry: entry[2])[0] if scored else False
-    return [path for *_, path in sorted((kind == evaluated, *rest) for kind, *rest in scored)]
+    latest = max((iteration, evaluated) for evaluated, _, iteration, _ in scored)[1] if scored else False
+    ordered = sorted(scored, key=lambda entry: (entry[0] == latest, *entry[1:]))
+    return [path for *_, path in ordered]
 
 
 def _write_error(target: Path, error: Exception, needed: int) -> InputError:

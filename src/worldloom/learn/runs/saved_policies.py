@@ -141,16 +141,21 @@ def load_copy(folder: Path, name: str) -> SavedPolicy:
     """The copy of the opponent ``name`` in the folder of a run; InputError where it is missing or was altered."""
     path = _copy_path(folder, name)
     saved = load_checkpoint(path)
-    texts = {key: saved.state.get(key) for key in ("source", "name", "world", "agents", "algorithm")}
+    texts = [saved.state.get(key) for key in ("source", "name", "world", "agents", "algorithm")]
     config, masks = saved.state.get("config"), saved.state.get("action_masks")
-    if not all(isinstance(text, str) for text in texts.values()) or not isinstance(config, dict):
+    if not all(isinstance(text, str) for text in texts) or not isinstance(config, dict):
         raise InputError(f"the copied opponent {path} lacks a value that every copy has: restore it from a backup")
     tensors: Mapping[str, torch.Tensor] = saved.tensors
     for key, tensor in tensors.items():
         if tensor.is_floating_point() and not bool(torch.isfinite(tensor).all()):
             raise InputError(f"'{key}' of the copied opponent {path} is not finite, which no training saves")
+    source, own_name, world, agents, algorithm = map(str, texts)
     return SavedPolicy(
-        **{key: str(text) for key, text in texts.items()},
+        source=source,
+        name=own_name,
+        world=world,
+        agents=agents,
+        algorithm=algorithm,
         config=settings_from_dict(PolicyConfig, config),
         action_masks=masks is not False,
         tensors=tensors,

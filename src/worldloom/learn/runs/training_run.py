@@ -38,7 +38,6 @@ from worldloom.learn.runs.training_request import (
     resolve_world,
 )
 from worldloom.learn.training.callbacks import Callback, StopAt
-from worldloom.learn.training.divergence_check import DivergenceCheck
 from worldloom.learn.training.episode_starts import UnfinishedEpisodes
 from worldloom.learn.training.trainer import Trainer
 
@@ -124,7 +123,7 @@ def _train(
             config=request.world_config,
         )
         trainer = _make_trainer(trainer_class, stack.enter_context(worlds), config, request, opponents, ranks)
-        own_callbacks: list[Callback] = [DivergenceCheck()]
+        own_callbacks: list[Callback] = []
         checkpoint: Path | None = None
         folder: RunFolder | None = None
         if ranks.is_leader:

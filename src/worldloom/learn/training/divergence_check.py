@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -11,7 +12,9 @@ from worldloom.core.base.errors import WorldloomError
 from worldloom.learn.training.bad_observations import find_bad_observation
 from worldloom.learn.training.callbacks import Callback
 from worldloom.learn.training.progress import Progress
-from worldloom.learn.training.trainer import Trainer
+
+if TYPE_CHECKING:
+    from worldloom.learn.training.trainer import Trainer
 
 CHECKED_METRICS = ("loss/", "update/kl", "update/gradient_norm")
 """Metrics that are finite unless the training has diverged."""
@@ -40,9 +43,10 @@ class DivergedError(WorldloomError):
 
 
 class DivergenceCheck(Callback):
-    """Raises DivergedError once a loss is NaN or infinite.
+    """Raises DivergedError once a loss is NaN or infinite; the first callback of every training.
 
-    A metric that was never finite may be NaN because there is none yet. The parameters are then checked instead.
+    A metric that was never finite may be NaN because there is none yet. Parameters and observations are then checked
+    instead.
     """
 
     def __init__(self) -> None:
@@ -53,8 +57,11 @@ class DivergenceCheck(Callback):
         for name, value in checked.items():
             if math.isinf(value) or (math.isnan(value) and name in self._known):
                 raise DivergedError(progress.iteration, name, find_bad_observation(trainer))
-        if any(math.isnan(value) for value in checked.values()):
+        missing = [name for name, value in checked.items() if math.isnan(value)]
+        if missing:
             check_parameters(trainer.tensors(), progress.iteration, trainer)
+            if observation := find_bad_observation(trainer):
+                raise DivergedError(progress.iteration, missing[0], observation)
         self._known |= {name for name, value in checked.items() if math.isfinite(value)}
 
 

@@ -24,8 +24,10 @@ from worldloom.learn.config.train_config import TrainConfig
 from worldloom.learn.device.torch_settings import use_torch_settings
 from worldloom.learn.distributed.ranks import Ranks
 from worldloom.learn.training.callbacks import Callback
+from worldloom.learn.training.divergence_check import DivergenceCheck
 from worldloom.learn.training.episode_starts import UnfinishedEpisodes, episode_notice, stagger_episodes
 from worldloom.learn.training.iteration_reports import IterationReport, IterationReports
+from worldloom.learn.training.observation_check import ObservationCheck
 from worldloom.learn.training.periodic_evaluation import EvaluationScore, PeriodicEvaluation
 from worldloom.learn.training.progress import Progress
 from worldloom.learn.training.saved_state import checked_state
@@ -51,6 +53,8 @@ class Trainer(ABC):
     """The config class of this algorithm."""
     metric_names: tuple[str, ...] = ()
     """The metrics that an update reports, in order."""
+    observation_check: ObservationCheck | None = None
+    """Records observations that are not finite; None for an algorithm without policies."""
 
     @property
     def notice(self) -> str:
@@ -165,11 +169,11 @@ class Trainer(ABC):
     def learn(self, total_steps: int | None = None, callbacks: Iterable[Callback] | Callback = ()) -> Trainer:
         """Train until ``total_steps`` environment steps are done in total, or until :meth:`stop` is called.
 
-        None for ``config.total_steps``.
+        None for ``config.total_steps``. Raises DivergedError once losses or parameters are not finite.
         """
         if total_steps is not None:
             self.config = replace(self.config, total_steps=total_steps)
-        callback_list = _callbacks(callbacks)
+        callback_list: list[Callback] = [DivergenceCheck(), *_callbacks(callbacks)]
         self._stopping = False
         started, earlier = time.perf_counter(), self.seconds
         pace = deque([(started, self.steps)], maxlen=20)
@@ -323,6 +327,8 @@ class Trainer(ABC):
             if self.config.stagger:
                 stagger_episodes(self.simulation, seed, self.config.num_envs)
         self.load_tensors({k: v for k, v in tensors.items() if not k.startswith("worlds/")})
+        if self.observation_check is not None:
+            self.observation_check.reset()
         self.iteration, self.steps, self.seconds = saved.iteration, saved.steps, saved.seconds
         self._reports, self.score, self.evaluation = IterationReports(self.device), math.nan, None
         self._recent = {k: deque(v) for k, v in saved.recent.items()}
