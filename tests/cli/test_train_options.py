@@ -1,6 +1,7 @@
 """Numbers, schedules and worlds in files on the command line, and a run with every option."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,8 +9,10 @@ import torch
 from payloads import forget
 from runs_compared import FEW, SMALL, STEPS, ended
 
+from worldloom.cli.commands.train_parser import parse
 from worldloom.cli.training.console_callback import format_kernels
 from worldloom.learn.runs.run_folder import read_config
+from worldloom.learn.runs.training_request import request_to_dict
 
 pytestmark = pytest.mark.usefixtures("without_curves")
 
@@ -85,6 +88,36 @@ def test_a_policy_has_a_schedule_of_its_own(worldloom, tmp_path):
     assert worldloom(*again)[0] == 0
     code, _, err = worldloom("train", f"{FLOCK}:Flock-v0", *FEW, "--set", "Wolf:lam=0:0.5,1e3:2.0")
     assert code == 2 and "lam must lie between 0 and 1" in err
+
+
+ECONOMY = ("CovidEconomySynthetic-v0", "--algo", "a2c")
+
+
+@pytest.mark.parametrize(
+    ("options", "planner"),
+    [
+        ((), {"entropy_weight": [[0, 0.5], [50_000_000, 0.05]]}),
+        (("--set", "Planner:gamma=0.9"), {"entropy_weight": [[0, 0.5], [50_000_000, 0.05]], "gamma": 0.9}),
+        (("--set", "Planner:entropy_weight=0.1"), {"entropy_weight": 0.1}),
+        (("--entropy-weight", "0.2"), None),
+        (("--policies", "all=Governor;rest=Planner"), None),
+        (("--frozen", "Planner"), None),
+    ],
+)
+def test_the_planner_of_the_economy_has_the_published_entropy_schedule(options, planner):
+    request = parse([*ECONOMY, *options]).request()
+    assert request.policy_settings == ({} if planner is None else {"Planner": planner})
+    if not options:
+        config = request.config_of("Planner")
+        assert (config.entropy_weight.at(25_000_000), request.config.entropy_weight) == (pytest.approx(0.275), 0.05)
+
+
+def test_runs_without_settings_of_single_policies_resume_without_them(tmp_path):
+    """Those of earlier versions: their config.json holds all of their settings."""
+    request = parse([*ECONOMY, "--run-dir", str(tmp_path)]).request()
+    config = request_to_dict(replace(request, policy_settings={}))
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    assert parse(["--resume", "--run-dir", str(tmp_path)]).request().policy_settings == {}
 
 
 @pytest.mark.parametrize(

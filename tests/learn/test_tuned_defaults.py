@@ -15,12 +15,14 @@ from worldloom.learn.algorithms.registry import ALGORITHMS
 from worldloom.learn.config import tuned_defaults as defaults
 from worldloom.learn.config.tuned_defaults import (
     GPU_SETTINGS,
+    POLICY_SETTINGS,
     SHARED_POLICIES,
     TUNED_SETTINGS,
     build_config,
     has_tuned_config,
     tuned_config,
 )
+from worldloom.learn.runs.training_request import TrainingRequest
 
 
 def test_settings_change_as_the_entry_says(monkeypatch):
@@ -89,6 +91,16 @@ def test_every_game_with_settings_of_its_own_is_one():
     assert {name for name, _ in GAMES} <= {game.id for game in ALL_GAMES} and {name for _, name in GAMES} <= set(
         ALGORITHMS
     )
+
+
+def test_settings_of_single_policies_are_those_of_kinds_of_agents():
+    for (world, name), policies in POLICY_SETTINGS.items():
+        assert has_tuned_config(world, name)
+        if world not in unavailable():
+            kind = ALGORITHMS[name][1]
+            request = TrainingRequest(world, name, tuned_config(world, name, kind), policy_settings=policies)
+            assert set(policies) <= set(agent_counts(definition(world)))
+            assert all(request.config_of(policy) != request.config for policy in policies)
 
 
 def test_whoever_shares_a_policy_is_there_and_everybody_has_one():

@@ -14,16 +14,17 @@ import tyro
 
 from worldloom.cli.commands.train import Train
 from worldloom.cli.parsing.numbers import integers_and_schedules
-from worldloom.cli.parsing.policies import format_policies, format_policy_settings
+from worldloom.cli.parsing.policies import format_policies, format_policy_settings, parse_opponents
 from worldloom.core.base.errors import InputError
 from worldloom.core.model.families import family_of
 from worldloom.core.registry.registry import is_registered
 from worldloom.core.registry.world_files import find
 from worldloom.learn.algorithms.registry import algorithm
 from worldloom.learn.config.train_config import TrainConfig
-from worldloom.learn.config.tuned_defaults import SHARED_POLICIES, has_tuned_config, tuned_config
+from worldloom.learn.config.tuned_defaults import POLICY_SETTINGS, SHARED_POLICIES, has_tuned_config, tuned_config
 from worldloom.learn.runs.run_folder import holds_run, read_config
 from worldloom.learn.runs.training_run import TrainingRequest, request_from_dict, resolve_world
+from worldloom.terminal.flags import names
 
 CHANGEABLE_ON_RESUME = ("total_steps", "device")
 """Settings that may change when a run is resumed."""
@@ -44,7 +45,7 @@ def parse(arguments: Sequence[str]) -> Train:
     command = _read(words, _new_run_defaults(algo, kind, guess, device), _tuning_note(guess, algo))
     if command.env and command.env != guess:  # another argument looked like a world
         command = _read(words, _new_run_defaults(algo, kind, command.env, device), _tuning_note(command.env, algo))
-    return command
+    return _with_policy_settings(command, words) if command.env else command
 
 
 def _takes_value(word: str) -> bool:
@@ -65,6 +66,20 @@ def _new_run_defaults(algo: str, kind: type[TrainConfig], env: str, device: str)
         policies=format_policies(SHARED_POLICIES.get(world, {})),
     )
     return defaults
+
+
+def _with_policy_settings(command: Train, words: list[str]) -> Train:
+    """``command`` with the tuned settings of single policies, which settings in the arguments override."""
+    if command.policies:
+        return command
+    untrained = {*names(command.frozen), *parse_opponents(command.opponent)}
+    tuned = {
+        policy: {name: value for name, value in settings.items() if not _value(words, f"--{name.replace('_', '-')}")}
+        for policy, settings in POLICY_SETTINGS.get((find(command.env).id, command.algo), {}).items()
+        if policy not in untrained
+    }
+    command.set = (*format_policy_settings(tuned), *command.set)
+    return command
 
 
 def _tuning_note(env: str, algo: str) -> str:

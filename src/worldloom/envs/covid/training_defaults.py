@@ -37,3 +37,10 @@ TRAINING_DEFAULTS: dict[tuple[str, str], dict[str, Any]] = {
     for algorithm, settings in ECONOMY.items()
 }
 """Settings that differ from the algorithm's defaults, by world and algorithm."""
+
+POLICY_SETTINGS: dict[tuple[str, str], dict[str, dict[str, Any]]] = {
+    # The planner decides every 90 days, so that its entropy bonus is higher at first, as published with WarpDrive.
+    (f"CovidEconomy{name}-v0", "a2c"): {"Planner": {"entropy_weight": [[0, 0.5], [50_000_000, 0.05]]}}
+    for name in ("", "Synthetic")
+}
+"""Settings of single policies, by world, algorithm and policy."""

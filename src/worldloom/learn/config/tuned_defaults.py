@@ -33,6 +33,9 @@ GPU_SETTINGS: dict[tuple[str, str], dict[str, Any]] = {
 }
 """Further settings for a training on a GPU."""
 
+POLICY_SETTINGS: dict[tuple[str, str], dict[str, dict[str, Any]]] = {**covid_defaults.POLICY_SETTINGS}
+"""Further settings of single policies, by world, algorithm and policy; for one policy per kind of agent."""
+
 SHARED_POLICIES: dict[str, dict[str, str]] = {**tag_defaults.SHARED_POLICIES}
 """Kinds that share one policy, by world, where not every kind has its own."""
 
