@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from worldloom.learn.runs.training_request import TrainingRequest
     from worldloom.learn.runs.training_run import TrainingResult, run_training
     from worldloom.learn.training.callbacks import Callback, StopAfter, StopAt
+    from worldloom.learn.training.divergence_check import DivergedError
     from worldloom.learn.training.progress import METRICS, Progress
     from worldloom.learn.training.trainer import Trainer
 
@@ -98,6 +99,7 @@ _MODULES = {
     "runs.training_request": ("TrainingRequest",),
     "runs.training_run": ("TrainingResult", "run_training"),
     "training.callbacks": ("Callback", "StopAfter", "StopAt"),
+    "training.divergence_check": ("DivergedError",),
     "training.progress": ("METRICS", "Progress"),
     "training.trainer": ("Trainer",),
 }
@@ -120,6 +122,7 @@ __all__ = [
     "Checkpoints",
     "CrossPlay",
     "DQNConfig",
+    "DivergedError",
     "Evaluation",
     "EvaluationResult",
     "MeanReturn",
