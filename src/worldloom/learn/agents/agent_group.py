@@ -15,7 +15,7 @@ from worldloom.core.registry.definition import Definition
 from worldloom.core.schedule.table_views import FINAL
 from worldloom.core.simulation import Simulation
 from worldloom.learn.agents.action_columns import MASKS, action_columns, mask_columns
-from worldloom.learn.agents.observation_specs import link_masks, observation_spec
+from worldloom.learn.agents.observation_specs import link_masks, network_dtype, observation_spec
 from worldloom.learn.agents.specs import ObservationSpec, PolicySpec
 from worldloom.learn.config.policy_config import PolicyConfig
 
@@ -143,9 +143,9 @@ class AgentGroup:
     # -- observations, rewards and flags -----------------------------------------------------------------------------
 
     def observations(self) -> dict[str, torch.Tensor]:
-        """Observations by name, each of shape (rows, ...)."""
+        """Observations by name, each of shape (rows, ...), in the types of ``spec``."""
         return {
-            key: self._gather([p.observations[key] for p in self._parts]).reshape(self.rows, *spec.shape)
+            key: self._gather([p.observations[key] for p in self._parts]).to(spec.dtype).reshape(self.rows, *spec.shape)
             for key, spec in self.spec.observations.items()
         }
 
@@ -159,7 +159,7 @@ class AgentGroup:
                     for p in self._parts
                 ]
             )
-            finals[key] = column.reshape(self.rows, *spec.shape)
+            finals[key] = column.to(spec.dtype).reshape(self.rows, *spec.shape)
         if self.may_leave:  # where only the agent left, its final observation is the current one
             ended = self.world_ended()
             current = self.observations()
@@ -315,7 +315,7 @@ class _SliceColumns:
                     key = field.name if field.name not in specs else f"{source}.{field.name}"
                     self.observations[key] = ColumnRef(source, field.name, source not in (table, WORLD))
                     dtype = agent_group.simulation.tables[source][field.name].torch().dtype
-                    specs[key] = observation_spec(source, field, dtype, whole)
+                    specs[key] = observation_spec(source, field, network_dtype(dtype, policy), whole)
         if not specs:
             raise InputError(
                 f"{table} has no observation in world '{definition.id}': "

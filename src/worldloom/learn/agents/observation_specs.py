@@ -12,6 +12,15 @@ from worldloom.core.base.errors import InputError
 from worldloom.core.model.fields import Field
 from worldloom.core.model.spaces import Discrete, MultiDiscrete
 from worldloom.learn.agents.specs import BYTE_MAX, ObservationSpec
+from worldloom.learn.config.policy_config import PolicyConfig
+
+
+def network_dtype(dtype: torch.dtype, config: PolicyConfig) -> torch.dtype:
+    """The type in which a policy gets a column of type ``dtype``: float32 for float64, else the same.
+
+    Networks compute in float32. The rules of version 0.1 keep float64, so that its runs resume bit for bit.
+    """
+    return torch.float32 if dtype == torch.float64 and config.input_rules != "0.1" else dtype
 
 
 def observation_spec(table: str, field: Field, dtype: torch.dtype, rows: int) -> ObservationSpec:

@@ -87,9 +87,10 @@ class PolicyConfig:
     """Asymmetric actor-critic: give the critic the observations that are declared for it. The actor never gets them."""
 
     input_rules: InputRules = "declared"
-    """Rules for network inputs. declared: bytes are divided by the upper bound of their space, and images have the
-    declared channel axis. 0.1: as in version 0.1, whose runs are opened with it: bytes are divided by 255, the shorter
-    of an image's first and last axis is the channel axis, and auto takes impala for small grids."""
+    """Rules for network inputs. declared: bytes are divided by the upper bound of their space, images have the
+    declared channel axis, and float64 is rounded to float32. 0.1: as in version 0.1, whose runs are opened with it:
+    bytes are divided by 255, the shorter of an image's first and last axis is the channel axis, auto takes impala for
+    small grids, and float64 stays."""
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -9,7 +9,8 @@ from torch import Tensor
 
 ModuleObservations = Tensor | Mapping[str, Tensor]
 """The observation where there is one component, else all by name. Values are as the world writes them: bytes are not
-scaled, and choices are integers. With ``normalize_observations`` continuous ones are normalized."""
+scaled, and choices are integers; float64 is rounded to float32. With ``normalize_observations`` continuous ones are
+normalized."""
 
 
 class PolicyModule(Protocol):
