@@ -214,6 +214,14 @@ def test_every_policy_has_its_settings_and_its_pool() -> None:
     ("changes", "match"),
     [
         ({"policy_settings": {"Defender": {"num_steps": 3}}}, "cannot have its own num_steps"),
+        ({"policy_settings": {"Defender": {"eval_every": 3}}}, "eval_every, which all policies share: set it for all"),
+        ({"policy_settings": {"Defender": {"stagger": True}}}, "cannot have its own stagger"),
+        ({"policy_settings": {"Defender": {"eval_seed": 3}}}, "cannot have its own eval_seed"),
+        ({"policy_settings": {"Defender": {"pool.size": 3}}}, "no pool of past selves: add --self-play Defender"),
+        (
+            {"opponents": {"Defender": "x"}, "policy_settings": {"Defender": {"policy.hidden": [3]}}},
+            "whose network is that of x: omit --set Defender:policy.hidden",
+        ),
         ({"policy_settings": {"Defender": {"speed": 3}}}, "there is no setting 'speed'"),
         ({"policy_settings": {"Defender": {"gamma": "high"}}}, "setting 'gamma' cannot be 'high'"),
         ({"policy_settings": {"Ghost": {"gamma": 0.5}}}, "there is no policy 'Ghost' for --set"),

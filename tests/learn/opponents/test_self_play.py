@@ -196,6 +196,14 @@ def test_one_policy_plays_its_past_selves_in_a_symmetric_game() -> None:
     assert trainer.self_play.ratings.shape == (1,)
 
 
+def test_a_training_against_past_selves_only_is_announced() -> None:
+    pool = replace(POOL, agents="Twin[1]", share=1.0)
+    trainer = PPO(TWINS, SMALL, policy_groups={"twins": PolicyGroup("Twin", pool=pool)})
+    assert "no episode is played by current policies only" in trainer.notice
+    half = {kind: PolicyGroup(kind, pool=replace(POOL, share=0.5)) for kind in ("Attacker", "Defender")}
+    assert "no episode is played by current policies only" in PPO(DUEL, SMALL, policy_groups=half).notice
+
+
 def test_a_policy_without_rivals_is_refused() -> None:
     with pytest.raises(InputError, match="controls every agent, so its past selves would have no rivals"):
         PPO(TWINS, SMALL, policy_groups={"twins": PolicyGroup("Twin", pool=POOL)})
@@ -206,6 +214,8 @@ def test_a_policy_without_rivals_is_refused() -> None:
     [
         (groups(replace(POOL, agents="Attacker")), "cannot control Attacker 0"),
         (groups(replace(POOL, share=0.05)), "a share of 0.05 of 8 worlds is too little for 1 past selves"),
+        (groups(replace(POOL, share=1.0)), "in all 8 worlds, so that it would never be trained: make the share"),
+        (groups(replace(POOL, share=0.99)), "in all 8 worlds, so that it would never be trained"),
         (groups(replace(POOL, size=2**31 - 1)), "a pool of 2,147,483,647 snapshots"),
         (groups(train=False), "is not trained, so it has no past selves"),
         (

@@ -67,6 +67,12 @@ class SelfPlay:
             own = range(first_block, first_block + pool.simultaneous)
             stream = len(self.learners) + own.start  # streams below are those of the policies
             self.pools[name] = PoolPlayers(self.learners[name], pool, number, seed, stream, blocks, own)
+            if counts[name] == worlds and self.pools[name].agents == self.learners[name].agent_group.agents:
+                raise InputError(
+                    f"past selves of policy '{name}' act in its place in all {worlds} worlds, so that it would never "
+                    "be trained: make the share of its pool smaller than 1, or name some of its agents, as in "
+                    "OpponentPool(agents='Player[1]') or --pool.agents 'Player[1]'"
+                )
             first_world, first_block = first_world + counts[name], own.stop
         return blocks
 
@@ -114,7 +120,20 @@ class SelfPlay:
             learner.summary[-len(ELO_METRICS) :].copy_(torch.stack([self.ratings[index], pool, score]))
 
     def notice(self, steps: int) -> str:
-        """A warning where episodes may be too long to be rated; ``steps`` is the number of steps of an iteration."""
+        """Warnings about the pools, one per line; ``steps`` is the number of steps of an iteration."""
+        return "\n".join(filter(None, (self._absence_notice(), self._length_notice(steps))))
+
+    def _absence_notice(self) -> str:
+        """A warning where past selves act in all worlds."""
+        if bool((self.outcomes.blocks == 0).any()):
+            return ""
+        return (
+            "past selves act in every world, so that no episode is played by current policies only: "
+            "make the shares of the pools less than 1 in sum to train against the current self too"
+        )
+
+    def _length_notice(self, steps: int) -> str:
+        """A warning where episodes may be too long to be rated."""
         limit = int(self.outcomes.simulation.world["max_steps"].numpy().max())  # 0 for none
         for name, players in self.pools.items():
             held = players.config.swap_every * steps

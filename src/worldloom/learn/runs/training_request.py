@@ -41,6 +41,13 @@ COMMON_SETTINGS = (
     "save_rollout",
     "save_window",
     "batch_size",
+    "stagger",
+    "eval_every",
+    "eval_episodes",
+    "eval_worlds",
+    "eval_seed",
+    "eval_stochastic",
+    "eval_max_steps",
 )
 """Settings that a single policy cannot have of its own."""
 
@@ -116,6 +123,7 @@ class TrainingRequest:
             if unknown:
                 what = f"policy '{unknown[0]}' to freeze" if flag == "--frozen" else f"policy '{unknown[0]}' for {flag}"
                 raise InputError(f"there is no {what}: there are {', '.join(names)}")
+        self._require_effect()
         untrained = {*self.frozen, *self.opponents}
         if len(untrained) == len(names):
             raise InputError(
@@ -131,6 +139,22 @@ class TrainingRequest:
             )
             for name, agents in names.items()
         }
+
+    def _require_effect(self) -> None:
+        """InputError for a setting of a single policy that would have no effect."""
+        for policy, own in self.policy_settings.items():
+            pooled = [name for name in own if name.startswith(POOL_PREFIX)]
+            if pooled and policy not in self.self_play:
+                raise InputError(
+                    f"{pooled[0]} is set for policy '{policy}', which has no pool of past selves: "
+                    f"add --self-play {policy}, or omit --set {policy}:{pooled[0]}"
+                )
+            built = [name for name in own if name.startswith("policy.") or name == "action_masks"]
+            if built and policy in self.opponents:
+                raise InputError(
+                    f"{built[0]} is set for policy '{policy}', whose network is that of {self.opponents[policy]}: "
+                    f"omit --set {policy}:{built[0]}"
+                )
 
     def config_of(self, policy: str) -> TrainConfig:
         """The settings of one policy: ``config`` with those of ``policy_settings``."""
