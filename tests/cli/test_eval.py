@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 from payloads import forget
 
+from worldloom.cli.commands.eval import Eval
+from worldloom.learn.config.train_config import TrainConfig
+
 pytestmark = pytest.mark.usefixtures("without_curves")
 
 FLOCK = Path(__file__).parent / "flock.py"
@@ -60,6 +63,24 @@ def test_people_get_a_sentence(worldloom, trained):
     code, out, _ = worldloom("eval", trained, "--episodes", "3", "--checkpoint", "best")
     assert code == 0
     assert out.startswith("CartPole-v1 after 512 steps of ppo: mean return ") and "over 3 episodes" in out
+
+
+def test_episodes_that_do_not_end_are_cut_off(worldloom, tmp_path, monkeypatch):
+    monkeypatch.chdir(FLOCK.parent)
+    few = ("--device", "cpu", "--num-envs", "4", "--total-steps", "128", "--quiet", "--no-video")
+    run, endless = tmp_path / "run", ("--config", "max_steps=0")
+    assert worldloom("train", "flock.py:Flock-v0", *few, *endless, "--run-dir", run)[0] == 0
+    code, out, err = worldloom("eval", run, "--env", FLOCK, "--episodes", "3", "--max-steps", "40", "--json")
+    report = json.loads(out)
+    assert code == 0 and (report["mean_length"], report["cut_episodes"]) == (40, 3)
+    assert "3 of 3 episodes were cut off after 40 steps, and count with the return so far" in " ".join(err.split())
+    code, out, err = worldloom(
+        "eval", run, run, "--cross-play", "--env", FLOCK, "--episodes", "1", "--max-steps", "9", "--json"
+    )
+    assert code == 0 and json.loads(out)["cut_episodes"] == 4 and "4 of 4 episodes were cut off after 9 steps" in err
+    code, _, err = worldloom("eval", run, "--env", FLOCK, "--max-steps", "0")
+    assert code == 2 and "--max-steps must be more than 0" in err
+    assert Eval.max_steps == TrainConfig.eval_max_steps
 
 
 def test_policies_of_one_world_are_told_apart_from_any_folder(worldloom, tmp_path, monkeypatch):

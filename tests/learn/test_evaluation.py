@@ -9,7 +9,7 @@ import torch
 import worldloom as wl
 from worldloom.core.base.errors import InputError
 from worldloom.learn.agents.agent_group import AgentGroup, parse_agents
-from worldloom.learn.play.evaluation import evaluate, num_worlds_for
+from worldloom.learn.play.evaluation import evaluate, limit_steps, num_worlds_for
 from worldloom.learn.play.frames import record_frames
 
 
@@ -82,6 +82,22 @@ def test_what_never_ends_is_given_up(race):
             evaluate(worlds, make_actors(worlds, all=0), 1, max_steps=20)
         with pytest.raises(InputError, match="at least one episode"):
             evaluate(worlds, make_actors(worlds, all=0), 0)
+
+
+def test_the_limit_is_that_of_one_episode(race):
+    with wl.Simulation(race, 1, seed=0, config={"goal": 3}) as worlds:
+        assert evaluate(worlds, make_actors(worlds, all=0), 10, max_steps=4).mean_length == 3.0
+
+
+def test_long_episodes_are_cut_off_and_counted(race):
+    with wl.Simulation(race, 2, seed=0, config={"goal": np.array([3, 1000])}) as worlds:
+        result = evaluate(worlds, make_actors(worlds, all=0), 4, cut_after=limit_steps(worlds, 20))
+        assert (result.cut_episodes, result.mean_length, result.greatest_return) == (2, 11.5, 20.0)
+    with wl.Simulation(race, 1, seed=0, config={"goal": 20}) as worlds:  # it ends by its own rules in step 20
+        assert evaluate(worlds, make_actors(worlds, all=0), 2, cut_after=limit_steps(worlds, 20)).cut_episodes == 0
+    with wl.Simulation(race, 1, seed=0, config={"goal": 1000, "max_steps": 5}) as worlds:
+        assert limit_steps(worlds, 20) == 0
+        assert evaluate(worlds, make_actors(worlds, all=0), 1).cut_episodes == 0
 
 
 @pytest.mark.parametrize(("episodes", "worlds"), [(1, 1), (100, 100), (1031, 1024)])

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import tyro
 
-from worldloom.cli.commands.eval_cross_play import cross_play_command
+from worldloom.cli.commands.eval_cross_play import cross_play_command, cut_lines
 from worldloom.cli.run_command import RunCommand
 from worldloom.core.base.errors import InputError
 from worldloom.core.runtime import fault_summary
@@ -38,13 +38,16 @@ class Eval(RunCommand):
     """Draw the cross-play matrix as a heat map to this file, such as cross_play.png."""
     episodes: int = 100
     """Number of episodes; with --cross-play of each pair."""
+    max_steps: int = 27_000
+    """Steps after which an episode is cut off, where the world's own limit is longer or missing. It counts with its
+    return so far."""
     epsilon: float | None = None
     """Probability of a random action with dqn, 0 to 1; by default 0.05 in Atari worlds and 0 in others."""
     json: Json = False
     """Print JSON."""
 
     def run(self) -> int:
-        require_positive(episodes=self.episodes)
+        require_positive(episodes=self.episodes, max_steps=self.max_steps)
         if self.epsilon is not None and not 0.0 <= self.epsilon <= 1.0:
             raise InputError(f"--epsilon must be between 0 and 1, not {self.epsilon}")
         if self.cross_play:
@@ -60,11 +63,12 @@ class Eval(RunCommand):
         else:
             _show(report)
         console.print_warnings(faults.lines())
+        console.print_warnings(cut_lines(report["cut_episodes"], self.episodes, self.max_steps))
         return 0
 
     def _play(self) -> tuple[dict[str, Any], FaultSummary]:
         """The report of the evaluation, and the faults of single worlds."""
-        from worldloom.learn.play.evaluation import evaluate, num_worlds_for
+        from worldloom.learn.play.evaluation import evaluate, limit_steps, num_worlds_for
         from worldloom.learn.runs.saved_run import open_run
 
         run = open_run(Path(self.run_dir), self.checkpoint, self.env)
@@ -73,7 +77,9 @@ class Eval(RunCommand):
             ProgressBar(f"playing {run.definition.id}", self.episodes) as bar,
         ):
             actors = run.actors(worlds, stochastic=self.stochastic, seed=self.seed, epsilon=self.epsilon)
-            result = evaluate(worlds, actors, self.episodes, bar.show)
+            result = evaluate(
+                worlds, actors, self.episodes, bar.show, self.max_steps + 1, limit_steps(worlds, self.max_steps)
+            )
             faults = fault_summary.read([worlds])
         report = {
             "run": str(run.folder),

@@ -35,6 +35,7 @@ def cross_play_command(command: Eval) -> int:
                 stochastic=command.stochastic,
                 epsilon=command.epsilon,
                 on_progress=bar.show,
+                max_steps=command.max_steps,
             )
     world, names = runs[0].definition.id, _short_names(folders)
     if command.plot:
@@ -46,6 +47,7 @@ def cross_play_command(command: Eval) -> int:
             "steps": [run.checkpoint.steps for run in runs],
             "side": result.side,
             "episodes": result.episodes,
+            "cut_episodes": result.cut_episodes,
             "seed": command.seed,
             "stochastic": command.stochastic,
             "rows": [[asdict(cell) for cell in row] for row in result.rows],
@@ -62,7 +64,19 @@ def cross_play_command(command: Eval) -> int:
             markup=False,
         )
     console.print_warnings(result.fault_summary.lines())
+    console.print_warnings(cut_lines(result.cut_episodes, result.episodes * len(runs) ** 2, command.max_steps))
     return 0
+
+
+def cut_lines(cut: int, episodes: int, max_steps: int) -> list[str]:
+    """The warning about ``cut`` of ``episodes`` episodes that were cut off; none where there are none."""
+    if not cut:
+        return []
+    verb = "was" if cut == 1 else "were"
+    return [
+        f"{cut:,} of {episodes:,} episodes {verb} cut off after {max_steps:,} steps, and count with the return so far: "
+        "give more --max-steps, or give the world a time limit"
+    ]
 
 
 def matrix_table(result: CrossPlay, names: list[str]) -> Table:

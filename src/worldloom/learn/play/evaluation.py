@@ -6,7 +6,9 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import torch
 
 from worldloom.core.base.errors import InputError
@@ -16,7 +18,7 @@ from worldloom.learn.agents.agent_group import AgentGroup
 from worldloom.learn.device.torch_settings import use_torch_settings
 from worldloom.learn.play.actors import Actor
 
-__all__ = ["MAX_WORLDS", "Actor", "Evaluation", "EvaluationResult", "evaluate", "num_worlds_for"]
+__all__ = ["MAX_WORLDS", "Actor", "Evaluation", "EvaluationResult", "evaluate", "limit_steps", "num_worlds_for"]
 
 MAX_WORLDS = 1024
 """Maximum number of parallel worlds; further episodes follow in the same worlds."""
@@ -72,6 +74,7 @@ class EvaluationResult:
         mean_length: Steps per episode.
         steps_per_second: Environment steps of these episodes per second of wall time.
         returns: Mean return by policy.
+        cut_episodes: Episodes that :func:`limit_steps` cut off; their returns are those so far.
     """
 
     episodes: int
@@ -82,6 +85,20 @@ class EvaluationResult:
     mean_length: float
     steps_per_second: float
     returns: dict[str, float]
+    cut_episodes: int = 0
+
+
+def limit_steps(simulation: Simulation, max_steps: int) -> int:
+    """Truncate episodes after ``max_steps`` steps at the latest.
+
+    Returns ``max_steps``, or 0 where the worlds' own limits are as short and nothing was changed.
+    """
+    limits: Any = simulation.get_config("max_steps")  # 0 for none
+    longer = np.equal(limits, 0) | np.greater(limits, max_steps)
+    if not longer.any():
+        return 0
+    simulation.set_config("max_steps", np.where(longer, max_steps, limits))
+    return max_steps
 
 
 def evaluate(
@@ -90,6 +107,7 @@ def evaluate(
     episodes: int,
     on_progress: Callable[[int], None] | None = None,
     max_steps: int = 1_000_000,
+    cut_after: int = 0,
 ) -> EvaluationResult:
     """Play ``episodes`` whole episodes.
 
@@ -101,8 +119,9 @@ def evaluate(
         episodes: Number of episodes, divided evenly over the worlds; the first worlds play one more of a remainder.
         on_progress: Called before every step, and at the end, with the number of finished episodes.
         max_steps: Steps after which an episode that does not end is an error.
+        cut_after: The result of :func:`limit_steps`, for the count of the episodes that it cut off; 0 without it.
     """
-    played = play_episodes(simulation, actors, episodes, on_progress, max_steps)
+    played = play_episodes(simulation, actors, episodes, on_progress, max_steps, cut_after)
     returns = torch.cat([values.flatten() for values in played.returns.values()])
     return EvaluationResult(
         episodes,
@@ -113,6 +132,7 @@ def evaluate(
         played.total_length / episodes,
         played.total_length / played.seconds,
         {name: float(values.mean()) for name, values in played.returns.items()},
+        played.cut_episodes,
     )
 
 
@@ -124,11 +144,13 @@ class PlayedEpisodes:
         returns: Undiscounted returns by policy, float64 [episodes, agents] on the CPU; row i is the same episode.
         total_length: Steps of all episodes.
         seconds: Wall time.
+        cut_episodes: Episodes that were truncated after ``cut_after`` steps.
     """
 
     returns: dict[str, torch.Tensor]
     total_length: int
     seconds: float
+    cut_episodes: int = 0
 
 
 def play_episodes(
@@ -137,6 +159,7 @@ def play_episodes(
     episodes: int,
     on_progress: Callable[[int], None] | None = None,
     max_steps: int = 1_000_000,
+    cut_after: int = 0,
 ) -> PlayedEpisodes:
     """Play ``episodes`` whole episodes, see :func:`evaluate`."""
     if episodes < 1:
@@ -144,7 +167,7 @@ def play_episodes(
     groups = [agent_group for agent_group, _ in actors.values()]
     elements = max(g.rows * sum(part.features for part in g.spec.observations.values()) for g in groups)
     with use_torch_settings(groups[0].device, elements):
-        return _play(simulation, actors, episodes, on_progress, max_steps)
+        return _play(simulation, actors, episodes, on_progress, max_steps, cut_after)
 
 
 def _play(
@@ -153,6 +176,7 @@ def _play(
     episodes: int,
     on_progress: Callable[[int], None] | None,
     max_steps: int,
+    cut_after: int,
 ) -> PlayedEpisodes:
     evaluation, worlds = Evaluation(simulation, actors), simulation.num_worlds
     device = next(iter(actors.values()))[0].device
@@ -163,11 +187,14 @@ def _play(
         for name, (agent_group, _) in actors.items()
     }
     finished: dict[str, list[torch.Tensor]] = {name: [] for name in actors}
-    start, steps, total_length = time.perf_counter(), 0, 0
+    start, total_length, cut_episodes = time.perf_counter(), 0, 0
+    steps, next_check = 0, max_steps  # before that step, no episode can have taken max_steps steps
     while (waiting := int(remaining.sum())) > 0:
         if on_progress is not None:
             on_progress(episodes - waiting)
-        if steps >= max_steps:
+        if steps >= next_check:
+            next_check = steps + max_steps - int(lengths[remaining > 0].max())
+        if steps >= next_check:
             raise InputError(
                 f"an episode did not end within {max_steps} steps: give the world a time limit with max_steps"
             )
@@ -179,7 +206,11 @@ def _play(
             finished[name].append(by_world[counted])
             by_world *= ~ended[:, None]
         lengths += 1
-        total_length += int(lengths[counted].sum())
+        ended_lengths = lengths[counted]
+        total_length += int(ended_lengths.sum())
+        if cut_after:
+            unfinished = ~simulation.terminated.torch()[counted]
+            cut_episodes += int((unfinished & (ended_lengths >= cut_after)).sum())
         lengths *= ~ended
         remaining -= counted.long()
         steps += 1
@@ -187,7 +218,7 @@ def _play(
     if on_progress is not None:
         on_progress(episodes)
     returns = {name: torch.cat(parts).cpu() for name, parts in finished.items()}
-    return PlayedEpisodes(returns, total_length, seconds)
+    return PlayedEpisodes(returns, total_length, seconds, cut_episodes)
 
 
 def num_worlds_for(episodes: int) -> int:

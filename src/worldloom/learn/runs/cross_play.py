@@ -13,11 +13,14 @@ from worldloom.core.registry.definition import Definition
 from worldloom.core.runtime import fault_summary
 from worldloom.core.runtime.fault_summary import FaultSummary
 from worldloom.learn.agents.agent_group import agent_counts, agent_slots, parse_agents
-from worldloom.learn.play.evaluation import num_worlds_for, play_episodes
+from worldloom.learn.config.train_config import TrainConfig
+from worldloom.learn.play.evaluation import limit_steps, num_worlds_for, play_episodes
 from worldloom.learn.runs.saved_run import SavedRun
 
 Agents = list[tuple[str, int]]
 """Agents as (kind, slot)."""
+MAX_STEPS = TrainConfig.eval_max_steps
+"""Default of the steps after which an episode is cut off."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,7 @@ class CrossPlay:
         rows: Return of the row's side, by row and column.
         columns: Return of the column's side, by row and column.
         fault_summary: Faults of single worlds.
+        cut_episodes: Episodes of all pairs that were cut off; their returns are those so far.
     """
 
     side: str
@@ -45,6 +49,7 @@ class CrossPlay:
     rows: list[list[MeanReturn]]
     columns: list[list[MeanReturn]]
     fault_summary: FaultSummary = field(default_factory=FaultSummary)
+    cut_episodes: int = 0
 
 
 def cross_play(
@@ -57,6 +62,7 @@ def cross_play(
     stochastic: bool = False,
     epsilon: float | None = None,
     on_progress: Callable[[int], None] | None = None,
+    max_steps: int = MAX_STEPS,
 ) -> CrossPlay:
     """Play ``episodes`` episodes between all pairs of runs, each run also with itself.
 
@@ -71,13 +77,16 @@ def cross_play(
         stochastic: Sample actions, instead of taking the most likely ones.
         epsilon: Epsilon of DQN policies; None for the world's default.
         on_progress: Called with the number of finished episodes of all pairs.
+        max_steps: Steps after which an episode is cut off, where the world's own limit is longer or missing.
     """
     definition = _common_world(runs)
     side = side or default_side(definition)
     ours, theirs = split_agents(definition, side)
     rows: list[list[MeanReturn]] = [[] for _ in runs]
     columns: list[list[MeanReturn]] = [[] for _ in runs]
+    cut_episodes = 0
     with runs[0].worlds(num_worlds_for(episodes), device, seed) as worlds:
+        cut_after = limit_steps(worlds, max_steps)
         for i, run in enumerate(runs):
             for other in runs:
                 done = (i * len(runs) + len(rows[i])) * episodes
@@ -87,11 +96,12 @@ def cross_play(
                 actors = {f"row/{name}": actor for name, actor in first.items()}
                 actors |= {f"column/{name}": actor for name, actor in second.items()}
                 report = None if on_progress is None else _shifted(on_progress, done)
-                returns = play_episodes(worlds, actors, episodes, report).returns
+                played = play_episodes(worlds, actors, episodes, report, max_steps + 1, cut_after)
+                returns, cut_episodes = played.returns, cut_episodes + played.cut_episodes
                 rows[i].append(_mean_return([returns[f"row/{name}"] for name in first]))
                 columns[i].append(_mean_return([returns[f"column/{name}"] for name in second]))
         faults = fault_summary.read([worlds])
-    return CrossPlay(side, episodes, rows, columns, faults)
+    return CrossPlay(side, episodes, rows, columns, faults, cut_episodes)
 
 
 def default_side(definition: Definition) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from worldloom.core.simulation import Simulation
 from worldloom.core.state import snapshot
 from worldloom.learn.config.train_config import TrainConfig
 from worldloom.learn.play.actors import TrainedPolicy, make_actors
-from worldloom.learn.play.evaluation import evaluate, num_worlds_for
+from worldloom.learn.play.evaluation import evaluate, limit_steps, num_worlds_for
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,7 @@ class PeriodicEvaluation:
             training.definition, worlds, training.device.alias, seed=config.eval_seed, exact=training.exact
         )
         _copy_config(training, self.simulation)
-        _limit_steps(self.simulation, config.eval_max_steps)
+        limit_steps(self.simulation, config.eval_max_steps)
         self.simulation.reset(seeds=config.eval_seed)
         self._start = snapshot.copy_columns(self.simulation)
 
@@ -98,9 +97,3 @@ def _copy_config(source: Simulation, target: Simulation) -> None:
             target.set_config(name, values[np.arange(target.num_worlds) % len(values)])
         elif not np.array_equal(values, own):
             target.set_config(name, values[0])
-
-
-def _limit_steps(simulation: Simulation, max_steps: int) -> None:
-    """Truncate episodes after ``max_steps`` steps at the latest."""
-    limits: Any = simulation.get_config("max_steps")
-    simulation.set_config("max_steps", np.where(np.equal(limits, 0), max_steps, np.minimum(limits, max_steps)))
