@@ -65,6 +65,14 @@ def test_people_get_a_sentence(worldloom, trained):
     assert out.startswith("CartPole-v1 after 512 steps of ppo: mean return ") and "over 3 episodes" in out
 
 
+def test_a_file_of_a_run_is_not_its_folder(worldloom, trained, tmp_path):
+    code, _, err = worldloom("eval", trained / "config.json")
+    assert code == 2 and f"config.json is a file of a run: name its folder, {trained}" in " ".join(err.split())
+    (tmp_path / "note.txt").write_text("nothing")
+    code, _, err = worldloom("eval", tmp_path / "note.txt")
+    assert code == 2 and "note.txt is a file: name a run's folder" in " ".join(err.split())
+
+
 def test_episodes_that_do_not_end_are_cut_off(worldloom, tmp_path, monkeypatch):
     monkeypatch.chdir(FLOCK.parent)
     few = ("--device", "cpu", "--num-envs", "4", "--total-steps", "128", "--quiet", "--no-video")

@@ -76,11 +76,14 @@ def test_runs_without_them_are_recorded_as_before(tag_run):
     [
         (["--opponent", "Tagger"], "--opponent names each policy once with a run"),
         (["--opponent", "Tagger=nowhere"], "nowhere holds no run"),
+        (["--opponent", "Taggr={run}"], "there is no policy 'Taggr' for --opponent: there are Tagger, Runner"),
+        (["--opponent", "Tagger={run}/config.json"], "is a file of a run: name its folder, "),
         (["--set", "gamma=0.9"], "--set takes a policy, a setting and a value"),
         (["--self-play", "Ghost"], "there is no policy 'Ghost' for --self-play"),
     ],
 )
-def test_mistakes_are_explained(worldloom, tmp_path, flags, sentence):
+def test_mistakes_are_explained(worldloom, tag_run, tmp_path, flags, sentence):
+    flags = [flag.replace("{run}", str(tag_run)) for flag in flags]
     code, _, err = worldloom("train", TAG, *FEW, *flags, "--run-dir", tmp_path / "run")
     assert code != 0 and sentence in " ".join(err.split())
     assert not (tmp_path / "run" / "config.json").exists()

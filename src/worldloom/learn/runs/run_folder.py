@@ -265,6 +265,12 @@ def read_config(path: Path) -> dict[str, Any]:
         config = read_json(file)
     except FileNotFoundError:
         raise InputError(f"{path} holds no run: it has no config.json") from None
+    except NotADirectoryError:
+        folder = Path(path).parent
+        hint = (
+            f"is a file of a run: name its folder, {folder}" if holds_run(folder) else "is a file: name a run's folder"
+        )
+        raise InputError(f"{path} {hint}") from None
     except OSError as error:
         raise InputError(f"{file} cannot be read: {error.strerror}") from None
     except ValueError as error:

@@ -109,6 +109,8 @@ def network_settings(request: TrainingRequest, folder: Path, name: str) -> tuple
 def load_opponents(request: TrainingRequest, copied_to: Path | None) -> dict[str, SavedPolicy]:
     """The opponents of a training by policy: from their runs, or from the copies in the folder ``copied_to``."""
     opponents = {}
+    if request.opponents and copied_to is None:
+        request.agents_by_policy()  # a misspelt name is no policy of the earlier run either
     for name, text in request.opponents.items():
         if copied_to is not None:
             opponents[name] = load_copy(copied_to, name)

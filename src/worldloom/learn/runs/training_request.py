@@ -112,17 +112,7 @@ class TrainingRequest:
         """
         if not any((self.policies, self.frozen, self.opponents, self.self_play, self.policy_settings)):
             return None
-        names = self.policies or {kind: kind for kind in agent_counts(find(self.env))}
-        for flag, chosen in (
-            ("--frozen", self.frozen),
-            ("--opponent", self.opponents),
-            ("--self-play", self.self_play),
-            ("--set", self.policy_settings),
-        ):
-            unknown = [name for name in chosen if name not in names]
-            if unknown:
-                what = f"policy '{unknown[0]}' to freeze" if flag == "--frozen" else f"policy '{unknown[0]}' for {flag}"
-                raise InputError(f"there is no {what}: there are {', '.join(names)}")
+        names = self.agents_by_policy()
         self._require_effect()
         untrained = {*self.frozen, *self.opponents}
         if len(untrained) == len(names):
@@ -139,6 +129,21 @@ class TrainingRequest:
             )
             for name, agents in names.items()
         }
+
+    def agents_by_policy(self) -> dict[str, str]:
+        """The agents of every policy, by its name; InputError where a flag names a policy that does not exist."""
+        names = self.policies or {kind: kind for kind in agent_counts(find(self.env))}
+        for flag, chosen in (
+            ("--frozen", self.frozen),
+            ("--opponent", self.opponents),
+            ("--self-play", self.self_play),
+            ("--set", self.policy_settings),
+        ):
+            unknown = [name for name in chosen if name not in names]
+            if unknown:
+                what = f"policy '{unknown[0]}' to freeze" if flag == "--frozen" else f"policy '{unknown[0]}' for {flag}"
+                raise InputError(f"there is no {what}: there are {', '.join(names)}")
+        return names
 
     def _require_effect(self) -> None:
         """InputError for a setting of a single policy that would have no effect."""
