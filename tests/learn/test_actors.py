@@ -56,6 +56,16 @@ def test_policies_of_a_training_play_elsewhere(algorithm):
     assert type(actor) is (QActor if algorithm == "dqn" else PolicyActor)
 
 
+@pytest.mark.parametrize("algorithm", ["ppo", "dqn"])
+def test_a_wrong_name_of_an_observation_is_explained(algorithm):
+    trainer_of, config = ALGORITHMS[algorithm]
+    trainer = trainer_of("CartPole-v1", config(num_envs=4, device="cpu"))
+    with Simulation("CartPole-v1", 3, "cpu", seed=5) as worlds:
+        actor = make_actors(trainer.learners, worlds)["Cart"][1]
+        with pytest.raises(InputError, match="needs the observation 'sight' and was given Cart: give sight by name"):
+            actor.act({"Cart": torch.zeros(3, 4)}, actor.initial_state(3, "cpu"), None)
+
+
 def test_a_training_ends_after_a_while():
     trainer = PPO("CartPole-v1", replace(PPO_SMALL, total_steps=10**9))
     trainer.learn(callbacks=[StopAfter(0.0)])

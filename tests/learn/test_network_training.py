@@ -110,7 +110,7 @@ def test_dqn_learns_from_sets_without_the_observations_of_a_critic() -> None:
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_observations_are_stored_in_their_own_type(algorithm: str) -> None:
+def test_observations_are_stored_in_their_own_type_and_float64_as_float32(algorithm: str) -> None:
     kind, config = ALGORITHMS[algorithm]
     trainer = kind(HILL, replace(config, policy=POLICIES["mlp"]))
     trainer.iterate()
@@ -119,7 +119,7 @@ def test_observations_are_stored_in_their_own_type(algorithm: str) -> None:
         "sheep": torch.float32,
         "awake": torch.bool,
         "plane": torch.uint8,
-        "far": torch.float64,
+        "far": torch.float32,
         "mood": torch.int32,
         "weather": torch.float32,
     }

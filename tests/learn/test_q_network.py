@@ -58,7 +58,9 @@ def test_a_module_from_outside():
     module = torch.nn.Linear(3, 6)
     seen = torch.randn(5, 3)
     assert torch.equal(QNetwork(SPEC, PolicyConfig(), module)({"sight": seen}), module(seen))
-    with pytest.raises(InputError, match=r"Linear returned Q values of shape \(5, 2\): make them \(5, 6\)"):
+    with pytest.raises(
+        InputError, match=r"Linear.forward returned as Q values a tensor \(5, 2\): make it one tensor \(5, 6\)"
+    ):
         QNetwork(SPEC, PolicyConfig(), torch.nn.Linear(3, 2))({"sight": seen})
 
 

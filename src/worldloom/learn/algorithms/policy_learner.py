@@ -18,6 +18,7 @@ from worldloom.learn.device.torch_settings import autocast
 from worldloom.learn.distributed.ranks import Ranks
 from worldloom.learn.native.dense_network import DenseNetwork, UnsupportedNetworkError
 from worldloom.learn.native.support import supported_network
+from worldloom.learn.networks.custom.module_check import try_module
 from worldloom.learn.networks.policy import Policy
 from worldloom.learn.networks.q_network import QNetwork
 from worldloom.learn.rollout.episode_statistics import EpisodeStatistics
@@ -76,6 +77,9 @@ class PolicyLearner(ABC):
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(seed + number)  # networks are initialized from this generator only
             self.policy = self._build_network(policy_group.network).to(self.device)
+        if policy_group.network is not None:
+            with self.autocast():
+                try_module(self.policy, policy_group.network, self.agent_group.observations())
         if self.saved is not None:
             self.saved.copy_to(self.policy)
         for tensor in self.policy.state_dict().values():  # a given module may differ between processes

@@ -8,6 +8,7 @@ from worldloom.core.base.errors import InputError
 from worldloom.learn.agents.specs import PolicySpec
 from worldloom.learn.config.policy_config import PolicyConfig
 from worldloom.learn.networks.actor_critic_base import Observations, unwrap_single
+from worldloom.learn.networks.custom.module_call import call_module, describe, require_module
 from worldloom.learn.networks.encoder import build_encoder, resolve_network
 from worldloom.learn.networks.layers import RELU_GAIN, head, linear
 from worldloom.learn.networks.network_inputs import network_inputs, widest_layer
@@ -41,6 +42,8 @@ class QNetwork(nn.Module):
                 f"a Q network is not recurrent, and memory is '{config.memory}': "
                 "leave it 'none', or train with ppo or a2c"
             )
+        if network is not None:
+            require_module(network)
         if network is not None and config.dueling:
             raise InputError("dueling applies to worldloom's networks only: leave it off with a custom network")
         if getattr(network, "state_size", 0):
@@ -64,13 +67,19 @@ class QNetwork(nn.Module):
         observations = {name: observations[name] for name in self.observations}
         if self.normalizer is not None:
             observations = self.normalizer(observations)
-        values: Tensor = self.network(unwrap_single(observations) if self.custom else observations)
+        if not self.custom:
+            values: Tensor = self.network(observations)
+            return values.float()
+        kind = type(self.network).__name__
+        outputs = call_module(kind, "forward", self.network, unwrap_single(observations))
         expected = (len(next(iter(observations.values()))), self.spec.action.parameters)
-        if values.shape != expected:
+        if not isinstance(outputs, Tensor) or tuple(outputs.shape) != expected:
+            hint = "; a pair of parameters and values is for ppo, a2c and vtrace" if isinstance(outputs, tuple) else ""
             raise InputError(
-                f"{type(self.network).__name__} returned Q values of shape {tuple(values.shape)}: make them {expected}"
+                f"{kind}.forward returned as Q values {describe(outputs)}: make it one tensor {expected}, a value for "
+                f"every choice{hint}"
             )
-        return values.float()
+        return outputs.float()
 
 
 class Dueling(nn.Module):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import importlib
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 
 from worldloom.atari.env.family import AtariFamily
+from worldloom.core.base.errors import InputError
 from worldloom.core.model.families import family_of
 from worldloom.core.registry.definition import Definition
 from worldloom.core.simulation import Simulation
@@ -19,6 +20,7 @@ from worldloom.learn.actions.sampler import Sampler
 from worldloom.learn.agents.agent_group import AgentGroup
 from worldloom.learn.config.train_config import TrainConfig
 from worldloom.learn.networks.evaluation_mode import evaluation_mode
+from worldloom.learn.networks.network_inputs import network_inputs
 from worldloom.learn.networks.policy import Policy
 from worldloom.learn.networks.q_network import QNetwork
 
@@ -43,6 +45,7 @@ class PolicyActor:
 
     def __init__(self, policy: Policy, sampler: Sampler | None = None) -> None:
         self.policy, self.sampler = policy, sampler
+        self._required = network_inputs(policy.spec.observations, policy.config).actor
 
     def initial_state(self, rows: int, device: torch.device | str) -> torch.Tensor:
         return self.policy.initial_state(rows, device)
@@ -50,6 +53,7 @@ class PolicyActor:
     def act(
         self, observations: Mapping[str, torch.Tensor], state: torch.Tensor, mask: torch.Tensor | None
     ) -> tuple[torch.Tensor, torch.Tensor]:
+        require_observations(observations, self._required)
         with evaluation_mode(self.policy):
             parameters, state = self.policy.act(dict(observations), state)
         spec = self.policy.spec.action
@@ -82,6 +86,7 @@ class QActor:
     def act(
         self, observations: Mapping[str, torch.Tensor], state: torch.Tensor, mask: torch.Tensor | None
     ) -> tuple[torch.Tensor, torch.Tensor]:
+        require_observations(observations, self.network.observations)
         with evaluation_mode(self.network):
             values = self.network(dict(observations))
         if self._explorer is None:
@@ -90,6 +95,16 @@ class QActor:
         self._explorer.choose(values.float(), action, mask)
         self._explorer.advance(1)
         return action, state
+
+
+def require_observations(observations: Mapping[str, torch.Tensor], required: Collection[str]) -> None:
+    """InputError unless ``observations`` has all names of ``required``."""
+    missing = [name for name in required if name not in observations]
+    if missing:
+        raise InputError(
+            f"the policy needs the observation '{missing[0]}' and was given {', '.join(observations) or 'none'}: "
+            f"give {', '.join(required)} by name, as AgentGroup.observations() does"
+        )
 
 
 def default_epsilon(world: Definition) -> float:

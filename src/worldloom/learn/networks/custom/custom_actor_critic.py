@@ -13,6 +13,7 @@ from worldloom.learn.agents.specs import PolicySpec
 from worldloom.learn.config.json_files import short_repr
 from worldloom.learn.config.policy_config import PolicyConfig
 from worldloom.learn.networks.actor_critic_base import ActorCritic, Observations
+from worldloom.learn.networks.custom.module_call import call_module, describe, require_module
 from worldloom.learn.networks.custom.protocols import ModuleObservations
 from worldloom.learn.networks.network_inputs import network_inputs
 
@@ -28,12 +29,7 @@ class CustomActorCritic(ActorCritic):
 
     def __init__(self, module: nn.Module, spec: PolicySpec, config: PolicyConfig) -> None:
         super().__init__()
-        if not isinstance(module, nn.Module):
-            raise InputError(
-                f"a network is an object of a class derived from torch.nn.Module, not {short_repr(module)}"
-            )
-        if type(module).forward is nn.Module.forward:
-            raise InputError(f"{type(module).__name__} has no method forward: give it forward(observations)")
+        require_module(module)
         if config.memory != "none":
             raise InputError(
                 f"memory '{config.memory}' applies to worldloom's networks only: leave it 'none' with a custom network"
@@ -52,15 +48,16 @@ class CustomActorCritic(ActorCritic):
     def forward(self, observations: Observations, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         rows = (len(next(iter(observations.values()))),)
         if not self.state_size:
-            parameters, value = self._outputs("forward", self.module(self._given(observations)), 2)
+            parameters, value = self._outputs("forward", self._call("forward", self._given(observations)), 2)
             return *self._checked("forward", parameters, value, rows), state
-        parameters, value, following = self._outputs("forward", self.module(self._given(observations), state), 3)
+        parameters, value, following = self._outputs(
+            "forward", self._call("forward", self._given(observations), state), 3
+        )
         parameters, value = self._checked("forward", parameters, value, rows)
         return parameters, value, self._checked_state("forward", following, rows)
 
     def act(self, observations: Observations, state: Tensor) -> tuple[Tensor, Tensor]:
-        act: Any = getattr(self.module, "act", None)
-        if act is None:
+        if not hasattr(self.module, "act"):
             missing = sorted(set(self.observations.critic) - set(observations))
             if missing:
                 raise InputError(
@@ -70,16 +67,15 @@ class CustomActorCritic(ActorCritic):
             return super().act(observations, state)
         rows = (len(next(iter(observations.values()))),)
         if not self.state_size:
-            return self._checked_parameters("act", act(self._given(observations)), rows), state
-        parameters, following = self._outputs("act", act(self._given(observations), state), 2)
+            return self._checked_parameters("act", self._call("act", self._given(observations)), rows), state
+        parameters, following = self._outputs("act", self._call("act", self._given(observations), state), 2)
         return self._checked_parameters("act", parameters, rows), self._checked_state("act", following, rows)
 
     def sequence(self, observations: Observations, state: Tensor, resets: Tensor) -> tuple[Tensor, Tensor]:
         if not self.state_size:
             return super().sequence(observations, state, resets)
-        sequence: Any = getattr(self.module, "sequence", None)
-        if sequence is not None:
-            outputs = sequence(self._given(observations), state, resets)
+        if hasattr(self.module, "sequence"):
+            outputs = self._call("sequence", self._given(observations), state, resets)
             parameters, value = self._outputs("sequence", outputs, 2)
             return self._checked("sequence", parameters, value, tuple(resets.shape))
         steps: list[tuple[Tensor, Tensor]] = []
@@ -89,6 +85,11 @@ class CustomActorCritic(ActorCritic):
             parameters, value, state = self(current, state)
             steps.append((parameters, value))
         return torch.stack([parameters for parameters, _ in steps]), torch.stack([value for _, value in steps])
+
+    def _call(self, method: str, *arguments: Any) -> Any:
+        """The outputs of a method of the module."""
+        function = self.module if method == "forward" else getattr(self.module, method)
+        return call_module(self.kind, method, function, *arguments)
 
     def _given(self, observations: Observations) -> ModuleObservations:
         """What the module gets: the only observation, or all by name that its settings allow."""
@@ -106,20 +107,20 @@ class CustomActorCritic(ActorCritic):
                 ("sequence", 2): f"a pair: {self.width} parameters of the action, and a value, of every step",
             }[method, count]
             hint = " (it has a state_size, so it is recurrent)" if self.state_size and method == "forward" else ""
-            raise InputError(f"{self.kind}.{method} must return {what}, not {_describe(outputs)}{hint}")
+            raise InputError(f"{self.kind}.{method} must return {what}, not {describe(outputs)}{hint}")
         return outputs
 
     def _checked(self, method: str, parameters: Any, value: Any, leading: tuple[int, ...]) -> tuple[Tensor, Tensor]:
         """Parameters [*leading, P] and values [*leading]."""
         if not isinstance(value, Tensor) or tuple(value.shape) not in (leading, (*leading, 1)):
-            raise InputError(f"{self.kind}.{method} returned as value {_describe(value)}: make it a tensor {leading}")
+            raise InputError(f"{self.kind}.{method} returned as value {describe(value)}: make it a tensor {leading}")
         return self._checked_parameters(method, parameters, leading), value.reshape(leading)
 
     def _checked_parameters(self, method: str, parameters: Any, leading: tuple[int, ...]) -> Tensor:
         expected = (*leading, self.width)
         if not isinstance(parameters, Tensor) or tuple(parameters.shape) != expected:
             raise InputError(
-                f"{self.kind}.{method} returned as parameters of the action {_describe(parameters)}: "
+                f"{self.kind}.{method} returned as parameters of the action {describe(parameters)}: "
                 f"make it a tensor {expected}"
             )
         return parameters
@@ -128,7 +129,7 @@ class CustomActorCritic(ActorCritic):
         expected = (*leading, self.state_size)
         if not isinstance(state, Tensor) or tuple(state.shape) != expected:
             raise InputError(
-                f"{self.kind}.{method} returned as next state {_describe(state)}: make it one tensor {expected}, "
+                f"{self.kind}.{method} returned as next state {describe(state)}: make it one tensor {expected}, "
                 "for an LSTM its output and its cell concatenated"
             )
         return state.float()
@@ -158,11 +159,3 @@ def _require_arguments(kind: str, method: str, function: Any, arguments: tuple[s
         if method == "forward" and len(arguments) == 1:
             fix = "; a recurrent module also needs the attribute state_size, the numbers of one agent's state"
         raise InputError(f"{kind}.{method} must take ({', '.join(arguments)}) and takes {signature}{fix}") from None
-
-
-def _describe(value: Any) -> str:
-    if isinstance(value, Tensor):
-        return f"a tensor {tuple(value.shape)}"
-    if isinstance(value, tuple):
-        return f"a tuple of {len(value)}"
-    return f"a {type(value).__name__}"
