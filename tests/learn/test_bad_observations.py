@@ -76,7 +76,7 @@ def test_world_agent_component_and_step_are_named(name, fault):
     )
     with pytest.raises(DivergedError, match=sentence) as error:
         trainer.learn()
-    assert "learning_rate" not in str(error.value) and "earlier checkpoints are kept" in str(error.value)
+    assert "learning_rate" not in str(error.value)
 
 
 @pytest.mark.parametrize("number", [math.nan, -math.inf])

@@ -288,9 +288,10 @@ def _write_error(target: Path, error: Exception, needed: int) -> InputError:
     """The error for a checkpoint that cannot be written, most often because the disk is full."""
     reason = (error.strerror if isinstance(error, OSError) else None) or one_line(error)
     space = disk_space_text(target.parent, needed)
+    has_others = any(CHECKPOINT_NAME.fullmatch(path.name) for path in target.parent.glob("*") if path != target)
+    kept = "earlier checkpoints are kept: " if has_others else "there is no earlier checkpoint: "
     return InputError(
-        f"checkpoint {target} cannot be written ({reason}): {space}; earlier checkpoints are kept: "
-        "make room, and continue with --resume"
+        f"checkpoint {target} cannot be written ({reason}): {space}; {kept}make room, and continue with --resume"
     )
 
 

@@ -38,6 +38,7 @@ from worldloom.learn.runs.training_request import (
     resolve_world,
 )
 from worldloom.learn.training.callbacks import Callback, StopAt
+from worldloom.learn.training.divergence_check import DivergedError
 from worldloom.learn.training.episode_starts import UnfinishedEpisodes
 from worldloom.learn.training.trainer import Trainer
 
@@ -148,7 +149,12 @@ def _train(
         if request.stop_at is not None:
             own_callbacks.append(StopAt(request.stop_at))
         steps, seconds = trainer.steps, trainer.seconds
-        trainer.learn(callbacks=[*own_callbacks, *callbacks])
+        try:
+            trainer.learn(callbacks=[*own_callbacks, *callbacks])
+        except DivergedError as error:
+            if folder is not None and (latest := folder.checkpoints.latest()) is not None:
+                error.mention_checkpoint(latest)
+            raise
         spent = trainer.seconds - seconds
         return TrainingResult(
             folder=path,

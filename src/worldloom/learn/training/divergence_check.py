@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
@@ -39,7 +40,11 @@ class DivergedError(WorldloomError):
             message = (
                 f"{what} is not finite in iteration {iteration}: use a smaller learning_rate, or normalize observations"
             )
-        super().__init__(f"{message}; earlier checkpoints are kept")
+        super().__init__(message)
+
+    def mention_checkpoint(self, checkpoint: Path) -> None:
+        """Add to the message that ``checkpoint``, saved before, is intact."""
+        self.args = (f"{self}; checkpoint {checkpoint} from before is kept",)
 
 
 class DivergenceCheck(Callback):
