@@ -130,10 +130,64 @@ def test_runs_without_settings_of_single_policies_resume_without_them(tmp_path):
     ],
 )
 def test_header_and_report_say_what_computes_the_policy(worldloom, tmp_path, options, kernels):
-    common = ("CartPole-v1", *FEW, *SMALL["ppo"], "--total-steps", "64", "--json", "--run-dir", tmp_path / "run")
+    loud = [word for word in FEW if word != "--quiet"]
+    common = ("CartPole-v1", *loud, *SMALL["ppo"], "--total-steps", "64", "--json", "--run-dir", tmp_path / "run")
     code, out, err = worldloom("train", *common, *options)
     assert code == 0 and f", kernels {kernels}, folder" in err
     assert json.loads(out)["kernels"] == {"Cart": kernels}
+
+
+def test_quiet_prints_warnings_and_the_result_only(worldloom, tmp_path):
+    common = ("CartPole-v1", *FEW, *SMALL["ppo"], "--config", "max_steps=20")
+    code, out, err = worldloom("train", *common, "--total-steps", "512", "--run-dir", tmp_path / "run")
+    assert code == 0 and err == "" and out.startswith("CartPole-v1 with ppo: ")
+
+
+def test_a_resumed_run_remembers_that_it_has_no_video(worldloom, tmp_path):
+    run = tmp_path / "run"
+    assert worldloom("train", "CartPole-v1", *FEW, *SMALL["ppo"], "--total-steps", "128", "--run-dir", run)[0] == 0
+    assert read_config(run)["video"] is False
+    code, out, _ = worldloom("train", "--resume", "--run-dir", run, "--total-steps", "256", "--quiet")
+    assert code == 0 and "video.mp4" not in out and not (run / "video.mp4").exists()
+    code, _, err = worldloom("eval", run, "--episodes", "1")
+    assert code == 0, err
+
+
+def test_a_resumed_run_may_be_evaluated_more_often(worldloom, tmp_path):
+    steps, run, straight = STEPS["ppo"], tmp_path / "run", tmp_path / "straight"
+    common = ("CartPole-v1", *FEW, *SMALL["ppo"])
+    assert worldloom("train", *common, "--total-steps", str(4 * steps), "--run-dir", straight)[0] == 0
+    assert worldloom("train", *common, "--total-steps", str(2 * steps), "--run-dir", run)[0] == 0
+    again = ("--resume", "--run-dir", run, "--total-steps", str(4 * steps), "--quiet")
+    code, out, err = worldloom("train", *again, "--eval-every", str(steps), "--eval-episodes", "2", "--json")
+    assert code == 0 and json.loads(out)["eval_return"] > 0.0, err
+    assert read_config(run)["config"]["eval_every"] == steps
+    one, other = ended(run)[0], ended(straight)[0]
+    assert all(torch.equal(tensor, other[name]) for name, tensor in one.items())
+    code, _, err = worldloom("train", *again, "--gamma", "0.5")
+    assert code == 2 and "--gamma 0.5 does not fit the run" in err
+
+
+@pytest.mark.parametrize(
+    ("setting", "sentence"),
+    [
+        ("policy.hidden=32", "'policy.hidden' cannot be 32: give a whole number for every layer, such as (64, 64)"),
+        ("policy.hidden=(3.5,)", "'policy.hidden' cannot be [3.5]: give a whole number for every layer"),
+        ("gamma=[1,2]", "'gamma' cannot be [1, 2]: give a number"),
+        ("epochs=2.5", "'epochs' cannot be 2.5: give a whole number"),
+        ("schedule=steep", "'schedule' cannot be 'steep': give one of constant, linear, kl"),
+    ],
+)
+def test_a_wrong_value_of_one_policy_is_explained(worldloom, setting, sentence):
+    code, _, err = worldloom("train", f"{FLOCK}:Flock-v0", *FEW, "--set", f"Wolf:{setting}")
+    assert code == 2 and sentence in " ".join(err.split())
+
+
+def test_self_play_with_dqn_is_explained(worldloom, tmp_path):
+    code, _, err = worldloom(
+        "train", f"{FLOCK}:Flock-v0", *FEW, "--algo", "dqn", "--self-play", "Wolf", "--run-dir", tmp_path / "run"
+    )
+    assert code == 2 and "train with ppo, a2c or vtrace, or omit its pool (--self-play)" in " ".join(err.split())
 
 
 def test_kernels_of_several_policies_are_named():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -15,9 +16,9 @@ LINE_EVERY_S = 10.0
 
 
 class ProgressBar:
-    """Shows progress towards ``total``."""
+    """Shows progress towards ``total``; nothing with ``quiet``."""
 
-    def __init__(self, what: str, total: int) -> None:
+    def __init__(self, what: str, total: int, quiet: bool = False) -> None:
         self.progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -28,7 +29,7 @@ class ProgressBar:
         )
         self.task = self.progress.add_task(what, total=total)
         self.what, self.total = what, total
-        self.due = time.monotonic() + PATIENCE_S
+        self.due = math.inf if quiet else time.monotonic() + PATIENCE_S
 
     def __enter__(self) -> ProgressBar:
         return self

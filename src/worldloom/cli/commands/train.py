@@ -14,6 +14,7 @@ import tyro
 
 from worldloom.cli.parsing.config_values import parse_config_values
 from worldloom.cli.parsing.policies import parse_opponents, parse_policies, parse_policy_settings
+from worldloom.core.base.console import without_notices
 from worldloom.core.base.errors import InputError
 from worldloom.core.registry.world_files import file_and_id, find, reference
 from worldloom.learn.config.opponent_pool import OpponentPool
@@ -74,9 +75,9 @@ class Train:
     workers: int = 2
     """Number of training processes with --launcher ray."""
     no_video: Switch = False
-    """Record no video at the end."""
+    """Record no video at the end. A resumed run remembers it."""
     quiet: Switch = False
-    """Print no progress."""
+    """Print no progress, only warnings and the result."""
     json: Json = False
     """Print JSON at the end."""
 
@@ -89,7 +90,7 @@ class Train:
         )
 
         request, in_cluster = self.request(), self.launcher == "ray"
-        with console.keep_stdout_for_json(self.json):
+        with console.keep_stdout_for_json(self.json), without_notices(self.quiet):
             stopping = StopOnSignal(ABORT_RAY_AFTER_S if in_cluster else None)
             try:
                 result = self._train(request, stopping)
@@ -138,6 +139,7 @@ class Train:
             tuple(names(self.self_play)),
             self.pool,
             parse_policy_settings(self.set),
+            not self.no_video,
         )
 
     def _train(self, request: TrainingRequest, stopping: StopOnSignal) -> TrainingResult:
@@ -169,7 +171,7 @@ class Train:
                 if name == "curve.png":
                     run_media.draw_run_curve(run, target)
                 else:
-                    run_media.record_video(run, target, episodes=10, min_frames=MIN_VIDEO_FRAMES)
+                    run_media.record_video(run, target, episodes=10, min_frames=MIN_VIDEO_FRAMES, quiet=self.quiet)
                 media[target.stem] = target
             except InputError as error:
                 console.err().print(f"worldloom: no {name}: {error}", soft_wrap=True, markup=False)

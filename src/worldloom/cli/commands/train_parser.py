@@ -26,8 +26,11 @@ from worldloom.learn.runs.run_folder import holds_run, read_config
 from worldloom.learn.runs.training_run import TrainingRequest, request_from_dict, resolve_world
 from worldloom.terminal.flags import names
 
-CHANGEABLE_ON_RESUME = ("total_steps", "device")
-"""Settings that may change when a run is resumed."""
+CHANGEABLE_ON_RESUME = (
+    *("total_steps", "device"),
+    *("eval_every", "eval_episodes", "eval_worlds", "eval_seed", "eval_stochastic", "eval_max_steps"),
+)
+"""Settings that may change when a run is resumed. Evaluations do not influence what is learned."""
 
 
 def parse(arguments: Sequence[str]) -> Train:
@@ -151,6 +154,7 @@ def _resumed(command: Train, run: TrainingRequest) -> Train:
     command.env = resolve_world(
         run, command.env, f"worldloom train {{file}} --resume --run-dir {shlex.quote(str(run.run_dir))}"
     ).env
+    command.no_video |= not run.video
     request = command.request()
     _require_unchanged("--config", request.world_config, run.world_config, run)
     _require_unchanged("--policies", request.policies, run.policies, run)

@@ -77,7 +77,7 @@ def open_console(quiet: bool = False, device: torch.device | None = None) -> Tra
 
 
 class PlainConsole:
-    """Plain lines, at most one every ``every_s`` seconds; with ``quiet`` only at the start and at the end."""
+    """Plain lines, at most one every ``every_s`` seconds; with ``quiet`` only the final line."""
 
     def __init__(self, every_s: float = 2.0, quiet: bool = False, screen: Console | None = None) -> None:
         self.every_s, self.quiet = every_s, quiet
@@ -86,7 +86,8 @@ class PlainConsole:
         self._pending: Progress | None = None
 
     def start(self, title: str, details: dict[str, str]) -> None:
-        self._print(f"training {title}" + "".join(f", {name} {value}" for name, value in details.items()))
+        if not self.quiet:
+            self._print(f"training {title}" + "".join(f", {name} {value}" for name, value in details.items()))
 
     def update(self, progress: Progress) -> None:
         self._pending = progress

@@ -37,6 +37,7 @@ def record_video(
     max_frames: int = 1000,
     min_frames: int | None = None,
     device: str = "cpu",
+    quiet: bool = False,
 ) -> int:
     """Record a video of a run's policies. Returns the number of frames.
 
@@ -49,6 +50,7 @@ def record_video(
         max_frames: Maximum number of frames.
         min_frames: No further episode begins once there are this many frames.
         device: Device of the world and the policies.
+        quiet: Whether to show no progress.
     """
     from worldloom.learn.play.frames import record_frames
 
@@ -56,7 +58,7 @@ def record_video(
         raise InputError(f"world '{run.definition.id}' has no renderer: register it with render=...")
     with (
         run.worlds(1, device, seed, reset=False) as worlds,
-        ProgressBar(f"recording {run.definition.id}", max_frames) as bar,
+        ProgressBar(f"recording {run.definition.id}", max_frames, quiet) as bar,
     ):
         actors = run.actors(worlds, stochastic=stochastic, seed=seed)
         frames = _CountedFrames(record_frames(worlds, actors, episodes, max_frames, min_frames), bar)

@@ -11,6 +11,9 @@ from contextlib import contextmanager
 NOTICE_DELAY_S = 0.5
 """Seconds before the notice is printed."""
 
+_enabled = True
+"""Whether notices are printed."""
+
 MAX_LABEL_LENGTH = 120
 """Characters of the name in the notice: the id of a selection of games can have thousands."""
 
@@ -23,12 +26,25 @@ def shortened(what: str) -> str:
 
 
 @contextmanager
+def without_notices(silent: bool = True) -> Iterator[None]:
+    """Print no notices inside the block, in any thread; with ``silent=False`` nothing changes."""
+    global _enabled
+    before, _enabled = _enabled, _enabled and not silent
+    try:
+        yield
+    finally:
+        _enabled = before
+
+
+@contextmanager
 def compile_notice(what: str) -> Iterator[None]:
     """Print that ``what`` is being compiled, if the block takes long. Long names are shortened."""
     start = time.perf_counter()
     printed = threading.Event()
 
     def print_notice() -> None:
+        if not _enabled:
+            return
         printed.set()
         print(
             f"worldloom: compiling {shortened(what)} (once; cached afterwards) ...", end="", file=sys.stderr, flush=True

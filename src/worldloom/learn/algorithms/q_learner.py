@@ -112,7 +112,7 @@ class QLearner(PolicyLearner):
         if self.pool is not None:
             raise InputError(
                 f"policy '{self.name}' is trained by dqn, which has no pools of past selves: train with ppo, a2c or "
-                "vtrace, or omit the pool"
+                "vtrace, or omit its pool (--self-play)"
             )
         if spec.action.kind != "categorical" or spec.action.width != 1:
             kind = {

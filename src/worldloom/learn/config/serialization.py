@@ -95,7 +95,7 @@ def _checked(name: str, hint: Any, value: Any) -> Any:
         return value
     if origin in (typing.Union, types.UnionType) and (value is None or isinstance(value, arguments)):
         return value
-    if hint is float and isinstance(value, list):
+    if hint is float and isinstance(value, list) and all(isinstance(point, (list, tuple)) for point in value):
         try:
             return PiecewiseLinear(*value)
         except InputError as error:
@@ -104,4 +104,15 @@ def _checked(name: str, hint: Any, value: Any) -> Any:
         return float(value)
     if isinstance(hint, type) and type(value) is hint:
         return value
-    raise InputError(f"setting '{name}' cannot be {short_repr(value)}")
+    raise InputError(f"setting '{name}' cannot be {short_repr(value)}: give {_description(hint)}")
+
+
+def _description(hint: Any) -> str:
+    """The values that a setting of type ``hint`` takes."""
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin is typing.Literal:
+        return f"one of {', '.join(map(str, arguments))}"
+    if origin is tuple:
+        return f"{_description(arguments[0])} for every layer, such as (64, 64)"
+    names = {bool: "True or False", int: "a whole number", float: "a number", str: "text"}
+    return names.get(hint, f"a value of type {hint}")

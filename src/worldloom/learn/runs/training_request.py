@@ -76,6 +76,7 @@ class TrainingRequest:
         keep: How many of the last checkpoints to keep.
         run_dir: The run's folder; None for the next free one in ``runs/``.
         resume: Whether the folder must hold a run to continue (yes), must not (no), or may (auto).
+        video: Whether the command line records a video at the end.
     """
 
     env: str
@@ -93,6 +94,7 @@ class TrainingRequest:
     self_play: tuple[str, ...] = ()
     pool: OpponentPool = field(default_factory=OpponentPool)
     policy_settings: dict[str, dict[str, Any]] = field(default_factory=dict)
+    video: bool = True
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.checkpoint_every < math.inf:
@@ -192,6 +194,8 @@ def request_to_dict(request: TrainingRequest) -> dict[str, Any]:
     plain |= {"frozen": list(request.frozen), "self_play": list(request.self_play), "pool": asdict(request.pool)}
     if not request.self_play:
         del plain["pool"]
+    if request.video:
+        del plain["video"]
     for name in ("opponents", "self_play", "policy_settings"):  # without them, earlier versions read the file
         if not plain[name]:
             del plain[name]
@@ -231,6 +235,7 @@ _CONFIG_CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
     ),
     "stop_at": (lambda value: value is None or _is_number(value), "a finite number or null"),
     "checkpoint_every": (_is_number, "a finite number of seconds"),
+    "video": (lambda value: isinstance(value, bool), "true or false"),
     "keep": (lambda value: type(value) is int and value < 2**31, "a whole number below 2**31"),
 }
 """For each part of ``config.json``: a check, and its description."""
