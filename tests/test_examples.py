@@ -136,6 +136,17 @@ PRINTED = {
         r"^an action: \(3,\) choices and 1 number\n"
         r"trained for \d+ steps: a return of (7\.[3-9]|8\.[0-3]), and 8\.3 is the most possible$"
     ),
+    # Chance gets 2.5 of 10. An entropy bonus of this size makes the clipped Gaussian random, and not the squashed one.
+    "network_options": (
+        r"^two branches, shared layers: [5-9]\.\d of 10 directions are the best, 78053 parameters\n"
+        r"the same with layer norm: [5-9]\.\d of 10 directions are the best, 79397 parameters\n"
+        r"two branches, separate layers: [5-9]\.\d of 10 directions are the best, 154821 parameters$"
+    ),
+    "action_distributions": (
+        r"^gaussian, constant: a return of -[1-9]\d*\.\d\d\nsquashed_gaussian, constant: a return of -0\.\d\d\n"
+        r"squashed_gaussian, state: a return of -0\.\d\d\n"
+        r"standard deviation of the aim: 0\.0\d in still air, 0\.[1-9]\d in a storm$"
+    ),
     "attention_policy": (
         r"^attention: ([7-9]\.\d|10\.0) of 10 flights to the nearest flower\nplain network: [2-6]\.\d of 10$"
     ),
@@ -190,6 +201,10 @@ PRINTED_EARLY = {
     "mixed_actions": (
         r"^an action: \(3,\) choices and 1 number\n"
         r"trained for 3840 steps: a return of -?\d\.\d, and 8\.3 is the most possible$"
+    ),
+    "network_options": r"^(.*: \d\.\d of 10 directions are the best, \d+ parameters\n?){3}$",
+    "action_distributions": (
+        r"^(.*: a return of -\d+\.\d\d\n){3}standard deviation of the aim: 0\.\d\d in still air, 0\.\d\d in a storm$"
     ),
     "attention_policy": r"^attention: \d\.\d of 10 flights to the nearest flower\nplain network: \d\.\d of 10$",
     "custom_recurrent_module": r"^right names: \d+%, state of 16 numbers$",

@@ -1,5 +1,8 @@
 """The notice of a long compilation."""
 
+import time
+
+from worldloom.core.base import console
 from worldloom.core.base.console import MAX_LABEL_LENGTH, shortened
 
 
@@ -12,3 +15,15 @@ def test_the_id_of_many_games_is_cut_short():
         and " ... " in said
     )
     assert shortened("the launches of Pong-v5 for cpu") == "the launches of Pong-v5 for cpu"
+
+
+def test_notices_can_be_switched_off(monkeypatch, capsys):
+    monkeypatch.setattr(console, "NOTICE_DELAY_S", 0.0)
+
+    def compile_slowly(silent):
+        with console.without_notices(silent), console.compile_notice("a world"):
+            time.sleep(0.05)
+        return capsys.readouterr().err
+
+    assert compile_slowly(silent=True) == ""
+    assert compile_slowly(silent=False).startswith("worldloom: compiling a world")
