@@ -52,8 +52,7 @@ setup: $(STAMP)  ## Create the virtual environment and install everything
 
 demo: $(DEMO)  ## Train CartPole on the CPU into runs/demo, with a curve and a video, and evaluate it
 	@rm -rf runs/demo
-	@$(BIN)/worldloom train CartPole-v1 --device cpu --seed 0 --run-dir runs/demo
-	@$(BIN)/worldloom eval runs/demo
+	@$(BIN)/worldloom train CartPole-v1 --device cpu --seed 0 --run-dir runs/demo --eval-every 1e6 --eval-episodes 100
 
 test: $(STAMP)  ## Run all tests in TESTERS (2) processes; PYTEST_OPTIONS adds options
 	@$(BIN)/python -m pytest --numprocesses $(TESTERS) --dist worksteal $(PYTEST_OPTIONS)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from worldloom.core.model import canvas as canvas_module
 from worldloom.core.model.canvas import Canvas, rotated, text_width
 
 RED, BLUE = (255, 0, 0), (0, 0, 255)
@@ -17,6 +18,24 @@ def test_an_empty_canvas_is_its_background():
     image = Canvas(4, 3, (10, 20, 30)).image()
     assert image.shape == (3, 4, 3) and image.dtype == np.uint8
     assert (image == (10, 20, 30)).all()
+
+
+@pytest.mark.parametrize("area_cost", [0, 10**9])
+def test_an_image_is_the_same_whichever_areas_are_averaged(monkeypatch, area_cost):
+    def drawn() -> np.ndarray:
+        canvas = Canvas(41, 30, (9, 90, 200))
+        canvas.circle(3, 3, 7.3, RED)  # beyond the upper left corner
+        canvas.polygon([(20.2, 5), (44, 9.5), (30, 20.7)], BLUE)  # beyond the right edge
+        canvas.line([(1, 29), (12, 18), (13, 33)], RED, 2.5)
+        canvas.rectangle(50, 50, 3, 3, RED)  # outside
+        canvas.text(5.5, 8.25, "A1", BLUE, 1.0)
+        return canvas.image()
+
+    monkeypatch.setattr(Canvas, "_painted_areas", lambda canvas: [(0, canvas.height, 0, canvas.width)])
+    expected = drawn()
+    monkeypatch.undo()
+    monkeypatch.setattr(canvas_module, "AREA_COST", area_cost)
+    np.testing.assert_array_equal(drawn(), expected)
 
 
 def test_a_rectangle_covers_its_pixels_and_no_others():

@@ -25,6 +25,9 @@ BLACK: Color = (0, 0, 0)
 SAMPLES = 2
 """Samples per pixel in each direction; an edge gets ``SAMPLES**2 + 1`` shades."""
 
+AREA_COST = 2000
+"""Overhead of one painted area, in pixels whose means take as long."""
+
 GLYPH_WIDTH, GLYPH_HEIGHT = 5, 7
 _GLYPHS: dict[str, str] = {
     "0": "0E11131519110E",
@@ -94,24 +97,35 @@ class Canvas:
         self._samples = np.full(
             (height * SAMPLES, width * SAMPLES), _packed(background), np.uint32
         )  # one word per sample is faster to fill than three bytes
+        self._background = background
+        self._painted: list[tuple[int, int, int, int]] = []
+        """Areas that differ from the background: first and last row and column in pixels, the last exclusive."""
 
     def image(self) -> Image:
         """The image, uint8 of shape (height, width, 3); each pixel is the mean of its samples."""
         image = np.empty((self.height, self.width, 3), np.uint8)
-        for shift, channels in ((0, (0, 2)), (8, (1,))):  # red and blue are summed in the two halves of one word
-            total = np.full((self.height, self.width), SAMPLES**2 // 2 * 0x00010001, np.uint32)
-            for row in range(SAMPLES):
-                for column in range(SAMPLES):
-                    total += self._samples[row::SAMPLES, column::SAMPLES] >> shift & 0x00FF00FF
-            for channel in channels:
-                image[..., channel] = (total >> (8 * channel - shift) & 0xFFFF) // SAMPLES**2
+        image[:1] = self._background
+        image[1:] = image[:1]
+        for top, bottom, left, right in self._painted_areas():
+            samples = self._samples[top * SAMPLES : bottom * SAMPLES, left * SAMPLES : right * SAMPLES]
+            _write_means(samples, image[top:bottom, left:right])
         return image
+
+    def _painted_areas(self) -> list[tuple[int, int, int, int]]:
+        """The painted areas, or one around all of them where that is less work."""
+        if len(self._painted) <= 1:
+            return self._painted
+        top, bottom, left, right = zip(*self._painted, strict=True)
+        around = (min(top), max(bottom), min(left), max(right))
+        pixels = sum(map(_pixels, self._painted))
+        return self._painted if pixels + len(self._painted) * AREA_COST < _pixels(around) else [around]
 
     def rectangle(self, left: float, top: float, width: float, height: float, color: Color) -> None:
         """A filled rectangle."""
         rows = slice(_first(top, self.height), _first(top + height, self.height))
         columns = slice(_first(left, self.width), _first(left + width, self.width))
         self._samples[rows, columns] = _packed(color)
+        self._mark(rows, columns)
 
     def polygon(self, points: Iterable[Point], color: Color) -> None:
         """A filled polygon, by the even-odd rule."""
@@ -167,6 +181,37 @@ class Canvas:
 
     def _paint(self, rows: slice, columns: slice, inside: Mask, color: Color) -> None:
         self._samples[rows, columns][inside] = _packed(color)
+        self._mark(rows, columns)
+
+    def _mark(self, rows: slice, columns: slice) -> None:
+        """Note that the samples of a window may differ from the background."""
+        height, width = self._samples.shape
+        area = (
+            rows.start // SAMPLES,
+            -(-min(rows.stop, height) // SAMPLES),
+            columns.start // SAMPLES,
+            -(-min(columns.stop, width) // SAMPLES),
+        )
+        if _pixels(area):
+            self._painted.append(area)
+
+
+def _pixels(area: tuple[int, int, int, int]) -> int:
+    """Number of pixels of an area; 0 where it is empty."""
+    top, bottom, left, right = area
+    return max(bottom - top, 0) * max(right - left, 0)
+
+
+def _write_means(samples: np.ndarray[Any, np.dtype[np.uint32]], image: Image) -> None:
+    """Write the mean of every ``SAMPLES`` x ``SAMPLES`` samples to a pixel of ``image``."""
+    height, width, _ = image.shape
+    for shift, channels in ((0, (0, 2)), (8, (1,))):  # red and blue are summed in the two halves of one word
+        total = np.full((height, width), SAMPLES**2 // 2 * 0x00010001, np.uint32)
+        for row in range(SAMPLES):
+            for column in range(SAMPLES):
+                total += samples[row::SAMPLES, column::SAMPLES] >> shift & 0x00FF00FF
+        for channel in channels:
+            image[..., channel] = (total >> (8 * channel - shift) & 0xFFFF) // SAMPLES**2
 
 
 @functools.cache
