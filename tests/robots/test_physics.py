@@ -147,6 +147,8 @@ def test_errors_name_what_is_wrong(tmp_path):
         robots.Model(mesh)
     with pytest.raises(wl.InputError, match="has no body 'foot'; it has world, upper, lower"):
         MODEL.body("foot")
+    with pytest.raises(wl.InputError, match="has no joint 'hip'; it has shoulder, elbow"):
+        MODEL.id("joint", "hip")
     with pytest.raises(wl.InputError, match="act is empty in this model"):
         MODEL.component("act")
     with pytest.raises(AttributeError, match="neither an array of mjData"):
@@ -211,6 +213,23 @@ def test_parameters_of_the_model_per_world():
             assert (table.qpos.numpy()[world, 0] == data.qpos).all()
             assert (table.qvel.numpy()[world, 0] == data.qvel).all()
     assert (MODEL.mj_model.body_mass == original).all()
+
+
+def test_a_geom_at_the_origin_of_its_body_can_be_moved():
+    model = robots.Model("<mujoco><worldbody><body><freejoint/><geom size='0.1'/></body></worldbody></mujoco>")
+
+    class Ball(wl.Entity, model.State):
+        geom_pos: model.geom_pos
+        geom_xpos: model.geom_xpos
+
+    @wl.system
+    def move(ball: Ball):
+        ball.geom_pos[0, 2] = 0.5
+
+    physics = robots.Physics(model, Ball)
+    reset = (physics.home, move, physics.forward)
+    definition = wl.Definition("MovedBall-v0", Room, {Ball: 1}, reset=reset, step=physics.step)
+    assert wl.Simulation(definition, num_worlds=1, seed=0)[Ball].geom_xpos.numpy()[0, 0, 0].tolist() == [0.0, 0.0, 0.5]
 
 
 def test_warnings_of_the_compiler_are_pythons(tmp_path, monkeypatch):

@@ -18,6 +18,9 @@ from worldloom.robots.model import Model, parameter
 NUM_WARNINGS = 7
 """Kinds of warnings that are faults: ``mjtWarning`` without its count."""
 
+SHORTCUTS = {"geom_pos": "geom_sameframe", "site_pos": "site_sameframe"}
+"""Flags of ``mjModel`` for parts at the origin of their body, whose position MuJoCo does not read."""
+
 
 @lru_cache
 def library() -> ctypes.CDLL:
@@ -56,6 +59,9 @@ class DataPart:
         parameters = any(ARRAYS[name].kind is Kind.PARAMETER for name in columns)
         compiled = model.without_actuation if passive else model.mj_model
         self.model = copy.copy(compiled) if parameters else compiled
+        for name, flags in SHORTCUTS.items():
+            if name in columns:
+                getattr(self.model, flags)[:] = 0
         self.data = model.mujoco.MjData(self.model)
         numbers = [_memory(self.model, self.data, name) for name in columns]
         pairs = [(column.ptr, address) for column, (address, _) in zip(columns.values(), numbers, strict=True)]

@@ -25,6 +25,16 @@ if TYPE_CHECKING:
 FAULTS = "physics_faults"
 """Component of the faults of the last step of physics, see :class:`~worldloom.robots.physics.Fault`."""
 
+_COUNTS = {
+    "joint": "njnt",
+    "camera": "ncam",
+    "actuator": "nu",
+    "equality": "neq",
+    "material": "nmat",
+    "texture": "ntex",
+}
+"""Sizes of ``mjModel`` that are not named after what they count."""
+
 
 class Model:
     """A compiled MJCF model.
@@ -94,6 +104,13 @@ class Model:
         model.opt.disableflags |= self.mujoco.mjtDisableBit.mjDSBL_ACTUATION
         return model
 
+    @property
+    def saved(self) -> bytes:
+        """The compiled model as the bytes of a .mjb file."""
+        buffer = np.zeros(self.mujoco.mj_sizeModel(self.mj_model), dtype=np.uint8)
+        self.mujoco.mj_saveModel(self.mj_model, None, buffer)
+        return buffer.tobytes()
+
     def initial(self, name: str, keyframe: str | int | None = None) -> np.ndarray[Any, np.dtype[np.float64]]:
         """A parameter of the model, or an array of ``mjData`` after a reset to the default pose or a keyframe; flat."""
         if ARRAYS[name].kind is Kind.PARAMETER:
@@ -114,8 +131,8 @@ class Model:
         """
         index = self.mujoco.mj_name2id(self.mj_model, getattr(self.mujoco.mjtObj, f"mjOBJ_{kind.upper()}"), name)
         if index < 0:
-            count = {"body": "nbody", "joint": "njnt", "geom": "ngeom", "site": "nsite"}.get(kind, f"n{kind}")
-            names = [self._name(kind, i) for i in range(getattr(self.mj_model, count, 0))]
+            count = getattr(self.mj_model, _COUNTS.get(kind, f"n{kind}"), 0)
+            names = [self._name(kind, i) for i in range(count)]
             raise InputError(f"the model has no {kind} '{name}'; it has {', '.join(n for n in names if n) or 'none'}")
         return int(index)
 

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-import numpy as np
 import warp as wp
 
 from worldloom.core.base.errors import InputError
@@ -229,7 +228,4 @@ class _Home(Launch):
 
 def model_digest(model: Model) -> str:
     """A digest of a compiled model."""
-    size = model.mujoco.mj_sizeModel(model.mj_model)
-    buffer = np.zeros(size, dtype=np.uint8)
-    model.mujoco.mj_saveModel(model.mj_model, None, buffer)
-    return hashlib.sha256(buffer.tobytes()).hexdigest()
+    return hashlib.sha256(model.saved).hexdigest()
