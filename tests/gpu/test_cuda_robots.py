@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import worldloom as wl
+from worldloom import robots
 
 pytest.importorskip("mujoco_warp")
 sys.path.insert(0, str(Path(__file__).parents[1] / "robots"))
@@ -54,3 +55,17 @@ def test_one_unstable_world_is_reset_alone(pair: list[wl.Simulation]) -> None:
     cuda.step(np.zeros((NUM_WORLDS, 1, 2), np.float32))
     assert [fault.world for fault in cuda.errors()] == [2]
     assert np.isfinite(cuda[Arm].qpos.numpy()).all()
+
+
+def test_images_of_worlds_on_cuda(pair: list[wl.Simulation]) -> None:
+    draw = robots.Renderer(test_physics.PHYSICS, 64, 48)
+    for simulation in pair:
+        simulation.reset(seeds=5)
+        simulation[Arm].qpos.assign(np.tile([0.4, -0.8], (NUM_WORLDS, 1, 1)).astype(simulation[Arm].qpos.dtype))
+    try:
+        images = [draw.images(simulation, range(NUM_WORLDS)) for simulation in pair]
+    except wl.InputError as missing:
+        pytest.skip(str(missing))
+    assert images[0].shape == (NUM_WORLDS, 48, 64, 3)
+    np.testing.assert_allclose(*(image.astype(int) for image in images), atol=2)
+    assert (draw(pair[1], 3) == images[1][3]).all()

@@ -10,6 +10,7 @@ from worldloom.robots.model import Model
 from worldloom.robots.physics import Physics
 from worldloom.robots.placement import Draw, DrawKind, Placement, limited_and_rotational, limited_joints
 from worldloom.robots.placement_systems import PlacementState
+from worldloom.robots.rendering.renderer import Renderer
 from worldloom.robots.sizes import Measured, Sizes, measure
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "Placement",
     "PlacementState",
     "Pushed",
+    "Renderer",
     "Sizes",
     "control_noise_system",
     "delay_system",
