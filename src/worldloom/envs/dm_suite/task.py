@@ -14,7 +14,7 @@ from worldloom.core.base.errors import InputError
 from worldloom.core.frontend.system import System
 from worldloom.core.model.launch import Launch
 from worldloom.core.registry.definition import Definition
-from worldloom.robots import Model, Physics
+from worldloom.robots import Model, Physics, Renderer
 
 MAX_STEPS = 1000
 """Steps of an episode of every task: its time limit, divided by the seconds per step."""
@@ -23,6 +23,8 @@ XX, XZ, ZX, ZY, ZZ = 0, 2, 6, 7, 8
 """Columns of ``xmat``: the world's coordinate, then the body's axis."""
 
 Entry = System | Launch
+Goal = tuple[str, tuple[int, ...]]
+"""The kind of the part named ``target`` in the model, and the axes along which ``goal`` has its position."""
 
 
 class SuiteWorld(wl.World):
@@ -81,6 +83,7 @@ def define_task(
     observe: Sequence[System],
     doc: str,
     world: type[wl.World] = SuiteWorld,
+    goal: Goal | None = None,
 ) -> Definition:
     """The world of a task.
 
@@ -92,7 +95,10 @@ def define_task(
         observe: Systems of the observations.
         doc: Its description.
         world: The class of the world.
+        goal: What is drawn at the component ``goal``.
     """
+    model = physics.model
+    places = None if goal is None else _goal_places(physics.kind.__name__, goal)
     return Definition(
         id,
         world,
@@ -102,8 +108,21 @@ def define_task(
         observe=tuple(observe),
         max_steps=MAX_STEPS,
         doc=doc,
+        render=Renderer(physics, camera=0 if model.ncam else None, places=places),
+        frames_per_second=round(1.0 / (model.mj_model.opt.timestep * physics.substeps)),
         worlds_per_thread=1,
     ).checked
+
+
+def _goal_places(table: str, goal: Goal) -> Callable[[Any, int], dict[tuple[str, str], Any]]:
+    kind, axes = goal
+
+    def places(simulation: wl.Simulation, world: int) -> dict[tuple[str, str], Any]:
+        place = np.full(3, np.nan)
+        place[list(axes)] = simulation.tables[table]["goal"].numpy()[world, 0]
+        return {(kind, "target"): place}
+
+    return places
 
 
 def _drive_system(kind: type[wl.Entity], model: Model) -> System:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from worldloom.core.registry.definition import Definition
 from worldloom.core.registry.registry import register
 from worldloom.envs.locomotion import motion_systems, reward_systems, terrain_systems
+from worldloom.envs.locomotion.appearance import make_renderer
 from worldloom.envs.locomotion.components import make_classes
 from worldloom.envs.locomotion.robot import Robot
 from worldloom.envs.locomotion.team import load_team
@@ -90,6 +91,7 @@ def define(id: str, task: Task, doc: str) -> Definition:
         observe=[orient, motion_systems.observe(kind, world, robot), *scan],
         max_steps=EPISODE,
         doc=doc,
+        render=make_renderer(physics, task, kind.__name__),
         frames_per_second=60,
         worlds_per_thread=1,
         cuda_float32=True,

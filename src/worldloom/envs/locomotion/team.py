@@ -22,6 +22,11 @@ def load_team(file: str, agents: int, spacing: float, terrain: Terrain | None = 
     """
     if agents == 1 and terrain is None:
         return Model(FOLDER / file)
+    return Model(team_spec(file, agents, spacing, terrain))
+
+
+def team_spec(file: str, agents: int, spacing: float, terrain: Terrain | None = None) -> Any:
+    """The specification of that model, an ``MjSpec``."""
     import mujoco
 
     team: Any = mujoco.MjSpec.from_file(str(FOLDER / file))
@@ -34,7 +39,7 @@ def load_team(file: str, agents: int, spacing: float, terrain: Terrain | None = 
         team.attach(robot, prefix=f"robot{k}_", frame=frame)
     if terrain is not None:
         _replace_ground(team, terrain)
-    return Model(team)
+    return team
 
 
 def _replace_ground(spec: Any, terrain: Terrain) -> None:

@@ -11,7 +11,7 @@ from worldloom.core.base.errors import InputError
 from worldloom.core.frontend.system import System
 from worldloom.core.model.entity import Components
 from worldloom.core.registry.definition import Definition, PhaseEntry
-from worldloom.robots import Model, Physics
+from worldloom.robots import Model, Physics, Renderer
 
 MAX_STEPS = 1000
 """Steps of an episode of most tasks."""
@@ -92,6 +92,7 @@ def assemble(
         observe=tuple(observe),
         max_steps=max_steps,
         doc=doc or "",
+        render=Renderer(physics),
         frames_per_second=round(1.0 / float(step_seconds(physics.model, physics.substeps))),
         worlds_per_thread=1,
         cuda_float32=True,

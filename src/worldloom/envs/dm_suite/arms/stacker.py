@@ -63,6 +63,7 @@ def define(id: str, task: str, model_file: str) -> Definition:
         reward=[_reward_system(Stacker, model, boxes)],
         observe=[observe_arm_system(Stacker, model), _observe_system(Stacker, model, boxes)],
         doc=__doc__ or "",
+        goal=("body", (0, 2)),
     )
 
 

@@ -79,6 +79,7 @@ def _define_turn(id: str, model: Model, target_size: float) -> Definition:
         reward=[_turn_system(Finger, model, target_size)],
         observe=[_observe_system(Finger, model), _observe_target_system(Finger, model, target_size)],
         doc=__doc__ or "",
+        goal=("site", (0, 2)),
     )
 
 

@@ -87,6 +87,7 @@ def _define_swim(id: str, model: Model) -> Definition:
         reward=[locate, _swim_system(Fish, model)],
         observe=[_observe_system(Fish, model), locate, observe_target, observe_velocity_system(Fish, model)],
         doc=__doc__ or "",
+        goal=("geom", (0, 1, 2)),
     )
 
 

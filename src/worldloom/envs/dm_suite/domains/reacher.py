@@ -48,6 +48,7 @@ def define(id: str, task: str, model_file: str) -> Definition:
             observe_velocity_system(Reacher, model),
         ],
         doc=__doc__ or "",
+        goal=("geom", (0, 1)),
     )
 
 

@@ -48,6 +48,7 @@ def define(id: str, task: str, model_file: str) -> Definition:
         reward=[locate, _reward_system(Swimmer, model)],
         observe=[locate, _observe_system(Swimmer, model, links)],
         doc=__doc__ or "",
+        goal=("geom", (0, 1, 2)),
     )
 
 
