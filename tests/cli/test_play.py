@@ -28,6 +28,17 @@ def test_whole_episodes_are_recorded_with_their_ends(worldloom, tmp_path):
     assert ": 12 frames" in out and "--max-frames" not in out  # the start and five steps, twice
 
 
+def test_worlds_side_by_side(worldloom, tmp_path):
+    from PIL import Image
+
+    sizes = []
+    for tiles in ("1", "3"):
+        arguments = ("--random", "--video", tmp_path / "out.gif", "--tiles", tiles)
+        assert worldloom("play", f"{FLOCK}:FlockSeen-v0", *arguments)[0] == 0
+        sizes.append(Image.open(tmp_path / "out.gif").size)
+    assert sizes[1] == (2 * sizes[0][0], 2 * sizes[0][1])
+
+
 def test_a_world_without_a_renderer_is_refused(worldloom, tmp_path):
     few = ("--device", "cpu", "--num-envs", "4", "--total-steps", "128", "--quiet", "--no-video", "--json")
     assert json.loads(worldloom("train", f"{FLOCK}:Flock-v0", *few, "--run-dir", tmp_path / "run")[1])["video"] is None
@@ -54,6 +65,7 @@ def test_random_actions_are_recorded_in_any_world(worldloom, tmp_path):
         (["--video", "out.avi"], "a video ends in .mp4 or .gif"),
         (["--video", "out.mp4", "--episodes", "0"], "--episodes must be more than 0"),
         (["--video", "out.mp4", "--max-frames", "0"], "--max-frames must be more than 0"),
+        (["--video", "out.mp4", "--tiles", "0"], "--tiles must be more than 0"),
         ([], "--video"),
     ],
 )

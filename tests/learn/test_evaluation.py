@@ -123,6 +123,16 @@ def test_pictures_show_episodes_from_start_to_end(race, settings, ages):
         ] == ages
 
 
+def test_tiles_keep_the_last_image_until_all_have_ended(race):
+    def draw(simulation, world):
+        return np.full((1, 1, 3), simulation["Runner"].age.numpy()[world, 0], np.uint8)
+
+    drawn = replace(race, render=draw)
+    with wl.Simulation(drawn, 2, seed=0, autoreset="disabled", config={"goal": [2, 4]}) as worlds:
+        frames = [frame[0, :, 0].tolist() for frame in record_frames(worlds, make_actors(worlds, all=0))]
+    assert frames == [[0, 0], [1, 1], [2, 2], [2, 3], [2, 4]]
+
+
 def test_a_world_without_a_renderer_has_no_pictures(race):
     with (
         wl.Simulation(race, 1, seed=0, autoreset="disabled") as worlds,

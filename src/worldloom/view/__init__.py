@@ -6,6 +6,7 @@ Figures of a single world live with that world.
 from worldloom.view.curve import draw_curve
 from worldloom.view.figure import new_figure, save_figure
 from worldloom.view.heat_map import draw_heat_map
+from worldloom.view.tiles import tile_images
 from worldloom.view.video import write_video
 
-__all__ = ["draw_curve", "draw_heat_map", "new_figure", "save_figure", "write_video"]
+__all__ = ["draw_curve", "draw_heat_map", "new_figure", "save_figure", "tile_images", "write_video"]

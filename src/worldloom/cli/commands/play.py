@@ -18,7 +18,7 @@ from worldloom.terminal.flags import Run, Switch, require_positive
 
 @dataclass
 class Play(RunCommand):
-    """Record a video of the policies of a run in one world, or, with --random, of random actions."""
+    """Record a video of the policies of a run, or, with --random, of random actions."""
 
     run_dir: Run
     """The folder of a run of `worldloom train`; with --random, a world."""
@@ -28,11 +28,13 @@ class Play(RunCommand):
     """Number of episodes."""
     max_frames: int = 3000
     """Maximum number of frames."""
+    tiles: int = 1
+    """Number of worlds, shown side by side. One whose episode has ended keeps its last frame until all have."""
     random: Switch = False
     """Take random actions in the world that is given instead of a run."""
 
     def run(self) -> int:
-        require_positive(episodes=self.episodes, max_frames=self.max_frames)
+        require_positive(episodes=self.episodes, max_frames=self.max_frames, tiles=self.tiles)
         definition, count = self._record_random() if self.random else self._record()
         seconds = count / definition.frames_per_second
         limit = "; the maximum of --max-frames" if count == self.max_frames else ""
@@ -71,4 +73,10 @@ class Play(RunCommand):
 
     def _limits(self) -> dict[str, Any]:
         """The arguments that both kinds of recordings have."""
-        return {"episodes": self.episodes, "seed": self.seed, "max_frames": self.max_frames, "device": self.device}
+        return {
+            "episodes": self.episodes,
+            "seed": self.seed,
+            "max_frames": self.max_frames,
+            "tiles": self.tiles,
+            "device": self.device,
+        }

@@ -36,6 +36,7 @@ def record_video(
     stochastic: bool = False,
     max_frames: int = 1000,
     min_frames: int | None = None,
+    tiles: int = 1,
     device: str = "cpu",
     quiet: bool = False,
 ) -> int:
@@ -49,6 +50,7 @@ def record_video(
         stochastic: Whether actions are sampled instead of the most likely ones.
         max_frames: Maximum number of frames.
         min_frames: No further episode begins once there are this many frames.
+        tiles: Number of worlds, shown side by side.
         device: Device of the world and the policies.
         quiet: Whether to show no progress.
     """
@@ -57,7 +59,7 @@ def record_video(
     if run.definition.render is None:
         raise InputError(f"world '{run.definition.id}' has no renderer: register it with render=...")
     with (
-        run.worlds(1, device, seed, reset=False) as worlds,
+        run.worlds(tiles, device, seed, reset=False) as worlds,
         ProgressBar(f"recording {run.definition.id}", max_frames, quiet) as bar,
     ):
         actors = run.actors(worlds, stochastic=stochastic, seed=seed)
@@ -67,13 +69,13 @@ def record_video(
 
 
 def record_random_video(
-    definition: Definition, target: Path, *, episodes: int, seed: int, max_frames: int, device: str
+    definition: Definition, target: Path, *, episodes: int, seed: int, max_frames: int, tiles: int, device: str
 ) -> int:
     """Record a video of random actions in a world. Returns the number of frames."""
     from worldloom.learn.play.frames import record_random_frames
 
     with (
-        Simulation(definition, 1, device, seed=seed, autoreset="disabled") as worlds,
+        Simulation(definition, tiles, device, seed=seed, autoreset="disabled") as worlds,
         ProgressBar(f"recording {definition.id}", max_frames) as bar,
     ):
         frames = _CountedFrames(record_random_frames(worlds, episodes, max_frames, seed), bar)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -54,7 +54,7 @@ class Definition:
         cuda_float32: Whether ``wl.float64`` means ``wl.float32`` on CUDA, in components and systems alike.
         narrow: Whether that is the case in this definition; see :meth:`for_cuda`.
         render: Draws one world. It takes the simulation and the index of the world, and returns an image, uint8 of
-            shape (height, width, 3).
+            shape (height, width, 3). It may have a method ``images(simulation, worlds)`` that draws several at once.
     """
 
     id: str
@@ -104,6 +104,19 @@ class Definition:
     def accepts_hash(self, hash: str) -> bool:
         """Whether saved states with this fingerprint belong to this world."""
         return hash == self.hash or hash in self.former_hashes
+
+    def images(self, simulation: Any, worlds: Sequence[int]) -> list[Any]:
+        """The images of some worlds of a simulation.
+
+        Raises:
+            InputError: Where the world has no renderer.
+        """
+        if self.render is None:
+            raise InputError(f"world '{self.id}' has no renderer: register it with render=...")
+        draw_several = getattr(self.render, "images", None)
+        if draw_several is not None:
+            return list(draw_several(simulation, worlds))
+        return [self.render(simulation, world) for world in worlds]
 
     # -- systems -----------------------------------------------------------------------------------------------------
 

@@ -1,31 +1,34 @@
-"""Rendered frames of one world, with trained policies or random actions."""
+"""Rendered frames of worlds, with trained policies or random actions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from worldloom.core.base.errors import InputError
 from worldloom.core.measure.random_actions import random_actions
-from worldloom.core.registry.definition import Renderer
 from worldloom.core.simulation import Simulation
 from worldloom.learn.agents.agent_group import AgentGroup
 from worldloom.learn.play.actors import Actor
 from worldloom.learn.play.evaluation import Evaluation
+from worldloom.view.tiles import tile_images
 
 Frame = np.ndarray[Any, np.dtype[np.uint8]]
 
 
-def _render_frame(draw: Renderer, simulation: Simulation) -> Frame:
+def _render(simulation: Simulation, worlds: Sequence[int]) -> list[Frame]:
+    """Images of some worlds. InputError where a user's renderer fails."""
+    definition = simulation.definition
     try:
-        return np.asarray(draw(simulation, 0))
+        return [np.asarray(image) for image in definition.images(simulation, worlds)]
+    except InputError:
+        raise
     except Exception as problem:  # a user's function may raise anything
-        name = getattr(draw, "__name__", "the renderer")
+        name = getattr(definition.render, "__name__", "the renderer")
         raise InputError(
-            f"{name}(simulation, world) of world '{simulation.definition.id}' failed: "
-            f"{type(problem).__name__}: {problem}"
+            f"{name}(simulation, world) of world '{definition.id}' failed: {type(problem).__name__}: {problem}"
         ) from problem
 
 
@@ -36,7 +39,9 @@ def record_frames(
     max_frames: int = 1000,
     min_frames: int | None = None,
 ) -> Iterator[Frame]:
-    """Frames of world 0 at the start of each episode and after every step, uint8 (height, width, 3).
+    """Frames of all worlds, as tiles, at the start of each episode and after every step, uint8 (height, width, 3).
+
+    A world whose episode has ended keeps its last image until all have ended.
 
     Args:
         simulation: Worlds made with ``autoreset="disabled"``, so that the last frame of an episode is rendered.
@@ -46,41 +51,47 @@ def record_frames(
         min_frames: Frames after which no further episode is started; None for no such limit.
     """
     evaluation = Evaluation(simulation, actors)
-    return _record_episodes(simulation, lambda: bool(evaluation.step()[0][0]), episodes, max_frames, min_frames)
+    return _record_episodes(simulation, lambda: evaluation.step()[0].cpu().numpy(), episodes, max_frames, min_frames)
 
 
 def record_random_frames(
     simulation: Simulation, episodes: int = 1, max_frames: int = 1000, seed: int = 0
 ) -> Iterator[Frame]:
-    """Frames of world 0 with random actions, see :func:`record_frames`."""
+    """Frames of all worlds with random actions, see :func:`record_frames`."""
     generator = np.random.default_rng(seed)
 
-    def step() -> bool:
+    def step() -> np.ndarray[Any, Any]:
         simulation.step(random_actions(simulation, generator))
-        return bool(simulation.terminated.numpy()[0] or simulation.truncated.numpy()[0])
+        return np.logical_or(simulation.terminated.numpy(), simulation.truncated.numpy())
 
     return _record_episodes(simulation, step, episodes, max_frames, None)
 
 
 def _record_episodes(
-    simulation: Simulation, step: Callable[[], bool], episodes: int, max_frames: int, min_frames: int | None
+    simulation: Simulation,
+    step: Callable[[], np.ndarray[Any, Any]],
+    episodes: int,
+    max_frames: int,
+    min_frames: int | None,
 ) -> Iterator[Frame]:
-    """Frames of world 0. ``step`` takes one step and returns whether the episode ended."""
-    draw = simulation.definition.render
-    if draw is None:
-        raise InputError(f"world '{simulation.definition.id}' has no renderer: register it with render=...")
+    """Frames of all worlds. ``step`` takes one step and returns the worlds whose episode ended, bool (worlds,)."""
     recorded = 0
     for episode in range(episodes):
         if episode and min_frames is not None and recorded >= min_frames:
             return
         if episode:
             simulation.reset()
-        ended = False
-        yield _render_frame(draw, simulation)
+        running = np.ones(simulation.num_worlds, bool)
+        images = _render(simulation, range(simulation.num_worlds))
+        yield tile_images(images)
         recorded += 1
-        while not ended and recorded < max_frames:
+        while running.any() and recorded < max_frames:
             ended = step()
-            yield _render_frame(draw, simulation)
+            worlds = np.flatnonzero(running).tolist()
+            for world, image in zip(worlds, _render(simulation, worlds), strict=True):
+                images[world] = image
+            running &= ~ended
+            yield tile_images(images)
             recorded += 1
         if recorded >= max_frames:
             return

@@ -144,10 +144,10 @@ class WorldVectorEnv(NotCopyable, gymnasium.vector.VectorEnv[Any, Any, Any]):
 
     def render(self) -> tuple[Any, ...] | None:
         """One image per world, uint8 of shape (height, width, 3)."""
-        draw = self.simulation.definition.render
-        if self.render_mode is None or draw is None:
+        definition = self.simulation.definition
+        if self.render_mode is None or definition.render is None:
             return None
-        return tuple(draw(self.simulation, world) for world in range(self.num_envs))
+        return tuple(definition.images(self.simulation, range(self.num_envs)))
 
     @functools.cached_property
     def _xla(self) -> tuple[Any, Any, Any, Any]:
