@@ -143,8 +143,11 @@ def test_errors_name_what_is_wrong(tmp_path):
     with pytest.raises(wl.InputError, match="there is no model file"):
         robots.Model(tmp_path / "missing.xml")
     mesh = '<mujoco><asset><mesh name="m" file="no.stl"/></asset></mujoco>'
-    with pytest.raises(wl.InputError, match=r"no\.stl"):
+    with pytest.raises(wl.InputError, match=r"^MuJoCo cannot compile the MJCF text: .*Error opening file 'no\.stl'$"):
         robots.Model(mesh)
+    (tmp_path / "broken.xml").write_text("<mujoco>\n<worldbody>\n<bdy/></worldbody></mujoco>")
+    with pytest.raises(wl.InputError, match=r"MuJoCo cannot compile '.*broken\.xml': .*Element 'bdy', line 3$"):
+        robots.Model(tmp_path / "broken.xml")
     with pytest.raises(wl.InputError, match="has no body 'foot'; it has world, upper, lower"):
         MODEL.body("foot")
     with pytest.raises(wl.InputError, match="has no joint 'hip'; it has shoulder, elbow"):

@@ -23,5 +23,6 @@ def test_the_command(tmp_path, capsys):
     assert main(["robots", "size", str(file), "--json", "--steps", "100"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["contacts"] >= report["max_contacts"]
+    assert 1_000 < report["bytes_per_world"] < 100_000
     assert main(["robots", "size", str(tmp_path / "none.xml")]) == 2
     assert "there is no model file" in capsys.readouterr().err

@@ -62,7 +62,14 @@ class DataPart:
         for name, flags in SHORTCUTS.items():
             if name in columns:
                 getattr(self.model, flags)[:] = 0
-        self.data = model.mujoco.MjData(self.model)
+        try:
+            self.data = model.mujoco.MjData(self.model)
+        except (MemoryError, model.mujoco.FatalError):
+            size = self.model.narena / 2**20
+            raise InputError(
+                f"a thread of physics needs {size:,.0f} MiB of memory, and there is less: lower 'memory' in <size> of "
+                "the model, or give the simulation fewer threads"
+            ) from None
         numbers = [_memory(self.model, self.data, name) for name in columns]
         pairs = [(column.ptr, address) for column, (address, _) in zip(columns.values(), numbers, strict=True)]
         self.arrays = wp.array(np.array(pairs, dtype=np.uint64).reshape(-1), dtype=wp.uint64, device="cpu")

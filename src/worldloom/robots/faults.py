@@ -8,6 +8,16 @@ CONTACTS, CONSTRAINTS = 1 << 1, 1 << 2
 POSITION, VELOCITY, ACCELERATION, CONTROL = 1 << 3, 1 << 4, 1 << 5, 1 << 6
 """Bits of ``physics_faults``, in the order of ``mjtWarning``."""
 UNSTABLE = POSITION | VELOCITY | ACCELERATION
+MEMORY_TEXT = "physics has too little memory for its contacts: raise 'memory' in <size> of the model"
+"""What the systems below report; MuJoCo Warp has another memory, see :func:`warp_memory_text`."""
+
+
+def warp_memory_text(contacts: int, constraints: int) -> str:
+    """The fault of a world whose contacts or constraints exceed those that MuJoCo Warp has memory for, per world."""
+    return (
+        f"physics needs more than {contacts} contacts or {constraints} constraints: give robots.Physics larger sizes, "
+        "measured by `worldloom robots size`"
+    )
 
 
 def fault_system(kind: type[Components]) -> System:

@@ -192,8 +192,10 @@ def _compile(mujoco: Any, source: Any, assets: dict[str, bytes] | None) -> Any:
             raise InputError(f"there is no model file '{path}'")
         load = mujoco.MjModel.from_binary_path if path.suffix == ".mjb" else mujoco.MjModel.from_xml_path
         return load(str(path))
-    except (ValueError, mujoco.FatalError) as error:
+    except (ValueError, RuntimeError, MemoryError, mujoco.FatalError) as error:
         reason = " ".join(str(error).split())
+        if "allocate" in reason or "unknown exception" in reason:  # std::bad_alloc
+            reason = "it is too large for the memory"
         raise InputError(f"MuJoCo cannot compile {what}: {reason}") from None
 
 

@@ -15,13 +15,14 @@ from worldloom.core.model.columns import WORLD
 from worldloom.core.model.dtypes import scalar_of
 from worldloom.core.model.entity import Components, Entity, World
 from worldloom.core.model.launch import Launch, Shard
+from worldloom.core.runtime.memory import require_bytes
 from worldloom.robots.arrays import ALWAYS, ARRAYS, Kind
 from worldloom.robots.c_engine import NUM_WARNINGS, DataPart, function_address
 from worldloom.robots.c_engine_kernels import run_worlds
-from worldloom.robots.faults import fault_system
+from worldloom.robots.faults import MEMORY_TEXT, fault_system, warp_memory_text
 from worldloom.robots.initial_kernels import write_initial
 from worldloom.robots.model import FAULTS, Model
-from worldloom.robots.sizes import Sizes, measure
+from worldloom.robots.sizes import Sizes, measure, warp_bytes
 from worldloom.robots.warp_engine import WarpEngine
 
 if TYPE_CHECKING:
@@ -109,9 +110,23 @@ class Physics:
         """MuJoCo Warp for a simulation; the same for its step and its reset."""
         engine = self._engines.get(simulation)
         if engine is None:
-            arguments = (simulation.num_worlds, self.sizes, simulation.device)
-            engine = self._engines[simulation] = WarpEngine(self.model, columns, faults, *arguments)
+            engine = self._engines[simulation] = self._make_warp_engine(simulation, columns, faults)
+            simulation.fault_texts[MEMORY_TEXT] = warp_memory_text(self.sizes.contacts, self.sizes.constraints)
         return engine
+
+    def _make_warp_engine(self, simulation: Simulation, columns: dict[str, wp.array], faults: wp.array) -> WarpEngine:
+        """MuJoCo Warp for a simulation. InputError where the device has too little memory."""
+        num_worlds, sizes, device = simulation.num_worlds, self.sizes, simulation.device
+        what = (
+            f"physics of {num_worlds:,} worlds with {sizes.contacts} contacts and {sizes.constraints} constraints each"
+        )
+        require_bytes(num_worlds * warp_bytes(self.model, sizes), device, what)
+        try:
+            return WarpEngine(self.model, columns, faults, num_worlds, sizes, device)
+        except (RuntimeError, MemoryError) as error:
+            if "alloc" not in str(error):
+                raise
+            raise InputError(f"{what} exceed the memory of {device.alias}: use fewer worlds") from None
 
     def table(self, simulation: Simulation) -> Table:
         """The table of the entities in a simulation."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from dataclasses import asdict, dataclass
 from typing import Annotated, Literal
 
@@ -10,7 +11,7 @@ from rich import box
 from rich.table import Table
 
 from worldloom.robots.model import Model
-from worldloom.robots.sizes import Measured, measure
+from worldloom.robots.sizes import Measured, measure, warp_bytes
 from worldloom.terminal import console
 from worldloom.terminal.flags import Json, require_positive
 
@@ -39,11 +40,15 @@ class Robots:
 
     def run(self) -> int:
         require_positive(episodes=self.episodes, steps=self.steps)
-        measured = measure(Model(self.model), self.episodes, self.steps, self.seed)
+        model = Model(self.model)
+        measured = measure(model, self.episodes, self.steps, self.seed)
+        size = warp_bytes(model, measured.sizes) if importlib.util.find_spec("mujoco_warp") else None
         if self.json:
-            console.print_json({**asdict(measured), **asdict(measured.sizes)})
+            console.print_json({**asdict(measured), **asdict(measured.sizes), "bytes_per_world": size})
             return 0
         console.out().print(_table(measured))
+        if size is not None:
+            console.out().print(f"MuJoCo Warp's data: {size / 2**10:,.1f} KiB per world", markup=False)
         return 0
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
 
 import numpy as np
+import warp as wp
 
 from worldloom.robots.candidate_pairs import CandidatePairs
 from worldloom.robots.model import Model
@@ -77,3 +79,19 @@ def measure(model: Model, episodes: int = 8, steps: int = 400, seed: int = 0) ->
     return Measured(
         float(contacts.mean()), int(contacts.max()), candidates, float(constraints.mean()), int(constraints.max())
     )
+
+
+def warp_bytes(model: Model, sizes: Sizes) -> int:
+    """Bytes of MuJoCo Warp's data per world, without the scratch memory of its solver."""
+    import mujoco_warp
+
+    with wp.ScopedDevice("cpu"):
+        data = mujoco_warp.make_data(model.mj_model, 1, nconmax=sizes.contacts, njmax=sizes.constraints)
+    return _array_bytes(data)
+
+
+def _array_bytes(data: Any) -> int:
+    """Bytes of the arrays of a dataclass, those of dataclasses in it included."""
+    if isinstance(data, wp.array):
+        return int(data.capacity)
+    return sum(_array_bytes(getattr(data, field.name)) for field in fields(data)) if is_dataclass(data) else 0

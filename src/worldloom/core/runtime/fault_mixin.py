@@ -28,6 +28,8 @@ class FaultMixin(SimulationPart):
     def _allocate_faults(self, slices: int) -> None:
         """Make the buffers of compiled kernels, one per slice of the worlds, and the flag for overflows."""
         self._faults: list[WorldFault] = []
+        self.fault_texts: dict[str, str] = {}
+        """Texts that replace others in messages, where a cause or its fix depends on the device."""
         self._out_of_range: OutOfRangeActions = {}
         self._fault_buffers = [
             wp.zeros((1 + CAPACITY, WIDTH), dtype=wp.int32, device=self.device) for _ in range(slices)
@@ -62,6 +64,8 @@ class FaultMixin(SimulationPart):
                 buffer.assign(np.zeros_like(rows)) if self.device.is_cuda else rows.fill(0)
 
     def _note_fault(self, message: str, world: int, episode: int, step: int, value: int) -> None:
+        for text, replacement in self.fault_texts.items():
+            message = message.replace(text, replacement)
         number = reported_value(message, world - self.world_offset, value, self._out_of_range, self.device.is_cuda)
         self._faults.append(WorldFault(message.replace("{value}", number), world, episode, step))
 
