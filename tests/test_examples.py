@@ -29,6 +29,12 @@ PRINTED = {
         r"^mean distance to the target: 0\.\d\d m, after an episode 0\.[01]\d m\n"
         r"masses of the upper arm from 0\.\d\d to 1\.\d\d kg$"
     ),
+    "robot_sensor": r"^loads swung by up to 0\.\d\d m; the last reward is -0\.00\d or more$",
+    "robot_randomization": (
+        r"^the original: (\d\.\d\d) to \1 m .*\nmass_range: 0\.\d\d to 0\.\d\d m .*\n"
+        r"friction: 0\.[67]\d to 0\.8\d m .*\ngain, noise: [01]\.\d\d to 1\.\d\d m after 0\.5 s$"
+    ),
+    "robot_height_map": r"^a map of \(7, 7\) points, from -\d\.\d m to \d\.\d m\nafter 2 s balls are 0\.\d m high$",
     "mujoco_tasks": (
         r"^64 poles, up to 10 degrees from upright\n64 of them stand after 200 steps\n"
         r"InvertedPendulum-v5:frame_skip=4: 12 steps per second instead of 25$"

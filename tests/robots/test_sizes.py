@@ -26,3 +26,10 @@ def test_the_command(tmp_path, capsys):
     assert 1_000 < report["bytes_per_world"] < 100_000
     assert main(["robots", "size", str(tmp_path / "none.xml")]) == 2
     assert "there is no model file" in capsys.readouterr().err
+
+
+def test_the_robot_of_a_world(capsys):
+    assert main(["robots", "size", "InvertedPendulum-v5", "--json", "--steps", "20"]) == 0
+    assert json.loads(capsys.readouterr().out)["max_contacts"] == 0
+    assert main(["robots", "size", "CartPole-v1"]) == 2
+    assert "world 'CartPole-v1' has no robot" in capsys.readouterr().err

@@ -140,6 +140,10 @@ class Model:
         """The index of a body."""
         return self.id("body", name)
 
+    def sensor(self, name: str) -> int:
+        """The first index of a sensor in ``sensordata``."""
+        return int(self.mj_model.sensor_adr[self.id("sensor", name)])
+
     def _name(self, kind: str, index: int) -> str:
         name = self.mujoco.mj_id2name(self.mj_model, getattr(self.mujoco.mjtObj, f"mjOBJ_{kind.upper()}"), index)
         return str(name or "")

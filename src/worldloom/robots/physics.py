@@ -26,6 +26,7 @@ from worldloom.robots.sizes import Sizes, measure, warp_bytes
 from worldloom.robots.warp_engine import WarpEngine
 
 if TYPE_CHECKING:
+    from worldloom.core.registry.definition import Definition
     from worldloom.core.runtime.table import Table
     from worldloom.core.simulation import Simulation
 
@@ -244,3 +245,11 @@ class _Home(Launch):
 def model_digest(model: Model) -> str:
     """A digest of a compiled model."""
     return hashlib.sha256(model.saved).hexdigest()
+
+
+def physics_of(definition: Definition) -> Physics:
+    """The physics of a world. InputError where it has none."""
+    for launch in definition.launches:
+        if isinstance(launch, _Run):
+            return launch.physics
+    raise InputError(f"world '{definition.id}' has no robot")

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import importlib.util
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Annotated, Literal
 
 import tyro
 from rich import box
 from rich.table import Table
 
+from worldloom.core.registry.world_files import find
 from worldloom.robots.model import Model
+from worldloom.robots.physics import physics_of
 from worldloom.robots.sizes import Measured, measure, warp_bytes
 from worldloom.terminal import console
 from worldloom.terminal.flags import Json, require_positive
@@ -28,7 +31,7 @@ class Robots:
     action: Annotated[tyro.conf.Positional[Literal["size"]], tyro.conf.arg(metavar="size")]
     """What to do: size."""
     model: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="MODEL")]
-    """An MJCF file (.xml), or a compiled model (.mjb)."""
+    """An MJCF file (.xml), a compiled model (.mjb), or a world with a robot."""
     episodes: int = 8
     """Number of episodes, each from the default pose."""
     steps: int = 400
@@ -40,7 +43,9 @@ class Robots:
 
     def run(self) -> int:
         require_positive(episodes=self.episodes, steps=self.steps)
-        model = Model(self.model)
+        path = Path(self.model).expanduser()
+        is_model = path.suffix in (".xml", ".mjb")
+        model = Model(path) if is_model else physics_of(find(self.model)).model
         measured = measure(model, self.episodes, self.steps, self.seed)
         size = warp_bytes(model, measured.sizes) if importlib.util.find_spec("mujoco_warp") else None
         if self.json:

@@ -162,7 +162,7 @@ def observe_velocity_system(kind: type[wl.Entity], model: Model) -> System:
 
 def sensor_address(model: Model, name: str) -> int:
     """The first index of a sensor in ``sensordata``."""
-    return int(model.mj_model.sensor_adr[model.id("sensor", name)])
+    return model.sensor(name)
 
 
 def joint_address(model: Model, name: str) -> int:
