@@ -62,7 +62,8 @@ def record_random_frames(
 
     def step() -> np.ndarray[Any, Any]:
         simulation.step(random_actions(simulation, generator))
-        return np.logical_or(simulation.terminated.numpy(), simulation.truncated.numpy())
+        ended: np.ndarray[Any, Any] = np.logical_or(simulation.terminated.numpy(), simulation.truncated.numpy())
+        return ended
 
     return _record_episodes(simulation, step, episodes, max_frames, None)
 
