@@ -28,6 +28,14 @@ def test_whole_episodes_are_recorded_with_their_ends(worldloom, tmp_path):
     assert ": 12 frames" in out and "--max-frames" not in out  # the start and five steps, twice
 
 
+def test_a_recording_stops_after_its_time(trained, tmp_path):
+    from worldloom.cli.training.run_media import record_video
+    from worldloom.learn.runs.saved_run import open_run
+
+    assert record_video(open_run(trained), tmp_path / "out.gif", max_seconds=0.0) == 1
+    assert (tmp_path / "out.gif").is_file()
+
+
 def test_worlds_side_by_side(worldloom, tmp_path):
     from PIL import Image
 

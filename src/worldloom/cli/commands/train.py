@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 MIN_VIDEO_FRAMES = 200
 """The final video adds episodes until it has this many frames."""
+MAX_VIDEO_SECONDS = 60.0
+"""Wall time of its recording; an OpenGL driver that draws on the CPU needs about 0.1 s for an image of a robot."""
 
 
 @dataclass
@@ -171,7 +173,14 @@ class Train:
                 if name == "curve.png":
                     run_media.draw_run_curve(run, target)
                 else:
-                    run_media.record_video(run, target, episodes=10, min_frames=MIN_VIDEO_FRAMES, quiet=self.quiet)
+                    run_media.record_video(
+                        run,
+                        target,
+                        episodes=10,
+                        min_frames=MIN_VIDEO_FRAMES,
+                        max_seconds=MAX_VIDEO_SECONDS,
+                        quiet=self.quiet,
+                    )
                 media[target.stem] = target
             except InputError as error:
                 console.err().print(f"worldloom: no {name}: {error}", soft_wrap=True, markup=False)

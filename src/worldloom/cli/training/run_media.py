@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,6 +38,7 @@ def record_video(
     stochastic: bool = False,
     max_frames: int = 1000,
     min_frames: int | None = None,
+    max_seconds: float = math.inf,
     tiles: int = 1,
     device: str = "cpu",
     quiet: bool = False,
@@ -50,6 +53,7 @@ def record_video(
         stochastic: Whether actions are sampled instead of the most likely ones.
         max_frames: Maximum number of frames.
         min_frames: No further episode begins once there are this many frames.
+        max_seconds: Wall time after which recording stops, where images take long.
         tiles: Number of worlds, shown side by side.
         device: Device of the world and the policies.
         quiet: Whether to show no progress.
@@ -63,7 +67,8 @@ def record_video(
         ProgressBar(f"recording {run.definition.id}", max_frames, quiet) as bar,
     ):
         actors = run.actors(worlds, stochastic=stochastic, seed=seed)
-        frames = _CountedFrames(record_frames(worlds, actors, episodes, max_frames, min_frames), bar)
+        recorded = record_frames(worlds, actors, episodes, max_frames, min_frames)
+        frames = _CountedFrames(recorded, bar, max_seconds)
         write_video(frames, target, run.definition.frames_per_second)
     return frames.count
 
@@ -84,13 +89,16 @@ def record_random_video(
 
 
 class _CountedFrames:
-    """Frames of a video, counted as they are read."""
+    """Frames of a video, counted as they are read, until ``max_seconds`` have passed."""
 
-    def __init__(self, frames: Iterator[Any], bar: ProgressBar) -> None:
+    def __init__(self, frames: Iterator[Any], bar: ProgressBar, max_seconds: float = math.inf) -> None:
         self.frames, self.bar, self.count = frames, bar, 0
+        self.deadline = time.monotonic() + max_seconds
 
     def __iter__(self) -> Iterator[Any]:
         for frame in self.frames:
             self.count += 1
             self.bar.show(self.count)
             yield frame
+            if time.monotonic() > self.deadline:
+                return
