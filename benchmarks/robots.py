@@ -26,7 +26,7 @@ from run import describe_machine
 
 import worldloom as wl
 from worldloom.robots.physics import Physics
-from worldloom.robots.warp_engine import WarpEngine
+from worldloom.robots.warp.engine import WarpEngine
 
 
 @dataclass

@@ -122,7 +122,7 @@ ARRAYS: dict[str, DataArray] = {
 SINGLE_PRECISION = ("hfield_data",)
 """Arrays of float32 numbers in MuJoCo; the others have float64 numbers."""
 
-C_ENGINE_ONLY = ("wrap_prm", "hfield_data")
+C_ENGINE_ONLY = ("hfield_data",)
 """Parameters that have one value for all worlds in MuJoCo Warp."""
 
 ALWAYS = ("time", "qpos", "qvel", "act", "qacc_warmstart", "ctrl", "mocap_pos", "mocap_quat")

@@ -23,7 +23,7 @@ from worldloom.robots.faults import MEMORY_TEXT, fault_system, warp_memory_text
 from worldloom.robots.initial_kernels import write_initial
 from worldloom.robots.model import FAULTS, Model
 from worldloom.robots.sizes import Sizes, measure, warp_bytes
-from worldloom.robots.warp_engine import WarpEngine
+from worldloom.robots.warp.engine import WarpEngine
 
 if TYPE_CHECKING:
     from worldloom.core.registry.definition import Definition
@@ -58,8 +58,8 @@ class Physics:
         keyframe: The initial state: a keyframe of the model by name or index; None for the default pose.
         sizes: Contacts and constraints per world on a GPU; None to measure them, see :mod:`worldloom.robots.sizes`.
         fresh: Whether derived arrays that depend on positions and velocities belong to the state after the step, as in
-            dm_control, not to the state before its last substep. It costs one ``mj_step1`` per step. CPU only.
-        passive_forward: Whether ``forward`` leaves out the actuators, as dm_control's resets do. CPU only.
+            dm_control, not to the state before its last substep. It costs one ``mj_step1`` per step.
+        passive_forward: Whether ``forward`` leaves out the actuators, as dm_control's resets do.
     """
 
     def __init__(
@@ -100,22 +100,31 @@ class Physics:
         return self._sizes or measure(self.model).sizes
 
     def settle(self, steps: int) -> Launch:
-        """For ``reset``, after all changes of the state: takes ``steps`` steps of physics, on the CPU."""
+        """For ``reset``, after all changes of the state: takes ``steps`` steps of physics.
+
+        A GPU takes them in all worlds as soon as one begins an episode.
+        """
         return _Run(self, "settle", "mj_step", steps, self.after, reset="mj_resetData")
 
     def columns(self, *kinds: Kind) -> tuple[str, ...]:
         """The names of the components whose arrays are of ``kinds``."""
         return tuple(name for name in self.names if ARRAYS[name].kind in kinds)
 
-    def warp_engine(self, simulation: Simulation, columns: dict[str, wp.array], faults: wp.array) -> WarpEngine:
+    def arrays(self, simulation: Simulation) -> dict[str, wp.array]:
+        """The arrays of the components by name: those that are only loaded, then the state, then the others."""
+        table = self.table(simulation)
+        names = (*self.columns(*_LOADED), *self.columns(Kind.STATE), *self.columns(Kind.DERIVED, Kind.FORCE))
+        return {name: table[name].array for name in names}
+
+    def warp_engine(self, simulation: Simulation) -> WarpEngine:
         """MuJoCo Warp for a simulation; the same for its step and its reset."""
         engine = self._engines.get(simulation)
         if engine is None:
-            engine = self._engines[simulation] = self._make_warp_engine(simulation, columns, faults)
+            engine = self._engines[simulation] = self._make_warp_engine(simulation)
             simulation.fault_texts[MEMORY_TEXT] = warp_memory_text(self.sizes.contacts, self.sizes.constraints)
         return engine
 
-    def _make_warp_engine(self, simulation: Simulation, columns: dict[str, wp.array], faults: wp.array) -> WarpEngine:
+    def _make_warp_engine(self, simulation: Simulation) -> WarpEngine:
         """MuJoCo Warp for a simulation. InputError where the device has too little memory."""
         num_worlds, sizes, device = simulation.num_worlds, self.sizes, simulation.device
         what = (
@@ -123,7 +132,8 @@ class Physics:
         )
         require_bytes(num_worlds * warp_bytes(self.model, sizes), device, what)
         try:
-            return WarpEngine(self.model, columns, faults, num_worlds, sizes, device)
+            faults = self.table(simulation)[FAULTS].array
+            return WarpEngine(self.model, self.arrays(simulation), faults, num_worlds, sizes, device)
         except (RuntimeError, MemoryError) as error:
             if "alloc" not in str(error):
                 raise
@@ -161,33 +171,25 @@ class _Run(Launch):
     ) -> None:
         self.physics, self.label, self.steps, self.passive = physics, label, steps, passive
         self.function, self.after, self.reset = function, after, reset
-        self.c_engine_only = physics.fresh or passive or label == "settle"
         self.loaded = physics.columns(*_LOADED, Kind.STATE)
         self.reads = {physics.kind: self.loaded}
         self.writes = {physics.kind: (*physics.columns(*_WRITTEN), FAULTS)}
 
     def prepare(self, simulation: Simulation) -> _CEngine | WarpEngine:
-        table = self.physics.table(simulation)
-        ordered = (*self.physics.columns(*_LOADED), *self.physics.columns(Kind.STATE))
-        ordered += self.physics.columns(Kind.DERIVED, Kind.FORCE)
-        columns = {name: table[name].array for name in ordered}
-        faults = table[FAULTS].array
-        if self.c_engine_only and (simulation.definition.narrow or simulation.device.is_cuda):
-            raise InputError(f"world '{simulation.definition.id}' runs on the CPU only: choose device='cpu'")
         if simulation.definition.narrow:
-            return self.physics.warp_engine(simulation, columns, faults)
+            engine = self.physics.warp_engine(simulation)
+            if self.reset:
+                engine.prepare_reset(self.passive or self.function == "mj_step")
+            return engine
         if simulation.device.is_cuda:
             raise InputError(f"world '{simulation.definition.id}' has a robot: register it with cuda_float32=True")
-        arguments = (self.physics.model, columns, len(self.loaded), self.passive)
+        arguments = (self.physics.model, self.physics.arrays(simulation), len(self.loaded), self.passive)
         parts = {first: DataPart(*arguments) for first, _ in simulation.slices}
-        return _CEngine(parts, faults)
+        return _CEngine(parts, self.physics.table(simulation)[FAULTS].array)
 
     def launch(self, prepared: _CEngine | WarpEngine, shard: Shard) -> None:
         if isinstance(prepared, WarpEngine):
-            if self.reset:
-                prepared.complete(shard)
-            else:
-                prepared.step(self.steps, shard)
+            self._launch_warp(prepared, shard)
             return
         part = prepared.parts[shard.first]
         step, after, reset = (function_address(f) if f else 0 for f in (self.function, self.after, self.reset))
@@ -197,6 +199,16 @@ class _Run(Launch):
         arrays = [part.warnings, NUM_WARNINGS, part.arrays, part.sizes, part.loaded, first_out]
         inputs = [*worlds, *engine, *arrays, prepared.faults]
         wp.launch(run_worlds, dim=1, inputs=inputs, device=shard.device, stream=shard.stream, record_tape=False)
+
+    def _launch_warp(self, engine: WarpEngine, shard: Shard) -> None:
+        if not self.reset:
+            engine.step(self.steps, shard, self.physics.fresh)
+        elif self.function == "mj_step":
+            engine.settle(self.steps, shard, self.physics.fresh)
+        elif self.passive:
+            engine.forward(shard)
+        else:
+            engine.complete(shard)
 
     def digest(self) -> str:
         passive = " passive" if self.passive else ""
@@ -242,14 +254,18 @@ class _Home(Launch):
         return f"{self.physics.keyframe} {model_digest(self.physics.model)}"
 
 
-def model_digest(model: Model) -> str:
-    """A digest of a compiled model."""
-    return hashlib.sha256(model.saved).hexdigest()
-
-
 def physics_of(definition: Definition) -> Physics:
-    """The physics of a world. InputError where it has none."""
+    """The physics of a world.
+
+    Raises:
+        InputError: Where it has none.
+    """
     for launch in definition.launches:
         if isinstance(launch, _Run):
             return launch.physics
     raise InputError(f"world '{definition.id}' has no robot")
+
+
+def model_digest(model: Model) -> str:
+    """A digest of a compiled model."""
+    return hashlib.sha256(model.saved).hexdigest()

@@ -12,6 +12,7 @@ import numpy as np
 import warp as wp
 
 from worldloom.core.base.errors import InputError
+from worldloom.core.model.dtypes import scalar_of
 from worldloom.core.model.launch import Launch, Shard
 from worldloom.robots.arrays import Kind
 from worldloom.robots.c_engine import DataPart, contact_count_address, function_address
@@ -19,6 +20,7 @@ from worldloom.robots.model import Model
 from worldloom.robots.physics import Physics, model_digest
 from worldloom.robots.placement_kernels import place_worlds
 from worldloom.robots.placement_systems import PlacementState, report_system, seed_system
+from worldloom.robots.warp.placement import WarpPlacement
 
 if TYPE_CHECKING:
     from worldloom.core.runtime.table import Table
@@ -127,29 +129,43 @@ class PlaceLaunch(Launch):
         self.attempts, self.free_of_contacts = attempts, free_of_contacts
         self.names = physics.columns(Kind.PARAMETER, Kind.INPUT, Kind.STATE)
         self.reads = {physics.kind: (*self.names, "placement_seed")}
-        self.writes = {physics.kind: ("qpos", "placed")}
+        self.writes = {physics.kind: ("qpos", "placed", *physics.columns(Kind.DERIVED))}
 
-    def prepare(self, simulation: Simulation) -> dict[str, Any]:
+    def prepare(self, simulation: Simulation) -> dict[str, Any] | WarpPlacement:
+        if simulation.definition.narrow:
+            return self.prepare_warp(simulation)
         if simulation.device.is_cuda:
-            raise InputError(f"world '{simulation.definition.id}' runs on the CPU only: choose device='cpu'")
+            raise InputError(f"world '{simulation.definition.id}' has a robot: register it with cuda_float32=True")
         table, model = self.physics.table(simulation), self.physics.model
         columns = {name: table[name].array for name in self.names}
-        integers = np.array([(draw.kind, draw.address, draw.repeated) for draw in self.draws], dtype=np.int32).reshape(
-            -1, 3
-        )
-        bounds = np.array([(draw.low, draw.high) for draw in self.draws], dtype=np.float64).reshape(-1, 2)
         return {
             "parts": {first: DataPart(model, columns, len(self.names)) for first, _ in simulation.slices},
-            "draws": [
-                wp.array(integers, dtype=wp.int32, device="cpu"),
-                wp.array(bounds, dtype=wp.float64, device="cpu"),
-            ],
+            "draws": self._draw_arrays(simulation.device),
             "seeds": table["placement_seed"].array,
             "qpos": flat_rows(table, "qpos", simulation.num_worlds),
             "placed": table["placed"].array,
         }
 
-    def launch(self, prepared: dict[str, Any], shard: Shard) -> None:
+    def prepare_warp(self, simulation: Simulation) -> WarpPlacement:
+        """The placement with MuJoCo Warp."""
+        table, engine = self.physics.table(simulation), self.physics.warp_engine(simulation)
+        draws = (*self._draw_arrays(simulation.device), self.attempts, self.free_of_contacts)
+        qpos = flat_rows(table, "qpos", simulation.num_worlds)
+        return WarpPlacement(engine, *draws, table["placement_seed"].array, qpos, table["placed"].array)
+
+    def _draw_arrays(self, device: wp.Device) -> tuple[wp.array, wp.array]:
+        """Kind, address and whether it is repeated of each draw, and its bounds."""
+        integers = [(draw.kind, draw.address, draw.repeated) for draw in self.draws]
+        bounds = [(draw.low, draw.high) for draw in self.draws]
+        return (
+            wp.array(np.array(integers, dtype=np.int32).reshape(-1, 3), dtype=wp.int32, device=device),
+            wp.array(np.array(bounds, dtype=np.float64).reshape(-1, 2), dtype=wp.float64, device=device),
+        )
+
+    def launch(self, prepared: dict[str, Any] | WarpPlacement, shard: Shard) -> None:
+        if isinstance(prepared, WarpPlacement):
+            prepared.run(shard)
+            return
         inputs = [*self.inputs(prepared, shard), prepared["qpos"], prepared["placed"]]
         wp.launch(place_worlds, dim=1, inputs=inputs, device=shard.device, stream=shard.stream, record_tape=False)
 
@@ -167,8 +183,7 @@ class PlaceLaunch(Launch):
 
 
 def flat_rows(table: Table, name: str, num_worlds: int) -> wp.array:
-    """A column of float64 numbers as one row per world."""
-    column = table[name].array
-    numbers = wp.types.type_size_in_bytes(column.dtype) // wp.types.type_size_in_bytes(wp.float64) * column.size
-    shape = (num_worlds, numbers // num_worlds)
-    return wp.array(ptr=column.ptr, dtype=wp.float64, shape=shape, device=column.device)
+    """A column of real numbers as one row per world."""
+    column, real = table[name].array, scalar_of(table[name].field.dtype)
+    numbers = wp.types.type_size_in_bytes(column.dtype) // wp.types.type_size_in_bytes(real) * column.size
+    return wp.array(ptr=column.ptr, dtype=real, shape=(num_worlds, numbers // num_worlds), device=column.device)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import warp as wp
 
 from worldloom.core.kernels import random
@@ -38,14 +40,17 @@ def draw_uniform(seed: wp.uint32, attempt: int, draw: int, low: wp.float64, high
 @wp.func
 def draw_positions(
     seed: wp.uint32, attempt: int, index: int, world: int, kind: int, address: int, low: wp.float64, high: wp.float64,
-    qpos: wp.array2d(dtype=wp.float64),
+    qpos: wp.array2d(dtype=Any),
 ):  # fmt: skip
     """Set the positions of one draw. Each draw has eight random numbers."""
     first = 8 * index
     if kind == UNIFORM:
-        qpos[world, address] = draw_uniform(seed, attempt, first, low, high)
+        qpos[world, address] = qpos.dtype(draw_uniform(seed, attempt, first, low, high))
     elif kind == CLIMB:
-        qpos[world, address] = low if attempt == 0 else qpos[world, address] + high
+        height = low
+        if attempt > 0:
+            height = wp.float64(qpos[world, address]) + high
+        qpos[world, address] = qpos.dtype(height)
     elif kind == COPY:
         qpos[world, address] = qpos[world, int(low)]
     else:
@@ -54,10 +59,10 @@ def draw_positions(
             number = draw_uniform(seed, attempt, first + i, wp.float64(0.0), wp.float64(1.0))
             if kind == QUATERNION:
                 number = wp.float64(random.normal(seed, 0, 0, attempt, 0, first + 2 * i, 0.0, 1.0))
-            qpos[world, address + i] = number
+            qpos[world, address + i] = qpos.dtype(number)
             squares += number * number
         for i in range(4):
-            qpos[world, address + i] = qpos[world, address + i] / wp.sqrt(squares)
+            qpos[world, address + i] = qpos[world, address + i] / qpos.dtype(wp.sqrt(squares))
 
 
 @wp.kernel(enable_backward=False)

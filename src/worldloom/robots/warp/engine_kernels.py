@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""Kernels around MuJoCo Warp: faults of a step, worlds with faults, and worlds that begin an episode."""
+"""Kernels around MuJoCo Warp: faults of a step, worlds that begin an episode, and frames of contacts."""
 
 from __future__ import annotations
 
@@ -14,6 +14,10 @@ BAD_POSITION = wp.constant(int(POSITION))
 BAD_VELOCITY = wp.constant(int(VELOCITY))
 LIMIT = wp.constant(1.0e10)
 """MuJoCo's limit of positions and velocities."""
+PLANE, CAPSULE = wp.constant(0), wp.constant(3)
+"""Types of geoms, ``mjtGeom``."""
+SMALLEST_TANGENT = wp.constant(1.0e-6)
+"""Sine of the angle between the axis of a capsule and the normal of a plane from which on they have a tangent."""
 
 
 @wp.kernel(enable_backward=False)
@@ -65,3 +69,48 @@ def copy_selected(
     world, k = wp.tid()
     if picked(mask, value, world):
         target[world, k] = source[world, k]
+
+
+@wp.kernel(enable_backward=False)
+def find_selected(
+    mask: wp.array(dtype=wp.bool), value: bool,
+    # outputs
+    found: wp.array(dtype=wp.int32),
+):  # fmt: skip
+    """Set ``found`` to 1 where any world is selected; thread (world)."""
+    if picked(mask, value, wp.tid()):
+        found[0] = 1
+
+
+@wp.kernel(enable_backward=False)
+def count_down(count: wp.array(dtype=wp.int32)):
+    """Subtract 1; one thread."""
+    count[0] = count[0] - 1
+
+
+@wp.kernel(enable_backward=False)
+def align_capsules(
+    geom_type: wp.array(dtype=int), geom_xmat: wp.array2d(dtype=wp.mat33), num_contacts: wp.array(dtype=int),
+    geoms: wp.array(dtype=wp.vec2i), worlds: wp.array(dtype=int),
+    # outputs
+    frames: wp.array(dtype=wp.mat33),
+):  # fmt: skip
+    """Align the first tangent of contacts between planes and capsules with the capsule's axis; thread (contact).
+
+    MuJoCo does so for every capsule, MuJoCo Warp only for those inclined by less than 60 degrees. A pyramid of friction
+    depends on the directions of its tangents.
+    """
+    contact = wp.tid()
+    if contact >= num_contacts[0]:
+        return
+    geom = geoms[contact]
+    if geom_type[geom[0]] != PLANE or geom_type[geom[1]] != CAPSULE:
+        return
+    normal = frames[contact][0]
+    axes = geom_xmat[worlds[contact], geom[1]]
+    axis = wp.vec3(axes[0, 2], axes[1, 2], axes[2, 2])
+    tangent = axis - normal * wp.dot(normal, axis)
+    length = wp.length(tangent)
+    if length > SMALLEST_TANGENT:
+        tangent = tangent / length
+        frames[contact] = wp.matrix_from_rows(normal, tangent, wp.cross(normal, tangent))
