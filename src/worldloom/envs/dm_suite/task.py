@@ -111,6 +111,7 @@ def define_task(
         render=Renderer(physics, camera=0 if model.ncam else None, places=places),
         frames_per_second=round(1.0 / (model.mj_model.opt.timestep * physics.substeps)),
         worlds_per_thread=1,
+        cuda_float32=True,
     ).checked
 
 
