@@ -1,7 +1,5 @@
 """Physics in dm_control's order of calls, against that order in MuJoCo's own Python interface, bit for bit."""
 
-from dataclasses import replace
-
 import mujoco
 import numpy as np
 import pytest
@@ -103,10 +101,3 @@ def test_forces_of_the_last_substep_are_refused():
 
     with pytest.raises(wl.InputError, match="cfrc_ext is of the last substep"):
         robots.Physics(model, Arm, fresh=True)
-
-
-def test_engines_without_these_orders_are_refused():
-    _, _, definition = define("Euler")
-    narrow = replace(definition, cuda_float32=True).for_cuda()
-    with pytest.raises(wl.InputError, match="runs on the CPU only"):
-        wl.Simulation(narrow, num_worlds=1, device="cpu", threads=1)
