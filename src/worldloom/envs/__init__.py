@@ -12,7 +12,7 @@ import importlib
 from worldloom.core.base.errors import InputError
 from worldloom.core.registry.definition import Definition
 from worldloom.core.registry.registry import register_lazily
-from worldloom.envs import covid, dm_suite, mujoco
+from worldloom.envs import covid, dm_suite, hanabi, mujoco
 
 MODULES = {
     "Acrobot-v1": "acrobot",
@@ -42,7 +42,7 @@ MODULES = {
 }
 """The module of each bundled world, by id.
 
-The covid package registers its worlds, which depend on data; the packages dm_suite and mujoco their families.
+The covid package registers its worlds, which depend on data; the packages dm_suite, hanabi and mujoco their families.
 """
 
 
@@ -59,4 +59,5 @@ for _id in MODULES:
     register_lazily(_id, functools.partial(load, _id))
 covid.register_worlds()
 dm_suite.register_family()
+hanabi.register_family()
 mujoco.register_family()

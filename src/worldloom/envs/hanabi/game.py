@@ -1,0 +1,23 @@
+"""The definition of a game of Hanabi."""
+
+from __future__ import annotations
+
+import worldloom as wl
+from worldloom.envs.hanabi.entities import make_classes
+from worldloom.envs.hanabi.observations import observe_systems
+from worldloom.envs.hanabi.rules import legal_system, move_systems, start_system
+from worldloom.envs.hanabi.settings import HanabiSettings, Sizes
+
+
+def define(id: str, settings: HanabiSettings) -> wl.Definition:
+    """Register the game with ``settings`` as ``id`` and return its definition."""
+    sizes = Sizes(settings)
+    classes = make_classes(settings, sizes)
+    return wl.register(
+        id,
+        world=classes.Game,
+        entities={classes.Player: settings.players if settings.agents == "all" else 1},
+        reset=[start_system(classes, settings, sizes)],
+        step=move_systems(classes, settings, sizes),
+        observe=[legal_system(classes, settings, sizes), *observe_systems(classes, settings, sizes)],
+    )
