@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from worldloom.vector.adapters.gymnasium import WorldEnv, WorldVectorEnv
     from worldloom.vector.adapters.jax import Xla
     from worldloom.vector.adapters.pettingzoo import WorldParallelEnv, WorldParallelVectorEnv
+    from worldloom.vector.adapters.pettingzoo_aec import WorldAecEnv
     from worldloom.vector.adapters.rl_games import RlGamesVectorEnv
     from worldloom.vector.adapters.rl_games import register as register_rl_games
     from worldloom.vector.adapters.rsl_rl import RslRlVectorEnv
@@ -34,6 +35,7 @@ __all__ = [
     "SkrlVectorEnv",
     "TorchRLVectorEnv",
     "WorkerError",
+    "WorldAecEnv",
     "WorldEnv",
     "WorldParallelEnv",
     "WorldParallelVectorEnv",
@@ -56,6 +58,7 @@ _MODULES = {
     "SkrlVectorEnv": "adapters.skrl",
     "TorchRLVectorEnv": "adapters.torchrl",
     "WorkerError": "process_pool",
+    "WorldAecEnv": "adapters.pettingzoo_aec",
     "WorldEnv": "adapters.gymnasium",
     "WorldParallelEnv": "adapters.pettingzoo",
     "WorldParallelVectorEnv": "adapters.pettingzoo",

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from worldloom.core.simulation import Simulation
 
 Array = np.ndarray[Any, Any]
+MASK = "action_mask"
+"""The component with one number per choice, 0 for those that are not allowed."""
 
 
 def random_action(space: Space, shape: tuple[int, ...], generator: np.random.Generator) -> Array:
@@ -40,9 +42,27 @@ def _random_box(space: Box, shape: tuple[int, ...], generator: np.random.Generat
 
 
 def random_actions(simulation: Simulation, generator: np.random.Generator) -> dict[str, Array]:
-    """Random actions for every world and every action component, as ``Simulation.step`` takes them."""
+    """Random actions for every world and every action component, as ``Simulation.step`` takes them.
+
+    A choice that the component ``action_mask`` forbids in the current state is replaced by one that it allows.
+    """
     actions = {}
     for name, (table, field) in simulation.definition.actions().items():
         assert field.space is not None
-        actions[name] = random_action(field.space, simulation.tables[table][field.name].shape, generator)
+        columns = simulation.tables[table]
+        action = random_action(field.space, columns[field.name].shape, generator)
+        if isinstance(field.space, Discrete) and MASK in columns.columns:
+            mask = columns[MASK].numpy()
+            if mask.shape == (*action.shape, field.space.n):
+                action = _allowed(action, mask != 0)
+        actions[name] = action
     return actions
+
+
+def _allowed(action: Array, mask: Array) -> Array:
+    """``action`` with every choice c that is not allowed replaced by allowed choice c modulo their number."""
+    count = mask.sum(axis=-1, dtype=np.int32)
+    rank = action % np.maximum(count, 1)
+    replacement = (mask.cumsum(axis=-1) > rank[..., None]).argmax(axis=-1)
+    forbidden = ~np.take_along_axis(mask, action[..., None], axis=-1)[..., 0] & (count > 0)
+    return np.where(forbidden, replacement, action).astype(action.dtype)

@@ -19,7 +19,7 @@ class Classes(NamedTuple):
 def make_classes(settings: HanabiSettings, sizes: Sizes) -> Classes:
     """The world and the agents of a game; arrays have the sizes of its cards and moves."""
     players, colors, slots, cards = settings.players, settings.colors, sizes.slots, sizes.cards
-    words = sizes.observation // 64 + 1
+    words = 2 * (sizes.observation // 64 + 1)
     choices = sizes.moves + 1 if settings.agents == "all" else sizes.moves
     dtype = wl.uint8 if settings.dtype == "uint8" else wl.float32
     any_first = settings.random_start_player
@@ -46,7 +46,7 @@ def make_classes(settings: HanabiSettings, sizes: Sizes) -> Classes:
 
     class Player(wl.Entity):
         move: wl.Action(wl.Discrete(choices))  # discard i, play i, hint a colour, hint a rank; then the no-op
-        bits: wl.Array(wl.uint64, words)  # the observation, one bit per element
+        bits: wl.Array(wl.uint32, words)  # the observation, one bit per element
         observation: wl.Observation(sizes.observation, dtype=dtype, low=0, high=1)
         action_mask: wl.Observation(choices, dtype=wl.int8, low=0, high=1)  # 1 for legal moves
         reward: wl.Reward

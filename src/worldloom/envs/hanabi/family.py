@@ -48,6 +48,13 @@ class HanabiFamily:
         return _define(name, make_settings(GAMES[name], {**parsed, **settings}))
 
 
+def settings_of(id: str) -> HanabiSettings:
+    """The settings of a game by its id."""
+    name, written = _split(id)
+    settings: HanabiSettings = make_settings(GAMES[name], parse_settings(GAMES[name], written) if written else {})
+    return settings
+
+
 def _split(id: str) -> tuple[str, str]:
     """An id without its settings, and the text of the settings."""
     match = _ID.fullmatch(id)

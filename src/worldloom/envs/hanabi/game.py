@@ -5,6 +5,7 @@ from __future__ import annotations
 import worldloom as wl
 from worldloom.envs.hanabi.entities import make_classes
 from worldloom.envs.hanabi.observations import observe_systems
+from worldloom.envs.hanabi.rendering import draw
 from worldloom.envs.hanabi.rules import legal_system, move_systems, start_system
 from worldloom.envs.hanabi.settings import HanabiSettings, Sizes
 
@@ -20,4 +21,7 @@ def define(id: str, settings: HanabiSettings) -> wl.Definition:
         reset=[start_system(classes, settings, sizes)],
         step=move_systems(classes, settings, sizes),
         observe=[legal_system(classes, settings, sizes), *observe_systems(classes, settings, sizes)],
+        render=draw,
+        frames_per_second=2,
+        doc="Hanabi: play the cards of every colour in order, though players see all hands but their own.",
     )

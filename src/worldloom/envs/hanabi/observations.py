@@ -131,7 +131,8 @@ def _encode_system(classes: Classes, settings: HanabiSettings, sizes: Sizes) -> 
                 known = knowledge_bits(world.hands[(seat * HAND + slot) % SLOTS])
                 bits = put(bits, KNOWLEDGE + slot * CARD_KNOWLEDGE, known)
         for word in range(WORDS):
-            player.bits[word] = bits[word]
+            player.bits[2 * word] = wl.uint32(bits[word])
+            player.bits[2 * word + 1] = wl.uint32(bits[word] >> wl.uint64(32))
 
     return encode
 
@@ -141,15 +142,19 @@ def _write_system(classes: Classes, settings: HanabiSettings, sizes: Sizes) -> S
     Game, Player = classes.Game, classes.Player
     LENGTH, MOVES = sizes.observation, sizes.moves
     ALL = settings.agents == "all"
-    CHOICES = MOVES + 1 if ALL else MOVES
+    CHOICES, WORDS = MOVES + 1 if ALL else MOVES, sizes.observation // 32 + 1
+    Words = wl.vec(WORDS, wl.uint32)
     Number = wl.uint8 if settings.dtype == "uint8" else wl.float32
 
     @wl.system(threads="auto")
     def write(player: Player, world: Game):
         acts = player.id == world.turn or not ALL
         legal = world.legal if acts else bit(MOVES)
+        bits = Words()  # a local copy: the compiler vectorizes a loop whose stores cannot change what it reads
+        for word in range(WORDS):
+            bits[word] = player.bits[word]
         for element in wl.share(LENGTH):
-            player.observation[element] = Number(has_bit(player.bits[element >> 6], element & 63))
+            player.observation[element] = Number(bits[element >> 5] >> wl.uint32(element & 31) & wl.uint32(1))
         for choice in wl.share(CHOICES):
             player.action_mask[choice] = wl.int8(has_bit(legal, choice))
 

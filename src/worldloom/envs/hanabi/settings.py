@@ -4,7 +4,7 @@ import dataclasses
 
 from worldloom.core.base.errors import InputError
 
-COPIES = ((1,), (3, 1), (3, 2, 1), (3, 2, 2, 1), (3, 2, 2, 2, 1))
+COPIES = ((3,), (3, 1), (3, 2, 1), (3, 2, 2, 1), (3, 2, 2, 2, 1))
 """Copies of the cards of each rank in every colour, by the number of ranks."""
 
 
