@@ -45,6 +45,8 @@ $(STAMP): $(DEMO)
 	@echo "installing what the tests and checks need into $(VENV) (two or three minutes the first time)"
 	@$(PIP) --editable '.[dev,atari,robots,compat,jax,cluster]' $(QUIET)
 	@$(PIP) --no-deps ai-economist==1.7.1 $(QUIET)  # only its data files are read, by tests
+	@CMAKE_POLICY_VERSION_MINIMUM=3.5 $(PIP) hanabi-learning-environment $(QUIET) \
+		|| echo "hanabi-learning-environment needs a C++ compiler and CMake: tests against it are skipped"
 	@$(COMPILE)
 	@touch $@
 

@@ -39,6 +39,10 @@ PRINTED = {
         r"^64 poles, up to 10 degrees from upright\n64 of them stand after 200 steps\n"
         r"InvertedPendulum-v5:frame_skip=4: 12 steps per second instead of 25$"
     ),
+    "hanabi": (
+        r"^at_random: a mean score of 0\.0 of 10\nby_hints: a mean score of 4\.4 of 10\nLife tokens: 1\n(.*\n)*"
+        r"Deck size: 0\nDiscards: R1 R1 "
+    ),
     "columns_to_torch": r"shared: True\n.*finite: True\ncarts in the middle: 256$",
     "tag_continuous": (
         r"^fast taggers caught all 5 runners in \d+ steps, slow ones [0-4] in that time\n"

@@ -23,7 +23,7 @@ import worldloom as wl
 
 KNOWN: dict[str, dict[str, str]] = json.loads((Path(__file__).parent / "digests.json").read_text())
 STEPS, WORLDS = 60, 16
-LARGE = ("Covid", "Tag", "Breakout-v5", "Enduro-v5", "MontezumaRevenge-v5", "Pong-v5", "Seaquest-v5")
+LARGE = ("Covid", "Hanabi", "Tag", "Breakout-v5", "Enduro-v5", "MontezumaRevenge-v5", "Pong-v5", "Seaquest-v5")
 """How the names of worlds begin that are compiled: the interpreter would take seconds."""
 INTERPRETED = [name for name in KNOWN if not name.startswith(LARGE)]
 SAMPLE = (
@@ -50,16 +50,24 @@ def parts(value: Any) -> Iterator[np.ndarray]:
         yield np.ascontiguousarray(np.asarray(value))
 
 
+def allowed(mask: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    """One choice per agent out of those that its mask allows."""
+    return (generator.random(mask.shape) * (mask != 0)).argmax(axis=-1).astype(np.int32)
+
+
 def digests(name: str, device: str) -> dict[str, str]:
     """The digests of a world in exact mode, with seeded actions."""
     env = wl.make(name, num_envs=WORLDS, seed=7, exact=True, device=device)
     env.action_space.seed(11)
+    generator = np.random.default_rng(11)
     observations, _ = env.reset(seed=5)
     seen, rewards, ends = (hashlib.sha256() for _ in range(3))
     for _ in range(STEPS):
         for one in parts(observations):
             seen.update(one.tobytes())
-        observations, reward, terminated, truncated, _ = env.step(env.action_space.sample())
+        masked = isinstance(observations, dict) and "action_mask" in observations
+        actions = allowed(observations["action_mask"], generator) if masked else env.action_space.sample()
+        observations, reward, terminated, truncated, _ = env.step(actions)
         rewards.update(np.asarray(reward, np.float64).tobytes())
         ends.update(np.asarray(terminated | truncated).tobytes())
     env.close()

@@ -39,6 +39,12 @@ def test_worlds_without_an_entry_get_the_algorithms_own():
     assert tuned_config("Nowhere-v0", "ppo", PPOConfig) == PPOConfig()
 
 
+def test_games_of_hanabi_have_the_settings_of_their_id():
+    assert has_tuned_config("Hanabi-v0:players=4", "ppo")
+    four = tuned_config("Hanabi-v0:players=4", "ppo", PPOConfig, "cpu")
+    assert four == tuned_config("Hanabi-v0", "ppo", PPOConfig, "cpu") != PPOConfig()
+
+
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_every_entry_can_be_used(algorithm):
     for world, name in TUNED_SETTINGS:

@@ -11,16 +11,16 @@ from worldloom.envs.hanabi.settings import HanabiSettings, Sizes
 from worldloom.envs.hanabi.view import COLOR_LETTERS, GameView
 
 Array = np.ndarray[Any, Any]
-Player = Callable[[GameView, Array, HanabiSettings, np.random.Generator], int]
+Player = Callable[[Any, Array, HanabiSettings, np.random.Generator], int]
 """A move for the state of a game and its legal moves, shape (moves,)."""
 
 
-def random_player(game: GameView, legal: Array, settings: HanabiSettings, rng: np.random.Generator) -> int:
+def random_player(game: GameView | None, legal: Array, settings: HanabiSettings, rng: np.random.Generator) -> int:
     return int(rng.choice(np.flatnonzero(legal)))
 
 
 def strong_player(game: GameView, legal: Array, settings: HanabiSettings, rng: np.random.Generator) -> int:
-    """Play a card that fits; else discard one that is not needed; else hint at random; else discard the highest card."""
+    """Play a card that fits; else discard a card nobody needs; else hint at random; else discard a high card."""
     sizes = Sizes(settings)
     hand = [(COLOR_LETTERS.index(card.name[0]), int(card.name[1]) - 1) for card in game.hands[game.turn]]
     for place, (color, rank) in enumerate(hand):

@@ -73,8 +73,13 @@ class ReferenceGame:
 
     def legal(self) -> Array:
         """Whether each move is legal for the player to move."""
-        legal = np.zeros(self.games.game.max_moves(), bool)
-        legal[[self.games.game.get_move_uid(move) for move in self.state.legal_moves()]] = True
+        game, moves = self.games.game, pyhanabi.lib.StateLegalMoves(self.state._state)
+        legal, move = np.zeros(game.max_moves(), bool), pyhanabi.ffi.new("pyhanabi_move_t*")
+        for place in range(pyhanabi.lib.NumMoves(moves)):
+            pyhanabi.lib.GetMove(moves, place, move)
+            legal[pyhanabi.lib.GetMoveUid(game.c_game, move)] = True
+            pyhanabi.lib.DeleteMove(move)
+        pyhanabi.lib.DeleteMoveList(moves)
         return legal
 
     def observe(self, player: int) -> Array:

@@ -15,6 +15,7 @@ from worldloom.core.model.population import UpTo
 from worldloom.core.registry.definition import Definition
 from worldloom.core.registry.registry import registered, unavailable
 from worldloom.envs.dm_suite.family import suite_summary
+from worldloom.envs.hanabi.family import games_summary as hanabi_summary
 from worldloom.envs.mujoco.family import tasks_summary
 from worldloom.terminal import console
 from worldloom.terminal.flags import Json, Switch
@@ -43,6 +44,7 @@ class List:
                 console.out().print(f"{world['id']}: {world['doc']}", soft_wrap=True, markup=False)
         console.out().print(suite_summary(), soft_wrap=True)
         console.out().print(tasks_summary(), soft_wrap=True)
+        console.out().print(hanabi_summary(), soft_wrap=True)
         console.out().print(games_summary(), soft_wrap=True)
         return 0
 

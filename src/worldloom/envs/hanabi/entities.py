@@ -18,7 +18,7 @@ class Classes(NamedTuple):
 
 def make_classes(settings: HanabiSettings, sizes: Sizes) -> Classes:
     """The world and the agents of a game; arrays have the sizes of its cards and moves."""
-    players, colors, slots, cards = settings.players, settings.colors, sizes.slots, sizes.cards
+    colors, slots, cards = settings.colors, sizes.slots, sizes.cards
     words = 2 * (sizes.observation // 64 + 1)
     choices = sizes.moves + 1 if settings.agents == "all" else sizes.moves
     dtype = wl.uint8 if settings.dtype == "uint8" else wl.float32

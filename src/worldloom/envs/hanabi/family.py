@@ -23,6 +23,11 @@ GAMES: dict[str, type[HanabiSettings]] = {
 _ID = re.compile(rf"(?P<name>{'|'.join(GAMES)})(:(?P<settings>.*))?")
 
 
+def games_summary() -> str:
+    """One sentence for the list of all worlds."""
+    return f"Hanabi: {', '.join(GAMES)}, for two to five players, such as Hanabi-v0:players=3."
+
+
 class HanabiFamily:
     """The games of Hanabi. Their settings are the parameters of the Hanabi Learning Environment."""
 
@@ -48,6 +53,7 @@ class HanabiFamily:
         return _define(name, make_settings(GAMES[name], {**parsed, **settings}))
 
 
+@functools.lru_cache(maxsize=64)
 def settings_of(id: str) -> HanabiSettings:
     """The settings of a game by its id."""
     name, written = _split(id)

@@ -19,7 +19,7 @@ from worldloom.envs.hanabi.settings import HanabiSettings, Sizes
 def start_system(classes: Classes, settings: HanabiSettings, sizes: Sizes) -> System:
     """Shuffle the deck and deal: all cards of player 0, then all of player 1, and so on."""
     Game = classes.Game
-    PLAYERS, COLORS, RANKS, CARDS, SLOTS = settings.players, settings.colors, settings.ranks, sizes.cards, sizes.slots
+    PLAYERS, COLORS, RANKS, SLOTS = settings.players, settings.colors, settings.ranks, sizes.slots
     INFORMATION, LIVES = settings.max_information_tokens, settings.max_life_tokens
     UNKNOWN = (2**COLORS - 1) << COLORS_AT | (2**RANKS - 1) << RANKS_AT
 

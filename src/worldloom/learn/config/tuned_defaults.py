@@ -12,6 +12,8 @@ from worldloom.core.base.device import resolve
 from worldloom.core.model.families import family_of
 from worldloom.envs import training_defaults
 from worldloom.envs.covid import training_defaults as covid_defaults
+from worldloom.envs.hanabi import training_defaults as hanabi_defaults
+from worldloom.envs.hanabi.family import HanabiFamily
 from worldloom.envs.locomotion import training_defaults as locomotion_defaults
 from worldloom.envs.mujoco import training_defaults as mujoco_defaults
 from worldloom.envs.tag import training_defaults as tag_defaults
@@ -23,6 +25,7 @@ TUNED_SETTINGS: dict[tuple[str, str], dict[str, Any]] = {
     **covid_defaults.TRAINING_DEFAULTS,
     **locomotion_defaults.TRAINING_DEFAULTS,
     **mujoco_defaults.TRAINING_DEFAULTS,
+    **hanabi_defaults.TRAINING_DEFAULTS,
 }
 """Settings that differ from the algorithm's defaults, by world and algorithm; ``policy.*`` for the network."""
 
@@ -30,6 +33,7 @@ GPU_SETTINGS: dict[tuple[str, str], dict[str, Any]] = {
     **training_defaults.GPU_TRAINING_DEFAULTS,
     **locomotion_defaults.GPU_TRAINING_DEFAULTS,
     **mujoco_defaults.GPU_TRAINING_DEFAULTS,
+    **hanabi_defaults.GPU_TRAINING_DEFAULTS,
 }
 """Further settings for a training on a GPU."""
 
@@ -42,7 +46,7 @@ SHARED_POLICIES: dict[str, dict[str, str]] = {**tag_defaults.SHARED_POLICIES}
 
 def has_tuned_config(world: str, algorithm: str) -> bool:
     """Whether there are tuned settings for a world."""
-    return (world, algorithm) in TUNED_SETTINGS or isinstance(family_of(world), AtariFamily)
+    return (_tuned_id(world), algorithm) in TUNED_SETTINGS or isinstance(family_of(world), AtariFamily)
 
 
 def tuned_config(world: str, algorithm: str, kind: type[TrainConfig], device: str = "auto") -> TrainConfig:
@@ -56,10 +60,16 @@ def tuned_config(world: str, algorithm: str, kind: type[TrainConfig], device: st
     """
     if isinstance(family_of(world), AtariFamily):
         return build_config(kind, atari_defaults(world, algorithm, resolve(device)[0].is_cuda))
-    values = TUNED_SETTINGS.get((world, algorithm), {})
-    if (world, algorithm) in GPU_SETTINGS and resolve(device)[0].is_cuda:
-        values = values | GPU_SETTINGS[world, algorithm]
+    key = _tuned_id(world), algorithm
+    values = TUNED_SETTINGS.get(key, {})
+    if key in GPU_SETTINGS and resolve(device)[0].is_cuda:
+        values = values | GPU_SETTINGS[key]
     return build_config(kind, values)
+
+
+def _tuned_id(world: str) -> str:
+    """The id under which settings are listed: that of Hanabi without the settings of the game."""
+    return world.partition(":")[0] if isinstance(family_of(world), HanabiFamily) else world
 
 
 def build_config(kind: type[TrainConfig], values: Mapping[str, Any]) -> TrainConfig:

@@ -1,0 +1,41 @@
+"""Training defaults of Hanabi: PPO by self-play, one policy for all players, with action masks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+SELF_PLAY: dict[str, Any] = {
+    "num_envs": 128,
+    "num_steps": 64,
+    "total_steps": 5_000_000,
+    "epochs": 4,
+    "minibatches": 8,
+    "learning_rate": 7e-4,
+    "schedule": "linear",
+    "entropy_weight": 0.01,
+    "policy.hidden": (256, 256),
+    "policy.activation": "relu",
+}
+SMALL: dict[str, Any] = SELF_PLAY | {
+    "num_envs": 64,
+    "total_steps": 1_000_000,
+    "learning_rate": 1e-3,
+    "policy.hidden": (128, 128),
+}
+TRAINING_DEFAULTS: dict[tuple[str, str], dict[str, Any]] = {
+    ("Hanabi-v0", "ppo"): SELF_PLAY,
+    ("HanabiSmall-v0", "ppo"): SMALL,
+    ("HanabiVerySmall-v0", "ppo"): SMALL,
+}
+"""Settings that differ from the algorithm's defaults, by world and algorithm."""
+
+GPU_TRAINING_DEFAULTS: dict[tuple[str, str], dict[str, Any]] = {
+    ("Hanabi-v0", "ppo"): {
+        "num_envs": 4096,
+        "num_steps": 128,
+        "total_steps": 1_000_000_000,
+        "minibatches": 16,
+        "learning_rate": 5e-4,
+    },
+}
+"""Further settings for a training on a GPU."""
