@@ -1,0 +1,175 @@
+"""overcooked-ai 1.1.0 as the reference: its states as plain numbers, its encodings, and players that cook.
+
+The package needs the module ``gym``, of which it uses nothing here, and ``np.Inf``. Its recipes are configured per
+process, so only the grid world that was created last may be stepped.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import sys
+from collections import deque
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+
+@functools.cache
+def package() -> SimpleNamespace:
+    """The classes of the package; the test is skipped where it is not installed."""
+    pytest.importorskip("scipy")
+    if importlib.util.find_spec("overcooked_ai_py") is None:
+        pytest.skip("overcooked-ai is not here: pip install --no-deps overcooked-ai==1.1.0")
+    stand_ins = {name: ModuleType(name) for name in ("gym", "gym.envs", "gym.envs.registration")}
+    stand_ins["gym"].Env = object
+    stand_ins["gym.envs.registration"].register = lambda **arguments: None
+    with pytest.MonkeyPatch.context() as patch:
+        for name, module in stand_ins.items():
+            patch.setitem(sys.modules, name, module)
+        patch.setattr(np, "Inf", np.inf, raising=False)
+        from overcooked_ai_py.mdp import actions, overcooked_mdp
+        from overcooked_ai_py.planning import planners
+    planners.np = SimpleNamespace(**vars(np), Inf=np.inf)
+
+    class OldDynamics(overcooked_mdp.OvercookedGridworld):
+        """The rule that later versions of the package call ``old_dynamics``."""
+
+        def soup_to_be_cooked_at_location(self, state: Any, pos: Any) -> bool:
+            return False
+
+        def step_environment_effects(self, state: Any) -> None:
+            for thing in state.objects.values():
+                if thing.name == "soup" and thing.is_idle and len(thing.ingredients) == 3:
+                    thing.begin_cooking()
+            super().step_environment_effects(state)
+
+    return SimpleNamespace(
+        actions=actions.Action.INDEX_TO_ACTION,
+        directions=actions.Direction.ALL_DIRECTIONS,
+        new=overcooked_mdp.OvercookedGridworld,
+        old=OldDynamics,
+        events=overcooked_mdp.EVENT_TYPES,
+        motion_planner=planners.MotionPlanner,
+    )
+
+
+class Original:
+    """One game of overcooked-ai.
+
+    Args:
+        name: A layout of the package.
+        old_dynamics: Whether full pots cook by themselves.
+    """
+
+    def __init__(self, name: str, old_dynamics: bool = False) -> None:
+        made = package().new.from_layout_name(name)
+        if old_dynamics:
+            made.__class__ = package().old
+        self.mdp = made
+        self.planner: Any = None
+        self.counts = dict.fromkeys(package().events, 0)
+        self.reset()
+
+    def reset(self) -> None:
+        self.state = self.mdp.get_standard_start_state()
+
+    def step(self, acts: Any) -> tuple[list[float], list[float]]:
+        """Sparse and shaped rewards by player."""
+        joint = [package().actions[act] for act in acts]
+        self.state, infos = self.mdp.get_state_transition(self.state, joint)
+        for event, happened in infos["event_infos"].items():
+            self.counts[event] += sum(happened)
+        return infos["sparse_reward_by_agent"], infos["shaped_reward_by_agent"]
+
+    def players(self) -> list[tuple[int, int, int, str]]:
+        """x, y, the orientation and the held object of each player."""
+        return [
+            (*player.position, package().directions.index(player.orientation), spell(player.held_object))
+            for player in self.state.players
+        ]
+
+    def objects(self) -> dict[tuple[int, int], tuple[str, int]]:
+        """Objects on counters and in pots by cell, with the steps of cooking of those in pots."""
+        pots = self.mdp.get_pot_locations()
+        return {
+            cell: (spell(thing), thing._cooking_tick if cell in pots else -1)
+            for cell, thing in self.state.objects.items()
+        }
+
+    def planes(self, horizon: int) -> np.ndarray:
+        """The lossless encoding of all players, shape (players, width, height, 26)."""
+        return np.stack(self.mdp.lossless_state_encoding(self.state, horizon))
+
+    def features(self) -> np.ndarray:
+        """The features of all players, shape (players, 48 * players)."""
+        if self.planner is None:
+            self.planner = SimpleNamespace(motion_planner=package().motion_planner(self.mdp, counter_goals=[]))
+        return np.stack(self.mdp.featurize_state(self.state, self.planner))
+
+
+def spell(thing: Any) -> str:
+    """An object as ``o``, ``t``, ``d``, or ``s`` and its ingredients; nothing as an empty string."""
+    if thing is None:
+        return ""
+    return "s" + "".join(sorted(name[0] for name in thing.ingredients)) if thing.name == "soup" else thing.name[0]
+
+
+class Cook:
+    """A player that walks to cells where something can be done, and does it; sometimes it acts at random."""
+
+    def __init__(self, id: int, rng: np.random.Generator, chance: float = 0.1) -> None:
+        self.id, self.rng, self.chance = id, rng, chance
+        self.goal: tuple[int, int] | None = None
+
+    def act(self, game: Original) -> int:
+        x, y, facing, held = game.players()[self.id]
+        if self.rng.random() < self.chance:
+            return int(self.rng.integers(6))
+        if self.goal is None or self.rng.random() < 0.03:
+            self.goal = self._choose(game, held)
+        step = self._step_towards(game, (x, y), facing)
+        if step == 5 or step is None:
+            self.goal = None
+        return 4 if step is None else step
+
+    def _choose(self, game: Original, held: str) -> tuple[int, int] | None:
+        """A cell of a kind that is useful with this object."""
+        objects, cells = game.objects(), game.mdp.terrain_pos_dict
+        empty = [cell for cell in cells["X"] if cell not in objects]
+        full = [cell for cell in cells["X"] if cell in objects]
+        pots = cells["P"]
+        options: list[tuple[list[tuple[int, int]], float]]
+        if held == "":
+            started = [pot for pot in pots if pot in objects]
+            options = [(cells["O"], 3), (cells["T"], 2), (cells["D"], 3), (full, 3), (started, 2), (cells["S"], 0.1)]
+        elif held == "d":
+            options = [([pot for pot in pots if pot in objects], 6), (empty, 1), (pots, 0.3)]
+        elif held[0] == "s":
+            options = [(cells["S"], 6), (empty, 1), (pots, 0.2)]
+        else:
+            options = [(pots, 6), (empty, 1.5), (cells["S"], 0.1), (full, 0.1)]
+        options = [(some, weight) for some, weight in options if some]
+        weights = np.array([weight for _, weight in options])
+        some = options[self.rng.choice(len(options), p=weights / weights.sum())][0]
+        return some[self.rng.integers(len(some))]
+
+    def _step_towards(self, game: Original, place: tuple[int, int], facing: int) -> int | None:
+        """The first action of a shortest way to the goal; None where there is no way."""
+        directions = package().directions
+        floor, others = set(game.mdp.terrain_pos_dict[" "]), {p[:2] for p in game.players()} - {place}
+        queue, first = deque([place]), {place: -1}
+        while queue:
+            x, y = queue.popleft()
+            for act, (dx, dy) in enumerate(directions):
+                ahead = (x + dx, y + dy)
+                if ahead == self.goal:
+                    if (x, y) != place:
+                        return first[x, y]
+                    return 5 if facing == act else act
+                if ahead in floor and ahead not in first and ahead not in others:
+                    first[ahead] = act if (x, y) == place else first[x, y]
+                    queue.append(ahead)
+        return None
