@@ -56,7 +56,8 @@ def test_exports_are_written_in_the_source():
 def test_importing_worldloom_imports_no_world():
     code = "import sys, worldloom; print([n for n in sys.modules if n.startswith(('worldloom.envs.', 'mujoco'))])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    families = {f"worldloom.envs.{name}{part}" for name in ("dm_suite", "hanabi", "mujoco") for part in ("", ".family")}
+    with_families = ("dm_suite", "hanabi", "mujoco", "overcooked")
+    families = {f"worldloom.envs.{name}{part}" for name in with_families for part in ("", ".family")}
     settings = {f"worldloom.envs.{name}.settings" for name in ("hanabi", "mujoco")}
     registered = {"worldloom.envs.covid", *settings, *families}
     assert set(ast.literal_eval(done.stdout)) == registered

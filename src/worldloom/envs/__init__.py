@@ -12,7 +12,7 @@ import importlib
 from worldloom.core.base.errors import InputError
 from worldloom.core.registry.definition import Definition
 from worldloom.core.registry.registry import register_lazily
-from worldloom.envs import covid, dm_suite, hanabi, mujoco
+from worldloom.envs import covid, dm_suite, hanabi, mujoco, overcooked
 
 MODULES = {
     "Acrobot-v1": "acrobot",
@@ -42,7 +42,8 @@ MODULES = {
 }
 """The module of each bundled world, by id.
 
-The covid package registers its worlds, which depend on data; the packages dm_suite, hanabi and mujoco their families.
+The covid package registers its worlds, which depend on data; the packages dm_suite, hanabi, mujoco and overcooked
+their families.
 """
 
 
@@ -61,3 +62,4 @@ covid.register_worlds()
 dm_suite.register_family()
 hanabi.register_family()
 mujoco.register_family()
+overcooked.register_family()

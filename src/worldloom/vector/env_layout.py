@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -87,7 +88,10 @@ def component_space(component: Field, shape: tuple[int, ...]) -> gymnasium.Space
     high: Any = component.space.high if isinstance(component.space, Box) else component.high
     if dtype is np.bool_:
         return gymnasium.spaces.MultiBinary(shape)
-    bounds = [np.broadcast_to(_clip_to_dtype(bound, dtype), shape).copy() for bound in (low, high)]
+    bounds = [
+        np.broadcast_to(_clip_to_dtype(_shaped(bound, component.value_shape), dtype), shape).copy()
+        for bound in (low, high)
+    ]
     return gymnasium.spaces.Box(bounds[0], bounds[1], shape, dtype)
 
 
@@ -99,6 +103,11 @@ def combine_spaces(spaces: dict[str, gymnasium.Space[Any]]) -> gymnasium.Space[A
 def combine_values(values: dict[str, Any]) -> Any:
     """The single value alone, or the dict of several, as :func:`combine_spaces` nests their spaces."""
     return next(iter(values.values())) if len(values) == 1 else values
+
+
+def _shaped(bound: Any, value_shape: tuple[int, ...]) -> Any:
+    """``bound`` in the shape of a value if it has one number for each of its elements."""
+    return np.reshape(bound, value_shape) if np.size(bound) == math.prod(value_shape) > 1 else bound
 
 
 def _clip_to_dtype(bound: Any, dtype: Any) -> Any:

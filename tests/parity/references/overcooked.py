@@ -139,18 +139,20 @@ class Cook:
         """A cell of a kind that is useful with this object."""
         objects, cells = game.objects(), game.mdp.terrain_pos_dict
         empty = [cell for cell in cells["X"] if cell not in objects]
-        full = [cell for cell in cells["X"] if cell in objects]
-        pots = cells["P"]
+        filled = [cell for cell in cells["X"] if cell in objects]
+        cooking = [pot for pot in cells["P"] if pot in objects and objects[pot][1] >= 0]
+        idle = [pot for pot in cells["P"] if pot not in cooking]
         options: list[tuple[list[tuple[int, int]], float]]
         if held == "":
-            started = [pot for pot in pots if pot in objects]
-            options = [(cells["O"], 3), (cells["T"], 2), (cells["D"], 3), (full, 3), (started, 2), (cells["S"], 0.1)]
+            begun = [pot for pot in idle if pot in objects]
+            options = [(cells["O"], 3), (cells["T"], 2), (filled, 1), (begun, 1), (cells["S"], 0.1)]
+            options += [(cells["D"], 5 if cooking else 0.3)]
         elif held == "d":
-            options = [([pot for pot in pots if pot in objects], 6), (empty, 1), (pots, 0.3)]
+            options = [(cooking, 8), (empty, 1), (idle, 0.2)]
         elif held[0] == "s":
-            options = [(cells["S"], 6), (empty, 1), (pots, 0.2)]
+            options = [(cells["S"], 8), (empty, 1), (idle, 0.2)]
         else:
-            options = [(pots, 6), (empty, 1.5), (cells["S"], 0.1), (full, 0.1)]
+            options = [(idle, 8), (empty, 1.5), (cooking, 0.2), (cells["S"], 0.1), (filled, 0.1)]
         options = [(some, weight) for some, weight in options if some]
         weights = np.array([weight for _, weight in options])
         some = options[self.rng.choice(len(options), p=weights / weights.sum())][0]

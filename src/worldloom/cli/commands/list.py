@@ -17,6 +17,7 @@ from worldloom.core.registry.registry import registered, unavailable
 from worldloom.envs.dm_suite.family import suite_summary
 from worldloom.envs.hanabi.family import games_summary as hanabi_summary
 from worldloom.envs.mujoco.family import tasks_summary
+from worldloom.envs.overcooked.family import layouts_summary
 from worldloom.terminal import console
 from worldloom.terminal.flags import Json, Switch
 
@@ -45,6 +46,7 @@ class List:
         console.out().print(suite_summary(), soft_wrap=True)
         console.out().print(tasks_summary(), soft_wrap=True)
         console.out().print(hanabi_summary(), soft_wrap=True)
+        console.out().print(layouts_summary(), soft_wrap=True)
         console.out().print(games_summary(), soft_wrap=True)
         return 0
 
