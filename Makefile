@@ -47,6 +47,7 @@ $(STAMP): $(DEMO)
 	@$(PIP) --no-deps ai-economist==1.7.1 $(QUIET)  # only its data files are read, by tests
 	@CMAKE_POLICY_VERSION_MINIMUM=3.5 $(PIP) hanabi-learning-environment $(QUIET) \
 		|| echo "hanabi-learning-environment needs a C++ compiler and CMake: tests against it are skipped"
+	@$(PIP) --no-deps overcooked-ai==1.1.0 $(QUIET)  # the reference of Overcooked; tests have a stand-in for gym
 	@$(COMPILE)
 	@touch $@
 

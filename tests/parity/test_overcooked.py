@@ -3,54 +3,71 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from references.overcooked import Cook, Original
-from thorough import THOROUGH, sample
+from thorough import THOROUGH, covering, sample
 
 import worldloom as wl
-from worldloom.core.registry.definition import Definition
-from worldloom.envs.overcooked.catalogue import layout_names, named_layout
+from worldloom.envs.overcooked.catalogue import find_layout, layout_names, named_layout
 from worldloom.envs.overcooked.recipes import INFINITE_BONUS, recipe_index
-from worldloom.envs.overcooked.tables import object_code, size_of
+from worldloom.envs.overcooked.tables import object_code
 from worldloom.envs.overcooked.world import define_kitchen
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
 
 PAIRS = [name for name in layout_names() if len(named_layout(name).starts) == 2]
 OLD = [name for name in PAIRS if all(len(order) == 3 for order in named_layout(name).menu.orders)]
+SMALL = [name for name in PAIRS if named_layout(name).width * named_layout(name).height <= 35]
 STEPS = 1_020 if THOROUGH else 110
 HORIZON = 400 if THOROUGH else 90
-SIZE = size_of([named_layout(name) for name in PAIRS])
 REQUIRED = (
     "onion_pickup onion_drop potting_onion dish_pickup useful_dish_pickup dish_drop soup_pickup soup_delivery soup_drop "
     "tomato_pickup tomato_drop potting_tomato"
 ).split()
 """Events of the original that have to occur in the games of cooks."""
+CROWD = "XXXOXXXX|X1 2 3 D|P  4   S|X5   6 X|XXPXTXXX"
+"""Six players; with a tomato dispenser."""
+
+Check = Callable[[wl.Simulation, Original, str], None]
 
 
 @pytest.fixture(scope="module")
-def kitchens() -> dict[str, Definition]:
-    """All layouts for two players in one world, with planes and with features."""
+def kitchens() -> dict[str, wl.Simulation]:
+    """One world with all layouts for two players, for planes and for features."""
     layouts = [named_layout(name) for name in PAIRS]
-    return {form: define_kitchen(f"Compared-{form}-v0", layouts, observation=form) for form in ("planes", "features")}
+    return {
+        form: wl.Simulation(define_kitchen(f"Compared-{form}-v0", layouts, observation=form), 1, "cpu", seed=0)
+        for form in ("planes", "features")
+    }
+
+
+def choose(sim: wl.Simulation, name: str, old_dynamics: bool) -> wl.Simulation:
+    """The world in this layout, at the start of an episode."""
+    for key, value in {"layout": PAIRS.index(name), "old_dynamics": old_dynamics, "max_steps": HORIZON}.items():
+        sim.set_config(key, value)
+    sim.reset()
+    return sim
 
 
 def check_state(sim: wl.Simulation, game: Original, where: str) -> None:
     """Players, objects on counters and pots are equal."""
-    player, room, height = sim["Player"], sim.world, SIZE.height
+    player, room, size = sim["Player"], sim.world, sim.definition.world.size
     cells = player.cell.numpy()[0].astype(int)
-    found = zip(cells // height, cells % height, player.facing.numpy()[0], player.held.numpy()[0], strict=True)
+    found = zip(
+        cells // size.height, cells % size.height, player.facing.numpy()[0], player.held.numpy()[0], strict=True
+    )
     expected = [(x, y, facing, object_code(held)) for x, y, facing, held in game.players()]
     assert [tuple(map(int, one)) for one in found] == expected, where
-    objects, pots = np.zeros(SIZE.cells, np.uint8), game.mdp.get_pot_locations()
-    soups, ticks = np.zeros(SIZE.pots, np.uint8), np.full(SIZE.pots, -1, np.int16)
+    objects, pots = np.zeros(size.cells, np.uint8), game.mdp.get_pot_locations()
+    soups, ticks = np.zeros(size.pots, np.uint8), np.full(size.pots, -1, np.int16)
     for (x, y), (thing, tick) in game.objects().items():
         if (x, y) in pots:
             soups[pots.index((x, y))], ticks[pots.index((x, y))] = recipe_index(thing), tick
         else:
-            objects[x * height + y] = object_code(thing)
+            objects[x * size.height + y] = object_code(thing)
     np.testing.assert_array_equal(room.objects.numpy()[0], objects, err_msg=where)
     np.testing.assert_array_equal(room.soups.numpy()[0], soups, err_msg=where)
     np.testing.assert_array_equal(room.ticks.numpy()[0], ticks, err_msg=where)
@@ -58,69 +75,96 @@ def check_state(sim: wl.Simulation, game: Original, where: str) -> None:
 
 def check_planes(sim: wl.Simulation, game: Original, where: str) -> None:
     """The planes are equal where the layout is, and 0 outside."""
-    expected = np.zeros((2, SIZE.width, SIZE.height, 26), np.uint8)
-    expected[:, : game.mdp.width, : game.mdp.height] = game.planes(HORIZON)
-    np.testing.assert_array_equal(sim["Player"].sight.numpy()[0], expected, err_msg=where)
+    seen = sim["Player"].sight.numpy()[0]
+    expected = np.zeros_like(seen)
+    two = len(game.state.players) == 2
+    expected[:, : game.mdp.width, : game.mdp.height] = game.planes(HORIZON) if two else game.general_planes(HORIZON)
+    np.testing.assert_array_equal(seen, expected, err_msg=where)
 
 
 def check_features(sim: wl.Simulation, game: Original, where: str) -> None:
     np.testing.assert_array_equal(sim["Player"].sight.numpy()[0], game.features(), err_msg=where)
 
 
-CHECKS = {"planes": check_planes, "features": check_features}
-
-
 def play(
-    sims: dict[str, wl.Simulation], game: Original, name: str, cooks: list[Cook], rng: np.random.Generator, steps: int
+    sim: wl.Simulation, game: Original, check: Check, rng: np.random.Generator, cooks: bool = False, steps: int = STEPS
 ) -> None:
-    """Play by cooks, or else at random, and compare every step; with cooks every fifth observation."""
-    clock = 0
+    """Play by cooks, or else at random, and compare every step; with cooks every tenth observation."""
+    clock, count = 0, len(game.state.players)
+    players = [Cook(id, rng) for id in range(count)] if cooks else []
     for step in range(steps):
-        where = f"{name}, step {step}"
-        for form, sim in sims.items():
-            check_state(sim, game, where)
-            if step % 5 == 0 or not cooks:
-                CHECKS[form](sim, game, where)
-        acts = [cook.act(game) for cook in cooks] or rng.integers(0, 6, 2)
+        where = f"{game.mdp.layout_name}, step {step}"
+        check_state(sim, game, where)
+        if step % 10 == 0 or not cooks:
+            check(sim, game, where)
+        acts = [player.act(game) for player in players] or rng.integers(0, 6, count)
         sparse, shaped = game.step(acts)
-        clock += 1
         sparse = [min(value, 47.0 * INFINITE_BONUS) for value in sparse]  # the infinite bonus of tutorial_3
-        for sim in sims.values():
-            sim.step(np.array([acts], np.int32))
-            assert sim["Player"].reward.numpy()[0].tolist() == [sum(sparse) + own for own in shaped], where
-            assert bool(sim.truncated.numpy()[0]) == (clock == HORIZON), where
-            if clock < HORIZON:
-                assert sim["Player"].sparse.numpy()[0].tolist() == sparse, where
-                assert sim["Player"].shaped.numpy()[0].tolist() == shaped, where
+        sim.step(np.array([acts], np.int32))
+        clock += 1
+        assert sim["Player"].reward.numpy()[0].tolist() == [sum(sparse) + own for own in shaped], where
+        assert bool(sim.truncated.numpy()[0]) == (clock == HORIZON), where
         if clock == HORIZON:
             game.reset()
             clock = 0
+        else:
+            assert sim["Player"].sparse.numpy()[0].tolist() == sparse, where
+            assert sim["Player"].shaped.numpy()[0].tolist() == shaped, where
 
 
-def simulate(kitchens: dict[str, Definition], forms: tuple[str, ...], name: str, old: bool) -> dict[str, wl.Simulation]:
-    config = {"layout": PAIRS.index(name), "old_dynamics": old, "max_steps": HORIZON}
-    return {form: wl.Simulation(kitchens[form], 1, "cpu", seed=0, config=config) for form in forms}
+@pytest.mark.parametrize("name", sample(PAIRS, 8))
+def test_random_players_and_planes(kitchens: dict[str, wl.Simulation], name: str) -> None:
+    game = Original(name)
+    play(choose(kitchens["planes"], name, False), game, check_planes, np.random.default_rng(1))
 
 
-@pytest.mark.parametrize("name", sample(PAIRS, 6))
-def test_random_players(kitchens: dict[str, Definition], name: str) -> None:
-    game, rng = Original(name), np.random.default_rng(1)
-    play(simulate(kitchens, ("planes", "features"), name, False), game, name, [], rng, STEPS)
+@pytest.mark.parametrize("name", sample(PAIRS if THOROUGH else SMALL, 4))
+def test_random_players_and_features(kitchens: dict[str, wl.Simulation], name: str) -> None:
+    game = Original(name)
+    play(choose(kitchens["features"], name, False), game, check_features, np.random.default_rng(2))
 
 
 @pytest.mark.parametrize("name", sample(OLD, 3))
-def test_random_players_with_old_dynamics(kitchens: dict[str, Definition], name: str) -> None:
-    game, rng = Original(name, old_dynamics=True), np.random.default_rng(2)
-    play(simulate(kitchens, ("planes",), name, True), game, name, [], rng, STEPS)
+def test_random_players_with_old_dynamics(kitchens: dict[str, wl.Simulation], name: str) -> None:
+    game = Original(name, old_dynamics=True)
+    play(choose(kitchens["planes"], name, True), game, check_planes, np.random.default_rng(3))
 
 
-def test_cooks_in_every_layout(kitchens: dict[str, Definition]) -> None:
+def test_cooks_in_every_layout(kitchens: dict[str, wl.Simulation]) -> None:
     """Cooks fill pots, serve soups and use counters; every event of the original occurs."""
     counts: Counter[str] = Counter()
-    for old, names in ((False, sample(PAIRS, 11)), (True, sample(OLD, 4))):
+    for old, names in ((False, sample(PAIRS, 9)), (True, sample(OLD, 3))):
         for number, name in enumerate(names):
-            game, rng = Original(name, old), np.random.default_rng(number)
-            cooks = [Cook(id, rng) for id in range(2)]
-            play(simulate(kitchens, ("planes",), name, old), game, name, cooks, rng, 3 * STEPS)
+            game = Original(name, old)
+            sim = choose(kitchens["planes"], name, old)
+            play(sim, game, check_planes, np.random.default_rng(number), cooks=True, steps=2 * STEPS)
             counts.update(game.counts)
     assert all(counts[event] > 0 for event in REQUIRED), counts
+
+
+@pytest.mark.parametrize(("grid", "form"), covering(["multiplayer_schelling", CROWD], ["features", "planes"]))
+def test_more_than_two_players(grid: str, form: str) -> None:
+    game, layout = Original(grid), find_layout(grid)
+    kitchen = define_kitchen("Crowd-v0", [layout], observation=form, horizon=HORIZON)
+    sim = wl.Simulation(kitchen, 1, "cpu" if THOROUGH else "python", seed=0)
+    check = {"planes": check_planes, "features": check_features}[form]
+    play(sim, game, check, np.random.default_rng(4), cooks=True, steps=STEPS if THOROUGH else 50)
+    assert sum(game.counts.values()) > 0
+
+
+def test_one_player() -> None:
+    game = Original("cramped_room_single")
+    kitchen = define_kitchen("Alone-v0", [named_layout("cramped_room_single")], horizon=HORIZON)
+    sim = wl.Simulation(kitchen, 1, "cpu" if THOROUGH else "python", seed=0)
+    play(sim, game, check_planes, np.random.default_rng(5), cooks=True)
+    assert game.counts["soup_delivery"] > 0
+
+
+def test_the_oracle_of_general_planes_is_the_originals_for_two_players() -> None:
+    game, rng = Original("cramped_room_tomato"), np.random.default_rng(6)
+    cooks = [Cook(id, rng) for id in range(2)]
+    for _ in range(395):
+        game.step([cook.act(game) for cook in cooks])
+        if game.state.timestep % 5 == 0:
+            np.testing.assert_array_equal(game.general_planes(400), game.planes(400))
+    assert game.counts["soup_delivery"] > 0

@@ -60,12 +60,13 @@ class Original:
     """One game of overcooked-ai.
 
     Args:
-        name: A layout of the package.
+        name: A layout of the package, or rows of cells separated by ``|``.
         old_dynamics: Whether full pots cook by themselves.
     """
 
     def __init__(self, name: str, old_dynamics: bool = False) -> None:
-        made = package().new.from_layout_name(name)
+        grid_world = package().new
+        made = grid_world.from_grid(name.split("|")) if "|" in name else grid_world.from_layout_name(name)
         if old_dynamics:
             made.__class__ = package().old
         self.mdp = made
@@ -102,6 +103,39 @@ class Original:
     def planes(self, horizon: int) -> np.ndarray:
         """The lossless encoding of all players, shape (players, width, height, 26)."""
         return np.stack(self.mdp.lossless_state_encoding(self.state, horizon))
+
+    def general_planes(self, horizon: int) -> np.ndarray:
+        """The same for any number of players, shape (players, width, height, 5 * players + 16).
+
+        The package refuses other numbers than two; this is its encoding with the planes of more others.
+        """
+        players, (width, height) = self.players(), self.mdp.shape
+        count, first = len(players), 5 * len(players)
+        planes = np.zeros((count, width, height, first + 16), int)
+        for offset, letter in enumerate("PXOTDS"):
+            for x, y in self.mdp.terrain_pos_dict[letter]:
+                planes[:, x, y, first + offset] = 1
+        for viewer in range(count):
+            order = [viewer, *(other for other in range(count) if other != viewer)]
+            for place, other in enumerate(order):
+                x, y, facing, _ = players[other]
+                planes[viewer, x, y, place] = 1
+                planes[viewer, x, y, count + 4 * place + facing] = 1
+        things = [*((p[0], p[1], p[3]) for p in players if p[3]), *((*c, t) for c, (t, _) in self.objects().items())]
+        for x, y, thing in things:
+            if thing[0] != "s":
+                planes[:, x, y, first + 12 + "dot".index(thing)] = 1
+                continue
+            in_pot = (x, y) in self.mdp.get_pot_locations()
+            soup = self.state.objects.get((x, y))
+            idle = in_pot and soup.is_idle
+            planes[:, x, y, first + (6 if idle else 8)] = thing.count("o")
+            planes[:, x, y, first + (7 if idle else 9)] = thing.count("t")
+            if in_pot and not idle:
+                planes[:, x, y, first + 10] = soup.cook_time_remaining
+            planes[:, x, y, first + 11] = 0 if in_pot and not soup.is_ready else 1
+        planes[..., first + 15] = horizon - self.state.timestep < 40
+        return planes
 
     def features(self) -> np.ndarray:
         """The features of all players, shape (players, 48 * players)."""

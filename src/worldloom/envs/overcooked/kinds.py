@@ -63,6 +63,7 @@ def make_kinds(
         soups: wl.Between(wl.Array(wl.uint8, size.pots), 0, SOUP - 1)  # recipe of each pot; 0 is empty
         ticks: wl.Array(wl.int16, size.pots)  # steps of cooking of each pot; -1 before it begins
 
+    Room.size = size
     if not description:
 
         class Player(Person, wl.Entity):

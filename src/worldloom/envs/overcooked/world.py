@@ -8,7 +8,8 @@ from math import inf
 import worldloom as wl
 from worldloom.core.base.errors import InputError
 from worldloom.core.registry.definition import Definition
-from worldloom.envs.overcooked.features import PLAYER_FEATURES, feature_systems, features_component
+from worldloom.core.simulation import Simulation
+from worldloom.envs.overcooked.features import PLAYER_FEATURES, feature_count, feature_systems, features_component
 from worldloom.envs.overcooked.kinds import make_kinds
 from worldloom.envs.overcooked.layout import MAX_CELLS, Layout
 from worldloom.envs.overcooked.planes import planes_component, planes_system
@@ -70,6 +71,25 @@ def define_kitchen(
         frames_per_second=8,
         limits={"layout": (-1, len(layouts) - 1), "shaping_episodes": (0, inf)},
     ).checked
+
+
+def set_layouts(sim: Simulation, layouts: Sequence[Layout]) -> None:
+    """Replace the layouts of a simulation without compiling again, and reset all worlds.
+
+    Args:
+        sim: The simulation. Its size must be sufficient for the layouts.
+        layouts: As many layouts as its world was built with; or, if it was built with one, a layout for each world.
+    """
+    size, built = sim.definition.world.size, sim.world.terrain.shape[-2]
+    if len(layouts) not in (built, sim.num_worlds if built == 1 else built):
+        raise InputError(
+            f"this world was built with {built} layouts and has {sim.num_worlds} worlds: give {built} layouts"
+            + (f" or {sim.num_worlds}, not {len(layouts)}" if built == 1 else f", not {len(layouts)}")
+        )
+    features = sim["Player"].sight.shape[2:] == (feature_count(size.players),)
+    for name, rows in layout_tables(layouts, size, targets=features).items():
+        sim.set_config(name, rows if len(layouts) == built else rows[:, None])
+    sim.reset()
 
 
 def require_three_ingredients(layouts: Sequence[Layout]) -> None:

@@ -16,6 +16,8 @@ from worldloom.envs.hanabi import training_defaults as hanabi_defaults
 from worldloom.envs.hanabi.family import HanabiFamily
 from worldloom.envs.locomotion import training_defaults as locomotion_defaults
 from worldloom.envs.mujoco import training_defaults as mujoco_defaults
+from worldloom.envs.overcooked import training_defaults as overcooked_defaults
+from worldloom.envs.overcooked.family import OvercookedFamily
 from worldloom.envs.tag import training_defaults as tag_defaults
 from worldloom.learn.config.train_config import TrainConfig
 
@@ -26,6 +28,7 @@ TUNED_SETTINGS: dict[tuple[str, str], dict[str, Any]] = {
     **locomotion_defaults.TRAINING_DEFAULTS,
     **mujoco_defaults.TRAINING_DEFAULTS,
     **hanabi_defaults.TRAINING_DEFAULTS,
+    **overcooked_defaults.TRAINING_DEFAULTS,
 }
 """Settings that differ from the algorithm's defaults, by world and algorithm; ``policy.*`` for the network."""
 
@@ -34,6 +37,7 @@ GPU_SETTINGS: dict[tuple[str, str], dict[str, Any]] = {
     **locomotion_defaults.GPU_TRAINING_DEFAULTS,
     **mujoco_defaults.GPU_TRAINING_DEFAULTS,
     **hanabi_defaults.GPU_TRAINING_DEFAULTS,
+    **overcooked_defaults.GPU_TRAINING_DEFAULTS,
 }
 """Further settings for a training on a GPU."""
 
@@ -68,8 +72,8 @@ def tuned_config(world: str, algorithm: str, kind: type[TrainConfig], device: st
 
 
 def _tuned_id(world: str) -> str:
-    """The id under which settings are listed: that of Hanabi without the settings of the game."""
-    return world.partition(":")[0] if isinstance(family_of(world), HanabiFamily) else world
+    """The id under which settings are listed: that of Hanabi or Overcooked without the settings of the game."""
+    return world.partition(":")[0] if isinstance(family_of(world), (HanabiFamily, OvercookedFamily)) else world
 
 
 def build_config(kind: type[TrainConfig], values: Mapping[str, Any]) -> TrainConfig:

@@ -1,0 +1,35 @@
+"""Training defaults of Overcooked: self-play with shared parameters and shaped rewards."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from worldloom.envs.overcooked.family import ID
+
+TRAINING_DEFAULTS: dict[tuple[str, str], dict[str, Any]] = {
+    (ID, "ppo"): {
+        "num_envs": 64,
+        "num_steps": 128,
+        "total_steps": 2_500_000,
+        "minibatches": 8,
+        "epochs": 4,
+        "learning_rate": 2e-3,
+        "schedule": "linear",
+        "entropy_weight": 0.01,
+        "normalize_rewards": True,
+        # On the CPU a fully connected network takes a tenth of the time of convolutions.
+        "policy.network": "mlp",
+        "policy.hidden": (64, 64),
+        "policy.activation": "relu",
+    },
+}
+"""Settings that differ from the algorithm's defaults, by world and algorithm; for all layouts."""
+
+GPU_TRAINING_DEFAULTS: dict[tuple[str, str], dict[str, Any]] = {
+    (ID, "ppo"): {
+        "num_envs": 4096,
+        "total_steps": 60_000_000,
+        "policy.network": "grid",
+    },
+}
+"""Further settings for a training on a GPU."""
