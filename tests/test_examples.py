@@ -49,6 +49,10 @@ PRINTED = {
         r"each tag was paid once: True\nthe picture of a world: \(540, 512, 3\)$"
     ),
     "tag_grid": r"at_random: [12]\.\d runners .*\ntowards_the_nearest: \d\d\.\d runners tagged",
+    "overcooked": (
+        r"^one soup in 50 steps: 20 for the delivery, 17 for what led to it\n"
+        r"pots: cramped_room 1, asymmetric_advantages 2, .*, mine 1\nthe picture of a world: \(256, 320, 3\)$"
+    ),
     "agents_that_leave": (
         r"step 3: .*active \[False  True  True\] terminated \[ True False False\] world False\n(.*\n"
         r")+step 6: .*terminated \[False False  True\] world True$"

@@ -59,6 +59,13 @@ def test_other_policies_do_not(worldloom, trained):
     )
 
 
+def test_another_configuration_than_in_the_training(worldloom, trained):
+    def play(*more):
+        return json.loads(worldloom("eval", trained, "--episodes", "3", "--json", *more)[1])["mean_length"]
+
+    assert play("--config", "max_steps=4") == 4.0 < play()
+
+
 def test_people_get_a_sentence(worldloom, trained):
     code, out, _ = worldloom("eval", trained, "--episodes", "3", "--checkpoint", "best")
     assert code == 0
@@ -141,6 +148,8 @@ def test_a_file_that_only_the_folder_names_is_not_run(worldloom, trained, tmp_pa
         (["{run}", "--episodes", "0"], "--episodes must be more than 0"),
         (["{run}", "--checkpoint", "iteration_7"], "there is no checkpoint 'iteration_7'"),
         (["{run}", "--device", "cuda:77"], "cuda:77"),
+        (["{run}", "--config", "wind"], "--config takes a name and a value, such as force=5.0"),
+        (["{run}", "{run}", "--cross-play", "--config", "tau=0.1"], "--config is for the evaluation of one run"),
     ],
 )
 def test_what_cannot_be_done_is_refused_in_a_sentence(worldloom, trained, arguments, sentence):

@@ -23,10 +23,10 @@ OLD = [name for name in PAIRS if all(len(order) == 3 for order in named_layout(n
 SMALL = [name for name in PAIRS if named_layout(name).width * named_layout(name).height <= 35]
 STEPS = 1_020 if THOROUGH else 110
 HORIZON = 400 if THOROUGH else 90
-REQUIRED = (
-    "onion_pickup onion_drop potting_onion dish_pickup useful_dish_pickup dish_drop soup_pickup soup_delivery soup_drop "
-    "tomato_pickup tomato_drop potting_tomato"
-).split()
+REQUIRED = [
+    *("onion_pickup", "onion_drop", "potting_onion", "tomato_pickup", "tomato_drop", "potting_tomato"),
+    *("dish_pickup", "useful_dish_pickup", "dish_drop", "soup_pickup", "soup_delivery", "soup_drop"),
+]
 """Events of the original that have to occur in the games of cooks."""
 CROWD = "XXXOXXXX|X1 2 3 D|P  4   S|X5   6 X|XXPXTXXX"
 """Six players; with a tomato dispenser."""

@@ -84,7 +84,10 @@ def test_rows_and_files(tmp_path: Path) -> None:
         (GRID.replace("O", "X"), "it has no O or T: add at least one"),
         ("X" * 16 + ("\n" + "X" * 16) * 15, "it has 16 x 16 cells; at most 255 cells are supported"),
         ("{", "its text is no dictionary of literals"),
-        ("{'grid': __import__('os').getcwd()}", r"line 1 has '__import__\('os'\)\.getcwd\(\)'; a layout is a dictionary"),
+        (
+            "{'grid': __import__('os').getcwd()}",
+            r"line 1 has '__import__\('os'\)\.getcwd\(\)'; a layout is a dictionary",
+        ),
         ("{'grid': 3}", "it has no grid: add 'grid' with one line per row"),
         (text_of(entries='"colour": 3'), "it has the unknown entry 'colour'; known are"),
         (text_of(entries='"start_all_orders": 3'), "start_all_orders must be a list, not 3"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from thorough import sample
@@ -24,7 +26,11 @@ LARGE = "|".join(["XPODSXXXXXXXXXX", "X1            X", *["X             X"] * 1
     [
         ("Overcooked-v0", {}, "Overcooked-v0"),
         ("Overcooked-v0", {"layout": "cramped_room", "horizon": 400}, "Overcooked-v0"),
-        ("Overcooked-v0:old_dynamics=true", {"layout": "schelling"}, "Overcooked-v0:layout=schelling,old_dynamics=true"),
+        (
+            "Overcooked-v0:old_dynamics=true",
+            {"layout": "schelling"},
+            "Overcooked-v0:layout=schelling,old_dynamics=true",
+        ),
         ("Overcooked-v0:size=9x5,pots=2", {"players": 3}, "Overcooked-v0:players=3,size=9x5,pots=2"),
         ("Overcooked-v0:layout=XXPXX|O  2O|X1  X|XDXSX", {}, "Overcooked-v0:layout=XXPXX|O  2O|X1  X|XDXSX"),
     ],
@@ -38,7 +44,10 @@ def test_ids_and_settings_meet(id: str, settings: dict[str, object], canonical: 
 @pytest.mark.parametrize(
     ("id", "message"),
     [
-        ("Overcooked-v0:layout=cramped_rom", "no layout 'cramped_rom', neither by that name nor as a file; names are cramp"),
+        (
+            "Overcooked-v0:layout=cramped_rom",
+            "no layout 'cramped_rom', neither by that name nor as a file; names are cramp",
+        ),
         ("Overcooked-v0:layout=XXX|X X|XXX", "its players are none: number them from 1, each digit once"),
         ("Overcooked-v0:players=9", "layout 'cramped_room' has 6 cells of floor for 9 players: use fewer players"),
         ("Overcooked-v0:players=65", "Overcooked has 1 to 64 players, not 65"),
@@ -173,5 +182,5 @@ def test_the_picture_shows_players_and_objects() -> None:
         column.numpy()[index] = value
         changed.append(draw(sim, 1))
     pictures = [first, *changed]
-    assert all((a != b).any() for a, b in zip(pictures, pictures[1:], strict=False))
+    assert all((a != b).any() for a, b in itertools.pairwise(pictures))
     np.testing.assert_array_equal(draw(sim, 0), first)

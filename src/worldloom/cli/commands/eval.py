@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import tyro
 
 from worldloom.cli.commands.eval_cross_play import cross_play_command, cut_lines
+from worldloom.cli.parsing.config_values import parse_config_values
 from worldloom.cli.run_command import RunCommand
 from worldloom.core.base.errors import InputError
 from worldloom.core.runtime import fault_summary
@@ -36,6 +37,8 @@ class Eval(RunCommand):
     the only kind."""
     plot: str = ""
     """Draw the cross-play matrix as a heat map to this file, such as cross_play.png."""
+    config: Annotated[tyro.conf.UseAppendAction[tuple[str, ...]], tyro.conf.arg(metavar="NAME=VALUE")] = ()
+    """A value of the world's configuration instead of the run's, such as shaping=0; may be repeated."""
     episodes: int = 100
     """Number of episodes; with --cross-play of each pair."""
     max_steps: int = 27_000
@@ -50,6 +53,8 @@ class Eval(RunCommand):
         require_positive(episodes=self.episodes, max_steps=self.max_steps)
         if self.epsilon is not None and not 0.0 <= self.epsilon <= 1.0:
             raise InputError(f"--epsilon must be between 0 and 1, not {self.epsilon}")
+        if self.cross_play and self.config:
+            raise InputError("--config is for the evaluation of one run: leave out --cross-play or --config")
         if self.cross_play:
             return cross_play_command(self)
         given = next((flag for flag in ("more_runs", "side", "plot") if getattr(self, flag)), "")
@@ -71,9 +76,10 @@ class Eval(RunCommand):
         from worldloom.learn.play.evaluation import evaluate, limit_steps, num_worlds_for
         from worldloom.learn.runs.saved_run import open_run
 
+        values = parse_config_values(self.config)
         run = open_run(Path(self.run_dir), self.checkpoint, self.env)
         with (
-            run.worlds(num_worlds_for(self.episodes), self.device, self.seed) as worlds,
+            run.worlds(num_worlds_for(self.episodes), self.device, self.seed, config=values) as worlds,
             ProgressBar(f"playing {run.definition.id}", self.episodes) as bar,
         ):
             actors = run.actors(worlds, stochastic=self.stochastic, seed=self.seed, epsilon=self.epsilon)

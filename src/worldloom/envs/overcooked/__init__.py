@@ -1,4 +1,4 @@
-"""Overcooked: cooperative cooking with the rules, layouts and encodings of overcooked-ai 1.1.0, and its family of ids."""
+"""Overcooked: cooperative cooking with the rules, layouts and encodings of overcooked-ai 1.1.0."""
 
 from __future__ import annotations
 

@@ -22,10 +22,12 @@ SHAPED_REWARDS = {"PLACEMENT_IN_POT_REW": 3.0, "DISH_PICKUP_REWARD": 3.0, "SOUP_
 """The shaped rewards of overcooked-ai by name, with their defaults."""
 UNUSED_REWARDS = ("DISH_DISP_DISTANCE_REW", "POT_DISTANCE_REW", "SOUP_DISTANCE_REW")
 """Names that overcooked-ai accepts and does not use."""
-PARAMETERS = frozenset(
-    "grid start_all_orders start_bonus_orders order_bonus delivery_reward recipe_values onion_value tomato_value "
-    "cook_time recipe_times onion_time tomato_time rew_shaping_params start_state".split()
+PARAMETERS = (
+    *("grid", "start_state", "start_all_orders", "start_bonus_orders", "order_bonus", "rew_shaping_params"),
+    *("delivery_reward", "recipe_values", "onion_value", "tomato_value"),
+    *("cook_time", "recipe_times", "onion_time", "tomato_time"),
 )
+"""The entries of a layout's dictionary."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,7 +91,7 @@ def make_layout(name: str, parameters: Mapping[str, Any]) -> Layout:
     where = f"layout '{name}'"
     for key in parameters:
         if key not in PARAMETERS:
-            raise InputError(f"{where}: it has the unknown entry {key!r}; known are {', '.join(sorted(PARAMETERS))}")
+            raise InputError(f"{where}: it has the unknown entry {key!r}; known are {', '.join(PARAMETERS)}")
     if not isinstance(parameters.get("grid"), str):
         raise InputError(f"{where}: it has no grid: add 'grid' with one line per row")
     grid = tuple(row.strip() for row in parameters["grid"].strip().replace("|", "\n").split("\n"))
@@ -123,9 +125,7 @@ def _check_grid(where: str, grid: tuple[str, ...]) -> None:
             if edge and cell in " " + DIGITS:
                 raise InputError(f"{where}: row {y + 1}, column {x + 1} is floor at the edge: close it with a counter")
     if len(grid) * len(grid[0]) > MAX_CELLS:
-        raise InputError(
-            f"{where}: it has {len(grid[0])} x {len(grid)} cells; at most {MAX_CELLS} cells are supported"
-        )
+        raise InputError(f"{where}: it has {len(grid[0])} x {len(grid)} cells; at most {MAX_CELLS} cells are supported")
     text = "".join(grid)
     players = sorted(cell for cell in text if cell in DIGITS)
     if not players or players != list(DIGITS[: len(players)]):

@@ -56,7 +56,9 @@ def define_kitchen(
         require_three_ingredients(layouts)
     tables = layout_tables(layouts, fixed, targets=not planes)
     number = DTYPES["uint8" if dtype == "auto" else dtype]
-    component = planes_component(fixed, number, int(tables["cook_times"].max())) if planes else features_component(fixed)
+    component = (
+        planes_component(fixed, number, int(tables["cook_times"].max())) if planes else features_component(fixed)
+    )
     kinds = make_kinds(fixed, old_dynamics, tables, component, 0 if planes else PLAYER_FEATURES)
     return Definition(
         id,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from worldloom.core.base.errors import InputError
 from worldloom.core.registry.definition import Definition
@@ -43,12 +43,16 @@ class SavedRun:
     definition: Definition
     checkpoint: Checkpoint
 
-    def worlds(self, num_worlds: int, device: str, seed: int, *, reset: bool = True) -> Simulation:
-        """New worlds, configured as in the training. With ``reset`` they have same-step autoreset, otherwise none."""
+    def worlds(
+        self, num_worlds: int, device: str, seed: int, *, reset: bool = True, config: Mapping[str, Any] | None = None
+    ) -> Simulation:
+        """New worlds, configured as in the training except for ``config``.
+
+        With ``reset`` they have same-step autoreset, otherwise none.
+        """
         autoreset: Autoreset = "same_step" if reset else "disabled"
-        return Simulation(
-            self.definition, num_worlds, device, seed=seed, autoreset=autoreset, config=self.request.world_config
-        )
+        values = {**self.request.world_config, **(config or {})}
+        return Simulation(self.definition, num_worlds, device, seed=seed, autoreset=autoreset, config=values)
 
     def actors(
         self,
