@@ -156,13 +156,14 @@ def test_64_players_in_255_cells() -> None:
     assert (own.sum(axis=1) == 1).all() and sim.errors() == []
 
 
-def test_bytes_saturate() -> None:
+@pytest.mark.parametrize(("dtype", "seen"), [("uint8", 255), ("float32", 999)])
+def test_bytes_saturate(dtype: str, seen: int) -> None:
     """A cook time that does not fit into a byte is seen as 255 until it does."""
-    sim = wl.Simulation("Overcooked-v0", 1, "python", seed=0)
+    sim = wl.Simulation(f"Overcooked-v0:dtype={dtype}", 1, "python", seed=0)
     sim.set_config("cook_times", np.full((1, 16), 1000, np.int16))
     sim.world.soups.numpy()[:], sim.world.ticks.numpy()[:] = 12, 0
     sim.step(np.full((1, 2), STAY, np.int32))
-    assert sim["Player"].sight.numpy()[0, 0, 2, 0, 20] == 255
+    assert sim["Player"].sight.numpy()[0, 0, 2, 0, 20] == seen
 
 
 def test_the_picture_shows_players_and_objects() -> None:

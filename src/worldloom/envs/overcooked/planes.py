@@ -5,7 +5,7 @@ from typing import Any
 import worldloom as wl
 from worldloom.core.frontend.system import System
 from worldloom.envs.overcooked.kinds import Kinds
-from worldloom.envs.overcooked.recipes import MAX_INGREDIENTS
+from worldloom.envs.overcooked.recipes import MAX_COOK_TIME, MAX_INGREDIENTS
 from worldloom.envs.overcooked.tables import COUNTER, DISH, EMPTY, OUTSIDE, POT, SERVING, SOUP, Size
 
 MAP_PLANES = 16
@@ -16,6 +16,7 @@ DISHES, ONIONS, TOMATOES, URGENCY = range(12, MAP_PLANES)
 URGENT_STEPS = 40
 """The plane of urgency is 1 while fewer steps are left."""
 MAX_BYTE = 255
+"""The largest time in planes of bytes."""
 
 
 @wl.function
@@ -35,7 +36,7 @@ def planes_component(size: Size, dtype: Any, longest: int) -> Any:
     first = 5 * size.players
     for plane in (ONIONS_IN_POT, TOMATOES_IN_POT, ONIONS_IN_SOUP, TOMATOES_IN_SOUP):
         bounds[first + plane] = float(MAX_INGREDIENTS)
-    bounds[first + TIME_LEFT] = float(min(longest, MAX_BYTE))
+    bounds[first + TIME_LEFT] = float(min(longest, MAX_BYTE) if dtype is wl.uint8 else longest)
     high = tuple(bounds) * size.cells
     return wl.Observation(size.width, size.height, len(bounds), dtype=dtype, low=0, high=high)
 
@@ -43,7 +44,7 @@ def planes_component(size: Size, dtype: Any, longest: int) -> Any:
 def planes_system(kinds: Kinds, size: Size, dtype: Any) -> System:
     """Every player observes itself first, then the others in the order of their ids, then terrain and objects."""
     width, height, players, planes = size.width, size.height, size.players, plane_count(size.players)
-    first = 5 * players
+    first, latest = 5 * players, MAX_BYTE if dtype is wl.uint8 else MAX_COOK_TIME
 
     @wl.system
     def look(player: kinds.Player, world: kinds.Kitchen):
@@ -64,7 +65,7 @@ def planes_system(kinds: Kinds, size: Size, dtype: Any) -> System:
                         left = int(world.cook_times[world.kitchen, recipe]) - tick
                         player.sight[x, y, first + ONIONS_IN_SOUP] = dtype(recipe >> 2)
                         player.sight[x, y, first + TOMATOES_IN_SOUP] = dtype(recipe & 3)
-                        player.sight[x, y, first + TIME_LEFT] = dtype(min(max(left, 0), MAX_BYTE))
+                        player.sight[x, y, first + TIME_LEFT] = dtype(min(max(left, 0), latest))
                         player.sight[x, y, first + SOUP_DONE] = dtype(1 if left <= 0 else 0)
                 elif terrain == COUNTER:
                     player.sight[x, y, first + COUNTERS] = dtype(1)
