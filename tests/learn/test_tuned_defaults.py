@@ -115,3 +115,10 @@ def test_whoever_shares_a_policy_is_there_and_everybody_has_one():
         assert {member.table for agents in policies.values() for member in parse_agents(agents, made)} == set(
             agent_counts(made)
         )
+
+
+def test_all_layouts_of_overcooked_have_the_same_settings() -> None:
+    tuned = tuned_config("Overcooked-v0", "ppo", PPOConfig, "cpu")
+    assert tuned != PPOConfig()
+    assert tuned_config("Overcooked-v0:layout=coordination_ring", "ppo", PPOConfig, "cpu") == tuned
+    assert has_tuned_config("Overcooked-v0:layout=coordination_ring", "ppo")

@@ -30,7 +30,6 @@ GPU_TRAINING_DEFAULTS: dict[tuple[str, str], dict[str, Any]] = {
         "num_envs": 4096,
         "total_steps": 60_000_000,
         "learning_rate": 1e-3,
-        "policy.network": "grid",
     },
 }
 """Further settings for a training on a GPU."""
