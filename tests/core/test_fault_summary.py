@@ -48,6 +48,15 @@ def test_everything_is_counted_once(device: str) -> None:
             )
 
 
+@pytest.mark.parametrize("device", ["python", "cpu"])
+def test_a_simulation_can_replace_texts(device: str) -> None:
+    with wl.Simulation(SHED, 1, device, seed=0) as sim:
+        sim.fault_texts["went out"] = "needs oil"
+        for _ in range(3):
+            sim.step()
+        assert any("the lamp needs oil (" in fault.message for fault in sim.errors())
+
+
 def test_several_are_added_up_and_put_into_words() -> None:
     assert FaultSummary().lines() == []
     assert FaultSummary(1, "it broke").lines() == [
