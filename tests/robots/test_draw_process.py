@@ -100,6 +100,17 @@ def test_an_error_of_mujoco_ends_nothing(drawer):
     assert draw(process, 1)[1, 2] == before, "the same process"
 
 
+def test_a_reply_that_was_not_awaited_is_dropped(drawer, monkeypatch):
+    process = drawer()
+    draw(process, 1)
+    with monkeypatch.context() as patch:
+        patch.setattr(DrawProcess, "_reply", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            draw(process, 2)
+    assert draw(process, 3)[0].tolist() == [3, 3, 3], "not the image of 2"
+    assert process.failures == []
+
+
 def test_few_models_are_held(drawer):
     process = drawer()
     counts = [int(draw(process, 1, key)[1, 0]) for key in range(MAX_MODELS + 3)]

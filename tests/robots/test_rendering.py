@@ -8,6 +8,7 @@ from test_physics import MODEL, PENDULUM, PHYSICS, Arm, define
 import worldloom as wl
 from worldloom import robots
 from worldloom.robots.rendering import process as shared
+from worldloom.robots.rendering import renderer
 from worldloom.robots.rendering.camera import choose_camera
 from worldloom.robots.rendering.process import DrawProcess
 
@@ -128,6 +129,21 @@ def test_without_opengl_a_training_has_no_video(worldloom_without_opengl, tmp_pa
 def worldloom_without_opengl(monkeypatch):
     monkeypatch.setenv("MUJOCO_GL", "off")
     monkeypatch.setattr(shared, "DRAW_PROCESS", DrawProcess())
+
+
+def test_many_images_are_drawn_in_parts(monkeypatch):
+    class Counter(DrawProcess):
+        def draw(self, key, model, states):
+            counts.append(len(states))
+            return np.array([np.full((1, 1, 3), state["qpos"][0, 0] * 10) for state in states], np.uint8)
+
+    counts = []
+    monkeypatch.setattr(renderer, "PER_REQUEST", 2)
+    simulation = wl.Simulation(define(), num_worlds=5, seed=0)
+    simulation[Arm].qpos.numpy()[:, 0, 0] = np.arange(5)
+    images = robots.Renderer(PHYSICS, 1, 1, process=Counter()).images(simulation, [4, 3, 2, 1, 0])
+    assert counts == [2, 2, 1]
+    assert images[:, 0, 0, 0].tolist() == [40, 30, 20, 10, 0]
 
 
 def test_wrong_sizes_are_refused():

@@ -80,6 +80,11 @@ class DrawProcess:
                 except _LostError as reason:
                     self.failures.append(f"{self._backends.pop(0) or 'the default'}: {reason}")
                     self._end()
+                except InputError:
+                    raise
+                except BaseException:  # such as Ctrl-C: a reply may still come
+                    self._end()
+                    raise
         raise InputError(
             f"robots cannot be drawn here, as OpenGL is missing ({'; '.join(self.failures)}): install libegl1, or "
             "libosmesa6 to draw on the CPU"

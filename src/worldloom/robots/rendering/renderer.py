@@ -27,6 +27,8 @@ VISIBLE = (
     "site_pos", "hfield_data",
 )  # fmt: skip
 """Arrays that an image depends on, as far as they are components."""
+PER_REQUEST = 64
+"""Images that are drawn, and held in memory, before they are sent."""
 _keys = itertools.count()
 
 
@@ -71,15 +73,17 @@ class Renderer:
 
     def images(self, simulation: Simulation, worlds: Sequence[int]) -> Array:
         """The images of some worlds, uint8 of shape (worlds, height, width, 3)."""
-        process = self._process or shared.DRAW_PROCESS
-        return process.draw(self._key, self._drawing, self.states(simulation, worlds))
+        process, states = self._process or shared.DRAW_PROCESS, self.states(simulation, worlds)
+        parts = [states[k : k + PER_REQUEST] for k in range(0, len(states), PER_REQUEST)]
+        return np.concatenate([process.draw(self._key, self._drawing, part) for part in parts])
 
     def states(self, simulation: Simulation, worlds: Sequence[int]) -> list[dict[str, Array]]:
         """The arrays that the images of some worlds depend on."""
         table = self.physics.table(simulation)
         names = [name for name in VISIBLE if name in self.physics.names]
-        columns = {name: _rows(table[name], worlds) for name in names}
-        states = [{name: rows[k] for name, rows in columns.items()} for k in range(len(worlds))]
+        chosen = list(worlds)
+        columns = {name: table[name].numpy()[chosen].astype(np.float64) for name in names}
+        states = [{name: rows[k] for name, rows in columns.items()} for k in range(len(chosen))]
         if self._places is not None:
             for world, state in zip(worlds, states, strict=True):
                 self._move(state, self._places(simulation, world))
@@ -101,11 +105,3 @@ class Renderer:
     def _drawing(self) -> tuple[Any, ...]:
         camera = choose_camera(self.model, self.camera)
         return (self.model.saved, self.width, self.height, camera)
-
-
-def _rows(column: Any, worlds: Sequence[int]) -> Array:
-    """The values of some worlds, shape (worlds, numbers); of a GPU only these are copied."""
-    if len(worlds) == 1:
-        first = worlds[0] * column.count
-        return np.asarray(column.array[first : first + column.count].numpy(), np.float64).reshape(1, -1)
-    return np.asarray(column.numpy(), np.float64)[list(worlds)].reshape(len(worlds), -1)
