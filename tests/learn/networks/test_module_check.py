@@ -84,6 +84,21 @@ def test_the_trial_changes_neither_the_module_nor_random_numbers():
     assert module[1].calls == 0 and torch.equal(torch.rand(1), expected)
 
 
+class Normalized(Pair):
+    """Batch normalization, which needs two samples or more while it is trained."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm = nn.BatchNorm1d(4)
+
+    def forward(self, state):
+        return super().forward(self.norm(state))
+
+
+def test_a_module_with_batch_normalization_is_tried_on_one_row():
+    PPO("CartPole-v1", PPOConfig(num_envs=1, num_steps=8, minibatches=1, device="cpu"), network=Normalized()).learn(16)
+
+
 def test_an_error_during_training_is_explained():
     module = Pair()
     trainer = PPO("CartPole-v1", PPO_CONFIG, network=module)

@@ -28,7 +28,7 @@ def try_module(policy: Policy | QNetwork, module: nn.Module, observations: Mappi
         observations: Observations [N, *shape] by name, of which the first rows are used.
     """
     try:
-        trial = copy.deepcopy(policy)
+        trial = copy.deepcopy(policy).eval()  # as in a rollout
     except (TypeError, RuntimeError):  # a module that cannot be copied is checked by the training itself
         return
     rows = {name: values[:ROWS].clone() for name, values in observations.items()}
