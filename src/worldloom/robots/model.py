@@ -150,14 +150,10 @@ class Model:
 
 
 def supported_model(model: Model) -> Any:
-    """The ``MjModel`` that MuJoCo Warp gets: with Newton's solver where it asks for PGS, which MuJoCo Warp lacks.
-
-    Without ``nativeccd``, MuJoCo Warp collides boxes as MuJoCo does. Its default finds fewer contacts at their edges.
-    """
+    """The ``MjModel`` with Newton's solver where it asks for PGS, which MuJoCo Warp lacks."""
     supported = copy.copy(model.mj_model)
     if supported.opt.solver == model.mujoco.mjtSolver.mjSOL_PGS:
         supported.opt.solver = model.mujoco.mjtSolver.mjSOL_NEWTON
-    supported.opt.disableflags |= model.mujoco.mjtDisableBit.mjDSBL_NATIVECCD
     return supported
 
 
