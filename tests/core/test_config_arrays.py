@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import worldloom as wl
-from worldloom.core.model.fields import declare
+from worldloom.core.model.declarations import declare
 from worldloom.core.registry.fingerprint import fingerprint
 from worldloom.core.tools.compare import compare
 

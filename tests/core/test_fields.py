@@ -7,8 +7,9 @@ import pytest
 import warp as wp
 
 import worldloom as wl
+from worldloom.core.model.declarations import check_value, declare
 from worldloom.core.model.dtypes import canonical, scalar_of, shape_of, type_name
-from worldloom.core.model.fields import VECTOR_LIMIT, Role, check_value, declare
+from worldloom.core.model.fields import VECTOR_LIMIT, Role
 
 
 def field(annotation: object, default: object = None) -> object:

@@ -1,5 +1,6 @@
 """CartPole: keep the pole up by pushing the cart left or right."""
 
+import functools
 from math import inf
 
 import worldloom as wl
@@ -69,16 +70,8 @@ def look(cart: Cart):
     cart.sight = wl.vec4(cart.x, cart.velocity, cart.angle, cart.spin)
 
 
-CARTPOLE_V0, CARTPOLE_V1 = (
-    wl.register(
-        version,
-        world=CartPole,
-        entities={Cart: 1},
-        reset=[place],
-        step=[swing, judge],
-        observe=[look],
-        max_steps=limit,
-        render=draw,
-    )
-    for version, limit in (("CartPole-v0", 200), ("CartPole-v1", 500))
+register_version = functools.partial(
+    wl.register, world=CartPole, entities={Cart: 1}, reset=[place], step=[swing, judge], observe=[look], render=draw
 )
+CARTPOLE_V0 = register_version("CartPole-v0", max_steps=200)
+CARTPOLE_V1 = register_version("CartPole-v1", max_steps=500)

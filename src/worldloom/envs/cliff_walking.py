@@ -1,5 +1,7 @@
 """CliffWalking: walk from start to goal along the edge of a cliff, and do not fall."""
 
+import functools
+
 import worldloom as wl
 from worldloom import clamp
 from worldloom.core.model.canvas import Canvas, Image
@@ -97,16 +99,10 @@ def draw(sim: wl.Simulation, world: int) -> Image:
     return canvas.image()
 
 
-CLIFF_WALKING = wl.register(
-    "CliffWalking-v1", world=Cliff, entities={Walker: 1}, reset=[place], step=[walk, judge], observe=[look], render=draw
+register_version = functools.partial(
+    wl.register, entities={Walker: 1}, reset=[place], step=[walk, judge], observe=[look], render=draw
 )
-CLIFF_WALKING_SLIPPERY = wl.register(
-    "CliffWalkingSlippery-v1",
-    world=SlipperyCliff,
-    entities={Walker: 1},
-    reset=[place],
-    step=[walk, judge],
-    observe=[look],
-    doc="CliffWalkingSlippery: the same cliff, after rain.",
-    render=draw,
+CLIFF_WALKING = register_version("CliffWalking-v1", world=Cliff)
+CLIFF_WALKING_SLIPPERY = register_version(
+    "CliffWalkingSlippery-v1", world=SlipperyCliff, doc="CliffWalkingSlippery: the same cliff, after rain."
 )

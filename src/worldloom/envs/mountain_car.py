@@ -1,5 +1,7 @@
 """MountainCar: rock a weak car back and forth until it climbs out of the valley."""
 
+import functools
+
 import numpy as np
 
 import worldloom as wl
@@ -105,24 +107,15 @@ def draw(sim: wl.Simulation, world: int) -> Image:
     return canvas.image()
 
 
-MOUNTAIN_CAR = wl.register(
-    "MountainCar-v0",
-    world=Valley,
-    entities={GearCar: 1},
-    reset=[place],
-    step=[shift, judge],
-    observe=[look],
-    max_steps=200,
-    render=draw,
+register_version = functools.partial(wl.register, reset=[place], observe=[look], render=draw)
+MOUNTAIN_CAR = register_version(
+    "MountainCar-v0", world=Valley, entities={GearCar: 1}, step=[shift, judge], max_steps=200
 )
-MOUNTAIN_CAR_CONTINUOUS = wl.register(
+MOUNTAIN_CAR_CONTINUOUS = register_version(
     "MountainCarContinuous-v0",
     world=ThrottleValley,
     entities={ThrottleCar: 1},
-    reset=[place],
     step=[throttle, judge],
-    observe=[look],
     max_steps=999,
     doc="MountainCarContinuous: climb out of the valley with a throttle, and spare the engine.",
-    render=draw,
 )

@@ -1,5 +1,7 @@
 """Taxi: pick up a passenger in a small town and drop them off at their destination."""
 
+import functools
+
 import worldloom as wl
 from worldloom.core.model.canvas import Canvas, Image
 
@@ -171,16 +173,8 @@ def _draw_passenger(canvas: Canvas, x: float, y: float) -> None:
     canvas.circle(x, y - 10.0, 8.0, (244, 204, 166))
 
 
-TAXI_V3, TAXI_V4 = (
-    wl.register(
-        version,
-        world=Town,
-        entities={Cab: 1},
-        reset=[place],
-        step=[drive, serve],
-        observe=[look],
-        max_steps=200,
-        render=draw,
-    )
-    for version in ("Taxi-v3", "Taxi-v4")
+register_version = functools.partial(
+    wl.register, world=Town, entities={Cab: 1}, reset=[place], step=[drive, serve], observe=[look], render=draw
 )
+TAXI_V3 = register_version("Taxi-v3", max_steps=200)
+TAXI_V4 = register_version("Taxi-v4", max_steps=200)

@@ -29,6 +29,7 @@ from worldloom.core.kernels.population_kernels import WARP_SIZE
 from worldloom.core.model.columns import WORLD, ColumnKey, FaultSites
 from worldloom.core.model.grid import PARTS
 from worldloom.core.model.launch import LaunchNode, Mask
+from worldloom.core.model.population import Population
 from worldloom.core.schedule.entries import FINISHED, CompactionNode, GridNode, HostNode, Schedule
 
 MemoryTraffic = tuple[list[ColumnKey], list[ColumnKey]]
@@ -139,7 +140,7 @@ class KernelWriter:
         text = _KernelText(f"{phase}_{number}", lines, arguments, [EACH_WORLD], writer.faults, alarm)
         threads = WARP_SIZE // WORLDS_PER_WARP if self.cuda and not node.spawned_in_order else 1
         always_read = [(WORLD, f"{population.table}__{name}") for name in ("pending", "changed")]
-        spec = self._spec(text, threads, [node.label], (always_read, []), node.reason)
+        spec = self._spec(text, threads, [node.label], (always_read, []), _reason_of_compaction(population))
         return replace(spec, whole_warps=threads > 1)
 
     def pooled_compaction(self, phase: str, number: int, node: CompactionNode) -> list[KernelSpec]:
@@ -152,7 +153,9 @@ class KernelWriter:
             arguments = self.columns.fields(kernel.columns)
             text = _KernelText(f"{phase}_{number}_{index}", kernel.lines, arguments, [], errors, alarm)
             traffic: MemoryTraffic = (always_read if index == 0 else [], [])
-            spec = self._spec(text, kernel.rows, [node.label], traffic, node.reason, total=kernel.total)
+            spec = self._spec(
+                text, kernel.rows, [node.label], traffic, _reason_of_compaction(population), total=kernel.total
+            )
             specs.append(replace(spec, whole_warps=kernel.whole_warps, first_of_entry=index == 0))
         return specs
 
@@ -316,3 +319,8 @@ class KernelWriter:
             self.names_by_text[signature] = name
             self.texts.append(f"{decorator}\ndef {name}{signature}")
         return self.names_by_text[signature]
+
+
+def _reason_of_compaction(population: Population) -> str:
+    """Why a compaction has kernels of its own."""
+    return f"it applies the spawns and despawns of all {population.table}"

@@ -11,8 +11,9 @@ import warp as wp
 
 from worldloom.core.base.errors import DefinitionError, misuse, user_frame
 from worldloom.core.base.source import class_line
+from worldloom.core.model.declarations import declare
 from worldloom.core.model.dtypes import canonical
-from worldloom.core.model.fields import Field, Role, declare
+from worldloom.core.model.fields import Field, Role
 
 _RESERVED_ENTITY = {"id", "ref", "terminate", "truncate", "active", "terminated", "truncated", "despawn"}
 # fmt: off

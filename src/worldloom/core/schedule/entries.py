@@ -84,11 +84,6 @@ class CompactionNode:
     def label(self) -> str:
         return f"compact {self.population.table}"
 
-    @property
-    def reason(self) -> str:
-        """Why it has kernels of its own."""
-        return f"it applies the spawns and despawns of all {self.population.table}"
-
 
 @dataclass(frozen=True)
 class GridNode:

@@ -1,5 +1,5 @@
 # Annotations are evaluated: systems refer to classes that are parameters.
-"""What the tasks share: models, physics, the system that drives a robot, and systems of observations."""
+"""What the tasks share: models, components of robots, physics and definitions."""
 
 import importlib
 import warnings
@@ -12,15 +12,14 @@ import numpy as np
 import worldloom as wl
 from worldloom.core.base.errors import InputError
 from worldloom.core.frontend.system import System
+from worldloom.core.model.entity import Components
 from worldloom.core.model.launch import Launch
 from worldloom.core.registry.definition import Definition
 from worldloom.robots import Model, Physics, Renderer
+from worldloom.robots.controls import drive_system
 
 MAX_STEPS = 1000
 """Steps of an episode of every task: its time limit, divided by the seconds per step."""
-
-XX, XZ, ZX, ZY, ZZ = 0, 2, 6, 7, 8
-"""Columns of ``xmat``: the world's coordinate, then the body's axis."""
 
 Entry = System | Launch
 Goal = tuple[str, tuple[int, ...]]
@@ -55,7 +54,7 @@ def default_model(file: str, domain: str) -> Model:
     return load_model(file, domain, lambda module: module.get_model_and_assets())
 
 
-def action_of(model: Model) -> Any:
+def _action_of(model: Model) -> Any:
     """The action: one number per actuator within its control range, or any number where it has none."""
     limited = model.mj_model.actuator_ctrllimited != 0
     ranges = model.mj_model.actuator_ctrlrange.astype(np.float32).T
@@ -63,9 +62,11 @@ def action_of(model: Model) -> Any:
     return wl.Action(wl.Box(tuple(low.tolist()), tuple(high.tolist()), (model.nu,)))
 
 
-def numbers(*shape: int) -> Any:
-    """An observation of float64 numbers; one number without a shape."""
-    return wl.Observation(*shape, dtype=wl.float64)
+def robot_of(model: Model, *arrays: str, **columns: Any) -> type[Components]:
+    """The components of a robot: its state, ``arrays`` of physics by name, further ``columns``, and its action."""
+    read = {name: model.component(name) for name in arrays}
+    annotations = {**read, **columns, "action": _action_of(model)}
+    return type("Robot", (model.State,), {"__annotations__": annotations, "__module__": __name__})
 
 
 def suite_physics(model: Model, kind: type[wl.Entity], control_timestep: float = 0.0) -> Physics:
@@ -81,7 +82,7 @@ def define_task(
     reset: Sequence[Entry],
     reward: Sequence[System],
     observe: Sequence[System],
-    doc: str,
+    doc: str | None,
     world: type[wl.World] = SuiteWorld,
     goal: Goal | None = None,
 ) -> Definition:
@@ -104,10 +105,10 @@ def define_task(
         world,
         {physics.kind: 1},
         reset=(physics.home, *reset, physics.forward),
-        step=(_drive_system(physics.kind, physics.model), *physics.step, *reward),
+        step=(drive_system(physics.kind, physics.model), *physics.step, *reward),
         observe=tuple(observe),
         max_steps=MAX_STEPS,
-        doc=doc,
+        doc=doc or "",
         render=Renderer(physics, camera=0 if model.ncam else None, places=places),
         frames_per_second=round(1.0 / (model.mj_model.opt.timestep * physics.substeps)),
         worlds_per_thread=1,
@@ -124,53 +125,3 @@ def _goal_places(table: str, goal: Goal) -> Callable[[Any, int], dict[tuple[str,
         return {(kind, "target"): place}
 
     return places
-
-
-def _drive_system(kind: type[wl.Entity], model: Model) -> System:
-    nu = model.nu
-
-    @wl.system
-    def drive(robot: kind):
-        for i in range(nu):
-            robot.ctrl[i] = robot.action[i]
-
-    return drive
-
-
-def observe_position_system(kind: type[wl.Entity], model: Model, skipped: int = 0) -> System:
-    """Writes ``position``: the joint positions without the first ``skipped``."""
-    nq = model.nq
-
-    @wl.system
-    def observe_position(robot: kind):
-        for i in range(skipped, nq):
-            robot.position[i - skipped] = robot.qpos[i]
-
-    return observe_position
-
-
-def observe_velocity_system(kind: type[wl.Entity], model: Model) -> System:
-    """Writes ``velocity``: all joint velocities."""
-    nv = model.nv
-
-    @wl.system
-    def observe_velocity(robot: kind):
-        for i in range(nv):
-            robot.velocity[i] = robot.qvel[i]
-
-    return observe_velocity
-
-
-def sensor_address(model: Model, name: str) -> int:
-    """The first index of a sensor in ``sensordata``."""
-    return model.sensor(name)
-
-
-def joint_address(model: Model, name: str) -> int:
-    """The first index of a joint in ``qpos``."""
-    return int(model.mj_model.jnt_qposadr[model.id("joint", name)])
-
-
-def velocity_address(model: Model, name: str) -> int:
-    """The first index of a joint in ``qvel``."""
-    return int(model.mj_model.jnt_dofadr[model.id("joint", name)])

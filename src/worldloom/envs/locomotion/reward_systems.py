@@ -65,13 +65,9 @@ def end_falls(kind: type[wl.Entity], world: type[wl.World], robot: Robot) -> Sys
         down = ground.qpos[positions * runner.id + 2] - runner.ground_height < ground.min_height
         runner.frames_down = runner.frames_down + 1 if down else 0
         if runner.frames_down >= ground.fall_frames:
-            ground.terminate()
+            if alone:
+                ground.terminate()
+            else:
+                runner.terminate()
 
-    @wl.system
-    def end_fall_of_one(runner: kind, ground: world):
-        down = ground.qpos[positions * runner.id + 2] - runner.ground_height < ground.min_height
-        runner.frames_down = runner.frames_down + 1 if down else 0
-        if runner.frames_down >= ground.fall_frames:
-            runner.terminate()
-
-    return end_fall if alone else end_fall_of_one
+    return end_fall

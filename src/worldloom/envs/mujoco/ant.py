@@ -5,28 +5,17 @@ from dataclasses import dataclass
 
 import worldloom as wl
 from worldloom.core.frontend.system import System
-from worldloom.core.model.entity import Components
 from worldloom.core.registry.definition import Definition
-from worldloom.envs.mujoco.position_infos import report_position_system
-from worldloom.envs.mujoco.task import (
-    add_noise_systems,
-    assemble,
-    effort_system,
-    load_model,
-    observe_state_system,
-    robot_of,
-    step_seconds,
-)
+from worldloom.envs.mujoco.settings import ForwardSettings
+from worldloom.envs.mujoco.shared.positions import ForwardInfos, PlaneInfos, report_position_system
+from worldloom.envs.mujoco.shared.state_systems import add_noise_systems, effort_system, observe_state_system
+from worldloom.envs.mujoco.task import assemble, load_model, robot_of, step_seconds, world_of
 from worldloom.robots import Model, Physics
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(ForwardSettings, xml_file="ant.xml", frame_skip=5):
     """The arguments of Gymnasium's Ant-v5; see docs/worlds/mujoco.md."""
 
-    xml_file: str = "ant.xml"
-    frame_skip: int = 5
-    forward_reward_weight: float = 1.0
     ctrl_cost_weight: float = 0.5
     contact_cost_weight: float = 5e-4
     healthy_reward: float = 1.0
@@ -54,48 +43,40 @@ class SettingsV4:
     reset_noise_scale: float = 0.1
     exclude_current_positions_from_observation: bool = True
 
+    def resolved(self) -> Settings:
+        """These settings with the names of v5."""
+        arguments = dict(vars(self))
+        contacts = arguments.pop("use_contact_forces")
+        return Settings(main_body="torso", include_cfrc_ext_in_observation=contacts, **arguments)
 
-class Infos(Components):
+
+class Infos(ForwardInfos):
     """The terms of the reward, all of them infos."""
 
-    reward_forward: wl.Info(wl.float64)
-    reward_ctrl: wl.Info(wl.float64)
     reward_contact: wl.Info(wl.float64)
     reward_survive: wl.Info(wl.float64)
 
 
-class InfosV4(Components):
+class InfosV4(ForwardInfos):
     """The terms of the reward, with v4's names of infos."""
 
-    reward_forward: wl.Info(wl.float64)
-    reward_ctrl: wl.Info(wl.float64)
     reward_contact: wl.float64
     reward_survive: wl.Info(wl.float64)
     forward_reward: wl.Info(wl.float64)
 
 
-def define(id: str, settings: Settings) -> Definition:
-    """Ant-v5 with ``settings``."""
-    return _define(id, settings, version=5)
+def define(id: str, settings: Settings, version: int) -> Definition:
+    """Ant with ``settings``.
 
-
-def define_v4(id: str, settings: SettingsV4) -> Definition:
-    """Ant-v4 with ``settings``."""
-    arguments = dict(vars(settings))
-    contacts = arguments.pop("use_contact_forces")
-    return _define(id, Settings(main_body="torso", include_cfrc_ext_in_observation=contacts, **arguments), version=4)
-
-
-def _define(id: str, settings: Settings, version: int) -> Definition:
-    """In v4 contact forces cost reward only where they are observed, and those on the world are observed too."""
-    model = load_model(settings.xml_file)
+    In v4 contact forces cost reward only where they are observed, and those on the world are observed too.
+    """
+    model, world = load_model(settings.xml_file), world_of("AntWorld", settings)
     body = settings.main_body if isinstance(settings.main_body, int) else model.body(settings.main_body)
     skipped = 2 if settings.exclude_current_positions_from_observation else 0
     first_body = 1 if version == 5 else 0
     forces = settings.include_cfrc_ext_in_observation
-    ant, world = _classes(
-        model, settings, model.nq + model.nv - skipped + (6 * (model.nbody - first_body) if forces else 0), version
-    )
+    state_size, forces_size = model.nq + model.nv - skipped, 6 * (model.nbody - first_body)
+    ant = _robot(model, state_size + (forces_size if forces else 0), version)
     score = [
         effort_system(ant, model),
         _forward_reward_system(ant, world, body, step_seconds(model, settings.frame_skip)),
@@ -105,49 +86,30 @@ def _define(id: str, settings: Settings, version: int) -> Definition:
     ]
     observe = [observe_state_system(ant, model, skipped)]
     if forces:
-        observe.append(_observe_forces_system(ant, world, model, model.nq + model.nv - skipped, first_body))
+        observe.append(_observe_forces_system(ant, world, model, state_size, first_body))
     if version == 5:
         observe.append(report_position_system(ant))
     else:
         score.append(_report_v4_system(ant, body, forces))
-    return assemble(
-        id,
-        Physics(model, ant, settings.frame_skip),
-        world,
-        reset=add_noise_systems(ant, world, model, normal_velocity=True),
-        before=[_remember_system(ant, body)],
-        after=score,
-        observe=observe,
-        doc=__doc__,
-    )
+    physics = Physics(model, ant, settings.frame_skip)
+    noise = add_noise_systems(ant, world, model, normal_velocity=True)
+    before = [_remember_system(ant, body)]
+    return assemble(id, physics, world, reset=noise, before=before, after=score, observe=observe, doc=__doc__)
 
 
-def _classes(model: Model, settings: Settings, size: int, version: int) -> tuple[type[wl.Entity], type[wl.World]]:
+def _robot(model: Model, size: int, version: int) -> type[wl.Entity]:
     infos = Infos if version == 5 else InfosV4
 
-    class Ant(wl.Entity, robot_of(model, size), infos):
+    class Body(robot_of(model, size), infos):
         xpos: model.xpos
         cfrc_ext: model.cfrc_ext
         before: wl.Array(wl.float64, 2)
         healthy: bool
-        x_position: wl.Info(wl.float64)
-        y_position: wl.Info(wl.float64)
-        distance_from_origin: wl.Info(wl.float64)
-        x_velocity: wl.Info(wl.float64)
-        y_velocity: wl.Info(wl.float64)
 
-    class AntWorld(wl.World):
-        forward_reward_weight: wl.Config = wl.float64(settings.forward_reward_weight)
-        ctrl_cost_weight: wl.Config = wl.float64(settings.ctrl_cost_weight)
-        contact_cost_weight: wl.Config = wl.float64(settings.contact_cost_weight)
-        healthy_reward: wl.Config = wl.float64(settings.healthy_reward)
-        min_z: wl.Config = wl.float64(settings.healthy_z_range[0])
-        max_z: wl.Config = wl.float64(settings.healthy_z_range[1])
-        min_force: wl.Config = wl.float64(settings.contact_force_range[0])
-        max_force: wl.Config = wl.float64(settings.contact_force_range[1])
-        reset_noise_scale: wl.Config = wl.float64(settings.reset_noise_scale)
+    class Ant(wl.Entity, PlaneInfos, Body):
+        pass
 
-    return Ant, AntWorld
+    return Ant
 
 
 def _remember_system(kind: type[wl.Entity], body: int) -> System:

@@ -111,7 +111,7 @@ def _modified(file: str) -> int:
 @functools.lru_cache(maxsize=64)
 def _define(id: str, settings: Any, modified: int) -> Definition:
     """The definition of a world; the same as long as its model file has the same time of modification."""
-    module = _module(id)
-    define = module.define_v4 if id.endswith("-v4") else module.define
-    definition: Definition = define(with_settings(id, settings), settings)
+    version = int(id[-1])
+    full = settings.resolved() if version == 4 else settings
+    definition: Definition = _module(id).define(with_settings(id, settings), full, version)
     return definition

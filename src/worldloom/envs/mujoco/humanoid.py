@@ -1,58 +1,50 @@
 # Annotations are evaluated: systems refer to classes that are local to a function.
 """Humanoid: a robot with two legs, two arms and 17 motors walks forward."""
 
-from dataclasses import dataclass
-
 import worldloom as wl
 from worldloom.core.frontend.system import System
 from worldloom.core.model.entity import Components
 from worldloom.core.registry.definition import Definition
-from worldloom.envs.mujoco.humanoid_body import (
+from worldloom.envs.mujoco.settings import ForwardSettings, fixed
+from worldloom.envs.mujoco.shared.humanoid_body import humanoid_of, impact_system, report_tendons_system, tendons_of
+from worldloom.envs.mujoco.shared.humanoid_observations import (
     Layout,
-    humanoid_of,
-    impact_system,
+    ObservationSettings,
     observation_layout,
     observe_systems,
-    report_tendons_system,
-    tendons_of,
 )
-from worldloom.envs.mujoco.position_infos import report_position_system
-from worldloom.envs.mujoco.task import add_noise_systems, assemble, effort_system, load_model, step_seconds
+from worldloom.envs.mujoco.shared.positions import PlaneInfos, report_position_system
+from worldloom.envs.mujoco.shared.state_systems import add_noise_systems, effort_system
+from worldloom.envs.mujoco.task import assemble, load_model, step_seconds, world_of
 from worldloom.robots import Model, Physics
 
 
-@dataclass(frozen=True)
-class Settings:
-    """The arguments of Gymnasium's Humanoid-v5; see docs/worlds/mujoco.md."""
+class RewardSettings(ForwardSettings, xml_file="humanoid.xml", frame_skip=5):
+    """The settings of the reward and of the end of episodes."""
 
-    xml_file: str = "humanoid.xml"
-    frame_skip: int = 5
     forward_reward_weight: float = 1.25
-    ctrl_cost_weight: float = 0.1
     contact_cost_weight: float = 5e-7
     contact_cost_range: tuple[float, float] = (-float("inf"), 10.0)
     healthy_reward: float = 5.0
     terminate_when_unhealthy: bool = True
     healthy_z_range: tuple[float, float] = (1.0, 2.0)
-    reset_noise_scale: float = 1e-2
-    exclude_current_positions_from_observation: bool = True
-    include_cinert_in_observation: bool = True
-    include_cvel_in_observation: bool = True
-    include_qfrc_actuator_in_observation: bool = True
-    include_cfrc_ext_in_observation: bool = True
 
 
-@dataclass(frozen=True)
-class SettingsV4:
-    """The arguments of Gymnasium's Humanoid-v4."""
+class Settings(ObservationSettings, RewardSettings):
+    """The arguments of Gymnasium's Humanoid-v5; see docs/worlds/mujoco.md."""
 
-    forward_reward_weight: float = 1.25
-    ctrl_cost_weight: float = 0.1
-    healthy_reward: float = 5.0
-    terminate_when_unhealthy: bool = True
-    healthy_z_range: tuple[float, float] = (1.0, 2.0)
-    reset_noise_scale: float = 1e-2
-    exclude_current_positions_from_observation: bool = True
+
+SettingsV4 = fixed(
+    Settings,
+    "xml_file",
+    "frame_skip",
+    "contact_cost_weight",
+    "contact_cost_range",
+    "include_cinert_in_observation",
+    "include_cvel_in_observation",
+    "include_qfrc_actuator_in_observation",
+    "include_cfrc_ext_in_observation",
+)
 
 
 class Infos(Components):
@@ -77,75 +69,40 @@ class InfosV4(Components):
     forward_reward: wl.Info(wl.float64)
 
 
-def define(id: str, settings: Settings) -> Definition:
-    """Humanoid-v5 with ``settings``."""
-    model = load_model(settings.xml_file)
-    layout = observation_layout(model, settings, version=5)
-    humanoid, world = _classes(model, settings, layout, Infos, tendons_of(model))
-    reward = _reward_system(humanoid, world, settings.terminate_when_unhealthy)
+def define(id: str, settings: Settings, version: int) -> Definition:
+    """Humanoid with ``settings``."""
+    model, world = load_model(settings.xml_file), world_of("HumanoidWorld", settings)
+    layout = observation_layout(model, settings, version)
+    humanoid = _robot(model, layout, *((Infos, tendons_of(model)) if version == 5 else (InfosV4,)))
+    score = _forward_reward_systems(humanoid, world, model, settings)
+    observe = observe_systems(humanoid, model, layout)
+    if version == 5:
+        score += [impact_system(humanoid, model), _reward_system(humanoid, world, settings.terminate_when_unhealthy)]
+        observe += [report_position_system(humanoid), report_tendons_system(humanoid, model)]
+    else:
+        score += [_reward_v4_system(humanoid, world, settings.terminate_when_unhealthy), _report_v4_system(humanoid)]
     return assemble(
         id,
         Physics(model, humanoid, settings.frame_skip),
         world,
         reset=add_noise_systems(humanoid, world, model, normal_velocity=False),
         before=[_locate_system(humanoid, model)],
-        after=[*_forward_reward_systems(humanoid, world, model, settings), impact_system(humanoid, model), reward],
-        observe=[
-            *observe_systems(humanoid, model, layout),
-            report_position_system(humanoid),
-            report_tendons_system(humanoid, model),
-        ],
+        after=score,
+        observe=observe,
         doc=__doc__,
     )
 
 
-def define_v4(id: str, settings: SettingsV4) -> Definition:
-    """Humanoid-v4 with ``settings``."""
-    same = Settings(**vars(settings))
-    model = load_model(same.xml_file)
-    layout = observation_layout(model, same, version=4)
-    humanoid, world = _classes(model, same, layout, InfosV4)
-    return assemble(
-        id,
-        Physics(model, humanoid, same.frame_skip),
-        world,
-        reset=add_noise_systems(humanoid, world, model, normal_velocity=False),
-        before=[_locate_system(humanoid, model)],
-        after=[
-            *_forward_reward_systems(humanoid, world, model, same),
-            _reward_v4_system(humanoid, world, same.terminate_when_unhealthy),
-            _report_v4_system(humanoid),
-        ],
-        observe=observe_systems(humanoid, model, layout),
-        doc=__doc__,
-    )
-
-
-def _classes(
-    model: Model, settings: Settings, layout: Layout, *infos: type[Components]
-) -> tuple[type[wl.Entity], type[wl.World]]:
-    class Humanoid(wl.Entity, humanoid_of(model, layout), *infos):
+def _robot(model: Model, layout: Layout, *infos: type[Components]) -> type[wl.Entity]:
+    class Body(humanoid_of(model, layout), *infos):
         xipos: model.xipos
         before: wl.Array(wl.float64, 2)
         center: wl.Array(wl.float64, 2)
-        x_position: wl.Info(wl.float64)
-        y_position: wl.Info(wl.float64)
-        distance_from_origin: wl.Info(wl.float64)
-        x_velocity: wl.Info(wl.float64)
-        y_velocity: wl.Info(wl.float64)
 
-    class HumanoidWorld(wl.World):
-        forward_reward_weight: wl.Config = wl.float64(settings.forward_reward_weight)
-        ctrl_cost_weight: wl.Config = wl.float64(settings.ctrl_cost_weight)
-        contact_cost_weight: wl.Config = wl.float64(settings.contact_cost_weight)
-        min_contact_cost: wl.Config = wl.float64(settings.contact_cost_range[0])
-        max_contact_cost: wl.Config = wl.float64(settings.contact_cost_range[1])
-        healthy_reward: wl.Config = wl.float64(settings.healthy_reward)
-        min_z: wl.Config = wl.float64(settings.healthy_z_range[0])
-        max_z: wl.Config = wl.float64(settings.healthy_z_range[1])
-        reset_noise_scale: wl.Config = wl.float64(settings.reset_noise_scale)
+    class Humanoid(wl.Entity, PlaneInfos, Body):
+        pass
 
-    return Humanoid, HumanoidWorld
+    return Humanoid
 
 
 def _locate_system(kind: type[wl.Entity], model: Model) -> System:

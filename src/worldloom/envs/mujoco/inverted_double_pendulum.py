@@ -1,32 +1,28 @@
 # Annotations are evaluated: systems refer to classes that are local to a function.
 """InvertedDoublePendulum: a cart with one motor balances two poles, one on top of the other."""
 
-from dataclasses import dataclass
-
 import worldloom as wl
 from worldloom.core.frontend.system import System
 from worldloom.core.model.entity import Components
 from worldloom.core.registry.definition import Definition
-from worldloom.envs.mujoco.task import VELOCITY_BOUND, add_noise_systems, assemble, load_model, robot_of
+from worldloom.envs.mujoco.settings import TaskSettings, fixed
+from worldloom.envs.mujoco.shared.state_systems import VELOCITY_BOUND, add_noise_systems
+from worldloom.envs.mujoco.task import assemble, load_model, robot_of, world_of
 from worldloom.robots import Model, Physics
 
 TIP = 0
 """The site at the tip of the upper pole."""
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(TaskSettings, xml_file="inverted_double_pendulum.xml", frame_skip=5):
     """The arguments of Gymnasium's InvertedDoublePendulum-v5; see docs/worlds/mujoco.md."""
 
-    xml_file: str = "inverted_double_pendulum.xml"
-    frame_skip: int = 5
     healthy_reward: float = 10.0
     reset_noise_scale: float = 0.1
 
 
-@dataclass(frozen=True)
-class SettingsV4:
-    """Gymnasium's InvertedDoublePendulum-v4 has no arguments."""
+SettingsV4 = fixed(Settings, *vars(Settings()))
+"""Gymnasium's InvertedDoublePendulum-v4 has no arguments."""
 
 
 class Infos(Components):
@@ -45,20 +41,11 @@ class InfosV4(Components):
     velocity_penalty: wl.float64
 
 
-def define(id: str, settings: Settings) -> Definition:
-    """InvertedDoublePendulum-v5 with ``settings``."""
-    return _define(id, settings, version=5)
-
-
-def define_v4(id: str, settings: SettingsV4) -> Definition:
-    """InvertedDoublePendulum-v4."""
-    return _define(id, Settings(), version=4)
-
-
-def _define(id: str, settings: Settings, version: int) -> Definition:
+def define(id: str, settings: Settings, version: int) -> Definition:
+    """InvertedDoublePendulum with ``settings``."""
     model = load_model(settings.xml_file)
     observed_forces = 1 if version == 5 else model.nv
-    pendulum, world = _classes(model, settings, observed_forces, version)
+    pendulum, world = _robot(model, observed_forces, version), world_of("InvertedDoublePendulumWorld", settings)
     return assemble(
         id,
         Physics(model, pendulum, settings.frame_skip),
@@ -70,9 +57,7 @@ def _define(id: str, settings: Settings, version: int) -> Definition:
     )
 
 
-def _classes(
-    model: Model, settings: Settings, observed_forces: int, version: int
-) -> tuple[type[wl.Entity], type[wl.World]]:
+def _robot(model: Model, observed_forces: int, version: int) -> type[wl.Entity]:
     size = 1 + 2 * (model.nq - 1) + model.nv + observed_forces
     infos = Infos if version == 5 else InfosV4
 
@@ -80,11 +65,7 @@ def _classes(
         site_xpos: model.site_xpos
         qfrc_constraint: model.qfrc_constraint
 
-    class InvertedDoublePendulumWorld(wl.World):
-        healthy_reward: wl.Config = wl.float64(settings.healthy_reward)
-        reset_noise_scale: wl.Config = wl.float64(settings.reset_noise_scale)
-
-    return InvertedDoublePendulum, InvertedDoublePendulumWorld
+    return InvertedDoublePendulum
 
 
 def _balance_system(kind: type[wl.Entity], world: type[wl.World], version: int) -> System:

@@ -1,64 +1,45 @@
 # Annotations are evaluated: systems refer to classes that are local to a function.
 """InvertedPendulum: a cart with one motor balances a pole."""
 
-from dataclasses import dataclass
-
 import worldloom as wl
 from worldloom.core.frontend.system import System
 from worldloom.core.registry.definition import Definition
-from worldloom.envs.mujoco.task import add_noise_systems, assemble, load_model, observe_state_system, robot_of
+from worldloom.envs.mujoco.settings import TaskSettings, fixed
+from worldloom.envs.mujoco.shared.state_systems import add_noise_systems, observe_state_system
+from worldloom.envs.mujoco.task import assemble, load_model, robot_of, world_of
 from worldloom.robots import Model, Physics
 
 MAX_ANGLE = 0.2
 """Largest angle of the pole, in rad."""
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(TaskSettings, xml_file="inverted_pendulum.xml", frame_skip=2):
     """The arguments of Gymnasium's InvertedPendulum-v5; see docs/worlds/mujoco.md."""
 
-    xml_file: str = "inverted_pendulum.xml"
-    frame_skip: int = 2
     reset_noise_scale: float = 0.01
 
 
-@dataclass(frozen=True)
-class SettingsV4:
-    """Gymnasium's InvertedPendulum-v4 has no arguments."""
+SettingsV4 = fixed(Settings, *vars(Settings()))
+"""Gymnasium's InvertedPendulum-v4 has no arguments."""
 
 
-def define(id: str, settings: Settings) -> Definition:
-    """InvertedPendulum-v5 with ``settings``."""
-    return _define(id, settings, version=5)
-
-
-def define_v4(id: str, settings: SettingsV4) -> Definition:
-    """InvertedPendulum-v4."""
-    return _define(id, Settings(), version=4)
-
-
-def _define(id: str, settings: Settings, version: int) -> Definition:
+def define(id: str, settings: Settings, version: int) -> Definition:
+    """InvertedPendulum with ``settings``."""
     model = load_model(settings.xml_file)
-    pendulum, world = _classes(model, settings, version)
-    return assemble(
-        id,
-        Physics(model, pendulum, settings.frame_skip),
-        world,
-        reset=add_noise_systems(pendulum, world, model, normal_velocity=False),
-        after=[_balance_system(pendulum, world, model, version)],
-        observe=[observe_state_system(pendulum, model, skipped=0)],
-        doc=__doc__,
-    )
+    world = world_of("InvertedPendulumWorld", settings)
 
-
-def _classes(model: Model, settings: Settings, version: int) -> tuple[type[wl.Entity], type[wl.World]]:
     class InvertedPendulum(wl.Entity, robot_of(model, model.nq + model.nv)):
         reward_survive: wl.Info(wl.float64) if version == 5 else wl.float64
 
-    class InvertedPendulumWorld(wl.World):
-        reset_noise_scale: wl.Config = wl.float64(settings.reset_noise_scale)
-
-    return InvertedPendulum, InvertedPendulumWorld
+    return assemble(
+        id,
+        Physics(model, InvertedPendulum, settings.frame_skip),
+        world,
+        reset=add_noise_systems(InvertedPendulum, world, model, normal_velocity=False),
+        after=[_balance_system(InvertedPendulum, world, model, version)],
+        observe=[observe_state_system(InvertedPendulum, model, skipped=0)],
+        doc=__doc__,
+    )
 
 
 def _balance_system(kind: type[wl.Entity], world: type[wl.World], model: Model, version: int) -> System:

@@ -1,12 +1,12 @@
 # Annotations are evaluated: systems refer to classes that are local to a function.
 """Pusher: an arm with seven joints pushes a cylinder to a goal."""
 
-from dataclasses import dataclass
-
 import worldloom as wl
 from worldloom.core.frontend.system import System
 from worldloom.core.registry.definition import Definition
-from worldloom.envs.mujoco.task import assemble, effort_system, load_model, robot_of
+from worldloom.envs.mujoco.settings import TaskSettings
+from worldloom.envs.mujoco.shared.state_systems import effort_system
+from worldloom.envs.mujoco.task import assemble, load_model, robot_of, world_of
 from worldloom.robots import Model, Physics
 
 MAX_STEPS = 100
@@ -20,46 +20,34 @@ MIN_DISTANCE = 0.17
 """Smallest initial distance of the cylinder from the goal, in m."""
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(TaskSettings, xml_file="pusher_v5.xml", frame_skip=5):
     """The arguments of Gymnasium's Pusher-v5; see docs/worlds/mujoco.md."""
 
-    xml_file: str = "pusher_v5.xml"
-    frame_skip: int = 5
     reward_near_weight: float = 0.5
     reward_dist_weight: float = 1.0
     reward_control_weight: float = 0.1
 
 
-def define(id: str, settings: Settings) -> Definition:
-    """Pusher-v5 with ``settings``."""
-    model = load_model(settings.xml_file)
-    pusher, world = _classes(model, settings)
-    return assemble(
-        id,
-        Physics(model, pusher, settings.frame_skip),
-        world,
-        reset=[_place_system(pusher, world, model)],
-        after=[effort_system(pusher, model), _reward_system(pusher, world, model)],
-        observe=[_observe_system(pusher, model)],
-        max_steps=MAX_STEPS,
-        doc=__doc__,
-    )
+def define(id: str, settings: Settings, version: int) -> Definition:
+    """Pusher with ``settings``."""
+    model, world = load_model(settings.xml_file), world_of("PusherWorld", settings)
 
-
-def _classes(model: Model, settings: Settings) -> tuple[type[wl.Entity], type[wl.World]]:
     class Pusher(wl.Entity, robot_of(model, 2 * JOINTS + 9)):
         xpos: model.xpos
         reward_dist: wl.Info(wl.float64)
         reward_ctrl: wl.Info(wl.float64)
         reward_near: wl.Info(wl.float64)
 
-    class PusherWorld(wl.World):
-        reward_near_weight: wl.Config = wl.float64(settings.reward_near_weight)
-        reward_dist_weight: wl.Config = wl.float64(settings.reward_dist_weight)
-        reward_control_weight: wl.Config = wl.float64(settings.reward_control_weight)
-
-    return Pusher, PusherWorld
+    return assemble(
+        id,
+        Physics(model, Pusher, settings.frame_skip),
+        world,
+        reset=[_place_system(Pusher, world, model)],
+        after=[effort_system(Pusher, model), _reward_system(Pusher, world, model)],
+        observe=[_observe_system(Pusher, model)],
+        max_steps=MAX_STEPS,
+        doc=__doc__,
+    )
 
 
 def _place_system(kind: type[wl.Entity], world: type[wl.World], model: Model) -> System:

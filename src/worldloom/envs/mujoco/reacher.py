@@ -1,13 +1,24 @@
 # Annotations are evaluated: systems refer to classes that are local to a function.
 """Reacher: an arm with two joints moves its fingertip to a random target in a plane."""
 
-from dataclasses import dataclass
-
 import worldloom as wl
 from worldloom.core.frontend.system import System
 from worldloom.core.registry.definition import Definition
-from worldloom.envs.mujoco.task import assemble, effort_system, load_model, robot_of
+from worldloom.envs.mujoco.settings import TaskSettings, fixed
+from worldloom.envs.mujoco.shared.state_systems import effort_system
+from worldloom.envs.mujoco.task import assemble, load_model, robot_of, world_of
 from worldloom.robots import Model, Physics
+
+
+class Settings(TaskSettings, xml_file="reacher.xml", frame_skip=2):
+    """The arguments of Gymnasium's Reacher-v5; see docs/worlds/mujoco.md."""
+
+    reward_dist_weight: float = 1.0
+    reward_control_weight: float = 1.0
+
+
+SettingsV4 = fixed(Settings, *vars(Settings()))
+"""Gymnasium's Reacher-v4 has no arguments."""
 
 MAX_STEPS = 50
 TARGET_RADIUS = 0.2
@@ -18,35 +29,11 @@ JOINTS = 2
 """The joints of the arm, the first of ``qpos``. The last two numbers of ``qpos`` are the target."""
 
 
-@dataclass(frozen=True)
-class Settings:
-    """The arguments of Gymnasium's Reacher-v5; see docs/worlds/mujoco.md."""
-
-    xml_file: str = "reacher.xml"
-    frame_skip: int = 2
-    reward_dist_weight: float = 1.0
-    reward_control_weight: float = 1.0
-
-
-@dataclass(frozen=True)
-class SettingsV4:
-    """Gymnasium's Reacher-v4 has no arguments."""
-
-
-def define(id: str, settings: Settings) -> Definition:
-    """Reacher-v5 with ``settings``."""
-    return _define(id, settings, version=5)
-
-
-def define_v4(id: str, settings: SettingsV4) -> Definition:
-    """Reacher-v4. Its reward is that of the distance before the step."""
-    return _define(id, Settings(), version=4)
-
-
-def _define(id: str, settings: Settings, version: int) -> Definition:
+def define(id: str, settings: Settings, version: int) -> Definition:
+    """Reacher with ``settings``. The reward of v4 is that of the distance before the step."""
     model = load_model(settings.xml_file)
     dimensions = 2 if version == 5 else 3
-    reacher, world = _classes(model, settings, dimensions)
+    reacher, world = _robot(model, dimensions), world_of("ReacherWorld", settings)
     distance = _distance_system(reacher, world, model)
     return assemble(
         id,
@@ -61,17 +48,13 @@ def _define(id: str, settings: Settings, version: int) -> Definition:
     )
 
 
-def _classes(model: Model, settings: Settings, dimensions: int) -> tuple[type[wl.Entity], type[wl.World]]:
+def _robot(model: Model, dimensions: int) -> type[wl.Entity]:
     class Reacher(wl.Entity, robot_of(model, model.nq + 2 * JOINTS + dimensions)):
         xpos: model.xpos
         reward_dist: wl.Info(wl.float64)
         reward_ctrl: wl.Info(wl.float64)
 
-    class ReacherWorld(wl.World):
-        reward_dist_weight: wl.Config = wl.float64(settings.reward_dist_weight)
-        reward_control_weight: wl.Config = wl.float64(settings.reward_control_weight)
-
-    return Reacher, ReacherWorld
+    return Reacher
 
 
 def _place_system(kind: type[wl.Entity], world: type[wl.World], model: Model) -> System:

@@ -1,6 +1,7 @@
 # Annotations are evaluated: systems refer to classes that are local to a function.
-"""What Gymnasium's MuJoCo tasks share: their models, and the systems that drive, place and observe a robot."""
+"""What Gymnasium's MuJoCo tasks share: their models, the components of robots and worlds, and their definitions."""
 
+import dataclasses
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,15 +9,23 @@ from typing import Any
 
 import worldloom as wl
 from worldloom.core.base.errors import InputError
-from worldloom.core.frontend.system import System
 from worldloom.core.model.entity import Components
 from worldloom.core.registry.definition import Definition, PhaseEntry
 from worldloom.robots import Model, Physics, Renderer
+from worldloom.robots.controls import drive_system
 
 MAX_STEPS = 1000
 """Steps of an episode of most tasks."""
-VELOCITY_BOUND = 10.0
-"""Bound of observed velocities and constraint forces, in tasks that clip them."""
+
+RANGES = {
+    "healthy_state_range": "state",
+    "healthy_z_range": "z",
+    "healthy_angle_range": "angle",
+    "contact_force_range": "force",
+    "contact_cost_range": "contact_cost",
+    "impact_cost_range": "impact_cost",
+}
+"""What each setting bounds that is a range. The world's configuration has ``min_`` and ``max_`` of it."""
 
 
 def load_model(file: str) -> Model:
@@ -50,6 +59,19 @@ def robot_of(model: Model, observation_size: int) -> type[Components]:
         effort: wl.float64
 
     return Robot
+
+
+def world_of(name: str, settings: Any) -> type[wl.World]:
+    """The class of a task's world. Its configuration are the settings that are real numbers, and bounds of ranges."""
+    config: dict[str, Any] = {}
+    for field in dataclasses.fields(settings):
+        value = getattr(settings, field.name)
+        if field.type is float:
+            config[field.name] = wl.float64(value)
+        elif field.name in RANGES:
+            config[f"min_{RANGES[field.name]}"], config[f"max_{RANGES[field.name]}"] = map(wl.float64, value)
+    annotations = dict.fromkeys(config, wl.Config)
+    return type(name, (wl.World,), {"__annotations__": annotations, "__module__": __name__, **config})
 
 
 def step_seconds(model: Model, frame_skip: int) -> wl.float64:
@@ -97,74 +119,3 @@ def assemble(
         worlds_per_thread=1,
         cuda_float32=True,
     ).checked
-
-
-def drive_system(kind: type[wl.Entity], model: Model) -> System:
-    """Copies the action to the controls."""
-    nu = model.nu
-
-    @wl.system
-    def drive(robot: kind):
-        for i in range(nu):
-            robot.ctrl[i] = robot.action[i]
-
-    return drive
-
-
-def effort_system(kind: type[wl.Entity], model: Model) -> System:
-    """Computes ``effort``, the sum of the squared controls."""
-    nu = model.nu
-
-    @wl.system
-    def measure_effort(robot: kind):
-        robot.effort = 0.0
-        for i in range(nu):
-            robot.effort += robot.ctrl[i] * robot.ctrl[i]
-
-    return measure_effort
-
-
-def add_noise_systems(
-    kind: type[wl.Entity], world: type[wl.World], model: Model, normal_velocity: bool
-) -> Sequence[System]:
-    """Adds uniform noise of ``world.reset_noise_scale`` to the positions, and uniform or normal noise to velocities."""
-    nq, nv = model.nq, model.nv
-
-    @wl.system
-    def add_position_noise(robot: kind, state: world):
-        for i in range(nq):
-            robot.qpos[i] += state.reset_noise_scale * (2.0 * state.random() - 1.0)
-
-    @wl.system
-    def add_uniform_velocity(robot: kind, state: world):
-        for i in range(nv):
-            robot.qvel[i] += state.reset_noise_scale * (2.0 * state.random() - 1.0)
-
-    @wl.system
-    def add_normal_velocity(robot: kind, state: world):
-        for i in range(nv):
-            robot.qvel[i] += state.reset_noise_scale * state.normal()
-
-    return add_position_noise, add_normal_velocity if normal_velocity else add_uniform_velocity
-
-
-def observe_state_system(kind: type[wl.Entity], model: Model, skipped: int, bound: float = 0.0) -> System:
-    """Writes positions without the first ``skipped``, then velocities, clipped to ``bound`` where it is not 0."""
-    nq, nv = model.nq, model.nv
-    first = nq - skipped
-
-    @wl.system
-    def observe_state(robot: kind):
-        for i in range(skipped, nq):
-            robot.observation[i - skipped] = robot.qpos[i]
-        for i in range(nv):
-            robot.observation[first + i] = robot.qvel[i]
-
-    @wl.system
-    def observe_clipped_state(robot: kind):
-        for i in range(skipped, nq):
-            robot.observation[i - skipped] = robot.qpos[i]
-        for i in range(nv):
-            robot.observation[first + i] = min(max(robot.qvel[i], -bound), bound)
-
-    return observe_clipped_state if bound else observe_state

@@ -22,6 +22,13 @@ __all__ = ["MAX_WORLDS", "Actor", "Evaluation", "EvaluationResult", "evaluate", 
 
 MAX_WORLDS = 1024
 """Maximum number of parallel worlds; further episodes follow in the same worlds."""
+MAX_STEPS = 1_000_000
+"""Steps after which an episode that does not end is an error, by default."""
+
+Actors = Mapping[str, tuple[AgentGroup, Actor]]
+"""Actors with their agent groups, by name."""
+OnProgress = Callable[[int], None] | None
+"""Called with the number of finished episodes."""
 
 
 class Evaluation:
@@ -32,7 +39,7 @@ class Evaluation:
         actors: The actors with their agent groups, by name. Together they control every agent.
     """
 
-    def __init__(self, simulation: Simulation, actors: Mapping[str, tuple[AgentGroup, Actor]]) -> None:
+    def __init__(self, simulation: Simulation, actors: Actors) -> None:
         self.simulation, self.actors = simulation, dict(actors)
         self._states = {
             name: actor.initial_state(agent_group.rows, agent_group.device)
@@ -103,10 +110,10 @@ def limit_steps(simulation: Simulation, max_steps: int) -> int:
 
 def evaluate(
     simulation: Simulation,
-    actors: Mapping[str, tuple[AgentGroup, Actor]],
+    actors: Actors,
     episodes: int,
-    on_progress: Callable[[int], None] | None = None,
-    max_steps: int = 1_000_000,
+    on_progress: OnProgress = None,
+    max_steps: int = MAX_STEPS,
     cut_after: int = 0,
 ) -> EvaluationResult:
     """Play ``episodes`` whole episodes.
@@ -155,10 +162,10 @@ class PlayedEpisodes:
 
 def play_episodes(
     simulation: Simulation,
-    actors: Mapping[str, tuple[AgentGroup, Actor]],
+    actors: Actors,
     episodes: int,
-    on_progress: Callable[[int], None] | None = None,
-    max_steps: int = 1_000_000,
+    on_progress: OnProgress = None,
+    max_steps: int = MAX_STEPS,
     cut_after: int = 0,
 ) -> PlayedEpisodes:
     """Play ``episodes`` whole episodes, see :func:`evaluate`."""
@@ -172,7 +179,7 @@ def play_episodes(
 
 def _play(
     simulation: Simulation,
-    actors: Mapping[str, tuple[AgentGroup, Actor]],
+    actors: Actors,
     episodes: int,
     on_progress: Callable[[int], None] | None,
     max_steps: int,

@@ -65,17 +65,18 @@ class Type:
 
 
 @dataclass(frozen=True)
-class RefType:
+class _OfKind:
+    """A type that belongs to a kind of entity."""
+
+    kind: str
+
+
+class RefType(_OfKind):
     """A reference to an entity of a kind."""
 
-    kind: str
 
-
-@dataclass(frozen=True)
-class RowType:
+class RowType(_OfKind):
     """An entity of a kind; the world's own row has the kind "World"."""
-
-    kind: str
 
 
 @dataclass(frozen=True)

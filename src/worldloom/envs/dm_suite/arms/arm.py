@@ -6,7 +6,7 @@ import math
 import worldloom as wl
 from worldloom.core.base.errors import InputError
 from worldloom.core.frontend.system import System
-from worldloom.envs.dm_suite.task import joint_address, sensor_address
+from worldloom.envs.dm_suite.addresses import joint_address, sensor_address
 from worldloom.envs.dm_suite.tolerance import log1p
 from worldloom.robots import Draw, DrawKind, Model
 
@@ -59,9 +59,3 @@ def observe_arm_system(kind: type[wl.Entity], model: Model) -> System:
         robot.hand_pos[3] = robot.xquat[hand, 2]
 
     return observe_arm
-
-
-@wl.function
-def distance(x: wl.float64, y: wl.float64, z: wl.float64) -> wl.float64:
-    """The length of a vector."""
-    return wl.sqrt(x * x + y * y + z * z)

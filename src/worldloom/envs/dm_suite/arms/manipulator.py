@@ -6,16 +6,18 @@ from dataclasses import dataclass
 import worldloom as wl
 from worldloom.core.frontend.system import System
 from worldloom.core.registry.definition import Definition
+from worldloom.envs.dm_suite.addresses import velocity_address
 from worldloom.envs.dm_suite.arms.arm import (
     CONTROL_TIMESTEP,
     NUM_JOINTS,
     NUM_TOUCH_SENSORS,
     check_arm,
-    distance,
     observe_arm_system,
 )
 from worldloom.envs.dm_suite.arms.manipulator_placement import manipulator_reset
-from worldloom.envs.dm_suite.task import action_of, define_task, load_model, numbers, suite_physics, velocity_address
+from worldloom.envs.dm_suite.geometry import distance
+from worldloom.envs.dm_suite.observations import numbers
+from worldloom.envs.dm_suite.task import define_task, load_model, robot_of, suite_physics
 from worldloom.envs.dm_suite.tolerance import excess, gaussian
 from worldloom.robots import Model, PlacementState
 
@@ -62,19 +64,14 @@ def define(id: str, task: str, model_file: str) -> Definition:
         reset=manipulator_reset(physics, props.prop, props.target, props.receptacle),
         reward=[_peg_system(kind, model) if peg else _ball_system(kind, model)],
         observe=[observe_arm_system(kind, model), _observe_system(kind, model, props)],
-        doc=__doc__ or "",
+        doc=__doc__,
     )
 
 
 def _kind(model: Model) -> type[wl.Entity]:
-    class Manipulator(wl.Entity, model.State, PlacementState):
-        body_pos: model.body_pos
-        body_quat: model.body_quat
-        xpos: model.xpos
-        xquat: model.xquat
-        site_xpos: model.site_xpos
-        sensordata: model.sensordata
-        action: action_of(model)
+    class Manipulator(
+        wl.Entity, robot_of(model, "body_pos", "body_quat", "xpos", "xquat", "site_xpos", "sensordata"), PlacementState
+    ):
         arm_pos: numbers(NUM_JOINTS, 2)
         arm_vel: numbers(NUM_JOINTS)
         touch: numbers(NUM_TOUCH_SENSORS)

@@ -6,25 +6,18 @@ import math
 import worldloom as wl
 from worldloom.core.frontend.system import System
 from worldloom.core.registry.definition import Definition
+from worldloom.envs.dm_suite.addresses import joint_address, velocity_address
 from worldloom.envs.dm_suite.arms.arm import (
     CONTROL_TIMESTEP,
     NUM_JOINTS,
     NUM_TOUCH_SENSORS,
     arm_draws,
     check_arm,
-    distance,
     observe_arm_system,
 )
-from worldloom.envs.dm_suite.task import (
-    SuiteWorld,
-    action_of,
-    define_task,
-    joint_address,
-    load_model,
-    numbers,
-    suite_physics,
-    velocity_address,
-)
+from worldloom.envs.dm_suite.geometry import distance
+from worldloom.envs.dm_suite.observations import numbers
+from worldloom.envs.dm_suite.task import SuiteWorld, define_task, load_model, robot_of, suite_physics
 from worldloom.envs.dm_suite.tolerance import INFINITY, excess, gaussian
 from worldloom.robots import Draw, DrawKind, Model, Placement, PlacementState
 
@@ -38,13 +31,11 @@ def define(id: str, task: str, model_file: str) -> Definition:
     model = load_model(model_file, "stacker", lambda module: module.make_model(boxes))
     check_arm(model)
 
-    class Stacker(wl.Entity, model.State, PlacementState):
-        xpos: model.xpos
-        xquat: model.xquat
-        site_xpos: model.site_xpos
-        sensordata: model.sensordata
-        goal: wl.Array(wl.float64, 2)
-        action: action_of(model)
+    class Stacker(
+        wl.Entity,
+        robot_of(model, "xpos", "xquat", "site_xpos", "sensordata", goal=wl.Array(wl.float64, 2)),
+        PlacementState,
+    ):
         arm_pos: numbers(NUM_JOINTS, 2)
         arm_vel: numbers(NUM_JOINTS)
         touch: numbers(NUM_TOUCH_SENSORS)
@@ -62,7 +53,7 @@ def define(id: str, task: str, model_file: str) -> Definition:
         reset=[*Placement(physics, draws, free_of_contacts=True).reset, _goal_system(Stacker, model, boxes)],
         reward=[_reward_system(Stacker, model, boxes)],
         observe=[observe_arm_system(Stacker, model), _observe_system(Stacker, model, boxes)],
-        doc=__doc__ or "",
+        doc=__doc__,
         goal=("body", (0, 2)),
     )
 

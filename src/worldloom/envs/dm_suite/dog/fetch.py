@@ -6,16 +6,11 @@ import math
 import worldloom as wl
 from worldloom.core.frontend.system import System
 from worldloom.core.registry.definition import Definition
-from worldloom.envs.dm_suite.dog.rules import NUM_HINGES, observe_systems, place_system, stand_system
-from worldloom.envs.dm_suite.task import (
-    SuiteWorld,
-    action_of,
-    define_task,
-    joint_address,
-    numbers,
-    suite_physics,
-    velocity_address,
-)
+from worldloom.envs.dm_suite.addresses import joint_address, velocity_address
+from worldloom.envs.dm_suite.dog.rules import dog_of, observe_systems, place_system, stand_system
+from worldloom.envs.dm_suite.geometry import distance
+from worldloom.envs.dm_suite.observations import numbers
+from worldloom.envs.dm_suite.task import SuiteWorld, define_task, suite_physics
 from worldloom.envs.dm_suite.tolerance import excess, reciprocal
 from worldloom.robots import Model
 
@@ -23,29 +18,10 @@ BITE_MARGIN = wl.float64(2.0)
 _TURN = wl.float64(2.0 * math.pi)
 
 
-def define_fetch(id: str, model: Model, control_timestep: float, doc: str) -> Definition:
+def define_fetch(id: str, model: Model, control_timestep: float, doc: str | None) -> Definition:
     """The world of the task."""
 
-    class Dog(wl.Entity, model.State):
-        xpos: model.xpos
-        xmat: model.xmat
-        geom_xpos: model.geom_xpos
-        site_xpos: model.site_xpos
-        site_xmat: model.site_xmat
-        subtree_com: model.subtree_com
-        cvel: model.cvel
-        sensordata: model.sensordata
-        standing: wl.float64
-        action: action_of(model)
-        joint_angles: numbers(NUM_HINGES)
-        joint_velocites: numbers(NUM_HINGES)
-        torso_pelvis_height: numbers(2)
-        z_projection: numbers(9)
-        torso_com_velocity: numbers(3)
-        inertial_sensors: numbers(9)
-        foot_forces: numbers(12)
-        touch_sensors: numbers(4)
-        actuator_state: numbers(model.na)
+    class Dog(wl.Entity, dog_of(model, "xpos", "xmat", "geom_xpos", "site_xpos", "site_xmat", "subtree_com", "cvel")):
         ball_state: numbers(6)
         target_position: numbers(3)
         reward: wl.Reward(wl.float64)
@@ -77,12 +53,6 @@ def _throw_system(kind: type[wl.Entity], model: Model) -> System:
         dog.qvel[velocity + 2] = wl.sqrt(2.0 * gravity * height)
 
     return throw_ball
-
-
-@wl.function
-def distance(x: wl.float64, y: wl.float64, z: wl.float64) -> wl.float64:
-    """The length of a vector."""
-    return wl.sqrt(x * x + y * y + z * z)
 
 
 def _reward_system(kind: type[wl.Entity], model: Model) -> System:

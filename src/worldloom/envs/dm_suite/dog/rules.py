@@ -7,7 +7,10 @@ from typing import Any
 import worldloom as wl
 from worldloom.core.base.errors import InputError
 from worldloom.core.frontend.system import System
-from worldloom.envs.dm_suite.task import ZX, ZZ, SuiteWorld, sensor_address
+from worldloom.core.model.entity import Components
+from worldloom.envs.dm_suite.addresses import ZX, ZZ, sensor_address
+from worldloom.envs.dm_suite.observations import numbers
+from worldloom.envs.dm_suite.task import SuiteWorld, robot_of
 from worldloom.envs.dm_suite.tolerance import INFINITY, excess, gaussian, linear
 from worldloom.robots import Model
 
@@ -17,6 +20,26 @@ STAND_HEIGHT_FRACTION = 0.9
 """Fraction of the heights of the default pose from which on the dog stands."""
 MIN_UPRIGHT = wl.float64(math.cos(math.radians(30)))
 _TURN = wl.float64(2.0 * math.pi)
+
+
+def dog_of(model: Model, *arrays: str) -> type[Components]:
+    """The components of a dog: those of every robot, with ``arrays`` of physics, and the shared observations.
+
+    ``standing`` is the reward for standing.
+    """
+
+    class Body(robot_of(model, *arrays, "sensordata", standing=wl.float64)):
+        joint_angles: numbers(NUM_HINGES)
+        joint_velocites: numbers(NUM_HINGES)
+        torso_pelvis_height: numbers(2)
+        z_projection: numbers(9)
+        torso_com_velocity: numbers(3)
+        inertial_sensors: numbers(9)
+        foot_forces: numbers(12)
+        touch_sensors: numbers(4)
+        actuator_state: numbers(model.na)
+
+    return Body
 
 
 def place_system(kind: type[wl.Entity], model: Model) -> System:

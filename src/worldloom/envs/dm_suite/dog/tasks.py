@@ -4,15 +4,16 @@
 import worldloom as wl
 from worldloom.core.frontend.system import System
 from worldloom.core.registry.definition import Definition
+from worldloom.envs.dm_suite.addresses import sensor_address
 from worldloom.envs.dm_suite.dog.fetch import define_fetch
 from worldloom.envs.dm_suite.dog.rules import (
-    NUM_HINGES,
+    dog_of,
     observe_systems,
     place_system,
     product_system,
     stand_system,
 )
-from worldloom.envs.dm_suite.task import action_of, define_task, load_model, numbers, sensor_address, suite_physics
+from worldloom.envs.dm_suite.task import define_task, load_model, suite_physics
 from worldloom.envs.dm_suite.tolerance import excess, linear
 from worldloom.robots import Model
 
@@ -27,25 +28,11 @@ def define(id: str, task: str, model_file: str) -> Definition:
     """The world of ``task``."""
     if task == "fetch":
         model = load_model(model_file, "dog", lambda module: module.get_model_and_assets(remove_ball=False))
-        return define_fetch(id, model, CONTROL_TIMESTEP, __doc__ or "")
+        return define_fetch(id, model, CONTROL_TIMESTEP, __doc__)
     floor = int(FLOOR_SPEEDS[task]) * TIME_LIMIT
     model = load_model(model_file, "dog", lambda module: module.get_model_and_assets(floor))
 
-    class Dog(wl.Entity, model.State):
-        xpos: model.xpos
-        xmat: model.xmat
-        sensordata: model.sensordata
-        standing: wl.float64
-        action: action_of(model)
-        joint_angles: numbers(NUM_HINGES)
-        joint_velocites: numbers(NUM_HINGES)
-        torso_pelvis_height: numbers(2)
-        z_projection: numbers(9)
-        torso_com_velocity: numbers(3)
-        inertial_sensors: numbers(9)
-        foot_forces: numbers(12)
-        touch_sensors: numbers(4)
-        actuator_state: numbers(model.na)
+    class Dog(wl.Entity, dog_of(model, "xpos", "xmat")):
         reward: wl.Reward(wl.float64)
 
     move = _move_system(Dog, model, SPEEDS[task]) if SPEEDS[task] else product_system(Dog)
@@ -55,7 +42,7 @@ def define(id: str, task: str, model_file: str) -> Definition:
         reset=[place_system(Dog, model)],
         reward=[stand_system(Dog, model), move],
         observe=observe_systems(Dog, model),
-        doc=__doc__ or "",
+        doc=__doc__,
     )
 
 

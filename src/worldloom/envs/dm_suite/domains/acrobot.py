@@ -6,17 +6,10 @@ import math
 import worldloom as wl
 from worldloom.core.frontend.system import System
 from worldloom.core.registry.definition import Definition
-from worldloom.envs.dm_suite.task import (
-    XZ,
-    ZZ,
-    SuiteWorld,
-    action_of,
-    default_model,
-    define_task,
-    numbers,
-    observe_velocity_system,
-    suite_physics,
-)
+from worldloom.envs.dm_suite.addresses import XZ, ZZ
+from worldloom.envs.dm_suite.geometry import distance
+from worldloom.envs.dm_suite.observations import numbers, observe_velocity_system
+from worldloom.envs.dm_suite.task import SuiteWorld, default_model, define_task, robot_of, suite_physics
 from worldloom.envs.dm_suite.tolerance import excess, gaussian, within
 from worldloom.robots import Model
 
@@ -26,10 +19,7 @@ def define(id: str, task: str, model_file: str) -> Definition:
     model = default_model(model_file, "acrobot")
     upper, lower = model.body("upper_arm"), model.body("lower_arm")
 
-    class Acrobot(wl.Entity, model.State):
-        xmat: model.xmat
-        site_xpos: model.site_xpos
-        action: action_of(model)
+    class Acrobot(wl.Entity, robot_of(model, "xmat", "site_xpos")):
         orientations: numbers(4)
         velocity: numbers(model.nv)
         reward: wl.Reward(wl.float64)
@@ -52,7 +42,7 @@ def define(id: str, task: str, model_file: str) -> Definition:
         reset=[place],
         reward=[_reward_system(Acrobot, model, sparse=task == "swingup_sparse")],
         observe=[observe, observe_velocity_system(Acrobot, model)],
-        doc=__doc__ or "",
+        doc=__doc__,
     )
 
 
@@ -62,13 +52,14 @@ def _reward_system(kind: type[wl.Entity], model: Model, sparse: bool) -> System:
 
     @wl.system
     def reward(acrobot: kind):
-        squares = wl.float64(0.0)
-        for i in range(3):
-            distance = acrobot.site_xpos[target, i] - acrobot.site_xpos[tip, i]
-            squares += distance * distance
+        to_target = distance(
+            acrobot.site_xpos[target, 0] - acrobot.site_xpos[tip, 0],
+            acrobot.site_xpos[target, 1] - acrobot.site_xpos[tip, 1],
+            acrobot.site_xpos[target, 2] - acrobot.site_xpos[tip, 2],
+        )
         if sparse:
-            acrobot.reward = within(wl.sqrt(squares), 0.0, radius)
+            acrobot.reward = within(to_target, 0.0, radius)
         else:
-            acrobot.reward = gaussian(excess(wl.sqrt(squares), 0.0, radius, 1.0), 0.1)
+            acrobot.reward = gaussian(excess(to_target, 0.0, radius, 1.0), 0.1)
 
     return reward

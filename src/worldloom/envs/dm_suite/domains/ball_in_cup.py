@@ -3,16 +3,9 @@
 
 import worldloom as wl
 from worldloom.core.registry.definition import Definition
-from worldloom.envs.dm_suite.task import (
-    action_of,
-    default_model,
-    define_task,
-    joint_address,
-    numbers,
-    observe_position_system,
-    observe_velocity_system,
-    suite_physics,
-)
+from worldloom.envs.dm_suite.addresses import joint_address
+from worldloom.envs.dm_suite.observations import numbers, observe_position_system, observe_velocity_system
+from worldloom.envs.dm_suite.task import default_model, define_task, robot_of, suite_physics
 from worldloom.robots import Draw, DrawKind, Model, Placement, PlacementState
 
 CONTROL_TIMESTEP = 0.02
@@ -24,10 +17,7 @@ def define(id: str, task: str, model_file: str) -> Definition:
     ball, target = model.body("ball"), model.id("site", "target")
     x_room, z_room = _room(model)
 
-    class BallInCup(wl.Entity, model.State, PlacementState):
-        xpos: model.xpos
-        site_xpos: model.site_xpos
-        action: action_of(model)
+    class BallInCup(wl.Entity, robot_of(model, "xpos", "site_xpos"), PlacementState):
         position: numbers(model.nq)
         velocity: numbers(model.nv)
         reward: wl.Reward(wl.float64)
@@ -49,7 +39,7 @@ def define(id: str, task: str, model_file: str) -> Definition:
         reset=Placement(physics, draws, free_of_contacts=True).reset,
         reward=[reward],
         observe=[observe_position_system(BallInCup, model), observe_velocity_system(BallInCup, model)],
-        doc=__doc__ or "",
+        doc=__doc__,
     )
 
 

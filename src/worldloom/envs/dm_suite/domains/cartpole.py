@@ -6,17 +6,9 @@ import math
 import worldloom as wl
 from worldloom.core.frontend.system import System
 from worldloom.core.registry.definition import Definition
-from worldloom.envs.dm_suite.task import (
-    XZ,
-    ZZ,
-    SuiteWorld,
-    action_of,
-    define_task,
-    load_model,
-    numbers,
-    observe_velocity_system,
-    suite_physics,
-)
+from worldloom.envs.dm_suite.addresses import XZ, ZZ
+from worldloom.envs.dm_suite.observations import numbers, observe_velocity_system
+from worldloom.envs.dm_suite.task import SuiteWorld, define_task, load_model, robot_of, suite_physics
 from worldloom.envs.dm_suite.tolerance import excess, gaussian, quadratic, within
 from worldloom.robots import Model
 
@@ -28,9 +20,7 @@ def define(id: str, task: str, model_file: str) -> Definition:
     """The world of ``task``."""
     model = load_model(model_file, "cartpole", lambda module: module.get_model_and_assets(POLES.get(task, 1)))
 
-    class Cartpole(wl.Entity, model.State):
-        xmat: model.xmat
-        action: action_of(model)
+    class Cartpole(wl.Entity, robot_of(model, "xmat")):
         position: numbers(1 + 2 * (model.nbody - 2))
         velocity: numbers(model.nv)
         reward: wl.Reward(wl.float64)
@@ -42,7 +32,7 @@ def define(id: str, task: str, model_file: str) -> Definition:
         reset=[_balance_system(Cartpole, model) if balance else _hang_system(Cartpole, model)],
         reward=[_sparse_reward_system(Cartpole, model) if task.endswith("sparse") else _reward_system(Cartpole, model)],
         observe=[_observe_system(Cartpole, model), observe_velocity_system(Cartpole, model)],
-        doc=__doc__ or "",
+        doc=__doc__,
     )
 
 

@@ -3,16 +3,9 @@
 
 import worldloom as wl
 from worldloom.core.registry.definition import Definition
-from worldloom.envs.dm_suite.task import (
-    action_of,
-    default_model,
-    define_task,
-    numbers,
-    observe_position_system,
-    observe_velocity_system,
-    sensor_address,
-    suite_physics,
-)
+from worldloom.envs.dm_suite.addresses import sensor_address
+from worldloom.envs.dm_suite.observations import numbers, observe_position_system, observe_velocity_system
+from worldloom.envs.dm_suite.task import default_model, define_task, robot_of, suite_physics
 from worldloom.envs.dm_suite.tolerance import INFINITY, excess, linear
 from worldloom.robots import Placement, PlacementState, limited_joints
 
@@ -26,9 +19,7 @@ def define(id: str, task: str, model_file: str) -> Definition:
     model = default_model(model_file, "cheetah")
     speed = sensor_address(model, "torso_subtreelinvel")
 
-    class Cheetah(wl.Entity, model.State, PlacementState):
-        sensordata: model.sensordata
-        action: action_of(model)
+    class Cheetah(wl.Entity, robot_of(model, "sensordata"), PlacementState):
         position: numbers(model.nq - 1)
         velocity: numbers(model.nv)
         reward: wl.Reward(wl.float64)
@@ -48,5 +39,5 @@ def define(id: str, task: str, model_file: str) -> Definition:
         reset=[*Placement(physics, limited_joints(model)).reset, physics.settle(SETTLING_STEPS), start_clock],
         reward=[reward],
         observe=[observe_position_system(Cheetah, model, skipped=1), observe_velocity_system(Cheetah, model)],
-        doc=__doc__ or "",
+        doc=__doc__,
     )

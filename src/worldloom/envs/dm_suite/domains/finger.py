@@ -6,15 +6,9 @@ import math
 import worldloom as wl
 from worldloom.core.frontend.system import System
 from worldloom.core.registry.definition import Definition
-from worldloom.envs.dm_suite.task import (
-    SuiteWorld,
-    action_of,
-    default_model,
-    define_task,
-    numbers,
-    sensor_address,
-    suite_physics,
-)
+from worldloom.envs.dm_suite.addresses import sensor_address
+from worldloom.envs.dm_suite.observations import numbers
+from worldloom.envs.dm_suite.task import SuiteWorld, default_model, define_task, robot_of, suite_physics
 from worldloom.envs.dm_suite.tolerance import log1p
 from worldloom.robots import Model, Physics, Placement, PlacementState, limited_and_rotational
 
@@ -36,9 +30,7 @@ def _define_spin(id: str, model: Model) -> Definition:
     model.mj_model.dof_damping[model.mj_model.jnt_dofadr[model.id("joint", "hinge")]] = SPIN_DAMPING
     velocity = sensor_address(model, "hinge_velocity")
 
-    class Finger(wl.Entity, model.State, PlacementState):
-        sensordata: model.sensordata
-        action: action_of(model)
+    class Finger(wl.Entity, robot_of(model, "sensordata"), PlacementState):
         position: numbers(4)
         velocity: numbers(3)
         touch: numbers(2)
@@ -49,21 +41,12 @@ def _define_spin(id: str, model: Model) -> Definition:
         finger.reward = wl.float64(1.0) if finger.sensordata[velocity] <= -SPIN_VELOCITY else wl.float64(0.0)
 
     physics = suite_physics(model, Finger, CONTROL_TIMESTEP)
-    return define_task(
-        id,
-        physics,
-        reset=_place(physics),
-        reward=[reward_spin],
-        observe=[_observe_system(Finger, model)],
-        doc=__doc__ or "",
-    )
+    observe = [_observe_system(Finger, model)]
+    return define_task(id, physics, reset=_place(physics), reward=[reward_spin], observe=observe, doc=__doc__)
 
 
 def _define_turn(id: str, model: Model, target_size: float) -> Definition:
-    class Finger(wl.Entity, model.State, PlacementState):
-        sensordata: model.sensordata
-        goal: wl.Array(wl.float64, 2)
-        action: action_of(model)
+    class Finger(wl.Entity, robot_of(model, "sensordata", goal=wl.Array(wl.float64, 2)), PlacementState):
         position: numbers(4)
         velocity: numbers(3)
         touch: numbers(2)
@@ -78,7 +61,7 @@ def _define_turn(id: str, model: Model, target_size: float) -> Definition:
         reset=[_goal_system(Finger, model), *_place(physics)],
         reward=[_turn_system(Finger, model, target_size)],
         observe=[_observe_system(Finger, model), _observe_target_system(Finger, model, target_size)],
-        doc=__doc__ or "",
+        doc=__doc__,
         goal=("site", (0, 2)),
     )
 

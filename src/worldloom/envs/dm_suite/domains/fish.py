@@ -6,17 +6,9 @@ from typing import Any
 import worldloom as wl
 from worldloom.core.frontend.system import System
 from worldloom.core.registry.definition import Definition
-from worldloom.envs.dm_suite.task import (
-    ZZ,
-    SuiteWorld,
-    action_of,
-    default_model,
-    define_task,
-    joint_address,
-    numbers,
-    observe_velocity_system,
-    suite_physics,
-)
+from worldloom.envs.dm_suite.addresses import ZZ, joint_address
+from worldloom.envs.dm_suite.observations import numbers, observe_velocity_system
+from worldloom.envs.dm_suite.task import SuiteWorld, default_model, define_task, robot_of, suite_physics
 from worldloom.envs.dm_suite.tolerance import excess, gaussian
 from worldloom.robots import Draw, DrawKind, Model, Physics, Placement, PlacementState
 
@@ -36,9 +28,7 @@ def define(id: str, task: str, model_file: str) -> Definition:
 def _define_upright(id: str, model: Model) -> Definition:
     torso = model.body("torso")
 
-    class Fish(wl.Entity, model.State, PlacementState):
-        xmat: model.xmat
-        action: action_of(model)
+    class Fish(wl.Entity, robot_of(model, "xmat"), PlacementState):
         joint_angles: numbers(NUM_JOINTS)
         upright: numbers()
         velocity: numbers(model.nv)
@@ -49,29 +39,29 @@ def _define_upright(id: str, model: Model) -> Definition:
         fish.reward = gaussian(excess(fish.xmat[torso, ZZ], 1.0, 1.0, 1.0), 0.1)
 
     physics = suite_physics(model, Fish, CONTROL_TIMESTEP)
-    return define_task(
-        id,
-        physics,
-        reset=_place(physics),
-        reward=[reward_upright],
-        observe=[_observe_system(Fish, model), observe_velocity_system(Fish, model)],
-        doc=__doc__ or "",
-    )
+    observe = [_observe_system(Fish, model), observe_velocity_system(Fish, model)]
+    return define_task(id, physics, reset=_place(physics), reward=[reward_upright], observe=observe, doc=__doc__)
 
 
 def _define_swim(id: str, model: Model) -> Definition:
-    class Fish(wl.Entity, model.State, PlacementState):
-        xmat: model.xmat
-        geom_xpos: model.geom_xpos
-        geom_xmat: model.geom_xmat
-        goal: wl.Array(wl.float64, 3)
-        mouth_to_goal: wl.Array(wl.float64, 3)
-        action: action_of(model)
+    class Fish(
+        wl.Entity,
+        robot_of(
+            model, "xmat", "geom_xpos", "geom_xmat", goal=wl.Array(wl.float64, 3), mouth_to_goal=wl.Array(wl.float64, 3)
+        ),
+        PlacementState,
+    ):
         joint_angles: numbers(NUM_JOINTS)
         upright: numbers()
         target: numbers(3)
         velocity: numbers(model.nv)
         reward: wl.Reward(wl.float64)
+
+    @wl.system
+    def place_goal(fish: Fish, world: SuiteWorld):
+        fish.goal[0] = world.random(-0.4, 0.4)
+        fish.goal[1] = world.random(-0.4, 0.4)
+        fish.goal[2] = world.random(0.1, 0.3)
 
     @wl.system
     def observe_target(fish: Fish):
@@ -83,10 +73,10 @@ def _define_swim(id: str, model: Model) -> Definition:
     return define_task(
         id,
         physics,
-        reset=[*_place(physics), _goal_system(Fish)],
+        reset=[*_place(physics), place_goal],
         reward=[locate, _swim_system(Fish, model)],
         observe=[_observe_system(Fish, model), locate, observe_target, observe_velocity_system(Fish, model)],
-        doc=__doc__ or "",
+        doc=__doc__,
         goal=("geom", (0, 1, 2)),
     )
 
@@ -95,16 +85,6 @@ def _place(physics: Physics) -> tuple[Any, ...]:
     root, first = joint_address(physics.model, "root") + 3, joint_address(physics.model, FIRST_JOINT)
     joints = [Draw(DrawKind.UNIFORM, first + i, -0.2, 0.2) for i in range(NUM_JOINTS)]
     return Placement(physics, [Draw(DrawKind.QUATERNION, root), *joints]).reset
-
-
-def _goal_system(kind: type[wl.Entity]) -> System:
-    @wl.system
-    def place_goal(fish: kind, world: SuiteWorld):
-        fish.goal[0] = world.random(-0.4, 0.4)
-        fish.goal[1] = world.random(-0.4, 0.4)
-        fish.goal[2] = world.random(0.1, 0.3)
-
-    return place_goal
 
 
 def _locate_system(kind: type[wl.Entity], model: Model) -> System:

@@ -4,16 +4,9 @@
 import worldloom as wl
 from worldloom.core.frontend.system import System
 from worldloom.core.registry.definition import Definition
-from worldloom.envs.dm_suite.task import (
-    action_of,
-    default_model,
-    define_task,
-    numbers,
-    observe_position_system,
-    observe_velocity_system,
-    sensor_address,
-    suite_physics,
-)
+from worldloom.envs.dm_suite.addresses import sensor_address
+from worldloom.envs.dm_suite.observations import numbers, observe_position_system, observe_velocity_system
+from worldloom.envs.dm_suite.task import default_model, define_task, robot_of, suite_physics
 from worldloom.envs.dm_suite.tolerance import INFINITY, excess, linear, log1p, quadratic, within
 from worldloom.robots import Model, Placement, PlacementState, limited_and_rotational
 
@@ -26,10 +19,7 @@ def define(id: str, task: str, model_file: str) -> Definition:
     """The world of ``task``."""
     model = default_model(model_file, "hopper")
 
-    class Hopper(wl.Entity, model.State, PlacementState):
-        xipos: model.xipos
-        sensordata: model.sensordata
-        action: action_of(model)
+    class Hopper(wl.Entity, robot_of(model, "xipos", "sensordata"), PlacementState):
         position: numbers(model.nq - 1)
         velocity: numbers(model.nv)
         touch: numbers(2)
@@ -46,7 +36,7 @@ def define(id: str, task: str, model_file: str) -> Definition:
             observe_velocity_system(Hopper, model),
             _touch_system(Hopper, model),
         ],
-        doc=__doc__ or "",
+        doc=__doc__,
     )
 
 

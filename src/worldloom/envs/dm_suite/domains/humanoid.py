@@ -1,26 +1,17 @@
 # Annotations are evaluated: systems refer to classes that are local to a function.
 """Humanoid: a robot with 21 joints stands, walks or runs."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import worldloom as wl
 from worldloom.core.frontend.system import System
 from worldloom.core.registry.definition import Definition
-from worldloom.envs.dm_suite.task import (
-    ZX,
-    ZY,
-    ZZ,
-    action_of,
-    default_model,
-    define_task,
-    numbers,
-    observe_position_system,
-    observe_velocity_system,
-    sensor_address,
-    suite_physics,
-)
+from worldloom.envs.dm_suite.addresses import ZX, ZY, ZZ, sensor_address
+from worldloom.envs.dm_suite.observations import numbers, observe_position_system, observe_velocity_system
+from worldloom.envs.dm_suite.task import default_model, define_task, robot_of, suite_physics
 from worldloom.envs.dm_suite.tolerance import INFINITY, excess, gaussian, linear, quadratic
-from worldloom.robots import Model, Placement, PlacementState, limited_and_rotational
+from worldloom.robots import Model, Physics, Placement, PlacementState, limited_and_rotational
 
 STAND_HEIGHT = wl.float64(1.4)
 SPEEDS = {"stand": 0.0, "walk": 1.0, "run": 10.0, "run_pure_state": 10.0}
@@ -55,17 +46,13 @@ def define(id: str, task: str, model_file: str) -> Definition:
     model = default_model(model_file, "humanoid")
     if task == "run_pure_state":
         return _define_pure_state(id, model, SPEEDS[task])
-    return define_humanoid(id, model, HUMANOID, SPEEDS[task], __doc__ or "")
+    return define_humanoid(id, model, HUMANOID, SPEEDS[task], __doc__)
 
 
-def define_humanoid(id: str, model: Model, anatomy: Anatomy, speed: float, doc: str) -> Definition:
+def define_humanoid(id: str, model: Model, anatomy: Anatomy, speed: float, doc: str | None) -> Definition:
     """A task of a humanoid model that moves at ``speed``, in metres per second; 0 to stand."""
 
-    class Humanoid(wl.Entity, model.State, PlacementState):
-        xpos: model.xpos
-        xmat: model.xmat
-        sensordata: model.sensordata
-        action: action_of(model)
+    class Humanoid(wl.Entity, robot_of(model, "xpos", "xmat", "sensordata"), PlacementState):
         joint_angles: numbers(model.nq - ROOT)
         head_height: numbers()
         extremities: numbers(12)
@@ -74,39 +61,36 @@ def define_humanoid(id: str, model: Model, anatomy: Anatomy, speed: float, doc: 
         velocity: numbers(model.nv)
         reward: wl.Reward(wl.float64)
 
-    physics = suite_physics(model, Humanoid, anatomy.control_timestep)
-    return define_task(
-        id,
-        physics,
-        reset=Placement(physics, limited_and_rotational(model), free_of_contacts=True).reset,
-        reward=[_reward_system(Humanoid, model, anatomy, speed)],
-        observe=[
-            _observe_system(Humanoid, model, anatomy),
-            _observe_limbs_system(Humanoid, model, anatomy),
-            observe_velocity_system(Humanoid, model),
-        ],
-        doc=doc,
-    )
+    observe = [
+        _observe_system(Humanoid, model, anatomy),
+        _observe_limbs_system(Humanoid, model, anatomy),
+        observe_velocity_system(Humanoid, model),
+    ]
+    return _assemble(id, suite_physics(model, Humanoid, anatomy.control_timestep), anatomy, speed, observe, doc)
 
 
 def _define_pure_state(id: str, model: Model, speed: float) -> Definition:
-    class Humanoid(wl.Entity, model.State, PlacementState):
-        xpos: model.xpos
-        xmat: model.xmat
-        sensordata: model.sensordata
-        action: action_of(model)
+    class Humanoid(wl.Entity, robot_of(model, "xpos", "xmat", "sensordata"), PlacementState):
         position: numbers(model.nq)
         velocity: numbers(model.nv)
         reward: wl.Reward(wl.float64)
 
     physics = suite_physics(model, Humanoid, HUMANOID.control_timestep)
+    observe = [observe_position_system(Humanoid, model), observe_velocity_system(Humanoid, model)]
+    return _assemble(id, physics, HUMANOID, speed, observe, __doc__)
+
+
+def _assemble(
+    id: str, physics: Physics, anatomy: Anatomy, speed: float, observe: Sequence[System], doc: str
+) -> Definition:
+    model = physics.model
     return define_task(
         id,
         physics,
         reset=Placement(physics, limited_and_rotational(model), free_of_contacts=True).reset,
-        reward=[_reward_system(Humanoid, model, HUMANOID, speed)],
-        observe=[observe_position_system(Humanoid, model), observe_velocity_system(Humanoid, model)],
-        doc=__doc__ or "",
+        reward=[_reward_system(physics.kind, model, anatomy, speed)],
+        observe=observe,
+        doc=doc,
     )
 
 

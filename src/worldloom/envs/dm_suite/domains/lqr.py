@@ -7,16 +7,8 @@ import numpy as np
 
 import worldloom as wl
 from worldloom.core.registry.definition import Definition
-from worldloom.envs.dm_suite.task import (
-    SuiteWorld,
-    action_of,
-    define_task,
-    load_model,
-    numbers,
-    observe_position_system,
-    observe_velocity_system,
-    suite_physics,
-)
+from worldloom.envs.dm_suite.observations import numbers, observe_position_system, observe_velocity_system
+from worldloom.envs.dm_suite.task import SuiteWorld, define_task, load_model, robot_of, suite_physics
 
 SIZES = {"lqr_2_1": (2, 1), "lqr_6_2": (6, 2)}
 """Bodies and motors."""
@@ -35,8 +27,7 @@ def define(id: str, task: str, model_file: str) -> Definition:
     model = load_model(model_file, "lqr", lambda module: module.get_model_and_assets(bodies, motors, generator))
     nq, nv, nu = model.nq, model.nv, model.nu
 
-    class Chain(wl.Entity, model.State):
-        action: action_of(model)
+    class Chain(wl.Entity, robot_of(model)):
         position: numbers(nq)
         velocity: numbers(nv)
         reward: wl.Reward(wl.float64)
@@ -69,5 +60,5 @@ def define(id: str, task: str, model_file: str) -> Definition:
         reset=[place],
         reward=[reward],
         observe=[observe_position_system(Chain, model), observe_velocity_system(Chain, model)],
-        doc=__doc__ or "",
+        doc=__doc__,
     )

@@ -5,17 +5,9 @@ import math
 
 import worldloom as wl
 from worldloom.core.registry.definition import Definition
-from worldloom.envs.dm_suite.task import (
-    XZ,
-    ZZ,
-    SuiteWorld,
-    action_of,
-    default_model,
-    define_task,
-    numbers,
-    observe_velocity_system,
-    suite_physics,
-)
+from worldloom.envs.dm_suite.addresses import XZ, ZZ
+from worldloom.envs.dm_suite.observations import numbers, observe_velocity_system
+from worldloom.envs.dm_suite.task import SuiteWorld, default_model, define_task, robot_of, suite_physics
 from worldloom.envs.dm_suite.tolerance import within
 
 _UPRIGHT = wl.float64(math.cos(math.radians(8)))
@@ -26,9 +18,7 @@ def define(id: str, task: str, model_file: str) -> Definition:
     model = default_model(model_file, "pendulum")
     pole = model.body("pole")
 
-    class Pendulum(wl.Entity, model.State):
-        xmat: model.xmat
-        action: action_of(model)
+    class Pendulum(wl.Entity, robot_of(model, "xmat")):
         orientation: numbers(2)
         velocity: numbers(model.nv)
         reward: wl.Reward(wl.float64)
@@ -46,11 +36,5 @@ def define(id: str, task: str, model_file: str) -> Definition:
         pendulum.orientation[0] = pendulum.xmat[pole, ZZ]
         pendulum.orientation[1] = pendulum.xmat[pole, XZ]
 
-    return define_task(
-        id,
-        suite_physics(model, Pendulum),
-        reset=[place],
-        reward=[reward],
-        observe=[observe, observe_velocity_system(Pendulum, model)],
-        doc=__doc__ or "",
-    )
+    physics, velocity = suite_physics(model, Pendulum), observe_velocity_system(Pendulum, model)
+    return define_task(id, physics, reset=[place], reward=[reward], observe=[observe, velocity], doc=__doc__)

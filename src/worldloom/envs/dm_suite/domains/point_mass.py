@@ -4,16 +4,8 @@
 import worldloom as wl
 from worldloom.core.frontend.system import System
 from worldloom.core.registry.definition import Definition
-from worldloom.envs.dm_suite.task import (
-    SuiteWorld,
-    action_of,
-    default_model,
-    define_task,
-    numbers,
-    observe_position_system,
-    observe_velocity_system,
-    suite_physics,
-)
+from worldloom.envs.dm_suite.observations import numbers, observe_position_system, observe_velocity_system
+from worldloom.envs.dm_suite.task import SuiteWorld, default_model, define_task, robot_of, suite_physics
 from worldloom.envs.dm_suite.tolerance import excess, gaussian, quadratic
 from worldloom.robots import Model, Placement, PlacementState, limited_and_rotational
 
@@ -25,10 +17,7 @@ def define(id: str, task: str, model_file: str) -> Definition:
     """The world of ``task``."""
     model = default_model(model_file, "point_mass")
 
-    class PointMass(wl.Entity, model.State, PlacementState):
-        wrap_prm: model.wrap_prm
-        geom_xpos: model.geom_xpos
-        action: action_of(model)
+    class PointMass(wl.Entity, robot_of(model, "wrap_prm", "geom_xpos"), PlacementState):
         position: numbers(model.nq)
         velocity: numbers(model.nv)
         reward: wl.Reward(wl.float64)
@@ -41,7 +30,7 @@ def define(id: str, task: str, model_file: str) -> Definition:
         reset=[*Placement(physics, limited_and_rotational(model)).reset, *turned],
         reward=[_reward_system(PointMass, model)],
         observe=[observe_position_system(PointMass, model), observe_velocity_system(PointMass, model)],
-        doc=__doc__ or "",
+        doc=__doc__,
     )
 
 

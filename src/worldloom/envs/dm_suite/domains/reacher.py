@@ -6,16 +6,8 @@ import math
 import worldloom as wl
 from worldloom.core.frontend.system import System
 from worldloom.core.registry.definition import Definition
-from worldloom.envs.dm_suite.task import (
-    SuiteWorld,
-    action_of,
-    default_model,
-    define_task,
-    numbers,
-    observe_position_system,
-    observe_velocity_system,
-    suite_physics,
-)
+from worldloom.envs.dm_suite.observations import numbers, observe_position_system, observe_velocity_system
+from worldloom.envs.dm_suite.task import SuiteWorld, default_model, define_task, robot_of, suite_physics
 from worldloom.envs.dm_suite.tolerance import within
 from worldloom.robots import Model, Placement, PlacementState, limited_and_rotational
 
@@ -27,10 +19,7 @@ def define(id: str, task: str, model_file: str) -> Definition:
     """The world of ``task``."""
     model = default_model(model_file, "reacher")
 
-    class Reacher(wl.Entity, model.State, PlacementState):
-        geom_xpos: model.geom_xpos
-        goal: wl.Array(wl.float64, 2)
-        action: action_of(model)
+    class Reacher(wl.Entity, robot_of(model, "geom_xpos", goal=wl.Array(wl.float64, 2)), PlacementState):
         position: numbers(model.nq)
         to_target: numbers(2)
         velocity: numbers(model.nv)
@@ -47,7 +36,7 @@ def define(id: str, task: str, model_file: str) -> Definition:
             _observe_system(Reacher, model),
             observe_velocity_system(Reacher, model),
         ],
-        doc=__doc__ or "",
+        doc=__doc__,
         goal=("geom", (0, 1)),
     )
 

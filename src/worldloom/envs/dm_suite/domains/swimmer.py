@@ -4,15 +4,9 @@
 import worldloom as wl
 from worldloom.core.frontend.system import System
 from worldloom.core.registry.definition import Definition
-from worldloom.envs.dm_suite.task import (
-    SuiteWorld,
-    action_of,
-    define_task,
-    load_model,
-    numbers,
-    sensor_address,
-    suite_physics,
-)
+from worldloom.envs.dm_suite.addresses import sensor_address
+from worldloom.envs.dm_suite.observations import numbers
+from worldloom.envs.dm_suite.task import SuiteWorld, define_task, load_model, robot_of, suite_physics
 from worldloom.envs.dm_suite.tolerance import excess, long_tail
 from worldloom.robots import Model, Placement, PlacementState, limited_and_rotational
 
@@ -27,13 +21,13 @@ def define(id: str, task: str, model_file: str) -> Definition:
     links = LINKS[task]
     model = load_model(model_file, "swimmer", lambda module: module.get_model_and_assets(links))
 
-    class Swimmer(wl.Entity, model.State, PlacementState):
-        xmat: model.xmat
-        geom_xpos: model.geom_xpos
-        sensordata: model.sensordata
-        goal: wl.Array(wl.float64, 3)
-        nose_to_goal: wl.Array(wl.float64, 2)
-        action: action_of(model)
+    class Swimmer(
+        wl.Entity,
+        robot_of(
+            model, "xmat", "geom_xpos", "sensordata", goal=wl.Array(wl.float64, 3), nose_to_goal=wl.Array(wl.float64, 2)
+        ),
+        PlacementState,
+    ):
         joints: numbers(model.nq - ROOT_JOINTS)
         to_target: numbers(2)
         body_velocities: numbers(3 * links)
@@ -47,7 +41,7 @@ def define(id: str, task: str, model_file: str) -> Definition:
         reset=[*Placement(physics, limited_and_rotational(model)).reset, _goal_system(Swimmer, model)],
         reward=[locate, _reward_system(Swimmer, model)],
         observe=[locate, _observe_system(Swimmer, model, links)],
-        doc=__doc__ or "",
+        doc=__doc__,
         goal=("geom", (0, 1, 2)),
     )
 

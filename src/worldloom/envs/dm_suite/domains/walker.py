@@ -4,18 +4,9 @@
 import worldloom as wl
 from worldloom.core.frontend.system import System
 from worldloom.core.registry.definition import Definition
-from worldloom.envs.dm_suite.task import (
-    XX,
-    XZ,
-    ZZ,
-    action_of,
-    default_model,
-    define_task,
-    numbers,
-    observe_velocity_system,
-    sensor_address,
-    suite_physics,
-)
+from worldloom.envs.dm_suite.addresses import XX, XZ, ZZ, sensor_address
+from worldloom.envs.dm_suite.observations import numbers, observe_velocity_system
+from worldloom.envs.dm_suite.task import default_model, define_task, robot_of, suite_physics
 from worldloom.envs.dm_suite.tolerance import INFINITY, excess, gaussian, linear
 from worldloom.robots import Model, Placement, PlacementState, limited_and_rotational
 
@@ -28,25 +19,17 @@ def define(id: str, task: str, model_file: str) -> Definition:
     """The world of ``task``."""
     model = default_model(model_file, "walker")
 
-    class Walker(wl.Entity, model.State, PlacementState):
-        xpos: model.xpos
-        xmat: model.xmat
-        sensordata: model.sensordata
-        action: action_of(model)
+    class Walker(wl.Entity, robot_of(model, "xpos", "xmat", "sensordata"), PlacementState):
         orientations: numbers(2 * (model.nbody - 1))
         height: numbers()
         velocity: numbers(model.nv)
         reward: wl.Reward(wl.float64)
 
     physics = suite_physics(model, Walker, CONTROL_TIMESTEP)
-    return define_task(
-        id,
-        physics,
-        reset=Placement(physics, limited_and_rotational(model)).reset,
-        reward=[_reward_system(Walker, model, SPEEDS[task])],
-        observe=[_observe_system(Walker, model), observe_velocity_system(Walker, model)],
-        doc=__doc__ or "",
-    )
+    reset = Placement(physics, limited_and_rotational(model)).reset
+    reward = [_reward_system(Walker, model, SPEEDS[task])]
+    observe = [_observe_system(Walker, model), observe_velocity_system(Walker, model)]
+    return define_task(id, physics, reset=reset, reward=reward, observe=observe, doc=__doc__)
 
 
 def _reward_system(kind: type[wl.Entity], model: Model, target_speed: float) -> System:

@@ -6,9 +6,11 @@ import math
 import worldloom as wl
 from worldloom.core.frontend.system import System
 from worldloom.core.registry.definition import Definition
-from worldloom.envs.dm_suite.quadruped.observations import observe_systems
-from worldloom.envs.dm_suite.quadruped.terrain import num_bumps, terrain_systems, terrain_world
-from worldloom.envs.dm_suite.task import ZZ, action_of, define_task, numbers, sensor_address, suite_physics
+from worldloom.envs.dm_suite.addresses import ZZ, sensor_address
+from worldloom.envs.dm_suite.observations import numbers
+from worldloom.envs.dm_suite.quadruped.observations import observe_systems, quadruped_of
+from worldloom.envs.dm_suite.quadruped.terrain import terrain_of, terrain_systems, terrain_world
+from worldloom.envs.dm_suite.task import define_task, suite_physics
 from worldloom.envs.dm_suite.tolerance import INFINITY, excess, linear
 from worldloom.robots import Draw, DrawKind, Model, Placement, PlacementState
 
@@ -16,24 +18,10 @@ NUM_RANGEFINDERS = 20
 UPRIGHT = wl.float64(math.cos(math.radians(20)))
 
 
-def define_escape(id: str, model: Model, control_timestep: float, doc: str) -> Definition:
+def define_escape(id: str, model: Model, control_timestep: float, doc: str | None) -> Definition:
     """The world of the task."""
-    count = num_bumps(model)
 
-    class Quadruped(wl.Entity, model.State, PlacementState):
-        hfield_data: model.hfield_data
-        bumps: wl.Array(wl.float64, count, count)
-        ridges: wl.Array(wl.float64, int(model.mj_model.hfield_nrow[0]), count)
-        xpos: model.xpos
-        xmat: model.xmat
-        site_xpos: model.site_xpos
-        sensordata: model.sensordata
-        action: action_of(model)
-        egocentric_state: numbers(32 + model.na)
-        torso_velocity: numbers(3)
-        torso_upright: numbers()
-        imu: numbers(6)
-        force_torque: numbers(24)
+    class Quadruped(wl.Entity, quadruped_of(model, "xpos", "xmat", "site_xpos"), terrain_of(model), PlacementState):
         origin: numbers(3)
         rangefinder: numbers(NUM_RANGEFINDERS)
         reward: wl.Reward(wl.float64)

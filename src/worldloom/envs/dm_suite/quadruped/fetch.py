@@ -6,17 +6,10 @@ import math
 import worldloom as wl
 from worldloom.core.frontend.system import System
 from worldloom.core.registry.definition import Definition
-from worldloom.envs.dm_suite.quadruped.observations import observe_systems
-from worldloom.envs.dm_suite.task import (
-    ZZ,
-    SuiteWorld,
-    action_of,
-    define_task,
-    joint_address,
-    numbers,
-    suite_physics,
-    velocity_address,
-)
+from worldloom.envs.dm_suite.addresses import ZZ, joint_address, velocity_address
+from worldloom.envs.dm_suite.observations import numbers
+from worldloom.envs.dm_suite.quadruped.observations import observe_systems, quadruped_of
+from worldloom.envs.dm_suite.task import SuiteWorld, define_task, suite_physics
 from worldloom.envs.dm_suite.tolerance import INFINITY, excess, linear
 from worldloom.robots import Draw, DrawKind, Model, Placement, PlacementState
 
@@ -25,20 +18,10 @@ BALL_SPEED = 5.0
 _TURN = wl.float64(2.0 * math.pi)
 
 
-def define_fetch(id: str, model: Model, control_timestep: float, doc: str) -> Definition:
+def define_fetch(id: str, model: Model, control_timestep: float, doc: str | None) -> Definition:
     """The world of the task."""
 
-    class Quadruped(wl.Entity, model.State, PlacementState):
-        xpos: model.xpos
-        xmat: model.xmat
-        site_xpos: model.site_xpos
-        sensordata: model.sensordata
-        action: action_of(model)
-        egocentric_state: numbers(32 + model.na)
-        torso_velocity: numbers(3)
-        torso_upright: numbers()
-        imu: numbers(6)
-        force_torque: numbers(24)
+    class Quadruped(wl.Entity, quadruped_of(model, "xpos", "xmat", "site_xpos"), PlacementState):
         ball_state: numbers(9)
         target_position: numbers(3)
         reward: wl.Reward(wl.float64)

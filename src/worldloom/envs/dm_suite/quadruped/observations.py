@@ -4,7 +4,10 @@
 import worldloom as wl
 from worldloom.core.base.errors import InputError
 from worldloom.core.frontend.system import System
-from worldloom.envs.dm_suite.task import ZZ, joint_address, sensor_address, velocity_address
+from worldloom.core.model.entity import Components
+from worldloom.envs.dm_suite.addresses import ZZ, joint_address, sensor_address, velocity_address
+from worldloom.envs.dm_suite.observations import numbers
+from worldloom.envs.dm_suite.task import robot_of
 from worldloom.envs.dm_suite.tolerance import asinh
 from worldloom.robots import Model
 
@@ -12,6 +15,19 @@ FIRST_HINGE, LAST_HINGE = "yaw_front_left", "ankle_back_left"
 NUM_HINGES = 16
 NUM_FORCES = 24
 """Numbers of the force and torque sensors of four toes."""
+
+
+def quadruped_of(model: Model, *arrays: str) -> type[Components]:
+    """The components of a quadruped: those of every robot, with ``arrays`` of physics, and the shared observations."""
+
+    class Body(robot_of(model, *arrays, "sensordata")):
+        egocentric_state: numbers(2 * NUM_HINGES + model.na)
+        torso_velocity: numbers(3)
+        torso_upright: numbers()
+        imu: numbers(6)
+        force_torque: numbers(NUM_FORCES)
+
+    return Body
 
 
 def observe_systems(kind: type[wl.Entity], model: Model) -> list[System]:

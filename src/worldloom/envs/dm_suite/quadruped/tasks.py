@@ -7,10 +7,11 @@ from typing import Any
 import worldloom as wl
 from worldloom.core.frontend.system import System
 from worldloom.core.registry.definition import Definition
+from worldloom.envs.dm_suite.addresses import ZZ, sensor_address
 from worldloom.envs.dm_suite.quadruped.escape import define_escape
 from worldloom.envs.dm_suite.quadruped.fetch import define_fetch
-from worldloom.envs.dm_suite.quadruped.observations import observe_systems
-from worldloom.envs.dm_suite.task import ZZ, action_of, define_task, load_model, numbers, sensor_address, suite_physics
+from worldloom.envs.dm_suite.quadruped.observations import observe_systems, quadruped_of
+from worldloom.envs.dm_suite.task import define_task, load_model, suite_physics
 from worldloom.envs.dm_suite.tolerance import INFINITY, excess, linear
 from worldloom.robots import Draw, DrawKind, Model, Placement, PlacementState
 
@@ -32,19 +33,11 @@ def define(id: str, task: str, model_file: str) -> Definition:
 
     model = load_model(model_file, "quadruped", build)
     if task == "fetch":
-        return define_fetch(id, model, CONTROL_TIMESTEP, __doc__ or "")
+        return define_fetch(id, model, CONTROL_TIMESTEP, __doc__)
     if task == "escape":
-        return define_escape(id, model, CONTROL_TIMESTEP, __doc__ or "")
+        return define_escape(id, model, CONTROL_TIMESTEP, __doc__)
 
-    class Quadruped(wl.Entity, model.State, PlacementState):
-        xmat: model.xmat
-        sensordata: model.sensordata
-        action: action_of(model)
-        egocentric_state: numbers(32 + model.na)
-        torso_velocity: numbers(3)
-        torso_upright: numbers()
-        imu: numbers(6)
-        force_torque: numbers(24)
+    class Quadruped(wl.Entity, quadruped_of(model, "xmat"), PlacementState):
         reward: wl.Reward(wl.float64)
 
     physics = suite_physics(model, Quadruped, CONTROL_TIMESTEP)
@@ -55,7 +48,7 @@ def define(id: str, task: str, model_file: str) -> Definition:
         reset=Placement(physics, draws, free_of_contacts=True).reset,
         reward=[_move_system(Quadruped, model, SPEEDS[task])],
         observe=observe_systems(Quadruped, model),
-        doc=__doc__ or "",
+        doc=__doc__,
     )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import worldloom as wl
 from worldloom.core.base.errors import InputError
 from worldloom.core.frontend.system import System
+from worldloom.core.model.entity import Components
 from worldloom.robots import Model
 
 BUMP_SIZE = 2.0
@@ -21,6 +22,18 @@ FLAT_RADIUS = 0.04
 def num_bumps(model: Model) -> int:
     """Bumps along each side of the terrain."""
     return int(2.0 * model.mj_model.hfield_size[0, 0] / BUMP_SIZE)
+
+
+def terrain_of(model: Model) -> type[Components]:
+    """The components of a robot with its own terrain: the heights, the bumps, and the bumps spread along one axis."""
+    count = num_bumps(model)
+
+    class Terrain(model.State):
+        hfield_data: model.hfield_data
+        bumps: wl.Array(wl.float64, count, count)
+        ridges: wl.Array(wl.float64, int(model.mj_model.hfield_nrow[0]), count)
+
+    return Terrain
 
 
 def terrain_world(model: Model) -> type[wl.World]:

@@ -1,28 +1,27 @@
 # Annotations are evaluated: systems refer to classes that are local to a function.
-"""What Humanoid and HumanoidStandup share: observations of all bodies, the tendons as infos, and contact forces."""
+"""Observations of a humanoid: positions and velocities, inertias of bodies, and forces of motors and contacts."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import worldloom as wl
 from worldloom.core.frontend.system import System
-from worldloom.core.model.entity import Components
-from worldloom.envs.mujoco.task import observe_state_system, robot_of
+from worldloom.envs.mujoco.shared.state_systems import observe_state_system
 from worldloom.robots import Model
 
 FREE_JOINT = 6
 """Degrees of freedom of the free joint of the torso."""
 
 
-class ObservationSettings(Protocol):
-    """The settings that select the parts of an observation."""
+@dataclass(frozen=True)
+class ObservationSettings:
+    """The last settings of both tasks: the initial noise, and the parts of an observation."""
 
-    exclude_current_positions_from_observation: bool
-    include_cinert_in_observation: bool
-    include_cvel_in_observation: bool
-    include_qfrc_actuator_in_observation: bool
-    include_cfrc_ext_in_observation: bool
+    reset_noise_scale: float = 1e-2
+    exclude_current_positions_from_observation: bool = True
+    include_cinert_in_observation: bool = True
+    include_cvel_in_observation: bool = True
+    include_qfrc_actuator_in_observation: bool = True
+    include_cfrc_ext_in_observation: bool = True
 
 
 @dataclass(frozen=True)
@@ -65,28 +64,7 @@ def observation_layout(model: Model, settings: ObservationSettings, version: int
     return Layout(skipped, first_body, first_dof, size=size, **starts)
 
 
-def humanoid_of(model: Model, layout: Layout) -> type[Components]:
-    """The components of a humanoid: those of every robot, the arrays that it observes, and contact forces."""
-    observed = [name for name in ("cinert", "cvel", "qfrc_actuator") if getattr(layout, name) >= 0]
-    annotations = {name: model.component(name) for name in (*observed, "cfrc_ext")}
-    return type(
-        "HumanoidBody", (robot_of(model, layout.size),), {"__annotations__": annotations, "__module__": __name__}
-    )
-
-
-def tendons_of(model: Model) -> type[Components]:
-    """The lengths and velocities of the tendons, as arrays of physics and as infos."""
-
-    class Tendons(Components):
-        ten_length: model.ten_length
-        ten_velocity: model.ten_velocity
-        tendon_length: wl.Info(wl.float64, model.ntendon)
-        tendon_velocity: wl.Info(wl.float64, model.ntendon)
-
-    return Tendons
-
-
-def observe_systems(kind: type[wl.Entity], model: Model, layout: Layout) -> Sequence[System]:
+def observe_systems(kind: type[wl.Entity], model: Model, layout: Layout) -> list[System]:
     """The systems that write the parts of the observation."""
     systems = [observe_state_system(kind, model, layout.skipped)]
     if layout.cinert >= 0:
@@ -145,30 +123,3 @@ def _observe_forces_system(kind: type[wl.Entity], model: Model, layout: Layout) 
                 humanoid.observation[start + 6 * (b - first_body) + k] = humanoid.cfrc_ext[b, k]
 
     return observe_forces
-
-
-def impact_system(kind: type[wl.Entity], model: Model) -> System:
-    """Computes ``impact``, the sum of the squared contact forces on all bodies."""
-    num_bodies = model.nbody
-
-    @wl.system
-    def measure_impact(humanoid: kind):
-        humanoid.impact = 0.0
-        for b in range(num_bodies):
-            for k in range(6):
-                humanoid.impact += humanoid.cfrc_ext[b, k] * humanoid.cfrc_ext[b, k]
-
-    return measure_impact
-
-
-def report_tendons_system(kind: type[wl.Entity], model: Model) -> System:
-    """Writes the infos ``tendon_length`` and ``tendon_velocity``."""
-    num_tendons = model.ntendon
-
-    @wl.system
-    def report_tendons(humanoid: kind):
-        for i in range(num_tendons):
-            humanoid.tendon_length[i] = humanoid.ten_length[i]
-            humanoid.tendon_velocity[i] = humanoid.ten_velocity[i]
-
-    return report_tendons

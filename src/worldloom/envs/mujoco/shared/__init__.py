@@ -1,0 +1,1 @@
+"""What several of Gymnasium's MuJoCo tasks share: systems and components of their robots."""
