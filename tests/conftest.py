@@ -193,6 +193,11 @@ def freeze_garbage_collector() -> None:
     gc.freeze()
 
 
+_QUICK_PROGRAMS: set[Any] = set()
+"""Keys of the programs that were compiled without optimizations. Files share them."""
+_QUICK_MODULES: list[Any] = []
+
+
 @pytest.fixture(scope="module")
 def quick_compilation() -> Iterator[None]:
     """Compile the worlds of a file without optimizations, in half the time; ``make test-thorough`` optimizes them.
@@ -202,21 +207,31 @@ def quick_compilation() -> Iterator[None]:
     if THOROUGH:
         yield
         return
-    optimized, quick, get_module = set(program._CACHE), list[Any](), program.get_module
+    earlier, get_module = set(program._CACHE), program.get_module
 
     def get_quick_module(name: str) -> Any:
         module = get_module(name)
         module.options["optimization_level"] = 0
-        quick.append(module)
+        _QUICK_MODULES.append(module)
         return module
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(program, "get_module", get_quick_module)
         yield
-    for key in set(program._CACHE) - optimized:  # other files may use the same worlds
+    _QUICK_PROGRAMS.update(set(program._CACHE) - earlier)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def optimized_compilation(request: pytest.FixtureRequest) -> None:
+    """Forget the worlds that were compiled without optimizations, in files that do not use ``quick_compilation``."""
+    if "quick_compilation" in request.fixturenames:
+        return
+    for key in _QUICK_PROGRAMS & set(program._CACHE):
         del program._CACHE[key]
-    for module in quick:
+    for module in _QUICK_MODULES:
         module.options["optimization_level"] = None
+    _QUICK_PROGRAMS.clear()
+    _QUICK_MODULES.clear()
 
 
 @pytest.fixture(scope="session")

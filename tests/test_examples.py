@@ -13,6 +13,8 @@ from worldloom.core.tools.compare import compare
 from worldloom.learn.training.callbacks import Callback
 from worldloom.learn.training.trainer import Trainer
 
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
 FOLDER = Path(__file__).parents[1] / "examples"
 PRINTED = {
     "write_a_world": r"^[1-9]\d* flocks caught, 0 faults$",
@@ -236,6 +238,9 @@ PRINTED_EARLY = {
 EARLY = 3
 """Iterations of a training that is ended early."""
 
+OWN_LOOPS = ("own_loop_with_parts", "cleanrl_style", "train_with_sb3")
+"""Examples whose own training loop takes long. ``make test-thorough`` runs them."""
+
 LINES = 100
 LONGER = {"bullets": 125, "native_launch": 115, "robot_reach": 110}
 """Upper bounds of the number of lines, in general and of whole games."""
@@ -271,6 +276,8 @@ def end_trainings_early(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_example(name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
     if name in NEEDS:
         pytest.importorskip(NEEDS[name])
+    if name in OWN_LOOPS and not THOROUGH:
+        pytest.skip("runs in make test-thorough")
     pattern = PRINTED[name]
     if name in PRINTED_EARLY and not THOROUGH:
         end_trainings_early(monkeypatch)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import sanitized
-from thorough import THOROUGH
+from thorough import THOROUGH, only_thorough
 
 from worldloom.atari.env.game_selection import game_specs, rom_bank_of
 from worldloom.atari.env.settings import resolve_settings
@@ -28,6 +28,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return sanitized.build(folder)
 
 
+@only_thorough  # g++ builds the whole console with sanitizers
 @pytest.mark.parametrize("games", [["breakout", "pong"], ["pitfall2", "asteroids", "hero"]])
 def test_random_states_stay_inside(program: Path, games: list[str], tmp_path: Path) -> None:
     rom_bank = rom_bank_of(game_specs(games, resolve_settings({})))

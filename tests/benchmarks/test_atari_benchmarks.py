@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from thorough import only_thorough
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 import atari_split
@@ -43,6 +44,7 @@ def test_a_training_leaves_its_curve_and_its_weights(tmp_path, judged):
     assert all((tmp_path / f"breakout-vtrace.{ending}").is_file() for ending in ("png", "safetensors"))
 
 
+@only_thorough  # a whole benchmark
 def test_every_part_is_measured(tmp_path):
     pytest.importorskip("ale_py", reason="needs the ROMs of ale-py")
     sizes = {

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from thorough import only_thorough
 
 ROOT = Path(__file__).parents[2]
 
@@ -21,6 +22,7 @@ def run(program: str, out: Path, *arguments: str) -> list[dict]:
     return json.loads(out.read_text())["rows"]
 
 
+@only_thorough  # a whole benchmark
 def test_attention(tmp_path: Path):
     size = ("--units", "16", "--precisions", "fp32", "--worlds", "8", "--num-steps", "4", "--minibatch", "80")
     (row,) = run("attention.py", tmp_path / "attention.json", *size, "--iterations", "1", "--rounds", "1")
@@ -29,6 +31,7 @@ def test_attention(tmp_path: Path):
     assert row["share"] == pytest.approx(row["teraflops"] / row["matmul"])
 
 
+@only_thorough  # a whole benchmark
 def test_networks(tmp_path: Path):
     rows = run("networks.py", tmp_path / "networks.json", "--seeds", "1", "--steps", "4096")
     assert [row["case"] for row in rows] == ["attention", "asymmetric"]

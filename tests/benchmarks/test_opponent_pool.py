@@ -5,11 +5,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from thorough import only_thorough
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 import opponent_pool
 
 
+@only_thorough  # a whole benchmark
 def test_both_trainings_meet_in_a_matrix(tmp_path):
     pytest.importorskip("matplotlib")
     sizes = {"num_envs": 8, "num_steps": 10, "minibatches": 2, "epochs": 1, "total_steps": 320, "hidden": (8,)}

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from thorough import only_thorough
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -14,6 +16,7 @@ def regress(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@only_thorough  # a whole benchmark
 def test_a_version_against_itself(tmp_path: Path):
     out = tmp_path / "ratios.json"
     done = regress(

@@ -46,3 +46,8 @@ def trained(tmp_path_factory):
         TrainingRequest("CartPole-v1", "ppo", PPOConfig(num_envs=8, total_steps=512, device="cpu"), run_dir=folder)
     )
     return folder
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick(quick_compilation: None) -> None:
+    """The tests of this folder are about what worlds do: they compile them without optimizations."""

@@ -8,6 +8,7 @@ import sys
 import gymnasium
 import numpy as np
 import pytest
+from thorough import only_thorough
 
 from worldloom.cli.bench import start
 from worldloom.cli.bench.baselines import _make_gymnasium, async_stepper
@@ -259,6 +260,7 @@ def test_systems_are_not_timed_interpreted(worldloom):
         time_systems(Simulation("CartPole-v1", 2, "python", seed=0))
 
 
+@only_thorough  # compiles in two processes; test_program.py starts one from the cache
 def test_start_uses_a_cache_of_its_own(tmp_path):
     assert seconds_to_first_step("CartPole-v1", "cpu", str(tmp_path)) > 0.0
     assert [folder for _, folders, _ in os.walk(tmp_path) for folder in folders if folder.startswith("wp_worldloom")]

@@ -2,6 +2,7 @@
 
 import planted_faults as planted
 import pytest
+from thorough import only_thorough
 
 
 def test_a_planted_fault_is_found_soon():
@@ -9,6 +10,7 @@ def test_a_planted_fault_is_found_soon():
     assert planted.systems_until_found("swapped branch", 10, 6)[0]
 
 
+@only_thorough  # test_differential.py runs the same programs
 def test_nothing_is_found_where_nothing_is_planted(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(planted.PLANTED, "nothing", planted.contextlib.nullcontext)
     assert planted.systems_until_found("nothing", 4, 1) == (0, "")

@@ -6,12 +6,16 @@ import sys
 from pathlib import Path
 
 import pytest
+from thorough import only_thorough
 
 HERE = Path(__file__).parent
 
-pytestmark = pytest.mark.skipif(
-    not hasattr(os, "fork") or not Path("/proc/self/task").is_dir(), reason="needs fork, and Linux to see threads"
-)
+pytestmark = [
+    only_thorough,  # test_killed_trainer.py kills a training, and test_damaged_runs.py damages folders
+    pytest.mark.skipif(
+        not hasattr(os, "fork") or not Path("/proc/self/task").is_dir(), reason="needs fork, and Linux to see threads"
+    ),
+]
 
 
 PROGRAM = """

@@ -23,3 +23,8 @@ def run(originals, tmp_path):
     folder, request = originals["ppo"]
     shutil.copytree(folder, tmp_path / "run")
     return tmp_path / "run", replace(request, run_dir=tmp_path / "run")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick(quick_compilation: None) -> None:
+    """The tests of this folder are about what worlds do: they compile them without optimizations."""

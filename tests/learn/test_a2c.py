@@ -18,8 +18,6 @@ from worldloom.learn.config.policy_config import PolicyConfig
 from worldloom.learn.networks.policy import Policy
 from worldloom.learn.rollout.storage import Storage
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 
 def returns_of(kept: Storage, gamma: float, n: int) -> Tensor:
     """Up to n rewards, and the value after them; forwards and in float64."""

@@ -11,8 +11,6 @@ from worldloom.learn.agents.agent_group import AgentGroup, AgentSlice, agent_cou
 from worldloom.learn.agents.specs import ActionSpec, ObservationSpec
 from worldloom.learn.algorithms.ppo import PPO, PPOConfig
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 
 def seats_of(simulation: wl.Simulation, agents: str) -> AgentGroup:
     return AgentGroup(simulation, parse_agents(agents, simulation.definition))

@@ -24,8 +24,6 @@ from worldloom.learn.play.evaluation import evaluate
 from worldloom.learn.training.callbacks import StopAt
 from worldloom.learn.training.progress import METRICS
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 
 def test_every_number_has_a_known_name() -> None:
     diary = Diary()

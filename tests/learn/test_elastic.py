@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from thorough import THOROUGH
+from thorough import THOROUGH, only_thorough
 
 from worldloom.core.base.errors import InputError
 from worldloom.learn import PPOConfig
@@ -46,6 +46,7 @@ def _await(what: Callable[[], bool], job: subprocess.Popen[str], log: Path) -> N
         time.sleep(0.02)
 
 
+@only_thorough  # torchrun starts four processes; test_ranks.py trains in two
 @linux
 def test_killed_processes_are_started_again_and_go_on(tmp_path: Path) -> None:
     folder, log = tmp_path / "run", tmp_path / "log"

@@ -10,6 +10,7 @@ import random
 import re
 
 import pytest
+from thorough import THOROUGH
 
 pytest.importorskip("ale_py")
 
@@ -23,7 +24,7 @@ ALL = "WORLDLOOM_PARITY" in os.environ
 RULED = [game.name for game in GAMES if game.name not in MULTIPLAYER_ONLY]
 PLAYED = RULED if ALL else ["asteroids", "breakout", "freeway", "klax", "qbert", "tennis", "tic_tac_toe_3d"]
 MADE_UP = RULED if ALL else ["alien", "beam_rider", "casino", "enduro", "miniature_golf", "riverraid"]
-FRAMES, TRIES = (3000, 100) if ALL else (400, 25)
+FRAMES, TRIES = (3000, 100) if ALL else (400, 25) if THOROUGH else (250, 12)
 SAID_BY_THE_MODE = {"casino": {0x54}, "video_checkers": {0x30}}
 """Cells that hold the mode of a game; ALE does not read them."""
 NOT_AT_ONCE = {"word_zapper"}

@@ -6,6 +6,7 @@ import pytest
 
 import worldloom as wl
 from worldloom import robots
+from worldloom.robots import placement
 
 ROOM = """
 <mujoco>
@@ -36,11 +37,16 @@ PHYSICS = robots.Physics(MODEL, Balls, fresh=True)
 
 
 def place(draws, threads=1, **options):
-    placement = robots.Placement(PHYSICS, draws, **options)
-    reset = (PHYSICS.home, *placement.reset, PHYSICS.forward)
+    reset = (PHYSICS.home, *robots.Placement(PHYSICS, draws, **options).reset, PHYSICS.forward)
     world = wl.Definition("Balls-v0", wl.World, {Balls: 1}, reset=reset, step=PHYSICS.step, worlds_per_thread=1)
     simulation = wl.Simulation(world, num_worlds=NUM_WORLDS, seed=0, threads=threads)
     return simulation, simulation[Balls].qpos.numpy().reshape(NUM_WORLDS, MODEL.nq)
+
+
+@pytest.fixture
+def few_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give up after 20 attempts instead of thousands."""
+    monkeypatch.setattr(placement, "MAX_ATTEMPTS", 20)
 
 
 def num_contacts(qpos):
@@ -86,13 +92,13 @@ def test_draws_are_repeated_until_nothing_touches(threads):
     assert (unchecked[:, 3:7] == qpos[:, 3:7]).all(), "the orientation is drawn once"
 
 
-def test_impossible_placements_are_faults():
+def test_impossible_placements_are_faults(few_attempts):
     simulation, _ = place([robots.Draw(robots.DrawKind.UNIFORM, HEIGHT, 0.0, 0.05)], free_of_contacts=True)
     simulation.step()
     assert "no positions without contacts were found" in str(simulation.errors()[0])
 
 
-def test_without_draws_only_contacts_are_checked():
+def test_without_draws_only_contacts_are_checked(few_attempts):
     simulation, qpos = place([], free_of_contacts=True)
     assert (qpos == MODEL.mj_model.qpos0).all()
     assert not simulation[Balls].placed.numpy().any(), "the default pose touches the floor"

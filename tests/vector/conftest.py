@@ -11,3 +11,8 @@ def one_thread():
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick(quick_compilation: None) -> None:
+    """The tests of this folder are about what worlds do: they compile them without optimizations."""

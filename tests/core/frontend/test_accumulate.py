@@ -5,6 +5,8 @@ from agreement import agree
 
 import worldloom as wl
 
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
 
 class Ball(wl.Entity):
     x: float = 3.5

@@ -6,6 +6,8 @@ from agreement import agree
 
 import worldloom as wl
 
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
 ON = True
 
 

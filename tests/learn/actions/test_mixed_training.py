@@ -35,8 +35,6 @@ from worldloom.learn.algorithms.on_policy import OnPolicyTrainer
 from worldloom.learn.config.opponent_pool import OpponentPool
 from worldloom.learn.runs.saved_policies import load_policy
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 PLAIN = PolicyConfig(hidden=(16,))
 POLICIES = {
     "plain": PLAIN,
