@@ -90,6 +90,15 @@ def test_plain_python_and_compiled_code_agree(id: str) -> None:
             simulation.close()
 
 
+def test_the_space_has_the_bound_of_every_plane() -> None:
+    env = wl.make("Overcooked-v0:layout=simple_o", num_envs=2, seed=0, device="python")
+    space = env.single_observation_space
+    assert space.shape == (2, 5, 4, 26) and space.dtype == np.uint8
+    bounds = [*[1] * 16, 3, 3, 3, 3, 20, *[1] * 5]
+    np.testing.assert_array_equal(space.high, np.broadcast_to(bounds, space.shape))
+    env.close()
+
+
 def test_every_episode_draws_a_layout_unless_one_is_chosen() -> None:
     id = "Overcooked-v0:layout=cramped_room+coordination_ring,horizon=2"
     sim = wl.Simulation(id, 12, "python", seed=0)
