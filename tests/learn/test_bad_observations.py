@@ -20,7 +20,6 @@ from worldloom.learn.training.bad_observations import agent_name, find_bad_obser
 from worldloom.learn.training.divergence_check import DivergedError
 from worldloom.learn.training.observation_check import BadObservation
 
-
 STEPS = 8
 ROLLOUT = {"num_envs": 4, "num_steps": STEPS, "total_steps": 320, "device": "cpu", "policy": PolicyConfig(hidden=(8,))}
 TRAININGS = {

@@ -10,7 +10,8 @@ import warp as wp
 from worldloom.core.model.launch import Launch, Shard
 from worldloom.envs.dm_suite.addresses import joint_address, velocity_address
 from worldloom.envs.dm_suite.arms.arm import arm_draws
-from worldloom.envs.dm_suite.arms.manipulator_kernels import draw_manipulators, grasp_props, place_manipulators
+from worldloom.envs.dm_suite.arms.manipulator_c_engine_kernels import place_manipulators
+from worldloom.envs.dm_suite.arms.manipulator_kernels import draw_manipulators, grasp_props
 from worldloom.robots import Physics
 from worldloom.robots.placement import MAX_ATTEMPTS, PlaceLaunch, flat_rows
 from worldloom.robots.placement_systems import report_system, seed_system
