@@ -214,11 +214,15 @@ class WarpEngine:
             self.selected.run(shard, body)
 
     def detect(self) -> None:
-        """Compute the poses of bodies and the contacts of all worlds, within :attr:`selected`."""
+        """Compute the poses of bodies and the contacts of all worlds, within :attr:`selected`.
+
+        Drawn poses may have many contacts: more than there is memory for are no fault.
+        """
         self._static.write(self.model, self.data)
         with self.selected.memory():
             self.mjw.fwd_kinematics(self.model, self.data)
             self.mjw.collision(self.model, self.data)
+        self.data.overflow.zero_()
 
     def complete(self, shard: Shard) -> None:
         """Compute what follows from the state of the selected worlds: positions, velocities and their sensors.
