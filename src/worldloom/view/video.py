@@ -15,7 +15,12 @@ from worldloom.core.base.files import atomic_write
 Frame = np.ndarray[Any, np.dtype[np.uint8]]
 
 _OPTIONS: dict[str, dict[str, Any]] = {
-    ".mp4": {"codec": "libx264", "pix_fmt_out": "yuv420p", "quality": 7, "output_params": ["-movflags", "+faststart"]},
+    ".mp4": {
+        "codec": "libx264",
+        "pix_fmt_out": "yuv420p",
+        "quality": 7,
+        "output_params": ["-preset", "veryfast", "-movflags", "+faststart"],
+    },
     ".gif": {
         "codec": "gif",
         "pix_fmt_out": "pal8",
@@ -86,4 +91,6 @@ def _pad_to_even(frames: Iterable[Frame]) -> Iterator[Frame]:
             )
         expected = array.shape
         height, width = array.shape[:2]
-        yield np.ascontiguousarray(np.pad(array, ((0, height % 2), (0, width % 2), (0, 0)), mode="edge"))
+        if height % 2 or width % 2:
+            array = np.pad(array, ((0, height % 2), (0, width % 2), (0, 0)), mode="edge")
+        yield np.ascontiguousarray(array)

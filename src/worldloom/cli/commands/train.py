@@ -6,7 +6,10 @@ import math
 import shlex
 import signal
 import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -164,29 +167,21 @@ class Train:
         from worldloom.learn.runs.saved_run import open_run
 
         run = open_run(result.folder, env=request.env)
-        media: dict[str, Path] = {}
-        for name, enabled in (("curve.png", True), ("video.mp4", video)):
-            if not enabled:
-                continue
-            target = result.folder / name
-            try:
-                if name == "curve.png":
-                    run_media.draw_run_curve(run, target)
-                else:
-                    run_media.record_video(
-                        run,
-                        target,
-                        episodes=10,
-                        min_frames=MIN_VIDEO_FRAMES,
-                        max_seconds=MAX_VIDEO_SECONDS,
-                        quiet=self.quiet,
-                    )
-                media[target.stem] = target
-            except InputError as error:
-                console.err().print(f"worldloom: no {name}: {error}", soft_wrap=True, markup=False)
-            except KeyboardInterrupt:  # the training is complete and saved
-                console.err().print(f"worldloom: no {name}: interrupted", soft_wrap=True, markup=False)
-        return media
+        curve, film = result.folder / "curve.png", result.folder / "video.mp4"
+        record = partial(
+            run_media.record_video,
+            run,
+            film,
+            episodes=10,
+            min_frames=MIN_VIDEO_FRAMES,
+            max_seconds=MAX_VIDEO_SECONDS,
+            quiet=self.quiet,
+        )
+        with ThreadPoolExecutor(max_workers=1) as pool:  # draws while the frames are encoded in another process
+            drawn = pool.submit(run_media.draw_run_curve, run, curve)
+            is_recorded = video and _is_made(film, record)
+            is_drawn = _is_made(curve, drawn.result)
+        return {path.stem: path for path, is_made in ((curve, is_drawn), (film, is_recorded)) if is_made}
 
     def _report(
         self, request: TrainingRequest, result: TrainingResult, media: dict[str, Path], stopping: StopOnSignal
@@ -235,6 +230,19 @@ class Train:
             lines.append(f"  worldloom train {f'{world} ' if in_file else ''}--resume --run-dir {folder}")
         for line in lines:
             console.out().print(line, soft_wrap=True, markup=False)
+
+
+def _is_made(target: Path, make: Callable[[], object]) -> bool:
+    """Whether ``make`` wrote the file ``target``; prints a message where it could not."""
+    try:
+        make()
+        return True
+    except InputError as error:
+        reason = str(error)
+    except KeyboardInterrupt:  # the training is complete and saved
+        reason = "interrupted"
+    console.err().print(f"worldloom: no {target.name}: {reason}", soft_wrap=True, markup=False)
+    return False
 
 
 def _outcome(result: TrainingResult) -> str:
