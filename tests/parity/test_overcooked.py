@@ -46,7 +46,7 @@ def kitchens() -> dict[str, wl.Simulation]:
 
 def choose(sim: wl.Simulation, name: str, old_dynamics: bool) -> wl.Simulation:
     """The world in this layout, at the start of an episode."""
-    for key, value in {"layout": PAIRS.index(name), "old_dynamics": old_dynamics, "max_steps": HORIZON}.items():
+    for key, value in {"layout_index": PAIRS.index(name), "old_dynamics": old_dynamics, "max_steps": HORIZON}.items():
         sim.set_config(key, value)
     sim.reset()
     return sim

@@ -108,7 +108,7 @@ def test_every_episode_draws_a_layout_unless_one_is_chosen() -> None:
         sim.step(np.full((12, 2), STAY, np.int32))
     assert (sim.world.kitchen.numpy() != before).any()
     chosen = np.arange(12, dtype=np.int32) % 2
-    sim.set_config("layout", chosen)
+    sim.set_config("layout_index", chosen)
     sim.reset()
     np.testing.assert_array_equal(sim.world.kitchen.numpy(), chosen)
 
@@ -139,6 +139,17 @@ def test_a_soup_from_onions_to_the_serving_counter() -> None:
         rewards.append(sim["Player"].reward.numpy()[0].tolist())
     paid = [pair for pair in rewards if pair != [0.0, 0.0]]
     assert paid == [[3.0, 0.0]] * 4 + [[5.0, 0.0], [20.0, 20.0]], "three onions, a useful dish, the soup, the delivery"
+
+
+def test_configuration_as_arguments() -> None:
+    """The reward of the original, and both dynamics in one batch."""
+    id = "Overcooked-v0:layout=cramped_room+schelling_s"
+    chosen = {"shaping": 0.0, "old_dynamics": [True, False], "horizon": [3, 9], "layout_index": [1, 0]}
+    env = wl.make(id, num_envs=2, seed=0, device="python", **chosen)
+    world = env.unwrapped.simulation.world
+    assert world.shaping.numpy().tolist() == [0.0] and world.old_dynamics.numpy().tolist() == [True, False]
+    assert world.max_steps.numpy().tolist() == [3, 9] and world.kitchen.numpy().tolist() == [1, 0]
+    env.close()
 
 
 def test_the_weight_of_shaped_rewards_decreases_over_episodes() -> None:

@@ -52,7 +52,10 @@ class OvercookedFamily:
 
     name = "Overcooked"
     settings = frozenset(field.name for field in dataclasses.fields(Settings))
-    per_world_settings: Mapping[str, str] = {"horizon": "max_steps", "old_dynamics": "old_dynamics"}
+    per_world_settings: Mapping[str, str] = {
+        "horizon": "max_steps",
+        **{name: name for name in ("old_dynamics", "layout_index", "shaping", "shaping_episodes")},
+    }
 
     def ids(self) -> Sequence[str]:
         return (ID,)

@@ -53,7 +53,7 @@ def make_kinds(
         start_objects: wl.Config = tables["start_objects"]
         start_soups: wl.Config = tables["start_soups"]
         start_ticks: wl.Config = tables["start_ticks"]
-        layout: wl.Config = 0 if last_layout == 0 else -1  # index of the layout; -1 draws one for every episode
+        layout_index: wl.Config = 0 if last_layout == 0 else -1  # -1 draws a layout for every episode
         old_dynamics: wl.Config = automatic  # full pots cook by themselves, others never
         shaping: wl.Config = 1.0  # weight of shaped rewards in the first episode of a world
         shaping_episodes: wl.Config = 0  # episodes in which this weight decreases linearly to 0; 0: it is constant

@@ -36,7 +36,7 @@ def start_system(kinds: Kinds, size: Size, layouts: int) -> System:
 
     @wl.system
     def begin(world: kinds.Kitchen):
-        world.kitchen = world.layout if world.layout >= 0 else world.integer(layouts)
+        world.kitchen = world.layout_index if world.layout_index >= 0 else world.integer(layouts)
         world.clock = 0
         for player in world.all(kinds.Player):
             player.cell = world.start_cells[world.kitchen, player.id]

@@ -39,7 +39,7 @@ def define_kitchen(
 
     Args:
         id: The id of the world.
-        layouts: The layouts. With several, every episode draws one, unless the configuration ``layout`` chooses.
+        layouts: The layouts. With several, every episode draws one, unless the configuration ``layout_index`` chooses.
         players: Players, 1 to 64; 0 for as many as the first layout has. Further players start on the free floor.
         size: Width and height of the largest grid; 0 for that of the layouts.
         pots: The largest number of pots; 0 for that of the layouts.
@@ -71,7 +71,7 @@ def define_kitchen(
         doc=f"Overcooked: players cook soups and serve them together, in {_names(layouts)}.",
         render=draw_function(fixed),
         frames_per_second=8,
-        limits={"layout": (-1, len(layouts) - 1), "shaping_episodes": (0, inf)},
+        limits={"layout_index": (-1, len(layouts) - 1), "shaping_episodes": (0, inf)},
     ).checked
 
 
