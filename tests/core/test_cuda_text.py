@@ -32,6 +32,7 @@ WORLDS = {
     "strips": strips(1),
     "tag": "TagContinuousDemo-v0",
     "economy": "CovidEconomySynthetic-v0",
+    "hanabi": "Hanabi-v0",
 }
 
 

@@ -154,7 +154,7 @@ def _write_system(classes: Classes, settings: HanabiSettings, sizes: Sizes) -> S
         for word in range(WORDS):
             bits[word] = player.bits[word]
         for element in wl.share(LENGTH):
-            player.observation[element] = Number(bits[element >> 5] >> wl.uint32(element & 31) & wl.uint32(1))
+            player.observation[element] = Number(bits[element // 32] >> wl.uint32(element % 32) & wl.uint32(1))
         for choice in wl.share(CHOICES):
             player.action_mask[choice] = wl.int8(has_bit(legal, choice))
 
