@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import worldloom as wl
-from worldloom.envs.hanabi.cards import COLORS_AT, RANKS_AT
+from worldloom.envs.hanabi.cards import unknown_card
 from worldloom.envs.hanabi.family import settings_of
 from worldloom.envs.hanabi.settings import Sizes
 
@@ -27,7 +27,7 @@ def test_a_recorded_game_is_repeated(id: str) -> None:
     deck, moves, rewards, first, legal, observations = (
         GAMES[f"{id}/{name}"] for name in ("deck", "moves", "rewards", "first_legal", "legal", "observations")
     )
-    unknown = (2**settings.colors - 1) << COLORS_AT | (2**settings.ranks - 1) << RANKS_AT
+    unknown = unknown_card(settings.colors, settings.ranks)
     sim.world.deck.assign(deck[None])
     sim.world.hands.assign(deck[None, : sizes.slots].astype(np.int32) | unknown)
     sim.world.legal.assign(np.array([sum(1 << int(move) for move in np.flatnonzero(first))], np.uint64))

@@ -13,6 +13,11 @@ COLOR_HINTED, RANK_HINTED = 1 << 15, 1 << 16
 """Whether the colour and the rank were hinted. Then they are the only plausible ones."""
 
 
+def unknown_card(colors: int, ranks: int) -> int:
+    """What the holder of a new card knows of it: all colours and ranks are plausible."""
+    return (2**colors - 1) << COLORS_AT | (2**ranks - 1) << RANKS_AT
+
+
 @wl.function
 def plausible_colors(card: int) -> int:
     return card >> COLORS_AT & 31

@@ -10,6 +10,7 @@ from worldloom.envs.hanabi.cards import (
     RANKS_AT,
     bit,
     has_bit,
+    unknown_card,
     with_hint,
 )
 from worldloom.envs.hanabi.entities import NONE, Classes
@@ -21,7 +22,7 @@ def start_system(classes: Classes, settings: HanabiSettings, sizes: Sizes) -> Sy
     Game = classes.Game
     PLAYERS, COLORS, RANKS, SLOTS = settings.players, settings.colors, settings.ranks, sizes.slots
     INFORMATION, LIVES = settings.max_information_tokens, settings.max_life_tokens
-    UNKNOWN = (2**COLORS - 1) << COLORS_AT | (2**RANKS - 1) << RANKS_AT
+    UNKNOWN = unknown_card(COLORS, RANKS)
 
     @wl.system
     def start(world: Game):
@@ -149,7 +150,7 @@ def _end_turn_system(classes: Classes, settings: HanabiSettings, sizes: Sizes) -
     Game, Player = classes.Game, classes.Player
     PLAYERS, COLORS, RANKS = settings.players, settings.colors, settings.ranks
     HAND, CARDS, KINDS = sizes.hand, sizes.cards, sizes.kinds
-    UNKNOWN = (2**COLORS - 1) << COLORS_AT | (2**RANKS - 1) << RANKS_AT
+    UNKNOWN = unknown_card(COLORS, RANKS)
 
     @wl.system
     def end_turn(world: Game):
