@@ -161,12 +161,7 @@ class PlayedEpisodes:
 
 
 def play_episodes(
-    simulation: Simulation,
-    actors: Actors,
-    episodes: int,
-    on_progress: OnProgress = None,
-    max_steps: int = MAX_STEPS,
-    cut_after: int = 0,
+    simulation: Simulation, actors: Actors, episodes: int, on_progress: OnProgress, max_steps: int, cut_after: int
 ) -> PlayedEpisodes:
     """Play ``episodes`` whole episodes, see :func:`evaluate`."""
     if episodes < 1:
