@@ -11,8 +11,6 @@ from worldloom.core.codegen.kernel_spec import KernelSpec
 from worldloom.core.schedule.entries import HostNode, SystemNode
 from worldloom.core.schedule.schedule import plan
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 
 class Cell(wl.Entity):
     value: int = 1

@@ -9,8 +9,6 @@ from agreement import agree
 
 import worldloom as wl
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 LIMIT = 12
 TAU = 2 * math.pi
 PUSH = wl.vec2(0.25, 0.5)
