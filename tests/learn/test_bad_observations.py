@@ -13,6 +13,7 @@ from worldloom.core.simulation import Simulation
 from worldloom.learn.agents.policy_groups import PolicyGroup
 from worldloom.learn.algorithms.a2c import A2C, A2CConfig
 from worldloom.learn.algorithms.dqn import DQN, DQNConfig
+from worldloom.learn.algorithms.on_policy import OnPolicyTrainer
 from worldloom.learn.algorithms.ppo import PPO, PPOConfig
 from worldloom.learn.algorithms.vtrace import VTrace, VTraceConfig
 from worldloom.learn.config.policy_config import PolicyConfig
@@ -74,6 +75,18 @@ def test_world_agent_component_and_step_are_named(name, fault):
     with pytest.raises(DivergedError, match=sentence) as error:
         trainer.learn()
     assert "learning_rate" not in str(error.value)
+
+
+@pytest.mark.parametrize(("steps", "worlds", "late"), [(19, (2,), 0), (24, (0, 1, 2, 3), 2), (24, (2,), 0)])
+@pytest.mark.parametrize("name", ["ppo", "pytorch", "a2c"])
+def test_observations_are_named_where_they_are_searched_after_updates(name, steps, worlds, late, monkeypatch):
+    """As on a GPU."""
+    monkeypatch.setattr(OnPolicyTrainer, "_checks_after_update", property(lambda trainer: True))
+    trainer = faulty_trainer(name, steps, worlds)
+    hold_back(trainer, late)
+    named = rf"'sight\[4\]' of Ticker 0 in world {worlds[0]} is inf after {steps} steps of each world"
+    with pytest.raises(DivergedError, match=named):
+        trainer.learn()
 
 
 @pytest.mark.parametrize("number", [math.nan, -math.inf])

@@ -128,8 +128,21 @@ class OnPolicyTrainer(PolicyTrainer[Learner]):
         roll_out(self.simulation, actors, steps, self._captured, valued, on_step)
         for name, learner in self.learners.items():
             learner.denormalize_rollout(len(steps), valued)
-            checked = learner.actor.storage.newest(len(steps), self.observation_check.names(name))
-            self.observation_check.scan(name, checked)
+            if not self._checks_after_update:
+                self._check_observations(name, len(steps))
+
+    @property
+    def _checks_after_update(self) -> bool:
+        """Whether observations are searched after the update that used them, and only if it did harm.
+
+        That saves a pass over the observations on a GPU. It needs a rollout that one update uses, right after it.
+        """
+        return self.device.type == "cuda" and not self.config.overlap and self.new_steps == self.config.num_steps
+
+    def _check_observations(self, name: str, steps: int, harmful: bool = False) -> None:
+        """Record the first observation of the last ``steps`` steps of a policy that is not finite."""
+        checked = self.learners[name].actor.storage.newest(steps, self.observation_check.names(name))
+        self.observation_check.scan(name, checked, harmful=harmful)
 
     def _summarize(self) -> None:
         """Write the summaries of all policies, and update their ratings."""
@@ -144,6 +157,10 @@ class OnPolicyTrainer(PolicyTrainer[Learner]):
                 learner.finalize_rewards(self.new_steps)
                 self.update(learner, self.training_batch(learner))
                 learner.update_statistics(self.new_steps)
+        if self._checks_after_update:
+            self.observation_check.find_harm()
+            for name in self.learners:
+                self._check_observations(name, self.new_steps, harmful=True)
         self._summarize()
 
     def _roll_out_and_update(self) -> None:

@@ -26,11 +26,16 @@ from worldloom.learn.training.observation_kernels import (
     CODES,
     KINDS,
     NEVER,
+    find_harm,
     forget_records,
+    record_harmful_observations,
     record_observations,
     record_parameters,
 )
 from worldloom.learn.training.optimizer import FlatAdam
+
+THREADS = 1 << 16
+"""Threads that search the observations of a rollout."""
 
 
 class CheckedPolicy(Protocol):
@@ -107,6 +112,7 @@ class ObservationCheck:
         self.steps = torch.zeros(1, dtype=torch.int64, device=device)
         self.diverged = torch.full((1,), NEVER, dtype=torch.int64, device=device)
         self._all = torch.empty(0, dtype=torch.bool, device=device)
+        self._harmed = torch.zeros(1, dtype=torch.int32, device=device)
 
     def reset(self) -> None:
         """Forget all records."""
@@ -128,8 +134,20 @@ class ObservationCheck:
             arguments = (self.steps, self.kept, self._sizes, self.diverged, self._first)
             launch(forget_records, len(self._components), arguments, self.device)
 
+    def find_harm(self) -> None:
+        """Check all parameters after an update: whether observations of its rollout are to be searched."""
+        self._harmed.zero_()
+        for policy in self.policies.values():
+            flat = policy.optimizer.flat
+            launch(find_harm, flat.numel(), (flat, self._harmed), self.device)
+
     def scan(
-        self, policy: str, observations: Mapping[str, Tensor], offset: int = 0, valid: Tensor | None = None
+        self,
+        policy: str,
+        observations: Mapping[str, Tensor],
+        offset: int = 0,
+        valid: Tensor | None = None,
+        harmful: bool = False,
     ) -> None:
         """Record observations that are not finite.
 
@@ -138,20 +156,24 @@ class ObservationCheck:
             observations: Observations by name, [T, rows, ...], or those of one step, [rows, ...].
             offset: Steps since the start of the rollout.
             valid: The rows that count, bool [rows]; None for all.
+            harmful: Whether they are read only if :meth:`find_harm` found parameters that are not finite.
         """
         rows = self.policies[policy].agent_group.rows
         for component in self._components:
             if component.policy != policy:
                 continue
             values = observations[component.name].float().reshape(-1, component.elements).contiguous()
-            if _known_finite(values):
+            if not harmful and _known_finite(values):
                 continue
             present = self._all.view(0, 1)
             if component.mask:
                 present = (observations[component.mask] != 0).reshape(len(values), -1)
             counted = self._all if valid is None else valid
             arguments = (values, present, counted, rows, self.steps, offset, component.first)
-            launch(record_observations, tuple(values.shape), arguments, self.device)
+            if harmful:
+                launch(record_harmful_observations, THREADS, (self._harmed, THREADS, *arguments), self.device)
+            else:
+                launch(record_observations, tuple(values.shape), arguments, self.device)
 
     def scan_current(self, steps: int) -> None:
         """Record current observations that are not finite; ``steps`` are those that each world has taken."""

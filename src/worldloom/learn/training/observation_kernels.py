@@ -15,18 +15,13 @@ FACTOR = wp.constant(wp.int64(CODES))
 NOTHING = wp.constant(wp.int64(NEVER))
 
 
-@wp.kernel(enable_backward=False)
-def record_observations(
-    values: wp.array2d(dtype=wp.float32), present: wp.array2d(dtype=wp.bool), valid: wp.array(dtype=wp.bool),
-    rows: int, steps: wp.array(dtype=wp.int64), offset: int, first: wp.array(dtype=wp.int64),
+@wp.func
+def _record(
+    sample: int, element: int, values: wp.array2d(dtype=wp.float32), present: wp.array2d(dtype=wp.bool),
+    valid: wp.array(dtype=wp.bool), rows: int, steps: wp.array(dtype=wp.int64), offset: int,
+    first: wp.array(dtype=wp.int64),
 ):  # fmt: skip
-    """Lower the record ``first`` [1] to that of the element (sample, element) of ``values`` [S, E] if it is not finite.
-
-    A record is ((step * rows + row) * E + element) * CODES + kind, so that the first step has the lowest one. Sample
-    s is row ``s % rows`` at step ``steps[0] + offset + s // rows``. ``present`` [S, K] are the entities present, and
-    ``valid`` [rows] the rows that count; empty for all.
-    """
-    sample, element = wp.tid()
+    """See :func:`record_observations`."""
     value = values[sample, element]
     if wp.isfinite(value):
         return
@@ -43,6 +38,42 @@ def record_observations(
     step = steps[0] + wp.int64(offset + sample // rows)
     place = (step * wp.int64(rows) + wp.int64(row)) * wp.int64(values.shape[1]) + wp.int64(element)
     wp.atomic_min(first, 0, place * FACTOR + wp.int64(kind))
+
+
+@wp.kernel(enable_backward=False)
+def record_observations(
+    values: wp.array2d(dtype=wp.float32), present: wp.array2d(dtype=wp.bool), valid: wp.array(dtype=wp.bool),
+    rows: int, steps: wp.array(dtype=wp.int64), offset: int, first: wp.array(dtype=wp.int64),
+):  # fmt: skip
+    """Lower the record ``first`` [1] to that of the element (sample, element) of ``values`` [S, E] if it is not finite.
+
+    A record is ((step * rows + row) * E + element) * CODES + kind, so that the first step has the lowest one. Sample
+    s is row ``s % rows`` at step ``steps[0] + offset + s // rows``. ``present`` [S, K] are the entities present, and
+    ``valid`` [rows] the rows that count; empty for all.
+    """
+    sample, element = wp.tid()
+    _record(sample, element, values, present, valid, rows, steps, offset, first)
+
+
+@wp.kernel(enable_backward=False)
+def record_harmful_observations(
+    harmed: wp.array(dtype=wp.int32), threads: int, values: wp.array2d(dtype=wp.float32),
+    present: wp.array2d(dtype=wp.bool), valid: wp.array(dtype=wp.bool), rows: int, steps: wp.array(dtype=wp.int64),
+    offset: int, first: wp.array(dtype=wp.int64),
+):  # fmt: skip
+    """As :func:`record_observations`, if ``harmed`` [1] is 1; each of ``threads`` threads reads many samples."""
+    if harmed[0] == 0:
+        return
+    for sample in range(wp.tid(), values.shape[0], threads):
+        for element in range(values.shape[1]):
+            _record(sample, element, values, present, valid, rows, steps, offset, first)
+
+
+@wp.kernel(enable_backward=False)
+def find_harm(parameters: wp.array(dtype=wp.float32), harmed: wp.array(dtype=wp.int32)):
+    """Set ``harmed`` [1] to 1 where a parameter is not finite; thread (parameter)."""
+    if not wp.isfinite(parameters[wp.tid()]):
+        harmed[0] = 1
 
 
 @wp.kernel(enable_backward=False)
