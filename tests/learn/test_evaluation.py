@@ -72,7 +72,7 @@ def test_memories_begin_anew_with_each_episode(race):
 def test_one_is_told_how_it_goes(race):
     said = []
     with wl.Simulation(race, 2, seed=0) as worlds:
-        evaluate(worlds, make_actors(worlds, all=0), 4, said.append)
+        evaluate(worlds, make_actors(worlds, all=0), 4, on_progress=said.append)
     assert said[0] == 0 and said[-1] == 4 and said == sorted(said)
 
 

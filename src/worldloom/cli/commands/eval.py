@@ -84,7 +84,12 @@ class Eval(RunCommand):
         ):
             actors = run.actors(worlds, stochastic=self.stochastic, seed=self.seed, epsilon=self.epsilon)
             result = evaluate(
-                worlds, actors, self.episodes, bar.show, self.max_steps + 1, limit_steps(worlds, self.max_steps)
+                worlds,
+                actors,
+                self.episodes,
+                on_progress=bar.show,
+                max_steps=self.max_steps + 1,
+                cut_after=limit_steps(worlds, self.max_steps),
             )
             faults = fault_summary.read([worlds])
         report = {

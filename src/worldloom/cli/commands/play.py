@@ -73,10 +73,4 @@ class Play(RunCommand):
 
     def _limits(self) -> dict[str, Any]:
         """The arguments that both kinds of recordings have."""
-        return {
-            "episodes": self.episodes,
-            "seed": self.seed,
-            "max_frames": self.max_frames,
-            "tiles": self.tiles,
-            "device": self.device,
-        }
+        return {name: getattr(self, name) for name in ("episodes", "seed", "max_frames", "tiles", "device")}

@@ -22,6 +22,8 @@ Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 WHITE: Color = (255, 255, 255)
 BLACK: Color = (0, 0, 0)
+PAPER: Color = (250, 249, 246)
+INK: Color = (52, 62, 70)
 SAMPLES = 2
 """Samples per pixel in each direction; an edge gets ``SAMPLES**2 + 1`` shades."""
 

@@ -26,12 +26,13 @@ _HUMANOID: dict[str, Any] = ROBOT_PPO | {
 _FLAGRUN: dict[str, Any] = _HUMANOID | {"num_envs": 16, "policy.hidden": (512, 256, 128)}
 _TERRAIN: dict[str, Any] = _HUMANOID | {"policy.network": "two_branch", "policy.hidden": (512, 256, 128)}
 
-TRAINING_DEFAULTS: dict[tuple[str, str], dict[str, Any]] = {
-    ("LocomotionAnt-v0", "ppo"): _ANT,
-    ("LocomotionHumanoid-v0", "ppo"): _HUMANOID,
-    ("FlagrunHarder-v0", "ppo"): _FLAGRUN,
-    ("FlagrunTerrain-v0", "ppo"): _TERRAIN,
+_PPO = {
+    "LocomotionAnt-v0": _ANT,
+    "LocomotionHumanoid-v0": _HUMANOID,
+    "FlagrunHarder-v0": _FLAGRUN,
+    "FlagrunTerrain-v0": _TERRAIN,
 }
+TRAINING_DEFAULTS = {(world, "ppo"): settings for world, settings in _PPO.items()}
 """Settings that differ from the algorithm's defaults, by world and algorithm; ``policy.*`` for the network."""
 
 GPU_TRAINING_DEFAULTS: dict[tuple[str, str], dict[str, Any]] = {

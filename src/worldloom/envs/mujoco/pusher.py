@@ -52,11 +52,12 @@ def define(id: str, settings: Settings, version: int) -> Definition:
 
 def _place_system(kind: type[wl.Entity], world: type[wl.World], model: Model) -> System:
     """Adds noise to the arm's velocities, draws the place of the cylinder, and puts the goal at the origin."""
-    nq, nv = model.nq, model.nv
+    nq = model.nq
+    arm = model.nv - 4
 
     @wl.system
     def place(pusher: kind, state: world):
-        for i in range(nv - 4):
+        for i in range(arm):
             pusher.qvel[i] += state.random(-VELOCITY_NOISE, VELOCITY_NOISE)
         x = state.random(-CYLINDER_X, 0.0)
         y = state.random(-CYLINDER_Y, CYLINDER_Y)

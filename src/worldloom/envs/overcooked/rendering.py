@@ -8,22 +8,30 @@ from typing import Any
 
 import numpy as np
 
-from worldloom.core.model.canvas import Canvas, Color, Image, text_width
+from worldloom.core.model.canvas import INK, PAPER, Canvas, Color, Image, text_width
 from worldloom.envs.overcooked.start_state import ORIENTATIONS
-from worldloom.envs.overcooked.tables import COUNTER, DISH, EMPTY, FLOOR, ONION, OUTSIDE, POT, SERVING, SOUP, Size
+from worldloom.envs.overcooked.tables import (
+    COUNTER,
+    DISH,
+    EMPTY,
+    FLOOR,
+    ONION,
+    OUTSIDE,
+    POT,
+    SERVING,
+    SOUP,
+    TOMATO,
+    Size,
+)
 
 CELL = 64  # pixels, a side; less where the kitchen would be wider or higher than MAX_SIDE
 MAX_SIDE = 960  # pixels
-PAPER: Color = (250, 249, 246)
-FLOOR_COLOR: Color = (236, 231, 220)
+TERRAIN_COLORS: dict[int, Color] = {FLOOR: (236, 231, 220), SERVING: (150, 160, 168)}
 COUNTER_COLOR: Color = (184, 146, 104)
-SERVING_COLOR: Color = (150, 160, 168)
 POT_COLOR: Color = (70, 74, 80)
-ONION_COLOR: Color = (236, 206, 96)
-TOMATO_COLOR: Color = (214, 66, 54)
+FOOD_COLORS: dict[int, Color] = {ONION: (236, 206, 96), TOMATO: (214, 66, 54)}
 DISH_COLOR: Color = (252, 252, 252)
 RIM: Color = (120, 126, 132)
-INK: Color = (52, 62, 70)
 PLAYER_COLORS: tuple[Color, ...] = ((38, 118, 190), (60, 160, 90), (150, 80, 170), (226, 130, 40))
 SKIN: Color = (244, 204, 166)
 
@@ -84,7 +92,7 @@ def draw_function(size: Size) -> Callable[[Any, int], Image]:
 def _draw_terrain(brush: Brush, code: int) -> None:
     if code == OUTSIDE:
         return
-    brush.square(0.01, FLOOR_COLOR if code == FLOOR else SERVING_COLOR if code == SERVING else COUNTER_COLOR)
+    brush.square(0.01, TERRAIN_COLORS.get(code, COUNTER_COLOR))
     if code <= DISH:
         brush.square(0.12, (140, 108, 74))
         for x, y in ((0.35, 0.4), (0.65, 0.4), (0.5, 0.65)):
@@ -106,7 +114,7 @@ def _draw_object(brush: Brush, thing: int, x: float, y: float) -> None:
         return
     if thing < DISH:
         brush.disc(x, y, 0.15, INK)
-        brush.disc(x, y, 0.13, ONION_COLOR if thing == ONION else TOMATO_COLOR)
+        brush.disc(x, y, 0.13, FOOD_COLORS[thing])
         return
     brush.disc(x, y, 0.2, RIM)
     brush.disc(x, y, 0.18, DISH_COLOR)
@@ -115,7 +123,7 @@ def _draw_object(brush: Brush, thing: int, x: float, y: float) -> None:
 
 
 def _draw_ingredients(brush: Brush, recipe: int, x: float, y: float) -> None:
-    colors = [ONION_COLOR] * (recipe >> 2) + [TOMATO_COLOR] * (recipe & 3)
+    colors = [FOOD_COLORS[ONION]] * (recipe >> 2) + [FOOD_COLORS[TOMATO]] * (recipe & 3)
     for place, color in zip(np.array(((0.0, -0.08), (-0.08, 0.05), (0.08, 0.05))), colors, strict=False):
         brush.disc(x + place[0], y + place[1], 0.07, color)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from worldloom.core.model.canvas import Canvas, Color, Image, rotated, text_width
+from worldloom.core.model.canvas import INK, PAPER, Canvas, Color, Image, rotated, text_width
 
 Floats = np.ndarray[Any, Any]
 
@@ -15,11 +15,9 @@ MARGIN = 16  # pixels, around the board
 HEADER = 28  # pixels, above the board, for the text
 MAX_GRID_LINES = 40
 """Boards with more cells per side are drawn without grid lines."""
-PAPER: Color = (250, 249, 246)
 FLOOR: Color = (236, 239, 241)
 LINE: Color = (214, 220, 224)
 WALL: Color = (84, 98, 108)
-INK: Color = (52, 62, 70)
 TAGGER: Color = (214, 72, 60)
 RUNNER: Color = (38, 118, 190)
 FADED: Color = (178, 196, 212)

@@ -112,6 +112,7 @@ def evaluate(
     simulation: Simulation,
     actors: Actors,
     episodes: int,
+    *,
     on_progress: OnProgress = None,
     max_steps: int = MAX_STEPS,
     cut_after: int = 0,

@@ -25,7 +25,12 @@ MAX_STEPS = TrainConfig.eval_max_steps
 
 @dataclass(frozen=True)
 class MeanReturn:
-    """Mean return per agent of a side, and its standard error over episodes; NaN for a single episode."""
+    """Returns of a side.
+
+    Attributes:
+        mean: Mean return per agent.
+        standard_error: Its standard error over episodes; NaN for a single episode.
+    """
 
     mean: float
     standard_error: float

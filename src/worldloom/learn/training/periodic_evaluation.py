@@ -73,7 +73,7 @@ class PeriodicEvaluation:
         snapshot.restore(self.simulation, self._start)
         actors = make_actors(self.policies, self.simulation, stochastic=config.eval_stochastic, seed=config.eval_seed)
         try:
-            result = evaluate(self.simulation, actors, config.eval_episodes, check)
+            result = evaluate(self.simulation, actors, config.eval_episodes, on_progress=check)
         except _StoppedError:
             return None
         metrics: dict[str, float] = {}

@@ -30,23 +30,14 @@ class WorldAecEnv(AECEnv):  # type: ignore[misc]
 
     Args:
         world: The id of a registered world, or its definition.
-        device: ``cpu``, ``cuda:N``, or ``python`` to debug the world.
-        seed: The seed until ``reset(seed=...)`` sets another.
         render_mode: ``rgb_array``, or None.
-        config: Values of the world's configuration, and its settings: ``WorldAecEnv("Hanabi-v0", players=3)``.
+        options: ``device``, ``seed`` and the world's configuration, as in :class:`WorldParallelEnv`:
+            ``WorldAecEnv("Hanabi-v0", players=3)``.
     """
 
-    def __init__(
-        self,
-        world: str | Definition,
-        *,
-        device: str = "cpu",
-        seed: int | None = None,
-        render_mode: str | None = None,
-        **config: Any,
-    ) -> None:
+    def __init__(self, world: str | Definition, *, render_mode: str | None = None, **options: Any) -> None:
         super().__init__()
-        self._parallel = WorldParallelEnv(world, device=device, seed=seed, render_mode=render_mode, **config)
+        self._parallel = WorldParallelEnv(world, render_mode=render_mode, **options)
         definition = self.simulation.definition
         if TURN not in definition.world.fields or len(definition.entities) != 1:
             raise InputError(
