@@ -1,5 +1,6 @@
 """The command line as a whole: help, version, exit codes, and start-up imports."""
 
+import gc
 import importlib.metadata
 import json
 import subprocess
@@ -8,6 +9,7 @@ import sys
 import pytest
 
 from worldloom.cli.commands import list as list_command
+from worldloom.cli.main import without_garbage_collection
 
 
 def test_version(worldloom, monkeypatch):
@@ -76,3 +78,10 @@ def test_the_process_gives_its_exit_code_and_nothing_but_json():
     )
     assert failed.returncode == 2
     assert "Traceback" not in failed.stderr
+
+
+def test_the_garbage_collector_pauses_during_imports_only():
+    with pytest.raises(ValueError, match="inside"), without_garbage_collection():
+        assert not gc.isenabled()
+        raise ValueError("inside")
+    assert gc.isenabled()

@@ -5,10 +5,12 @@ Exit codes: 0 success, 1 a check found a difference, 2 invalid request, 130 inte
 
 from __future__ import annotations
 
+import gc
 import importlib.metadata
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Annotated, Any, Protocol
 
 import tyro
@@ -79,12 +81,25 @@ def version() -> str:
         return "(not installed)"
 
 
+@contextmanager
+def without_garbage_collection() -> Iterator[None]:
+    """Pause the garbage collector during imports: they create no garbage, and collections take a fifth of their time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
 def parse(arguments: Sequence[str]) -> Command:
     """The command that ``arguments`` select; prints a message and exits the process if they select none."""
     if arguments[:1] == ["train"]:  # its flags depend on the algorithm
         if not QUIET_FLAGS & set(arguments):  # PyTorch takes seconds to load
             print("worldloom: preparing the training ...", file=sys.stderr, flush=True)
-        from worldloom.cli.commands.train_parser import parse as parse_training
+        with without_garbage_collection():
+            from worldloom.cli.commands.train_parser import parse as parse_training
 
         return parse_training(arguments[1:])
     commands: Any = Commands
