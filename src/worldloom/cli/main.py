@@ -83,7 +83,7 @@ def version() -> str:
 
 @contextmanager
 def without_garbage_collection() -> Iterator[None]:
-    """Pause the garbage collector during imports: they create no garbage, and collections take a fifth of their time."""
+    """Pause the garbage collector during imports: they create no garbage, and collections take a fifth of the time."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
