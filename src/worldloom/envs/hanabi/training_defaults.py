@@ -17,9 +17,12 @@ SELF_PLAY: dict[str, Any] = {
     "policy.activation": "relu",
 }
 SMALL: dict[str, Any] = SELF_PLAY | {
-    "num_envs": 64,
-    "total_steps": 1_000_000,
+    "num_envs": 256,
+    "num_steps": 32,
+    "total_steps": 2_000_000,
     "learning_rate": 1e-3,
+    # With one life a wrong card costs the whole score: without much exploration players stop after the first cards.
+    "entropy_weight": [[0, 0.15], [1_200_000, 0.01]],
     "policy.hidden": (128, 128),
 }
 TRAINING_DEFAULTS: dict[tuple[str, str], dict[str, Any]] = {
