@@ -46,6 +46,11 @@ def _descendants(parent: int) -> dict[int, str]:
     return {p: names[p] for p in below - {parent}}
 
 
+def _has_worker(processes: dict[int, str]) -> bool:
+    """Whether a training process of Ray is among them. Ray changes its name when it begins to work."""
+    return any(name.startswith("ray::RayTrainWorker") for name in processes.values())
+
+
 def _train(folder: Path, workers: int, *options: str) -> subprocess.Popen[str]:
     """``worldloom train --launcher ray`` in a process of its own."""
     command = [sys.executable, "-m", "worldloom", "train", "CartPole-v1", "--launcher", "ray", "--device", "cpu"]
@@ -80,16 +85,18 @@ def test_sigterm_ends_it_in_a_long_iteration(tmp_path: Path) -> None:
     with _train(folder, 1, "--num-steps", "20000", "--epochs", "1000000", "--total-steps", "1e9") as job:
         try:
             end = time.monotonic() + PATIENCE_S
-            while not (folder / "config.json").exists() and job.poll() is None and time.monotonic() < end:
+            started: dict[int, str] = {}
+            while not _has_worker(started) and job.poll() is None and time.monotonic() < end:
                 time.sleep(0.1)
-            started = _descendants(job.pid)
+                if (folder / "config.json").exists():
+                    started = _descendants(job.pid)
             job.send_signal(signal.SIGTERM)
             _, complaint = job.communicate(timeout=PATIENCE_S)
         finally:
             job.kill()
     assert job.returncode == 143, complaint
     assert "the iteration was aborted; the last checkpoint is kept" in complaint
-    assert any(name.startswith("ray::RayTrainWorker") for name in started.values())
+    assert _has_worker(started)
     while alive := [process for process in started if _exists(process)]:  # Ray ends them after the command
         assert time.monotonic() < end, [started[process] for process in alive]
         time.sleep(0.1)
