@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from worldloom.cli.commands import list as list_command
-from worldloom.cli.main import without_garbage_collection
+from worldloom.core.base.capture import gc_disabled
 
 
 def test_version(worldloom, monkeypatch):
@@ -81,7 +81,7 @@ def test_the_process_gives_its_exit_code_and_nothing_but_json():
 
 
 def test_the_garbage_collector_pauses_during_imports_only():
-    with pytest.raises(ValueError, match="inside"), without_garbage_collection():
+    with pytest.raises(ValueError, match="inside"), gc_disabled():
         assert not gc.isenabled()
         raise ValueError("inside")
     assert gc.isenabled()

@@ -11,7 +11,8 @@ import warp as wp
 
 @contextmanager
 def gc_disabled() -> Iterator[None]:
-    """Disable the garbage collector: if it frees a graph or an array on the GPU, it ends the capture or the process.
+    """Disable the garbage collector. If it frees a graph or an array on the GPU during a capture, it ends the capture
+    or the process.
 
     It is not run beforehand: a full collection takes 0.2 s in a process with PyTorch and Warp.
     """
