@@ -58,8 +58,7 @@ def test_importing_worldloom_imports_no_world():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     with_families = ("dm_suite", "hanabi", "mujoco", "overcooked")
     families = {f"worldloom.envs.{name}{part}" for name in with_families for part in ("", ".family")}
-    settings = {f"worldloom.envs.{name}.settings" for name in ("hanabi", "mujoco")}
-    registered = {"worldloom.envs.covid", *settings, *families}
+    registered = {"worldloom.envs.covid", "worldloom.envs.id_settings", "worldloom.envs.hanabi.settings", *families}
     assert set(ast.literal_eval(done.stdout)) == registered
 
 

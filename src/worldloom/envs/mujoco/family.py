@@ -13,7 +13,7 @@ from typing import Any
 
 from worldloom.core.base.errors import InputError
 from worldloom.core.registry.definition import Definition
-from worldloom.envs.mujoco.settings import make_settings, parse_settings, with_settings
+from worldloom.envs.id_settings import make_settings, parse_settings, with_settings
 
 TASKS = {
     "Ant": "ant",

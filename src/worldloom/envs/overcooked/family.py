@@ -10,7 +10,7 @@ from typing import Any
 
 from worldloom.core.base.errors import InputError
 from worldloom.core.registry.definition import Definition
-from worldloom.envs.mujoco.settings import make_settings, parse_settings, with_settings
+from worldloom.envs.id_settings import make_settings, parse_settings, with_settings
 
 ID = "Overcooked-v0"
 SEPARATOR = "+"
