@@ -35,7 +35,10 @@ def measure_ground(kind: type[wl.Entity], world: type[wl.World], robot: Robot, t
 
 
 def scan_heights(kind: type[wl.Entity], world: type[wl.World], robot: Robot, terrain: Terrain) -> System:
-    """The height of the ground around each torso relative to it, on a grid that turns with the robot."""
+    """The height of the ground around each torso relative to it, on a grid that turns with the robot.
+
+    It comes after the system ``orient``.
+    """
     positions, cells, (rows, columns) = robot.positions, terrain.cells, MAP
     half_size, cell = wl.float64(terrain.half_size), wl.float64(terrain.cell)
     reach_ahead, reach_aside, density = wl.float64(REACH[0]), wl.float64(REACH[1]), wl.float64(DENSITY)
@@ -43,20 +46,15 @@ def scan_heights(kind: type[wl.Entity], world: type[wl.World], robot: Robot, ter
     @wl.system
     def scan_heights_of(runner: kind, ground: world):
         first = positions * runner.id
-        w, x, y, z = ground.qpos[first + 3], ground.qpos[first + 4], ground.qpos[first + 5], ground.qpos[first + 6]
-        yaw = wl.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
+        cosine, sine = wl.cos(runner.yaw), wl.sin(runner.yaw)
         for i in range(rows):
             u = wl.float64(2 * i) / (rows - 1) - 1.0
             ahead = reach_ahead * wl.sign(u) * wl.abs(u) ** density
             for j in range(columns):
                 v = wl.float64(2 * j) / (columns - 1) - 1.0
                 aside = reach_aside * wl.sign(v) * wl.abs(v) ** density
-                column = raster_index(
-                    ground.qpos[first] + ahead * wl.cos(yaw) - aside * wl.sin(yaw), half_size, cell, cells
-                )
-                row = raster_index(
-                    ground.qpos[first + 1] + ahead * wl.sin(yaw) + aside * wl.cos(yaw), half_size, cell, cells
-                )
+                column = raster_index(ground.qpos[first] + ahead * cosine - aside * sine, half_size, cell, cells)
+                row = raster_index(ground.qpos[first + 1] + ahead * sine + aside * cosine, half_size, cell, cells)
                 runner.height_map[i, j] = ground.heights[row, column] - ground.qpos[first + 2]
 
     return scan_heights_of
