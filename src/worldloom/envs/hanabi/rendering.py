@@ -13,7 +13,7 @@ MARGIN, LINE = 20.0, 24.0
 
 
 def draw(sim: wl.Simulation, world: int) -> Image:
-    """A picture of one world. Below each card is what its holder was told."""
+    """A picture of one world. Below each card are the hints that its holder got."""
     game = view_game(sim, world)
     row = CARD_HEIGHT + 2.0 * LINE
     columns = max(game.hand_size, len(game.fireworks)) * (CARD_WIDTH + GAP)

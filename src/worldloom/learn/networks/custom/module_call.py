@@ -32,7 +32,7 @@ def call_module(kind: str, method: str, function: Callable[..., Any], *arguments
         return function(*arguments)
     except (WorldloomError, torch.OutOfMemoryError):
         raise
-    except Exception as error:
+    except Exception as error:  # of the user's code: anything
         message = textwrap.shorten(str(error), MAX_MESSAGE) or "no message"
         raise InputError(
             f"{kind}.{method} failed{_place(error)} with {type(error).__name__}: {message}; "
