@@ -240,6 +240,8 @@ class _Warp:
                 return functools.partial(self.machine._across, operator)
             if what == "meet":
                 return {"min": self.atomic_min, "max": self.atomic_max}[operator]
+            if operator == "view":
+                return lambda column, row: column.values[int(row)]
             return _put if operator in ("put", "stream") else _get
 
         return stand_in

@@ -37,11 +37,13 @@ class ColumnAccess:
 
     Attributes:
         cached: Columns that systems read at every step. The others are written past the cache.
+        in_place: Configuration vectors that are not loaded: systems get arrays of their numbers.
     """
 
     def __init__(self, schedule: Schedule, cuda: bool) -> None:
         self.schedule, self.cuda = schedule, cuda
         self.cached: set[ColumnKey] = set()
+        self.in_place: frozenset[ColumnKey] = frozenset()
 
     def field(self, column: ColumnKey) -> Field:
         return self.schedule.field_of(column)
@@ -62,6 +64,8 @@ class ColumnAccess:
         row = "row" if column[0] != WORLD else "world"
         if column[0] == WORLD and field.role is Role.CONFIG:
             row = f"wp.min(world, {name}.shape[0] - 1)"  # a configuration has one value for all worlds, or one for each
+        if column in self.in_place:
+            return accessors.view_text(name, field, row)
         read_once = field.role is Role.ACTION and not field.shape  # overwritten before the next step
         get = accessors.get_once if read_once else accessors.get
         value = get(ast.Name(name, ast.Load()), field, ast.parse(row, mode="eval").body)

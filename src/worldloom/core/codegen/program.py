@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import linecache
 import threading
@@ -20,11 +21,13 @@ from worldloom.core.codegen.blocks import register_only
 from worldloom.core.codegen.fusion import KernelFunctions, KernelGroup, fuse_systems
 from worldloom.core.codegen.kernel_spec import KernelSpec
 from worldloom.core.codegen.kernel_writer import KernelWriter
+from worldloom.core.frontend.analysis.in_place import columns_read_in_place, helpers_that_index
 from worldloom.core.frontend.targets import accessors
 from worldloom.core.frontend.targets.kernel_function import KernelFunction
+from worldloom.core.frontend.targets.kernel_names import register_name
 from worldloom.core.kernels import exact, grid_kernels, guards, population_kernels, random, warp_reductions, wrapping
 from worldloom.core.kernels.operators import HELPERS
-from worldloom.core.model.columns import FaultSites
+from worldloom.core.model.columns import ColumnKey, FaultSites
 from worldloom.core.model.launch import LaunchNode
 from worldloom.core.schedule.entries import HostNode, Schedule
 
@@ -133,7 +136,11 @@ def generate(schedule: Schedule, fuse: bool, cuda: bool, exact: bool = False) ->
     functions = KernelFunctions(schedule, sites, types, exact, cuda)
     step_parts = fuse_systems(schedule.step, schedule, functions, fuse)
     reset_parts = fuse_systems(schedule.reset, schedule, functions, fuse)
+    in_place = columns_read_in_place(functions.by_system.values()) if cuda else frozenset[ColumnKey]()
+    for function in functions.by_system.values():
+        function.in_place = in_place & set(function.target.inputs)
     writer = KernelWriter(schedule, types, cuda, sites, register_only([*step_parts, *reset_parts], schedule))
+    writer.columns.in_place = in_place
     for part in step_parts:
         if isinstance(part, KernelGroup):
             writer.note_reads(part)
@@ -142,7 +149,8 @@ def generate(schedule: Schedule, fuse: bool, cuda: bool, exact: bool = False) ->
     texts = _function_texts(list(functions.by_system.values()), types, exact, schedule.narrow)
     tables = [*(view.fields for view in schedule.tables.values()), *schedule.scratch.values()]
     fields = [field for table in tables for field in table.values()]
-    text = "\n".join([accessors.definitions(fields, types, cuda), *texts, *writer.texts])
+    views = dict.fromkeys(accessors.view_definition(schedule.field_of(c), types) for c in sorted(in_place))
+    text = "\n".join([accessors.definitions(fields, types, cuda), *views, *texts, *writer.texts])
     return Program(text, types, step, reset, sites, exact)
 
 
@@ -163,10 +171,24 @@ def _function_texts(functions: list[KernelFunction], types: dict[str, Any], exac
             texts += [*helper_texts(inner), text]
         return texts
 
+    def indexing_texts(body: list[ast.stmt], names: frozenset[str], used: dict[str, Any]) -> list[str]:
+        """The helpers that index arrays in the place of vectors, as overloads."""
+        texts: list[str] = []
+        for name, arrays in sorted(helpers_that_index(body, names, used), key=str):
+            if (helpers[name], arrays) in written:
+                continue
+            written.add((helpers[name], arrays))
+            target, flow = helpers[name].translated({}, exact, narrow)
+            inner = indexing_texts(flow.body, frozenset(f"v_{p}" for p in arrays), target.helpers)
+            texts += [*inner, helpers[name].kernel_code(types, exact, narrow, arrays)[0]]
+        return texts
+
     reductions = dict.fromkeys(reduction for f in functions for reduction in f.target.warp_reductions)
     extremes = dict.fromkeys(extreme for f in functions for extreme in f.target.atomic_extremes)
     texts = [warp_reductions.warp_reduce_text(*reduction) for reduction in reductions]
     texts += [warp_reductions.atomic_extreme_text(*extreme) for extreme in extremes]
     for function in functions:
-        texts += [*helper_texts(function.target.helpers), function.code(types)]
+        texts += helper_texts(function.target.helpers)
+        names = frozenset(map(register_name, function.in_place))
+        texts += [*indexing_texts(function.flow.body, names, function.target.helpers), function.code(types)]
     return texts

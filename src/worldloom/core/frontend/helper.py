@@ -12,7 +12,7 @@ from worldloom.core.arithmetic.functions import to_interpreted
 from worldloom.core.arithmetic.values import as_warp
 from worldloom.core.base.source import Source
 from worldloom.core.frontend import nodes
-from worldloom.core.frontend.targets.accessors import type_code
+from worldloom.core.frontend.targets.accessors import numbers_code, type_code
 from worldloom.core.frontend.targets.kernel_target import KernelTarget
 from worldloom.core.frontend.targets.python_target import PythonTarget
 from worldloom.core.frontend.targets.target import Target
@@ -58,16 +58,27 @@ class Helper(HelperFunction):
             )
         return flow
 
+    def translated(
+        self, types: dict[str, Any] | None = None, exact: bool = False, narrow: bool = False
+    ) -> tuple[KernelTarget, Translator]:
+        """A translation to a Warp function."""
+        target = KernelTarget(
+            "", RowCounts({}), False, "", FaultSites(), {} if types is None else types, exact=exact, narrow=narrow
+        )
+        return target, self.translate(target)
+
     def kernel_code(
-        self, types: dict[str, Any], exact: bool = False, narrow: bool = False
+        self, types: dict[str, Any], exact: bool = False, narrow: bool = False, arrays: frozenset[str] = frozenset()
     ) -> tuple[str, dict[str, Helper]]:
-        """The source of the Warp function, and the helpers it calls."""
-        target = KernelTarget("", RowCounts({}), False, "", FaultSites(), types, exact=exact, narrow=narrow)
-        flow = self.translate(target)
+        """The source of the Warp function, and the helpers it calls.
+
+        The parameters ``arrays``, which are vectors that it only indexes, get arrays of their numbers.
+        """
+        target, flow = self.translated(types, exact, narrow)
         start: list[ast.stmt] = [nodes.assign(f"v_{n}", nodes.name(f"p_{n}")) for n in self.parameters]
         start += flow.declarations(types, skip=set(self.parameters))
         kinds = {name: target.width(kind) for name, kind in self.parameters.items()}
-        head = ", ".join(f"p_{n}: {type_code(k, types)}" for n, k in kinds.items())
+        head = ", ".join(f"p_{n}: {numbers_code(k) if n in arrays else type_code(k, types)}" for n, k in kinds.items())
         return function_text(f"wl_helper_{self.name}", head, start + flow.body), target.helpers
 
     def python_function(self, exact: bool = False) -> Callable[..., Any]:

@@ -227,7 +227,7 @@ class System(SystemFunction):
             start += ast.parse("wl_teller = wp.where(lane == 0, world, -1)").body
         start += flow.declarations(types)
         name = f"{self.name}_{table}"
-        return KernelFunction(name, self, target, parameters, body_text(start + flow.body))
+        return KernelFunction(name, self, target, flow, parameters, body_text(start + flow.body))
 
     def python_function(self, kind: Owner | Pair, runtime: Any, exact: bool = False) -> Callable[..., None]:
         """The user's function with explicit types, for the interpreter ``runtime``."""

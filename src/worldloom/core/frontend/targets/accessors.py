@@ -50,6 +50,27 @@ def array_code(field: Field, types: dict[str, Any]) -> str:
     return f"wp.array(dtype={type_code(field.dtype, types)}{suffix})"
 
 
+def numbers_code(kind: Any) -> str:
+    """The type of an array of the numbers of a vector type."""
+    return f"wp.array(dtype={type_code(scalar_of(kind), {})})"
+
+
+def view_text(column: str, field: Field, row: str) -> str:
+    """The numbers of the vector in a row of a column, as an array that is not copied."""
+    return f"{_name('view', field)}({column}, {row})"
+
+
+def view_definition(field: Field, types: dict[str, Any]) -> str:
+    """The definition of the function that :func:`view_text` calls."""
+    texts: dict[str, str] = {}
+    (size,) = shape_of(field.dtype)
+    number = type_code(scalar_of(field.dtype), {}).removeprefix("wp.")
+    snippet = f"return wp::array_t<wp::{number}>(reinterpret_cast<wp::{number}*>(column.data + row), {size});"
+    parameters = f"column: {array_code(field, types)}, row: wp.int32"
+    _define(texts, _name("view", field), snippet, parameters, numbers_code(field.dtype))
+    return next(iter(texts.values()))
+
+
 def row_size(field: Field) -> int:
     """The number of values in one row of an array component."""
     size = 1

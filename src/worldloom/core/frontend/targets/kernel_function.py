@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from worldloom.core.frontend.targets.accessors import array_code
-from worldloom.core.frontend.targets.kernel_names import SCALAR_PARAMETERS, column_argument, register_name
+from worldloom.core.frontend.targets.accessors import array_code, numbers_code
+from worldloom.core.frontend.targets.kernel_names import (
+    SCALAR_PARAMETERS,
+    column_argument,
+    register_name,
+)
 from worldloom.core.frontend.targets.kernel_target import KernelTarget
 from worldloom.core.model.columns import FAULT_COLUMNS, ColumnKey
 from worldloom.core.model.entity import ENGINE_FIELDS
@@ -14,17 +18,23 @@ from worldloom.core.model.fields import Field
 
 if TYPE_CHECKING:
     from worldloom.core.frontend.system import System
+    from worldloom.core.frontend.translator import Translator
 
 
 @dataclass
 class KernelFunction:
-    """The Warp function of one system and kind: its parameters, its body and how kernels call it."""
+    """The Warp function of one system and kind: its parameters, its body and how kernels call it.
+
+    ``in_place`` are configuration vectors that it gets as arrays of their numbers.
+    """
 
     name: str
     system: System
     target: KernelTarget
+    flow: Translator
     value_parameters: list[str]
     body: str
+    in_place: frozenset[ColumnKey] = frozenset()
 
     @property
     def scalars(self) -> list[str]:
@@ -39,7 +49,10 @@ class KernelFunction:
         return columns
 
     def code(self, types: dict[str, Any]) -> str:
-        head = list(self.value_parameters)
+        head = [
+            f"{register_name(column)}: {numbers_code(field.dtype)}" if column in self.in_place else parameter
+            for parameter, (column, field) in zip(self.value_parameters, self.target.inputs.items(), strict=True)
+        ]
         head += [f"{s}: wp.int32" for s in self.scalars]
         head += [f"{column_argument(c)}: {array_code(f, types)}" for c, f in self.arrays.items()]
         if self.target.faults:
