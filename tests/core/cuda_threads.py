@@ -44,6 +44,31 @@ class Memory:
         self.values[place] = value
 
 
+class Slot(Memory):
+    """The row of one thread in shared memory: nothing of it can be read or stored before it was written."""
+
+    def __init__(self, column: Memory, row: Any) -> None:
+        self.shape, self.row, self.held = column.shape, int(row), dict[tuple[int, ...], Any]()
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.held[self._inner(place)]
+
+    def __setitem__(self, place: Any, value: Any) -> None:
+        self.held[self._inner(place)] = value
+
+    def _inner(self, place: Any) -> tuple[int, ...]:
+        row, *inner = map(int, place)
+        assert row == self.row, "a thread has only its own row in shared memory"
+        return tuple(inner)
+
+    @staticmethod
+    def store(column: Memory, slot: Slot, row: Any, written: Any) -> None:
+        """What all threads of a warp do together for this thread."""
+        if written:
+            for inner in np.ndindex(*column.shape[1:]):
+                column.values[(int(row), *inner)] = slot.held[inner]
+
+
 def _dawdle() -> None:
     if random.random() < 0.02:
         time.sleep(1e-4)
@@ -240,6 +265,8 @@ class _Warp:
                 return functools.partial(self.machine._across, operator)
             if what == "meet":
                 return {"min": self.atomic_min, "max": self.atomic_max}[operator]
+            if operator in ("collect", "store"):
+                return Slot if operator == "collect" else Slot.store
             if operator == "view":
                 return lambda column, row: column.values[int(row)]
             return _put if operator in ("put", "stream") else _get

@@ -30,6 +30,8 @@ class KernelSpec:
         whole_warps: Whether the number of threads is rounded up to whole warps, whose threads cooperate.
         first_of_entry: Whether it is the first kernel of its entry of the schedule: a compaction may have several.
         whose: The system that ``reason`` is about.
+        coalesced: The columns whose rows the threads of a block collect in shared memory and store together.
+        block: Threads per block where their shared memory limits them; None otherwise.
         stages: The stages of a kernel that joins several, which its threads run in order with barriers in between.
     """
 
@@ -51,6 +53,8 @@ class KernelSpec:
     first_of_entry: bool = True
     stages: tuple[KernelSpec, ...] = ()
     whose: str = ""
+    coalesced: tuple[ColumnKey, ...] = ()
+    block: int | None = None
 
     @property
     def parts(self) -> tuple[KernelSpec, ...]:
@@ -62,9 +66,14 @@ class KernelSpec:
         """Whether the threads of one row are a block, which fixes the size of blocks."""
         return self.threads > WARP_SIZE
 
+    @property
+    def has_free_block(self) -> bool:
+        """Whether the size of blocks can be tuned."""
+        return not self.is_block and self.block is None
+
     def block_dim(self, device: wp.Device) -> int:
         """Threads per block of this kernel without tuning."""
-        return self.threads if self.is_block else block_dim(device)
+        return self.threads if self.is_block else self.block or block_dim(device)
 
     def active_threads(self, num_worlds: int, block: int | None = None) -> int:
         """The number of threads with work, in blocks of ``block`` on CUDA."""

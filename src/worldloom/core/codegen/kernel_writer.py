@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from worldloom.core.codegen import coalescing
 from worldloom.core.codegen.blocks import (
     Block,
     blocks_of,
@@ -15,6 +16,7 @@ from worldloom.core.codegen.blocks import (
     redundant_stores,
     split_by_lifetime,
 )
+from worldloom.core.codegen.coalescing import Coalescing
 from worldloom.core.codegen.column_access import Arguments, ColumnAccess
 from worldloom.core.codegen.compaction import WORLDS_PER_WARP, CompactionWriter
 from worldloom.core.codegen.compaction_pooled import compaction_kernels
@@ -24,7 +26,13 @@ from worldloom.core.codegen.kernel_spec import KernelSpec
 from worldloom.core.codegen.row_loops import EACH_WORLD, SET_WORLD, RowLoops, depth
 from worldloom.core.codegen.stages import fuse_stages, stage_kernel, stage_lines, stage_width
 from worldloom.core.frontend.targets.accessors import array_code
-from worldloom.core.frontend.targets.kernel_names import barrier, column_argument, column_in_memory, register_name
+from worldloom.core.frontend.targets.kernel_names import (
+    barrier,
+    collected_rows,
+    column_argument,
+    column_in_memory,
+    register_name,
+)
 from worldloom.core.kernels.population_kernels import WARP_SIZE
 from worldloom.core.model.columns import WORLD, ColumnKey, FaultSites
 from worldloom.core.model.grid import PARTS
@@ -111,13 +119,15 @@ class KernelWriter:
 
     def stage_kernel(self, phase: str, number: int, groups: list[KernelGroup]) -> KernelSpec:
         """One kernel whose stages are the kernels of ``groups``."""
-        stages = [self.kernel(phase, number + index, group, as_stage=True) for index, group in enumerate(groups)]
-        threads = stage_width(stages)
+        threads = stage_width(map(self._threads, groups))
+        collected = self._collected(groups, threads)
+        stages = [self.kernel(phase, number + index, group, collected) for index, group in enumerate(groups)]
         spec = stage_kernel(f"{phase}_{number}", stages, threads)
-        lines = stage_lines(stages, threads)
+        rows = {column: self.schedule.counts[column[0]] for column in collected.columns}
+        lines = stage_lines(stages, threads, rows, collected.block)
         arguments = self.columns.fields(spec.columns)
         name = self._write(_KernelText(spec.name, lines, arguments, [], errors=spec.takes_errors))
-        return replace(spec, name=name)
+        return collected.added_to(replace(spec, name=name))
 
     def grid(self, phase: str, number: int, node: GridNode) -> KernelSpec:
         grid = node.grid
@@ -161,9 +171,13 @@ class KernelWriter:
 
     # -- kernels of systems ------------------------------------------------------------------------------------------
 
-    def kernel(self, phase: str, number: int, group: KernelGroup, as_stage: bool = False) -> KernelSpec:
-        """The kernel of a group; ``as_stage`` makes it a function of the thread's index, for a kernel of stages."""
-        in_order = self._in_order(group)
+    def kernel(self, phase: str, number: int, group: KernelGroup, stage_of: Coalescing | None = None) -> KernelSpec:
+        """The kernel of a group.
+
+        ``stage_of`` makes it a function of the thread's index, for a kernel of stages that coalesces these columns.
+        """
+        in_order, as_stage = self._in_order(group), stage_of is not None
+        collected = self._collected([group], 1) if stage_of is None else stage_of
         blocks = blocks_of(group)
         arguments: Arguments = {}
         exit_mask = early_exit(blocks)
@@ -181,7 +195,11 @@ class KernelWriter:
                 loops.insert(loops.index(SET_WORLD) + 1, f"    {leave}")
             else:
                 lines.append(leave)
-        lines += self._body(group, blocks, arguments)
+        columns, block = (() if as_stage else collected.columns), collected.block
+        lines += [coalescing.collect_line(c, block, "row") for c in columns]
+        lines += self._body(group, blocks, arguments, collected, as_stage)
+        lines += [f"{barrier(WARP_SIZE)}()"] if columns else []
+        lines += [coalescing.store_line(c, block, collected_rows(c), "row", "True", c) for c in columns]
         if in_order or reset_threads:
             lines, loops = [*loops, *["    " * depth(loops) + line for line in lines]], []
         errors = any(function.target.faults for function in group.functions)
@@ -192,7 +210,19 @@ class KernelWriter:
             total = total if total is None else total * group.threads
         labels, traffic = [node.label for node in group.nodes], self._memory_traffic(blocks)
         spec = self._spec(text, threads, labels, traffic, group.reason, total, as_stage)
-        return replace(spec, threads=group.threads, whose=group.whose)
+        spec = replace(spec, threads=group.threads, whose=group.whose)
+        return spec if as_stage else collected.added_to(spec)
+
+    def _collected(self, groups: list[KernelGroup], width: int) -> Coalescing:
+        """The columns that a kernel coalesces, with ``width`` threads per world. Their functions are written."""
+        if not self.cuda:
+            return Coalescing()
+        collected = coalescing.choose_columns(groups, width, self.schedule)
+        for column in collected.columns:
+            text = coalescing.definitions(column, self.columns.field(column), collected.block, self.types)
+            if text not in self.texts:
+                self.texts.append(text)
+        return collected
 
     def _in_order(self, group: KernelGroup) -> bool:
         """Whether one CUDA thread runs all rows of a world in order."""
@@ -207,9 +237,13 @@ class KernelWriter:
         skipped = f"{'not ' if mask[1] else ''}{self.columns.load((WORLD, mask[0]), arguments)}"
         return f"if {skipped}: {'continue' if in_order or not self.cuda else 'return'}"
 
-    def _body(self, group: KernelGroup, blocks: list[Block], arguments: Arguments) -> list[str]:
+    def _body(
+        self, group: KernelGroup, blocks: list[Block], arguments: Arguments, collected: Coalescing, as_stage: bool
+    ) -> list[str]:
         """Loads, calls of the systems and stores of one row."""
         shared, local = split_by_lifetime(blocks)
+        rows = {c: column_argument(c) if as_stage else collected_rows(c) for c in collected.columns}
+        rows.update({final: rows[column] for final, column in collected.finals.items()})
         lines: list[str] = []
         loaded: set[ColumnKey] = set()
         for column in columns_to_load(blocks, shared):
@@ -218,24 +252,31 @@ class KernelWriter:
         first_thread = "if lane == 0: " if group.threads > 1 else ""
         redundant = redundant_stores(blocks, self.schedule.aliases)
         for (mask, nodes), own in zip(blocks, local, strict=True):
-            pad = ""
+            branch = ""
             if mask is not None and early_exit(blocks) is None:
-                lines.append(f"if {'' if mask[1] else 'not '}{register_name((WORLD, mask[0]))}:")
-                pad = "    "
+                branch = f"{'' if mask[1] else 'not '}{register_name((WORLD, mask[0]))}"
+            masked: list[str] = []
             known = set(loaded)
             for node, function in nodes:
                 for column in function.target.inputs:
                     if column not in known and column in own:
-                        value = self.columns.load(column, arguments, known)
-                        lines.append(f"{pad}{register_name(column)} = {value}")
+                        masked.append(f"{register_name(column)} = {self.columns.load(column, arguments, known)}")
                         known.add(column)
-                lines.append(pad + function.call(node.ordinal))
+                masked.append(function.call(node.ordinal, rows))
                 known |= set(function.target.outputs)
                 arguments.update(function.arrays)
+                finals = [c for c in function.target.columns if c in collected.finals]
+                if finals:  # outside the branch, so that all threads of a warp take part
+                    lines += _in_branch(branch, masked)
+                    masked = []
+                for final in finals:
+                    source, written = collected.finals[final], branch or "True"
+                    lines.append(coalescing.store_line(source, collected.block, rows[final], "row", written, final))
             if group.threads > 1:  # all threads have loaded before the first one stores
-                lines.append(f"{pad}{barrier(group.threads)}()")
-            written = {c for _, function in nodes for c in function.target.outputs} - redundant
-            lines += [pad + first_thread + self.columns.store(c, arguments) for c in own if c in written]
+                masked.append(f"{barrier(group.threads)}()")
+            written_columns = {c for _, function in nodes for c in function.target.outputs} - redundant
+            masked += [first_thread + self.columns.store(c, arguments) for c in own if c in written_columns]
+            lines += _in_branch(branch, masked)
             loaded |= set() if mask is not None else known
         stored = self._stored(blocks)
         return lines + [first_thread + self.columns.store(c, arguments) for c in shared if c in stored]
@@ -319,6 +360,11 @@ class KernelWriter:
             self.names_by_text[signature] = name
             self.texts.append(f"{decorator}\ndef {name}{signature}")
         return self.names_by_text[signature]
+
+
+def _in_branch(test: str, lines: list[str]) -> list[str]:
+    """``lines`` where ``test`` holds; unchanged without a test."""
+    return [f"if {test}:", *["    " + line for line in lines]] if test and lines else lines
 
 
 def _reason_of_compaction(population: Population) -> str:

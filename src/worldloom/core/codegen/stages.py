@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from worldloom.core.codegen.coalescing import collect_line, store_line
 from worldloom.core.codegen.fusion import FusedEntry, KernelGroup
 from worldloom.core.codegen.kernel_spec import KernelSpec
-from worldloom.core.frontend.targets.kernel_names import barrier, column_argument
+from worldloom.core.frontend.targets.kernel_names import barrier, collected_rows, column_argument
 from worldloom.core.kernels.population_kernels import WARP_SIZE
+from worldloom.core.model.columns import ColumnKey
 
 MAX_THREADS_PER_WORLD = 256
 """Largest number of threads per world of a joined kernel. Worlds with more rows are faster in separate kernels."""
@@ -42,20 +44,28 @@ def _fits(part: FusedEntry, threads_of: Callable[[KernelGroup], int]) -> bool:
     return part.threads in (1, WARP_SIZE) and threads_of(part) <= limit
 
 
-def stage_width(stages: list[KernelSpec]) -> int:
-    """Threads per world of a joined kernel: a power of two that covers every stage, so that worlds align with warps."""
-    return 1 << (max(stage.rows for stage in stages) - 1).bit_length()
+def stage_width(threads: Iterable[int]) -> int:
+    """Threads per world of a joined kernel whose stages have this many.
+
+    It is a power of two that covers every stage, so that worlds align with warps.
+    """
+    return 1 << (max(threads) - 1).bit_length()
 
 
-def stage_lines(stages: list[KernelSpec], threads: int) -> list[str]:
-    """The body of a joined kernel. Its stages are functions of the thread's index and of the parameters of a kernel."""
+def stage_lines(stages: list[KernelSpec], threads: int, collected: dict[ColumnKey, int], block: int) -> list[str]:
+    """The body of a joined kernel. Its stages are functions of the thread's index and of the parameters of a kernel.
+
+    ``collected`` are the columns that blocks of ``block`` threads coalesce, with their rows per world.
+    """
     lines = [f"lane = thread % {threads}", f"place = thread / {threads}"]
+    places = {c: "first + place" if n == 1 else f"(first + place) * {n} + lane" for c, n in collected.items()}
+    lines += [collect_line(column, block, place) for column, place in places.items()]
     for number, stage in enumerate(stages):
         arguments = [
             "first",
             "rows",
             "offset",
-            *(column_argument(c) for c in stage.columns),
+            *(collected_rows(c) if c in collected else column_argument(c) for c in stage.columns),
             *(["errors"] if stage.takes_errors else []),
         ]
         index = "place" if stage.rows == 1 else f"place * {stage.rows} + lane"
@@ -63,6 +73,12 @@ def stage_lines(stages: list[KernelSpec], threads: int) -> list[str]:
             lines.append(f"{barrier(max(threads, WARP_SIZE))}()")
         lines.append(f"if thread < rows and lane < {stage.rows}:")
         lines.append(f"    {stage.name}({', '.join([index, *arguments])})")
+    if collected:
+        lines.append(f"{barrier(WARP_SIZE)}()")
+    lines += [
+        store_line(c, block, collected_rows(c), place, f"thread < rows and lane < {collected[c]}", c)
+        for c, place in places.items()
+    ]
     return lines
 
 

@@ -37,6 +37,7 @@ class ExplainedKernel:
             stages.
         waits: The reason for the barrier before each stage but the first.
         whose: The system that ``reason`` is about.
+        coalesced: The columns whose rows the threads collect in shared memory, so that each warp stores whole rows.
     """
 
     phase: str
@@ -53,6 +54,7 @@ class ExplainedKernel:
     stages: tuple[tuple[str, ...], ...] = ()
     waits: tuple[str, ...] = ()
     whose: str = ""
+    coalesced: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,12 @@ class Explanation(Report):
             grid.add_row("then" if number else "systems", systems)
             if number:
                 grid.add_row("", Text(f"after a barrier: {kernel.waits[number - 1]}", style="dim"))
-        for title, names in (("loads", kernel.loads), ("stores", kernel.stores), ("sometimes", kernel.sometimes)):
+        for title, names in (
+            ("loads", kernel.loads),
+            ("stores", kernel.stores),
+            ("sometimes", kernel.sometimes),
+            ("coalesced", kernel.coalesced),
+        ):
             if names:
                 grid.add_row(title, Text(", ".join(names)))
         grid.add_row("own kernel", Text(f"{kernel.whose}: {kernel.reason}"))
@@ -190,6 +197,7 @@ def _explained(schedule: Schedule, phase: str, spec: KernelSpec) -> ExplainedKer
         stages=tuple(part.labels for part in spec.parts),
         waits=tuple(f"{part.whose}: {part.reason}" for part in spec.parts[1:]),
         whose=spec.whose,
+        coalesced=tuple(map(_name, spec.coalesced)),
     )
 
 

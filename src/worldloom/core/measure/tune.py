@@ -137,7 +137,7 @@ class KernelBenchmark:
     @property
     def tunable(self) -> list[str]:
         """The kernels whose block size is free."""
-        return [name for name, spec in self.specs.items() if not spec.is_block]
+        return [name for name, spec in self.specs.items() if spec.has_free_block]
 
     def count_registers(self, name: str, block: int) -> int:
         return self.registers.get((name, block), 0)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from worldloom.core.frontend.analysis.overwritten import overwritten_arrays
 from worldloom.core.frontend.targets.accessors import array_code, numbers_code
 from worldloom.core.frontend.targets.kernel_names import (
     SCALAR_PARAMETERS,
@@ -12,7 +15,7 @@ from worldloom.core.frontend.targets.kernel_names import (
     register_name,
 )
 from worldloom.core.frontend.targets.kernel_target import KernelTarget
-from worldloom.core.model.columns import FAULT_COLUMNS, ColumnKey
+from worldloom.core.model.columns import FAULT_COLUMNS, WORLD, ColumnKey
 from worldloom.core.model.entity import ENGINE_FIELDS
 from worldloom.core.model.fields import Field
 
@@ -48,6 +51,20 @@ class KernelFunction:
             columns.update({c: ENGINE_FIELDS[c[1]] for c in FAULT_COLUMNS})
         return columns
 
+    @functools.cached_property
+    def overwritten(self) -> frozenset[ColumnKey]:
+        """The arrays of the own row of which it assigns every element before it reads any."""
+        found: set[ColumnKey] = set()
+        own = self.target.local_write
+        for table, parameter in (
+            (self.target.table, self.system.entity_parameter),
+            (WORLD, self.system.world_parameter),
+        ):
+            arrays = {c[1]: f for c, f in self.target.columns.items() if f.is_array and c in own and c[0] == table}
+            if parameter is not None:
+                found |= {(table, name) for name in overwritten_arrays(self.flow, parameter, arrays)}
+        return frozenset(found)
+
     def code(self, types: dict[str, Any]) -> str:
         head = [
             f"{register_name(column)}: {numbers_code(field.dtype)}" if column in self.in_place else parameter
@@ -59,11 +76,14 @@ class KernelFunction:
             head.append("errors: wp.array2d(dtype=wp.int32)")
         return f"@wp.func\ndef {self.name}({', '.join(head)}):\n{self.body}\n"
 
-    def call(self, ordinal: int) -> str:
-        """The call in a kernel whose local variables have the canonical names."""
+    def call(self, ordinal: int, rows: Mapping[ColumnKey, str] | None = None) -> str:
+        """The call in a kernel whose local variables have the canonical names.
+
+        ``rows`` are the variables for columns whose rows are not in the memory of the column.
+        """
         arguments = [register_name(c) for c in self.target.inputs]
         arguments += [str(ordinal) if s == "system" else s for s in self.scalars]
-        arguments += [column_argument(c) for c in self.arrays]
+        arguments += [(rows or {}).get(c) or column_argument(c) for c in self.arrays]
         if self.target.faults:
             arguments.append("errors")
         call = f"{self.name}({', '.join(arguments)})"

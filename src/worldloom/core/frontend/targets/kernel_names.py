@@ -29,3 +29,8 @@ def column_in_memory(column: ColumnKey) -> ColumnKey:
 def column_argument(column: ColumnKey) -> str:
     """The kernel argument that holds a whole column."""
     return f"{column[0]}__{column[1]}__col"
+
+
+def collected_rows(column: ColumnKey) -> str:
+    """The local variable for the rows of a column that the threads of a block keep in shared memory."""
+    return f"{column[0]}__{column[1]}__rows"
