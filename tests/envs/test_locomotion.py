@@ -139,7 +139,7 @@ def test_robots_of_one_world_collide():
 
 
 def test_height_maps_show_the_ground_of_physics():
-    terrain = Terrain(half_size=8.0, cells=81, obstacles=60, clearing=0.5, seed=3)
+    terrain = Terrain(half_size=8.0, cells=81, num_obstacles=30, clearing=0.5, seed=3)
     assert 0.2 < (terrain.heights > 0).mean() < 0.9
     definition = define_flagrun("Flagrun-rough", agents=1, target_distance=5.0, terrain=terrain)
     simulation = wl.Simulation(definition, num_worlds=4, seed=0, autoreset="disabled")
@@ -161,4 +161,4 @@ def test_height_maps_show_the_ground_of_physics():
         ray = mujoco.mj_ray(columns.model, data, [*nearest, 5.0], [0.0, 0.0, -1.0], None, 1, -1, np.zeros(1, np.int32))
         seen = columns.row["height_map"][i, j] + columns.row["qpos"][2]
         equal += abs(5.0 - ray - seen) < 1e-6
-    assert equal >= 163, "the map and the height field of physics differ"  # one or two points lie between two cells
+    assert equal >= 163, "the map and the obstacles differ"  # one or two points lie between two cells

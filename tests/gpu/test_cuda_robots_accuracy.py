@@ -18,7 +18,6 @@ SHARES = {
     "SwimmerSwimmer15-v1": 0.9,  # the forces of its fluid depend on small differences of moments of inertia
     **dict.fromkeys(("DogStand-v1", "DogWalk-v1", "DogTrot-v1", "DogRun-v1"), 0.98),
     **dict.fromkeys(("DogFetch-v1", "QuadrupedFetch-v1"), 0.95),
-    "FlagrunTerrain-v0": 0.3,  # MuJoCo Warp keeps at most four contacts of a geom with a height field
 }
 """Smaller shares. Contacts of the dog and the quadruped with cylinders and ellipsoids take iterations in float32."""
 

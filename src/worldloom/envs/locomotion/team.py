@@ -10,15 +10,15 @@ from worldloom.envs.locomotion.terrain import Terrain
 from worldloom.robots import Model
 
 FOLDER = Path(__file__).parent
-BASE = 0.5
-"""Thickness of the ground below a height field, in metres."""
+OBSTACLE = "obstacle"
+"""Names of obstacles begin with this."""
 
 
 def load_team(file: str, agents: int, spacing: float, terrain: Terrain | None = None) -> Model:
     """A model of this folder with ``agents`` robots on a square grid, ``spacing`` metres apart, that may collide.
 
     The numbers of robot k follow those of robot k - 1 in every array of the state, the controls and the sensors. With
-    ``terrain`` the ground is a height field.
+    ``terrain`` there are obstacles on the ground.
     """
     if agents == 1 and terrain is None:
         return Model(FOLDER / file)
@@ -38,21 +38,20 @@ def team_spec(file: str, agents: int, spacing: float, terrain: Terrain | None = 
         frame = team.worldbody.add_frame(pos=[spacing * (k % side), spacing * (k // side), 0.0])
         team.attach(robot, prefix=f"robot{k}_", frame=frame)
     if terrain is not None:
-        _replace_ground(team, terrain)
+        _add_obstacles(team, terrain)
     return team
 
 
-def _replace_ground(spec: Any, terrain: Terrain) -> None:
+def _add_obstacles(spec: Any, terrain: Terrain) -> None:
+    """Boxes rather than a height field, whose contacts MuJoCo Warp limits to four per geom and MuJoCo does not."""
     import mujoco
 
-    heights = terrain.heights
-    top = float(heights.max())
-    spec.add_hfield(
-        name="terrain",
-        nrow=terrain.cells,
-        ncol=terrain.cells,
-        size=[terrain.half_size, terrain.half_size, top, BASE],
-        userdata=(heights / top).astype(float).reshape(-1).tolist(),
-    )
-    ground = spec.geom("ground")
-    ground.type, ground.hfieldname = mujoco.mjtGeom.mjGEOM_HFIELD, "terrain"
+    for k, (center, sides, angle, height) in enumerate(terrain.obstacles):
+        spec.worldbody.add_geom(
+            name=f"{OBSTACLE}{k}",
+            type=mujoco.mjtGeom.mjGEOM_BOX,
+            pos=[*center, height / 2],
+            quat=[math.cos(angle / 2), 0.0, 0.0, math.sin(angle / 2)],
+            size=[sides[0] / 2, sides[1] / 2, height / 2],
+            condim=3,
+        )
