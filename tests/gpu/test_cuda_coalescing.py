@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
-from coalesced_worlds import ridge
-from indexed_worlds import CELLS, hill
 
 import worldloom as wl
 from worldloom.core.codegen.kernel_spec import KernelSpec
 from worldloom.core.tools.compare import compare, first_difference
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "core"))
+from coalesced_worlds import ridge
+from indexed_worlds import CELLS, hill
 
 
 @pytest.mark.parametrize("num_worlds", [1, 31, 33, 1000])

@@ -62,6 +62,9 @@ class Train:
     opponent: Annotated[tyro.conf.UseAppendAction[tuple[str, ...]], tyro.conf.arg(metavar="POLICY=RUN")] = ()
     """A policy of an earlier run that acts but is not trained, such as Runner=runs/tag-1; RUN:best and RUN:POLICY name
     a checkpoint and one of several policies. It is copied into the run's folder. May be repeated."""
+    start_from: Annotated[str, tyro.conf.arg(metavar="RUN")] = ""
+    """Start with the policies of an earlier run of this world instead of random ones, such as runs/tag-1; RUN:best and
+    RUN:POLICY name a checkpoint and one of several policies. The optimizer starts anew."""
     self_play: str = ""
     """Comma-separated names of policies with a pool of past selves, which act in a part of the worlds."""
     pool: OpponentPool = field(default_factory=OpponentPool)
@@ -145,6 +148,7 @@ class Train:
             self.pool,
             parse_policy_settings(self.set),
             not self.no_video,
+            str(Path(self.start_from).expanduser().absolute()) if self.start_from else "",
         )
 
     def _train(self, request: TrainingRequest, stopping: StopOnSignal) -> TrainingResult:

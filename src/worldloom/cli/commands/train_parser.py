@@ -134,6 +134,7 @@ def _resumed_defaults(run: TrainingRequest) -> Train:
         policies=format_policies(run.policies),
         frozen=",".join(run.frozen),
         opponent=tuple(f"{name}={source}" for name, source in run.opponents.items()),
+        start_from=run.start_from,
         self_play=",".join(run.self_play),
         pool=run.pool,
         set=format_policy_settings(run.policy_settings),
@@ -160,6 +161,7 @@ def _resumed(command: Train, run: TrainingRequest) -> Train:
     _require_unchanged("--policies", request.policies, run.policies, run)
     _require_unchanged("--frozen", request.frozen, run.frozen, run)
     _require_unchanged("--opponent", request.opponents, run.opponents, run)
+    _require_unchanged("--start-from", request.start_from, run.start_from, run)
     _require_unchanged("--self-play", request.self_play, run.self_play, run)
     _require_unchanged("--set", request.policy_settings, run.policy_settings, run)
     for name, new, old in _differences(request.pool, run.pool):

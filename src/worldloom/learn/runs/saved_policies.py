@@ -120,6 +120,24 @@ def load_opponents(request: TrainingRequest, copied_to: Path | None) -> dict[str
     return opponents
 
 
+def load_starts(request: TrainingRequest) -> dict[str, SavedPolicy]:
+    """The policies of ``request.start_from`` with which trained policies start, by policy."""
+    if not request.start_from:
+        return {}
+    source, starts = parse_source(request.start_from), {}
+    for name in request.agents_by_policy():
+        if name in request.frozen or name in request.opponents:
+            continue
+        saved, own = load_policy(source.run, source.policy, source.checkpoint, default=name), request.config_of(name)
+        if (saved.config, saved.action_masks) != (own.policy, own.action_masks):
+            raise InputError(
+                f"policy '{name}' cannot start from policy '{saved.name}' of {saved.source}, whose network has other "
+                "settings: give the same --policy settings and action masks as that run"
+            )
+        starts[name] = saved
+    return starts
+
+
 def save_copy(folder: Path, name: str, policy: SavedPolicy) -> None:
     """Copy ``policy`` into the folder of a run, as its policy ``name``."""
     target = _copy_path(folder, name)

@@ -77,6 +77,8 @@ class TrainingRequest:
         run_dir: The run's folder; None for the next free one in ``runs/``.
         resume: Whether the folder must hold a run to continue (yes), must not (no), or may (auto).
         video: Whether the command line records a video at the end.
+        start_from: A run of the same world with whose policies the trained ones start, as in ``opponents``; empty for
+            random ones.
     """
 
     env: str
@@ -95,6 +97,7 @@ class TrainingRequest:
     pool: OpponentPool = field(default_factory=OpponentPool)
     policy_settings: dict[str, dict[str, Any]] = field(default_factory=dict)
     video: bool = True
+    start_from: str = ""
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.checkpoint_every < math.inf:
@@ -106,13 +109,13 @@ class TrainingRequest:
         if self.stop_at is not None and not -math.inf < self.stop_at < math.inf:
             raise InputError(f"stop_at must be a finite return, not {short_repr(self.stop_at)}")
 
-    def policy_groups(self, opponents: Mapping[str, SavedPolicy] | None = None) -> dict[str, PolicyGroup] | None:
+    def policy_groups(self, saved: Mapping[str, SavedPolicy] | None = None) -> dict[str, PolicyGroup] | None:
         """The policy groups by name; None for one trained policy per kind of agent with the same settings.
 
         Args:
-            opponents: The policies of ``self.opponents``, by name.
+            saved: The policies of ``opponents`` and ``start_from``, by name.
         """
-        if not any((self.policies, self.frozen, self.opponents, self.self_play, self.policy_settings)):
+        if not any((self.policies, self.frozen, self.opponents, self.self_play, self.policy_settings, saved)):
             return None
         names = self.agents_by_policy()
         self._require_effect()
@@ -127,7 +130,7 @@ class TrainingRequest:
                 config=self.config_of(name) if name in self.policy_settings else None,
                 train=name not in untrained,
                 pool=self._pool_of(name) if name in self.self_play else None,
-                saved=None if opponents is None else opponents.get(name),
+                saved=None if saved is None else saved.get(name),
             )
             for name, agents in names.items()
         }
@@ -196,7 +199,8 @@ def request_to_dict(request: TrainingRequest) -> dict[str, Any]:
         del plain["pool"]
     if request.video:
         del plain["video"]
-    for name in ("opponents", "self_play", "policy_settings"):  # without them, earlier versions read the file
+    # Without them, earlier versions read the file.
+    for name in ("opponents", "self_play", "policy_settings", "start_from"):
         if not plain[name]:
             del plain[name]
     return {"format": FORMAT, **plain, "config": config_to_dict(request.config)}
@@ -236,6 +240,7 @@ _CONFIG_CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "stop_at": (lambda value: value is None or _is_number(value), "a finite number or null"),
     "checkpoint_every": (_is_number, "a finite number of seconds"),
     "video": (lambda value: isinstance(value, bool), "true or false"),
+    "start_from": (lambda value: isinstance(value, str), "the folder of a run as text"),
     "keep": (lambda value: type(value) is int and value < 2**31, "a whole number below 2**31"),
 }
 """For each part of ``config.json``: a check, and its description."""

@@ -28,7 +28,7 @@ from worldloom.learn.runs.checkpoint_files import load_checkpoint
 from worldloom.learn.runs.known_worlds import remember_world
 from worldloom.learn.runs.run_folder import RunFolder, default_folder, holds_run, last_default_folder, launched_by
 from worldloom.learn.runs.run_recorder import RunRecorder
-from worldloom.learn.runs.saved_policies import load_opponents, save_copy
+from worldloom.learn.runs.saved_policies import load_opponents, load_starts, save_copy
 from worldloom.learn.runs.training_request import (
     FORMAT,
     Resume,
@@ -111,7 +111,9 @@ def _train(
 ) -> TrainingResult:
     world, trainer_class = find(request.env), algorithm(request.algorithm)[0]
     path, resumes = _choose_folder(request, world) if ranks.is_leader else (None, False)
-    opponents = load_opponents(request, _broadcast_object(path if resumes else None, ranks))
+    resumed_path = _broadcast_object(path if resumes else None, ranks)
+    opponents = load_opponents(request, resumed_path)
+    saved = opponents | (load_starts(request) if resumed_path is None else {})
     with ExitStack() as stack:
         first, count = ranks.share(config.num_envs)
         worlds = Simulation(
@@ -123,7 +125,7 @@ def _train(
             world_offset=first,
             config=request.world_config,
         )
-        trainer = _make_trainer(trainer_class, stack.enter_context(worlds), config, request, opponents, ranks)
+        trainer = _make_trainer(trainer_class, stack.enter_context(worlds), config, request, saved, ranks)
         own_callbacks: list[Callback] = []
         checkpoint: Path | None = None
         folder: RunFolder | None = None
@@ -193,10 +195,10 @@ def _make_trainer(
     worlds: Simulation,
     config: TrainConfig,
     request: TrainingRequest,
-    opponents: Mapping[str, SavedPolicy],
+    saved: Mapping[str, SavedPolicy],
     ranks: Ranks,
 ) -> Trainer:
-    trainer: Trainer = trainer_class(worlds, config, policy_groups=request.policy_groups(opponents), ranks=ranks)
+    trainer: Trainer = trainer_class(worlds, config, policy_groups=request.policy_groups(saved), ranks=ranks)
     return trainer
 
 
