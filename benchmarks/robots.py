@@ -1,6 +1,7 @@
 """Robots on a GPU: environment steps per second of whole worlds and of bare MuJoCo Warp with the same model.
 
 python benchmarks/robots.py --device cuda:0 --out robots.json
+python benchmarks/robots.py --agents-per-world 1 2 4 8 --num-worlds 4096    # humanoids of Flagrun that share worlds
 
 A step of a world has physics, observations, rewards and resets. Bare MuJoCo Warp takes the same substeps, and
 ``rne_postconstraint`` where the world observes contact forces, recorded as one graph, with the controls of the world's
@@ -25,6 +26,7 @@ from rich.table import Table
 from run import describe_machine
 
 import worldloom as wl
+from worldloom.envs.locomotion.flagrun import define_flagrun
 from worldloom.robots.physics import Physics
 from worldloom.robots.warp.engine import WarpEngine
 
@@ -38,7 +40,9 @@ class Settings:
     worlds: tuple[str, ...] = ("LocomotionAnt-v0", "LocomotionHumanoid-v0", "Ant-v5", "Humanoid-v5")
     """Which worlds."""
     num_worlds: tuple[int, ...] = (1024, 4096, 8192, 32768)
-    """Numbers of copies."""
+    """Numbers of copies, or of humanoids with agents_per_world."""
+    agents_per_world: tuple[int, ...] = ()
+    """Instead of worlds: Flagrun with so many humanoids in each of its worlds, num_worlds of them in all."""
     steps: int = 50
     """Steps of a round."""
     rounds: int = 5
@@ -54,6 +58,7 @@ class RobotRate:
     """One row: environment steps per second, their ratio, and bytes of the GPU's memory per world."""
 
     world: str
+    agents: int
     num_worlds: int
     world_steps_per_second: float
     bare_steps_per_second: float
@@ -82,11 +87,11 @@ def bare_step(physics: Physics, engine: WarpEngine) -> Callable[[], None]:
     return lambda: wp.capture_launch(captured.graph)
 
 
-def measure(world: str, num_worlds: int, settings: Settings) -> RobotRate:
+def measure(world: wl.Definition, num_worlds: int, settings: Settings) -> RobotRate:
     """Both rates of one world."""
     free = torch.cuda.mem_get_info()[0]
     simulation = wl.Simulation(world, num_worlds, settings.device, seed=0)
-    (kind,) = simulation.definition.entities
+    ((kind, agents),) = simulation.definition.entities.items()
     actions = simulation[kind].action.torch()
     physics = next(launch.physics for launch in simulation.definition.launches if hasattr(launch, "physics"))
     for _ in range(settings.warm_up):
@@ -103,18 +108,24 @@ def measure(world: str, num_worlds: int, settings: Settings) -> RobotRate:
             simulation.step(torch.rand_like(actions) * 2.0 - 1.0)
     count = num_worlds * settings.steps
     rates = [count / statistics.median(times) for times in (whole, alone)]
-    return RobotRate(world, num_worlds, *rates, rates[0] / rates[1], used / num_worlds)
+    return RobotRate(world.id, agents, num_worlds, *rates, rates[0] / rates[1], used / num_worlds)
 
 
 def main(settings: Settings) -> None:
     console, rows = Console(), []
-    table = Table("world", "worlds", "steps/s", "bare MuJoCo Warp", "ratio", "kB/world")
-    for world in settings.worlds:
-        for num_worlds in settings.num_worlds:
+    table = Table("world", "worlds", "steps/s", "agents/s", "bare MuJoCo Warp", "ratio", "kB/world")
+    worlds = [wl.definition(id) for id in settings.worlds]
+    if settings.agents_per_world:
+        worlds = [define_flagrun(f"Flagrun{agents}-bench", agents) for agents in settings.agents_per_world]
+    for world in worlds:
+        agents = sum(world.entities.values())
+        for count in settings.num_worlds:
+            num_worlds = count // agents
             row = measure(world, num_worlds, settings)
             rows.append(row)
-            rates = (f"{row.world_steps_per_second:.3g}", f"{row.bare_steps_per_second:.3g}", f"{row.ratio:.3f}")
-            table.add_row(world, f"{num_worlds:,}", *rates, f"{row.bytes_per_world / 1e3:.1f}")
+            whole, bare = row.world_steps_per_second, row.bare_steps_per_second
+            rates = (f"{whole:.3g}", f"{agents * whole:.3g}", f"{bare:.3g}", f"{row.ratio:.3f}")
+            table.add_row(world.id, f"{num_worlds:,}", *rates, f"{row.bytes_per_world / 1e3:.1f}")
             gc.collect()
     console.print(table)
     if settings.out is not None:
