@@ -3,6 +3,7 @@
 python benchmarks/robot_returns.py play --world LocomotionAnt-v0 --device cuda:0 --out gpu.json
 python benchmarks/robot_returns.py play --run runs/ant --device cpu --out cpu.json
 python benchmarks/robot_returns.py compare gpu.json cpu.json
+python benchmarks/robot_returns.py transfer runs/ant    # in Gymnasium's own environment of the same id
 
 Actions are uniform random, or those of a trained policy, sampled. The two-sample Kolmogorov-Smirnov test compares the
 distributions; seeds differ, so that the samples are independent.
@@ -21,7 +22,7 @@ import torch
 import tyro
 
 import worldloom as wl
-from worldloom.learn.play.evaluation import play_episodes
+from worldloom.learn.play.evaluation import MAX_STEPS, play_episodes
 from worldloom.learn.runs.saved_run import open_run
 
 
@@ -52,7 +53,7 @@ class Play:
         run = open_run(Path(self.run), "last", "")
         with run.worlds(self.episodes, self.device, self.seed) as worlds:
             actors = run.actors(worlds, stochastic=True, seed=self.seed, epsilon=None)
-            played = play_episodes(worlds, actors, self.episodes)
+            played = play_episodes(worlds, actors, self.episodes, lambda _: None, MAX_STEPS, 0)
         (returns,) = played.returns.values()
         return returns.flatten().numpy()
 
@@ -88,6 +89,41 @@ class Compare:
         print(f"means {one.mean():.5g} and {two.mean():.5g}, KS statistic {statistic:.4f}, p = {p_value:.3f}")
 
 
+@dataclass
+class Transfer:
+    """Play the policy of a run in Gymnasium's own environment, with its most likely actions."""
+
+    run: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
+    """The folder of the run."""
+    episodes: int = 100
+    """Number of episodes."""
+    seed: int = 0
+    """Seed of the environments."""
+
+    def main(self) -> None:
+        import gymnasium
+
+        run = open_run(self.run, "last", "")
+        with run.worlds(1, "cpu", self.seed) as worlds:
+            ((_, (agents, actor)),) = run.actors(worlds).items()
+            (name,) = agents.observations()
+        envs = gymnasium.make_vec(run.definition.id, self.episodes)
+        observations, _ = envs.reset(seed=self.seed)
+        state, total = actor.initial_state(self.episodes, "cpu"), np.zeros(self.episodes)
+        length, playing = np.zeros(self.episodes), np.ones(self.episodes, bool)
+        while playing.any():
+            rows = {name: torch.as_tensor(observations, dtype=torch.float32)}
+            actions, state = actor.act(rows, state, None)
+            observations, rewards, terminated, truncated, _ = envs.step(actions.numpy())
+            total += rewards * playing
+            length += playing
+            playing &= ~(terminated | truncated)
+        print(
+            f"{run.definition.id} in Gymnasium: mean {total.mean():.5g}, std {total.std():.4g}, "
+            f"{length.mean():.0f} of {length.max():.0f} steps"
+        )
+
+
 def kolmogorov_smirnov(one: np.ndarray, two: np.ndarray) -> tuple[float, float]:
     """Statistic and asymptotic p-value of the two-sample test; both samples sorted."""
     points = np.concatenate([one, two])
@@ -100,5 +136,5 @@ def kolmogorov_smirnov(one: np.ndarray, two: np.ndarray) -> tuple[float, float]:
 
 
 if __name__ == "__main__":
-    command = tyro.extras.subcommand_cli_from_dict({"play": Play, "compare": Compare})
+    command = tyro.extras.subcommand_cli_from_dict({"play": Play, "compare": Compare, "transfer": Transfer})
     command.main()
