@@ -221,8 +221,16 @@ class WorldBatch:
             if self.backend == "torch" or ended.any():  # any() on a GPU would synchronize
                 infos["final_obs"], infos["_final_obs"] = self.final_observations(), ended
                 infos["final_info"], infos["_final_info"] = self._infos_with_mask(FINAL, ended), ended
+        return self.take_observations(), self.rewards(), terminations, truncations, infos
+
+    def take_observations(self) -> Any:
+        """The current observations, as :meth:`observations`; at most once per step, copies that the step made."""
         copies, self._copies = self._copies, {}
-        return self._values(self.layout.observations, copies=copies), self.rewards(), terminations, truncations, infos
+        return self._values(self.layout.observations, copies=copies)
+
+    def discard_copies(self) -> None:
+        """Forget the copies that the last step made: the worlds have been changed since."""
+        self._copies = {}
 
     def all_worlds_mask(self) -> Any:
         """A mask that is True for all worlds, shape (num_envs,)."""

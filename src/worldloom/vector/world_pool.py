@@ -109,7 +109,7 @@ class WorldPool(NotCopyable):
                 self.batch_size,
                 seed=seeds if seeds is None or seeds.ndim == 0 else seeds[first : first + self.batch_size],  # type: ignore[arg-type]
                 threads=1,
-                config=_group_config(definition, config, first, self.batch_size, self.num_envs),
+                config=group_config(definition, config, first, self.batch_size, self.num_envs),
                 share=True,
                 world_offset=first,
                 **options,
@@ -261,7 +261,7 @@ class WorldPool(NotCopyable):
         self.close()
 
 
-def _group_config(
+def group_config(
     definition: Definition, config: Mapping[str, Any] | None, first: int, size: int, num_envs: int
 ) -> dict[str, Any]:
     """The configuration of one group: a slice of values per world, and the same value otherwise."""
