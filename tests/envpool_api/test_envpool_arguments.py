@@ -148,6 +148,6 @@ def test_module_names():
     assert isinstance(envpool.make_dm("CartPole-v1"), envpool.DMEnvPool)
     assert isinstance(envpool.make_gym("CartPole-v1"), envpool.GymnasiumEnvPool)
     with pytest.raises(AttributeError):
-        envpool.nothing  # noqa: B018
+        _ = envpool.nothing
     with pytest.warns(UserWarning, match="no effect"):
         envpool.make_gym("CartPole-v1").seed(1)

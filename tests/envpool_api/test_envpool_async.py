@@ -30,7 +30,7 @@ def test_every_batch_size_gives_the_episodes_of_a_synchronous_pool(batch_size):
     pool.async_reset()
     counts = np.zeros(6, int)
     while counts.min() < 10:
-        observations, reward, terminated, truncated, info = pool.recv()
+        observations, *_, info = pool.recv()
         ids = info["env_id"]
         assert len(set(ids.tolist())) == len(ids) == batch_size
         assert info["players"]["env_id"].tolist() == ids.tolist()
@@ -66,7 +66,7 @@ def test_single_environments_can_be_reset():
     pool.async_reset()
     pool.recv()
     pool.recv()
-    observations, info = pool.reset(np.array([1, 2]))
+    _, info = pool.reset(np.array([1, 2]))
     assert sorted(info["env_id"].tolist()) == [1, 2] and info["elapsed_step"].tolist() == [0, 0]
     pool.close()
 
