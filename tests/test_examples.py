@@ -208,6 +208,10 @@ PRINTED = {
     ),
     "cleanrl_style": r"^mean return of the last 100 episodes [1-5]\d\d at [\d,]+ steps/s$",
     "train_with_sb3": r"for about 20 steps, this one for [1-5]\d\d$",
+    "envpool_module": (
+        r"^[1-9]\d* episodes, [1-9]\d* steps on average\n900 time steps, at least [1-9]\d* of each environment\n"
+        r"environments \[0 1 2 3\] elapsed steps \[1 1 1 1\]$"
+    ),
     "jax_scan": (r"^always left: 2\d{4} falls .*\nlean on the angle: \d{1,3} falls in 200 steps of 1000 worlds$"),
 }
 """What each example prints, as a pattern."""

@@ -28,6 +28,7 @@ PACKAGES = {
         "Environments for other libraries. Guides: [Gymnasium](../gymnasium.md), [adapters](../adapters.md), "
         "[process pool](../pool.md), [JAX](../jax.md)."
     ),
+    "worldloom.envpool": "EnvPool's module for worldloom's worlds. Guide: [EnvPool](../envpool.md).",
     "worldloom.testing": "The differential fuzzer and its reference interpreter. Guide: [fuzzing](../fuzzing.md).",
     "worldloom.view": "Figures and videos of runs and worlds. Guide: [the command line](../cli.md).",
     "worldloom.robots": "MJCF models in worlds. Guide: [robots](../robots.md).",
