@@ -71,6 +71,18 @@ def test_single_environments_can_be_reset():
     pool.close()
 
 
+@pytest.mark.parametrize("batch_size", [2, 4])
+def test_a_reset_of_all_discards_what_was_not_received(batch_size):
+    pool = make(4, batch_size)
+    pool.async_reset()
+    *_, info = pool.recv()
+    pool.send(np.zeros(batch_size, int), info["env_id"])
+    _, info = pool.reset()
+    assert len(info["env_id"]) == batch_size and not info["elapsed_step"].any()
+    pool.send(np.zeros(batch_size, int), info["env_id"])
+    pool.close()
+
+
 def test_recv_that_would_wait_forever_is_an_error():
     pool = make(4, 2)
     with pytest.raises(InputError, match="only 0 are stepping"):

@@ -2,6 +2,9 @@
 
 # ruff: noqa: RUF059  (the programs keep the names that they unpack)
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
@@ -67,15 +70,16 @@ def test_synchronous_dm():
     assert states.observation.env_id.tolist() == [0, 1, 2, 3]
 
 
-@pytest.mark.parametrize(("num_envs", "batch_size"), [(8, 4), (10, 9)])
-def test_asynchronous_dm(num_envs, batch_size):
+@pytest.mark.parametrize(("num_envs", "batch_size", "overlap"), [(8, 4, True), (8, 4, False), (10, 9, False)])
+def test_asynchronous_dm(num_envs, batch_size, overlap):
+    """With ``overlap`` as in EnvPool's example: ``recv`` does not wait for ``send``, since others are stepping."""
     env = envpool.make_dm("CartPole-v1", num_envs=num_envs, batch_size=batch_size)
     handle, recv, send, step = env.xla()
 
     def actor_step(_, loop_var):
         handle0, states = loop_var
         handle1 = send(handle0, policy(states.observation.obs), states.observation.env_id)
-        return recv(handle1)
+        return recv(handle0 if overlap else handle1)
 
     env.async_reset()
     handle, states = recv(handle)
@@ -96,6 +100,17 @@ def test_asynchronous_gymnasium_with_recv_before_send():
     jax.block_until_ready(loop(actor_step, 50, handle))
     assert len(env.recv()[0]) == 4
     env.close()
+
+
+def test_compiled_programs_do_not_keep_their_pool():
+    env = envpool.make_gymnasium("CartPole-v1", num_envs=4, batch_size=2)
+    handle, recv, send, step = env.xla()
+    env.async_reset()
+    jax.block_until_ready(jit(recv)(handle))
+    pool = weakref.ref(env)
+    del env, handle, recv, send, step
+    gc.collect()
+    assert pool() is None
 
 
 def test_float64_observations_need_x64():

@@ -1,5 +1,6 @@
 """Every attribute, shape, type and key compared with the package EnvPool."""
 
+import gymnasium
 import numpy as np
 import pytest
 
@@ -174,6 +175,21 @@ def test_the_first_step_without_a_reset_is_the_reset():
         pool = module.make("CartPole-v1", env_type="gymnasium", num_envs=3)
         *_, info = pool.step(np.zeros(1, np.int32), np.array([2]))
         assert info["elapsed_step"].tolist() == [0] and info["env_id"].tolist() == [2]
+
+
+def test_gymnasiums_wrappers():
+    """Those of vector environments, and those of single environments, which CleanRL derives its own from."""
+    results = []
+    for module in (theirs, ours):
+        pool = module.make("CartPole-v1", env_type="gymnasium", num_envs=2, max_episode_steps=3)
+        assert isinstance(pool, gymnasium.vector.VectorEnv) and isinstance(pool, gymnasium.Env)
+        recorded = gymnasium.wrappers.vector.RecordEpisodeStatistics(pool)
+        recorded.reset()
+        for _ in range(3):
+            *_, info = recorded.step(np.array([0, 1]))
+        single = gymnasium.Wrapper(module.make("CartPole-v1", env_type="gymnasium", num_envs=2))
+        results.append((info["episode"]["r"].tolist(), info["episode"]["l"].tolist(), forms(single.reset()[0])))
+    assert results[0] == results[1]
 
 
 def test_reset_with_a_seed_warns_and_changes_nothing():

@@ -70,13 +70,23 @@ class AsyncEngine:
                 self._run(group)
 
     def reset(self, ids: Rows | None) -> None:
-        """Start new episodes in all worlds, or in those of ``ids``."""
+        """Start new episodes in all worlds, after which no earlier result is received, or in those of ``ids``."""
+        if ids is None:
+            self._discard()
         groups, slots = self._find_idle(ids)
         for group in np.unique(groups).tolist():
             rows = slots[groups == group]
             self._wait_for(group)
             self._status[group, rows] = RUNNING
             self._jobs.put(Job(group, None if len(rows) == self._size else rows, None))
+
+    def _discard(self) -> None:
+        """Forget all actions that wait, and all results that were not received."""
+        self._status[self._status == QUEUED] = IDLE
+        while (self._status == RUNNING).any():
+            self._collect()
+        self._ready.clear()
+        self._num_ready = 0
 
     def recv(self) -> State:
         """The states of the next ``batch_size`` worlds, in the order in which their groups finished."""

@@ -15,11 +15,12 @@ from worldloom.envpool.state import INFO, OBSERVATION, State
 from worldloom.vector.checks import AUTORESET_MODES, check_reset_options
 
 
-class GymnasiumEnvPool(EnvPool, gymnasium.vector.VectorEnv[Any, Any, Any]):  # type: ignore[misc]
+class GymnasiumEnvPool(EnvPool, gymnasium.vector.VectorEnv[Any, Any, Any], gymnasium.Env[Any, Any]):  # type: ignore[misc]
     """A pool whose ``step`` returns observations, rewards, terminations, truncations and infos.
 
     ``observation_space`` and ``action_space`` are those of one environment, as in EnvPool. Infos hold ``env_id``,
-    ``players``, ``elapsed_step`` and the infos of the task, without Gymnasium's masks.
+    ``players``, ``elapsed_step`` and the infos of the task, without Gymnasium's masks. As in EnvPool, a pool is an
+    ``Env`` too, so that wrappers of single environments accept it.
 
     Args:
         spec: The spec of the task.

@@ -6,6 +6,7 @@ import functools
 import math
 import os
 import warnings
+from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,7 +27,7 @@ from worldloom.vector.world_batch import WorldBatch
 from worldloom.vector.world_pool import group_config
 
 
-class EnvPool(NotCopyable):
+class EnvPool(NotCopyable, ABC):
     """``num_envs`` environments. A subclass defines the form of results.
 
     Synchronous if ``batch_size`` equals ``num_envs``: results keep the order of the ids. Otherwise asynchronous.
@@ -60,9 +61,9 @@ class EnvPool(NotCopyable):
     def __len__(self) -> int:
         return len(self.all_env_ids)
 
+    @abstractmethod
     def _to(self, state: State, reset: bool) -> Any:
         """A state in the form of this interface."""
-        raise NotImplementedError
 
     # -- EnvPool's functions ------------------------------------------------------------------------------------------
 

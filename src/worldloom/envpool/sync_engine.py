@@ -30,7 +30,9 @@ class SyncEngine:
         self._group.step(actions, ids)
 
     def reset(self, ids: Rows | None) -> None:
-        """Start new episodes in all worlds, or in those of ``ids``."""
+        """Start new episodes in all worlds, after which no earlier result is received, or in those of ``ids``."""
+        if ids is None:
+            self._everything_pending, self._pending = False, []
         self._add(ids)
         self._group.reset(ids)
 

@@ -66,7 +66,8 @@ def make_xla(
     """The handle of a pool and its functions for compiled programs.
 
     Args:
-        pool: The pool; programs hold a weak reference to it, since JAX never releases compiled functions.
+        pool: The pool. Programs hold weak references to it and to its environments, since JAX never releases
+            compiled functions.
         engine: Its environments.
         converter: Of its actions.
         to_result: Converts a dict of arrays to a result of ``step``.
@@ -77,7 +78,7 @@ def make_xla(
     outputs = _state_buffers(engine, rows)
     for buffer in (*actions, *outputs):
         _require_supported(buffer)
-    owner = weakref.ref(pool)
+    owner, environments = weakref.ref(pool), weakref.ref(engine)
 
     def run_send(*arrays: np.ndarray[Any, Any]) -> None:
         *values, env_id = (array.reshape(b.shape) for array, b in zip(arrays, [*actions, ids], strict=True))
@@ -85,8 +86,7 @@ def make_xla(
         _alive(owner).send(by_key if len(by_key) != 1 else next(iter(by_key.values())), env_id.copy())
 
     def run_recv() -> list[np.ndarray[Any, Any]]:
-        _alive(owner)._check_open()
-        state = engine.recv()
+        state = _alive(environments).recv()
         return [np.ascontiguousarray(state[buffer.key], buffer.dtype).reshape(-1) for buffer in outputs]
 
     call_send = _make_callable("envpool_send", [*actions, ids], [], run_send)
