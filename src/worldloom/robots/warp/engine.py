@@ -16,7 +16,8 @@ from worldloom.core.model.launch import Shard
 from worldloom.robots.arrays import ARRAYS, C_ENGINE_ONLY, Kind
 from worldloom.robots.model import Model, import_mujoco_warp, supported_model
 from worldloom.robots.sizes import Sizes
-from worldloom.robots.warp.engine_kernels import align_capsules, clear_faulted, collect_faults, copy_selected
+from worldloom.robots.warp.contact_corrections import ContactCorrections
+from worldloom.robots.warp.engine_kernels import clear_faulted, collect_faults, copy_selected
 from worldloom.robots.warp.selected_worlds import SelectedWorlds
 from worldloom.robots.warp.static_geoms import StaticPoses
 from worldloom.robots.warp.tendon_coefficients import TendonCoefficients
@@ -87,7 +88,7 @@ class WarpEngine:
             self.model.opt.warn_overflow = False
             # Boxes collide as in MuJoCo. The default of MuJoCo Warp finds fewer contacts at their edges.
             self.model.opt.disableflags |= int(self.mjw.DisableBit.NATIVECCD)
-            self.model.callback.contactfilter = _align_capsules
+            self.model.callback.contactfilter = ContactCorrections(self._host)
             self.data = self.mjw.make_data(self._host, num_worlds, nconmax=sizes.contacts, njmax=sizes.constraints)
         for name, column in columns.items():
             if name == "wrap_prm":
@@ -274,13 +275,6 @@ class _Sensors:
         names = {kinds(int(kind)).name for kind in model.mj_model.sensor_type[~of_forces]}
         self.of_bodies = names <= {f"mjSENS_{name.upper()}" for name in _OF_BODIES}
         self.of_forces = bool(of_forces.any())
-
-
-def _align_capsules(model: Any, data: Any) -> None:
-    """Correct the frames of contacts, between the detection of contacts and their constraints."""
-    contact = data.contact
-    inputs = [model.geom_type, data.geom_xmat, data.nacon, contact.geom, contact.worldid]
-    wp.launch(align_capsules, dim=data.naconmax, inputs=inputs, outputs=[contact.frame], record_tape=False)
 
 
 def _shaped(column: wp.array, like: wp.array, num_worlds: int) -> wp.array:
