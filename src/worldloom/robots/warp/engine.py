@@ -16,6 +16,7 @@ from worldloom.core.model.launch import Shard
 from worldloom.robots.arrays import ARRAYS, C_ENGINE_ONLY, Kind
 from worldloom.robots.model import Model, import_mujoco_warp, supported_model
 from worldloom.robots.sizes import Sizes
+from worldloom.robots.warp.acceleration_refinement import AccelerationRefinement, needs_refinement
 from worldloom.robots.warp.contact_corrections import ContactCorrections
 from worldloom.robots.warp.engine_kernels import clear_faulted, collect_faults, copy_selected
 from worldloom.robots.warp.selected_worlds import SelectedWorlds
@@ -97,6 +98,8 @@ class WarpEngine:
             is_parameter = ARRAYS[name].kind is Kind.PARAMETER
             owner = self.data if not is_parameter else self.model.opt if name == "gravity" else self.model
             setattr(owner, name, _shaped(column, getattr(owner, name), num_worlds))
+        if needs_refinement(model.mujoco, self._host, columns):
+            self.model.callback.sensor = AccelerationRefinement(self.model, num_worlds, device)
         self._static = StaticPoses(self._host, columns, device)
         self._forces = self._names(Kind.FORCE)
         self._sensors = _Sensors(model) if "sensordata" in columns else None
