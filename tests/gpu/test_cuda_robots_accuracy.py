@@ -15,11 +15,9 @@ pytest.importorskip("dm_control")
 LOCOMOTION = ("LocomotionAnt-v0", "LocomotionHumanoid-v0", "FlagrunHarder-v0", "FlagrunTerrain-v0")
 SHARE = 0.99
 SHARES = {
-    "SwimmerSwimmer15-v1": 0.9,  # the forces of its fluid depend on small differences of moments of inertia
-    **dict.fromkeys(("DogStand-v1", "DogWalk-v1", "DogTrot-v1", "DogRun-v1"), 0.98),
-    **dict.fromkeys(("DogFetch-v1", "QuadrupedFetch-v1"), 0.95),
+    "DogFetch-v1": 0.985,  # contacts of the flat cylinder, and of ellipsoids with boxes, take iterations in float32
 }
-"""Smaller shares. Contacts of the dog and the quadruped with cylinders and ellipsoids take iterations in float32."""
+"""Smaller shares."""
 
 
 @pytest.mark.parametrize("id", [*(id for id in SUITE_TASKS if id != "QuadrupedEscape-v1"), *LOCOMOTION])

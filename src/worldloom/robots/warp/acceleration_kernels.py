@@ -5,10 +5,7 @@ from __future__ import annotations
 
 import warp as wp
 
-
-@wp.func
-def widened(vector: wp.vec3) -> wp.vec3d:
-    return wp.vec3d(wp.float64(vector[0]), wp.float64(vector[1]), wp.float64(vector[2]))
+from worldloom.robots.warp.precision_kernels import widened
 
 
 @wp.kernel(enable_backward=False)

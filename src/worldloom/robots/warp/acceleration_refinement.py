@@ -25,8 +25,8 @@ _ARMATURE = ("tendon_armature", "actuator_armature")
 def needs_refinement(mujoco: Any, compiled: Any, columns: Collection[str]) -> bool:
     """Whether M of a model is ill-conditioned in the default pose, and its step is a plain Euler step.
 
-    With damping, or with an implicit integrator, MuJoCo Warp solves another system than M a = f. Armature of tendons and
-    actuators is not part of the residual here.
+    With damping, or with an implicit integrator, MuJoCo Warp solves another system than M a = f. Armature of tendons
+    and actuators is not part of the residual here.
 
     Args:
         mujoco: The package.

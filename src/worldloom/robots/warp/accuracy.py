@@ -31,18 +31,26 @@ class Accuracy:
     Attributes:
         errors: The largest error of each state, relative to its largest number.
         contacts, constraints: Contacts and rows of constraints of each state, by the C engine.
+        roundoff: The largest error of the C engine itself in each state, if positions and velocities change by up to
+            half a unit in the last place of float32.
         num_faults: States with an overflow of contacts or constraints in MuJoCo Warp, or numbers that are not finite.
     """
 
     errors: Numbers
     contacts: np.ndarray[Any, np.dtype[np.int64]]
     constraints: np.ndarray[Any, np.dtype[np.int64]]
+    roundoff: Numbers
     num_faults: int
 
     @property
     def share(self) -> float:
         """The share of accurate states."""
         return float((self.errors < TOLERANCE).mean())
+
+    @property
+    def limit(self) -> float:
+        """The share of states that the C engine computes accurately from positions and velocities within roundoff."""
+        return float((self.roundoff < TOLERANCE).mean())
 
     def outliers(self, count: int = 10) -> list[str]:
         """The states that are not accurate, the worst first, at most ``count``, one line each."""
@@ -69,15 +77,36 @@ def measure_accuracy(
     compiled = supported_model(model)
     states = _roll_out(model, compiled, substeps, num_states, episodes, seed)
     references = [_step(model, compiled, state) for state in states]
-    expected = np.stack([np.concatenate([data.qpos, data.qvel]) for data in references])
+    expected = _motion(references)
+    generator = np.random.default_rng(seed)
+    perturbed = _motion([_step(model, compiled, _perturbed(state, generator)) for state in states])
     columns = {name: _column(states, name, device) for name in ALWAYS if states[0][name].size}
     faults = wp.zeros(len(states), dtype=wp.int32, device=device)
     engine = WarpEngine(model, columns, faults, len(states), sizes, wp.get_device(device))
     engine.step(1, Shard(0, len(states), None, True, wp.get_device(device), None))
     actual = np.concatenate([engine.data.qpos.numpy(), engine.data.qvel.numpy()], axis=1)
-    errors = np.abs(actual - expected).max(axis=1) / np.abs(expected).max(axis=1)
     contacts, constraints = np.array([(data.ncon, data.nefc) for data in references]).T
-    return Accuracy(errors, contacts, constraints, int((faults.numpy() != 0).sum()))
+    errors, roundoff = _relative(actual, expected), _relative(perturbed, expected)
+    return Accuracy(errors, contacts, constraints, roundoff, int((faults.numpy() != 0).sum()))
+
+
+def _motion(states: list[Any]) -> Numbers:
+    """Positions and velocities, shape (num_states, nq + nv)."""
+    return np.stack([np.concatenate([data.qpos, data.qvel]) for data in states])
+
+
+def _relative(actual: Numbers, expected: Numbers) -> Numbers:
+    """The largest error of each state, relative to its largest number."""
+    return np.asarray(np.abs(actual - expected).max(axis=1) / np.abs(expected).max(axis=1))
+
+
+def _perturbed(state: State, generator: np.random.Generator) -> dict[str, Any]:
+    """A state with positions and velocities that round to the same float32 numbers."""
+    moved: dict[str, Any] = dict(state)
+    for name in ("qpos", "qvel"):
+        exact = state[name].astype(np.float64)
+        moved[name] = exact + np.spacing(np.abs(state[name])) * generator.uniform(-0.5, 0.5, exact.shape)
+    return moved
 
 
 def _roll_out(model: Model, compiled: Any, substeps: int, num_states: int, episodes: int, seed: int) -> list[State]:
@@ -98,7 +127,7 @@ def _roll_out(model: Model, compiled: Any, substeps: int, num_states: int, episo
     return states
 
 
-def _step(model: Model, compiled: Any, state: State) -> Any:
+def _step(model: Model, compiled: Any, state: dict[str, Any]) -> Any:
     """The ``MjData`` one step of the C engine after a state."""
     data = model.mujoco.MjData(compiled)
     data.time = float(state["time"][0])

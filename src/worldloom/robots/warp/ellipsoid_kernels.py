@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import warp as wp
 
+from worldloom.robots.warp.precision_kernels import widened
+
 SPHERE, CAPSULE, ELLIPSOID = wp.constant(2), wp.constant(3), wp.constant(4)
 """Types of geoms, ``mjtGeom``."""
 ITERATIONS = wp.constant(30)
@@ -12,11 +14,6 @@ ITERATIONS = wp.constant(30)
 CONVERGED = wp.constant(wp.float64(1.0e-12))
 """Length of the last Newton step, relative to the ellipsoid."""
 HALF, ONE, TWO = (wp.constant(wp.float64(x)) for x in (0.5, 1.0, 2.0))
-
-
-@wp.func
-def widened(vector: wp.vec3) -> wp.vec3d:
-    return wp.vec3d(wp.float64(vector[0]), wp.float64(vector[1]), wp.float64(vector[2]))
 
 
 @wp.func
@@ -91,29 +88,36 @@ def refine_ellipsoids(
         half_length = wp.float64(size[1])
         along = wp.clamp(wp.dot(widened(positions[contact]) - center, axis), -half_length, half_length)
 
+    # Newton's method for the minimum of the distance, a convex function of ``along``, between points with slopes of
+    # different signs.
     is_found = bool(False)
-    point, scaled = wp.vec3d(), wp.vec3d()
+    low, high = -half_length - ONE, half_length + ONE
+    point, scaled, derivative = wp.vec3d(), wp.vec3d(), wp.vec3d()
     for _ in range(ITERATIONS):
         point = middle + along * direction
         if wp.length_sq(wp.cw_div(point, semiaxes)) <= ONE:
             return
         t = multiplier_of(point, squares)
-        # The derivative of the distance along the segment is proportional to ``slope``.
-        slope, slope_along, slope_t = wp.float64(0.0), wp.float64(0.0), wp.float64(0.0)
         level_along, level_t = wp.float64(0.0), wp.float64(0.0)
         for i in range(3):
             inverse = ONE / (t + squares[i])
             scaled[i] = point[i] * inverse
-            slope += direction[i] * scaled[i]
-            slope_along += direction[i] * direction[i] * inverse
-            slope_t -= direction[i] * scaled[i] * inverse
             level_along += squares[i] * scaled[i] * direction[i] * inverse
             level_t -= squares[i] * scaled[i] * scaled[i] * inverse
-        step = -slope / (slope_along - slope_t * level_along / level_t)
-        next = wp.clamp(along + step, -half_length, half_length)
+        for i in range(3):
+            derivative[i] = (direction[i] + scaled[i] * level_along / level_t) / (t + squares[i])
+        slope = wp.dot(direction, scaled)
+        curvature = wp.dot(direction, derivative) - slope * wp.dot(scaled, derivative) / wp.length_sq(scaled)
+        next = wp.clamp(along - slope / curvature, -half_length, half_length)
         if wp.abs(next - along) <= CONVERGED * semiaxes[0]:
             is_found = True
             break
+        if slope > wp.float64(0.0):
+            high = along
+        else:
+            low = along
+        if next <= low or next >= high:
+            next = HALF * (low + high)
         along = next
     if not is_found:
         return
