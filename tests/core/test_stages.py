@@ -71,6 +71,16 @@ def look(bee: Bee, world: Hive):
     bee.sight = 2 * bee.height + world.top
 
 
+class Map(wl.Entity):
+    seen: wl.Observation(400)
+
+
+@wl.system(threads=WARP_SIZE)
+def draw(map: Map, world: Hive):
+    for place in wl.share(400):
+        map.seen[place] = float(world.top + place)
+
+
 def hive(bees: int, queens: int) -> wl.Definition:
     return wl.Definition(
         "Hive-test", Hive, {Bee: bees, Queen: queens}, step=(fly, rise, attend, praise, swarm), observe=(look,)
@@ -97,6 +107,12 @@ def test_few_entities_make_one_kernel_in_stages(bees: int, queens: int, threads:
 def test_many_entities_keep_kernels_of_their_own() -> None:
     found = kernels(hive(MAX_THREADS_PER_WORLD + 1, 1))
     assert any(spec.rows == MAX_THREADS_PER_WORLD + 1 and not spec.stages for spec in found)
+
+
+@pytest.mark.parametrize(("bees", "kernel_threads"), [(2, [1, WARP_SIZE, 1, WARP_SIZE]), (16, [1])])
+def test_rows_that_threads_share_are_joined_with_enough_others(bees: int, kernel_threads: list[int]) -> None:
+    definition = wl.Definition("Hive-map-test", Hive, {Bee: bees, Map: 1}, step=(fly, swarm), observe=(look, draw))
+    assert [spec.threads for spec in kernels(definition)] == kernel_threads
 
 
 def test_nothing_is_joined_where_nothing_is_fused() -> None:

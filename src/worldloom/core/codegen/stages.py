@@ -21,6 +21,9 @@ MAX_THREADS_PER_WORLD = 256
 """Largest number of threads per world of a joined kernel. Worlds with more rows are faster in separate kernels."""
 MAX_SHARED_THREADS = 2 * WARP_SIZE
 """The same where several threads share a row. With more, most threads would be idle in the other stages."""
+MIN_ROWS_BESIDE_SHARED = WARP_SIZE // 4
+"""Rows per world that some stage with a thread per row needs beside stages whose rows several threads share. With
+fewer, nearly all of the warp is idle in it: Hanabi's rules, one thread per game, took seven times as long."""
 
 
 def fuse_stages(parts: Iterable[FusedEntry], threads_of: Callable[[KernelGroup], int]) -> list[list[FusedEntry]]:
@@ -30,7 +33,8 @@ def fuse_stages(parts: Iterable[FusedEntry], threads_of: Callable[[KernelGroup],
     """
     kernels: list[list[FusedEntry]] = []
     for part in parts:
-        if kernels and _fits(part, threads_of) and _fits(kernels[-1][-1], threads_of):
+        fits = kernels and _fits(part, threads_of) and _fits(kernels[-1][-1], threads_of)
+        if fits and _occupies_warps([*kernels[-1], part]):
             kernels[-1].append(part)
         else:
             kernels.append([part])
@@ -42,6 +46,14 @@ def _fits(part: FusedEntry, threads_of: Callable[[KernelGroup], int]) -> bool:
         return False
     limit = MAX_THREADS_PER_WORLD if part.threads == 1 else MAX_SHARED_THREADS
     return part.threads in (1, WARP_SIZE) and threads_of(part) <= limit
+
+
+def _occupies_warps(parts: Iterable[FusedEntry]) -> bool:
+    """Whether a kernel of these parts keeps enough threads busy in those with one thread per row."""
+    groups = [part for part in parts if isinstance(part, KernelGroup)]
+    rows = [group.rows for group in groups if group.threads == 1]
+    shared = len(rows) < len(groups)
+    return not shared or not rows or max(rows) >= MIN_ROWS_BESIDE_SHARED
 
 
 def stage_width(threads: Iterable[int]) -> int:
