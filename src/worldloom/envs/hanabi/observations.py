@@ -23,7 +23,8 @@ from worldloom.envs.hanabi.settings import HanabiSettings, Sizes
 
 def observe_systems(classes: Classes, settings: HanabiSettings, sizes: Sizes) -> list[System]:
     """Write the observation and the legal moves of every agent."""
-    return [_encode_system(classes, settings, sizes), _write_system(classes, settings, sizes)]
+    write = _bytes_system(classes, sizes) if settings.dtype == "uint8" else _floats_system(classes, sizes)
+    return [_encode_system(classes, settings, sizes), _mask_system(classes, settings, sizes), write]
 
 
 def _last_move_function(settings: HanabiSettings, sizes: Sizes) -> Any:
@@ -116,7 +117,7 @@ def _encode_system(classes: Classes, settings: HanabiSettings, sizes: Sizes) -> 
         bits = put(bits, DECK, thermometer(CARDS - world.dealt))
         for color in range(COLORS):
             if world.fireworks[color] > 0:
-                bits = put(bits, FIREWORKS + color * RANKS + world.fireworks[color] - 1, wl.uint64(1))
+                bits = put(bits, FIREWORKS + color * RANKS, bit(world.fireworks[color] - 1))
         bits = put(bits, INFORMATION, thermometer(world.information))
         bits = put(bits, LIVES, thermometer(world.lives))
         bits = put(bits, DISCARDED, world.discarded)
@@ -137,25 +138,48 @@ def _encode_system(classes: Classes, settings: HanabiSettings, sizes: Sizes) -> 
     return encode
 
 
-def _write_system(classes: Classes, settings: HanabiSettings, sizes: Sizes) -> System:
-    """Write one element for every bit, and for every move."""
-    Game, Player = classes.Game, classes.Player
-    LENGTH, MOVES = sizes.observation, sizes.moves
-    ALL = settings.agents == "all"
-    CHOICES, WORDS = MOVES + 1 if ALL else MOVES, sizes.observation // 32 + 1
-    Words = wl.vec(WORDS, wl.uint32)
-    Number = wl.uint8 if settings.dtype == "uint8" else wl.float32
+def _bytes_system(classes: Classes, sizes: Sizes) -> System:
+    """Write one byte for every bit."""
+    Player = classes.Player
+    WHOLE_WORDS, REST = sizes.observation // 32, sizes.observation % 32
 
-    @wl.system(threads="auto")
-    def write(player: Player, world: Game):
-        acts = player.id == world.turn or not ALL
-        legal = world.legal if acts else bit(MOVES)
-        bits = Words()  # a local copy: the compiler vectorizes a loop whose stores cannot change what it reads
-        for word in range(WORDS):
-            bits[word] = player.bits[word]
-        for element in wl.share(LENGTH):
-            player.observation[element] = Number(bits[element // 32] >> wl.uint32(element % 32) & wl.uint32(1))
-        for choice in wl.share(CHOICES):
-            player.action_mask[choice] = wl.int8(has_bit(legal, choice))
+    @wl.system
+    def write(player: Player):
+        for word in range(WHOLE_WORDS):
+            bits = player.bits[word]
+            for place in range(32):
+                player.observation[32 * word + place] = wl.uint8(bits >> wl.uint32(place) & wl.uint32(1))
+        rest = player.bits[WHOLE_WORDS]
+        for place in range(REST):
+            player.observation[32 * WHOLE_WORDS + place] = wl.uint8(rest >> wl.uint32(place) & wl.uint32(1))
 
     return write
+
+
+def _floats_system(classes: Classes, sizes: Sizes) -> System:
+    """Write one real number for every bit."""
+    Player = classes.Player
+    LENGTH = sizes.observation
+
+    @wl.system(threads="auto")
+    def write(player: Player):
+        for element in wl.share(LENGTH):
+            player.observation[element] = float(player.bits[element // 32] >> wl.uint32(element % 32) & wl.uint32(1))
+
+    return write
+
+
+def _mask_system(classes: Classes, settings: HanabiSettings, sizes: Sizes) -> System:
+    """Write the legal moves; those who do not act have one, the last."""
+    Game, Player = classes.Game, classes.Player
+    ALL, MOVES = settings.agents == "all", sizes.moves
+    CHOICES = MOVES + 1 if ALL else MOVES
+
+    @wl.system
+    def mask(player: Player, world: Game):
+        acts = player.id == world.turn or not ALL
+        legal = world.legal if acts else bit(MOVES)
+        for choice in range(CHOICES):
+            player.action_mask[choice] = wl.int8(has_bit(legal, choice))
+
+    return mask
