@@ -1,5 +1,5 @@
 """``python -m worldloom``: the same as ``worldloom``, which lets launchers such as ``torchrun`` start it."""
 
-from worldloom.cli.main import main
+from worldloom.cli.entry_point import run
 
-raise SystemExit(main())
+run()

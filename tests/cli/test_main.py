@@ -85,3 +85,14 @@ def test_the_garbage_collector_pauses_during_imports_only():
         assert not gc.isenabled()
         raise ValueError("inside")
     assert gc.isenabled()
+
+
+def test_modules_of_the_training_are_frozen_at_their_first_import():
+    """The garbage collector does not traverse them again; a second call freezes nothing, which would be a leak."""
+    program = (
+        "import gc, sys; from worldloom.cli.main import import_training; import_training()\n"
+        "first = gc.get_freeze_count()\n"
+        "assert 'torch' in sys.modules and gc.isenabled() and first > 100_000, first\n"
+        "import_training(); assert gc.get_freeze_count() <= first"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)

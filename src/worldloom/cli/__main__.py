@@ -1,5 +1,5 @@
 """``python -m worldloom.cli``: the same as ``worldloom``, for when the command is not on the path."""
 
-from worldloom.cli.main import main
+from worldloom.cli.entry_point import run
 
-raise SystemExit(main())
+run()

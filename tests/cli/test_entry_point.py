@@ -1,0 +1,50 @@
+"""The end of the process of the command: exit code, exit handlers, output, and other threads."""
+
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import atexit, sys, threading, time
+from worldloom.cli import entry_point
+
+class Garbage:
+    def __del__(self):
+        print("torn down")
+
+sys.garbage = Garbage()
+atexit.register(print, "exit handler")
+{thread}
+print("output", end="")
+entry_point.exit_quickly({code})
+"""
+THREAD = "threading.Thread(target=lambda: (time.sleep(0.2), print('thread')), daemon={daemon}).start()"
+
+
+def run(thread="", code=0):
+    program = PROGRAM.format(thread=thread, code=code)
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("code", [0, 2, 143])
+def test_exit_handlers_run_and_objects_are_not_torn_down(code):
+    done = run(code=code)
+    assert (done.returncode, done.stderr) == (code, "")
+    assert done.stdout == "outputexit handler\n"
+
+
+def test_other_threads_are_waited_for():
+    done = run(THREAD.format(daemon=False), code=2)
+    assert (done.returncode, done.stderr) == (2, "")
+    assert done.stdout.startswith("outputthread\nexit handler\n")
+
+
+def test_daemon_threads_are_not_waited_for():
+    assert run(THREAD.format(daemon=True)).stdout == "outputexit handler\n"
+
+
+def test_a_closed_standard_output_keeps_the_exit_code():
+    program = "import sys; sys.stdout.close()\n" + "from worldloom.cli import entry_point; entry_point.exit_quickly(3)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 3
