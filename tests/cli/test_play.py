@@ -36,6 +36,20 @@ def test_a_recording_stops_after_its_time(trained, tmp_path):
     assert (tmp_path / "out.gif").is_file()
 
 
+@pytest.mark.parametrize(("max_frame_rate", "every"), [(25.0, 2), (26.0, 1), (10.0, 5)])
+def test_fewer_frames_per_second_have_the_same_speed(trained, tmp_path, monkeypatch, max_frame_rate, every):
+    from worldloom.cli.training import run_media
+    from worldloom.learn.runs.saved_run import open_run
+
+    written = []
+    monkeypatch.setattr(run_media, "write_video", lambda frames, target, rate: written.append((len([*frames]), rate)))
+    count = run_media.record_video(
+        open_run(trained), tmp_path / "out.mp4", max_frames=9, episodes=9, max_frame_rate=max_frame_rate
+    )
+    assert written == [(count, 50.0 / every)]
+    assert count == -(-9 // every)
+
+
 def test_worlds_side_by_side(worldloom, tmp_path):
     from PIL import Image
 

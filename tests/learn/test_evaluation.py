@@ -111,6 +111,9 @@ def test_worlds_for_episodes(episodes, worlds):
         ({"episodes": 2}, [0, 1, 2, 3, 4] * 2),
         ({"episodes": 9, "max_frames": 7}, [0, 1, 2, 3, 4, 0, 1]),
         ({"episodes": 9, "min_frames": 6}, [0, 1, 2, 3, 4] * 2),
+        ({"episodes": 2, "every": 2}, [0, 2, 4] * 2),
+        ({"episodes": 2, "every": 3}, [0, 3, 4] * 2),
+        ({"episodes": 9, "every": 3, "max_frames": 4}, [0, 3, 4, 0]),
     ],
 )
 def test_pictures_show_episodes_from_start_to_end(race, settings, ages):
@@ -130,7 +133,10 @@ def test_tiles_keep_the_last_image_until_all_have_ended(race):
     drawn = replace(race, render=draw)
     with wl.Simulation(drawn, 2, seed=0, autoreset="disabled", config={"goal": [2, 4]}) as worlds:
         frames = [frame[0, :, 0].tolist() for frame in record_frames(worlds, make_actors(worlds, all=0))]
+        worlds.reset()
+        sparse = [frame[0, :, 0].tolist() for frame in record_frames(worlds, make_actors(worlds, all=0), every=3)]
     assert frames == [[0, 0], [1, 1], [2, 2], [2, 3], [2, 4]]
+    assert sparse == [[0, 0], [2, 3], [2, 4]]
 
 
 def test_a_world_without_a_renderer_has_no_pictures(race):

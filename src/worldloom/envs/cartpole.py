@@ -71,7 +71,14 @@ def look(cart: Cart):
 
 
 register_version = functools.partial(
-    wl.register, world=CartPole, entities={Cart: 1}, reset=[place], step=[swing, judge], observe=[look], render=draw
+    wl.register,
+    world=CartPole,
+    entities={Cart: 1},
+    reset=[place],
+    step=[swing, judge],
+    observe=[look],
+    render=draw,
+    frames_per_second=50,
 )
 CARTPOLE_V0 = register_version("CartPole-v0", max_steps=200)
 CARTPOLE_V1 = register_version("CartPole-v1", max_steps=500)

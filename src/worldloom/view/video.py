@@ -31,7 +31,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 """ffmpeg options of each format: H.264 that every browser plays, and GIF with a palette of the frames' colours."""
 
 
-def write_video(frames: Iterable[Frame], target: Path, frames_per_second: int) -> None:
+def write_video(frames: Iterable[Frame], target: Path, frames_per_second: float) -> None:
     """Write ``frames`` to an ``.mp4`` (H.264) or a ``.gif`` file.
 
     Args:
@@ -67,7 +67,7 @@ def write_video(frames: Iterable[Frame], target: Path, frames_per_second: int) -
         raise InputError(f"cannot write the video {target}: {error}") from None
 
 
-def _check_arguments(target: Path, frames_per_second: int) -> None:
+def _check_arguments(target: Path, frames_per_second: float) -> None:
     if importlib.util.find_spec("imageio_ffmpeg") is None:
         raise InputError("a video needs imageio-ffmpeg: pip install 'worldloom[view]' adds it")
     if target.suffix.lower() not in _OPTIONS:

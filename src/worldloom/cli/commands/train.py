@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 MIN_VIDEO_FRAMES = 200
 """The final video adds episodes until it has this many frames."""
+MAX_VIDEO_FRAME_RATE = 25.0
+"""Frames per second of the final video of a world with twice as many or more; a frame takes 5 ms of processor time."""
 MAX_VIDEO_SECONDS = 60.0
 """Wall time of its recording; an OpenGL driver that draws on the CPU needs about 0.1 s for an image of a robot."""
 
@@ -179,6 +181,7 @@ class Train:
             episodes=10,
             min_frames=MIN_VIDEO_FRAMES,
             max_seconds=MAX_VIDEO_SECONDS,
+            max_frame_rate=MAX_VIDEO_FRAME_RATE,
             quiet=self.quiet,
         )
         with ThreadPoolExecutor(max_workers=1) as pool:  # draws while the frames are encoded in another process

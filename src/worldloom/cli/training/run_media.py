@@ -39,6 +39,7 @@ def record_video(
     max_frames: int = 1000,
     min_frames: int | None = None,
     max_seconds: float = math.inf,
+    max_frame_rate: float = math.inf,
     tiles: int = 1,
     device: str = "cpu",
     quiet: bool = False,
@@ -51,9 +52,11 @@ def record_video(
         episodes: Number of episodes.
         seed: Random seed of the world and the policies.
         stochastic: Whether actions are sampled instead of the most likely ones.
-        max_frames: Maximum number of frames.
-        min_frames: No further episode begins once there are this many frames.
+        max_frames: Maximum number of frames at the world's frame rate.
+        min_frames: No further episode begins once there are this many frames at the world's frame rate.
         max_seconds: Wall time after which recording stops, where images take long.
+        max_frame_rate: Steps are left out where the world has at least twice as many frames per second; the speed of
+            the video is the same.
         tiles: Number of worlds, shown side by side.
         device: Device of the world and the policies.
         quiet: Whether to show no progress.
@@ -62,14 +65,17 @@ def record_video(
 
     if run.definition.render is None:
         raise InputError(f"world '{run.definition.id}' has no renderer: register it with render=...")
+    frame_rate = run.definition.frames_per_second
+    every = max(1, int(frame_rate / max_frame_rate))
+    max_frames, min_frames = -(-max_frames // every), None if min_frames is None else -(-min_frames // every)
     with (
         run.worlds(tiles, device, seed, reset=False) as worlds,
         ProgressBar(f"recording {run.definition.id}", max_frames, quiet) as bar,
     ):
         actors = run.actors(worlds, stochastic=stochastic, seed=seed)
-        recorded = record_frames(worlds, actors, episodes, max_frames, min_frames)
+        recorded = record_frames(worlds, actors, episodes, max_frames, min_frames, every)
         frames = _CountedFrames(recorded, bar, max_seconds)
-        write_video(frames, target, run.definition.frames_per_second)
+        write_video(frames, target, frame_rate / every)
     return frames.count
 
 

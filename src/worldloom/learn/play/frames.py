@@ -38,10 +38,11 @@ def record_frames(
     episodes: int = 1,
     max_frames: int = 1000,
     min_frames: int | None = None,
+    every: int = 1,
 ) -> Iterator[Frame]:
     """Frames of all worlds, as tiles, at the start of each episode and after every step, uint8 (height, width, 3).
 
-    A world whose episode has ended keeps its last image until all have ended.
+    A world whose episode has ended keeps its last image until all have ended. The end is shown for any ``every``.
 
     Args:
         simulation: Worlds made with ``autoreset="disabled"``, so that the last frame of an episode is rendered.
@@ -49,9 +50,15 @@ def record_frames(
         episodes: Number of episodes.
         max_frames: Frames after which recording stops, even within an episode.
         min_frames: Frames after which no further episode is started; None for no such limit.
+        every: Steps per frame.
     """
     evaluation = Evaluation(simulation, actors)
-    return _record_episodes(simulation, lambda: evaluation.step()[0].cpu().numpy(), episodes, max_frames, min_frames)
+
+    def step() -> np.ndarray[Any, Any]:
+        ended: np.ndarray[Any, Any] = evaluation.step()[0].cpu().numpy()
+        return ended
+
+    return _record_episodes(simulation, step, episodes, max_frames, min_frames, every)
 
 
 def record_random_frames(
@@ -65,7 +72,7 @@ def record_random_frames(
         ended: np.ndarray[Any, Any] = np.logical_or(simulation.terminated.numpy(), simulation.truncated.numpy())
         return ended
 
-    return _record_episodes(simulation, step, episodes, max_frames, None)
+    return _record_episodes(simulation, step, episodes, max_frames, None, 1)
 
 
 def _record_episodes(
@@ -74,6 +81,7 @@ def _record_episodes(
     episodes: int,
     max_frames: int,
     min_frames: int | None,
+    every: int,
 ) -> Iterator[Frame]:
     """Frames of all worlds. ``step`` takes one step and returns the worlds whose episode ended, bool (worlds,)."""
     recorded = 0
@@ -86,13 +94,16 @@ def _record_episodes(
         images = _render(simulation, range(simulation.num_worlds))
         yield tile_images(images)
         recorded += 1
+        steps = 0
         while running.any() and recorded < max_frames:
-            ended = step()
-            worlds = np.flatnonzero(running).tolist()
-            for world, image in zip(worlds, _render(simulation, worlds), strict=True):
+            ended, steps = step(), steps + 1
+            is_shown = steps % every == 0 or not (running & ~ended).any()
+            worlds = np.flatnonzero(running if is_shown else running & ended).tolist()
+            for world, image in zip(worlds, _render(simulation, worlds) if worlds else (), strict=True):
                 images[world] = image
             running &= ~ended
-            yield tile_images(images)
-            recorded += 1
+            if is_shown:
+                yield tile_images(images)
+                recorded += 1
         if recorded >= max_frames:
             return
