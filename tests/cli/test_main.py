@@ -7,8 +7,10 @@ import subprocess
 import sys
 
 import pytest
+import warp as wp
 
 from worldloom.cli.commands import list as list_command
+from worldloom.cli.main import _is_on_cpu
 from worldloom.core.base.capture import gc_disabled
 
 
@@ -90,9 +92,26 @@ def test_the_garbage_collector_pauses_during_imports_only():
 def test_modules_of_the_training_are_frozen_at_their_first_import():
     """The garbage collector does not traverse them again; a second call freezes nothing, which would be a leak."""
     program = (
-        "import gc, sys; from worldloom.cli.main import import_training; import_training()\n"
+        "import gc, sys; from worldloom.cli.main import import_training\n"
+        "import_training(on_cpu=True)\n"
         "first = gc.get_freeze_count()\n"
         "assert 'torch' in sys.modules and gc.isenabled() and first > 100_000, first\n"
-        "import_training(); assert gc.get_freeze_count() <= first"
+        "import_training(on_cpu=True); assert gc.get_freeze_count() <= first"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "gpus", "on_cpu"),
+    [
+        ([], 0, True),
+        ([], 1, False),
+        (["--device", "cpu"], 1, True),
+        (["--device=cpu"], 1, True),
+        (["--device", "cuda:0"], 0, False),
+        (["--device"], 1, False),
+    ],
+)
+def test_headers_are_precompiled_for_trainings_on_the_cpu(monkeypatch, arguments, gpus, on_cpu):
+    monkeypatch.setattr(wp, "get_cuda_device_count", lambda: gpus)
+    assert _is_on_cpu(["train", "CartPole-v1", *arguments]) is on_cpu

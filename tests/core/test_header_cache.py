@@ -1,6 +1,8 @@
 """Precompiled headers of CPU kernels: kept for later processes, and removed when damaged or refused."""
 
 import shutil
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -18,10 +20,12 @@ class Compiler:
     def __init__(self):
         self.precompiled = 0
         self.refuses = b"nothing"
+        self.seconds = 0.0
 
     def __call__(self, output, source, pch_dir=None, **options):
         headers = Path(pch_dir) / NAME
         if not headers.exists():
+            time.sleep(self.seconds)
             headers.write_bytes(b"headers")
             self.precompiled += 1
         if headers.read_bytes() == self.refuses:
@@ -54,6 +58,25 @@ def test_one_process_precompiles_headers_for_all(compiler, tmp_path):
         assert (_compile_in_a_new_process(tmp_path) / NAME).read_bytes() == b"headers"
     assert compiler.precompiled == 1
     assert len(_stored(tmp_path)) == 1
+
+
+def test_one_thread_precompiles_headers_for_all(compiler, tmp_path):
+    """They compile at the same time once the headers exist."""
+    compiler.seconds = 0.1
+    folders = [tmp_path / name for name in "abc"]
+    threads = []
+    for folder in folders:
+        folder.mkdir()
+        arguments, named = ("module.o", "module.cpp"), {"pch_dir": str(folder)}
+        threads.append(threading.Thread(target=header_cache.build_with_stored_headers, args=arguments, kwargs=named))
+    assert not header_cache.are_stored()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert compiler.precompiled == 1
+    assert all((folder / NAME).read_bytes() == b"headers" for folder in folders)
+    assert header_cache.are_stored()
 
 
 @pytest.mark.parametrize("content", [b"", b"header", b"headerz"])

@@ -4,8 +4,11 @@ import errno
 import os
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import ClassVar
 
 import pytest
 import warp as wp
@@ -227,3 +230,42 @@ def test_a_name_with_a_null_is_refused_in_words(monkeypatch, capfd):
     kernel_cache.install()
     assert "'/tmp/a\\x00b' cannot be used" in capfd.readouterr().err
     assert Path(wp.config.kernel_cache_dir).is_dir()
+
+
+class SlowModule:
+    """Stands for a module of Warp whose compilation takes a while."""
+
+    name = "SlowModule"
+    options: ClassVar = {"strip_hash": False, "block_dim": 1}
+
+    def __init__(self):
+        self.execs, self.loads = {}, 0
+
+    def load(self, device, block_dim):
+        self.loads += 1
+        time.sleep(0.1)
+        loaded = self.execs[(device.context, block_dim)] = SimpleNamespace(module_hash=b"hash")
+        return loaded
+
+    def get_module_hash(self, block_dim):
+        return b"hash"
+
+    def get_module_identifier(self, block_dim):
+        return "slow_module"
+
+    def _get_compile_output_name(self, device, block_dim):
+        return "slow_module.o"
+
+    def _get_meta_name(self, block_dim):
+        return "slow_module.meta"
+
+
+def test_a_module_that_two_threads_need_is_compiled_once(cache, monkeypatch):
+    monkeypatch.setattr(kernel_cache, "_load", SlowModule.load)
+    module = SlowModule()
+    threads = [threading.Thread(target=kernel_cache.load_verified, args=(module, "cpu", 1)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert module.loads == 1

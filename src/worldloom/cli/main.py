@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Protocol
 
 import tyro
+import warp as wp
 
 from worldloom.atari.cli.roms_command import Roms
 from worldloom.cli.bench.command import Bench
@@ -30,10 +31,11 @@ from worldloom.cli.commands.train import Train
 from worldloom.cli.commands.tune import Tune
 from worldloom.cli.parsing.numbers import integers
 from worldloom.cli.plain_warnings import plain_warnings
-from worldloom.core.base import interrupt
+from worldloom.core.base import header_cache, interrupt
 from worldloom.core.base.capture import gc_disabled
 from worldloom.core.base.errors import WorldloomError
 from worldloom.envs.covid.fetch_command import Fetch
+from worldloom.learn.runs.compile_ahead import FIRST, compile_ahead
 from worldloom.robots.robots_command import Robots
 from worldloom.terminal.console import print_error
 
@@ -81,18 +83,31 @@ def version() -> str:
         return "(not installed)"
 
 
-def import_training() -> None:
+def import_training(on_cpu: bool) -> None:
     """Import PyTorch and the trainers, without the work of the garbage collector on their objects, 0.8 s.
 
     Imports create no garbage. Later collections skip what was frozen. Frozen objects are never collected, so this
     happens only at the first import.
+
+    Args:
+        on_cpu: Whether kernels for the CPU will be needed. Warp's headers are then precompiled in the meantime.
     """
     if "torch" in sys.modules:
         return
+    if on_cpu and not header_cache.are_stored():
+        compile_ahead(FIRST)
     with gc_disabled():
         import worldloom.cli.commands.train_parser  # noqa: F401
 
         gc.freeze()
+
+
+def _is_on_cpu(arguments: Sequence[str]) -> bool:
+    """Whether the arguments of ``train`` name the CPU, or no device where there is no GPU."""
+    words = [word for argument in arguments for word in argument.split("=", 1)]
+    if "--device" in words[:-1]:
+        return words[words.index("--device") + 1] == "cpu"
+    return int(wp.get_cuda_device_count()) == 0
 
 
 def parse(arguments: Sequence[str]) -> Command:
@@ -100,7 +115,7 @@ def parse(arguments: Sequence[str]) -> Command:
     if arguments[:1] == ["train"]:  # its flags depend on the algorithm
         if not QUIET_FLAGS & set(arguments):  # PyTorch takes seconds to load
             print("worldloom: preparing the training ...", file=sys.stderr, flush=True)
-        import_training()
+        import_training(on_cpu=_is_on_cpu(arguments))
         from worldloom.cli.commands.train_parser import parse as parse_training
 
         return parse_training(arguments[1:])

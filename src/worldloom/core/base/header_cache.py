@@ -11,6 +11,7 @@ import contextlib
 import functools
 import hashlib
 import os
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ SUFFIX = ".pch"
 
 _build: Callable[..., None] = build.build_cpu
 _cache: Path | None = None
+_FIRST_BUILD = threading.Lock()
 
 
 def install(cache: Path) -> None:
@@ -40,12 +42,29 @@ def build_with_stored_headers(*arguments: Any, pch_dir: str | None = None, **nam
     if pch_dir is None or _cache is None:
         _build(*arguments, pch_dir=pch_dir, **named)
         return
-    store, folder = _cache / f"worldloom_headers_{_inputs_digest()}", Path(pch_dir)
+    with _FIRST_BUILD:  # one thread precompiles the headers, the others wait for it
+        if not are_stored():
+            _build_and_keep(_store(_cache), *arguments, pch_dir=pch_dir, **named)
+            return
+    _build_and_keep(_store(_cache), *arguments, pch_dir=pch_dir, **named)
+
+
+def _build_and_keep(store: Path, *arguments: Any, pch_dir: str, **named: Any) -> None:
+    folder = Path(pch_dir)
     _restore(store, folder)
     try:
         _build(*arguments, pch_dir=pch_dir, **named)
     finally:
         _keep(store, folder)
+
+
+def are_stored() -> bool:
+    """Whether the cache holds precompiled headers, of any compiler flags. Warp must be initialised."""
+    return _cache is not None and any(_stored_files(_store(_cache)))
+
+
+def _store(cache: Path) -> Path:
+    return cache / f"worldloom_headers_{_inputs_digest()}"
 
 
 def _restore(store: Path, folder: Path) -> None:

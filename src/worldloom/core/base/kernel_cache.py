@@ -65,6 +65,8 @@ _BUILD_FOLDER = re.compile(r"_p(\d+)_t\d+$")
 """The end of the name of a build folder, with the ids of the process and the thread."""
 
 _LOCK = threading.RLock()
+_MODULE_LOCKS: dict[str, threading.RLock] = {}
+"""Held while a module is loaded, by its name."""
 _temporary: Path | None = None
 
 _load: Callable[..., Any] = Module.load
@@ -96,10 +98,15 @@ def install() -> None:
 def load_verified(module: Any, device: Any, block_dim: int | None = None, *rest: Any, **named: Any) -> Any:
     """Warp's ``Module.load``, which compiles what is missing, with a check of the cached files.
 
-    Damaged files are recompiled.
+    Damaged files are recompiled. A second thread waits for the first.
     """
     if rest or named or module.options["strip_hash"]:  # a file named by the caller
         return _load(module, device, block_dim, *rest, **named)
+    with _MODULE_LOCKS.setdefault(module.name, threading.RLock()):
+        return _load_or_recompile(module, device, block_dim)
+
+
+def _load_or_recompile(module: Any, device: Any, block_dim: int | None) -> Any:
     device = wp.get_device(device)
     block = module.options["block_dim"] if block_dim is None else block_dim
     ready = module.execs.get((device.context, block))

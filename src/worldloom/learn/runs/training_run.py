@@ -25,6 +25,7 @@ from worldloom.learn.config.train_config import TrainConfig
 from worldloom.learn.distributed.ranks import Ranks, join_process_group, launch_id, leave_process_group
 from worldloom.learn.opponents.saved_policy import SavedPolicy
 from worldloom.learn.runs.checkpoint_files import load_checkpoint
+from worldloom.learn.runs.compile_ahead import NATIVE, ROLLOUT, compile_ahead
 from worldloom.learn.runs.known_worlds import remember_world
 from worldloom.learn.runs.run_folder import RunFolder, default_folder, holds_run, last_default_folder, launched_by
 from worldloom.learn.runs.run_recorder import RunRecorder
@@ -114,6 +115,9 @@ def _train(
     resumed_path = _broadcast_object(path if resumes else None, ranks)
     opponents = load_opponents(request, resumed_path)
     saved = opponents | (load_starts(request) if resumed_path is None else {})
+    on_cpu = config.device == "cpu"
+    if on_cpu:
+        compile_ahead(ROLLOUT.get(request.algorithm, ()))
     with ExitStack() as stack:
         first, count = ranks.share(config.num_envs)
         worlds = Simulation(
@@ -126,6 +130,8 @@ def _train(
             config=request.world_config,
         )
         trainer = _make_trainer(trainer_class, stack.enter_context(worlds), config, request, saved, ranks)
+        if on_cpu and any(kernels.startswith("native") for kernels in trainer.kernels().values()):
+            compile_ahead(NATIVE.get(request.algorithm, ()))
         own_callbacks: list[Callback] = []
         checkpoint: Path | None = None
         folder: RunFolder | None = None
