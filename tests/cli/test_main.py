@@ -69,6 +69,15 @@ def test_starting_does_not_import_torch():
     )
 
 
+def test_train_imports_no_other_command():
+    program = (
+        "import sys; from worldloom.cli.main import import_training; import_training(on_cpu=False)\n"
+        "others = {'worldloom.cli.bench.command', 'worldloom.robots.robots_command', 'worldloom.cli.command_list'}\n"
+        "assert not others & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
 def test_the_process_gives_its_exit_code_and_nothing_but_json():
     done = subprocess.run(
         [sys.executable, "-m", "worldloom.cli", "list", "--json"], capture_output=True, text=True, check=False

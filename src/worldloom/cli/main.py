@@ -10,33 +10,17 @@ import importlib.metadata
 import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated, Any, Protocol
+from typing import Any, Protocol
 
 import tyro
 import warp as wp
 
-from worldloom.atari.cli.roms_command import Roms
-from worldloom.cli.bench.command import Bench
-from worldloom.cli.commands.check import Check
-from worldloom.cli.commands.doctor import Doctor
-from worldloom.cli.commands.economy import Economy
-from worldloom.cli.commands.eval import Eval
-from worldloom.cli.commands.explain import Explain
-from worldloom.cli.commands.list import List
-from worldloom.cli.commands.new import New
-from worldloom.cli.commands.play import Play
-from worldloom.cli.commands.profile import Profile
-from worldloom.cli.commands.replay import Replay
-from worldloom.cli.commands.train import Train
-from worldloom.cli.commands.tune import Tune
 from worldloom.cli.parsing.numbers import integers
 from worldloom.cli.plain_warnings import plain_warnings
 from worldloom.core.base import header_cache, interrupt
 from worldloom.core.base.capture import gc_disabled
 from worldloom.core.base.errors import WorldloomError
-from worldloom.envs.covid.fetch_command import Fetch
 from worldloom.learn.runs.compile_ahead import FIRST, compile_ahead
-from worldloom.robots.robots_command import Robots
 from worldloom.terminal.console import print_error
 
 DESCRIPTION = (
@@ -53,26 +37,6 @@ class Command(Protocol):
 
     def run(self) -> int:
         """Run the command, and return the exit code."""
-
-
-Commands = (
-    Annotated[Train, tyro.conf.subcommand("train")]
-    | Annotated[Eval, tyro.conf.subcommand("eval")]
-    | Annotated[Play, tyro.conf.subcommand("play")]
-    | Annotated[List, tyro.conf.subcommand("list")]
-    | Annotated[Roms, tyro.conf.subcommand("roms")]
-    | Annotated[Robots, tyro.conf.subcommand("robots")]
-    | Annotated[Fetch, tyro.conf.subcommand("fetch")]
-    | Annotated[Doctor, tyro.conf.subcommand("doctor")]
-    | Annotated[Check, tyro.conf.subcommand("check")]
-    | Annotated[Replay, tyro.conf.subcommand("replay")]
-    | Annotated[Bench, tyro.conf.subcommand("bench")]
-    | Annotated[Explain, tyro.conf.subcommand("explain")]
-    | Annotated[Profile, tyro.conf.subcommand("profile")]
-    | Annotated[Tune, tyro.conf.subcommand("tune")]
-    | Annotated[Economy, tyro.conf.subcommand("economy")]
-    | Annotated[New, tyro.conf.subcommand("new")]
-)
 
 
 def version() -> str:
@@ -119,6 +83,8 @@ def parse(arguments: Sequence[str]) -> Command:
         from worldloom.cli.commands.train_parser import parse as parse_training
 
         return parse_training(arguments[1:])
+    from worldloom.cli.command_list import Commands
+
     commands: Any = Commands
     config = (tyro.conf.OmitArgPrefixes, tyro.conf.OmitSubcommandPrefixes)
     command: Command = tyro.cli(
