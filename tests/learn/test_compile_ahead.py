@@ -30,11 +30,13 @@ def test_kernels_are_loaded_as_launches_need_them():
         assert [loaded.module_hash for loaded in module.execs.values()] == [module.get_module_hash(1)]
 
 
-@pytest.mark.parametrize("native", [True, False])
-def test_a_training_compiles_what_it_uses(monkeypatch, tmp_path, native):
+@pytest.mark.parametrize(("native", "device"), [(True, "cpu"), (False, "cpu"), (True, "auto")])
+def test_a_training_compiles_what_it_uses(monkeypatch, tmp_path, native, device):
+    if device == "auto" and wp.get_cuda_device_count():
+        pytest.skip("the training would use the GPU")
     ahead = []
     monkeypatch.setattr(training_run, "compile_ahead", ahead.extend)
-    run_training(replace(SMALL, config=replace(SMALL.config, native=native), run_dir=tmp_path / "run"))
+    run_training(replace(SMALL, config=replace(SMALL.config, native=native, device=device), run_dir=tmp_path / "run"))
     assert ahead == [*ROLLOUT["ppo"], *(NATIVE["ppo"] if native else ())]
     assert all(wp.get_module(name).execs for name in (*ROLLOUT["ppo"], *NATIVE["ppo"]) if name in ahead)
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import torch.distributed as dist
 
+from worldloom.core.base.device import resolve
 from worldloom.core.base.errors import InputError
 from worldloom.core.registry.definition import Definition
 from worldloom.core.registry.world_files import file_and_id, find
@@ -115,7 +116,7 @@ def _train(
     resumed_path = _broadcast_object(path if resumes else None, ranks)
     opponents = load_opponents(request, resumed_path)
     saved = opponents | (load_starts(request) if resumed_path is None else {})
-    on_cpu = config.device == "cpu"
+    on_cpu = resolve(config.device)[0].is_cpu
     if on_cpu:
         compile_ahead(ROLLOUT.get(request.algorithm, ()))
     with ExitStack() as stack:
