@@ -15,7 +15,6 @@ from worldloom.core.base import nvtx_ranges, shards
 from worldloom.core.base.arrays import checked_int, to_numpy
 from worldloom.core.base.console import compile_notice
 from worldloom.core.base.errors import InputError
-from worldloom.core.base.not_copyable import NotCopyable
 from worldloom.core.codegen.program import generate
 from worldloom.core.interpreter.interpreter import Interpreter
 from worldloom.core.kernels.random import fold_seed
@@ -35,13 +34,14 @@ from worldloom.core.runtime.executor import Executor, OutputCopy
 from worldloom.core.runtime.table import Table
 from worldloom.core.schedule.entries import Autoreset, HostNode
 from worldloom.core.schedule.schedule import plan
+from worldloom.core.state.copy_mixin import CopyMixin, Origin
 from worldloom.core.state.replay import Replay
 from worldloom.core.state.snapshot_mixin import SnapshotMixin
 
 _AUTORESETS = ("same_step", "next_step", "disabled")
 
 
-class Simulation(NotCopyable, ActionMixin, ConfigMixin, SnapshotMixin, ProfilingMixin):
+class Simulation(CopyMixin, ActionMixin, ConfigMixin, SnapshotMixin, ProfilingMixin):
     """``num_worlds`` copies of one world on one device.
 
     Args:
@@ -93,6 +93,20 @@ class Simulation(NotCopyable, ActionMixin, ConfigMixin, SnapshotMixin, Profiling
             raise InputError(f"a simulation is made of a world's id or its definition, not of {type(world).__name__}")
         registered = world if isinstance(world, Definition) else definition(os.fspath(world))
         self.definition = registered.with_counts(counts).checked
+        self._origin = Origin(
+            registered,
+            {
+                "device": device,
+                "threads": threads,
+                "counts": counts,
+                "checks": checks,
+                "fuse": fuse,
+                "exact": exact,
+                "share": share,
+                "tuned": tuned,
+                "world_offset": world_offset,
+            },
+        )
         _check_arguments(num_worlds, autoreset, threads, world_offset, {"config": config, "external": external})
         self.num_worlds, self.autoreset, self.world_offset = num_worlds, autoreset, world_offset
         self.exact = exact

@@ -1,10 +1,19 @@
-"""Base class of objects that cannot be copied: they own device memory, threads, processes or file descriptors."""
+"""Base classes of objects with limits of copying: they own device memory, threads, processes or file descriptors."""
 
 from __future__ import annotations
 
 from typing import Any, NoReturn
 
 from worldloom.core.base.errors import InputError
+
+
+class NoShallowCopy:
+    """Refuses ``copy.copy``: closing the copy would release the original's resources."""
+
+    def __copy__(self) -> NoReturn:
+        raise InputError(
+            f"a shallow copy of a {type(self).__name__} would share its memory: copy.deepcopy makes one of its own"
+        )
 
 
 class NotCopyable:

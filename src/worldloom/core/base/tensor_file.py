@@ -34,9 +34,13 @@ class Contents:
 
 def write(path: str | Path, kind: str, version: int, tensors: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
     """Write PyTorch tensors from any device to ``path``. An existing file is replaced when the new one is complete."""
+    write_file(_path(path), encode(kind, version, tensors, facts))
+
+
+def encode(kind: str, version: int, tensors: Mapping[str, Any], facts: Mapping[str, Any]) -> bytearray:
+    """The bytes of the file that :func:`write` writes."""
     import safetensors.torch
 
-    target = _path(path)
     metadata = {
         "kind": kind,
         "version": str(version),
@@ -49,7 +53,7 @@ def write(path: str | Path, kind: str, version: int, tensors: Mapping[str, Any],
     offset = _digest_offset(data)
     assert offset is not None
     data[offset : offset + 64] = hashlib.sha256(data).hexdigest().encode()
-    write_file(target, data)
+    return data
 
 
 def read(path: str | Path, kind: str, version: int) -> Contents:
@@ -57,23 +61,30 @@ def read(path: str | Path, kind: str, version: int) -> Contents:
 
     Raises InputError if the file is missing, of another kind, truncated or altered in any byte.
     """
+    target = _path(path)
+    return decode(_bytes(target), printable_path(target), kind, version)
+
+
+def decode(data: bytearray, source: str, kind: str, version: int) -> Contents:
+    """The content of the bytes of :func:`encode`; ``source`` names them in messages.
+
+    Raises InputError if they are of another kind, truncated or altered in any byte.
+    """
     import safetensors.torch
 
-    target = _path(path)
-    data = _bytes(target)
     metadata, offset = _metadata(data), _digest_offset(data)
     if metadata is None or offset is None:
-        raise _bad(target, kind, "it is no whole safetensors file with a digest")
+        raise _bad(source, kind, "it is no whole safetensors file with a digest")
     digest = bytes(data[offset : offset + 64])
     data[offset : offset + 64] = _BLANK.encode()
     if hashlib.sha256(data).hexdigest().encode() != digest:
-        raise _bad(target, kind, "it was cut short or altered")
+        raise _bad(source, kind, "it was cut short or altered")
     if metadata.get("kind") != kind:
-        raise InputError(f"{printable_path(target)} holds a {str(metadata.get('kind'))[:40]}, not a {kind}")
+        raise InputError(f"{source} holds a {str(metadata.get('kind'))[:40]}, not a {kind}")
     try:
         if int(metadata["version"]) > version:
             raise InputError(
-                f"{printable_path(target)} has version {metadata['version']}, "
+                f"{source} has version {metadata['version']}, "
                 f"and this worldloom reads up to {version}: use a later worldloom"
             )
         facts = json.loads(metadata["facts"])
@@ -81,7 +92,7 @@ def read(path: str | Path, kind: str, version: int) -> Contents:
     except InputError:
         raise
     except RecursionError:
-        raise _bad(target, kind, "its facts are nested too deeply") from None
+        raise _bad(source, kind, "its facts are nested too deeply") from None
     except (
         safetensors.SafetensorError,
         LookupError,
@@ -92,9 +103,9 @@ def read(path: str | Path, kind: str, version: int) -> Contents:
         RuntimeError,
         MemoryError,
     ) as error:
-        raise _bad(target, kind, f"it cannot be understood ({str(error)[:200]})") from None
+        raise _bad(source, kind, f"it cannot be understood ({str(error)[:200]})") from None
     if not isinstance(facts, dict):
-        raise _bad(target, kind, "its facts are not a JSON object")
+        raise _bad(source, kind, "its facts are not a JSON object")
     return Contents(tensors, facts)
 
 
@@ -162,5 +173,5 @@ def _digest_offset(data: bytearray) -> int | None:
     return end if start >= 0 and len(data) >= end + 64 else None
 
 
-def _bad(path: Path, kind: str, problem: str) -> InputError:
-    return InputError(f"{printable_path(path)} cannot be used as a {kind}, since {problem}: take another file")
+def _bad(source: str, kind: str, problem: str) -> InputError:
+    return InputError(f"{source} cannot be used as a {kind}, since {problem}: take another file")

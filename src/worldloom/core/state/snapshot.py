@@ -101,14 +101,20 @@ class Snapshot:
 
     def save(self, path: str | Path) -> None:
         """Write it to a file atomically: a crash of the process or the machine leaves no partial file."""
-        facts = {
+        tensor_file.write(path, KIND, VERSION, self.tensors, self._facts())
+
+    def to_bytes(self) -> bytes:
+        """The bytes of the file that :meth:`save` writes."""
+        return bytes(tensor_file.encode(KIND, VERSION, self.tensors, self._facts()))
+
+    def _facts(self) -> dict[str, Any]:
+        return {
             "world": self.world,
             "hash": self.hash,
             "autoreset": self.autoreset,
             "num_worlds": self.num_worlds,
             "shared": sorted(self.shared),
         }
-        tensor_file.write(path, KIND, VERSION, self.tensors, facts)
 
     @classmethod
     def load(cls, path: str | Path, device: str = "cpu") -> Snapshot:
@@ -119,6 +125,15 @@ class Snapshot:
         target = devices.resolve(device)[0]
         contents = tensor_file.read(path, KIND, VERSION)
         return cls.from_parts(contents.tensors, contents.facts, printable_path(path)).to(str(target.alias))
+
+    @classmethod
+    def from_bytes(cls, data: bytes, source: str = DEFAULT_SOURCE) -> Snapshot:
+        """The snapshot on the CPU that :meth:`to_bytes` wrote. InputError where the bytes are truncated or altered.
+
+        ``source`` names the bytes in messages. Whether the snapshot fits a simulation is checked when it is restored.
+        """
+        contents = tensor_file.decode(bytearray(data), source, KIND, VERSION)
+        return cls.from_parts(contents.tensors, contents.facts, source)
 
     @classmethod
     def from_parts(cls, tensors: Mapping[str, Any], facts: Mapping[str, Any], where: str) -> Snapshot:
