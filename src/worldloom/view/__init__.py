@@ -1,4 +1,4 @@
-"""Curves and videos as files; matplotlib and ffmpeg are optional. Imports core only.
+"""Curves and videos as files, and images on the screen; matplotlib, ffmpeg and pygame are optional. Imports core only.
 
 Figures of a single world live with that world.
 """
